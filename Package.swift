@@ -1,0 +1,62 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+/// A target that exists in ARCHITECTURE.md's table, with the arrows that table allows and no others.
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "Tandem",
+  platforms: [.macOS(.v15), .iOS(.v18)],
+  products: [
+    .library(name: "Tandem", targets: ["Tandem"]),
+    .library(name: "TandemDifferences", targets: ["TandemDifferences"]),
+    .library(name: "TandemRecords", targets: ["TandemRecords"]),
+    .library(name: "TandemMirror", targets: ["TandemMirror"]),
+    .library(name: "TandemSQLite", targets: ["TandemSQLite"]),
+    .library(name: "TandemTransports", targets: ["TandemTransports"]),
+    .executable(name: "tandem", targets: ["TandemCLI"]),
+  ],
+  targets: [
+    // Core
+    library("TandemDifferences"),
+    library("TandemRecords", ["TandemDifferences"]),
+    // Engines
+    library("TandemMirror", ["TandemDifferences"]),
+    // Adapters
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    library("TandemSQLite", ["TandemDifferences", "TandemRecords", "CSQLite"]),
+    library(
+      "TandemTransports",
+      ["TandemRecords", .target(name: "CCurl", condition: .when(platforms: [.linux]))]),
+    // Facade and executable
+    library(
+      "Tandem",
+      ["TandemDifferences", "TandemRecords", "TandemMirror", "TandemSQLite", "TandemTransports"]),
+    .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
+    // Tests
+    tests("TandemDifferencesTests", ["TandemDifferences"]),
+    tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences"]),
+    tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
+    tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
+    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords"]),
+    tests("TandemTests", ["Tandem"]),
+    tests("TandemCLITests", ["TandemCLI", "Tandem"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

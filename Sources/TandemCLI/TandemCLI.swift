@@ -1,0 +1,4 @@
+@main
+struct TandemCLI {
+  static func main() {}
+}

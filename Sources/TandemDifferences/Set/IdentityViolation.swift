@@ -1,0 +1,56 @@
+/// Why two versions cannot be compared: one of them breaks the rule that identities are unique and,
+/// for the sorted forms, strictly ascending.
+public struct IdentityViolation: Error, Hashable, Sendable {
+  /// Which of the two versions.
+  public enum Side: String, Hashable, Sendable, Codable {
+    /// The version a difference leads from.
+    case old
+    /// The version a difference leads to.
+    case new
+  }
+
+  /// What is wrong with the element's identity.
+  public enum Kind: String, Hashable, Sendable, Codable {
+    /// An earlier element of the same version has the same identity.
+    case duplicate
+    /// The identity is less than the one before it.
+    case descending
+    /// The identity is neither less than, equal to nor greater than another, as NaN is.
+    case incomparable
+  }
+
+  /// The version that holds the element.
+  public var side: Side
+  /// The element's position in that version, counted from 0.
+  public var offset: Int
+  /// What is wrong with it.
+  public var kind: Kind
+
+  /// Names the element at `offset` of one version.
+  public init(side: Side, offset: Int, kind: Kind) {
+    self.side = side
+    self.offset = offset
+    self.kind = kind
+  }
+
+  /// The kind of violation that `identity` commits by following `predecessor`, or `nil` if it is
+  /// greater.
+  @inlinable
+  static func kind<ID: Comparable>(of identity: ID, after predecessor: ID) -> Kind? {
+    if predecessor < identity { return nil }
+    if predecessor == identity { return .duplicate }
+    return identity < predecessor ? .descending : .incomparable
+  }
+}
+
+extension IdentityViolation: CustomStringConvertible {
+  /// A sentence such as "element 3 of the new version has the identity of an earlier one".
+  public var description: String {
+    let subject = "element \(offset) of the \(side.rawValue) version"
+    switch kind {
+    case .duplicate: return "\(subject) has the identity of an earlier one"
+    case .descending: return "\(subject) is out of order: its identity is less than the one before"
+    case .incomparable: return "\(subject) has an identity that cannot be ordered, such as NaN"
+    }
+  }
+}

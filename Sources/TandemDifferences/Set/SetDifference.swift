@@ -1,0 +1,70 @@
+/// What changed between two versions of a set of identifiable elements.
+///
+/// Each identity appears at most once across the three arrays. An element is *updated* when both
+/// versions hold its identity with unequal contents.
+///
+/// The initialisers below compute a difference; ``SetDifference/inverted`` turns it around;
+/// ``applying(to:identifiedBy:)`` replays it. They promise this order: elements deleted come in the
+/// order of the old version, elements inserted and updated in that of the new one.
+public struct SetDifference<Element> {
+  /// An element whose identity is in both versions, with different contents.
+  public struct Update {
+    /// The element as the old version has it.
+    public var old: Element
+    /// The element as the new version has it.
+    public var new: Element
+
+    /// Pairs the two versions of one element.
+    @inlinable
+    public init(old: Element, new: Element) {
+      self.old = old
+      self.new = new
+    }
+  }
+
+  /// Elements that only the new version has.
+  public var inserted: [Element]
+  /// Elements that both versions have, with different contents.
+  public var updated: [Update]
+  /// Elements that only the old version has.
+  public var deleted: [Element]
+
+  /// A difference made of the given changes; empty unless told otherwise.
+  @inlinable
+  public init(inserted: [Element] = [], updated: [Update] = [], deleted: [Element] = []) {
+    self.inserted = inserted
+    self.updated = updated
+    self.deleted = deleted
+  }
+
+  /// Whether the two versions are equal.
+  @inlinable
+  public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+
+  /// How many elements were inserted, updated or deleted.
+  @inlinable
+  public var count: Int { inserted.count + updated.count + deleted.count }
+
+  /// The difference that leads back: from the new version to the old one.
+  ///
+  /// The elements keep the order they have here.
+  @inlinable
+  public var inverted: SetDifference {
+    SetDifference(
+      inserted: deleted,
+      updated: updated.map { Update(old: $0.new, new: $0.old) },
+      deleted: inserted)
+  }
+}
+
+extension SetDifference: Sendable where Element: Sendable {}
+extension SetDifference: Equatable where Element: Equatable {}
+extension SetDifference: Hashable where Element: Hashable {}
+extension SetDifference: Encodable where Element: Encodable {}
+extension SetDifference: Decodable where Element: Decodable {}
+
+extension SetDifference.Update: Sendable where Element: Sendable {}
+extension SetDifference.Update: Equatable where Element: Equatable {}
+extension SetDifference.Update: Hashable where Element: Hashable {}
+extension SetDifference.Update: Encodable where Element: Encodable {}
+extension SetDifference.Update: Decodable where Element: Decodable {}
