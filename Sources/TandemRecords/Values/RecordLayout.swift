@@ -1,0 +1,30 @@
+/// The field names of a record, in order; shared by all records that have the same ones.
+///
+/// Names differ if their UTF-8 bytes do.
+public final class RecordLayout: Sendable {
+  /// The names, each once.
+  public let names: [String]
+
+  /// The most fields a record may have: as many as SQLite's default limit for columns.
+  public static let maxFieldCount = 2_000
+
+  /// A layout of the given names, or `nil` if one stands twice or there are more than
+  /// ``maxFieldCount``.
+  ///
+  /// - Complexity: O(*n* log *n*).
+  public init?(_ names: [String]) {
+    guard names.count <= RecordLayout.maxFieldCount else { return nil }
+    let sorted = names.sorted(by: UTF8Order.precedes)
+    for (name, next) in zip(sorted, sorted.dropFirst()) where UTF8Order.areEqual(name, next) {
+      return nil
+    }
+    self.names = names
+  }
+
+  /// The position of a name among ``names``, or `nil`.
+  ///
+  /// - Complexity: O(*n*); look a name up once per layout, not per record.
+  public func offset(of name: String) -> Int? {
+    names.firstIndex { UTF8Order.areEqual($0, name) }
+  }
+}
