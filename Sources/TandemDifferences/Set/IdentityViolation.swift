@@ -11,11 +11,12 @@ public struct IdentityViolation: Error, Hashable, Sendable {
 
   /// What is wrong with the element's identity.
   public enum Kind: String, Hashable, Sendable, Codable {
-    /// An earlier element of the same version has the same identity.
+    /// Another element of the same version has the same identity.
     case duplicate
     /// The identity is less than the one before it.
     case descending
-    /// The identity is neither less than, equal to nor greater than another, as NaN is.
+    /// The identity is neither less than, equal to nor greater than another, or does not even equal
+    /// itself, as NaN.
     case incomparable
   }
 
@@ -44,13 +45,13 @@ public struct IdentityViolation: Error, Hashable, Sendable {
 }
 
 extension IdentityViolation: CustomStringConvertible {
-  /// A sentence such as "element 3 of the new version has the identity of an earlier one".
+  /// A sentence such as "element 3 of the new version has the same identity as another one".
   public var description: String {
     let subject = "element \(offset) of the \(side.rawValue) version"
     switch kind {
-    case .duplicate: return "\(subject) has the identity of an earlier one"
+    case .duplicate: return "\(subject) has the same identity as another one"
     case .descending: return "\(subject) is out of order: its identity is less than the one before"
-    case .incomparable: return "\(subject) has an identity that cannot be ordered, such as NaN"
+    case .incomparable: return "\(subject) has an identity that cannot be compared, such as NaN"
     }
   }
 }

@@ -1,0 +1,42 @@
+/// Runs cases: one warm-up, then the contenders in turn, so that a noisy minute hits all of them.
+struct BenchmarkRunner {
+  /// Measured runs per contender; the median is reported.
+  var runs: Int
+
+  struct Disagreement: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  func run(_ benchmark: Benchmark) throws -> BenchmarkResult {
+    let contenders = [benchmark.ours] + benchmark.others
+    var times = [[Double]](repeating: [], count: contenders.count)
+    var changes = [Int](repeating: 0, count: contenders.count)
+    for round in 0...runs {
+      for (index, contender) in contenders.enumerated() {
+        let clock = ContinuousClock()
+        let start = clock.now
+        changes[index] = try contender.run()
+        let elapsed = clock.now - start
+        if round > 0 { times[index].append(elapsed.milliseconds) }
+      }
+    }
+    guard changes.allSatisfy({ $0 == changes[0] }) else {
+      let counts = zip(contenders, changes).map { "\($0.name): \($1)" }.joined(separator: ", ")
+      throw Disagreement(description: "\(benchmark.name): contenders disagree: \(counts)")
+    }
+    let lines = contenders.indices.map { index in
+      let sorted = times[index].sorted()
+      return BenchmarkResult.Line(
+        contender: contenders[index].name, median: sorted[sorted.count / 2], minimum: sorted[0],
+        changes: changes[index])
+    }
+    return BenchmarkResult(
+      benchmark: benchmark, runs: runs, ours: lines[0], others: Array(lines.dropFirst()))
+  }
+}
+
+extension Duration {
+  fileprivate var milliseconds: Double {
+    Double(components.seconds) * 1e3 + Double(components.attoseconds) / 1e15
+  }
+}

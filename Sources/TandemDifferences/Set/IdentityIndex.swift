@@ -1,0 +1,67 @@
+/// A flat hash table from identities to the offsets of the elements that have them.
+///
+/// The identities themselves stay in the elements: a slot holds an offset and 24 bits of the hash,
+/// so a probe leaves the table only for a likely match. Open addressing with linear probing, at most
+/// half full (Knuth, The Art of Computer Programming, volume 3, 6.4, algorithm L).
+@usableFromInline
+struct IdentityIndex: ~Copyable {
+  /// `0` when free, otherwise the hash's upper bits above ``offsetBitCount`` bits of offset + 1.
+  @usableFromInline let slots: UnsafeMutablePointer<UInt64>
+  @usableFromInline let mask: Int
+
+  @usableFromInline static var offsetBitCount: UInt64 { 40 }
+  @usableFromInline static var offsetMask: UInt64 { (1 << offsetBitCount) - 1 }
+
+  /// An empty table with room for `capacity` identities.
+  @inlinable
+  init(capacity: Int) {
+    var slotCount = 16
+    while slotCount < capacity * 2 { slotCount <<= 1 }
+    slots = .allocate(capacity: slotCount)
+    slots.initialize(repeating: 0, count: slotCount)
+    mask = slotCount - 1
+  }
+
+  @inlinable
+  deinit { slots.deallocate() }
+
+  /// The offset that has an identity of this hash for which `isSame` holds, or `nil`.
+  @inlinable
+  borrowing func offset(hash: Int, where isSame: (Int) -> Bool) -> Int? {
+    let slot = slots[slotIndex(hash: hash, where: isSame)]
+    return slot == 0 ? nil : Int(slot & IdentityIndex.offsetMask) - 1
+  }
+
+  /// Adds an offset unless one whose identity `isSame` is there; returns that one, or `nil`.
+  ///
+  /// Not more than the capacity may be added.
+  @inlinable
+  borrowing func insert(_ offset: Int, hash: Int, unless isSame: (Int) -> Bool) -> Int? {
+    let index = slotIndex(hash: hash, where: isSame)
+    guard slots[index] == 0 else {
+      return Int(slots[index] & IdentityIndex.offsetMask) - 1
+    }
+    slots[index] = tag(of: hash) | UInt64(offset + 1)
+    return nil
+  }
+
+  /// The slot that holds the identity, or the free one where it belongs.
+  @inlinable
+  borrowing func slotIndex(hash: Int, where isSame: (Int) -> Bool) -> Int {
+    let tag = tag(of: hash)
+    var index = hash & mask
+    while true {
+      let slot = slots[index]
+      if slot == 0 { return index }
+      if slot & ~IdentityIndex.offsetMask == tag, isSame(Int(slot & IdentityIndex.offsetMask) - 1) {
+        return index
+      }
+      index = (index + 1) & mask
+    }
+  }
+
+  @inlinable
+  borrowing func tag(of hash: Int) -> UInt64 {
+    UInt64(truncatingIfNeeded: hash) & ~IdentityIndex.offsetMask
+  }
+}

@@ -1,0 +1,163 @@
+/// One step of a walk through two versions that are sorted by identity.
+public enum SortedChange<Old, New> {
+  /// An element whose identity only the old version has.
+  case deleted(Old)
+  /// An element whose identity only the new version has.
+  case inserted(New)
+  /// Two elements of one identity; equal or not is for the caller to say.
+  case common(Old, New)
+  /// The walk cannot go on, because an identity is not greater than the one before it. This is the
+  /// last step.
+  case violation(IdentityViolation)
+}
+
+extension SortedChange: Sendable where Old: Sendable, New: Sendable {}
+extension SortedChange: Equatable where Old: Equatable, New: Equatable {}
+extension SortedChange: Hashable where Old: Hashable, New: Hashable {}
+
+/// A lazy walk through two versions that are both sorted by identity, in strictly ascending order.
+///
+/// The steps come in the order of the identities. The two versions may have different element types
+/// as long as their identities compare: rows of a table and objects from a server, for instance.
+/// Each version is iterated once, one element ahead of the walk at most, so nothing is kept: memory
+/// is O(1), time O(*n* + *m*). A version that is out of order, or has an identity twice, ends the
+/// walk with ``SortedChange/violation(_:)`` in every build; the check costs one comparison a step.
+///
+/// This is the merge of two sorted files (Knuth, The Art of Computer Programming, volume 3, 5.2.4).
+public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Sequence {
+  @usableFromInline let old: Old
+  @usableFromInline let new: New
+  @usableFromInline let oldID: (Old.Element) -> ID
+  @usableFromInline let newID: (New.Element) -> ID
+
+  /// Walks from `old` to `new`, both ascending by what the closures return.
+  @inlinable
+  public init(
+    from old: Old, identifiedBy oldID: @escaping (Old.Element) -> ID,
+    to new: New, identifiedBy newID: @escaping (New.Element) -> ID
+  ) {
+    self.old = old
+    self.new = new
+    self.oldID = oldID
+    self.newID = newID
+  }
+
+  /// Walks from `old` to `new`, both ascending by `id`.
+  @inlinable
+  public init(from old: Old, to new: New, sortedBy id: @escaping (Old.Element) -> ID)
+  where Old.Element == New.Element {
+    self.init(from: old, identifiedBy: id, to: new, identifiedBy: id)
+  }
+
+  /// Walks from `old` to `new`, both ascending by their elements' `id`.
+  @inlinable
+  public init(from old: Old, to new: New)
+  where
+    Old.Element: Identifiable, New.Element: Identifiable,
+    Old.Element.ID == ID, New.Element.ID == ID
+  {
+    self.init(from: old, identifiedBy: { $0.id }, to: new, identifiedBy: { $0.id })
+  }
+
+  @inlinable
+  public func makeIterator() -> Iterator {
+    Iterator(
+      old: old.makeIterator(), new: new.makeIterator(), oldID: oldID, newID: newID)
+  }
+
+  /// The walk itself.
+  public struct Iterator: IteratorProtocol {
+    @usableFromInline var old: SortedCursor<Old.Iterator, ID>
+    @usableFromInline var new: SortedCursor<New.Iterator, ID>
+    @usableFromInline var isFinished = false
+
+    @inlinable
+    init(
+      old: Old.Iterator, new: New.Iterator,
+      oldID: @escaping (Old.Element) -> ID, newID: @escaping (New.Element) -> ID
+    ) {
+      self.old = SortedCursor(old, side: .old, id: oldID)
+      self.new = SortedCursor(new, side: .new, id: newID)
+    }
+
+    /// The next step, or `nil` when both versions have ended.
+    @inlinable
+    public mutating func next() -> SortedChange<Old.Element, New.Element>? {
+      guard !isFinished else { return nil }
+      if let violation = old.advanceIfTaken() ?? new.advanceIfTaken() { return end(violation) }
+      guard let (oldElement, oldID) = old.head else {
+        return new.take().map { .inserted($0) }
+      }
+      guard let (newElement, newID) = new.head else {
+        return old.take().map { .deleted($0) }
+      }
+      if oldID < newID {
+        old.head = nil
+        return .deleted(oldElement)
+      }
+      if newID < oldID {
+        new.head = nil
+        return .inserted(newElement)
+      }
+      guard oldID == newID else {
+        let side: IdentityViolation.Side = oldID == oldID ? .new : .old
+        let offset = side == .old ? old.offset : new.offset
+        return end(IdentityViolation(side: side, offset: offset, kind: .incomparable))
+      }
+      old.head = nil
+      new.head = nil
+      return .common(oldElement, newElement)
+    }
+
+    @inlinable
+    mutating func end(_ violation: IdentityViolation) -> SortedChange<Old.Element, New.Element> {
+      isFinished = true
+      return .violation(violation)
+    }
+  }
+}
+
+/// One version of a walk: the element at its head, and the check that identities ascend.
+@usableFromInline
+struct SortedCursor<Base: IteratorProtocol, ID: Comparable> {
+  @usableFromInline var base: Base
+  @usableFromInline let side: IdentityViolation.Side
+  @usableFromInline let id: (Base.Element) -> ID
+  /// The next element of the walk; `nil` once it is taken, until ``advanceIfTaken()``.
+  @usableFromInline var head: (element: Base.Element, id: ID)?
+  @usableFromInline var last: ID?
+  @usableFromInline var offset = -1
+  @usableFromInline var hasEnded = false
+
+  @inlinable
+  init(_ base: Base, side: IdentityViolation.Side, id: @escaping (Base.Element) -> ID) {
+    self.base = base
+    self.side = side
+    self.id = id
+  }
+
+  /// Moves on to the next element if the last one was taken; returns what is wrong with it.
+  @inlinable
+  mutating func advanceIfTaken() -> IdentityViolation? {
+    guard head == nil, !hasEnded else { return nil }
+    guard let element = base.next() else {
+      hasEnded = true
+      return nil
+    }
+    let identity = id(element)
+    offset += 1
+    if let last, let kind = IdentityViolation.kind(of: identity, after: last) {
+      return IdentityViolation(side: side, offset: offset, kind: kind)
+    }
+    last = identity
+    head = (element, identity)
+    return nil
+  }
+
+  /// The head, which is then gone.
+  @inlinable
+  mutating func take() -> Base.Element? {
+    defer { head = nil }
+    return head?.element
+  }
+}

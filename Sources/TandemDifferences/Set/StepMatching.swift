@@ -1,0 +1,97 @@
+/// The elements of two lists that can be paired by walking both in step, and those left over.
+///
+/// Lists that are versions of each other mostly agree, position by position, between small edits.
+/// The walk goes from the front, and then from the back towards where the front walk stopped. Where
+/// the identities disagree it looks a few elements ahead on either side; after several places in a
+/// row where that does not help, it gives up and leaves the rest over. No hashing is done, and a
+/// shuffled list costs next to nothing.
+@usableFromInline
+struct StepMatching {
+  /// How far the walk looks ahead for the next pair.
+  @usableFromInline static var lookahead: Int { 8 }
+  /// How many elements in a row may stay unpaired before the walk gives up.
+  @usableFromInline static var patience: Int { 32 }
+
+  /// Pairs of offsets whose elements have the same identity but other contents, ascending.
+  @usableFromInline var updates: [(old: Int, new: Int)] = []
+  /// Offsets left over, ascending.
+  @usableFromInline var unmatchedOld: [Int] = []
+  /// Offsets left over, ascending.
+  @usableFromInline var unmatchedNew: [Int] = []
+
+  /// Pairs what it can of `oldCount` and `newCount` elements.
+  ///
+  /// - Complexity: O(*n* + *m*) calls of `isSame` and `isEquivalent`.
+  @inlinable
+  init(
+    oldCount: Int, newCount: Int,
+    isSame: (_ old: Int, _ new: Int) -> Bool, isEquivalent: (_ old: Int, _ new: Int) -> Bool
+  ) {
+    let front = walk(
+      oldCount: oldCount, newCount: newCount, isSame: isSame, isEquivalent: isEquivalent)
+    let old = front.old..<oldCount
+    let new = front.new..<newCount
+    guard !old.isEmpty, !new.isEmpty else {
+      unmatchedOld.append(contentsOf: old)
+      unmatchedNew.append(contentsOf: new)
+      return
+    }
+    var mirror = StepMatching()
+    let back = mirror.walk(
+      oldCount: old.count, newCount: new.count,
+      isSame: { isSame(oldCount - 1 - $0, newCount - 1 - $1) },
+      isEquivalent: { isEquivalent(oldCount - 1 - $0, newCount - 1 - $1) })
+    unmatchedOld.append(contentsOf: old.dropLast(back.old))
+    unmatchedNew.append(contentsOf: new.dropLast(back.new))
+    unmatchedOld.append(contentsOf: mirror.unmatchedOld.reversed().map { oldCount - 1 - $0 })
+    unmatchedNew.append(contentsOf: mirror.unmatchedNew.reversed().map { newCount - 1 - $0 })
+    updates.append(
+      contentsOf: mirror.updates.reversed().map { (oldCount - 1 - $0.old, newCount - 1 - $0.new) })
+  }
+
+  @inlinable
+  init() {}
+
+  /// Walks until one side ends or the walk gives up; returns how many of each side it dealt with.
+  @inlinable
+  mutating func walk(
+    oldCount: Int, newCount: Int,
+    isSame: (Int, Int) -> Bool, isEquivalent: (Int, Int) -> Bool
+  ) -> (old: Int, new: Int) {
+    var i = 0
+    var j = 0
+    var misses = 0
+    while i < oldCount, j < newCount, misses < StepMatching.patience {
+      if isSame(i, j) {
+        if !isEquivalent(i, j) { updates.append((i, j)) }
+        i += 1
+        j += 1
+        misses = 0
+        continue
+      }
+      let skip = StepMatching.skip(
+        maxOld: min(StepMatching.lookahead, oldCount - 1 - i),
+        maxNew: min(StepMatching.lookahead, newCount - 1 - j),
+        isSame: { isSame(i + $0, j + $1) })
+      if skip == (1, 1) { misses += 1 }
+      unmatchedOld.append(contentsOf: i..<i + skip.old)
+      unmatchedNew.append(contentsOf: j..<j + skip.new)
+      i += skip.old
+      j += skip.new
+    }
+    return (i, j)
+  }
+
+  /// How many elements to pass over on either side to reach the next pair; one each if none is near.
+  @inlinable
+  static func skip(
+    maxOld: Int, maxNew: Int, isSame: (Int, Int) -> Bool
+  ) -> (old: Int, new: Int) {
+    for distance in 1...lookahead {
+      if distance <= maxNew, isSame(0, distance) { return (0, distance) }
+      if distance <= maxOld, isSame(distance, 0) { return (distance, 0) }
+      if distance <= min(maxOld, maxNew), isSame(distance, distance) { return (distance, distance) }
+    }
+    return (1, 1)
+  }
+}
