@@ -13,7 +13,7 @@ struct Benchmarks {
       --list          the names of the groups
     """
 
-  static let groups: [BenchmarkGroup] = [SetDifferenceCases.integers, SetDifferenceCases.strings]
+  static var groups: [BenchmarkGroup] { [SetDifferenceCases.integers, SetDifferenceCases.strings] }
 
   static func main() {
     do {

@@ -13,7 +13,7 @@ extension SetDifference {
   /// - Throws: ``IdentityViolation`` if two elements of one version have the same identity, or one
   ///   has an identity that does not equal itself, as NaN.
   /// - Complexity: O(*n* + *m*) expected time; memory for one table of 16 bytes per element of `old`.
-  @inlinable
+  @inlinable @inline(__always)
   public init<ID: Hashable>(
     from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
     by areEquivalent: (Element, Element) -> Bool
@@ -28,7 +28,7 @@ extension SetDifference {
   }
 
   /// Pairs the elements of both versions and keeps the changes.
-  @inlinable
+  @inlinable @inline(__always)
   mutating func join<ID: Hashable>(
     _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
     id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
@@ -38,63 +38,113 @@ extension SetDifference {
       isSame: { id(old[$0]) == id(new[$1]) },
       isEquivalent: { areEquivalent(old[$0], new[$1]) })
     let index = IdentityIndex(capacity: old.count)
-    for offset in old.indices {
-      let identity = id(old[offset])
-      guard identity == identity else {
-        return IdentityViolation(side: .old, offset: offset, kind: .incomparable)
-      }
-      let earlier = index.insert(
-        offset, hash: identity.hashValue, unless: { id(old[$0]) == identity })
-      if earlier != nil { return IdentityViolation(side: .old, offset: offset, kind: .duplicate) }
+    if let violation = index.insert(old, runs: [0..<old.count], side: .old, id: id) {
+      return violation
     }
     var isOpen = [Bool](repeating: false, count: old.count)
-    for offset in steps.unmatchedOld { isOpen[offset] = true }
-    var insertions: [Int] = []
+    for run in steps.unmatchedOld {
+      for offset in run { isOpen[offset] = true }
+    }
+    var insertions: [Range<Int>] = []
     var updates = steps.updates[...]
-    for offset in steps.unmatchedNew {
-      while let update = updates.first, update.new < offset {
+    for run in steps.unmatchedNew {
+      while let update = updates.first, update.new < run.lowerBound {
         updated.append(Update(old: old[update.old], new: new[update.new]))
         updates.removeFirst()
       }
-      let identity = id(new[offset])
-      guard identity == identity else {
-        return IdentityViolation(side: .new, offset: offset, kind: .incomparable)
+      let violation = index.forEachMatch(of: new, in: run, among: old, id: id) { match, offset in
+        guard let match else {
+          inserted.append(new[offset])
+          insertions.append(offset..<offset + 1)
+          return true
+        }
+        guard isOpen[match] else { return false }
+        isOpen[match] = false
+        if !areEquivalent(old[match], new[offset]) {
+          updated.append(Update(old: old[match], new: new[offset]))
+        }
+        return true
       }
-      let hash = identity.hashValue
-      guard let match = index.offset(hash: hash, where: { id(old[$0]) == identity }) else {
-        insertions.append(offset)
-        continue
-      }
-      guard isOpen[match] else {
-        return IdentityViolation(side: .new, offset: offset, kind: .duplicate)
-      }
-      isOpen[match] = false
-      if !areEquivalent(old[match], new[offset]) {
-        updated.append(Update(old: old[match], new: new[offset]))
-      }
+      if let violation { return violation }
     }
     for update in updates {
       updated.append(Update(old: old[update.old], new: new[update.new]))
     }
-    for offset in steps.unmatchedOld where isOpen[offset] { deleted.append(old[offset]) }
-    return insert(new, at: insertions, id: id)
+    for run in steps.unmatchedOld {
+      for offset in run where isOpen[offset] { deleted.append(old[offset]) }
+    }
+    return IdentityIndex(capacity: insertions.count)
+      .insert(new, runs: insertions, side: .new, id: id)
   }
+}
 
-  /// Adds the elements at the given offsets as insertions, unless two have one identity.
-  @inlinable
-  mutating func insert<ID: Hashable>(
-    _ new: UnsafeBufferPointer<Element>, at offsets: [Int], id: (Element) -> ID
+extension IdentityIndex {
+  /// Adds the elements in the given runs of offsets; returns the first violation.
+  @inlinable @inline(__always)
+  borrowing func insert<Element, ID: Hashable>(
+    _ elements: UnsafeBufferPointer<Element>, runs: [Range<Int>], side: IdentityViolation.Side,
+    id: (Element) -> ID
   ) -> IdentityViolation? {
-    let index = IdentityIndex(capacity: offsets.count)
-    inserted.reserveCapacity(offsets.count)
-    for offset in offsets {
-      let identity = id(new[offset])
-      let earlier = index.insert(
-        offset, hash: identity.hashValue, unless: { id(new[$0]) == identity })
-      if earlier != nil { return IdentityViolation(side: .new, offset: offset, kind: .duplicate) }
-      inserted.append(new[offset])
+    for run in runs {
+      let violation = forEachBatch(of: elements, in: run, id: id) { offset, hash in
+        let identity = id(elements[offset])
+        guard identity == identity else {
+          return IdentityViolation(side: side, offset: offset, kind: .incomparable)
+        }
+        let earlier = insert(offset, hash: hash, unless: { id(elements[$0]) == identity })
+        guard earlier == nil else {
+          return IdentityViolation(side: side, offset: offset, kind: .duplicate)
+        }
+        return nil
+      }
+      if let violation { return violation }
     }
     return nil
+  }
+
+  /// Calls `body` for each element of a run with the offset of the one of the same identity among
+  /// `indexed`, if any; `body` answers whether that one was still free to be paired.
+  @inlinable @inline(__always)
+  borrowing func forEachMatch<Element, ID: Hashable>(
+    of elements: UnsafeBufferPointer<Element>, in run: Range<Int>,
+    among indexed: UnsafeBufferPointer<Element>,
+    id: (Element) -> ID, body: (_ match: Int?, _ offset: Int) -> Bool
+  ) -> IdentityViolation? {
+    forEachBatch(of: elements, in: run, id: id) { offset, hash in
+      let identity = id(elements[offset])
+      guard identity == identity else {
+        return IdentityViolation(side: .new, offset: offset, kind: .incomparable)
+      }
+      let match = self.offset(hash: hash, where: { id(indexed[$0]) == identity })
+      guard body(match, offset) else {
+        return IdentityViolation(side: .new, offset: offset, kind: .duplicate)
+      }
+      return nil
+    }
+  }
+
+  /// Calls `body` with each offset of a run and its element's hash, after the slots of a whole batch
+  /// have been touched; stops at the first violation.
+  @inlinable @inline(__always)
+  borrowing func forEachBatch<Element, ID: Hashable>(
+    of elements: UnsafeBufferPointer<Element>, in run: Range<Int>, id: (Element) -> ID,
+    body: (_ offset: Int, _ hash: Int) -> IdentityViolation?
+  ) -> IdentityViolation? {
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: IdentityIndex.batchCount) { hashes in
+      var start = run.lowerBound
+      while start < run.upperBound {
+        let count = min(IdentityIndex.batchCount, run.upperBound - start)
+        for offset in 0..<count {
+          hashes.initializeElement(at: offset, to: id(elements[start + offset]).hashValue)
+        }
+        touch(hashes, count: count)
+        for offset in 0..<count {
+          if let violation = body(start + offset, hashes[offset]) { return violation }
+        }
+        start += count
+      }
+      return nil
+    }
   }
 }
 
@@ -104,7 +154,7 @@ extension SetDifference where Element: Equatable {
   /// - Throws: ``IdentityViolation`` if two elements of one version have the same identity, or one
   ///   has an identity that does not equal itself, as NaN.
   /// - Complexity: O(*n* + *m*) expected time.
-  @inlinable
+  @inlinable @inline(__always)
   public init<ID: Hashable>(
     from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID
   ) throws(IdentityViolation) {

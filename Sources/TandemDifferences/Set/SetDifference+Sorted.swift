@@ -8,7 +8,7 @@ extension SetDifference {
   ///   - areEquivalent: Whether two elements of one identity have the same contents.
   /// - Throws: ``IdentityViolation`` for the first element found to break the order.
   /// - Complexity: O(*n* + *m*) time in one pass; memory for the changes only.
-  @inlinable
+  @inlinable @inline(__always)
   public init<ID: Comparable, Old: Sequence<Element>, New: Sequence<Element>>(
     from old: Old, to new: New, sortedBy id: (Element) -> ID,
     by areEquivalent: (Element, Element) -> Bool
@@ -51,8 +51,9 @@ extension SetDifference {
   /// The walk over elements in memory: equal runs cost one comparison of elements and one of
   /// neighbouring identities a step, and nothing is copied but changes.
   ///
-  /// Both identities at the cursors have been checked against their predecessors.
-  @inlinable
+  /// Identities are compared where they stand, never kept, which would cost a retain and a release.
+  /// Whenever the loop begins, the elements at both cursors are known to follow their predecessors.
+  @inlinable @inline(__always)
   mutating func merge<ID: Comparable>(
     _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
     id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
@@ -60,59 +61,55 @@ extension SetDifference {
     var i = 0
     var j = 0
     while i < old.count, j < new.count {
-      let oldID = id(old[i])
-      let newID = id(new[j])
-      if oldID == newID {
-        if !areEquivalent(old[i], new[j]) {
-          updated.append(Update(old: old[i], new: new[j]))
-        }
-        i += 1
-        j += 1
-      } else if oldID < newID {
+      if id(old[i]) == id(new[j]) {
+        repeat {
+          if !areEquivalent(old[i], new[j]) {
+            updated.append(Update(old: old[i], new: new[j]))
+          }
+          i += 1
+          j += 1
+          if let violation = violation(in: old, at: i, side: .old, id: id) { return violation }
+        } while i < old.count && j < new.count && id(old[i]) == id(new[j])
+        // Within the run, the new version's identities are the old one's, which are checked.
+        if let violation = violation(in: new, at: j, side: .new, id: id) { return violation }
+      } else if id(old[i]) < id(new[j]) {
         deleted.append(old[i])
         i += 1
-        if i < old.count, let kind = IdentityViolation.kind(of: id(old[i]), after: oldID) {
-          return IdentityViolation(side: .old, offset: i, kind: kind)
-        }
-        continue
-      } else if newID < oldID {
+        if let violation = violation(in: old, at: i, side: .old, id: id) { return violation }
+      } else if id(new[j]) < id(old[i]) {
         inserted.append(new[j])
         j += 1
-        if j < new.count, let kind = IdentityViolation.kind(of: id(new[j]), after: newID) {
-          return IdentityViolation(side: .new, offset: j, kind: kind)
-        }
-        continue
+        if let violation = violation(in: new, at: j, side: .new, id: id) { return violation }
       } else {
-        let isOld = !(oldID == oldID)
+        let isOld = !(id(old[i]) == id(old[i]))
         return IdentityViolation(
           side: isOld ? .old : .new, offset: isOld ? i : j, kind: .incomparable)
       }
-      if i < old.count, let kind = IdentityViolation.kind(of: id(old[i]), after: oldID) {
-        return IdentityViolation(side: .old, offset: i, kind: kind)
-      }
-      if j < new.count, let kind = IdentityViolation.kind(of: id(new[j]), after: newID) {
-        return IdentityViolation(side: .new, offset: j, kind: kind)
-      }
     }
-    return rest(of: old, from: i, side: .old, id: id) { deleted.append($0) }
-      ?? rest(of: new, from: j, side: .new, id: id) { inserted.append($0) }
-  }
-
-  /// Hands out the elements from `start` on, the first of which is already checked.
-  @inlinable
-  func rest<ID: Comparable>(
-    of elements: UnsafeBufferPointer<Element>, from start: Int, side: IdentityViolation.Side,
-    id: (Element) -> ID, append: (Element) -> Void
-  ) -> IdentityViolation? {
-    for offset in start..<max(start, elements.count) {
-      if offset > start,
-        let kind = IdentityViolation.kind(of: id(elements[offset]), after: id(elements[offset - 1]))
-      {
-        return IdentityViolation(side: side, offset: offset, kind: kind)
-      }
-      append(elements[offset])
+    while i < old.count {
+      deleted.append(old[i])
+      i += 1
+      if let violation = violation(in: old, at: i, side: .old, id: id) { return violation }
+    }
+    while j < new.count {
+      inserted.append(new[j])
+      j += 1
+      if let violation = violation(in: new, at: j, side: .new, id: id) { return violation }
     }
     return nil
+  }
+
+  /// What is wrong with the order of the element at `offset`, if there is one, and the one before.
+  @inlinable @inline(__always)
+  func violation<ID: Comparable>(
+    in elements: UnsafeBufferPointer<Element>, at offset: Int, side: IdentityViolation.Side,
+    id: (Element) -> ID
+  ) -> IdentityViolation? {
+    guard offset < elements.count, !(id(elements[offset - 1]) < id(elements[offset])) else {
+      return nil
+    }
+    let kind = IdentityViolation.kind(of: id(elements[offset]), after: id(elements[offset - 1]))
+    return IdentityViolation(side: side, offset: offset, kind: kind ?? .descending)
   }
 }
 
@@ -121,7 +118,7 @@ extension SetDifference where Element: Equatable {
   ///
   /// - Throws: ``IdentityViolation`` for the first element found to break the order.
   /// - Complexity: O(*n* + *m*) time in one pass; memory for the changes only.
-  @inlinable
+  @inlinable @inline(__always)
   public init<ID: Comparable>(
     from old: some Sequence<Element>, to new: some Sequence<Element>, sortedBy id: (Element) -> ID
   ) throws(IdentityViolation) {

@@ -14,15 +14,15 @@ struct StepMatching {
 
   /// Pairs of offsets whose elements have the same identity but other contents, ascending.
   @usableFromInline var updates: [(old: Int, new: Int)] = []
-  /// Offsets left over, ascending.
-  @usableFromInline var unmatchedOld: [Int] = []
-  /// Offsets left over, ascending.
-  @usableFromInline var unmatchedNew: [Int] = []
+  /// Runs of offsets left over, ascending.
+  @usableFromInline var unmatchedOld: [Range<Int>] = []
+  /// Runs of offsets left over, ascending.
+  @usableFromInline var unmatchedNew: [Range<Int>] = []
 
   /// Pairs what it can of `oldCount` and `newCount` elements.
   ///
   /// - Complexity: O(*n* + *m*) calls of `isSame` and `isEquivalent`.
-  @inlinable
+  @inlinable @inline(__always)
   init(
     oldCount: Int, newCount: Int,
     isSame: (_ old: Int, _ new: Int) -> Bool, isEquivalent: (_ old: Int, _ new: Int) -> Bool
@@ -32,8 +32,8 @@ struct StepMatching {
     let old = front.old..<oldCount
     let new = front.new..<newCount
     guard !old.isEmpty, !new.isEmpty else {
-      unmatchedOld.append(contentsOf: old)
-      unmatchedNew.append(contentsOf: new)
+      unmatchedOld.append(old)
+      unmatchedNew.append(new)
       return
     }
     var mirror = StepMatching()
@@ -41,19 +41,27 @@ struct StepMatching {
       oldCount: old.count, newCount: new.count,
       isSame: { isSame(oldCount - 1 - $0, newCount - 1 - $1) },
       isEquivalent: { isEquivalent(oldCount - 1 - $0, newCount - 1 - $1) })
-    unmatchedOld.append(contentsOf: old.dropLast(back.old))
-    unmatchedNew.append(contentsOf: new.dropLast(back.new))
-    unmatchedOld.append(contentsOf: mirror.unmatchedOld.reversed().map { oldCount - 1 - $0 })
-    unmatchedNew.append(contentsOf: mirror.unmatchedNew.reversed().map { newCount - 1 - $0 })
+    unmatchedOld.append(old.dropLast(back.old))
+    unmatchedNew.append(new.dropLast(back.new))
+    unmatchedOld.append(
+      contentsOf: mirror.unmatchedOld.reversed().map { Self.mirrored($0, oldCount) })
+    unmatchedNew.append(
+      contentsOf: mirror.unmatchedNew.reversed().map { Self.mirrored($0, newCount) })
     updates.append(
       contentsOf: mirror.updates.reversed().map { (oldCount - 1 - $0.old, newCount - 1 - $0.new) })
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   init() {}
 
-  /// Walks until one side ends or the walk gives up; returns how many of each side it dealt with.
+  /// The same run of `count` offsets, counted from the other end.
   @inlinable
+  static func mirrored(_ run: Range<Int>, _ count: Int) -> Range<Int> {
+    count - run.upperBound..<count - run.lowerBound
+  }
+
+  /// Walks until one side ends or the walk gives up; returns how many of each side it dealt with.
+  @inlinable @inline(__always)
   mutating func walk(
     oldCount: Int, newCount: Int,
     isSame: (Int, Int) -> Bool, isEquivalent: (Int, Int) -> Bool
@@ -74,8 +82,8 @@ struct StepMatching {
         maxNew: min(StepMatching.lookahead, newCount - 1 - j),
         isSame: { isSame(i + $0, j + $1) })
       if skip == (1, 1) { misses += 1 }
-      unmatchedOld.append(contentsOf: i..<i + skip.old)
-      unmatchedNew.append(contentsOf: j..<j + skip.new)
+      unmatchedOld.append(i..<i + skip.old)
+      unmatchedNew.append(j..<j + skip.new)
       i += skip.old
       j += skip.new
     }
@@ -83,7 +91,7 @@ struct StepMatching {
   }
 
   /// How many elements to pass over on either side to reach the next pair; one each if none is near.
-  @inlinable
+  @inlinable @inline(__always)
   static func skip(
     maxOld: Int, maxNew: Int, isSame: (Int, Int) -> Bool
   ) -> (old: Int, new: Int) {

@@ -4,13 +4,13 @@ import TandemDifferences
 /// Two versions of a million records, 1 % of which are changed: a third each deleted, inserted and
 /// updated.
 enum SetDifferenceCases {
-  struct Row: Equatable {
+  struct Row: Equatable, Identifiable {
     var id: Int64
     var first: Int64
     var second: Int64
   }
 
-  struct Document: Equatable {
+  struct Document: Equatable, Identifiable {
     var id: String
     var payload: String
   }
@@ -18,13 +18,12 @@ enum SetDifferenceCases {
   static let count = 1_000_000
 
   static let integers = BenchmarkGroup(name: "set-integers") {
-    let (old, new) = versions(
-      make: { Row(id: Int64($0), first: Int64($0) * 7, second: 1) },
-      change: { $0.second += 1 })
+    let change = { (row: inout Row) in row.second += 1 }
+    let (old, new) = versions(make: { row(Int64($0)) }, change: change)
+    let (unsortedOld, unsortedNew) = versions(
+      make: { row(Int64(truncatingIfNeeded: scrambled($0))) }, change: change)
     var generator = SplitMix64(seed: 3)
-    let shuffledNew = new.shuffled(using: &generator)
-    let unsortedOld = old.shuffled(using: &generator)
-    let unsortedNew = reordered(new, like: unsortedOld, by: \.id)
+    let shuffledNew = unsortedNew.shuffled(using: &generator)
     return [
       Benchmark(
         name: "1 M integer keys, sorted",
@@ -36,21 +35,19 @@ enum SetDifferenceCases {
           .init(name: "hand-written Swift merge") { mergeByHand(old, new) },
         ],
         goals: [Benchmark.goal(atMost: 2.5, times: "C -O3 merge")]),
-      unsorted(
-        "1 M integer keys, shuffled", old, shuffledNew, id: \.id, atLeast: 2),
-      unsorted(
-        "1 M integer keys, order mostly kept", unsortedOld, unsortedNew, id: \.id, atLeast: 10),
+      unsorted("1 M integer keys, shuffled", unsortedOld, shuffledNew, atLeast: 2),
+      unsorted("1 M integer keys, order mostly kept", unsortedOld, unsortedNew, atLeast: 10),
     ]
   }
 
   static let strings = BenchmarkGroup(name: "set-strings") {
-    let (old, new) = versions(
-      make: { document($0) }, change: { $0.payload = "changed " + $0.payload })
-    var generator = SplitMix64(seed: 4)
-    let shuffledNew = new.shuffled(using: &generator)
-    let unsortedOld = old.shuffled(using: &generator)
-    let unsortedNew = reordered(new, like: unsortedOld, by: \.id)
+    let change = { (document: inout Document) in document.payload = "changed " + document.payload }
+    let (old, new) = versions(make: { document(UInt64($0)) }, change: change)
     let reread = new.map { Document(id: copy($0.id), payload: copy($0.payload)) }
+    let (unsortedOld, unsortedNew) = versions(make: { document(scrambled($0)) }, change: change)
+    let unsortedReread = unsortedNew.map { Document(id: copy($0.id), payload: copy($0.payload)) }
+    var generator = SplitMix64(seed: 4)
+    let shuffledNew = unsortedNew.shuffled(using: &generator)
     return [
       Benchmark(
         name: "1 M string keys, 200-byte records, sorted",
@@ -59,26 +56,23 @@ enum SetDifferenceCases {
         },
         others: [.init(name: "hand-written Swift merge") { mergeByHand(old, reread) }],
         goals: [Benchmark.goal(atMost: 1.3, times: "hand-written Swift merge")]),
-      unsorted("1 M string keys, shuffled", old, shuffledNew, id: \.id, atLeast: 2),
+      unsorted("1 M string keys, shuffled", unsortedOld, shuffledNew, atLeast: 2),
+      unsorted("1 M string keys, order mostly kept", unsortedOld, unsortedNew, atLeast: 10),
       unsorted(
-        "1 M string keys, order mostly kept", unsortedOld, unsortedNew, id: \.id, atLeast: 10),
-      unsorted(
-        "1 M string keys, order mostly kept, every string read anew", unsortedOld,
-        unsortedNew.map { Document(id: copy($0.id), payload: copy($0.payload)) }, id: \.id,
+        "1 M string keys, order mostly kept, every string read anew", unsortedOld, unsortedReread,
         atLeast: 2),
     ]
   }
 
-  static func unsorted<Element: Equatable, ID: Hashable>(
-    _ name: String, _ old: [Element], _ new: [Element], id: @escaping (Element) -> ID,
-    atLeast factor: Double
+  static func unsorted<Element: Equatable & Identifiable>(
+    _ name: String, _ old: [Element], _ new: [Element], atLeast factor: Double
   ) -> Benchmark {
     Benchmark(
       name: name,
       ours: .init(name: "SetDifference(identifiedBy:)") {
-        try SetDifference(from: old, to: new, identifiedBy: id).count
+        try SetDifference(from: old, to: new).count
       },
-      others: [.init(name: "Dictionary join") { joinByDictionary(old, new, id: id) }],
+      others: [.init(name: "Dictionary join") { joinByDictionary(old, new) }],
       goals: [Benchmark.goal(atLeast: factor, timesFasterThan: "Dictionary join")])
   }
 }
@@ -112,28 +106,18 @@ extension SetDifferenceCases {
     return (old, new)
   }
 
-  /// `elements` in the order of `model`, those it lacks at the end of every hundredth.
-  static func reordered<Element, ID: Hashable>(
-    _ elements: [Element], like model: [Element], by id: (Element) -> ID
-  ) -> [Element] {
-    var byID = Dictionary(uniqueKeysWithValues: elements.map { (id($0), $0) })
-    let kept = model.compactMap { byID.removeValue(forKey: id($0)) }
-    var added = elements.filter { byID[id($0)] != nil }
-    var result: [Element] = []
-    result.reserveCapacity(elements.count)
-    let distance = max(1, kept.count / (added.count + 1))
-    for (offset, element) in kept.enumerated() {
-      result.append(element)
-      if offset % distance == 0, let last = added.popLast() { result.append(last) }
-    }
-    return result + added
+  /// A different number for each offset, in no order.
+  static func scrambled(_ offset: Int) -> UInt64 {
+    UInt64(truncatingIfNeeded: offset) &* 0x9E37_79B9_7F4A_7C15
   }
 
-  /// A record with an identifier in the form of a UUID, ascending with `offset`.
-  static func document(_ offset: Int) -> Document {
-    let digits = String(offset, radix: 16)
-    let padded = String(repeating: "0", count: 8 - digits.count) + digits
-    let id = "\(padded)-8c1b-4f7e-9d2a-1f0e5c3b\(digits.suffix(4))"
+  static func row(_ id: Int64) -> Row { Row(id: id, first: id &* 7, second: 1) }
+
+  /// A record with an identifier in the form of a UUID, ascending with `number`.
+  static func document(_ number: UInt64) -> Document {
+    let digits = String(number, radix: 16)
+    let padded = String(repeating: "0", count: 16 - digits.count) + digits
+    let id = "\(padded.prefix(8))-8c1b-4f7e-9d2a-1f0e\(padded.suffix(8))"
     let payload = String(repeating: "Lorem ipsum dolor sit amet \(digits) ", count: 5).prefix(160)
     return Document(id: id, payload: String(payload))
   }
@@ -210,14 +194,14 @@ extension SetDifferenceCases {
   }
 
   @inline(__always)
-  static func joinByDictionary<Element: Equatable, ID: Hashable>(
-    _ old: [Element], _ new: [Element], id: (Element) -> ID
+  static func joinByDictionary<Element: Equatable & Identifiable>(
+    _ old: [Element], _ new: [Element]
   ) -> Int {
-    var remaining = Dictionary(uniqueKeysWithValues: old.map { (id($0), $0) })
+    var remaining = Dictionary(uniqueKeysWithValues: old.map { ($0.id, $0) })
     var inserted: [Element] = []
     var updated: [(Element, Element)] = []
     for element in new {
-      if let before = remaining.removeValue(forKey: id(element)) {
+      if let before = remaining.removeValue(forKey: element.id) {
         if before != element { updated.append((before, element)) }
       } else {
         inserted.append(element)

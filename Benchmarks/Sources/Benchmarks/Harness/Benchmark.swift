@@ -32,7 +32,7 @@ struct Benchmark {
 }
 
 /// A group of cases that share data, which is made only if the group is chosen.
-struct BenchmarkGroup {
+struct BenchmarkGroup: Sendable {
   var name: String
-  var prepare: () throws -> [Benchmark]
+  var prepare: @Sendable () throws -> [Benchmark]
 }

@@ -43,7 +43,8 @@ struct BenchmarkResult {
       case .atMost:
         text += "  → \(value) × \(goal.contender) (goal: at most \(bound) ×) \(verdict)\n"
       case .atLeastFasterBy:
-        text += "  → \(value) × as fast as \(goal.contender) (goal: at least \(bound) ×) \(verdict)\n"
+        text +=
+          "  → \(value) × as fast as \(goal.contender) (goal: at least \(bound) ×) \(verdict)\n"
       }
     }
     return text
