@@ -1,0 +1,25 @@
+/// One change of a set of identifiable elements, for those who hand changes on one at a time.
+public enum SetChange<Element> {
+  /// An element that only the new version has.
+  case inserted(Element)
+  /// An element that both versions have, with different contents.
+  case updated(old: Element, new: Element)
+  /// An element that only the old version has.
+  case deleted(Element)
+}
+
+extension SetChange: Sendable where Element: Sendable {}
+extension SetChange: Equatable where Element: Equatable {}
+extension SetChange: Hashable where Element: Hashable {}
+
+extension SetDifference {
+  /// Adds one change at the end of its kind.
+  @inlinable
+  public mutating func append(_ change: SetChange<Element>) {
+    switch change {
+    case .inserted(let element): inserted.append(element)
+    case .updated(let old, let new): updated.append(Update(old: old, new: new))
+    case .deleted(let element): deleted.append(element)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+internal import CSQLite
+internal import TandemRecords
+
+/// A value of the current row where SQLite keeps it: valid until the statement steps, resets or is
+/// asked for the same column in another type. Comparing two of these copies nothing.
+struct ColumnValue {
+  let handle: OpaquePointer?
+
+  init(_ handle: OpaquePointer?) { self.handle = handle }
+
+  var type: Int32 { sqlite3_value_type(handle) }
+  var isNull: Bool { type == SQLITE_NULL }
+  var integer: Int64 { sqlite3_value_int64(handle) }
+  var real: Double { sqlite3_value_double(handle) }
+
+  /// The bytes of a text, in UTF-8.
+  var text: UnsafeRawBufferPointer {
+    let start = sqlite3_value_text(handle)
+    return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(handle)))
+  }
+
+  /// The bytes of a blob.
+  var blob: UnsafeRawBufferPointer {
+    let start = sqlite3_value_blob(handle)
+    return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(handle)))
+  }
+
+  /// A copy, or `nil` for a text that is not valid UTF-8.
+  var fieldValue: FieldValue? {
+    switch type {
+    case SQLITE_INTEGER: return .integer(integer)
+    case SQLITE_FLOAT: return .real(real)
+    case SQLITE_TEXT: return String(validating: text, as: UTF8.self).map { .text($0) }
+    case SQLITE_BLOB: return .blob(Array(blob))
+    default: return .null
+    }
+  }
+
+  /// Negative, zero or positive as this value is less than, equal to or greater than the other, as
+  /// SQLite's BINARY collation has it.
+  func compare(to other: ColumnValue) -> Int {
+    let type = self.type
+    let otherType = other.type
+    if type == otherType {
+      switch type {
+      case SQLITE_INTEGER: return ColumnValue.order(integer, other.integer)
+      case SQLITE_TEXT: return UTF8Order.compare(text, other.text)
+      case SQLITE_BLOB: return UTF8Order.compare(blob, other.blob)
+      case SQLITE_FLOAT: return ColumnValue.order(real, other.real)
+      default: return 0
+      }
+    }
+    return ColumnValue.order(numberOrRank, other.numberOrRank)
+  }
+
+  /// The same for a value in memory.
+  func compare(to other: FieldValue) -> Int {
+    switch (type, other) {
+    case (SQLITE_INTEGER, .integer(let number)): return ColumnValue.order(integer, number)
+    case (SQLITE_TEXT, .text(let text)):
+      return UTF8Order.withBytes(of: text) { UTF8Order.compare(self.text, $0) }
+    case (SQLITE_BLOB, .blob(let bytes)):
+      return bytes.withUnsafeBytes { UTF8Order.compare(blob, $0) }
+    case (SQLITE_FLOAT, .real(let number)) where !number.isNaN:
+      return ColumnValue.order(real, number)
+    default: return ColumnValue.order(numberOrRank, ColumnValue.numberOrRank(other))
+    }
+  }
+
+  private static func order<Value: Comparable>(_ first: Value, _ second: Value) -> Int {
+    first < second ? -1 : first == second ? 0 : 1
+  }
+
+  /// A stand-in that orders values of different types: numbers themselves, and for texts and blobs,
+  /// which come after all numbers, an empty one.
+  private var numberOrRank: FieldValue {
+    switch type {
+    case SQLITE_INTEGER: return .integer(integer)
+    case SQLITE_FLOAT: return .real(real)
+    case SQLITE_TEXT: return .text("")
+    case SQLITE_BLOB: return .blob([])
+    default: return .null
+    }
+  }
+
+  private static func numberOrRank(_ value: FieldValue) -> FieldValue {
+    switch value {
+    case .text: return .text("")
+    case .blob: return .blob([])
+    case .null, .integer, .real: return value
+    }
+  }
+}

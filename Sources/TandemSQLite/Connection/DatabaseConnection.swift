@@ -1,0 +1,152 @@
+internal import CSQLite
+public import TandemRecords
+
+/// One connection to a SQLite file.
+///
+/// Opening sets what a careful application sets: write-ahead logging (so that readers never wait for
+/// the writer), a busy timeout, foreign keys enforced, and commits that are on disk when they return
+/// (`synchronous=FULL`).
+///
+/// A connection and its statements belong to one isolation domain at a time; they are not `Sendable`.
+public final class DatabaseConnection {
+  /// What a connection may do with its file.
+  public enum Access: Hashable, Sendable {
+    /// Read and write; the file is created if it is missing.
+    case readWriteCreate
+    /// Read and write a file that exists.
+    case readWrite
+    /// Read a file that exists; nothing is written, not even the file's header.
+    case readOnly
+  }
+
+  /// The file's path, as given.
+  public let path: String
+  let handle: OpaquePointer
+  private var cache: [String: Statement] = [:]
+
+  /// The most statements ``cachedStatement(_:)`` keeps; beyond, all are forgotten.
+  public static let maxCachedStatementCount = 128
+
+  /// How long a statement waits for another connection's lock, unless told otherwise.
+  public static let defaultBusyTimeout: Duration = .seconds(5)
+
+  /// Opens a file.
+  ///
+  /// - Parameters:
+  ///   - path: A path, or `:memory:`; never interpreted as a URI.
+  ///   - access: What the connection may do.
+  ///   - busyTimeout: How long to wait for another connection's lock.
+  /// - Throws: ``DatabaseError``: `cannotOpen`, `notADatabase`, `busy`, `readOnly`, `corrupt`.
+  public init(
+    path: String, access: Access = .readWriteCreate, busyTimeout: Duration = defaultBusyTimeout
+  ) throws(DatabaseError) {
+    let flags: Int32
+    switch access {
+    case .readWriteCreate: flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    case .readWrite: flags = SQLITE_OPEN_READWRITE
+    case .readOnly: flags = SQLITE_OPEN_READONLY
+    }
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw DatabaseError(
+        code: .cannotOpen, message: "a database path may not be empty or contain a NUL", path: path)
+    }
+    var handle: OpaquePointer?
+    let result = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+    guard let handle else {
+      throw DatabaseError(code: .cannotOpen, message: "out of memory", path: path)
+    }
+    sqlite3_extended_result_codes(handle, 1)
+    self.path = path
+    self.handle = handle
+    // From here on, deinit closes the handle, also when this initialiser throws.
+    guard result == SQLITE_OK else { throw openError(result, access: access) }
+    sqlite3_busy_timeout(handle, Int32(clamping: busyTimeout.wholeMilliseconds))
+    try execute("PRAGMA foreign_keys=ON")
+    // The first read: a file that is no database is found out here, before anything is written.
+    _ = try integer("PRAGMA schema_version")
+    if access != .readOnly {
+      try execute("PRAGMA journal_mode=WAL")
+      try execute("PRAGMA synchronous=FULL")
+    }
+  }
+
+  deinit {
+    // Statements finalise themselves when they go; v2 waits for those that outlive the connection.
+    cache.removeAll()
+    sqlite3_close_v2(handle)
+  }
+
+  private func openError(_ result: Int32, access: Access) -> DatabaseError {
+    var error = self.error(result)
+    if result == SQLITE_CANTOPEN, access != .readWriteCreate {
+      error.message = "cannot open it: it does not exist, is a folder, or may not be read"
+    }
+    return error
+  }
+}
+
+// MARK: - Statements
+
+extension DatabaseConnection {
+  /// Compiles one statement.
+  ///
+  /// - Throws: ``DatabaseError`` for a mistake in the statement, for an empty one, and for more than
+  ///   one.
+  public func prepare(_ sql: String) throws(DatabaseError) -> Statement {
+    try Statement(sql, connection: self)
+  }
+
+  /// A compiled statement, kept for the next time it is asked for.
+  ///
+  /// It comes reset and without parameters. The same statement is handed out each time, so use it to
+  /// the end before asking again.
+  public func cachedStatement(_ sql: String) throws(DatabaseError) -> Statement {
+    if let statement = cache[sql] {
+      statement.reset()
+      statement.clearBindings()
+      return statement
+    }
+    if cache.count >= DatabaseConnection.maxCachedStatementCount { cache.removeAll() }
+    let statement = try Statement(sql, connection: self)
+    cache[sql] = statement
+    return statement
+  }
+
+  /// Runs a statement to its end, with the given parameters in order.
+  public func execute(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) {
+    let statement = try prepare(sql)
+    try statement.bind(parameters)
+    while try statement.step() {}
+  }
+
+  /// The first column of the first row as an integer, or `nil` if there is no row or it is null.
+  public func integer(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) -> Int64? {
+    let statement = try prepare(sql)
+    try statement.bind(parameters)
+    guard try statement.step(), case .integer(let value) = try statement.value(at: 0) else {
+      return nil
+    }
+    return value
+  }
+
+  /// How many rows the last insert, update or delete statement changed itself.
+  public var changeCount: Int { Int(sqlite3_changes64(handle)) }
+
+  /// The error SQLite reported last, for this result code.
+  func error(_ result: Int32, sql: String? = nil) -> DatabaseError {
+    let known = sqlite3_extended_errcode(handle) & 0xFF == result & 0xFF
+    let words = known ? sqlite3_errmsg(handle) : sqlite3_errstr(result)
+    return DatabaseError(
+      code: .init(rawValue: known ? sqlite3_extended_errcode(handle) : result),
+      message: words.map { String(cString: $0) } ?? "unknown error", sql: sql, path: path)
+  }
+}
+
+extension Duration {
+  /// Milliseconds, rounded down; never negative.
+  fileprivate var wholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
+    return overflow ? (seconds < 0 ? 0 : .max) : max(0, product &+ attoseconds / 1_000_000_000_000_000)
+  }
+}

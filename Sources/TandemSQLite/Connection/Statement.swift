@@ -1,0 +1,167 @@
+internal import CSQLite
+public import TandemRecords
+
+/// A compiled statement of one connection.
+///
+/// Parameters are bound, never spliced into the text. ``step()`` moves to the next row, whose columns
+/// are read until the next step. A statement keeps its connection open.
+public final class Statement {
+  /// The text it was compiled from.
+  public let sql: String
+  let handle: OpaquePointer
+  let connection: DatabaseConnection
+
+  init(_ sql: String, connection: DatabaseConnection) throws(DatabaseError) {
+    var sql = sql
+    var handle: OpaquePointer?
+    var hasMore = false
+    let result = sql.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { text in
+        var tail: UnsafePointer<CChar>?
+        let result = sqlite3_prepare_v3(
+          connection.handle, text.baseAddress, Int32(clamping: text.count), 0, &handle, &tail)
+        if let base = text.baseAddress, let tail {
+          hasMore = bytes[(tail - base)...].contains { !Statement.isSpace($0) }
+        }
+        return result
+      }
+    }
+    guard result == SQLITE_OK else { throw connection.error(result, sql: sql) }
+    guard let handle, !hasMore else {
+      sqlite3_finalize(handle)
+      let message = handle == nil ? "the statement is empty" : "more than one statement"
+      throw DatabaseError(code: .error, message: message, sql: sql, path: connection.path)
+    }
+    self.sql = sql
+    self.handle = handle
+    self.connection = connection
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  /// What may follow a statement without being another one.
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: ";") || byte == UInt8(ascii: " ") || (9...13).contains(byte)
+  }
+}
+
+// MARK: - Parameters
+
+extension Statement {
+  /// Binds values to the parameters 1, 2, … in order; the statement must have as many.
+  ///
+  /// - Throws: ``DatabaseError`` with code `range` if the counts differ.
+  public func bind(_ values: some Collection<FieldValue>) throws(DatabaseError) {
+    guard values.count == Int(sqlite3_bind_parameter_count(handle)) else {
+      throw DatabaseError(
+        code: .range,
+        message: "\(values.count) values for \(sqlite3_bind_parameter_count(handle)) parameters",
+        sql: sql, path: connection.path)
+    }
+    var position = 1
+    for value in values {
+      try bind(value, at: position)
+      position += 1
+    }
+  }
+
+  /// Binds one value to the parameter at `position`, counted from 1.
+  public func bind(_ value: FieldValue, at position: Int) throws(DatabaseError) {
+    let position = Int32(clamping: position)
+    let result: Int32
+    switch value {
+    case .null: result = sqlite3_bind_null(handle, position)
+    case .integer(let number): result = sqlite3_bind_int64(handle, position, number)
+    case .real(let number): result = sqlite3_bind_double(handle, position, number)
+    case .text(let text): result = bind(text, at: position)
+    case .blob(let bytes):
+      result = bytes.withUnsafeBytes { bytes in
+        // A null pointer would bind null; an empty blob needs another address.
+        bytes.count == 0
+          ? sqlite3_bind_zeroblob(handle, position, 0)
+          : sqlite3_bind_blob64(
+            handle, position, bytes.baseAddress, UInt64(bytes.count), csqlite_transient())
+      }
+    }
+    guard result == SQLITE_OK else { throw connection.error(result, sql: sql) }
+  }
+
+  private func bind(_ text: String, at position: Int32) -> Int32 {
+    var text = text
+    return text.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { text in
+        text.isEmpty
+          ? sqlite3_bind_text(handle, position, "", 0, csqlite_transient())
+          : sqlite3_bind_text64(
+            handle, position, text.baseAddress, UInt64(text.count), csqlite_transient(),
+            UInt8(SQLITE_UTF8))
+      }
+    }
+  }
+
+  /// Makes all parameters null.
+  public func clearBindings() { sqlite3_clear_bindings(handle) }
+}
+
+// MARK: - Rows
+
+extension Statement {
+  /// Moves to the next row; `false` when there is none, and the statement is reset.
+  public func step() throws(DatabaseError) -> Bool {
+    let result = sqlite3_step(handle)
+    if result == SQLITE_ROW { return true }
+    if result == SQLITE_DONE {
+      sqlite3_reset(handle)
+      return false
+    }
+    // Read before the reset, which clears it.
+    let error = connection.error(result, sql: sql)
+    sqlite3_reset(handle)
+    throw error
+  }
+
+  /// Runs the statement to its end with the given parameters in order.
+  public func run(_ values: some Collection<FieldValue>) throws(DatabaseError) {
+    reset()
+    try bind(values)
+    while try step() {}
+  }
+
+  /// Makes the statement start anew at the next step; parameters stay.
+  public func reset() { sqlite3_reset(handle) }
+
+  /// How many columns a row has.
+  public var columnCount: Int { Int(sqlite3_column_count(handle)) }
+
+  /// The names of the columns, in order.
+  public var columnNames: [String] {
+    (0..<sqlite3_column_count(handle)).map { String(cString: sqlite3_column_name(handle, $0)) }
+  }
+
+  /// The value of a column of the current row.
+  ///
+  /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8.
+  public func value(at column: Int) throws(DatabaseError) -> FieldValue {
+    guard let value = self.column(column).fieldValue else {
+      throw DatabaseError(
+        code: .mismatch,
+        message: "the text in column \(columnNames[column]) is not valid UTF-8; "
+          + "store it as a blob, or repair it", sql: sql, path: connection.path)
+    }
+    return value
+  }
+
+  /// All values of the current row.
+  public func values() throws(DatabaseError) -> [FieldValue] {
+    var values: [FieldValue] = []
+    let count = columnCount
+    values.reserveCapacity(count)
+    for column in 0..<count { values.append(try value(at: column)) }
+    return values
+  }
+
+  /// A column of the current row, where it stands.
+  func column(_ column: Int) -> ColumnValue {
+    ColumnValue(sqlite3_column_value(handle, Int32(truncatingIfNeeded: column)))
+  }
+}

@@ -1,0 +1,100 @@
+internal import CSQLite
+package import TandemRecords
+
+/// A table read once, ascending by key as SQLite's BINARY collation has it.
+///
+/// The current row stays where SQLite keeps it; nothing of it is copied but its key, until
+/// ``record()`` asks. Memory does not grow with the table, unless no index has the key's order and
+/// SQLite must sort.
+package final class TableScan {
+  /// The columns read, in order; ``record()`` has them as fields.
+  package let layout: RecordLayout
+  let statement: Statement
+  private let table: String
+  private let keyOffsets: [Int]
+  private var lastKey: [FieldValue] = []
+  private var hasRow = false
+
+  /// Prepares to read the given columns of a table, by the key columns among them.
+  package init(
+    _ connection: DatabaseConnection, table: String, columns: RecordLayout, key keyOffsets: [Int]
+  ) throws(DatabaseError) {
+    let list = columns.names.map(\.sqlQuoted).joined(separator: ", ")
+    let order = keyOffsets.map { "\(columns.names[$0].sqlQuoted) COLLATE BINARY" }
+      .joined(separator: ", ")
+    statement = try connection.prepare("SELECT \(list) FROM \(table.sqlQuoted) ORDER BY \(order)")
+    layout = columns
+    self.table = table
+    self.keyOffsets = keyOffsets
+  }
+
+  /// Moves to the next row; `false` at the end.
+  ///
+  /// - Throws: ``DatabaseError`` with code `constraint` for a key that is null or occurs twice.
+  package func advance() throws(DatabaseError) -> Bool {
+    guard try statement.step() else {
+      hasRow = false
+      return false
+    }
+    if lastKey.isEmpty {
+      lastKey = Array(repeating: .null, count: keyOffsets.count)
+    } else if hasRow, compareKey(to: lastKey) == 0 {
+      throw keyError("two rows of \(table) have the same key \(try keyDescription())")
+    }
+    for (position, offset) in keyOffsets.enumerated() {
+      let value = try statement.value(at: offset)
+      if case .null = value {
+        throw keyError("a row of \(table) has no value in the key column \(layout.names[offset])")
+      }
+      lastKey[position] = value
+    }
+    hasRow = true
+    return true
+  }
+
+  /// A copy of the current row.
+  package func record() throws(DatabaseError) -> Record {
+    Record(uncheckedLayout: layout, values: try statement.values())
+  }
+
+  /// Negative, zero or positive as the current row's key is less than, equal to or greater than the
+  /// given one.
+  package func compareKey(to key: [FieldValue]) -> Int {
+    for (offset, value) in zip(keyOffsets, key) {
+      let order = statement.column(offset).compare(to: value)
+      if order != 0 { return order }
+    }
+    return 0
+  }
+
+  /// The same against the current row of another scan.
+  package func compareKey(to other: TableScan) -> Int {
+    for (offset, otherOffset) in zip(keyOffsets, other.keyOffsets) {
+      let order = statement.column(offset).compare(to: other.statement.column(otherOffset))
+      if order != 0 { return order }
+    }
+    return 0
+  }
+
+  /// Whether the current row has the values of `record`, whose fields are the columns read.
+  package func isEqual(to record: Record) -> Bool {
+    var offset = 0
+    while offset < record.values.count {
+      if statement.column(offset).compare(to: record.values[offset]) != 0 { return false }
+      offset += 1
+    }
+    return true
+  }
+
+  private func keyDescription() throws(DatabaseError) -> String {
+    var parts: [String] = []
+    for offset in keyOffsets { parts.append("\(try statement.value(at: offset))") }
+    return parts.joined(separator: ", ")
+  }
+
+  private func keyError(_ message: String) -> DatabaseError {
+    DatabaseError(
+      code: .constraint, message: message + "; choose a key that is unique and never null",
+      path: statement.connection.path)
+  }
+}

@@ -1,0 +1,79 @@
+internal import TandemRecords
+
+/// The columns and the key of a table, as the database declares them.
+public struct TableSchema: Hashable, Sendable {
+  /// One column.
+  public struct Column: Hashable, Sendable {
+    /// The name, as declared.
+    public var name: String
+    /// The type, as declared; empty if none is.
+    public var declaredType: String
+    /// Whether the column computes its value, so that none can be written.
+    public var isGenerated: Bool
+
+    /// How the column changes values stored in it.
+    public var affinity: ColumnAffinity { ColumnAffinity(declaredType: declaredType) }
+  }
+
+  /// The name, as declared.
+  public var name: String
+  /// The columns, in order; hidden ones of virtual tables are left out.
+  public var columns: [Column]
+  /// The columns of the primary key, in its order; empty if none is declared.
+  public var primaryKey: [String]
+  /// Whether it is a view, which cannot be written.
+  public var isView: Bool
+
+  /// The names of the columns, in order.
+  public var columnNames: [String] { columns.map(\.name) }
+
+  /// The column of a name, which SQLite compares without regard to the case of ASCII letters.
+  public func column(named name: String) -> Column? {
+    columns.first { $0.name.isSameSQLName(as: name) }
+  }
+}
+
+extension DatabaseConnection {
+  /// The schema of a table or view, or `nil` if there is none of that name.
+  public func schema(ofTable name: String) throws(DatabaseError) -> TableSchema? {
+    let found = try prepare(
+      """
+      SELECT name, type FROM sqlite_schema
+      WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE
+      """)
+    try found.bind([.text(name)])
+    guard try found.step(), case .text(let name) = try found.value(at: 0),
+      case .text(let type) = try found.value(at: 1)
+    else { return nil }
+    let statement = try prepare("SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)")
+    try statement.bind([.text(name)])
+    var schema = TableSchema(name: name, columns: [], primaryKey: [], isView: type == "view")
+    var keyParts: [(position: Int64, name: String)] = []
+    while try statement.step() {
+      let hidden = statement.column(3).integer
+      guard hidden != 1, case .text(let column) = try statement.value(at: 0) else { continue }
+      guard case .text(let declaredType) = try statement.value(at: 1) else { continue }
+      schema.columns.append(.init(name: column, declaredType: declaredType, isGenerated: hidden > 1))
+      let position = statement.column(2).integer
+      if position > 0 { keyParts.append((position, column)) }
+    }
+    schema.primaryKey = keyParts.sorted { $0.position < $1.position }.map(\.name)
+    return schema
+  }
+
+  /// The names of the application's tables, in order: those of SQLite and of Tandem are left out.
+  public func tableNames() throws(DatabaseError) -> [String] {
+    let statement = try prepare(
+      """
+      SELECT name FROM sqlite_schema
+      WHERE type = 'table' AND name NOT LIKE 'sqlite@_%' ESCAPE '@'
+        AND name NOT LIKE 'tandem@_%' ESCAPE '@'
+      ORDER BY name
+      """)
+    var names: [String] = []
+    while try statement.step() {
+      if case .text(let name) = try statement.value(at: 0) { names.append(name) }
+    }
+    return names
+  }
+}
