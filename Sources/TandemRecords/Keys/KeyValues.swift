@@ -15,7 +15,8 @@ struct KeyValues {
       for field in names.indices {
         guard let offset = offsets[field], !records[position].values[offset].isNull else {
           throw RecordError(
-            .missingKey, "the record has no value in the key field \"\(names[field])\"",
+            .missingKey,
+            "the record has no value in the key field \(FieldValue.text(names[field]))",
             record: position + 1)
         }
         values.append(records[position].values[offset])
@@ -53,7 +54,7 @@ struct KeyValues {
     let pairs = zip(order, order.dropFirst()).filter { compare($0, $1) == 0 }
     guard let (first, second) = pairs.min(by: { $0.1 < $1.1 }) else { return nil }
     let key = zip(names, values[first * names.count..<(first + 1) * names.count])
-      .map { "\($0) = \(RecordKey([$1]))" }.joined(separator: ", ")
+      .map { "\($0) = \($1)" }.joined(separator: ", ")
     return RecordError(
       .duplicateKey, "the records \(first + 1) and \(second + 1) have the same key \(key)",
       record: second + 1)

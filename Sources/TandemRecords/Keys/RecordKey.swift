@@ -24,10 +24,6 @@ extension RecordKey: Comparable {
 extension RecordKey: CustomStringConvertible {
   /// The values as JSON, with commas between them: `17` or `"DE", "Büsingen"`.
   public var description: String {
-    values.map { value in
-      var bytes: [UInt8] = []
-      RecordWriter.appendJSON(value, to: &bytes)
-      return String(decoding: bytes, as: UTF8.self)
-    }.joined(separator: ", ")
+    values.map(\.description).joined(separator: ", ")
   }
 }

@@ -22,7 +22,7 @@ struct TextFault: Error {
       lineStart = index + 1
     }
     return RecordError(
-      code, field.map { "\(message), in field \"\($0)\"" } ?? message,
+      code, field.map { "\(message), in field \(FieldValue.text($0))" } ?? message,
       record: record, line: line, column: offset - lineStart + 1)
   }
 }

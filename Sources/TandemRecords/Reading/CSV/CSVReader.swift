@@ -18,16 +18,14 @@ struct CSVReader: RecordTextReader {
 
   mutating func readAll() throws(TextFault) -> [Record] {
     try readHeader()
-    var rowCount = 0
-    recordNumber = 1
+    if tokens.skipLineEnd() { recordNumber = 1 }
     while !tokens.isAtEnd {
       try readRow()
-      rowCount += 1
-      recordNumber = rowCount + 1
+      if tokens.skipLineEnd() { recordNumber = cells.count / names.count + 1 }
     }
     let layout = RecordLayout(uniqueNames: names)
     let types = columns.map(\.type)
-    return (0..<rowCount).map { row in
+    return (0..<cells.count / names.count).map { row in
       Record(uncheckedLayout: layout, values: values(ofRow: row, types))
     }
   }
@@ -43,7 +41,8 @@ struct CSVReader: RecordTextReader {
       let name = tokens.text(of: try tokens.cell())
       guard !name.isEmpty else { throw TextFault(.malformed, "a field has no name", at: start) }
       guard seen.insert(.text(name)).inserted else {
-        throw TextFault(.duplicateField, "the header names the field \"\(name)\" twice", at: start)
+        throw TextFault(
+          .duplicateField, "the header names the field \(FieldValue.text(name)) twice", at: start)
       }
       guard names.count < RecordLayout.maxFieldCount else {
         throw TextFault(
@@ -52,7 +51,6 @@ struct CSVReader: RecordTextReader {
       }
       names.append(name)
     } while tokens.skipComma()
-    tokens.skipLineEnd()
     columns = Array(repeating: CSVColumn(), count: names.count)
   }
 
@@ -74,7 +72,6 @@ struct CSVReader: RecordTextReader {
     } while tokens.skipComma()
     column = nil
     try requireWhole(count, from: start)
-    tokens.skipLineEnd()
   }
 
   /// Throws unless the row that starts at `start` and ends here has all fields and is not too long.

@@ -103,11 +103,12 @@ struct CSVTokenizer {
     return true
   }
 
-  /// After the last field of a row: goes to the next row.
+  /// After the last field of a row: goes to the next row, and says whether a line end was there.
   @inline(__always)
-  mutating func skipLineEnd() {
-    if index < bytes.count, bytes[index] == ASCII.carriageReturn { index &+= 1 }
-    if index < bytes.count { index &+= 1 }
+  mutating func skipLineEnd() -> Bool {
+    guard index < bytes.count else { return false }
+    index &+= bytes[index] == ASCII.carriageReturn ? 2 : 1
+    return true
   }
 
   /// The contents of a field as a text.

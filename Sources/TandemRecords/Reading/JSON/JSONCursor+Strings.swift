@@ -80,7 +80,8 @@ extension JSONCursor {
       return place + 6
     }
     let next = place + 6
-    let isPaired = limit - next >= 6 && bytes[next] == ASCII.backslash
+    let isPaired =
+      limit - next >= 6 && bytes[next] == ASCII.backslash
       && bytes[next + 1] == UInt8(ascii: "u")
     guard unit < 0xDC00, isPaired, case let low = codeUnit(at: next), low & 0xFC00 == 0xDC00,
       let scalar = UnicodeScalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))

@@ -49,22 +49,23 @@ struct JSONArrayReader: RecordTextReader {
 struct NDJSONReader: RecordTextReader {
   private var objects: JSONObjectReader
   private var records: [Record] = []
+  private(set) var recordNumber: Int? = 1
 
   init(_ bytes: UnsafeRawBufferPointer, _ limits: RecordLimits) {
     objects = JSONObjectReader(bytes, limits)
     objects.cursor.index = ByteOrderMark.byteCount(in: bytes)
   }
 
-  /// The record that is being read or comes next.
-  var recordNumber: Int? { records.count + 1 }
   var fieldName: String? { objects.fieldName }
 
   mutating func readAll() throws(TextFault) -> [Record] {
     let bytes = objects.cursor.bytes
     while objects.cursor.index < bytes.count {
       let rest = bytes[objects.cursor.index...]
-      objects.cursor.end = rest.firstIndex(of: ASCII.lineFeed) ?? bytes.count
+      let lineFeed = rest.firstIndex(of: ASCII.lineFeed)
+      objects.cursor.end = lineFeed ?? bytes.count
       try readLine()
+      if lineFeed != nil { recordNumber = records.count + 1 }
       objects.cursor.index = objects.cursor.end + 1
     }
     return records

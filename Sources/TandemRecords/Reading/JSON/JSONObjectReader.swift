@@ -5,6 +5,8 @@ struct JSONObjectReader {
   private var shapes = FieldShapes()
   /// The fields read so far of the object that is being read.
   private var shape = FieldShapes.root
+  /// Whether the last of these fields is not left yet.
+  private var isInsideField = false
   private var lastFieldCount = 0
   private let maxRecordByteCount: Int
 
@@ -13,14 +15,15 @@ struct JSONObjectReader {
     maxRecordByteCount = limits.maxRecordByteCount
   }
 
-  /// The field that is being read, unless it is none.
-  var fieldName: String? { shape == FieldShapes.root ? nil : shapes.name(of: shape) }
+  /// The field whose value is being read, if one is.
+  var fieldName: String? { isInsideField ? shapes.name(of: shape) : nil }
 
   /// The object that starts at the cursor, which then stands behind it and white space after it.
   mutating func record() throws(TextFault) -> Record {
     try requireObject()
     let start = cursor.index
     shapes.startObject()
+    shape = FieldShapes.root
     let values = try values()
     guard cursor.index - start <= maxRecordByteCount else {
       throw TextFault(
@@ -28,7 +31,6 @@ struct JSONObjectReader {
     }
     let record = Record(uncheckedLayout: shapes.layout(of: shape), values: values)
     lastFieldCount = values.count
-    shape = FieldShapes.root
     return record
   }
 
@@ -46,12 +48,14 @@ struct JSONObjectReader {
       values.append(try value())
       cursor.skipSpace()
     } while try cursor.goesOn(until: ASCII.closeBrace, "\",\" or \"}\"")
+    isInsideField = false
     return values
   }
 
   /// Goes behind a field's name and its colon.
   @inline(__always)
   private mutating func readName() throws(TextFault) {
+    isInsideField = false
     guard cursor.byte == ASCII.quote else { throw cursor.unexpected("a field name in quotes") }
     let nameStart = cursor.index &+ 1
     if let child = shapes.child(of: shape, in: cursor.bytes, from: nameStart, to: cursor.end) {
@@ -60,6 +64,7 @@ struct JSONObjectReader {
     } else {
       try readUnseenName()
     }
+    isInsideField = true
     cursor.skipSpace()
     try cursor.skip(ASCII.colon, "\":\"")
   }
@@ -73,8 +78,8 @@ struct JSONObjectReader {
         .limitExceeded, "the record has more than \(RecordLayout.maxFieldCount) fields", at: start)
     }
     guard let child = shapes.child(of: shape, named: name) else {
-      shape = FieldShapes.root
-      throw TextFault(.duplicateField, "the record names the field \"\(name)\" twice", at: start)
+      throw TextFault(
+        .duplicateField, "the record names the field \(FieldValue.text(name)) twice", at: start)
     }
     shape = child
   }
