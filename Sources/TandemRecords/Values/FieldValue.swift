@@ -29,6 +29,7 @@ public enum FieldValue: Sendable {
 }
 
 extension FieldValue: Equatable {
+  /// Whether the two are the same to SQLite: equal numbers, equal bytes, or both null.
   @inlinable
   public static func == (first: FieldValue, second: FieldValue) -> Bool {
     switch (first, second) {
@@ -44,6 +45,7 @@ extension FieldValue: Equatable {
 }
 
 extension FieldValue: Hashable {
+  /// Hashes an integer and the real that equals it alike, and texts by their bytes.
   @inlinable
   public func hash(into hasher: inout Hasher) {
     switch self {
@@ -66,6 +68,7 @@ extension FieldValue: Hashable {
 }
 
 extension FieldValue: Comparable {
+  /// Whether the first comes before the second in SQLite's order.
   @inlinable
   public static func < (first: FieldValue, second: FieldValue) -> Bool {
     switch (first, second) {
@@ -108,12 +111,16 @@ extension FieldValue: Comparable {
 extension FieldValue: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral
 {
+  /// Null.
   @inlinable
   public init(nilLiteral: ()) { self = .null }
+  /// An integer.
   @inlinable
   public init(integerLiteral value: Int64) { self = .integer(value) }
+  /// A real, even if it has no fraction.
   @inlinable
   public init(floatLiteral value: Double) { self = .real(value) }
+  /// A text.
   @inlinable
   public init(stringLiteral value: String) { self = .text(value) }
   /// True is the integer 1, false the integer 0, as in SQLite.

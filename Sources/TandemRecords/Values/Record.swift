@@ -35,6 +35,9 @@ public struct Record: Sendable {
 }
 
 extension Record: Equatable {
+  /// Whether the two have equal values in the same fields, absent ones being null.
+  ///
+  /// - Complexity: O(*n*) in the number of fields if the layouts are one object, else O(*n*^2).
   public static func == (first: Record, second: Record) -> Bool {
     if first.layout === second.layout { return first.values == second.values }
     return first.isCovered(by: second) && second.isCovered(by: first)
@@ -47,6 +50,7 @@ extension Record: Equatable {
 }
 
 extension Record: Hashable {
+  /// Hashes the fields that are not null, whatever their order.
   public func hash(into hasher: inout Hasher) {
     var combined = 0
     for (name, value) in zip(layout.names, values) where !value.isNull {

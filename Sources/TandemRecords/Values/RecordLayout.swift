@@ -21,6 +21,11 @@ public final class RecordLayout: Sendable {
     self.names = names
   }
 
+  /// For callers that know each name to stand once.
+  package init(uniqueNames names: [String]) {
+    self.names = names
+  }
+
   /// The position of a name among ``names``, or `nil`.
   ///
   /// - Complexity: O(*n*); look a name up once per layout, not per record.

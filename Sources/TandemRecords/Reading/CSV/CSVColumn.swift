@@ -1,0 +1,50 @@
+/// What the values of a CSV column that were seen so far allow it to be.
+///
+/// The rule is that of ``RecordReader/records(in:format:limits:)-(UnsafeRawBufferPointer,_,_)``.
+struct CSVColumn {
+  /// What a column's values become.
+  enum ValueType {
+    case integer
+    case real
+    case text
+  }
+
+  /// The most significant digits of a decimal that every double keeps apart from all others.
+  static let maxSignificantDigitCount = 15
+
+  private var fitsIntegers = true
+  private var fitsReals = true
+
+  /// The narrowest type that fits all values.
+  var type: ValueType { fitsIntegers ? .integer : fitsReals ? .real : .text }
+
+  /// Takes a field into account.
+  @inline(__always)
+  mutating func note(_ cell: CSVCell, in bytes: UnsafeRawBufferPointer) {
+    guard fitsIntegers || fitsReals, !cell.isNull else { return }
+    let literal = DecimalLiteral(bytes, from: cell.start, to: cell.end)
+    guard cell.kind == .plain, literal.isComplete, literal.end == cell.end else {
+      fitsIntegers = false
+      fitsReals = false
+      return
+    }
+    if fitsIntegers { fitsIntegers = CSVColumn.isCanonicalInteger(literal, in: bytes) }
+    if fitsReals { fitsReals = CSVColumn.isExactReal(literal, in: bytes) }
+  }
+
+  @inline(__always)
+  private static func isCanonicalInteger(
+    _ literal: DecimalLiteral, in bytes: UnsafeRawBufferPointer
+  ) -> Bool {
+    guard literal.isInteger, let value = literal.integer(in: bytes) else { return false }
+    return value != 0 || bytes[literal.start] != ASCII.minus
+  }
+
+  @inline(__always)
+  private static func isExactReal(
+    _ literal: DecimalLiteral, in bytes: UnsafeRawBufferPointer
+  ) -> Bool {
+    guard literal.significantCount <= maxSignificantDigitCount else { return false }
+    return literal.significantCount == 0 || literal.real(in: bytes).isNormal
+  }
+}

@@ -1,0 +1,133 @@
+/// One field of a CSV text.
+struct CSVCell {
+  enum Kind {
+    /// Not in quotes; null if it is empty.
+    case plain
+    /// In quotes, which the range leaves out.
+    case quoted
+    /// In quotes, with doubled quotes inside.
+    case quotedWithQuotes
+  }
+
+  /// Where its contents start.
+  let start: Int
+  /// Where they end.
+  let end: Int
+  let kind: Kind
+
+  /// Whether it is an empty field that is not in quotes.
+  @inline(__always)
+  var isNull: Bool { start == end && kind == .plain }
+}
+
+/// A place in a CSV text (RFC 4180), and the fields that can be read from there.
+///
+/// Lines end with a line feed, with or without a carriage return before it. A carriage return or a
+/// quote inside a field that is not in quotes is an error: other programs read it in other ways.
+struct CSVTokenizer {
+  let bytes: UnsafeRawBufferPointer
+  private(set) var index: Int
+  private var scratch: [UInt8] = []
+
+  /// The place at the start, behind a byte order mark.
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self.bytes = bytes
+    index = ByteOrderMark.byteCount(in: bytes)
+  }
+
+  /// Whether no row follows.
+  var isAtEnd: Bool { index == bytes.count }
+
+  /// Reads a field, whose end is then the place.
+  @inline(__always)
+  mutating func cell() throws(TextFault) -> CSVCell {
+    if index < bytes.count, bytes[index] == ASCII.quote { return try quotedCell() }
+    let start = index
+    while index < bytes.count {
+      switch bytes[index] {
+      case ASCII.comma, ASCII.lineFeed: return CSVCell(start: start, end: index, kind: .plain)
+      case ASCII.carriageReturn:
+        try requireLineFeed()
+        return CSVCell(start: start, end: index, kind: .plain)
+      case ASCII.quote:
+        throw TextFault(.malformed, "a quote stands inside a field without quotes", at: index)
+      default: index &+= 1
+      }
+    }
+    return CSVCell(start: start, end: index, kind: .plain)
+  }
+
+  private mutating func quotedCell() throws(TextFault) -> CSVCell {
+    index += 1
+    let start = index
+    var kind = CSVCell.Kind.quoted
+    while true {
+      while index < bytes.count, bytes[index] != ASCII.quote { index &+= 1 }
+      guard index < bytes.count else {
+        throw TextFault(.malformed, "the text ends too early, inside a quoted field", at: index)
+      }
+      index += 1
+      guard index < bytes.count, bytes[index] == ASCII.quote else { break }
+      kind = .quotedWithQuotes
+      index += 1
+    }
+    let cell = CSVCell(start: start, end: index - 1, kind: kind)
+    try requireEndOfField()
+    return cell
+  }
+
+  private func requireEndOfField() throws(TextFault) {
+    guard index < bytes.count else { return }
+    switch bytes[index] {
+    case ASCII.comma, ASCII.lineFeed: return
+    case ASCII.carriageReturn: try requireLineFeed()
+    default: throw TextFault(.malformed, "a field goes on behind its closing quote", at: index)
+    }
+  }
+
+  /// Throws unless a line feed follows the carriage return that stands here.
+  private func requireLineFeed() throws(TextFault) {
+    guard index + 1 < bytes.count else {
+      throw TextFault(.malformed, "the text ends too early, inside a line end", at: bytes.count)
+    }
+    guard bytes[index + 1] == ASCII.lineFeed else {
+      throw TextFault(.malformed, "no line feed follows a carriage return", at: index)
+    }
+  }
+
+  /// After a field: goes behind a comma if there is one, and says so.
+  @inline(__always)
+  mutating func skipComma() -> Bool {
+    guard index < bytes.count, bytes[index] == ASCII.comma else { return false }
+    index &+= 1
+    return true
+  }
+
+  /// After the last field of a row: goes to the next row, and says whether a line end was there.
+  @inline(__always)
+  mutating func skipLineEnd() -> Bool {
+    guard index < bytes.count else { return false }
+    index &+= bytes[index] == ASCII.carriageReturn ? 2 : 1
+    return true
+  }
+
+  /// The contents of a field as a text.
+  @inline(__always)
+  mutating func text(of cell: CSVCell) -> String {
+    let contents = UnsafeRawBufferPointer(rebasing: bytes[cell.start..<cell.end])
+    guard cell.kind == .quotedWithQuotes else { return String(decoding: contents, as: UTF8.self) }
+    return unquoted(contents)
+  }
+
+  /// The contents of a field with every second of its quotes left out.
+  private mutating func unquoted(_ contents: UnsafeRawBufferPointer) -> String {
+    scratch.removeAll(keepingCapacity: true)
+    var copiedEnd = 0
+    while let quote = contents[copiedEnd...].firstIndex(of: ASCII.quote) {
+      scratch.append(contentsOf: contents[copiedEnd...quote])
+      copiedEnd = quote + 2
+    }
+    scratch.append(contentsOf: contents[copiedEnd...])
+    return String(decoding: scratch, as: UTF8.self)
+  }
+}

@@ -1,0 +1,49 @@
+/// How a text holds a list of records.
+public enum RecordFormat: String, CaseIterable, Hashable, Sendable {
+  /// One JSON array of objects (RFC 8259).
+  case json
+  /// One JSON object per line.
+  case ndjson
+  /// Comma-separated values under a line of field names (RFC 4180).
+  case csv
+
+  /// The format that a file's extension stands for, in upper or lower case: `json`, `ndjson` or
+  /// `jsonl`, `csv`; `nil` for any other name.
+  public init?(fileName: String) {
+    guard let stop = fileName.utf8.lastIndex(of: ASCII.point) else { return nil }
+    switch fileName[fileName.utf8.index(after: stop)...].lowercased() {
+    case "json": self = .json
+    case "ndjson", "jsonl": self = .ndjson
+    case "csv": self = .csv
+    default: return nil
+    }
+  }
+
+  /// The format that an HTTP `Content-Type` stands for, whatever its parameters; `nil` for a media
+  /// type that names none of them, such as `text/plain`.
+  public init?(contentType: String) {
+    let type = contentType.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
+    switch type {
+    case "application/json", "text/json": self = .json
+    case "application/x-ndjson", "application/ndjson", "application/jsonl",
+      "application/x-jsonl", "application/jsonlines", "application/x-jsonlines":
+      self = .ndjson
+    case "text/csv", "application/csv": self = .csv
+    case _ where type.hasPrefix("application/") && type.hasSuffix("+json"): self = .json
+    default: return nil
+    }
+  }
+
+  /// The format that a text seems to be in by its first byte that is no white space: an array is
+  /// JSON, an object NDJSON, anything else CSV.
+  ///
+  /// - Complexity: O(*n*) in the white space at the start.
+  public static func sniffed(from bytes: some Collection<UInt8>) -> RecordFormat {
+    let text = bytes.dropFirst(bytes.starts(with: ASCII.byteOrderMark) ? 3 : 0)
+    switch text.first(where: { !ASCII.isSpace($0) }) {
+    case ASCII.openBracket: return .json
+    case ASCII.openBrace: return .ndjson
+    default: return .csv
+    }
+  }
+}
