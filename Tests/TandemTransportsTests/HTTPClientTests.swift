@@ -110,7 +110,7 @@ struct HTTPClientTests {
     let isReleased = Signal()
     var options = HTTPClientOptions()
     options.maxConnectionCountPerHost = 1
-    options.timeouts = HTTPTimeouts(connect: .milliseconds(40), idle: .milliseconds(40))
+    options.timeouts = HTTPTimeouts(connect: .milliseconds(400), idle: .milliseconds(400))
     let impatient = try SystemHTTPClient(options: options)
     try await withServer { request, connection in
       if request.path == "/slow" { isReleased.waitBlockingThread() }
@@ -124,7 +124,7 @@ struct HTTPClientTests {
       async let second = impatient.response(to: waiting, maxBodyByteCount: 1)
       // A third request's own timeout is the clock by which the second has waited long enough.
       let clock = HTTPRequest(
-        url: server.url, timeouts: HTTPTimeouts(total: .milliseconds(150)))
+        url: server.url, timeouts: HTTPTimeouts(total: .milliseconds(1000)))
       await #expect(throws: TransportError.self) {
         try await impatient.response(to: clock, maxBodyByteCount: 1)
       }

@@ -20,8 +20,6 @@
       ccurl_set_string(easy, CURLOPT_URL, request.url)
       ccurl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
       ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-      // Waiting for a connection to prove that it can carry several streams beats opening many.
-      ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
       ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       ccurl_set_string(easy, CURLOPT_ACCEPT_ENCODING, "")
       if let file = options.certificateAuthorityFile {
