@@ -12,7 +12,8 @@ struct HTTPClientRedirectTests {
     }
   }
 
-  @Test("a redirect is followed, and the response says where it led", arguments: [301, 302, 303, 307])
+  @Test(
+    "a redirect is followed, and the response says where it led", arguments: [301, 302, 303, 307])
   func followed(status: Int) async throws {
     try await withServer { request, connection in
       request.path == "/old"
@@ -67,7 +68,8 @@ struct HTTPClientRedirectTests {
     }
   }
 
-  @Test("a redirect to anything but the web is refused, and named",
+  @Test(
+    "a redirect to anything but the web is refused, and named",
     arguments: ["file:///etc/passwd", "ftp://a.example/x", "gopher://a.example", "http://a b:x/"])
   func refused(location: String) async throws {
     try await withServer { _, connection in

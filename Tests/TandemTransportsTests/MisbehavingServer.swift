@@ -102,7 +102,9 @@ final class Connection: Sendable {
 
   /// Sends bytes; returns `false` if the client is gone.
   @discardableResult
-  func send(_ bytes: [UInt8]) -> Bool { sendCounting(bytes, until: .greatestFiniteMagnitude) == nil }
+  func send(_ bytes: [UInt8]) -> Bool {
+    sendCounting(bytes, until: .greatestFiniteMagnitude) == nil
+  }
 
   /// Sends bytes until the client has taken none for `patience`; returns how many were left then, or
   /// `nil` if all were sent.
@@ -193,7 +195,8 @@ func listeningSocket(backlog: CInt) throws -> (descriptor: CInt, port: UInt16) {
 
 /// Something that happens once, for which tasks and threads can wait.
 final class Signal: Sendable {
-  private let state = Mutex<(isFired: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
+  private let state = Mutex<(isFired: Bool, waiters: [CheckedContinuation<Void, Never>])>(
+    (false, []))
   private let semaphore = DispatchSemaphore(value: 0)
 
   func fire() {

@@ -53,7 +53,9 @@ public struct HTTPDate: Hashable, Comparable, Sendable {
   }
 
   /// Whether `a` is earlier than `b`.
-  public static func < (a: HTTPDate, b: HTTPDate) -> Bool { a.secondsSince1970 < b.secondsSince1970 }
+  public static func < (a: HTTPDate, b: HTTPDate) -> Bool {
+    a.secondsSince1970 < b.secondsSince1970
+  }
 }
 
 extension HTTPResponseHead {

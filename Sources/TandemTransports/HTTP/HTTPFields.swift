@@ -48,6 +48,11 @@ public struct HTTPFields: Hashable, Sendable {
     fields.append(Field(name: name, value: value))
   }
 
+  /// Adds a field if there is none of that name.
+  mutating func addUnlessPresent(_ name: String, _ value: String) {
+    if values(of: name).isEmpty { append(name, value) }
+  }
+
   /// Lengthens the last value by a line that continues it (RFC 9112, section 5.2).
   mutating func continueLast(with value: some StringProtocol) {
     guard let last = fields.indices.last else { return }
@@ -56,7 +61,8 @@ public struct HTTPFields: Hashable, Sendable {
 }
 
 private func isSameName(_ a: String, _ b: String) -> Bool {
-  a.utf8.count == b.utf8.count && zip(a.utf8, b.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+  a.utf8.count == b.utf8.count
+    && zip(a.utf8, b.utf8).allSatisfy { lowercased($0) == lowercased($1) }
 }
 
 private func lowercased(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }
@@ -79,7 +85,9 @@ extension HTTPFields: ExpressibleByDictionaryLiteral {
 
 extension HTTPFields.Field: Hashable {
   /// Whether the values are equal, and the names but for their case.
-  public static func == (a: Self, b: Self) -> Bool { isSameName(a.name, b.name) && a.value == b.value }
+  public static func == (a: Self, b: Self) -> Bool {
+    isSameName(a.name, b.name) && a.value == b.value
+  }
 
   /// Hashes what `==` compares.
   public func hash(into hasher: inout Hasher) {

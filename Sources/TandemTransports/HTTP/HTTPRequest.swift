@@ -32,7 +32,7 @@ public struct HTTPRequest: Hashable, Sendable {
   public var url: String
   /// The fields to send; the client adds those it needs where they are not given.
   public var fields: HTTPFields
-  /// The content to send, if any.
+  /// The content to send, if any; as `application/octet-stream` unless `fields` name another type.
   public var body: [UInt8]?
   /// The longest response body to accept, in decoded bytes; `nil` accepts any, as a reader who
   /// does not keep it may. Exceeding it is ``TransportError/Code/tooLarge``.
@@ -53,17 +53,20 @@ public struct HTTPRequest: Hashable, Sendable {
     self.timeouts = timeouts
   }
 
-  /// The request with its address in the form to send.
+  /// The request as a client with `options` sends it: its address in the form to send, and the
+  /// fields that every request has.
   ///
-  /// - Throws: what a user may have mistyped: the address, a method, a field.
-  func validated() throws(TransportError) -> HTTPRequest {
+  /// - Throws: What a user may have mistyped: the address, a method, a field.
+  func prepared(by options: HTTPClientOptions) throws(TransportError) -> HTTPRequest {
     var request = self
     request.url = try HTTPAddress.validated(url)
+    request.fields.addUnlessPresent("User-Agent", options.userAgent)
+    if body != nil { request.fields.addUnlessPresent("Content-Type", "application/octet-stream") }
     guard isHTTPToken(method.rawValue) else {
       let message = "\"\(method.rawValue)\" is no request method; use a word such as GET"
       throw TransportError(.invalidField, message, url: url)
     }
-    for field in fields {
+    for field in request.fields {
       guard let defect = field.defect else { continue }
       let message = "the field \"\(field.name)\" cannot be sent: \(defect)"
       throw TransportError(.invalidField, message, url: url)

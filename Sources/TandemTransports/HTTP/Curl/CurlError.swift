@@ -40,8 +40,11 @@
       case CURLE_SSL_CACERT_BADFILE:
         (.tlsFailure, "the file of trusted certificates cannot be read; check its path and form")
       case CURLE_PEER_FAILED_VERIFICATION:
-        (.tlsFailure, "the server's certificate is not trusted; if it should be, name a file of "
-          + "trusted certificates")
+        (
+          .tlsFailure,
+          "the server's certificate is not trusted; if it should be, name a file of "
+            + "trusted certificates"
+        )
       case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
         CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
         (.tlsFailure, "no encrypted connection can be made; check that the port speaks https")

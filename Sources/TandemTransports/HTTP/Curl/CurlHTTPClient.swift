@@ -27,7 +27,7 @@
     ///
     /// - Throws: ``TransportError``; `CancellationError` if the task is cancelled.
     public func stream(_ request: HTTPRequest) async throws -> HTTPResponseStream {
-      let request = try request.validated()
+      let request = try request.prepared(by: options)
       try Task.checkCancellation()
       let lifecycle = ResponseLifecycle(
         url: request.url, maxBodyByteCount: request.maxBodyByteCount,

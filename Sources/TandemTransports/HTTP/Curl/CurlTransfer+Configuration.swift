@@ -63,12 +63,8 @@
         // libcurl takes "name:" for the wish to send no such field, and "name;" for an empty one.
         appendField(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
       }
-      if request.fields["User-Agent"] == nil { appendField("User-Agent: \(options.userAgent)") }
-      // Fields that libcurl would add of its own accord: a form's type, and a wait of a second.
-      if request.body != nil {
-        if request.fields["Content-Type"] == nil { appendField("Content-Type:") }
-        if request.fields["Expect"] == nil { appendField("Expect:") }
-      }
+      // Of its own accord libcurl would ask first whether to send a long body, and wait a second.
+      if request.fields["Expect"] == nil { appendField("Expect:") }
       ccurl_set_list(easy, CURLOPT_HTTPHEADER, fieldList)
     }
 

@@ -154,7 +154,8 @@
     }
 
     private var headTooLarge: TransportError {
-      let message = "the response's header is too long: over \(options.maxFieldByteCount) bytes, or"
+      let message =
+        "the response's header is too long: over \(options.maxFieldByteCount) bytes, or"
         + " one line over libcurl's limit; ask the server's owner why"
       return TransportError(.tooLarge, message, url: request.url)
     }
@@ -181,7 +182,8 @@
       }
       if code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT {
         kind = .refusedRedirect
-        message = "this leads elsewhere, and is not followed there; ask for that address yourself if"
+        message =
+          "this leads elsewhere, and is not followed there; ask for that address yourself if"
           + " you trust it"
       }
       return (kind, "\(message) (redirected to \(location))")
