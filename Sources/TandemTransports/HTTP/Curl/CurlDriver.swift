@@ -1,0 +1,118 @@
+#if canImport(CCurl) && !canImport(Darwin)
+  import CCurl
+
+  /// The loop of the thread that runs the transfers; every method is called on it.
+  final class CurlDriver {
+    /// How many easy handles are kept for reuse: making one costs more than a small transfer.
+    private static let maxSpareHandleCount = 64
+    /// How long the thread sleeps if nothing is to happen, until a command or a byte wakes it.
+    private static let maxSleep = Duration.seconds(60)
+
+    private let inbox: CurlInbox
+    private let options: HTTPClientOptions
+    private let news = CurlNews()
+    private var transfers: [CurlOrder.ID: CurlTransfer] = [:]
+    private var spareHandles: [UnsafeMutableRawPointer] = []
+    private var nextLook: ContinuousClock.Instant?
+    private var multi: UnsafeMutableRawPointer { inbox.multi }
+
+    init(inbox: CurlInbox, options: HTTPClientOptions) {
+      self.inbox = inbox
+      self.options = options
+    }
+
+    /// Runs transfers until told to stop.
+    ///
+    /// Readers are woken once a round, after everything that could be received has been: a small
+    /// response is then complete when its reader sees it, which saves a change of threads.
+    func run() {
+      let connections = max(1, options.maxConnectionCountPerHost)
+      ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections)
+      while handleCommands() {
+        var runningCount: CInt = 0
+        curl_multi_perform(multi, &runningCount)
+        collectEnded()
+        endTimedOut()
+        wakeReaders()
+        curl_multi_poll(multi, nil, 0, sleepMilliseconds, nil)
+      }
+      for handle in spareHandles { curl_easy_cleanup(handle) }
+      curl_multi_cleanup(multi)
+    }
+
+    /// Does what was asked; returns whether to go on.
+    private func handleCommands() -> Bool {
+      for command in inbox.takeAll() {
+        switch command {
+        case .start(let order): start(order)
+        case .resume(let id): transfers[id]?.resume()
+        case .cancel(let id): transfers[id].map { end($0, CURLE_ABORTED_BY_CALLBACK) }
+        case .stop: return false
+        }
+      }
+      return true
+    }
+
+    private func start(_ order: CurlOrder) {
+      guard let easy = spareHandles.popLast() ?? curl_easy_init() else {
+        let error = TransportError(.unavailable, "libcurl has no memory", url: order.request.url)
+        order.exchange.record { $0.ended(error) }
+        return order.exchange.deliver()
+      }
+      let transfer = CurlTransfer(order, easy: easy, options: options, news: news)
+      transfers[order.id] = transfer
+      let look = transfer.nextLook
+      nextLook = nextLook.map { min($0, look) } ?? look
+      if curl_multi_add_handle(multi, easy) != CURLM_OK { end(transfer, CURLE_OUT_OF_MEMORY) }
+    }
+
+    private func collectEnded() {
+      var remainingCount: CInt = 0
+      while let message = curl_multi_info_read(multi, &remainingCount) {
+        // The message is gone as soon as the handle is removed.
+        let (easy, code) = (message.pointee.easy_handle, message.pointee.data.result)
+        var context: UnsafeMutableRawPointer?
+        ccurl_get_pointer(easy, CURLINFO_PRIVATE, &context)
+        guard message.pointee.msg == CURLMSG_DONE, let context else { continue }
+        end(Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue(), code)
+      }
+    }
+
+    private func endTimedOut() {
+      let now = ContinuousClock.now
+      guard let look = nextLook, look <= now else { return }
+      for transfer in transfers.values where transfer.hasTimedOut(at: now) {
+        end(transfer, CURLE_ABORTED_BY_CALLBACK)
+      }
+      nextLook = transfers.values.map(\.nextLook).min()
+    }
+
+    /// Takes the transfer off its connection, which libcurl keeps only if it is in good order.
+    private func end(_ transfer: CurlTransfer, _ code: CURLcode) {
+      transfer.ended(code)
+      transfers[transfer.id] = nil
+      curl_multi_remove_handle(multi, transfer.easy)
+      if spareHandles.count < Self.maxSpareHandleCount {
+        curl_easy_reset(transfer.easy)
+        spareHandles.append(transfer.easy)
+      } else {
+        curl_easy_cleanup(transfer.easy)
+      }
+    }
+
+    private func wakeReaders() {
+      for transfer in news.transfers {
+        transfer.hasNews = false
+        transfer.exchange.deliver()
+      }
+      news.transfers.removeAll(keepingCapacity: true)
+    }
+
+    /// Until the next look for timeouts; libcurl shortens it to its own next timeout.
+    private var sleepMilliseconds: CInt {
+      let look = nextLook.map { ContinuousClock.now.duration(to: $0) } ?? Self.maxSleep
+      let sleep = min(max(.zero, look), Self.maxSleep)
+      return CInt(sleep / .milliseconds(1)) + 1
+    }
+  }
+#endif

@@ -1,0 +1,58 @@
+#if canImport(CCurl) && !canImport(Darwin)
+  import CCurl
+
+  /// What libcurl reported, as the cause of a ``TransportError``.
+  public struct CurlError: Error, Hashable, CustomStringConvertible {
+    /// The `CURLcode`.
+    public var code: UInt32
+    /// What libcurl said of this occurrence, or of the code in general.
+    public var description: String
+
+    init(_ code: CURLcode, detail: String = "") {
+      self.code = code.rawValue
+      description = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
+    }
+  }
+
+  extension TransportError {
+    /// The kind of failure that `code` is, and what to do about it.
+    static func meaning(of code: CURLcode) -> (code: Code, message: String) {
+      switch code {
+      case CURLE_URL_MALFORMAT, CURLE_BAD_FUNCTION_ARGUMENT:
+        (.invalidURL, "the address is malformed; check it")
+      case CURLE_COULDNT_RESOLVE_HOST:
+        (.unresolvedHost, "the host is not known; check its name and the network")
+      case CURLE_COULDNT_RESOLVE_PROXY:
+        (.unresolvedHost, "the proxy is not known; check the variables http_proxy and https_proxy")
+      case CURLE_COULDNT_CONNECT:
+        (.cannotConnect, "nothing accepts connections there; check host, port and the server")
+      case CURLE_OPERATION_TIMEDOUT:
+        (.timedOut, "check host, port and network, or allow more time")
+      case CURLE_TOO_MANY_REDIRECTS:
+        (.tooManyRedirects, "too many redirects, perhaps in a circle; ask for the final address")
+      case CURLE_PARTIAL_FILE, CURLE_HTTP2_STREAM:
+        (.truncated, "the response ended before it was complete; try again")
+      case CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
+        (.connectionLost, "the server closed the connection before the response; try again")
+      case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2,
+        CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR:
+        (.malformedResponse, "the response breaks the rules of HTTP; check that this is its port")
+      case CURLE_SSL_CACERT_BADFILE:
+        (.tlsFailure, "the file of trusted certificates cannot be read; check its path and form")
+      case CURLE_PEER_FAILED_VERIFICATION:
+        (
+          .tlsFailure,
+          "the server's certificate is not trusted; if it should be, name a file of "
+            + "trusted certificates"
+        )
+      case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+        CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+        (.tlsFailure, "no encrypted connection can be made; check that the port speaks https")
+      case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT, CURLE_NOT_BUILT_IN, CURLE_UNKNOWN_OPTION:
+        (.unavailable, "libcurl lacks memory or a feature")
+      default:
+        (.connectionLost, "the transfer failed; try again")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,197 @@
+#if canImport(CCurl) && !canImport(Darwin)
+  import CCurl
+
+  /// One transfer on its easy handle, used by the thread that runs the transfers only.
+  final class CurlTransfer {
+    let id: CurlOrder.ID
+    let easy: UnsafeMutableRawPointer
+    let exchange: ResponseExchange
+    /// Whether the exchange has news that its reader has not been woken for.
+    var hasNews = false
+    private(set) var isPaused = false
+    private var idle: IdleWatch
+    /// When the total timeout runs out. libcurl's own would not end a transfer that waits for a
+    /// connection.
+    private let deadline: ContinuousClock.Instant?
+
+    let request: HTTPRequest
+    let timeouts: HTTPTimeouts
+    let options: HTTPClientOptions
+    private var parser: HTTPHeadParser
+    private let news: CurlNews
+    private let errorText: UnsafeMutablePointer<CChar>
+    /// The request's fields in libcurl's form.
+    var fieldList: UnsafeMutablePointer<curl_slist>?
+    /// An end that libcurl does not know of, and that explains why it was made to stop.
+    private var ownFailure: TransportError?
+
+    /// Takes over `easy`, which is in its initial state, and makes it ready for a multi handle.
+    init(
+      _ order: CurlOrder, easy: UnsafeMutableRawPointer, options: HTTPClientOptions, news: CurlNews
+    ) {
+      id = order.id
+      self.easy = easy
+      exchange = order.exchange
+      request = order.request
+      timeouts = order.request.timeouts ?? options.timeouts
+      self.options = options
+      self.news = news
+      let now = ContinuousClock.now
+      idle = IdleWatch(timeout: timeouts.idle, now: now)
+      deadline = timeouts.total.map { now + $0 }
+      parser = HTTPHeadParser(
+        followsRedirects: request.method.followsRedirects,
+        maxFieldByteCount: options.maxFieldByteCount)
+      errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+      errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+      configure(errorText: errorText)
+    }
+
+    deinit {
+      curl_slist_free_all(fieldList)
+      errorText.deallocate()
+    }
+
+    // MARK: Events
+
+    /// Takes a line of a head; returns whether to go on.
+    func received(line: UnsafeRawBufferPointer) -> Bool {
+      switch parser.receive(line) {
+      case .incomplete: return true
+      case .complete(let status, let fields):
+        let head = HTTPResponseHead(status: status, fields: fields, url: finalURL)
+        exchange.record { $0.received(head: head) }
+        announce()
+        return true
+      case .tooLarge:
+        ownFailure = headTooLarge
+        return false
+      }
+    }
+
+    /// Takes bytes of the body; returns whether to go on.
+    func received(bytes: UnsafeRawBufferPointer) -> Bool {
+      let demand = exchange.record { $0.received(bytes) }
+      announce()
+      if demand == .pause && !isPaused {
+        isPaused = true
+        curl_easy_pause(easy, CURLPAUSE_RECV)
+      }
+      return demand != .stop
+    }
+
+    /// Goes on after a pause. More bytes may arrive before this returns.
+    func resume() {
+      guard isPaused else { return }
+      isPaused = false
+      curl_easy_pause(easy, CURLPAUSE_RECV_CONT)
+    }
+
+    /// The transfer is over.
+    func ended(_ code: CURLcode) {
+      let error = ownFailure ?? (code == CURLE_OK ? missingHead : failure(code))
+      exchange.record { $0.ended(error) }
+      announce()
+    }
+
+    /// When ``hasTimedOut(at:)`` is to be asked next.
+    var nextLook: ContinuousClock.Instant { min(idle.nextLook, deadline ?? idle.nextLook) }
+
+    /// Whether a timeout that libcurl does not keep has run out; if so, the transfer is to be ended.
+    func hasTimedOut(at now: ContinuousClock.Instant) -> Bool {
+      if let deadline, deadline <= now {
+        ownFailure = timeout("the response was not complete", timeouts.total)
+      } else if idle.nextLook <= now, idle.look(at: movedByteCount, now: now) {
+        ownFailure = timeout("nothing was sent or received", timeouts.idle)
+      }
+      return ownFailure != nil
+    }
+
+    private func timeout(_ event: String, _ limit: Duration?) -> TransportError {
+      let span = limit.map { "\($0)" } ?? "the time allowed"
+      let message = "\(event) within \(span); try again, or allow more time"
+      return TransportError(.timedOut, message, url: request.url)
+    }
+
+    private func announce() {
+      if !hasNews { news.transfers.append(self) }
+      hasNews = true
+    }
+
+    // MARK: What libcurl knows
+
+    /// How much has been sent and received; `nil` before the request is being sent, and while the
+    /// reader is the one to wait for.
+    private var movedByteCount: Int64? {
+      guard !isPaused, hasConnected else { return nil }
+      return offset(CURLINFO_SIZE_UPLOAD_T) &+ offset(CURLINFO_SIZE_DOWNLOAD_T)
+        &+ Int64(parser.receivedByteCount)
+    }
+
+    private var hasConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
+
+    /// Where redirects led, or the request's address as it is.
+    private var finalURL: String {
+      guard parser.redirectLocation != nil else { return request.url }
+      var text: UnsafePointer<CChar>?
+      ccurl_get_string(easy, CURLINFO_EFFECTIVE_URL, &text)
+      return text.map { String(cString: $0) } ?? request.url
+    }
+
+    private func offset(_ info: CURLINFO) -> Int64 {
+      var value: curl_off_t = 0
+      ccurl_get_offset(easy, info, &value)
+      return Int64(value)
+    }
+
+    // MARK: Failures
+
+    private var missingHead: TransportError? {
+      if parser.isComplete { return nil }
+      return TransportError(
+        .malformedResponse, "the server sent no response; check that it speaks HTTP",
+        url: request.url)
+    }
+
+    private var headTooLarge: TransportError {
+      let message =
+        "the response's header is too long: over \(options.maxFieldByteCount) bytes, or"
+        + " one line over libcurl's limit; ask the server's owner why"
+      return TransportError(.tooLarge, message, url: request.url)
+    }
+
+    private func failure(_ code: CURLcode) -> TransportError {
+      // How libcurl says that one line is too long for it.
+      if code == CURLE_OUT_OF_MEMORY, hasConnected, !parser.isComplete { return headTooLarge }
+      let cause = CurlError(code, detail: String(cString: errorText))
+      let (kind, message) = meaning(of: code)
+      return TransportError(kind, message, url: request.url, cause: cause)
+    }
+
+    /// What `code` means in the light of what happened before.
+    private func meaning(of code: CURLcode) -> (TransportError.Code, String) {
+      var (kind, message) = TransportError.meaning(of: code)
+      if code == CURLE_OPERATION_TIMEDOUT {
+        message = "no connection within \(timeouts.connect); " + message
+      }
+      if code == CURLE_SSL_CACERT_BADFILE, let file = options.certificateAuthorityFile {
+        message += ": \(file)"
+      }
+      guard let location = parser.redirectLocation, !parser.isComplete else {
+        return (kind, message)
+      }
+      if code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT {
+        kind = .refusedRedirect
+        message =
+          "this leads elsewhere, and is not followed there; ask for that address yourself if"
+          + " you trust it"
+      }
+      return (kind, "\(message) (redirected to \(location))")
+    }
+  }
+
+  /// The transfers whose readers are to be woken.
+  final class CurlNews {
+    var transfers: [CurlTransfer] = []
+  }
+#endif

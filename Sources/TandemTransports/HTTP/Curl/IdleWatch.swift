@@ -1,0 +1,29 @@
+/// Finds out whether anything has moved for a while, by looking at a counter now and then.
+///
+/// Looking costs less than being told of every byte. With a look every quarter of the timeout, it
+/// runs out between one and one and a quarter times the timeout after the last movement.
+struct IdleWatch {
+  private let timeout: Duration
+  private var lastCount: Int64?
+  private var lastMovement: ContinuousClock.Instant
+
+  /// When to look next.
+  private(set) var nextLook: ContinuousClock.Instant
+
+  init(timeout: Duration, now: ContinuousClock.Instant) {
+    self.timeout = timeout
+    lastMovement = now
+    nextLook = now + timeout / 4
+  }
+
+  /// Looks at `count`, or at `nil` while nothing is expected to move, and returns whether the time
+  /// has run out.
+  mutating func look(at count: Int64?, now: ContinuousClock.Instant) -> Bool {
+    nextLook = now + timeout / 4
+    if count == nil || count != lastCount {
+      lastCount = count
+      lastMovement = now
+    }
+    return now - lastMovement >= timeout
+  }
+}

@@ -1,0 +1,78 @@
+/// The status line and fields of a response.
+public struct HTTPResponseHead: Hashable, Sendable {
+  /// The status code, such as 200.
+  public var status: Int
+  /// The fields as received. A body that came compressed has been decoded, although
+  /// `Content-Encoding` and `Content-Length` still describe what was sent.
+  public var fields: HTTPFields
+  /// Where the response came from: the request's address, or where redirects led.
+  public var url: String
+
+  /// A head as a server might send it.
+  public init(status: Int, fields: HTTPFields = [:], url: String) {
+    self.status = status
+    self.fields = fields
+    self.url = url
+  }
+
+  /// Whether the status is 2xx.
+  public var isSuccess: Bool { 200..<300 ~= status }
+
+  /// Whether the server says that what the request's ``HTTPValidators`` describe is still current.
+  public var isNotModified: Bool { status == 304 }
+
+  /// How many bytes the body will have once decoded, if the server said so.
+  public var bodyByteCount: Int? {
+    let encoding = fields["Content-Encoding"] ?? "identity"
+    guard encoding.lowercased() == "identity" else { return nil }
+    return fields["Content-Length"].flatMap(Int.init)
+  }
+
+  /// Lets a success pass.
+  ///
+  /// - Throws: ``TransportError/Code/badStatus`` for any status but 2xx, with what it means.
+  public func requireSuccess() throws(TransportError) {
+    if isSuccess { return }
+    throw TransportError(.badStatus, "the server answered \(status): \(meaning)", url: url)
+  }
+
+  private var meaning: String {
+    switch status {
+    case 300..<400: "what is asked for is elsewhere or unchanged; check the address"
+    case 401, 403, 407: "access is refused; check the credentials"
+    case 404, 410: "there is nothing at this address; check it"
+    case 408, 429, 503: "it is too busy; try again later"
+    case 400..<500: "it does not accept the request"
+    case 500..<600: "it has a fault of its own; try again later"
+    default: "this status has no known meaning"
+    }
+  }
+}
+
+/// A response with its whole body.
+public struct HTTPResponse: Hashable, Sendable {
+  /// Status and fields.
+  public var head: HTTPResponseHead
+  /// The decoded content.
+  public var body: [UInt8]
+
+  /// A response as a server might send it.
+  public init(head: HTTPResponseHead, body: [UInt8] = []) {
+    self.head = head
+    self.body = body
+  }
+}
+
+/// A response whose body is still arriving.
+public struct HTTPResponseStream: Sendable {
+  /// Status and fields.
+  public var head: HTTPResponseHead
+  /// The decoded content, to be read once.
+  public var body: HTTPBody
+
+  /// A response as a client hands it out.
+  public init(head: HTTPResponseHead, body: HTTPBody) {
+    self.head = head
+    self.body = body
+  }
+}

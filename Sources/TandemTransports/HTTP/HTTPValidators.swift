@@ -1,0 +1,40 @@
+/// What a server said of the version it sent, to ask later whether there is a newer one (RFC 9110,
+/// section 8.8).
+///
+/// Keep it beside what was made of the response, and only once that is safe: a request with these
+/// validators is answered by 304 and no content (``HTTPResponseHead/isNotModified``) while they are
+/// current. They belong to the one address they came from.
+public struct HTTPValidators: Hashable, Codable, Sendable {
+  /// The `ETag`, exactly as received, quotes and a `W/` included.
+  public var entityTag: String?
+  /// The `Last-Modified` date, exactly as received.
+  public var lastModified: String?
+
+  /// The given validators.
+  public init(entityTag: String? = nil, lastModified: String? = nil) {
+    self.entityTag = entityTag
+    self.lastModified = lastModified
+  }
+
+  /// The validators of a response, of which there may be none. One that could not be sent back, for
+  /// a control character in it, is left out.
+  public init(of head: HTTPResponseHead) {
+    func sendable(_ name: String) -> String? {
+      head.fields[name].flatMap {
+        HTTPFields.Field(name: name, value: $0).defect == nil ? $0 : nil
+      }
+    }
+    self.init(entityTag: sendable("ETag"), lastModified: sendable("Last-Modified"))
+  }
+
+  /// Whether there is nothing to ask with.
+  public var isEmpty: Bool { entityTag == nil && lastModified == nil }
+}
+
+extension HTTPRequest {
+  /// Asks for the content only if it is not the version that `validators` describe.
+  public mutating func makeConditional(on validators: HTTPValidators) {
+    fields["If-None-Match"] = validators.entityTag
+    fields["If-Modified-Since"] = validators.lastModified
+  }
+}

@@ -1,0 +1,123 @@
+/// One response on its way from the connection that receives it to the task that reads it: a value
+/// without locks, clocks or I/O.
+///
+/// A producer reports events in this order: head, any number of bytes, end; an end may come at any
+/// time. A reader takes the head, then chunks. Either may run ahead of the other.
+struct ResponseLifecycle {
+  /// What a producer should do after handing over bytes.
+  enum Demand: Equatable {
+    /// Go on.
+    case more
+    /// Go on when told to: the reader is behind.
+    case pause
+    /// Give up: nothing more will be read.
+    case stop
+  }
+
+  /// What a reader may be waiting for.
+  enum Want: Equatable {
+    case head
+    case chunk
+  }
+
+  private enum Ending {
+    case complete
+    case failed(TransportError)
+    case cancelled
+  }
+
+  private let url: String
+  private let maxBodyByteCount: Int?
+  private let maxBufferedByteCount: Int
+  private var receivedHead: HTTPResponseHead?
+  private var buffer: [UInt8] = []
+  private var receivedByteCount = 0
+  private var isPaused = false
+  private var ending: Ending?
+  private var hasProducerEnded = false
+
+  init(url: String, maxBodyByteCount: Int?, maxBufferedByteCount: Int) {
+    self.url = url
+    self.maxBodyByteCount = maxBodyByteCount
+    self.maxBufferedByteCount = maxBufferedByteCount
+  }
+
+  // MARK: Producer
+
+  /// The head of the final response has arrived.
+  mutating func received(head: HTTPResponseHead) {
+    if ending == nil { receivedHead = head }
+  }
+
+  /// Decoded bytes of the body have arrived.
+  mutating func received(_ bytes: UnsafeRawBufferPointer) -> Demand {
+    guard ending == nil else { return .stop }
+    receivedByteCount += bytes.count
+    if let limit = maxBodyByteCount, exceeds(limit) {
+      ending = .failed(.bodyTooLarge(url: url, maxByteCount: limit))
+      return .stop
+    }
+    buffer.append(contentsOf: bytes)
+    isPaused = buffer.count >= maxBufferedByteCount
+    return isPaused ? .pause : .more
+  }
+
+  /// Whether the body is, or is declared to be, longer than `limit`.
+  private func exceeds(_ limit: Int) -> Bool {
+    receivedByteCount > limit || receivedHead?.bodyByteCount.map { $0 > limit } == true
+  }
+
+  /// The producer will report nothing more; `error` says why, unless the response is complete.
+  mutating func ended(_ error: TransportError?) {
+    hasProducerEnded = true
+    if ending == nil { ending = error.map { .failed($0) } ?? .complete }
+  }
+
+  // MARK: Reader
+
+  /// Whether `want` can be had, be it as an error.
+  func has(_ want: Want) -> Bool {
+    switch want {
+    case .head: receivedHead != nil || ending != nil
+    case .chunk: !buffer.isEmpty || ending != nil
+    }
+  }
+
+  /// Takes the head. Call only if ``has(_:)`` says so.
+  mutating func takeHead() throws -> HTTPResponseHead {
+    if let receivedHead { return receivedHead }
+    try throwEnding()
+    preconditionFailure("a producer ends a response without a head only by an error")
+  }
+
+  /// Takes all bytes that have arrived, or `nil` at the end, and says whether the producer is to be
+  /// woken. Call only if ``has(_:)`` says so.
+  mutating func takeChunk() throws -> (bytes: [UInt8]?, resumesProducer: Bool) {
+    if buffer.isEmpty {
+      try throwEnding()
+      return (nil, false)
+    }
+    defer {
+      buffer = []
+      isPaused = false
+    }
+    return (buffer, isPaused && !hasProducerEnded)
+  }
+
+  /// The reader has lost interest; returns whether the producer is to be told.
+  ///
+  /// What was received and not read is gone, so that it must not look like the end of the body.
+  mutating func cancelled() -> Bool {
+    if ending == nil || !buffer.isEmpty { ending = .cancelled }
+    buffer = []
+    return !hasProducerEnded
+  }
+
+  private func throwEnding() throws {
+    switch ending {
+    case .failed(let error): throw error
+    case .cancelled: throw CancellationError()
+    case .complete, nil: return
+    }
+  }
+}

@@ -1,0 +1,91 @@
+#if canImport(Darwin)
+  import Foundation
+
+  /// An ``HTTPClient`` on URLSession, without its caches, cookies and stored credentials.
+  ///
+  /// Of ``HTTPClientOptions``, `maxFieldByteCount` is left to URLSession, and
+  /// `certificateAuthorityFile` to the keychain. While a reader is behind, the session's task is
+  /// suspended; what URLSession has received by then is still handed over.
+  ///
+  /// A client is safe to use from any task; cancelling a task ends its transfer at once.
+  public final class URLSessionHTTPClient: HTTPClient {
+    private let options: HTTPClientOptions
+    private let session: URLSession
+    private let receiver: URLSessionReceiver
+
+    /// A client with a session of its own, which ends when the client and its transfers are gone.
+    ///
+    /// - Throws: ``TransportError/Code/unavailable`` if the options name a file of certificates.
+    public init(options: HTTPClientOptions = HTTPClientOptions()) throws(TransportError) {
+      if let file = options.certificateAuthorityFile {
+        let message = "a file of certificates cannot be used here; add it to the keychain instead"
+        throw TransportError(.unavailable, message, url: file)
+      }
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = max(1, options.maxConnectionCountPerHost)
+      configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+      configuration.urlCache = nil
+      configuration.urlCredentialStorage = nil
+      configuration.httpCookieStorage = nil
+      configuration.httpShouldSetCookies = false
+      self.options = options
+      receiver = URLSessionReceiver(maxRedirectCount: options.maxRedirectCount)
+      session = URLSession(configuration: configuration, delegate: receiver, delegateQueue: nil)
+    }
+
+    deinit { session.finishTasksAndInvalidate() }
+
+    /// Sends `request` and returns as soon as the head of the response is here.
+    ///
+    /// - Throws: ``TransportError``; `CancellationError` if the task is cancelled.
+    public func stream(_ request: HTTPRequest) async throws -> HTTPResponseStream {
+      let request = try request.prepared(by: options)
+      try Task.checkCancellation()
+      let timeouts = request.timeouts ?? options.timeouts
+      let task = session.dataTask(with: try urlRequest(for: request, timeouts))
+      let lifecycle = ResponseLifecycle(
+        url: request.url, maxBodyByteCount: request.maxBodyByteCount,
+        maxBufferedByteCount: options.maxBufferedByteCount)
+      let queue = session.delegateQueue
+      let exchange = ResponseExchange(lifecycle) { command in
+        switch command {
+        // On the delegate's queue, so that it comes after the suspension that it ends.
+        case .resume: queue.addOperation { task.resume() }
+        case .cancel: task.cancel()
+        }
+      }
+      let reader = ResponseReader(exchange)
+      receiver.add(task, request, exchange)
+      if let total = timeouts.total { end(task, exchange, at: request.url, after: total) }
+      task.resume()
+      return try await reader.stream()
+    }
+
+    private func urlRequest(
+      for request: HTTPRequest, _ timeouts: HTTPTimeouts
+    ) throws(TransportError) -> URLRequest {
+      guard let url = URL(string: request.url) else {
+        throw TransportError(.invalidURL, "the address is malformed; check it", url: request.url)
+      }
+      var result = URLRequest(url: url, timeoutInterval: timeouts.idle / .seconds(1))
+      result.httpMethod = request.method.rawValue
+      result.httpBody = request.body.map { Data($0) }
+      for field in request.fields { result.addValue(field.value, forHTTPHeaderField: field.name) }
+      return result
+    }
+
+    /// URLSession's own bound on the total is one for all tasks of a session.
+    private func end(
+      _ task: URLSessionDataTask, _ exchange: ResponseExchange, at url: String,
+      after total: Duration
+    ) {
+      let delay = DispatchTimeInterval.milliseconds(Int(min(1e12, total / .milliseconds(1))))
+      DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak task, weak exchange] in
+        let message = "the response was not complete within \(total); try again, or allow more time"
+        exchange?.record { $0.ended(TransportError(.timedOut, message, url: url)) }
+        exchange?.deliver()
+        task?.cancel()
+      }
+    }
+  }
+#endif

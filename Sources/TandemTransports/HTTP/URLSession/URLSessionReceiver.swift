@@ -1,0 +1,172 @@
+#if canImport(Darwin)
+  import Foundation
+  import Synchronization
+
+  /// Passes what a URLSession receives on to the exchanges of its tasks.
+  ///
+  /// URLSession calls it on a serial queue.
+  final class URLSessionReceiver: NSObject, URLSessionDataDelegate {
+    private struct Transfer: Sendable {
+      var request: HTTPRequest
+      var exchange: ResponseExchange
+      var redirectCount = 0
+      var declaredByteCount: Int?
+    }
+
+    private let maxRedirectCount: Int
+    private let transfers = Mutex<[Int: Transfer]>([:])
+
+    init(maxRedirectCount: Int) { self.maxRedirectCount = maxRedirectCount }
+
+    /// Awaits events of `task`, until the one that ends it.
+    func add(_ task: URLSessionTask, _ request: HTTPRequest, _ exchange: ResponseExchange) {
+      let transfer = Transfer(request: request, exchange: exchange)
+      transfers.withLock { $0[task.taskIdentifier] = transfer }
+    }
+
+    private func transfer(of task: URLSessionTask) -> Transfer? {
+      transfers.withLock { $0[task.taskIdentifier] }
+    }
+
+    // MARK: Events
+
+    func urlSession(
+      _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+      completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+      guard let response = response as? HTTPURLResponse, let transfer = transfer(of: dataTask)
+      else { return completionHandler(.cancel) }
+      var fields = HTTPFields()
+      for (name, value) in response.allHeaderFields { fields.append("\(name)", "\(value)") }
+      let url = transfer.redirectCount > 0 ? response.url?.absoluteString : nil
+      let head = HTTPResponseHead(
+        status: response.statusCode, fields: fields, url: url ?? transfer.request.url)
+      if transfer.request.method != .head && head.status != 304 {
+        transfers.withLock {
+          $0[dataTask.taskIdentifier]?.declaredByteCount = head.bodyByteCount
+        }
+      }
+      transfer.exchange.record { $0.received(head: head) }
+      transfer.exchange.deliver()
+      completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+      guard let transfer = transfer(of: dataTask) else { return dataTask.cancel() }
+      let demand = data.withUnsafeBytes { bytes in
+        transfer.exchange.record { $0.received(bytes) }
+      }
+      switch demand {
+      case .more: break
+      case .pause: dataTask.suspend()
+      case .stop: dataTask.cancel()
+      }
+      transfer.exchange.deliver()
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
+    ) {
+      guard let transfer = transfers.withLock({ $0.removeValue(forKey: task.taskIdentifier) })
+      else { return }
+      let failure =
+        error.map { TransportError($0, url: transfer.request.url) }
+        ?? truncation(of: transfer, task)
+      transfer.exchange.record { $0.ended(failure) }
+      transfer.exchange.deliver()
+    }
+
+    private func truncation(of transfer: Transfer, _ task: URLSessionTask) -> TransportError? {
+      guard let declared = transfer.declaredByteCount, task.countOfBytesReceived < Int64(declared)
+      else { return nil }
+      let message = "the response ended before it was complete; try again"
+      return TransportError(.truncated, message, url: transfer.request.url)
+    }
+
+    // MARK: Redirects
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+      completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      let transfer = transfers.withLock { transfers in
+        transfers[task.taskIdentifier]?.redirectCount += 1
+        return transfers[task.taskIdentifier]
+      }
+      guard let transfer, transfer.request.method.followsRedirects else {
+        return completionHandler(nil)
+      }
+      if let refusal = refusal(of: request.url, transfer) {
+        transfer.exchange.record { $0.ended(refusal) }
+        transfer.exchange.deliver()
+        completionHandler(nil)
+        return task.cancel()
+      }
+      completionHandler(withoutCredentials(request, unlessFor: task.originalRequest?.url))
+    }
+
+    private func refusal(of target: URL?, _ transfer: Transfer) -> TransportError? {
+      let url = transfer.request.url
+      if transfer.redirectCount > maxRedirectCount {
+        let message = "too many redirects, perhaps in a circle; ask for the final address"
+        return TransportError(.tooManyRedirects, message, url: url)
+      }
+      let isSecure = url.prefix(6).lowercased() == "https:"
+      let scheme = target?.scheme?.lowercased()
+      if scheme == "https" || (scheme == "http" && !isSecure) { return nil }
+      let message =
+        "this leads elsewhere, and is not followed there; ask for that address yourself"
+        + " if you trust it (redirected to \(target?.absoluteString ?? "an invalid address"))"
+      return TransportError(.refusedRedirect, message, url: url)
+    }
+
+    private func withoutCredentials(_ request: URLRequest, unlessFor origin: URL?) -> URLRequest {
+      let isSameOrigin =
+        request.url?.scheme == origin?.scheme
+        && request.url?.host == origin?.host && request.url?.port == origin?.port
+      if isSameOrigin { return request }
+      var request = request
+      request.setValue(nil, forHTTPHeaderField: "Authorization")
+      request.setValue(nil, forHTTPHeaderField: "Cookie")
+      return request
+    }
+  }
+
+  extension TransportError {
+    /// What URLSession reported, as a failure at `url`.
+    fileprivate init(_ error: any Error, url: String) {
+      let (code, message) = Self.meaning(of: (error as? URLError)?.code ?? .unknown)
+      self.init(code, message, url: url, cause: error)
+    }
+
+    private static func meaning(of code: URLError.Code) -> (Code, String) {
+      switch code {
+      case .badURL, .unsupportedURL:
+        (.invalidURL, "the address is malformed; check it")
+      case .cannotFindHost, .dnsLookupFailed:
+        (.unresolvedHost, "the host is not known; check its name and the network")
+      case .cannotConnectToHost, .notConnectedToInternet:
+        (.cannotConnect, "nothing accepts connections there; check host, port and the network")
+      case .timedOut:
+        (.timedOut, "nothing was sent or received in time; try again, or allow more time")
+      case .httpTooManyRedirects:
+        (.tooManyRedirects, "too many redirects, perhaps in a circle; ask for the final address")
+      case .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
+        .cannotDecodeContentData:
+        (.malformedResponse, "the response breaks the rules of HTTP; check that this is its port")
+      case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+        .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
+        (
+          .tlsFailure,
+          "the server's certificate is not trusted; if it should be, add its authority"
+            + " to the keychain"
+        )
+      case .appTransportSecurityRequiresSecureConnection:
+        (.tlsFailure, "this application may use https only; see App Transport Security")
+      default:
+        (.connectionLost, "the connection broke before the response was complete; try again")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,96 @@
+import TandemTransports
+import Testing
+
+@Suite("HTTP client: redirects", .timeLimit(.minutes(1)))
+struct HTTPClientRedirectTests {
+  let client: SystemHTTPClient
+  init() throws { client = try SystemHTTPClient() }
+
+  private func failure(of request: HTTPRequest) async throws -> TransportError {
+    try await #require(throws: TransportError.self) {
+      try await client.response(to: request, maxBodyByteCount: 100)
+    }
+  }
+
+  @Test(
+    "a redirect is followed, and the response says where it led", arguments: [301, 302, 303, 307])
+  func followed(status: Int) async throws {
+    try await withServer { request, connection in
+      request.path == "/old"
+        ? connection.respond(status, ["Location": "/new?x=1"], Array("moved".utf8))
+        : connection.respond(200, ["X-Here": "yes"], [1])
+    } test: { server in
+      let request = HTTPRequest(url: server.url + "/old", fields: ["Authorization": "secret"])
+      let response = try await client.response(to: request, maxBodyByteCount: 1)
+      #expect(response.head.status == 200)
+      #expect(response.head.url == server.url + "/new?x=1")
+      #expect(response.body == [1])
+      #expect(server.requests.map(\.path) == ["/old", "/new?x=1"])
+      #expect(server.requests.map { $0.fields["Authorization"] } == ["secret", "secret"])
+    }
+  }
+
+  @Test("credentials do not go to another host: not even to another port")
+  func credentials() async throws {
+    try await withServer { _, connection in
+      connection.respond(200, [:], [1])
+    } test: { other in
+      let target = other.url
+      try await withServer { _, connection in
+        connection.respond(302, ["Location": target + "/elsewhere"])
+      } test: { server in
+        let url = server.url.replacing("http://", with: "http://user:password@")
+        for request in [
+          HTTPRequest(
+            url: server.url, fields: ["Authorization": "secret", "Cookie": "a=b", "X-Other": "yes"]),
+          HTTPRequest(url: url, fields: ["X-Other": "yes"]),
+        ] {
+          let response = try await client.response(to: request, maxBodyByteCount: 1)
+          #expect(response.body == [1])
+        }
+        #expect(server.requests.allSatisfy { $0.fields["Authorization"] != nil })
+        #expect(other.requests.count == 2)
+        #expect(other.requests.allSatisfy { $0.fields["Authorization"] == nil })
+        #expect(other.requests.allSatisfy { $0.fields["Cookie"] == nil })
+        #expect(other.requests.allSatisfy { $0.fields["X-Other"] == "yes" })
+      }
+    }
+  }
+
+  @Test("a circle of redirects ends at the limit")
+  func circle() async throws {
+    try await withServer { _, connection in
+      connection.respond(302, ["Location": "/again"])
+    } test: { server in
+      let error = try await failure(of: HTTPRequest(url: server.url))
+      #expect(error.code == .tooManyRedirects)
+      #expect(server.requests.count == 1 + HTTPClientOptions().maxRedirectCount)
+    }
+  }
+
+  @Test(
+    "a redirect to anything but the web is refused, and named",
+    arguments: ["file:///etc/passwd", "ftp://a.example/x", "gopher://a.example", "http://a b:x/"])
+  func refused(location: String) async throws {
+    try await withServer { _, connection in
+      connection.respond(302, ["Location": location])
+    } test: { server in
+      let error = try await failure(of: HTTPRequest(url: server.url))
+      #expect(error.code == .refusedRedirect)
+      #expect(error.message.contains(location))
+    }
+  }
+
+  @Test("a redirect of anything but GET and HEAD is the response")
+  func unfollowedMethod() async throws {
+    try await withServer { _, connection in
+      connection.respond(307, ["Location": "/elsewhere"], [1])
+    } test: { server in
+      let request = HTTPRequest(.post, url: server.url, body: [1, 2])
+      let response = try await client.response(to: request, maxBodyByteCount: 1)
+      #expect(response.head.status == 307)
+      #expect(response.body == [1])
+      #expect(server.requests.count == 1)
+    }
+  }
+}
