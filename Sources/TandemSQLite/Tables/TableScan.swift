@@ -1,4 +1,5 @@
 internal import CSQLite
+package import TandemDifferences
 package import TandemRecords
 
 /// A table read once, ascending by key as SQLite's BINARY collation has it.
@@ -15,11 +16,15 @@ package final class TableScan {
   private var lastKey: [FieldValue] = []
   private var hasRow = false
 
-  /// Prepares to read the given columns of a table, by the key columns among them.
+  /// Prepares to read the given columns of a table, by the key columns among them; columns that the
+  /// table does not have, which are `missing`, read as null.
   package init(
-    _ connection: DatabaseConnection, table: String, columns: RecordLayout, key keyOffsets: [Int]
+    _ connection: DatabaseConnection, table: String, columns: RecordLayout, key keyOffsets: [Int],
+    missing: Set<Int> = []
   ) throws(DatabaseError) {
-    let list = columns.names.map(\.sqlQuoted).joined(separator: ", ")
+    let list = columns.names.enumerated()
+      .map { offset, name in missing.contains(offset) ? "NULL" : name.sqlQuoted }
+      .joined(separator: ", ")
     let order = keyOffsets.map { "\(columns.names[$0].sqlQuoted) COLLATE BINARY" }
       .joined(separator: ", ")
     statement = try connection.prepare("SELECT \(list) FROM \(table.sqlQuoted) ORDER BY \(order)")
@@ -84,6 +89,43 @@ package final class TableScan {
       offset += 1
     }
     return true
+  }
+
+  /// Calls `body` with each change that leads from the table to `records`, which are ascending by key
+  /// and have the columns read as their fields; returns how many rows the table has.
+  package func forEachChange(
+    to records: [Record], _ body: (SetChange<Record>) -> Void
+  ) throws(DatabaseError) -> Int {
+    var rowCount = 0
+    var position = 0
+    while try advance() {
+      rowCount += 1
+      var order = 1
+      while position < records.count {
+        order = compareKey(toKeyOf: records[position])
+        if order <= 0 { break }
+        body(.inserted(records[position]))
+        position += 1
+      }
+      if position == records.count || order < 0 {
+        body(.deleted(try record()))
+      } else {
+        if !isEqual(to: records[position]) {
+          body(.updated(old: try record(), new: records[position]))
+        }
+        position += 1
+      }
+    }
+    for record in records[position...] { body(.inserted(record)) }
+    return rowCount
+  }
+
+  private func compareKey(toKeyOf record: Record) -> Int {
+    for offset in keyOffsets {
+      let order = statement.column(offset).compare(to: record.values[offset])
+      if order != 0 { return order }
+    }
+    return 0
   }
 
   private func keyDescription() throws(DatabaseError) -> String {

@@ -1,0 +1,142 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemTransports
+
+/// What a database remembers of the mirror in one of its tables, in the table `tandem_mirror`.
+struct MirrorState: Equatable {
+  /// The columns that runs have written so far.
+  var columns: [String] = []
+  /// The key the last run compared by.
+  var key: [String] = []
+  /// Where the records of the last run came from, and its validators; empty unless it was a URL.
+  var origin: MirrorOrigin?
+}
+
+/// An address and the state of what it served, as the server names it.
+public struct MirrorOrigin: Hashable, Sendable {
+  /// The URL that was asked for.
+  public var url: String
+  /// What the server sent along, to be asked again on condition that it changed.
+  public var validators: HTTPValidators
+
+  /// An origin at the given URL.
+  public init(url: String, validators: HTTPValidators) {
+    self.url = url
+    self.validators = validators
+  }
+}
+
+extension MirrorState {
+  private static let table = "tandem_mirror"
+
+  /// The state of a table's mirror; `nil` if none has run.
+  static func load(
+    table name: String, from connection: DatabaseConnection
+  ) throws(DatabaseError) -> MirrorState? {
+    guard try connection.schema(ofTable: table) != nil else { return nil }
+    let statement = try connection.prepare(
+      """
+      SELECT columns, key_columns, url, entity_tag, last_modified FROM \(table)
+      WHERE table_name = ? COLLATE NOCASE
+      """)
+    try statement.bind([.text(name)])
+    guard try statement.step() else { return nil }
+    var state = MirrorState()
+    state.columns = try names(statement.value(at: 0))
+    state.key = try names(statement.value(at: 1))
+    if let url = try statement.value(at: 2).textValue {
+      let validators = HTTPValidators(
+        entityTag: try statement.value(at: 3).textValue,
+        lastModified: try statement.value(at: 4).textValue)
+      state.origin = MirrorOrigin(url: url, validators: validators)
+    }
+    return state
+  }
+
+  /// Writes the state, in the transaction that is open.
+  func save(table name: String, to connection: DatabaseConnection) throws(DatabaseError) {
+    try connection.execute(
+      """
+      CREATE TABLE IF NOT EXISTS \(MirrorState.table) (
+        table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
+        columns TEXT NOT NULL, key_columns TEXT NOT NULL,
+        url TEXT, entity_tag TEXT, last_modified TEXT
+      ) WITHOUT ROWID
+      """)
+    try connection.execute(
+      "INSERT OR REPLACE INTO \(MirrorState.table) VALUES (?, ?, ?, ?, ?, ?)",
+      .text(name), MirrorState.text(columns), MirrorState.text(key),
+      FieldValue(origin?.url), FieldValue(origin?.validators.entityTag),
+      FieldValue(origin?.validators.lastModified))
+    try updateTriggers(table: name, in: connection)
+  }
+
+  private static let events = ["INSERT", "UPDATE", "DELETE"]
+
+  private static func trigger(_ event: String, table name: String) -> String {
+    "tandem_mirror_\(name)_\(event.lowercased())"
+  }
+
+  /// Keeps triggers that forget the validators when anybody changes the table, for otherwise the
+  /// server's "not modified" would be taken to mean that the table is as the last run left it.
+  private func updateTriggers(
+    table name: String, in connection: DatabaseConnection
+  ) throws(DatabaseError) {
+    for event in MirrorState.events {
+      let trigger = MirrorState.trigger(event, table: name)
+      guard origin?.validators.isEmpty == false else {
+        try connection.execute("DROP TRIGGER IF EXISTS \(trigger.sqlQuoted)")
+        continue
+      }
+      try connection.execute(
+        """
+        CREATE TRIGGER IF NOT EXISTS \(trigger.sqlQuoted) AFTER \(event) ON \(name.sqlQuoted) BEGIN
+          UPDATE \(MirrorState.table) SET url = NULL, entity_tag = NULL, last_modified = NULL
+          WHERE table_name = \(name.sqlLiteral) AND url IS NOT NULL;
+        END
+        """)
+    }
+  }
+
+  /// Whether all the triggers that guard the validators are in place.
+  static func guardsValidators(
+    table name: String, in connection: DatabaseConnection
+  ) throws(DatabaseError) -> Bool {
+    for event in events {
+      let count = try connection.integer(
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name = ? AND tbl_name = ?",
+        .text(trigger(event, table: name)), .text(name))
+      if count != 1 { return false }
+    }
+    return true
+  }
+
+  /// Names as a JSON array of objects, which the record reader reads back.
+  private static func text(_ names: [String]) -> FieldValue {
+    var bytes: [UInt8] = []
+    RecordWriter.appendJSON(names.map { ["name": .text($0)] }, to: &bytes)
+    return .text(String(decoding: bytes, as: UTF8.self))
+  }
+
+  private static func names(_ value: FieldValue) throws(DatabaseError) -> [String] {
+    guard let text = value.textValue,
+      let records = try? RecordReader.records(in: Array(text.utf8), format: .json)
+    else { return [] }
+    return records.compactMap { $0["name"].textValue }
+  }
+}
+
+extension FieldValue {
+  fileprivate init(_ text: String?) { self = text.map { .text($0) } ?? .null }
+
+  fileprivate var textValue: String? {
+    if case .text(let text) = self { text } else { nil }
+  }
+}
+
+extension String {
+  /// The text as SQL writes it: `'it''s'`.
+  fileprivate var sqlLiteral: String {
+    "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+  }
+}

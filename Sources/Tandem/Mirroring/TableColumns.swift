@@ -1,0 +1,134 @@
+internal import TandemMirror
+internal import TandemRecords
+internal import TandemSQLite
+
+/// The columns of a table that a list of records is compared with, and how its fields become theirs.
+struct TableColumns {
+  struct Column {
+    var name: String
+    var affinity: ColumnAffinity
+    /// The column as it must be added to the table, if it is not there yet.
+    var addition: ColumnDefinition?
+  }
+
+  let columns: [Column]
+  let layout: RecordLayout
+
+  init(_ columns: [Column]) throws(MirrorError) {
+    guard let layout = RecordLayout(columns.map(\.name)) else {
+      throw MirrorError(
+        .unfitDestination,
+        "the records have more than \(RecordLayout.maxFieldCount) different fields, "
+          + "which is more than a table can have")
+    }
+    self.columns = columns
+    self.layout = layout
+  }
+
+  /// The columns for records that go into a table of this schema, or into a new table if it is `nil`.
+  ///
+  /// - Parameter owned: Columns that earlier runs wrote: they take part even if no record has the
+  ///   field any more. Other columns of the table that no record has a field for are left alone.
+  init(
+    schema: TableSchema?, records: [Record], owned: [String]
+  ) throws(MirrorError) {
+    var columns: [Column] = []
+    let fields = try TableColumns.fieldNames(of: records)
+    for column in schema?.columns ?? [] {
+      let isField = fields.contains(where: column.name.isSameSQLName)
+      guard isField || owned.contains(where: column.name.isSameSQLName) else { continue }
+      guard !column.isGenerated else {
+        if !isField { continue }
+        throw MirrorError(
+          .unfitDestination, "column \(column.name) is generated, and cannot take the field's values")
+      }
+      columns.append(Column(name: column.name, affinity: column.affinity))
+    }
+    for field in fields where !columns.contains(where: { $0.name.isSameSQLName(as: field) }) {
+      let type = ColumnType.narrowest(of: records.lazy.map { $0[field] })
+      let affinity = ColumnAffinity(declaredType: type.rawValue)
+      columns.append(
+        Column(name: field, affinity: affinity, addition: ColumnDefinition(name: field, type: type)))
+    }
+    try self.init(columns)
+  }
+
+  /// The columns to add to the table, or to create it with.
+  var additions: [ColumnDefinition] { columns.compactMap(\.addition) }
+
+  /// The offset of a column, by a name as SQLite compares names.
+  func offset(of name: String) -> Int? {
+    columns.firstIndex { $0.name.isSameSQLName(as: name) }
+  }
+
+  /// The field names of all records, in the order of their first appearance.
+  ///
+  /// - Throws: ``MirrorError`` if two differ in nothing but the case of ASCII letters, which SQLite
+  ///   takes for one column.
+  private static func fieldNames(of records: [Record]) throws(MirrorError) -> [String] {
+    var names: [String] = []
+    var seen = Set<ObjectIdentifier>()
+    for record in records where seen.insert(ObjectIdentifier(record.layout)).inserted {
+      for name in record.layout.names where !names.contains(where: { FieldValue.text($0) == .text(name) }) {
+        if let other = names.first(where: { $0.isSameSQLName(as: name) }) {
+          throw MirrorError(
+            .unfitDestination,
+            "the fields \(other) and \(name) differ only in case, and would be one column in SQLite")
+        }
+        guard !name.isEmpty, !name.utf8.contains(0) else {
+          throw MirrorError(
+            .unfitDestination, "a field with an empty name, or a NUL in it, cannot be a column")
+        }
+        names.append(name)
+      }
+    }
+    return names
+  }
+}
+
+// MARK: - Records
+
+extension TableColumns {
+  /// The records as the table stores them: all of one layout, absent fields null, each value as its
+  /// column's affinity makes it.
+  ///
+  /// - Throws: ``RecordError`` for the first value that its column would not keep exactly.
+  func stored(_ records: [Record]) throws(RecordError) -> [Record] {
+    var result: [Record] = []
+    result.reserveCapacity(records.count)
+    var source: (layout: RecordLayout, offsets: [Int?])?
+    for (position, record) in records.enumerated() {
+      if source?.layout !== record.layout { source = (record.layout, offsets(in: record.layout)) }
+      let values = try stored(record.values, at: source?.offsets ?? [], position: position)
+      result.append(Record(uncheckedLayout: layout, values: values))
+    }
+    return result
+  }
+
+  /// Where each column's field is in records of a layout.
+  private func offsets(in layout: RecordLayout) -> [Int?] {
+    columns.map { column in layout.names.firstIndex { $0.isSameSQLName(as: column.name) } }
+  }
+
+  private func stored(
+    _ values: [FieldValue], at offsets: [Int?], position: Int
+  ) throws(RecordError) -> [FieldValue] {
+    var result: [FieldValue] = []
+    result.reserveCapacity(columns.count)
+    for (column, offset) in zip(columns, offsets) {
+      guard let offset else {
+        result.append(.null)
+        continue
+      }
+      guard let value = column.affinity.stored(values[offset]) else {
+        throw RecordError(
+          .notRepresentable,
+          "the value \(values[offset]) of field \(column.name) would be changed by its column, which "
+            + "is of type \(column.affinity.rawValue.uppercased()); declare the column without a type",
+          record: position + 1)
+      }
+      result.append(value)
+    }
+    return result
+  }
+}
