@@ -179,7 +179,7 @@ struct JSONReaderTests {
   @Test("the length of a record and the number of its fields are limited")
   func limits() throws {
     let limits = RecordLimits(maxRecordByteCount: 10)
-    #expect(try records("[{\"a\":1234}]", .json, limits).count == 1)
+    #expect(try records("[ {\"a\":1234}   , {}]", .json, limits).count == 2)
     let found = try #require(error(Array("[{},\n{\"a\":12345}]".utf8), .json, limits))
     #expect([found.record, found.line, found.column] == [2, 2, 1])
     #expect(found.code == .limitExceeded)

@@ -10,6 +10,16 @@ struct RecordTests {
     #expect(first.hashValue == second.hashValue)
   }
 
+  @Test("records of two layouts with the same names are compared in order")
+  func equalLayouts() {
+    let names = ["a", "\u{E9}"]
+    let first = Record(names.map { (name: $0, value: 1) })
+    let second = Record(names.map { (name: $0, value: 1.0) })
+    let decomposed = Record(["a", "e\u{301}"].map { (name: $0, value: 1) })
+    #expect(first == second && first?.layout !== second?.layout)
+    #expect(first != decomposed)
+  }
+
   @Test("an absent field is null")
   func absence() {
     let short: Record = ["a": 1]

@@ -37,9 +37,9 @@ public struct Record: Sendable {
 extension Record: Equatable {
   /// Whether the two have equal values in the same fields, absent ones being null.
   ///
-  /// - Complexity: O(*n*) in the number of fields if the layouts are one object, else O(*n*^2).
+  /// - Complexity: O(*n*) in the number of fields if they are in the same order, else O(*n*^2).
   public static func == (first: Record, second: Record) -> Bool {
-    if first.layout === second.layout { return first.values == second.values }
+    if first.layout.hasSameOrder(as: second.layout) { return first.values == second.values }
     return first.isCovered(by: second) && second.isCovered(by: first)
   }
 

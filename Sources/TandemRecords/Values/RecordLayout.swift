@@ -32,4 +32,11 @@ public final class RecordLayout: Sendable {
   public func offset(of name: String) -> Int? {
     names.firstIndex { UTF8Order.areEqual($0, name) }
   }
+
+  /// Whether the other layout has the same names in the same order.
+  func hasSameOrder(as other: RecordLayout) -> Bool {
+    self === other
+      || names.count == other.names.count
+        && zip(names, other.names).allSatisfy { UTF8Order.areEqual($0, $1) }
+  }
 }

@@ -35,15 +35,16 @@ struct JSONCursor {
     skipSpace()
   }
 
-  /// After an element of an array or object: whether a comma announces another one. If not, the list
-  /// is closed. Goes behind either, and white space after it.
+  /// After an element of an array or object: whether a comma announces another one, at which the
+  /// cursor then stands. If not, it stands behind the closed list.
   @inline(__always)
   mutating func goesOn(until closer: UInt8, _ expected: StaticString) throws(TextFault) -> Bool {
     guard byte != ASCII.comma else {
       try skip(ASCII.comma, "\",\"")
       return true
     }
-    try skip(closer, expected)
+    guard byte == closer else { throw unexpected(expected) }
+    index &+= 1
     return false
   }
 

@@ -19,6 +19,8 @@ struct JSONObjectReader {
   var fieldName: String? { isInsideField ? shapes.name(of: shape) : nil }
 
   /// The object that starts at the cursor, which then stands behind it and white space after it.
+  ///
+  /// That white space does not count as the record's.
   mutating func record() throws(TextFault) -> Record {
     try requireObject()
     let start = cursor.index
@@ -31,6 +33,7 @@ struct JSONObjectReader {
     }
     let record = Record(uncheckedLayout: shapes.layout(of: shape), values: values)
     lastFieldCount = values.count
+    cursor.skipSpace()
     return record
   }
 
@@ -39,7 +42,7 @@ struct JSONObjectReader {
     var values: [FieldValue] = []
     try cursor.skip(ASCII.openBrace, "\"{\"")
     if cursor.byte == ASCII.closeBrace {
-      try cursor.skip(ASCII.closeBrace, "\"}\"")
+      cursor.index &+= 1
       return values
     }
     values.reserveCapacity(max(lastFieldCount, 1))
