@@ -9,7 +9,7 @@ public struct TransportError: Error {
       case invalidURL, unsupportedScheme, invalidField
       case unresolvedHost, cannotConnect, tlsFailure
       case timedOut, connectionLost, truncated, malformedResponse, tooLarge
-      case tooManyRedirects, refusedRedirect, badStatus, unavailable
+      case tooManyRedirects, refusedRedirect, badStatus, unavailable, cannotRead
     }
 
     private let kind: Kind
@@ -44,6 +44,8 @@ public struct TransportError: Error {
     public static let badStatus = Self(kind: .badStatus)
     /// The machine or the library lacks what the client needs: memory, threads, a feature.
     public static let unavailable = Self(kind: .unavailable)
+    /// A file or standard input cannot be read.
+    public static let cannotRead = Self(kind: .cannotRead)
   }
 
   /// The kind of failure.

@@ -21,7 +21,7 @@ extension DatabaseMirror {
       }
       name = schema?.name ?? mirror.table
       exists = schema != nil
-      columns = try TableColumns(schema: schema, records: records, owned: state?.columns ?? [])
+      let columns = try TableColumns(schema: schema, records: records, owned: state?.columns ?? [])
       var names: [String] = []
       for field in mirror.key {
         if let schema, schema.column(named: field) == nil {
@@ -32,8 +32,9 @@ extension DatabaseMirror {
         }
         names.append(columns.offset(of: field).map { columns.columns[$0].name } ?? field)
       }
+      self.columns = columns
       key = names
-      keyOffsets = names.compactMap { [columns] in columns.offset(of: $0) }
+      keyOffsets = names.compactMap { columns.offset(of: $0) }
     }
 
     /// The difference from the table to the records.
@@ -53,9 +54,9 @@ extension DatabaseMirror {
           try connection.integer("SELECT count(*) FROM \(name.sqlQuoted)") ?? 0)
         return outcome
       }
-      let missing = Set(columns.columns.indices.filter { columns.columns[$0].addition != nil })
       let scan = try TableScan(
-        connection, table: name, columns: columns.layout, key: keyOffsets, missing: missing)
+        connection, table: name, columns: columns.layout, key: keyOffsets,
+        missing: columns.missingOffsets)
       outcome.existingCount = try scan.forEachChange(to: source.records) {
         outcome.difference.append($0)
       }

@@ -53,6 +53,20 @@ struct TableColumns {
     try self.init(columns)
   }
 
+  /// All columns of a table, generated ones too, and those that only the records have.
+  init(comparing schema: TableSchema, with records: [Record]) throws(MirrorError) {
+    var columns = schema.columns.map { Column(name: $0.name, affinity: $0.affinity) }
+    for field in try TableColumns.fieldNames(of: records)
+    where schema.column(named: field) == nil {
+      let addition = ColumnDefinition(name: field, type: .any)
+      columns.append(Column(name: field, affinity: .none, addition: addition))
+    }
+    try self.init(columns)
+  }
+
+  /// The columns that the table does not have.
+  var missingOffsets: Set<Int> { Set(columns.indices.filter { columns[$0].addition != nil }) }
+
   /// The columns to add to the table, or to create it with.
   var additions: [ColumnDefinition] { columns.compactMap(\.addition) }
 
@@ -92,14 +106,16 @@ extension TableColumns {
   /// The records as the table stores them: all of one layout, absent fields null, each value as its
   /// column's affinity makes it.
   ///
-  /// - Throws: ``RecordError`` for the first value that its column would not keep exactly.
-  func stored(_ records: [Record]) throws(RecordError) -> [Record] {
+  /// - Parameter keepsUnfit: Whether a value that its column would not keep exactly stays as it is.
+  /// - Throws: ``RecordError`` for the first such value otherwise.
+  func stored(_ records: [Record], keepsUnfit: Bool = false) throws(RecordError) -> [Record] {
     var result: [Record] = []
     result.reserveCapacity(records.count)
     var source: (layout: RecordLayout, offsets: [Int?])?
     for (position, record) in records.enumerated() {
       if source?.layout !== record.layout { source = (record.layout, offsets(in: record.layout)) }
-      let values = try stored(record.values, at: source?.offsets ?? [], position: position)
+      let values = try stored(
+        record.values, at: source?.offsets ?? [], position: position, keepsUnfit: keepsUnfit)
       result.append(Record(uncheckedLayout: layout, values: values))
     }
     return result
@@ -111,7 +127,7 @@ extension TableColumns {
   }
 
   private func stored(
-    _ values: [FieldValue], at offsets: [Int?], position: Int
+    _ values: [FieldValue], at offsets: [Int?], position: Int, keepsUnfit: Bool
   ) throws(RecordError) -> [FieldValue] {
     var result: [FieldValue] = []
     result.reserveCapacity(columns.count)
@@ -120,7 +136,8 @@ extension TableColumns {
         result.append(.null)
         continue
       }
-      guard let value = column.affinity.stored(values[offset]) else {
+      let stored = column.affinity.stored(values[offset]) ?? (keepsUnfit ? values[offset] : nil)
+      guard let value = stored else {
         throw RecordError(
           .notRepresentable,
           "the value \(values[offset]) of field \(column.name) would be changed by its column, which "

@@ -22,4 +22,11 @@ extension SetDifference {
     case .deleted(let element): deleted.append(element)
     }
   }
+  /// Calls `body` with each change: deletions, then updates, then insertions, each in their order.
+  @inlinable
+  public func forEachChange(_ body: (SetChange<Element>) throws -> Void) rethrows {
+    for element in deleted { try body(.deleted(element)) }
+    for update in updated { try body(.updated(old: update.old, new: update.new)) }
+    for element in inserted { try body(.inserted(element)) }
+  }
 }

@@ -15,7 +15,8 @@ public final class DatabaseConnection {
     case readWriteCreate
     /// Read and write a file that exists.
     case readWrite
-    /// Read a file that exists; nothing is written, not even the file's header.
+    /// Read a file that exists. Nothing is written through the connection; SQLite itself may still
+    /// move what others committed from the write-ahead log into the file, as it always does.
     case readOnly
   }
 
@@ -43,8 +44,9 @@ public final class DatabaseConnection {
     let flags: Int32
     switch access {
     case .readWriteCreate: flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-    case .readWrite: flags = SQLITE_OPEN_READWRITE
-    case .readOnly: flags = SQLITE_OPEN_READONLY
+    // SQLite reads a file that may not be written. Opened for reading alone, a file in write-ahead
+    // mode would be left with its log and index beside it.
+    case .readWrite, .readOnly: flags = SQLITE_OPEN_READWRITE
     }
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw DatabaseError(
@@ -64,7 +66,9 @@ public final class DatabaseConnection {
     try execute("PRAGMA foreign_keys=ON")
     // The first read: a file that is no database is found out here, before anything is written.
     _ = try integer("PRAGMA schema_version")
-    if access != .readOnly {
+    if access == .readOnly {
+      try execute("PRAGMA query_only=ON")
+    } else {
       try execute("PRAGMA journal_mode=WAL")
       try execute("PRAGMA synchronous=FULL")
     }
