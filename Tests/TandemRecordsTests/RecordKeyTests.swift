@@ -15,7 +15,7 @@ struct RecordKeyTests {
         if first == second { #expect(first.hashValue == second.hashValue) }
       }
     }
-    #expect(RecordKey([1]) < RecordKey([1, nil]))
+    #expect(RecordKey([1]) < RecordKey([1, .null]))
   }
 
   @Test("a key reads as its values")
@@ -37,7 +37,7 @@ struct RecordKeyTests {
   @Test("abbreviations tell most values apart")
   func abbreviationsDiffer() {
     let values: [FieldValue] = [
-      nil, -2, -1, 0, 1, 2, 1.5, "", "a", "b", "ab", "abcdefg", "abcdefh",
+      .null, -2, -1, 0, 1, 2, 1.5, "", "a", "b", "ab", "abcdefg", "abcdefh",
     ]
     let abbreviations = Set(values.map(\.abbreviation))
     #expect(abbreviations.count == values.count)

@@ -23,11 +23,11 @@ struct RecordTests {
   @Test("an absent field is null")
   func absence() {
     let short: Record = ["a": 1]
-    let long: Record = ["b": nil, "a": 1, "c": .real(.nan)]
+    let long: Record = ["b": .null, "a": 1, "c": .real(.nan)]
     #expect(short == long)
     #expect(long == short)
     #expect(short.hashValue == long.hashValue)
-    #expect(short["b"] == nil)
+    #expect(short["b"] == .null)
     #expect(short != ["a": 1, "b": 0])
     #expect(["a": 1, "b": 0] != short)
   }

@@ -7,7 +7,7 @@ struct RecordWriterTests {
   @Test(
     "a value is written as",
     arguments: [
-      (nil, "null"), (0, "0"), (-1, "-1"), (.integer(.max), "9223372036854775807"),
+      (.null, "null"), (0, "0"), (-1, "-1"), (.integer(.max), "9223372036854775807"),
       (.integer(.min), "-9223372036854775808"), (1.0, "1.0"), (-0.0, "-0.0"), (1e16, "1e+16"),
       (.real(.leastNonzeroMagnitude), "5e-324"), (100000.0, "100000.0"),
       (.real(.infinity), "{\"real\":\"inf\"}"),
@@ -26,7 +26,7 @@ struct RecordWriterTests {
   @Test("the text of a record is that of its fields in order")
   func record() {
     var bytes: [UInt8] = []
-    RecordWriter.appendJSON(["b": 1, "a\"": nil, "": "x"] as Record, to: &bytes)
+    RecordWriter.appendJSON(["b": 1, "a\"": .null, "": "x"] as Record, to: &bytes)
     #expect(String(decoding: bytes, as: UTF8.self) == "{\"b\":1,\"a\\\"\":null,\"\":\"x\"}")
     bytes = []
     RecordWriter.appendJSON([[:], ["a": 1]], to: &bytes)

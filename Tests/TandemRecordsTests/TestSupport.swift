@@ -17,7 +17,7 @@ struct SplitMix64: RandomNumberGenerator {
 
 /// Values that are easy to confuse with one another.
 let nastyValues: [FieldValue] = [
-  nil, .real(.nan), .real(-.nan),
+  .null, .real(.nan), .real(-.nan),
   .real(-.infinity), .real(-.greatestFiniteMagnitude), .real(-0x1p63 - 2048), .real(-0x1p63),
   .integer(.min), .integer(.min + 1), .integer(-(1 << 53) - 1), .real(-0x1p53),
   .integer(-(1 << 53)), -1, -1.0, -0.5, .real(-.leastNonzeroMagnitude), 0, 0.0, .real(-0.0),

@@ -1,7 +1,7 @@
 public import TandemDifferences
 internal import TandemMirror
 public import TandemRecords
-public import TandemSQLite
+internal import TandemSQLite
 
 /// The difference of two lists or tables of records, by key.
 ///

@@ -108,12 +108,9 @@ extension FieldValue: Comparable {
   }
 }
 
-extension FieldValue: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral,
+extension FieldValue: ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral
 {
-  /// Null.
-  @inlinable
-  public init(nilLiteral: ()) { self = .null }
   /// An integer.
   @inlinable
   public init(integerLiteral value: Int64) { self = .integer(value) }
