@@ -1,4 +1,87 @@
+import Tandem
+
 @main
 struct TandemCLI {
-  static func main() {}
+  static let version = HTTPClientOptions.version
+  static var commands: [any Command.Type] { [MirrorCommand.self, DiffCommand.self] }
+
+  static func main() async {
+    // A peer or a reader that goes away is an error of the write, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
+    exit(await status(of: Array(CommandLine.arguments.dropFirst())))
+  }
+
+  /// Runs what was typed and returns the exit status: 2 for a mistake in it.
+  static func status(of arguments: [String]) async -> Int32 {
+    do throws(UsageError) {
+      guard let first = arguments.first else { throw UsageError("a command is missing") }
+      switch first {
+      case "--help", "-h": return print(helpText)
+      case "--version": return print("tandem \(version)\n")
+      case "help":
+        return print(arguments.count > 1 ? try command(arguments[1]).specification.helpText : helpText)
+      default: return try await run(command(first), Array(arguments.dropFirst()))
+      }
+    } catch {
+      let more = error.command.map { "tandem help \($0.name)" } ?? "tandem --help"
+      report("\(error.message)\n\(error.command.map { "\($0.usage)\n" } ?? "")See '\(more)'.")
+      return 2
+    }
+  }
+
+  private static func run(
+    _ command: any Command.Type, _ arguments: [String]
+  ) async throws(UsageError) -> Int32 {
+    let parsed = try ParsedArguments(arguments, for: command.specification)
+    if parsed.has("help") { return print(command.specification.helpText) }
+    do {
+      return try await command.run(parsed)
+    } catch let error as UsageError {
+      throw error
+    } catch let error as OutputError where error.isBrokenPipe {
+      return 128 + SIGPIPE
+    } catch {
+      report("\(error)")
+      return command.failureStatus
+    }
+  }
+
+  private static func command(_ name: String) throws(UsageError) -> any Command.Type {
+    if let command = commands.first(where: { $0.specification.name == name }) { return command }
+    let names = commands.map { $0.specification.name } + ["help", "--help", "--version"]
+    let hint = Spelling.closest(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
+    throw UsageError("unknown command '\(name)'\(hint)")
+  }
+
+  private static func print(_ text: String) -> Int32 {
+    (try? OutputStream.write(Array(text.utf8), to: STDOUT_FILENO)) == nil ? 1 : 0
+  }
+
+  private static func report(_ message: String) {
+    try? OutputStream.write(Array("tandem: \(message)\n".utf8), to: STDERR_FILENO)
+  }
+
+  static var helpText: String {
+    let rows = commands.map {
+      CommandSpecification.row($0.specification.name, $0.specification.summary)
+    }
+    return """
+      usage: tandem COMMAND [arguments]
+
+      Keeps copies of data in step: lists from servers and files, and SQLite databases.
+
+      commands:
+      \(rows.joined(separator: "\n"))
+        help COMMAND              What a command does, its options, and examples.
+
+      options:
+        --help                    Show this help.
+        --version                 Show the version.
+
+      examples:
+        tandem mirror https://example.org/places.json places.db --table place --key id
+        tandem diff monday.csv tuesday.csv --key id
+
+      """
+  }
 }

@@ -48,6 +48,9 @@ public struct DatabaseMirror: Sendable {
     public var createsTable = false
     /// The columns that had to be added.
     public var addedColumns: [String] = []
+
+    /// The outcome of a run that found nothing to do.
+    public init() {}
   }
 
   /// Makes the table equal to `records`.

@@ -43,7 +43,7 @@ public struct HTTPClientOptions: Hashable, Sendable {
   public var userAgent = "tandem/\(HTTPClientOptions.version)"
 
   /// The package's version, as sent to servers.
-  private static let version = "0.1.0"
+  public static let version = "0.1.0"
 
   /// The options as documented; change what should differ.
   public init() {}

@@ -1,0 +1,68 @@
+/// What a command accepts, for the parser and for its help.
+struct CommandSpecification: Sendable {
+  /// An option, written `--name VALUE`, `--name=VALUE`, or `--name` alone if it takes no value.
+  struct Option: Sendable {
+    var name: String
+    /// What stands for the value in help; `nil` for an option that takes none.
+    var value: String?
+    /// A single letter that may be written for it, as in `-q`.
+    var letter: Character?
+    var help: String
+  }
+
+  struct Operand: Sendable {
+    var name: String
+    var help: String
+  }
+
+  var name: String
+  var summary: String
+  var discussion: String
+  var operands: [Operand]
+  var options: [Option]
+  var examples: [String]
+
+  static let help = Option(name: "help", letter: "h", help: "Show this help.")
+
+  /// The options, with `--help`, which every command has.
+  var allOptions: [Option] { options + [Self.help] }
+}
+
+// MARK: - Help
+
+extension CommandSpecification {
+  /// The line that shows how to write the command.
+  var usage: String {
+    (["usage: tandem \(name)"] + operands.map(\.name) + ["[options]"]).joined(separator: " ")
+  }
+
+  /// The help page.
+  var helpText: String {
+    var lines = [usage, "", discussion, ""]
+    lines += operands.map { Self.row($0.name, $0.help) }
+    lines += ["", "options:"]
+    lines += allOptions.map { option in
+      let letter = option.letter.map { "-\($0), " } ?? "    "
+      return Self.row("\(letter)--\(option.name)\(option.value.map { " \($0)" } ?? "")", option.help)
+    }
+    lines += ["", "examples:"]
+    lines += examples.map { "  \($0)" }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// A term and its explanation, which may have several lines.
+  static func row(_ term: String, _ help: String) -> String {
+    let indent = String(repeating: " ", count: 28)
+    let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+    let first = "  " + term.padded(to: 24)
+    let start = term.count > 24 ? "  \(term)\n\(indent)" : "\(first)  "
+    return start + lines.joined(separator: "\n\(indent)")
+  }
+}
+
+extension String {
+  /// The text with spaces up to a width.
+  func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(0, width - count))
+  }
+}

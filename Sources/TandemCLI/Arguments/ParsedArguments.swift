@@ -1,0 +1,92 @@
+/// What was written after a command, taken apart.
+struct ParsedArguments {
+  var operands: [String] = []
+  private var values: [String: String] = [:]
+
+  /// Takes arguments apart by what a command accepts.
+  ///
+  /// - Throws: ``UsageError`` that names the closest option there is.
+  init(_ arguments: [String], for command: CommandSpecification) throws(UsageError) {
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      if argument == "--" {
+        operands += rest
+        break
+      } else if argument.hasPrefix("--") {
+        try parseLong(argument.dropFirst(2), &rest, command)
+      } else if argument.hasPrefix("-"), argument != "-" {
+        try parseShort(argument.dropFirst(), command)
+      } else {
+        operands.append(argument)
+      }
+    }
+    guard !has("help") else { return }
+    guard operands.count == command.operands.count else {
+      throw UsageError(Self.countMessage(operands, command), command: command)
+    }
+  }
+
+  private mutating func parseLong(
+    _ text: Substring, _ rest: inout ArraySlice<String>, _ command: CommandSpecification
+  ) throws(UsageError) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    guard let option = command.allOptions.first(where: { $0.name == name }) else {
+      let closest = Spelling.closest(to: name, among: command.allOptions.map(\.name))
+      let hint = closest.map { "; did you mean --\($0)?" } ?? ""
+      throw UsageError("unknown option --\(name)\(hint)", command: command)
+    }
+    guard let valueName = option.value else {
+      guard parts.count == 1 else {
+        throw UsageError("option --\(name) takes no value", command: command)
+      }
+      values[name] = ""
+      return
+    }
+    guard values[name] == nil else {
+      throw UsageError("option --\(name) is given twice", command: command)
+    }
+    guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
+      throw UsageError("option --\(name) needs a value: --\(name) \(valueName)", command: command)
+    }
+    values[name] = value
+  }
+
+  private mutating func parseShort(
+    _ letters: Substring, _ command: CommandSpecification
+  ) throws(UsageError) {
+    for letter in letters {
+      guard let option = command.allOptions.first(where: { $0.letter == letter }) else {
+        throw UsageError("unknown option -\(letter)", command: command)
+      }
+      values[option.name] = ""
+    }
+  }
+
+  private static func countMessage(
+    _ operands: [String], _ command: CommandSpecification
+  ) -> String {
+    if operands.count > command.operands.count {
+      return "unexpected argument '\(operands[command.operands.count])'"
+    }
+    return "missing \(command.operands[operands.count].name)"
+  }
+
+  /// Whether an option was given.
+  func has(_ name: String) -> Bool { values[name] != nil }
+
+  /// The value of an option, if it was given.
+  subscript(name: String) -> String? { values[name] }
+}
+
+/// A mistake in what was typed: exit status 2.
+struct UsageError: Error {
+  var message: String
+  /// The command whose help is worth reading, if one was recognised.
+  var command: CommandSpecification?
+
+  init(_ message: String, command: CommandSpecification? = nil) {
+    self.message = message
+    self.command = command
+  }
+}

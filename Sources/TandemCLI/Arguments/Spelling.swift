@@ -1,0 +1,33 @@
+/// Guesses what somebody meant to type.
+enum Spelling {
+  /// The candidate that takes the fewest edits to reach, or `nil` if none is near: at most a third of
+  /// the letters, and two at least, may differ.
+  static func closest(to word: String, among candidates: [String]) -> String? {
+    let ranked = candidates.map { (candidate: $0, distance: distance(word, $0)) }
+    guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
+    let isStart = !word.isEmpty && best.candidate.hasPrefix(word)
+    return isStart || best.distance <= max(2, word.count / 3) ? best.candidate : nil
+  }
+
+  /// How many characters to insert, delete, replace or exchange with their neighbour (the optimal
+  /// string alignment distance).
+  static func distance(_ first: String, _ second: String) -> Int {
+    let a = Array(first)
+    let b = Array(second)
+    var beforePrevious: [Int] = []
+    var previous = Array(0...b.count)
+    for i in a.indices {
+      var current = [i + 1]
+      for j in b.indices {
+        let replacement = previous[j] + (a[i] == b[j] ? 0 : 1)
+        var best = min(replacement, previous[j + 1] + 1, current[j] + 1)
+        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
+          best = min(best, beforePrevious[j - 1] + 1)
+        }
+        current.append(best)
+      }
+      (beforePrevious, previous) = (previous, current)
+    }
+    return previous[b.count]
+  }
+}

@@ -1,0 +1,160 @@
+import Tandem
+
+/// `tandem diff`: what changed between two lists or tables.
+enum DiffCommand: Command {
+  static let failureStatus: Int32 = 2
+
+  static let specification = CommandSpecification(
+    name: "diff",
+    summary: "Show what changed between two lists or tables.",
+    discussion: """
+      Compares two collections of records by key, and shows what was inserted (+), updated (~)
+      and deleted (-) from OLD to NEW. Two SQLite tables are read side by side, whatever their
+      size, in constant memory. A list beside a table is compared as the table would store it.
+
+      Exit status: 0 no difference, 1 some, 2 trouble.
+      """,
+    operands: [
+      .init(name: "OLD", help: "A JSON array, NDJSON, CSV or SQLite file, - for standard\ninput, or an http(s) URL of a list."),
+      .init(name: "NEW", help: "The same."),
+    ],
+    options: [
+      .init(
+        name: "key", value: "FIELD[,FIELD]",
+        help: "The fields that identify a record (default: the primary\nkey of a table; id for two lists)."),
+      .init(
+        name: "table", value: "T",
+        help: "The table of a SQLite file (default: the only one)."),
+      .init(name: "format", value: "FORMAT", help: "json, ndjson or csv, for lists whose name does not tell."),
+      .init(name: "json", help: "Print the whole difference as one JSON object."),
+      .init(name: "quiet", letter: "q", help: "Print nothing; the exit status tells."),
+    ],
+    examples: [
+      "tandem diff monday.csv tuesday.csv --key id",
+      "tandem diff backup.db app.db --table place --json",
+      "curl -s https://example.org/places.json | tandem diff app.db - --table place",
+    ])
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let names = arguments.operands
+    guard names != ["-", "-"] else {
+      throw UsageError("only one of OLD and NEW can be standard input", command: specification)
+    }
+    let old = try await collection(names[0], arguments)
+    let new = try await collection(names[1], arguments)
+    let key = try arguments.key(specification) ?? defaultKey(old, new)
+    let comparison = RecordComparison(from: old, to: new, key: key)
+    let count: Int
+    if arguments.has("json") {
+      count = try printJSON(comparison)
+    } else {
+      count = try printLines(comparison, key: key, isQuiet: arguments.has("quiet"))
+    }
+    return count == 0 ? 0 : 1
+  }
+
+  private static func defaultKey(_ old: RecordCollection, _ new: RecordCollection) -> [String] {
+    [old.primaryKey, new.primaryKey, ["id"]].first { !$0.isEmpty } ?? ["id"]
+  }
+}
+
+// MARK: - What is compared
+
+extension DiffCommand {
+  private static func collection(
+    _ name: String, _ arguments: ParsedArguments
+  ) async throws -> RecordCollection {
+    let source = RecordSource(name)
+    if case .file(let path) = source, isDatabase(path) {
+      return try table(of: path, named: arguments["table"])
+    }
+    do {
+      let list = try await source.list(
+        format: try arguments.format(specification), client: try SystemHTTPClient())
+      guard case .records(let records, _) = list else {
+        throw TransportError(.badStatus, "the server sent no list", url: name)
+      }
+      return .list(records)
+    } catch let error as RecordError {
+      throw SourceError(source: source, error: error)
+    }
+  }
+
+  /// Whether a file begins as SQLite's do, or is empty and named as one.
+  private static func isDatabase(_ path: String) -> Bool {
+    guard let file = fopen(path, "rb") else { return false }
+    defer { fclose(file) }
+    let magic = Array("SQLite format 3\0".utf8)
+    var start = [UInt8](repeating: 0, count: magic.count)
+    let count = fread(&start, 1, magic.count, file)
+    let isNamed = [".db", ".sqlite", ".sqlite3"].contains(where: path.hasSuffix)
+    return count == 0 ? isNamed : start == magic
+  }
+
+  private static func table(of path: String, named name: String?) throws -> RecordCollection {
+    let connection = try DatabaseConnection(path: path, access: .readOnly)
+    let names = try connection.tableNames()
+    guard let name = name ?? (names.count == 1 ? names[0] : nil) else {
+      let list = names.isEmpty ? "no table" : "the tables \(names.joined(separator: ", "))"
+      throw UsageError("\(path) has \(list); choose one with --table", command: specification)
+    }
+    guard let schema = try connection.schema(ofTable: name) else {
+      let closest = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+      throw DatabaseError(
+        code: .error, message: "there is no table \(name)\(closest)", path: path)
+    }
+    return .table(schema, connection)
+  }
+}
+
+// MARK: - What is printed
+
+extension DiffCommand {
+  private static func printLines(
+    _ comparison: RecordComparison, key: [String], isQuiet: Bool
+  ) throws -> Int {
+    let output = OutputStream(descriptor: STDOUT_FILENO)
+    let text = DifferenceText(key: key, terminal: .output)
+    var count = 0
+    try comparison.forEachChange { change in
+      count += 1
+      if !isQuiet { try output.write(text.line(change)) }
+    }
+    try output.flush()
+    return count
+  }
+
+  /// Prints one object. The changes of two tables come in the order of their keys, whatever their
+  /// kind, so each kind is set aside in a temporary file until all are known.
+  private static func printJSON(_ comparison: RecordComparison) throws -> Int {
+    var inserted = try Spool()
+    var updated = try Spool()
+    var deleted = try Spool()
+    try comparison.forEachChange { change in
+      switch change {
+      case .inserted(let record):
+        try inserted.append { RecordWriter.appendJSON(record, to: &$0) }
+      case .updated(let old, let new):
+        try updated.append { bytes in
+          bytes.append(contentsOf: #"{"old":"#.utf8)
+          RecordWriter.appendJSON(old, to: &bytes)
+          bytes.append(contentsOf: #","new":"#.utf8)
+          RecordWriter.appendJSON(new, to: &bytes)
+          bytes.append(UInt8(ascii: "}"))
+        }
+      case .deleted(let record):
+        try deleted.append { RecordWriter.appendJSON(record, to: &$0) }
+      }
+    }
+    let output = OutputStream(descriptor: STDOUT_FILENO)
+    try output.write(#"{"inserted":["#)
+    try inserted.copy(to: output)
+    try output.write(#"],"updated":["#)
+    try updated.copy(to: output)
+    try output.write(#"],"deleted":["#)
+    try deleted.copy(to: output)
+    try output.write("]}\n")
+    try output.flush()
+    return inserted.count + updated.count + deleted.count
+  }
+}

@@ -1,0 +1,50 @@
+import Tandem
+
+/// Changes as lines for people: `+` inserted, `~` updated, `-` deleted.
+struct DifferenceText {
+  /// The fields that come first in a line, and identify it.
+  var key: [String]
+  var terminal: Terminal
+
+  /// The line for one change, with its line feed.
+  func line(_ change: SetChange<Record>) -> String {
+    switch change {
+    case .inserted(let record): return terminal.colored("+ \(fields(of: record))", .green) + "\n"
+    case .deleted(let record): return terminal.colored("- \(fields(of: record))", .red) + "\n"
+    case .updated(let old, let new):
+      return terminal.colored("~ \(changes(from: old, to: new))", .yellow) + "\n"
+    }
+  }
+
+  private func fields(of record: Record) -> String {
+    let others = record.layout.names.indices.filter {
+      !isKey(record.layout.names[$0]) && !record.values[$0].isNull
+    }
+    return
+      ([keyText(of: record)] + others.map { "\(record.layout.names[$0])=\(record.values[$0])" })
+      .joined(separator: "  ")
+  }
+
+  private func changes(from old: Record, to new: Record) -> String {
+    let added = new.layout.names.filter { old.layout.offset(of: $0) == nil }
+    let changed = (old.layout.names + added).filter { old[$0] != new[$0] }
+    return
+      ([keyText(of: new)] + changed.map { "\($0): \(old[$0]) → \(new[$0])" })
+      .joined(separator: "  ")
+  }
+
+  private func keyText(of record: Record) -> String {
+    zip(record.layout.names, record.values)
+      .filter { isKey($0.0) }
+      .map { "\($0.0)=\($0.1)" }.joined(separator: " ")
+  }
+
+  private func isKey(_ name: String) -> Bool { key.contains(where: name.isSameSQLName) }
+}
+
+extension SetDifference<Record> {
+  /// How much there is of each kind: `3 inserted, 1 updated, 2 deleted`.
+  var summary: String {
+    "\(inserted.count) inserted, \(updated.count) updated, \(deleted.count) deleted"
+  }
+}

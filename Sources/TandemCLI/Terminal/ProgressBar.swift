@@ -1,0 +1,46 @@
+/// A line on standard error that shows how far a job is: on a terminal only, and only for jobs that
+/// take longer than half a second.
+final class ProgressBar {
+  private let label: String
+  private let isShown: Bool
+  private let clock = ContinuousClock()
+  private var nextDrawing: ContinuousClock.Instant
+  private var hasDrawn = false
+
+  private static let delay: Duration = .milliseconds(500)
+  private static let interval: Duration = .milliseconds(100)
+
+  init(_ label: String, isQuiet: Bool) {
+    self.label = label
+    isShown = Terminal.error.isTerminal && !isQuiet
+    nextDrawing = clock.now + Self.delay
+  }
+
+  /// Shows that `done` of `total` are done, or `done` of an unknown number.
+  func update(_ done: Int, of total: Int?, unit: String) {
+    guard isShown, clock.now >= nextDrawing else { return }
+    nextDrawing = clock.now + Self.interval
+    hasDrawn = true
+    draw("\(label) \(Self.bar(done, of: total, width: Terminal.error.width - label.count - 1, unit))")
+  }
+
+  /// Removes the line.
+  func finish() {
+    if hasDrawn { draw("") }
+    hasDrawn = false
+  }
+
+  private func draw(_ text: String) {
+    try? OutputStream.write(Array("\r\u{1B}[K\(text)".utf8), to: STDERR_FILENO)
+  }
+
+  static func bar(_ done: Int, of total: Int?, width: Int, _ unit: String) -> String {
+    guard let total, total > 0 else { return "\(done) \(unit)" }
+    let share = Double(min(done, total)) / Double(total)
+    let figures = " \(Int(share * 100)) % of \(total) \(unit)"
+    let cells = max(0, min(40, width - figures.count - 3))
+    let filled = Int(share * Double(cells))
+    let bar = String(repeating: "#", count: filled) + String(repeating: "·", count: cells - filled)
+    return "[\(bar)]\(figures)"
+  }
+}
