@@ -67,7 +67,7 @@ public struct RecordComparison {
     let source = try KeyedRecords(columns.stored(records, keepsUnfit: true), key: names)
     try connection.snapshot {
       let scan = try TableScan(
-        connection, table: schema.name, columns: columns.layout, key: offsets,
+        connection, table: schema, columns: columns.layout, key: offsets,
         missing: columns.missingOffsets)
       _ = try scan.forEachChange(to: source.records) { difference.append($0) }
     }

@@ -9,7 +9,8 @@ extension DatabaseMirror {
     let name: String
     let key: [String]
     let columns: TableColumns
-    let exists: Bool
+    /// The table as it is, if it exists.
+    private let schema: TableSchema?
     private let keyOffsets: [Int]
 
     init(
@@ -20,7 +21,7 @@ extension DatabaseMirror {
           .unfitDestination, "\(schema.name) is a view; a mirror needs a table of its own")
       }
       name = schema?.name ?? mirror.table
-      exists = schema != nil
+      self.schema = schema
       let columns = try TableColumns(schema: schema, records: records, owned: state?.columns ?? [])
       var names: [String] = []
       for field in mirror.key {
@@ -44,7 +45,7 @@ extension DatabaseMirror {
       let source = try KeyedRecords(columns.stored(records), key: key)
       var outcome = Outcome()
       outcome.sourceCount = source.count
-      guard exists else {
+      guard let schema else {
         outcome.difference.inserted = source.records
         return outcome
       }
@@ -55,7 +56,7 @@ extension DatabaseMirror {
         return outcome
       }
       let scan = try TableScan(
-        connection, table: name, columns: columns.layout, key: keyOffsets,
+        connection, table: schema, columns: columns.layout, key: keyOffsets,
         missing: columns.missingOffsets)
       outcome.existingCount = try scan.forEachChange(to: source.records) {
         outcome.difference.append($0)
@@ -65,7 +66,7 @@ extension DatabaseMirror {
 
     /// Creates the table, or adds the columns it lacks.
     func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
-      if exists {
+      if schema != nil {
         for column in columns.additions { try connection.addColumn(column, toTable: name) }
       } else {
         try connection.createTable(name, columns: columns.additions, key: key)

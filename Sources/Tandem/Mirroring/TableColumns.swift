@@ -129,6 +129,7 @@ extension TableColumns {
   private func stored(
     _ values: [FieldValue], at offsets: [Int?], position: Int, keepsUnfit: Bool
   ) throws(RecordError) -> [FieldValue] {
+    if areStored(values, at: offsets) { return values }
     var result: [FieldValue] = []
     result.reserveCapacity(columns.count)
     for (column, offset) in zip(columns, offsets) {
@@ -147,5 +148,16 @@ extension TableColumns {
       result.append(value)
     }
     return result
+  }
+
+  /// Whether the values are already those of the columns, in the same order: the usual case, in which
+  /// nothing needs to be copied.
+  private func areStored(_ values: [FieldValue], at offsets: [Int?]) -> Bool {
+    guard values.count == columns.count else { return false }
+    for position in columns.indices
+    where offsets[position] != position || !columns[position].affinity.keeps(values[position]) {
+      return false
+    }
+    return true
   }
 }

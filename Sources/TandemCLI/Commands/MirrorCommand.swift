@@ -47,9 +47,7 @@ enum MirrorCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let options = try Options(arguments)
-    let connection = try options.openDatabase()
-    let outcome = try await options.mirror(into: connection)
-    try options.print(outcome)
+    try options.print(try await options.outcome())
     return 0
   }
 }
@@ -90,39 +88,48 @@ extension MirrorCommand {
       isUnconditional = arguments.has("unconditional")
       self.arguments = arguments
     }
-
-    /// The database: an empty one in memory for a dry run on a file that does not exist.
-    func openDatabase() throws(DatabaseError) -> DatabaseConnection {
-      guard mirror.isDryRun else { return try DatabaseConnection(path: path) }
-      let exists = access(path, F_OK) == 0
-      return try exists
-        ? DatabaseConnection(path: path, access: .readOnly) : DatabaseConnection(path: ":memory:")
-    }
   }
 }
 
 // MARK: - The run
 
 extension MirrorCommand.Options {
+  /// Mirrors the list into the file. A file that does not exist is only created once the list turns
+  /// out to be one that can be mirrored.
+  func outcome() async throws -> DatabaseMirror.Outcome {
+    if access(path, F_OK) == 0 {
+      let connection = try DatabaseConnection(
+        path: path, access: mirror.isDryRun ? .readOnly : .readWrite)
+      return try await outcome(in: connection)
+    }
+    guard case .records(let records, let origin) = try await list(nil) else {
+      return DatabaseMirror.Outcome()
+    }
+    var rehearsal = mirror
+    rehearsal.isDryRun = true
+    let outcome = try run(
+      rehearsal, records, into: DatabaseConnection(path: ":memory:"), origin: origin)
+    if mirror.isDryRun { return outcome }
+    return try run(mirror, records, into: DatabaseConnection(path: path), origin: origin)
+  }
+
   /// Reads the list and mirrors it; nothing is compared if the server says that nothing changed.
-  func mirror(into connection: DatabaseConnection) async throws -> DatabaseMirror.Outcome {
-    let url: String? = if case .url(let url) = source { url } else { nil }
+  private func outcome(
+    in connection: DatabaseConnection
+  ) async throws -> DatabaseMirror.Outcome {
     var validators: HTTPValidators?
-    if let url, !isUnconditional {
+    if case .url(let url) = source, !isUnconditional {
       validators = try mirror.validators(for: url, in: connection)
     }
-    switch try await list(validators) {
-    case .records(let records, let validators):
-      return try mirror(
-        records, into: connection, origin: url.map { MirrorOrigin(url: $0, validators: validators) })
-    case .notModified:
-      // The table may have been changed while the server was asked.
-      guard let url, try mirror.validators(for: url, in: connection) != validators,
-        case .records(let records, let validators) = try await list(nil)
-      else { return DatabaseMirror.Outcome() }
-      return try mirror(
-        records, into: connection, origin: MirrorOrigin(url: url, validators: validators))
+    var answer = try await list(validators)
+    if case .notModified = answer, case .url(let url) = source,
+      try mirror.validators(for: url, in: connection) != validators
+    {
+      // The table was changed while the server was asked.
+      answer = try await list(nil)
     }
+    guard case .records(let records, let origin) = answer else { return DatabaseMirror.Outcome() }
+    return try run(mirror, records, into: connection, origin: origin)
   }
 
   private func list(_ validators: HTTPValidators?) async throws -> RecordList {
@@ -137,9 +144,12 @@ extension MirrorCommand.Options {
     }
   }
 
-  private func mirror(
-    _ records: [Record], into connection: DatabaseConnection, origin: MirrorOrigin?
+  private func run(
+    _ mirror: DatabaseMirror, _ records: [Record], into connection: DatabaseConnection,
+    origin validators: HTTPValidators
   ) throws -> DatabaseMirror.Outcome {
+    let origin: MirrorOrigin? =
+      if case .url(let url) = source { MirrorOrigin(url: url, validators: validators) } else { nil }
     let bar = ProgressBar("writing", isQuiet: arguments.has("quiet"))
     defer { bar.finish() }
     do {

@@ -31,5 +31,5 @@ extension DatabaseConnection {
   }
 
   /// Whether a transaction is open.
-  public var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+  public var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
 }

@@ -20,9 +20,7 @@ public final class DatabaseConnection {
     case readOnly
   }
 
-  /// The file's path, as given.
-  public let path: String
-  let handle: OpaquePointer
+  let handle: DatabaseHandle
   private var cache: [String: Statement] = [:]
 
   /// The most statements ``cachedStatement(_:)`` keeps; beyond, all are forgotten.
@@ -52,17 +50,15 @@ public final class DatabaseConnection {
       throw DatabaseError(
         code: .cannotOpen, message: "a database path may not be empty or contain a NUL", path: path)
     }
-    var handle: OpaquePointer?
-    let result = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
-    guard let handle else {
+    var pointer: OpaquePointer?
+    let result = sqlite3_open_v2(path, &pointer, flags | SQLITE_OPEN_NOMUTEX, nil)
+    guard let pointer else {
       throw DatabaseError(code: .cannotOpen, message: "out of memory", path: path)
     }
-    sqlite3_extended_result_codes(handle, 1)
-    self.path = path
-    self.handle = handle
-    // From here on, deinit closes the handle, also when this initialiser throws.
+    sqlite3_extended_result_codes(pointer, 1)
+    handle = DatabaseHandle(pointer, path: path)
     guard result == SQLITE_OK else { throw openError(result, access: access) }
-    sqlite3_busy_timeout(handle, Int32(clamping: busyTimeout.wholeMilliseconds))
+    sqlite3_busy_timeout(pointer, Int32(clamping: busyTimeout.wholeMilliseconds))
     try execute("PRAGMA foreign_keys=ON")
     // The first read: a file that is no database is found out here, before anything is written.
     _ = try integer("PRAGMA schema_version")
@@ -74,14 +70,11 @@ public final class DatabaseConnection {
     }
   }
 
-  deinit {
-    // Statements finalise themselves when they go; v2 waits for those that outlive the connection.
-    cache.removeAll()
-    sqlite3_close_v2(handle)
-  }
+  /// The file's path, as given.
+  public var path: String { handle.path }
 
   private func openError(_ result: Int32, access: Access) -> DatabaseError {
-    var error = self.error(result)
+    var error = handle.error(result)
     if result == SQLITE_CANTOPEN, access != .readWriteCreate {
       error.message = "cannot open it: it does not exist, is a folder, or may not be read"
     }
@@ -97,7 +90,7 @@ extension DatabaseConnection {
   /// - Throws: ``DatabaseError`` for a mistake in the statement, for an empty one, and for more than
   ///   one.
   public func prepare(_ sql: String) throws(DatabaseError) -> Statement {
-    try Statement(sql, connection: self)
+    try Statement(sql, database: handle)
   }
 
   /// A compiled statement, kept for the next time it is asked for.
@@ -111,7 +104,7 @@ extension DatabaseConnection {
       return statement
     }
     if cache.count >= DatabaseConnection.maxCachedStatementCount { cache.removeAll() }
-    let statement = try Statement(sql, connection: self)
+    let statement = try Statement(sql, database: handle)
     cache[sql] = statement
     return statement
   }
@@ -134,16 +127,7 @@ extension DatabaseConnection {
   }
 
   /// How many rows the last insert, update or delete statement changed itself.
-  public var changeCount: Int { Int(sqlite3_changes64(handle)) }
-
-  /// The error SQLite reported last, for this result code.
-  func error(_ result: Int32, sql: String? = nil) -> DatabaseError {
-    let known = sqlite3_extended_errcode(handle) & 0xFF == result & 0xFF
-    let words = known ? sqlite3_errmsg(handle) : sqlite3_errstr(result)
-    return DatabaseError(
-      code: .init(rawValue: known ? sqlite3_extended_errcode(handle) : result),
-      message: words.map { String(cString: $0) } ?? "unknown error", sql: sql, path: path)
-  }
+  public var changeCount: Int { Int(sqlite3_changes64(handle.pointer)) }
 }
 
 extension Duration {

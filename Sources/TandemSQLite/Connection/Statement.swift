@@ -4,14 +4,14 @@ public import TandemRecords
 /// A compiled statement of one connection.
 ///
 /// Parameters are bound, never spliced into the text. ``step()`` moves to the next row, whose columns
-/// are read until the next step. A statement keeps its connection open.
+/// are read until the next step. A statement keeps its database open.
 public final class Statement {
   /// The text it was compiled from.
   public let sql: String
   let handle: OpaquePointer
-  let connection: DatabaseConnection
+  let database: DatabaseHandle
 
-  init(_ sql: String, connection: DatabaseConnection) throws(DatabaseError) {
+  init(_ sql: String, database: DatabaseHandle) throws(DatabaseError) {
     var sql = sql
     var handle: OpaquePointer?
     var hasMore = false
@@ -19,22 +19,22 @@ public final class Statement {
       bytes.withMemoryRebound(to: CChar.self) { text in
         var tail: UnsafePointer<CChar>?
         let result = sqlite3_prepare_v3(
-          connection.handle, text.baseAddress, Int32(clamping: text.count), 0, &handle, &tail)
+          database.pointer, text.baseAddress, Int32(clamping: text.count), 0, &handle, &tail)
         if let base = text.baseAddress, let tail {
           hasMore = bytes[(tail - base)...].contains { !Statement.isSpace($0) }
         }
         return result
       }
     }
-    guard result == SQLITE_OK else { throw connection.error(result, sql: sql) }
+    guard result == SQLITE_OK else { throw database.error(result, sql: sql) }
     guard let handle, !hasMore else {
       sqlite3_finalize(handle)
       let message = handle == nil ? "the statement is empty" : "more than one statement"
-      throw DatabaseError(code: .error, message: message, sql: sql, path: connection.path)
+      throw DatabaseError(code: .error, message: message, sql: sql, path: database.path)
     }
     self.sql = sql
     self.handle = handle
-    self.connection = connection
+    self.database = database
   }
 
   deinit { sqlite3_finalize(handle) }
@@ -56,7 +56,7 @@ extension Statement {
       throw DatabaseError(
         code: .range,
         message: "\(values.count) values for \(sqlite3_bind_parameter_count(handle)) parameters",
-        sql: sql, path: connection.path)
+        sql: sql, path: database.path)
     }
     var position = 1
     for value in values {
@@ -83,7 +83,7 @@ extension Statement {
             handle, position, bytes.baseAddress, UInt64(bytes.count), csqlite_transient())
       }
     }
-    guard result == SQLITE_OK else { throw connection.error(result, sql: sql) }
+    guard result == SQLITE_OK else { throw database.error(result, sql: sql) }
   }
 
   private func bind(_ text: String, at position: Int32) -> Int32 {
@@ -115,7 +115,7 @@ extension Statement {
       return false
     }
     // Read before the reset, which clears it.
-    let error = connection.error(result, sql: sql)
+    let error = database.error(result, sql: sql)
     sqlite3_reset(handle)
     throw error
   }
@@ -146,7 +146,7 @@ extension Statement {
       throw DatabaseError(
         code: .mismatch,
         message: "the text in column \(columnNames[column]) is not valid UTF-8; "
-          + "store it as a blob, or repair it", sql: sql, path: connection.path)
+          + "store it as a blob, or repair it", sql: sql, path: database.path)
     }
     return value
   }

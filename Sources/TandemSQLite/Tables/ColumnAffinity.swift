@@ -30,6 +30,16 @@ public enum ColumnAffinity: String, Hashable, Sendable {
     }
   }
 
+  /// Whether a column of this affinity stores a value of this type as it is, whatever the value.
+  @inlinable
+  public func keeps(_ value: FieldValue) -> Bool {
+    switch (self, value) {
+    case (.none, _), (_, .null), (_, .blob): return true
+    case (.text, .text), (.integer, .integer), (.numeric, .integer), (.real, .real): return true
+    default: return false
+    }
+  }
+
   /// The value that a column of this affinity stores when given `value`, or `nil` if information
   /// would be lost on the way: `007` in an INTEGER column, 2^53 + 1 in a REAL one.
   ///

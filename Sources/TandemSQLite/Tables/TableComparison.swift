@@ -36,14 +36,18 @@ public struct TableComparison {
     var onlyOld: [Int] = []
     for (offset, name) in old.layout.names.enumerated() {
       if let match = newNames.firstIndex(where: { $0.isSameSQLName(as: name) }) {
-        pairs.append((offset, match))
+        // Where the keys differ, nothing else is compared.
+        if !old.keyOffsets.contains(offset) { pairs.append((offset, match)) }
       } else {
         onlyOld.append(offset)
       }
     }
     self.pairs = pairs
     self.onlyOld = onlyOld
-    onlyNew = newNames.indices.filter { offset in !pairs.contains { $0.new == offset } }
+    let oldNames = old.layout.names
+    onlyNew = newNames.indices.filter { offset in
+      !oldNames.contains(where: newNames[offset].isSameSQLName)
+    }
   }
 
   /// Calls `body` with each change, in the order of the keys.
@@ -110,7 +114,7 @@ extension TableComparison.Side {
   }
 
   func scan() throws(DatabaseError) -> TableScan {
-    try TableScan(connection, table: schema.name, columns: layout, key: keyOffsets)
+    try TableScan(connection, table: schema, columns: layout, key: keyOffsets)
   }
 }
 

@@ -13,15 +13,20 @@ package final class TableScan {
   let statement: Statement
   private let table: String
   private let keyOffsets: [Int]
+  /// Whether SQLite itself keeps the key unique, so that it need not be checked row by row.
+  private let isKeyUnique: Bool
   private var lastKey: [FieldValue] = []
-  private var hasRow = false
 
   /// Prepares to read the given columns of a table, by the key columns among them; columns that the
   /// table does not have, which are `missing`, read as null.
   package init(
-    _ connection: DatabaseConnection, table: String, columns: RecordLayout, key keyOffsets: [Int],
-    missing: Set<Int> = []
+    _ connection: DatabaseConnection, table schema: TableSchema, columns: RecordLayout,
+    key keyOffsets: [Int], missing: Set<Int> = []
   ) throws(DatabaseError) {
+    let table = schema.name
+    let keyNames = keyOffsets.map { columns.names[$0] }
+    isKeyUnique = !schema.primaryKey.isEmpty
+      && schema.primaryKey.allSatisfy { keyNames.contains(where: $0.isSameSQLName) }
     let list = columns.names.enumerated()
       .map { offset, name in missing.contains(offset) ? "NULL" : name.sqlQuoted }
       .joined(separator: ", ")
@@ -37,24 +42,20 @@ package final class TableScan {
   ///
   /// - Throws: ``DatabaseError`` with code `constraint` for a key that is null or occurs twice.
   package func advance() throws(DatabaseError) -> Bool {
-    guard try statement.step() else {
-      hasRow = false
-      return false
+    guard try statement.step() else { return false }
+    for offset in keyOffsets where statement.column(offset).isNull {
+      throw keyError("a row of \(table) has no value in the key column \(layout.names[offset])")
     }
-    if lastKey.isEmpty {
-      lastKey = Array(repeating: .null, count: keyOffsets.count)
-    } else if hasRow, compareKey(to: lastKey) == 0 {
+    if !isKeyUnique { try checkKeyIsNew() }
+    return true
+  }
+
+  private func checkKeyIsNew() throws(DatabaseError) {
+    if !lastKey.isEmpty, compareKey(to: lastKey) == 0 {
       throw keyError("two rows of \(table) have the same key \(try keyDescription())")
     }
-    for (position, offset) in keyOffsets.enumerated() {
-      let value = try statement.value(at: offset)
-      if case .null = value {
-        throw keyError("a row of \(table) has no value in the key column \(layout.names[offset])")
-      }
-      lastKey[position] = value
-    }
-    hasRow = true
-    return true
+    lastKey.removeAll(keepingCapacity: true)
+    for offset in keyOffsets { lastKey.append(try statement.value(at: offset)) }
   }
 
   /// A copy of the current row.
@@ -83,12 +84,13 @@ package final class TableScan {
 
   /// Whether the current row has the values of `record`, whose fields are the columns read.
   package func isEqual(to record: Record) -> Bool {
-    var offset = 0
-    while offset < record.values.count {
-      if statement.column(offset).compare(to: record.values[offset]) != 0 { return false }
-      offset += 1
+    record.values.withUnsafeBufferPointer { values in
+      for offset in values.indices
+      where statement.column(offset).compare(to: values[offset]) != 0 {
+        return false
+      }
+      return true
     }
-    return true
   }
 
   /// Calls `body` with each change that leads from the table to `records`, which are ascending by key
@@ -137,6 +139,6 @@ package final class TableScan {
   private func keyError(_ message: String) -> DatabaseError {
     DatabaseError(
       code: .constraint, message: message + "; choose a key that is unique and never null",
-      path: statement.connection.path)
+      path: statement.database.path)
   }
 }
