@@ -19,7 +19,8 @@ struct TandemCLI {
       case "--help", "-h": return print(helpText)
       case "--version": return print("tandem \(version)\n")
       case "help":
-        return print(arguments.count > 1 ? try command(arguments[1]).specification.helpText : helpText)
+        return print(
+          arguments.count > 1 ? try command(arguments[1]).specification.helpText : helpText)
       default: return try await run(command(first), Array(arguments.dropFirst()))
       }
     } catch {

@@ -13,7 +13,12 @@ struct Benchmarks {
       --list          the names of the groups
     """
 
-  static var groups: [BenchmarkGroup] { [SetDifferenceCases.integers, SetDifferenceCases.strings] }
+  static var groups: [BenchmarkGroup] {
+    [
+      SetDifferenceCases.integers, SetDifferenceCases.strings,
+      CommandCases.diff, CommandCases.mirror,
+    ]
+  }
 
   static func main() {
     do {

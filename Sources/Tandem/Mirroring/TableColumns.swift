@@ -40,7 +40,8 @@ struct TableColumns {
       guard !column.isGenerated else {
         if !isField { continue }
         throw MirrorError(
-          .unfitDestination, "column \(column.name) is generated, and cannot take the field's values")
+          .unfitDestination,
+          "column \(column.name) is generated, and cannot take the field's values")
       }
       columns.append(Column(name: column.name, affinity: column.affinity))
     }
@@ -48,7 +49,8 @@ struct TableColumns {
       let type = ColumnType.narrowest(of: records.lazy.map { $0[field] })
       let affinity = ColumnAffinity(declaredType: type.rawValue)
       columns.append(
-        Column(name: field, affinity: affinity, addition: ColumnDefinition(name: field, type: type)))
+        Column(name: field, affinity: affinity, addition: ColumnDefinition(name: field, type: type))
+      )
     }
     try self.init(columns)
   }
@@ -83,11 +85,13 @@ struct TableColumns {
     var names: [String] = []
     var seen = Set<ObjectIdentifier>()
     for record in records where seen.insert(ObjectIdentifier(record.layout)).inserted {
-      for name in record.layout.names where !names.contains(where: { FieldValue.text($0) == .text(name) }) {
+      for name in record.layout.names
+      where !names.contains(where: { FieldValue.text($0) == .text(name) }) {
         if let other = names.first(where: { $0.isSameSQLName(as: name) }) {
           throw MirrorError(
             .unfitDestination,
-            "the fields \(other) and \(name) differ only in case, and would be one column in SQLite")
+            "the fields \(other) and \(name) differ only in case, and would be one column in SQLite"
+          )
         }
         guard !name.isEmpty, !name.utf8.contains(0) else {
           throw MirrorError(

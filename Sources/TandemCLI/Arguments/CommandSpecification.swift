@@ -43,7 +43,8 @@ extension CommandSpecification {
     lines += ["", "options:"]
     lines += allOptions.map { option in
       let letter = option.letter.map { "-\($0), " } ?? "    "
-      return Self.row("\(letter)--\(option.name)\(option.value.map { " \($0)" } ?? "")", option.help)
+      return Self.row(
+        "\(letter)--\(option.name)\(option.value.map { " \($0)" } ?? "")", option.help)
     }
     lines += ["", "examples:"]
     lines += examples.map { "  \($0)" }

@@ -15,17 +15,25 @@ enum DiffCommand: Command {
       Exit status: 0 no difference, 1 some, 2 trouble.
       """,
     operands: [
-      .init(name: "OLD", help: "A JSON array, NDJSON, CSV or SQLite file, - for standard\ninput, or an http(s) URL of a list."),
+      .init(
+        name: "OLD",
+        help:
+          "A JSON array, NDJSON, CSV or SQLite file, - for standard\ninput, or an http(s) URL of a list."
+      ),
       .init(name: "NEW", help: "The same."),
     ],
     options: [
       .init(
         name: "key", value: "FIELD[,FIELD]",
-        help: "The fields that identify a record (default: the primary\nkey of a table; id for two lists)."),
+        help:
+          "The fields that identify a record (default: the primary\nkey of a table; id for two lists)."
+      ),
       .init(
         name: "table", value: "T",
         help: "The table of a SQLite file (default: the only one)."),
-      .init(name: "format", value: "FORMAT", help: "json, ndjson or csv, for lists whose name does not tell."),
+      .init(
+        name: "format", value: "FORMAT",
+        help: "json, ndjson or csv, for lists whose name does not tell."),
       .init(name: "json", help: "Print the whole difference as one JSON object."),
       .init(name: "quiet", letter: "q", help: "Print nothing; the exit status tells."),
     ],

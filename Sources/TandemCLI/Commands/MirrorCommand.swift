@@ -18,13 +18,18 @@ enum MirrorCommand: Command {
       Exit status: 0 done, 1 failed or refused with nothing changed, 2 wrong usage.
       """,
     operands: [
-      .init(name: "SOURCE", help: "A JSON array, NDJSON or CSV: a file, - for standard input,\nor an http(s) URL."),
+      .init(
+        name: "SOURCE",
+        help: "A JSON array, NDJSON or CSV: a file, - for standard input,\nor an http(s) URL."),
       .init(name: "DATABASE", help: "A SQLite file; created if it is missing."),
     ],
     options: [
       .init(name: "table", value: "T", help: "The table. Required."),
-      .init(name: "key", value: "FIELD[,FIELD]", help: "The fields that identify a record. Required."),
-      .init(name: "format", value: "FORMAT", help: "json, ndjson or csv, if neither name nor content tells."),
+      .init(
+        name: "key", value: "FIELD[,FIELD]", help: "The fields that identify a record. Required."),
+      .init(
+        name: "format", value: "FORMAT",
+        help: "json, ndjson or csv, if neither name nor content tells."),
       .init(
         name: "max-deletes", value: "N|P%",
         help: "Refuse to delete more rows than this (default 50%,\nfor tables of more than "
@@ -215,7 +220,8 @@ extension MirrorCommand.Options {
     }
     let verb = mirror.isDryRun ? "would be " : ""
     let created = outcome.createsTable ? "; table \(mirror.table) \(verb)created" : ""
-    let added = outcome.addedColumns.isEmpty
+    let added =
+      outcome.addedColumns.isEmpty
       ? "" : "; columns \(verb)added: \(outcome.addedColumns.joined(separator: ", "))"
     let prefix = mirror.isDryRun ? "dry run: " : ""
     try output.write("\(prefix)\(outcome.difference.summary)\(created)\(added)\n")

@@ -21,7 +21,8 @@ final class ProgressBar {
     guard isShown, clock.now >= nextDrawing else { return }
     nextDrawing = clock.now + Self.interval
     hasDrawn = true
-    draw("\(label) \(Self.bar(done, of: total, width: Terminal.error.width - label.count - 1, unit))")
+    draw(
+      "\(label) \(Self.bar(done, of: total, width: Terminal.error.width - label.count - 1, unit))")
   }
 
   /// Removes the line.

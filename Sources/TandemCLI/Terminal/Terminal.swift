@@ -12,7 +12,8 @@ struct Terminal {
   init(descriptor: Int32) {
     self.descriptor = descriptor
     isTerminal = isatty(descriptor) == 1
-    let isForbidden = Terminal.environment("NO_COLOR")?.isEmpty == false
+    let isForbidden =
+      Terminal.environment("NO_COLOR")?.isEmpty == false
       || Terminal.environment("TERM") == "dumb"
     hasColors = isTerminal && !isForbidden
   }

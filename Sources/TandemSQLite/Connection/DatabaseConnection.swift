@@ -135,6 +135,7 @@ extension Duration {
   fileprivate var wholeMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
-    return overflow ? (seconds < 0 ? 0 : .max) : max(0, product &+ attoseconds / 1_000_000_000_000_000)
+    return overflow
+      ? (seconds < 0 ? 0 : .max) : max(0, product &+ attoseconds / 1_000_000_000_000_000)
   }
 }

@@ -98,7 +98,8 @@ extension TableComparison.Side {
   ) throws(DatabaseError) {
     var offsets: [Int] = []
     for name in key {
-      guard let offset = schema.columns.firstIndex(where: { $0.name.isSameSQLName(as: name) }) else {
+      guard let offset = schema.columns.firstIndex(where: { $0.name.isSameSQLName(as: name) })
+      else {
         throw DatabaseError(
           code: .error,
           message: "table \(schema.name) has no column \(name) to be a key; it has "

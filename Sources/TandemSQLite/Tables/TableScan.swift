@@ -25,7 +25,8 @@ package final class TableScan {
   ) throws(DatabaseError) {
     let table = schema.name
     let keyNames = keyOffsets.map { columns.names[$0] }
-    isKeyUnique = !schema.primaryKey.isEmpty
+    isKeyUnique =
+      !schema.primaryKey.isEmpty
       && schema.primaryKey.allSatisfy { keyNames.contains(where: $0.isSameSQLName) }
     let list = columns.names.enumerated()
       .map { offset, name in missing.contains(offset) ? "NULL" : name.sqlQuoted }

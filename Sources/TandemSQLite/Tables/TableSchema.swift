@@ -53,7 +53,8 @@ extension DatabaseConnection {
       let hidden = statement.column(3).integer
       guard hidden != 1, case .text(let column) = try statement.value(at: 0) else { continue }
       guard case .text(let declaredType) = try statement.value(at: 1) else { continue }
-      schema.columns.append(.init(name: column, declaredType: declaredType, isGenerated: hidden > 1))
+      schema.columns.append(
+        .init(name: column, declaredType: declaredType, isGenerated: hidden > 1))
       let position = statement.column(2).integer
       if position > 0 { keyParts.append((position, column)) }
     }

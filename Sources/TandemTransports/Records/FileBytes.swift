@@ -59,6 +59,7 @@ enum FileBytes {
 }
 
 /// `read(2)`, under a name that ``FileBytes/read(path:maxByteCount:)`` does not hide.
-private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int
+{
   read(descriptor, bytes, count)
 }

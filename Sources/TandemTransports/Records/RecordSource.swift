@@ -85,8 +85,9 @@ extension RecordSource {
     progress: (_ received: Int, _ total: Int?) -> Void
   ) async throws -> RecordList {
     let stream = try await client.stream(request)
-    if stream.head.isNotModified, request.fields["If-None-Match"] != nil
-      || request.fields["If-Modified-Since"] != nil
+    if stream.head.isNotModified,
+      request.fields["If-None-Match"] != nil
+        || request.fields["If-Modified-Since"] != nil
     {
       return .notModified
     }
@@ -101,7 +102,8 @@ extension RecordSource {
       bytes.append(contentsOf: chunk)
       progress(bytes.count, stream.head.bodyByteCount)
     }
-    let named = stream.head.fields["Content-Type"].flatMap { RecordFormat(contentType: $0) }
+    let named =
+      stream.head.fields["Content-Type"].flatMap { RecordFormat(contentType: $0) }
       ?? RecordFormat(fileName: stream.head.pathWithoutQuery)
     let records = try Self.records(in: bytes, format: format ?? named)
     return .records(records, HTTPValidators(of: stream.head))

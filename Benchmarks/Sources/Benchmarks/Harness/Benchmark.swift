@@ -4,8 +4,9 @@ struct Benchmark {
   /// What is compared, one contender at a time.
   struct Contender {
     var name: String
-    /// Runs the job once and returns how many changes it found, so that contenders check each other.
-    var run: () throws -> Int
+    /// Runs the job once and returns how many changes it found, by which contenders check each other;
+    /// `nil` if it does another job.
+    var run: () throws -> Int?
   }
 
   /// What our time is held against.

@@ -6,7 +6,7 @@ struct BenchmarkResult {
     var contender: String
     var median: Double
     var minimum: Double
-    var changes: Int
+    var changes: Int?
   }
 
   var benchmark: Benchmark
@@ -55,7 +55,8 @@ struct BenchmarkResult {
     func object(_ line: Line) -> [String: Any] {
       [
         "name": line.contender, "medianMilliseconds": line.median,
-        "minimumMilliseconds": line.minimum, "changes": line.changes,
+        "minimumMilliseconds": line.minimum,
+        "changes": line.changes.map { $0 as Any } ?? NSNull(),
       ]
     }
     return [
