@@ -1,0 +1,129 @@
+/// Which elements of two lists are deleted, inserted, kept and updated, by their offsets.
+@usableFromInline
+struct ListMatching {
+  /// Offsets of the old list whose elements the new one lacks, ascending.
+  @usableFromInline var deletions: [Int]
+  /// Offsets of the new list whose elements the old one lacks, ascending.
+  @usableFromInline var insertions: [Int] = []
+  /// Kept elements that were not in step, ascending in the new list.
+  @usableFromInline var pairs: [ListMove<Int>] = []
+  /// Kept elements whose contents differ, ascending in the new list.
+  @usableFromInline var updates: [ListMove<Int>] = []
+
+  /// Pairs the elements that `steps` leaves over: the first of an identity in one list with its first
+  /// in the other, the second with the second, and so on.
+  ///
+  /// - Complexity: O(*r* + *u*) expected time for *r* runs, and *u* elements left over or updated.
+  @inlinable
+  init<Element, ID: Hashable>(
+    _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>, steps: StepWalk,
+    id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
+  ) {
+    let oldRest = steps.runs.offsetsBetween(\.old, upTo: old.count)
+    let newRest = steps.runs.offsetsBetween(\.new, upTo: new.count)
+    guard !oldRest.isEmpty, !newRest.isEmpty else {
+      deletions = oldRest
+      insertions = newRest
+      updates = steps.updates
+      return
+    }
+    let unpaired = UnpairedOccurrences(of: oldRest) { id(old[$0]) }
+    var nextUpdate = 0
+    for offset in newRest {
+      while nextUpdate < steps.updates.count, steps.updates[nextUpdate].to < offset {
+        updates.append(steps.updates[nextUpdate])
+        nextUpdate += 1
+      }
+      guard let origin = unpaired.popFirst(of: id(new[offset]), identifiedBy: { id(old[$0]) })
+      else {
+        insertions.append(offset)
+        continue
+      }
+      pairs.append(ListMove(from: origin, to: offset))
+      if !areEquivalent(old[origin], new[offset]) {
+        updates.append(ListMove(from: origin, to: offset))
+      }
+    }
+    updates.append(contentsOf: steps.updates[nextUpdate...])
+    deletions = unpaired.remaining
+  }
+}
+
+extension [ListRun] {
+  /// The offsets that no run covers.
+  @inlinable
+  func offsetsBetween(_ start: (ListRun) -> Int, upTo end: Int) -> [Int] {
+    let count = reduce(end) { $0 - $1.count }
+    return [Int](unsafeUninitializedCapacity: count) { offsets, initializedCount in
+      var next = 0
+      for index in 0...self.count {
+        let limit = index < self.count ? start(self[index]) : end
+        while next < limit {
+          offsets[initializedCount] = next
+          initializedCount += 1
+          next += 1
+        }
+        if index < self.count { next += self[index].count }
+      }
+    }
+  }
+}
+
+/// The elements of a list that have no partner yet, found by identity in the order of their offsets.
+@usableFromInline
+struct UnpairedOccurrences: ~Copyable {
+  /// The offsets, ascending.
+  @usableFromInline let offsets: [Int]
+  /// Finds, by identity, the position in `offsets` of the last with that identity.
+  @usableFromInline let index: IdentityIndex
+  /// For such a last one, the position of the first that is unpaired; -1 if there is none.
+  @usableFromInline let first: UnsafeMutablePointer<Int>
+  /// For each position, that of the next with the same identity, or -1; -2 once paired.
+  @usableFromInline let next: UnsafeMutablePointer<Int>
+
+  @usableFromInline static var none: Int { -1 }
+  @usableFromInline static var paired: Int { -2 }
+
+  /// - Complexity: O(*n*) expected time for *n* offsets, however often an identity occurs.
+  @inlinable
+  init<ID: Hashable>(of offsets: [Int], identifiedBy id: (Int) -> ID) {
+    self.offsets = offsets
+    index = IdentityIndex(capacity: offsets.count)
+    first = .allocate(capacity: offsets.count)
+    next = .allocate(capacity: offsets.count)
+    first.initialize(repeating: Self.none, count: offsets.count)
+    next.initialize(repeating: Self.none, count: offsets.count)
+    for position in offsets.indices.reversed() {
+      let identity = id(offsets[position])
+      // What does not equal itself, as NaN, can have no partner, and many would fill the table.
+      guard identity == identity else { continue }
+      let last = index.insert(
+        position, hash: identity.hashValue, unless: { id(offsets[$0]) == identity })
+      if let last { next[position] = first[last] }
+      first[last ?? position] = position
+    }
+  }
+
+  @inlinable
+  deinit {
+    first.deallocate()
+    next.deallocate()
+  }
+
+  /// Takes out the first offset of `identity`, if there is one left.
+  @inlinable
+  borrowing func popFirst<ID: Hashable>(of identity: ID, identifiedBy id: (Int) -> ID) -> Int? {
+    let last = index.offset(hash: identity.hashValue, where: { id(offsets[$0]) == identity })
+    guard let last, first[last] != Self.none else { return nil }
+    let position = first[last]
+    first[last] = next[position]
+    next[position] = Self.paired
+    return offsets[position]
+  }
+
+  /// The offsets that were not taken out, ascending.
+  @inlinable
+  var remaining: [Int] {
+    offsets.indices.filter { next[$0] != Self.paired }.map { offsets[$0] }
+  }
+}
