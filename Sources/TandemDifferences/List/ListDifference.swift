@@ -103,16 +103,14 @@ extension ListDifference {
   /// Whether each update names an element that is moved from and to its offsets, or stays at them.
   @inlinable
   var updatesMatchKeptElements: Bool {
-    let layout = layout
-    let origins = Dictionary(uniqueKeysWithValues: moves.map { ($0.to, $0.from) })
+    let origins = ListOrigins(layout: layout, moves: moves)
     var previous = -1
     return updates.allSatisfy { update in
       defer { previous = update.newOffset }
       guard previous < update.newOffset, update.newOffset <= ListLayout.maxOffset else {
         return false
       }
-      let origin = origins[update.newOffset] ?? layout.oldOffset(ofStayAt: update.newOffset)
-      return origin == update.oldOffset
+      return origins[update.newOffset] == update.oldOffset
     }
   }
 }

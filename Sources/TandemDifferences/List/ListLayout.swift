@@ -101,6 +101,23 @@ struct ListLayout {
   }
 }
 
+/// Where the elements of a new list were in the old one.
+@usableFromInline
+struct ListOrigins {
+  @usableFromInline let layout: ListLayout
+  @usableFromInline let moves: [Int: Int]
+
+  @inlinable
+  init(layout: ListLayout, moves: [ListMove<Int>]) {
+    self.layout = layout
+    self.moves = Dictionary(uniqueKeysWithValues: moves.map { ($0.to, $0.from) })
+  }
+
+  /// The offset in the old list of the element at one in the new list; `nil` if it is inserted.
+  @inlinable
+  subscript(newOffset: Int) -> Int? { moves[newOffset] ?? layout.oldOffset(ofStayAt: newOffset) }
+}
+
 extension RandomAccessCollection where Index == Int {
   /// The first index whose element satisfies `predicate`, given that all elements after such a one
   /// satisfy it too; `endIndex` if none does.

@@ -19,7 +19,7 @@ struct ListMatching {
     _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>, steps: StepWalk,
     id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
   ) {
-    let oldRest = steps.runs.offsetsBetween(\.old, upTo: old.count)
+    let oldRest = steps.runsByOldOffset.offsetsBetween(\.old, upTo: old.count)
     let newRest = steps.runs.offsetsBetween(\.new, upTo: new.count)
     guard !oldRest.isEmpty, !newRest.isEmpty else {
       deletions = oldRest

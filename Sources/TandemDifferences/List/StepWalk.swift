@@ -5,8 +5,10 @@
 /// pair can be wrong, whatever the walk overlooks.
 @usableFromInline
 struct StepWalk {
-  /// The pairs, ascending in the new list, and in the old one too as far as one walk made them.
+  /// The pairs, ascending in the new list, and in the old one too within one walk.
   @usableFromInline var runs: [ListRun] = []
+  /// Whether the runs ascend in the old list too.
+  @usableFromInline var isAscending = true
   /// The pairs whose contents differ, ascending in the new list.
   @usableFromInline var updates: [ListMove<Int>] = []
 
@@ -20,7 +22,12 @@ struct StepWalk {
   @inlinable
   init() {}
 
-  /// Walks a range of each list and adds the pairs.
+  /// The pairs, ascending in the old list.
+  @inlinable
+  var runsByOldOffset: [ListRun] { isAscending ? runs : runs.sorted { $0.old < $1.old } }
+
+  /// Walks a range of each list and adds the pairs. The ranges of several walks must not overlap, and
+  /// must ascend in the new list.
   ///
   /// - Complexity: O(*n* + *m*) calls of `isSame`, few more than the shorter range has elements if
   ///   the lists are versions of each other; one call of `isEquivalent` for each pair.
@@ -29,6 +36,7 @@ struct StepWalk {
     old: Range<Int>, new: Range<Int>, isSame: (_ old: Int, _ new: Int) -> Bool,
     isEquivalent: (_ old: Int, _ new: Int) -> Bool
   ) {
+    if let last = runs.last, last.old >= old.upperBound { isAscending = false }
     var rest = Rest(old: old, new: new)
     var suffixCount = -1
     var leap = 1
