@@ -1,93 +1,138 @@
-/// The elements that two lists have in common, as runs that follow each other in the new list, and
+/// The elements that two lists have in common, as blocks that follow each other in the new list, and
 /// which of them have to move.
+///
+/// A block is either a single pair or a row of runs with no pair between them in either list.
 @usableFromInline
 struct ListBlocks {
-  /// The runs, ascending in the new list.
-  @usableFromInline var runs: [ListRun]
-  /// How many elements would have to move at most: all that are not in `stays` of the initialiser.
-  @usableFromInline let maxMoveCount: Int
+  @usableFromInline
+  struct Block {
+    /// The runs it has; none if it is a pair.
+    @usableFromInline var runs: Range<Int>
+    /// The offset of the pair that it is.
+    @usableFromInline var pair: Int
+    /// How many blocks come before it in the old list.
+    @usableFromInline var rank: Int
+    /// How many elements it has.
+    @usableFromInline var count: Int
 
-  /// The blocks made of runs that ascend in both lists and of single pairs between them, which ascend
-  /// in the new list.
-  @inlinable
-  init(stays: [ListRun], pairs: [ListMove<Int>]) {
-    runs = []
-    runs.reserveCapacity(stays.count + pairs.count)
-    maxMoveCount = pairs.count
-    var next = 0
-    for pair in pairs {
-      while next < stays.count, stays[next].new < pair.to {
-        runs.append(stays[next])
-        next += 1
-      }
-      runs.append(ListRun(old: pair.from, new: pair.to, count: 1))
+    @inlinable
+    init(runs: Range<Int>, pair: Int, rank: Int, count: Int) {
+      self.runs = runs
+      self.pair = pair
+      self.rank = rank
+      self.count = count
     }
-    runs.append(contentsOf: stays[next...])
+  }
+
+  @usableFromInline let runs: [ListRun]
+  @usableFromInline let pairs: [ListMove<Int>]
+  /// The blocks, ascending in the new list.
+  @usableFromInline var blocks: [Block] = []
+
+  /// The blocks made of runs that ascend in both lists, and of pairs that ascend in the new list and,
+  /// in the order of `pairsByOrigin`, in the old one.
+  ///
+  /// - Complexity: O(*r* + *p*) for *r* runs and *p* pairs.
+  @inlinable
+  init(runs: [ListRun], pairs: [ListMove<Int>], pairsByOrigin: [Int]) {
+    self.runs = runs
+    self.pairs = pairs
+    var rank = 0
+    var ranks = [Int](repeating: 0, count: pairs.count)
+    var pair = 0
+    var origin = 0
+    for (index, run) in runs.enumerated() {
+      var isNew = index == 0
+      while pair < pairs.count, pairs[pair].to < run.new {
+        blocks.append(Block(runs: 0..<0, pair: pair, rank: 0, count: 1))
+        pair += 1
+        isNew = true
+      }
+      while origin < pairs.count, pairs[pairsByOrigin[origin]].from < run.old {
+        ranks[pairsByOrigin[origin]] = rank
+        rank += 1
+        origin += 1
+        isNew = true
+      }
+      if isNew {
+        blocks.append(Block(runs: index..<index + 1, pair: 0, rank: rank, count: run.count))
+        rank += 1
+      } else {
+        blocks[blocks.count - 1].runs = blocks[blocks.count - 1].runs.lowerBound..<index + 1
+        blocks[blocks.count - 1].count += run.count
+      }
+    }
+    for pair in pair..<pairs.count {
+      blocks.append(Block(runs: 0..<0, pair: pair, rank: 0, count: 1))
+    }
+    for (step, pair) in pairsByOrigin[origin...].enumerated() { ranks[pair] = rank + step }
+    for index in blocks.indices where blocks[index].runs.isEmpty {
+      blocks[index].rank = ranks[blocks[index].pair]
+    }
+  }
+
+  /// The blocks made of runs that ascend in both lists, and of pairs that ascend in the new list.
+  @inlinable
+  init(runs: [ListRun], pairs: [ListMove<Int>]) {
+    self.init(
+      runs: runs, pairs: pairs,
+      pairsByOrigin: pairs.indices.sorted { pairs[$0].from < pairs[$1].from })
   }
 
   /// The fewest moves after which all elements are in the order of the new list, ascending there.
   ///
   /// The elements that stay are a longest increasing subsequence of the old offsets (Schensted,
-  /// "Longest increasing and decreasing subsequences", 1961; Fredman, "On computing the length of
-  /// longest increasing subsequences", 1975). A run stays or moves as a whole: no other element comes
-  /// between its elements in either list, so whatever can stay with one can stay with all.
+  /// "Longest increasing and decreasing subsequences", 1961). A block stays or moves as a whole: no
+  /// other kept element comes between its elements in either list, so whatever can stay with one of
+  /// them can stay with all.
   ///
-  /// - Complexity: O(*b* log *b* + *n*) for *b* runs of *n* elements between the first and the last
-  ///   that are out of order.
+  /// - Complexity: O(*b* log *b*) for *b* blocks, and O(*m*) for *m* moves.
   @inlinable
   func moves() -> [ListMove<Int>] {
-    let region = disorderedRegion()
-    guard !region.isEmpty else { return [] }
-    let stays = longestIncreasingRuns(in: region)
+    guard !pairs.isEmpty else { return [] }
     var moves: [ListMove<Int>] = []
-    for index in region where !stays[index - region.lowerBound] {
-      let run = runs[index]
-      for step in 0..<run.count {
-        moves.append(ListMove(from: run.old + step, to: run.new + step))
+    for (block, stays) in zip(blocks, heaviestIncreasingSubsequence()) where !stays {
+      if block.runs.isEmpty { moves.append(pairs[block.pair]) }
+      for run in runs[block.runs] {
+        for step in 0..<run.count {
+          moves.append(ListMove(from: run.old + step, to: run.new + step))
+        }
       }
     }
     return moves
   }
 
-  /// The shortest stretch of runs outside which all ascend, and are less or greater than all in it.
+  /// Whether each block is one of those that ascend in the old list too and have the most elements.
   @inlinable
-  func disorderedRegion() -> Range<Int> {
-    var low = Int.max
-    var high = Int.min
-    for index in runs.indices.dropFirst() where runs[index - 1].old > runs[index].old {
-      low = min(low, runs[index].old)
-      high = max(high, runs[index - 1].old)
+  func heaviestIncreasingSubsequence() -> [Bool] {
+    // Node k of the tree has the heaviest subsequence that ends at one of the `k & -k` ranks below k
+    // (Fenwick, "A new data structure for cumulative frequency tables", 1994), by its last block.
+    var tree = [Int](repeating: -1, count: blocks.count + 1)
+    var weights = [Int](repeating: 0, count: blocks.count)
+    var predecessors = [Int](repeating: -1, count: blocks.count)
+    var heaviest = -1
+    for (index, block) in blocks.enumerated() {
+      var node = block.rank
+      while node > 0 {
+        let last = tree[node]
+        if last >= 0, weights[last] > weights[index] {
+          weights[index] = weights[last]
+          predecessors[index] = last
+        }
+        node &= node - 1
+      }
+      weights[index] += block.count
+      node = block.rank + 1
+      while node < tree.count {
+        if tree[node] < 0 || weights[tree[node]] < weights[index] { tree[node] = index }
+        node += node & -node
+      }
+      if heaviest < 0 || weights[heaviest] < weights[index] { heaviest = index }
     }
-    guard low < high else { return 0..<0 }
-    var start = 0
-    while runs[start].old < low { start += 1 }
-    var end = runs.count
-    while runs[end - 1].old > high { end -= 1 }
-    return start..<end
-  }
-
-  /// Whether each run of the region stays.
-  @inlinable
-  func longestIncreasingRuns(in region: Range<Int>) -> [Bool] {
-    // Slot k has the run whose element ends the best increasing subsequence of k + 1 elements. A run
-    // that weighs more than all the elements that could move instead is safe at any greater weight.
-    let weights = runs[region].lazy.map { min($0.count, maxMoveCount + 1) }
-    let tails = UnsafeMutableBufferPointer<Int>.allocate(capacity: weights.reduce(0, +))
-    defer { tails.deallocate() }
-    var tailCount = 0
-    var predecessors = [Int](repeating: -1, count: region.count)
-    for index in region {
-      let slot = tails[..<tailCount].partitionIndexFromEnd { runs[$0].old > runs[index].old }
-      if slot > 0 { predecessors[index - region.lowerBound] = tails[slot - 1] }
-      let end = slot + weights[index]
-      tails[slot..<end].initialize(repeating: index)
-      tailCount = max(tailCount, end)
-    }
-    var stays = [Bool](repeating: false, count: region.count)
-    var index = tailCount > 0 ? tails[tailCount - 1] : -1
-    while index >= 0 {
-      stays[index - region.lowerBound] = true
-      index = predecessors[index - region.lowerBound]
+    var stays = [Bool](repeating: false, count: blocks.count)
+    while heaviest >= 0 {
+      stays[heaviest] = true
+      heaviest = predecessors[heaviest]
     }
     return stays
   }

@@ -16,6 +16,22 @@ public struct ListPlacement<Offset, Element> {
   }
 }
 
+extension ListPlacement where Offset == Int {
+  /// The elements at the given offsets.
+  @inlinable
+  static func placements(
+    of elements: UnsafeBufferPointer<Element>, at offsets: [Int]
+  ) -> [ListPlacement] {
+    [ListPlacement](unsafeUninitializedCapacity: offsets.count) { placements, initializedCount in
+      for (position, offset) in offsets.enumerated() {
+        placements.initializeElement(
+          at: position, to: ListPlacement(offset: offset, element: elements[offset]))
+      }
+      initializedCount = offsets.count
+    }
+  }
+}
+
 /// An element that both lists have, in another place relative to those that stay.
 public struct ListMove<Offset> {
   /// Where the element is in the old list.

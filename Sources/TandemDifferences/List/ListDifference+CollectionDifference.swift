@@ -39,7 +39,7 @@ extension ListDifference {
     let stays = layout.stays(count: ListLayout.maxOffset)
     self.init(
       deletions: deletions, insertions: insertions,
-      moves: ListBlocks(stays: stays, pairs: pairs).moves(), updates: updates)
+      moves: ListBlocks(runs: stays, pairs: pairs).moves(), updates: updates)
   }
 }
 

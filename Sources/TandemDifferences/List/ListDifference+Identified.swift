@@ -45,9 +45,11 @@ extension ListDifference {
       isEquivalent: { areEquivalent(old[$0], new[$1]) })
     let matching = ListMatching(old, new, steps: steps, id: id, areEquivalent: areEquivalent)
     self.init(
-      sortedDeletions: matching.deletions.map { Placement(offset: $0, element: old[$0]) },
-      insertions: matching.insertions.map { Placement(offset: $0, element: new[$0]) },
-      moves: ListBlocks(stays: steps.runs, pairs: matching.pairs).moves(),
+      sortedDeletions: Placement.placements(of: old, at: matching.deletions),
+      insertions: Placement.placements(of: new, at: matching.insertions),
+      moves: ListBlocks(
+        runs: steps.runs, pairs: matching.pairs, pairsByOrigin: matching.pairsByOrigin
+      ).moves(),
       updates: matching.updates.map {
         Update(oldOffset: $0.from, newOffset: $0.to, old: old[$0.from], new: new[$0.to])
       })

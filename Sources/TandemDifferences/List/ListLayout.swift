@@ -131,18 +131,4 @@ extension RandomAccessCollection where Index == Int {
     }
     return low
   }
-
-  /// The same as ``partitionIndex(where:)``, in O(log *d*) if it is *d* elements before the end.
-  @inlinable
-  func partitionIndexFromEnd(where predicate: (Element) -> Bool) -> Int {
-    var high = endIndex
-    var low = high - 1
-    var step = 1
-    while low >= startIndex, predicate(self[low]) {
-      high = low
-      low -= step
-      step *= 2
-    }
-    return self[Swift.max(low + 1, startIndex)..<high].partitionIndex(where: predicate)
-  }
 }

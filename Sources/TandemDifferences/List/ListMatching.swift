@@ -7,6 +7,8 @@ struct ListMatching {
   @usableFromInline var insertions: [Int] = []
   /// Kept elements that were not in step, ascending in the new list.
   @usableFromInline var pairs: [ListMove<Int>] = []
+  /// The offsets of the pairs, in the order of the old list.
+  @usableFromInline var pairsByOrigin: [Int] = []
   /// Kept elements whose contents differ, ascending in the new list.
   @usableFromInline var updates: [ListMove<Int>] = []
 
@@ -14,7 +16,7 @@ struct ListMatching {
   /// in the other, the second with the second, and so on.
   ///
   /// - Complexity: O(*r* + *u*) expected time for *r* runs, and *u* elements left over or updated.
-  @inlinable
+  @inlinable @inline(__always)
   init<Element, ID: Hashable>(
     _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>, steps: StepWalk,
     id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
@@ -34,7 +36,9 @@ struct ListMatching {
         updates.append(steps.updates[nextUpdate])
         nextUpdate += 1
       }
-      guard let origin = unpaired.popFirst(of: id(new[offset]), identifiedBy: { id(old[$0]) })
+      guard
+        let origin = unpaired.popFirst(
+          of: id(new[offset]), forPair: pairs.count, identifiedBy: { id(old[$0]) })
       else {
         insertions.append(offset)
         continue
@@ -46,6 +50,7 @@ struct ListMatching {
     }
     updates.append(contentsOf: steps.updates[nextUpdate...])
     deletions = unpaired.remaining
+    pairsByOrigin = unpaired.pairs
   }
 }
 
@@ -78,14 +83,14 @@ struct UnpairedOccurrences: ~Copyable {
   @usableFromInline let index: IdentityIndex
   /// For such a last one, the position of the first that is unpaired; -1 if there is none.
   @usableFromInline let first: UnsafeMutablePointer<Int>
-  /// For each position, that of the next with the same identity, or -1; -2 once paired.
+  /// For each position, that of the next with the same identity, or -1; once it is paired,
+  /// -2 less the number of the pair.
   @usableFromInline let next: UnsafeMutablePointer<Int>
 
   @usableFromInline static var none: Int { -1 }
-  @usableFromInline static var paired: Int { -2 }
 
   /// - Complexity: O(*n*) expected time for *n* offsets, however often an identity occurs.
-  @inlinable
+  @inlinable @inline(__always)
   init<ID: Hashable>(of offsets: [Int], identifiedBy id: (Int) -> ID) {
     self.offsets = offsets
     index = IdentityIndex(capacity: offsets.count)
@@ -110,20 +115,28 @@ struct UnpairedOccurrences: ~Copyable {
     next.deallocate()
   }
 
-  /// Takes out the first offset of `identity`, if there is one left.
-  @inlinable
-  borrowing func popFirst<ID: Hashable>(of identity: ID, identifiedBy id: (Int) -> ID) -> Int? {
+  /// Takes out the first offset of `identity`, if there is one left, for a pair of the given number.
+  @inlinable @inline(__always)
+  borrowing func popFirst<ID: Hashable>(
+    of identity: ID, forPair pair: Int, identifiedBy id: (Int) -> ID
+  ) -> Int? {
     let last = index.offset(hash: identity.hashValue, where: { id(offsets[$0]) == identity })
     guard let last, first[last] != Self.none else { return nil }
     let position = first[last]
     first[last] = next[position]
-    next[position] = Self.paired
+    next[position] = -2 - pair
     return offsets[position]
   }
 
   /// The offsets that were not taken out, ascending.
   @inlinable
   var remaining: [Int] {
-    offsets.indices.filter { next[$0] != Self.paired }.map { offsets[$0] }
+    offsets.indices.filter { next[$0] >= Self.none }.map { offsets[$0] }
+  }
+
+  /// The numbers of the pairs of those that were, ascending by their offsets.
+  @inlinable
+  var pairs: [Int] {
+    offsets.indices.filter { next[$0] < Self.none }.map { -2 - next[$0] }
   }
 }

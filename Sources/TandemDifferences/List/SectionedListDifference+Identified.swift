@@ -133,7 +133,7 @@ struct SectionPairing<Element> {
       let home = origin.map { old.range(of: $0) } ?? 0..<0
       moves += sectionPairs.filter { !home.contains($0.from) }
       let stays = sectionPairs.filter { home.contains($0.from) }
-      if !stays.isEmpty { moves += ListBlocks(stays: Array(sectionRuns), pairs: stays).moves() }
+      if !stays.isEmpty { moves += ListBlocks(runs: Array(sectionRuns), pairs: stays).moves() }
     }
     return moves
   }
