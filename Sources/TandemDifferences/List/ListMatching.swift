@@ -59,16 +59,19 @@ extension [ListRun] {
   @inlinable
   func offsetsBetween(_ start: (ListRun) -> Int, upTo end: Int) -> [Int] {
     let count = reduce(end) { $0 - $1.count }
-    return [Int](unsafeUninitializedCapacity: count) { offsets, initializedCount in
+    let stride = 4
+    return [Int](unsafeUninitializedCapacity: count + stride) { offsets, initializedCount in
       var next = 0
       for index in 0...self.count {
         let limit = index < self.count ? start(self[index]) : end
-        while next < limit {
-          offsets[initializedCount] = next
-          initializedCount += 1
-          next += 1
-        }
-        if index < self.count { next += self[index].count }
+        // Most gaps are short: to write a few offsets too many, and over them again, takes less time
+        // than a branch that cannot be predicted.
+        repeat {
+          for step in 0..<stride { offsets[initializedCount &+ step] = next &+ step }
+          initializedCount &+= Swift.min(stride, limit &- next)
+          next &+= stride
+        } while next < limit
+        if index < self.count { next = limit &+ self[index].count }
       }
     }
   }

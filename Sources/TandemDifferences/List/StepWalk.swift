@@ -68,7 +68,8 @@ struct StepWalk {
     guard count > 0 else { return }
     let run = ListRun(old: rest.old.lowerBound, new: rest.new.lowerBound, count: count)
     runs.append(run)
-    for step in 0..<count where !isEquivalent(run.old + step, run.new + step) {
+    // Sums of offsets cannot overflow; not checking that is measurable here and below.
+    for step in 0..<count where !isEquivalent(run.old &+ step, run.new &+ step) {
       updates.append(ListMove(from: run.old + step, to: run.new + step))
     }
   }
@@ -98,7 +99,7 @@ struct StepWalk {
     func commonPrefixCount(isSame: (Int, Int) -> Bool) -> Int {
       let limit = min(old.count, new.count)
       var count = 0
-      while count < limit, isSame(old.lowerBound + count, new.lowerBound + count) { count += 1 }
+      while count < limit, isSame(old.lowerBound &+ count, new.lowerBound &+ count) { count &+= 1 }
       return count
     }
 
@@ -122,7 +123,7 @@ struct StepWalk {
         let last = min(distance, old.count - 1)
         var oldCount = first
         while oldCount <= last {
-          if isSame(old.lowerBound + oldCount, new.lowerBound + distance - oldCount) {
+          if isSame(old.lowerBound &+ oldCount, new.lowerBound &+ distance &- oldCount) {
             skip(old: oldCount, new: distance - oldCount)
             return true
           }
