@@ -32,7 +32,7 @@ struct ListDifferenceEffortTests {
     }
   }
 
-  @Test("is a few comparisons per element where many pages of a hundred are inserted, deleted or replaced")
+  @Test("is a few comparisons per element where pages are inserted, deleted and replaced")
   func pages() {
     let old = Array(0..<Self.count)
     var new = old
