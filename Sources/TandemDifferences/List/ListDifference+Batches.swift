@@ -1,0 +1,43 @@
+extension ListDifference {
+  /// The difference as batches that a table or collection view can perform, one after the other.
+  ///
+  /// In one batch, deletions, updates and the origins of moves count in the list before it,
+  /// insertions and the destinations of moves in the list after it: what UIKit's
+  /// `performBatchUpdates(_:completion:)`, AppKit's `performBatchUpdates(_:completionHandler:)` and
+  /// list views on the web expect. A view cannot move and reload an element in one batch, so
+  /// an element that is both moved and updated moves, with its old contents, in the first batch and
+  /// is updated in the second.
+  ///
+  /// There are no batches if nothing changed, otherwise one or two. Each is a difference: to keep the
+  /// model in step with the view, apply it to the model inside the view's update:
+  ///
+  /// ```swift
+  /// for batch in difference.batches {
+  ///   view.performBatchUpdates {
+  ///     if let next = batch.applying(to: rows) { rows = next }
+  ///     view.deleteItems(at: batch.deletions.map { [0, $0.offset] })
+  ///     view.reloadItems(at: batch.updates.map { [0, $0.oldOffset] })
+  ///     view.insertItems(at: batch.insertions.map { [0, $0.offset] })
+  ///     for move in batch.moves { view.moveItem(at: [0, move.from], to: [0, move.to]) }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// - Complexity: O(*d*) expected time for *d* changes.
+  @inlinable
+  public var batches: [ListDifference] {
+    guard !isEmpty else { return [] }
+    let destinations = Set(moves.map(\.to))
+    let later = updates.filter { destinations.contains($0.newOffset) }
+    guard !later.isEmpty else { return [self] }
+    let first = ListDifference(
+      sortedDeletions: deletions, insertions: insertions, moves: moves,
+      updates: updates.filter { !destinations.contains($0.newOffset) })
+    let second = ListDifference(
+      sortedDeletions: [], insertions: [], moves: [],
+      updates: later.map {
+        Update(oldOffset: $0.newOffset, newOffset: $0.newOffset, old: $0.old, new: $0.new)
+      })
+    return [first, second]
+  }
+}

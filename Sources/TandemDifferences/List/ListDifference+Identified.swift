@@ -1,0 +1,88 @@
+extension ListDifference {
+  /// The difference from one list to another, with the fewest moves.
+  ///
+  /// Both lists are walked in step while their identities agree, skipping what is inserted or deleted
+  /// nearby; only elements that are left over are hashed, and looked up by identity.
+  ///
+  /// **Minimal.** Where no list has an identity twice, which elements are kept is certain, and no
+  /// sequence of moves shorter than ``moves`` puts them into the new order.
+  ///
+  /// **Duplicates.** Elements of one identity are legal. Those that agree in step are pairs; of the
+  /// rest, the first in the old list goes with the first in the new one, the second with the second,
+  /// and so on, and a surplus is deleted or inserted. So as many elements are kept as possible, and
+  /// the number of moves is minimal for that pairing. An identity that does not equal itself, as NaN,
+  /// is never kept.
+  ///
+  /// The same lists always give the same difference.
+  ///
+  /// - Parameters:
+  ///   - old: The list to start from.
+  ///   - new: The list to arrive at.
+  ///   - id: An element's identity: a key path or a closure.
+  ///   - areEquivalent: Whether two elements of one identity have the same contents.
+  /// - Complexity: O(*n* + *m* log *m*) expected time, where *m* elements are kept but not in step.
+  @inlinable @inline(__always)
+  public init<ID: Hashable>(
+    from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
+    by areEquivalent: (Element, Element) -> Bool
+  ) {
+    self = old.withUnsafeBufferPointer { old in
+      new.withUnsafeBufferPointer { new in
+        ListDifference(old, new, id: id, areEquivalent: areEquivalent)
+      }
+    }
+  }
+
+  @inlinable @inline(__always)
+  init<ID: Hashable>(
+    _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
+    id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
+  ) {
+    var steps = StepWalk()
+    steps.walk(
+      old: old.indices, new: new.indices,
+      isSame: { id(old[$0]) == id(new[$1]) },
+      isEquivalent: { areEquivalent(old[$0], new[$1]) })
+    let matching = ListMatching(old, new, steps: steps, id: id, areEquivalent: areEquivalent)
+    self.init(
+      sortedDeletions: Placement.placements(of: old, at: matching.deletions),
+      insertions: Placement.placements(of: new, at: matching.insertions),
+      moves: ListBlocks(
+        runs: steps.runs, pairs: matching.pairs, pairsByOrigin: matching.pairsByOrigin
+      ).moves(),
+      updates: matching.updates.map {
+        Update(oldOffset: $0.from, newOffset: $0.to, old: old[$0.from], new: new[$0.to])
+      })
+  }
+}
+
+extension ListDifference where Element: Equatable {
+  /// The difference from one list to another, with the fewest moves; elements are updated where they
+  /// are unequal. See ``init(from:to:identifiedBy:by:)``.
+  @inlinable @inline(__always)
+  public init<ID: Hashable>(
+    from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID
+  ) {
+    self.init(from: old, to: new, identifiedBy: id, by: { $0 == $1 })
+  }
+}
+
+extension ListDifference where Element: Identifiable {
+  /// The difference from one list to another by `id`, with the fewest moves.
+  /// See ``init(from:to:identifiedBy:by:)``.
+  @inlinable @inline(__always)
+  public init(
+    from old: [Element], to new: [Element], by areEquivalent: (Element, Element) -> Bool
+  ) {
+    self.init(from: old, to: new, identifiedBy: { $0.id }, by: areEquivalent)
+  }
+}
+
+extension ListDifference where Element: Equatable & Identifiable {
+  /// The difference from one list to another by `id`, with the fewest moves; elements are updated
+  /// where they are unequal. See ``init(from:to:identifiedBy:by:)``.
+  @inlinable @inline(__always)
+  public init(from old: [Element], to new: [Element]) {
+    self.init(from: old, to: new, identifiedBy: { $0.id }, by: { $0 == $1 })
+  }
+}

@@ -1,0 +1,167 @@
+extension SectionedListDifference {
+  /// The difference from one sectioned list to another, with the fewest moves.
+  ///
+  /// Sections are paired by the identity of their headers, elements by their own, wherever they are:
+  /// first those that agree in step within one section, then the rest across all sections, the first
+  /// of an identity with the first, the second with the second. See
+  /// ``ListDifference/init(from:to:identifiedBy:by:)`` for what is minimal and for duplicates.
+  ///
+  /// - Parameters:
+  ///   - old: The list to start from.
+  ///   - new: The list to arrive at.
+  ///   - sectionID: A section's identity, from its header: a key path or a closure.
+  ///   - id: An element's identity: a key path or a closure.
+  ///   - areHeadersEquivalent: Whether two headers of one identity have the same contents.
+  ///   - areEquivalent: Whether two elements of one identity have the same contents.
+  /// - Complexity: O(*n* + *m* log *m*) expected time, where *m* elements are kept but not in step.
+  @inlinable
+  public init<SectionID: Hashable, ID: Hashable>(
+    from old: [Section], to new: [Section],
+    sectionsIdentifiedBy sectionID: (Header) -> SectionID,
+    elementsIdentifiedBy id: (Element) -> ID,
+    headersBy areHeadersEquivalent: (Header, Header) -> Bool,
+    elementsBy areEquivalent: (Element, Element) -> Bool
+  ) {
+    let sections = ListDifference<Section>(
+      from: old, to: new, identifiedBy: { sectionID($0.header) },
+      by: { areHeadersEquivalent($0.header, $1.header) })
+    let origins = ListOrigins(layout: sections.layout, moves: sections.moves)
+    let pairing = SectionPairing(
+      old: FlattenedSections(old), new: FlattenedSections(new),
+      origins: new.indices.map { origins[$0] }, id: id, areEquivalent: areEquivalent)
+    self.init(pairing, sections: sections)
+  }
+
+  /// Sorts the changes of elements into those that go or come with their section, and the others.
+  @inlinable
+  init(_ pairing: SectionPairing<Element>, sections: ListDifference<Section>) {
+    let (old, new) = (pairing.old, pairing.new)
+    var deletions = Dictionary(grouping: pairing.matching.deletions) {
+      old.sectionedOffset(of: $0).section
+    }
+    var insertions = Dictionary(grouping: pairing.matching.insertions) {
+      new.sectionedOffset(of: $0).section
+    }
+    let sectionDeletions = sections.deletions.map { section in
+      let offsets = deletions.removeValue(forKey: section.offset) ?? []
+      return section.replacingElements(by: offsets.map { old.elements[$0] })
+    }
+    let sectionInsertions = sections.insertions.map { section in
+      let offsets = insertions.removeValue(forKey: section.offset) ?? []
+      return section.replacingElements(by: offsets.map { new.elements[$0] })
+    }
+    self.init(
+      sorting: deletions.values.joined().map {
+        Placement(offset: old.sectionedOffset(of: $0), element: old.elements[$0])
+      },
+      insertions: insertions.values.joined().map {
+        Placement(offset: new.sectionedOffset(of: $0), element: new.elements[$0])
+      },
+      moves: pairing.moves().map {
+        Move(from: old.sectionedOffset(of: $0.from), to: new.sectionedOffset(of: $0.to))
+      },
+      updates: pairing.matching.updates.map {
+        Update(
+          oldOffset: old.sectionedOffset(of: $0.from), newOffset: new.sectionedOffset(of: $0.to),
+          old: old.elements[$0.from], new: new.elements[$0.to])
+      },
+      sections: ListDifference(
+        sortedDeletions: sectionDeletions, insertions: sectionInsertions, moves: sections.moves,
+        updates: sections.updates.map {
+          ListUpdate(
+            oldOffset: $0.oldOffset, newOffset: $0.newOffset,
+            old: Section(header: $0.old.header, elements: []),
+            new: Section(header: $0.new.header, elements: []))
+        }))
+  }
+}
+
+extension ListPlacement where Offset == Int {
+  @inlinable
+  func replacingElements<Header, Item>(by elements: [Item]) -> ListPlacement
+  where Element == ListSection<Header, Item> {
+    ListPlacement(offset: offset, element: Element(header: element.header, elements: elements))
+  }
+}
+
+/// The elements of two sectioned lists, in pairs.
+@usableFromInline
+struct SectionPairing<Element> {
+  @usableFromInline let old: FlattenedSections<Element>
+  @usableFromInline let new: FlattenedSections<Element>
+  /// For each section of the new list, the one of the old list that it is a version of.
+  @usableFromInline let origins: [Int?]
+  @usableFromInline var steps = StepWalk()
+  @usableFromInline let matching: ListMatching
+
+  @inlinable
+  init<ID: Hashable>(
+    old: FlattenedSections<Element>, new: FlattenedSections<Element>, origins: [Int?],
+    id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
+  ) {
+    self.old = old
+    self.new = new
+    self.origins = origins
+    var steps = StepWalk()
+    matching = old.elements.withUnsafeBufferPointer { oldElements in
+      new.elements.withUnsafeBufferPointer { newElements in
+        for case (let section, let origin?) in zip(origins.indices, origins) {
+          steps.walk(
+            old: old.range(of: origin), new: new.range(of: section),
+            isSame: { id(oldElements[$0]) == id(newElements[$1]) },
+            isEquivalent: { areEquivalent(oldElements[$0], newElements[$1]) })
+        }
+        return ListMatching(
+          oldElements, newElements, steps: steps, id: id, areEquivalent: areEquivalent)
+      }
+    }
+    self.steps = steps
+  }
+
+  /// The moves between sections, and the fewest within each section.
+  @inlinable
+  func moves() -> [ListMove<Int>] {
+    var moves: [ListMove<Int>] = []
+    var runs = steps.runs[...]
+    var pairs = matching.pairs[...]
+    for (section, origin) in origins.enumerated() {
+      let end = new.range(of: section).upperBound
+      let sectionRuns = runs.prefix { $0.new < end }
+      let sectionPairs = pairs.prefix { $0.to < end }
+      runs = runs.dropFirst(sectionRuns.count)
+      pairs = pairs.dropFirst(sectionPairs.count)
+      let home = origin.map { old.range(of: $0) } ?? 0..<0
+      moves += sectionPairs.filter { !home.contains($0.from) }
+      let stays = sectionPairs.filter { home.contains($0.from) }
+      if !stays.isEmpty { moves += ListBlocks(runs: Array(sectionRuns), pairs: stays).moves() }
+    }
+    return moves
+  }
+}
+
+extension SectionedListDifference where Header: Equatable, Element: Equatable {
+  /// The difference from one sectioned list to another, with the fewest moves; headers and elements
+  /// are updated where they are unequal.
+  @inlinable
+  public init<SectionID: Hashable, ID: Hashable>(
+    from old: [Section], to new: [Section],
+    sectionsIdentifiedBy sectionID: (Header) -> SectionID,
+    elementsIdentifiedBy id: (Element) -> ID
+  ) {
+    self.init(
+      from: old, to: new, sectionsIdentifiedBy: sectionID, elementsIdentifiedBy: id,
+      headersBy: { $0 == $1 }, elementsBy: { $0 == $1 })
+  }
+}
+
+extension SectionedListDifference
+where Header: Equatable & Identifiable, Element: Equatable & Identifiable {
+  /// The difference from one sectioned list to another by `id`, with the fewest moves; headers and
+  /// elements are updated where they are unequal.
+  @inlinable
+  public init(from old: [Section], to new: [Section]) {
+    self.init(
+      from: old, to: new, sectionsIdentifiedBy: { $0.id }, elementsIdentifiedBy: { $0.id },
+      headersBy: { $0 == $1 }, elementsBy: { $0 == $1 })
+  }
+}
