@@ -57,6 +57,11 @@ struct ContiguousText {
     return before.isSelfContained && after.isSelfContained && !(before == "\r" && after == "\n")
   }
 
+  /// Whether `offset` lies between two scalars.
+  func isScalarBoundary(_ offset: Int) -> Bool {
+    offset == count || !UTF8.isContinuation(utf8[offset])
+  }
+
   /// Whether `offset` is where a line begins.
   func isLineStart(_ offset: Int) -> Bool {
     offset == 0 || utf8[offset - 1] == 0x0A

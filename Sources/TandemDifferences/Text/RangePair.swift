@@ -4,6 +4,13 @@ struct RangePair: Equatable {
   var new: Range<Int>
 
   var isEmpty: Bool { old.isEmpty && new.isEmpty }
+
+  /// Both ranges, so much further on.
+  func moved(by distance: Int) -> RangePair {
+    RangePair(
+      old: old.lowerBound + distance..<old.upperBound + distance,
+      new: new.lowerBound + distance..<new.upperBound + distance)
+  }
 }
 
 extension [RangePair] {

@@ -1,22 +1,30 @@
 extension TextDifference {
-  /// A difference is minimal, that is, deletes and inserts as few lines, words or characters as can
-  /// be, if that takes no more than this many of them; it may be a little longer beyond.
+  /// A difference is minimal, that is, changes as few lines, words or characters as can be, as long
+  /// as it deletes and inserts no more than this many of them in all.
   ///
-  /// This bounds the work: what would take more is aligned by what is unique in both texts first.
-  public static let maxMinimalEditCount = 512
+  /// This bounds the work: where more would change, the texts are first aligned by what is unique
+  /// in both, so the difference may be a little longer.
+  public static let maxMinimalEditCount = 256
+
+  /// How many characters are kept, at least, between two edits by characters.
+  ///
+  /// What fewer would separate is one edit, that deletes and inserts them too: they are mostly there
+  /// by chance, make no sense to a reader, and cost more than they save in a delta or a patch. This
+  /// is the one exception to ``maxMinimalEditCount``; lines and words know none.
+  public static let minimumKeptCharacterCount = 4
 
   /// Compares two texts.
   ///
-  /// The difference is minimal up to ``maxMinimalEditCount``. Beyond, it is still correct, and the
-  /// characters kept between two edits are at least four; fewer are not worth an edit of their own.
-  /// Equal arguments give equal differences on every machine with the same version of Unicode.
+  /// The difference is minimal within the limits of ``maxMinimalEditCount`` and
+  /// ``minimumKeptCharacterCount``. Equal arguments give equal differences, wherever the standard
+  /// library has the same version of Unicode.
   ///
   /// - Complexity: O((*n* + *m*) · min(*d*, `maxMinimalEditCount`)) time at worst for texts of *n*
   ///   and *m* bytes and *d* changes, and O(*n* + *m*) on ordinary texts; O(*n* + *m*) space, none
   ///   of it for what both texts begin and end with.
   ///
   /// See Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), in its linear-space
-  /// form; and Bram Cohen's patience difference, here over runs of characters.
+  /// form; and Bram Cohen's patience difference, here over runs of tokens.
   public init(from old: String, to new: String, by granularity: TextGranularity = .characters) {
     self = ContiguousText.with(old, new) { old, new in
       let changes = changedBytes(from: old, to: new, by: granularity)
@@ -40,7 +48,7 @@ func changedBytes(
     return TokenComparison.changes(
       from: UnsafeBufferPointer(rebasing: old.utf8[middle.old]),
       to: UnsafeBufferPointer(rebasing: new.utf8[middle.new]), effort: effort
-    ).map { $0.offset(by: middle.old.lowerBound) }
+    ).map { $0.moved(by: middle.old.lowerBound) }
   }
   var tokenizer = TextTokenizer()
   let oldTokens = tokenizer.tokens(of: old, in: middle.old, by: granularity)
@@ -114,11 +122,5 @@ extension RangePair {
       kept -= 1
     }
     return kept
-  }
-
-  fileprivate func offset(by start: Int) -> RangePair {
-    RangePair(
-      old: old.lowerBound + start..<old.upperBound + start,
-      new: new.lowerBound + start..<new.upperBound + start)
   }
 }

@@ -1,6 +1,6 @@
-/// What a comparison looks for beyond the bound on minimality.
+/// What a comparison looks for besides a shortest edit path.
 struct ComparisonEffort {
-  /// The lengths of the common runs to align by, in tokens.
+  /// The lengths of the common runs to align by, in tokens, beyond the bound on minimality.
   var runLengths: [Int]
   /// Fewer kept tokens than this between two changes are not worth keeping.
   var minimumKeptCount: Int
@@ -9,7 +9,9 @@ struct ComparisonEffort {
     switch granularity {
     case .lines: (runLengths, minimumKeptCount) = ([1, 1], 1)
     case .words: (runLengths, minimumKeptCount) = ([8, 2, 1], 1)
-    case .characters: (runLengths, minimumKeptCount) = ([32, 12, 6], 4)
+    case .characters: 
+      runLengths = [32, 12, 6]
+      minimumKeptCount = TextDifference.minimumKeptCharacterCount
     }
   }
 }
@@ -39,7 +41,6 @@ struct TokenComparison<Token: FixedWidthInteger>: ~Copyable {
   private let split: MiddleSplit<Token>
   private var boxes: [Box] = []
   private var changes: [RangePair] = []
-  private var isMinimal = true
 
   private init(
     _ old: UnsafeBufferPointer<Token>, _ new: UnsafeBufferPointer<Token>, _ effort: ComparisonEffort
@@ -64,10 +65,9 @@ struct TokenComparison<Token: FixedWidthInteger>: ~Copyable {
   }
 
   private func finished() -> [RangePair] {
-    if isMinimal { return changes }
-    var result: [RangePair] = []
-    for change in changes { result.appendChange(change, minimumGap: effort.minimumKeptCount) }
-    return result
+    let compaction = ChangeCompaction(old: old, new: new)
+    return compaction.joined(
+      compaction.joinedBySliding(changes), acrossFewerThan: effort.minimumKeptCount)
   }
 
   private mutating func resolve(_ box: Box) {
@@ -82,7 +82,6 @@ struct TokenComparison<Token: FixedWidthInteger>: ~Copyable {
       let point = split.point(in: box.pair, rounds: rounds)
       if point.isOptimal || box.isLastResort { return divide(box, at: point) }
     }
-    isMinimal = false
     divideAtUniqueRuns(box)
   }
 

@@ -20,16 +20,19 @@ struct UniqueRuns<Token: FixedWidthInteger> {
     guard max(box.old.upperBound, box.new.upperBound) <= Int32.max else { return [] }
     let isSampled = length >= 16 && box.old.count + box.new.count > 8_192
     let sampleMask: UInt64 = isSampled ? 7 : 0
-    let expected = box.old.count / (isSampled ? 4 : 1)
-    var table = RunTable(expectedCount: expected)
-    forEachRun(of: length, in: old, box.old, sampleMask) { table.recordOld($0, at: $1) }
-    var pairs: [(old: Int, new: Int)] = []
-    forEachRun(of: length, in: new, box.new, sampleMask) { table.recordNew($0, at: $1) }
+    var table = RunTable(expectedCount: box.old.count / (isSampled ? 4 : 1))
+    var sample: [(hash: UInt64, offset: Int)] = []
     forEachRun(of: length, in: old, box.old, sampleMask) { hash, offset in
-      guard let counterpart = table.counterpart(of: hash) else { return }
+      table.recordOld(hash, at: offset)
+      sample.append((hash, offset))
+    }
+    forEachRun(of: length, in: new, box.new, sampleMask) { table.recordNew($0, at: $1) }
+    var pairs: [(old: Int, new: Int)] = []
+    for run in sample {
+      guard let counterpart = table.counterpart(of: run.hash) else { continue }
       let matched = commonPrefixLength(
-        old.baseAddress! + offset, new.baseAddress! + counterpart, limit: length)
-      if matched == length { pairs.append((offset, counterpart)) }
+        old.baseAddress! + run.offset, new.baseAddress! + counterpart, limit: length)
+      if matched == length { pairs.append((run.offset, counterpart)) }
     }
     return longestIncreasing(pairs)
   }
