@@ -70,17 +70,15 @@ extension TextDifference.Edit: Hashable {
   /// Whether two edits are the same, byte by byte.
   public static func == (one: Self, other: Self) -> Bool {
     one.offset == other.offset
-      && one.deleted.utf8.elementsEqual(other.deleted.utf8)
-      && one.inserted.utf8.elementsEqual(other.inserted.utf8)
+      && one.deleted.isIdenticalByBytes(to: other.deleted)
+      && one.inserted.isIdenticalByBytes(to: other.inserted)
   }
 
   /// Feeds the offset and the bytes of both texts to `hasher`.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(offset)
-    for text in [deleted, inserted] {
-      hasher.combine(text.utf8.count)
-      for byte in text.utf8 { hasher.combine(byte) }
-    }
+    deleted.hashBytes(into: &hasher)
+    inserted.hashBytes(into: &hasher)
   }
 }
 

@@ -9,7 +9,7 @@ struct ComparisonEffort {
     switch granularity {
     case .lines: (runLengths, minimumKeptCount) = ([1, 1], 1)
     case .words: (runLengths, minimumKeptCount) = ([8, 2, 1], 1)
-    case .characters: 
+    case .characters:
       runLengths = [32, 12, 6]
       minimumKeptCount = TextDifference.minimumKeptCharacterCount
     }
