@@ -55,8 +55,10 @@ extension TextPatch {
       }
       return TextDifference(verifiedEdits: edits)
     }
-    return Outcome(
-      text: difference.applying(to: text) ?? text, difference: difference, landings: landings)
+    guard let result = difference.applying(to: text) else {
+      preconditionFailure("a hunk landed where the text does not have what it deletes")
+    }
+    return Outcome(text: result, difference: difference, landings: landings)
   }
 }
 
