@@ -76,7 +76,7 @@ struct TextMergeTests {
     let texts = TextPieces.texts(of: pieces, upTo: 3)
     let shorter = TextPieces.texts(of: pieces, upTo: 2)
     for base in texts {
-      for local in texts {
+      for local in shorter {
         for remote in shorter {
           if let broken = Self.violation(base, local, remote, granularity) {
             Issue.record("\(broken): \([base, local, remote]) by \(granularity)")

@@ -44,8 +44,8 @@ enum TextPieces {
   static let letters = ["a", "b", "c", " ", "\n"]
   static let accents = ["e", "\u{301}", "\u{E9}", "\r", "\n"]
   static let emoji = ["\u{1F1E9}", "\u{1F1EA}", "\u{200D}", "\u{1F469}", "x"]
-  static let scripts = ["\u{915}", "\u{94D}", "\u{1100}", "\u{1161}", "\u{4E2D}", "\u{600}"]
-  static let all = letters + accents + emoji + scripts
+  static let scripts = ["\u{915}", "\u{94D}", "\u{1100}", "\u{1161}", "\u{4E2D}"]
+  static let all = letters + accents + emoji + scripts + ["\u{600}"]
 
   /// Every text of up to so many pieces.
   static func texts(of pieces: [String], upTo count: Int) -> [String] {

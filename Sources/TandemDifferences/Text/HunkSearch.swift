@@ -79,16 +79,13 @@ struct HunkSearch {
     var best: Landing?
     for offset in first...last where has(deleted, at: offset) && isWhole(offset) {
       let count = before[offset - first] + after[offset - first]
-      guard count <= maxMismatchCount else { continue }
-      let candidate = landing(at: offset, mismatchCount: count)
-      if best.map({ isBetter(candidate, than: $0) }) ?? true { best = candidate }
+      let limit = best?.mismatchCount ?? maxMismatchCount
+      let isNearer = best.map { abs(offset - expected) < abs($0.distance) } ?? true
+      if count < limit || count == limit && isNearer {
+        best = landing(at: offset, mismatchCount: count)
+      }
     }
     return best
-  }
-
-  private func isBetter(_ one: Landing, than other: Landing) -> Bool {
-    (one.mismatchCount, abs(one.distance), one.offset)
-      < (other.mismatchCount, abs(other.distance), other.offset)
   }
 
   /// How well the leading context matches before each offset from `first` to `last`.
