@@ -35,7 +35,7 @@ extension TextDeltaError: CustomStringConvertible {
       case .malformedEscape: "a backslash is followed by none of \\, n, t and xHH"
       case .emptyEdit: "an edit does nothing, or touches the one before"
       case .beyondEnd: "more is kept or deleted than the old text has"
-      case .splitsScalar: "an edit begins or ends inside a character of the old text"
+      case .splitsScalar: "an edit begins or ends inside a Unicode scalar of the old text"
       }
     return "byte \(offset) of the delta: \(problem)"
   }
