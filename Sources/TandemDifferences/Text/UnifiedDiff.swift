@@ -1,0 +1,146 @@
+/// The changed lines between two texts with some lines around them, as `diff -u` prints them.
+///
+/// `description` is what `patch` and `git apply` read. It ends with a line feed, or is empty if the
+/// texts are equal. Lines end at a line feed; carriage returns are part of them.
+public struct UnifiedDiff: Sendable {
+  /// Changed lines, and unchanged lines near them.
+  public struct Hunk: Sendable {
+    /// The number of the first old line, counting from 1; of the line before it if there is none.
+    public var oldStart: Int
+    /// How many old lines the hunk covers.
+    public var oldCount: Int
+    /// The number of the first new line, counting from 1; of the line before it if there is none.
+    public var newStart: Int
+    /// How many new lines the hunk covers.
+    public var newCount: Int
+    /// The lines, in order; among changed lines the deleted ones come first.
+    public var lines: [Line]
+  }
+
+  /// One line of a hunk.
+  public struct Line: Sendable {
+    /// What became of a line.
+    public enum Kind: String, Sendable, Hashable {
+      /// Both texts have it.
+      case kept = " "
+      /// Only the old text has it.
+      case deleted = "-"
+      /// Only the new text has it.
+      case inserted = "+"
+    }
+
+    /// What became of it.
+    public var kind: Kind
+    /// The line with its line feed; only the last one of a text may have none.
+    public var text: String
+  }
+
+  /// What to call the old text.
+  public var oldName: String
+  /// What to call the new text.
+  public var newName: String
+  /// The hunks, in the order of the texts.
+  public private(set) var hunks: [Hunk]
+
+  /// Compares two texts by lines; see ``TextDifference/init(from:to:by:)``.
+  ///
+  /// `git apply` wants names that begin with `a/` and `b/`, or the option `-p0`. A negative
+  /// `contextLineCount` counts as zero.
+  public init(
+    from old: String, to new: String, oldName: String = "old", newName: String = "new",
+    contextLineCount: Int = 3
+  ) {
+    self.oldName = oldName
+    self.newName = newName
+    hunks = ContiguousText.with(old, new) { old, new in
+      let (old, new) = (TextLines(old), TextLines(new))
+      let changes = changedBytes(from: old.text, to: new.text, by: .lines).map {
+        RangePair(old: old.lines(in: $0.old), new: new.lines(in: $0.new))
+      }
+      let context = max(0, min(contextLineCount, old.count))
+      return changes.grouped(context: context).map {
+        Hunk($0, from: old, to: new, context: context)
+      }
+    }
+  }
+
+  /// Whether the texts are equal.
+  public var isEmpty: Bool { hunks.isEmpty }
+}
+
+extension UnifiedDiff.Hunk {
+  fileprivate init(
+    _ changes: ArraySlice<RangePair>, from old: TextLines, to new: TextLines, context: Int
+  ) {
+    let (first, last) = (changes[changes.startIndex], changes[changes.endIndex - 1])
+    let leading = min(context, first.old.lowerBound)
+    let trailing = min(context, old.count - last.old.upperBound)
+    let oldRange = first.old.lowerBound - leading..<last.old.upperBound + trailing
+    let newRange = first.new.lowerBound - leading..<last.new.upperBound + trailing
+    var lines: [UnifiedDiff.Line] = []
+    func append(_ kind: UnifiedDiff.Line.Kind, _ text: TextLines, _ range: Range<Int>) {
+      lines += range.map { UnifiedDiff.Line(kind: kind, text: text[$0]) }
+    }
+    var end = oldRange.lowerBound
+    for change in changes {
+      append(.kept, old, end..<change.old.lowerBound)
+      append(.deleted, old, change.old)
+      append(.inserted, new, change.new)
+      end = change.old.upperBound
+    }
+    append(.kept, old, end..<oldRange.upperBound)
+    self.init(
+      oldStart: oldRange.lowerBound + (oldRange.isEmpty ? 0 : 1), oldCount: oldRange.count,
+      newStart: newRange.lowerBound + (newRange.isEmpty ? 0 : 1), newCount: newRange.count,
+      lines: lines)
+  }
+}
+
+extension [RangePair] {
+  /// The changes whose surroundings touch, together.
+  fileprivate func grouped(context: Int) -> [ArraySlice<RangePair>] {
+    var groups: [ArraySlice<RangePair>] = []
+    var start = 0
+    for index in indices {
+      let isLast = index == count - 1
+      if isLast || self[index + 1].old.lowerBound - self[index].old.upperBound > 2 * context {
+        groups.append(self[start...index])
+        start = index + 1
+      }
+    }
+    return groups
+  }
+}
+
+/// A text by lines.
+private struct TextLines {
+  let text: ContiguousText
+  /// Where each line begins, and where the last one ends.
+  private let starts: [Int]
+
+  init(_ text: ContiguousText) {
+    self.text = text
+    var starts = [0]
+    for (offset, byte) in text.utf8.enumerated() where byte == 0x0A { starts.append(offset + 1) }
+    if starts[starts.count - 1] < text.count { starts.append(text.count) }
+    self.starts = starts
+  }
+
+  var count: Int { starts.count - 1 }
+
+  subscript(line: Int) -> String { text[starts[line]..<starts[line + 1]] }
+
+  /// The lines that a range of bytes covers, which begins and ends between lines.
+  func lines(in range: Range<Int>) -> Range<Int> {
+    line(at: range.lowerBound)..<line(at: range.upperBound)
+  }
+
+  private func line(at offset: Int) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if starts[middle] < offset { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,146 @@
+/// Runs of tokens that occur once in each of two sequences, as fixed points for aligning them:
+/// Bram Cohen's patience difference, over runs instead of lines.
+struct UniqueRuns<Token: FixedWidthInteger> {
+  private let old: UnsafeBufferPointer<Token>
+  private let new: UnsafeBufferPointer<Token>
+
+  init(_ old: UnsafeBufferPointer<Token>, _ new: UnsafeBufferPointer<Token>) {
+    self.old = old
+    self.new = new
+  }
+
+  /// The longest chain of runs of `length` tokens, each found once in either side of `box`, that
+  /// comes in the same order in both; as pairs of their starts.
+  ///
+  /// Long boxes are sampled by content: one run in eight is looked at. A run whose place in the
+  /// table is crowded is passed over, so that no input makes this slower than linear (but for the
+  /// chain's logarithm).
+  func chain(in box: RangePair, length: Int) -> [(old: Int, new: Int)] {
+    guard box.old.count >= length, box.new.count >= length else { return [] }
+    guard max(box.old.upperBound, box.new.upperBound) <= Int32.max else { return [] }
+    let isSampled = length >= 16 && box.old.count + box.new.count > 8_192
+    let sampleMask: UInt64 = isSampled ? 7 : 0
+    var table = RunTable(expectedCount: box.old.count / (isSampled ? 4 : 1))
+    var sample: [(hash: UInt64, offset: Int)] = []
+    forEachRun(of: length, in: old, box.old, sampleMask) { hash, offset in
+      table.recordOld(hash, at: offset)
+      sample.append((hash, offset))
+    }
+    forEachRun(of: length, in: new, box.new, sampleMask) { table.recordNew($0, at: $1) }
+    var pairs: [(old: Int, new: Int)] = []
+    for run in sample {
+      guard let counterpart = table.counterpart(of: run.hash) else { continue }
+      let matched = commonPrefixLength(
+        old.baseAddress! + run.offset, new.baseAddress! + counterpart, limit: length)
+      if matched == length { pairs.append((run.offset, counterpart)) }
+    }
+    return longestIncreasing(pairs)
+  }
+
+  /// Calls `body` with a rolling hash and the start of each run that belongs to the sample.
+  @inline(__always)
+  private func forEachRun(
+    of length: Int, in tokens: UnsafeBufferPointer<Token>, _ range: Range<Int>,
+    _ sampleMask: UInt64, _ body: (UInt64, Int) -> Void
+  ) {
+    let base: UInt64 = 0x9E37_79B9_7F4A_7C15
+    var leadingFactor: UInt64 = 1
+    for _ in 0..<length { leadingFactor = leadingFactor &* base }
+    var hash: UInt64 = 0
+    for offset in range.lowerBound..<range.lowerBound + length {
+      hash = hash &* base &+ UInt64(truncatingIfNeeded: tokens[offset]) &+ 1
+    }
+    var end = range.lowerBound + length
+    while true {
+      let mixed = (hash ^ (hash &>> 29)) &* 0xBF58_476D_1CE4_E5B9
+      if (mixed &>> 20) & sampleMask == 0 { body(mixed, end - length) }
+      guard end < range.upperBound else { return }
+      let leaving = UInt64(truncatingIfNeeded: tokens[end - length]) &+ 1
+      let entering = UInt64(truncatingIfNeeded: tokens[end]) &+ 1
+      hash = hash &* base &+ entering &- leaving &* leadingFactor
+      end += 1
+    }
+  }
+}
+
+/// Where runs were seen, by hash: linear probing over a bounded number of places.
+private struct RunTable {
+  private struct Entry {
+    var hash: UInt64
+    var old: Int32
+    var new: Int32
+  }
+
+  private static let none: Int32 = -1
+  private static let many: Int32 = -2
+  private static let maxProbeCount = 8
+
+  private var entries: [Entry]
+  private let shift: UInt64
+
+  init(expectedCount: Int) {
+    let bitCount = max(4, Int.bitWidth - (2 * expectedCount).leadingZeroBitCount)
+    let empty = Entry(hash: 0, old: Self.none, new: Self.none)
+    entries = Array(repeating: empty, count: 1 << bitCount)
+    shift = UInt64(64 - bitCount)
+  }
+
+  mutating func recordOld(_ hash: UInt64, at offset: Int) {
+    guard let index = place(of: hash) else { return }
+    let isNew = entries[index].old == Self.none
+    entries[index].hash = hash
+    entries[index].old = isNew ? Int32(truncatingIfNeeded: offset) : Self.many
+  }
+
+  mutating func recordNew(_ hash: UInt64, at offset: Int) {
+    guard let index = place(of: hash), entries[index].old >= 0 else { return }
+    let isNew = entries[index].new == Self.none
+    entries[index].new = isNew ? Int32(truncatingIfNeeded: offset) : Self.many
+  }
+
+  func counterpart(of hash: UInt64) -> Int? {
+    guard let index = place(of: hash), entries[index].old >= 0, entries[index].new >= 0 else {
+      return nil
+    }
+    return Int(entries[index].new)
+  }
+
+  /// The entry of `hash`, or the empty one where it belongs; `nil` where it is too crowded.
+  @inline(__always)
+  private func place(of hash: UInt64) -> Int? {
+    var index = Int(truncatingIfNeeded: hash &>> shift)
+    for _ in 0..<Self.maxProbeCount {
+      if entries[index].old == Self.none || entries[index].hash == hash { return index }
+      index = (index + 1) & (entries.count - 1)
+    }
+    return nil
+  }
+}
+
+/// The longest part of `pairs`, which ascend by `old`, that ascends by `new` too (Fredman 1975).
+///
+/// - Complexity: O(*n* log *n*); O(*n*) if nearly all of them ascend.
+private func longestIncreasing(_ pairs: [(old: Int, new: Int)]) -> [(old: Int, new: Int)] {
+  var tails: [Int] = []
+  var predecessors = [Int](repeating: -1, count: pairs.count)
+  for (index, pair) in pairs.enumerated() {
+    var low = tails.count
+    if let last = tails.last, pairs[last].new > pair.new {
+      var high = low
+      low = 0
+      while low < high {
+        let middle = (low + high) / 2
+        if pairs[tails[middle]].new < pair.new { low = middle + 1 } else { high = middle }
+      }
+    }
+    if low > 0 { predecessors[index] = tails[low - 1] }
+    if low == tails.count { tails.append(index) } else { tails[low] = index }
+  }
+  var chain: [(old: Int, new: Int)] = []
+  var next = tails.last ?? -1
+  while next >= 0 {
+    chain.append(pairs[next])
+    next = predecessors[next]
+  }
+  return chain.reversed()
+}

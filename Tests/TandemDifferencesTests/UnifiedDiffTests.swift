@@ -1,0 +1,176 @@
+import Foundation
+import TandemDifferences
+import Testing
+
+@Suite("Unified diffs")
+struct UnifiedDiffTests {
+  @Test("changed lines stand between three lines of context")
+  func example() {
+    let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+    let diff = UnifiedDiff(from: old, to: "1\n2\n3\n4\nfive\n6\n7\n8\n9\n10\n")
+    #expect(
+      diff.description == """
+        --- old
+        +++ new
+        @@ -2,8 +2,9 @@
+         2
+         3
+         4
+        -5
+        +five
+         6
+         7
+         8
+         9
+        +10
+
+        """)
+  }
+
+  @Test("hunks further apart than their contexts are separate, and a single line has no count")
+  func separate() {
+    let old = "a\nb\nc\nd\ne\n"
+    let diff = UnifiedDiff(from: old, to: "A\nb\nc\nd\nE\n", contextLineCount: 1)
+    #expect(diff.hunks.map(\.oldStart) == [1, 4])
+    let bare = UnifiedDiff(from: "a\nb\n", to: "A\nb\n", contextLineCount: -1)
+    #expect(bare.description == "--- old\n+++ new\n@@ -1 +1 @@\n-a\n+A\n")
+  }
+
+  @Test("a missing line feed at the end is said")
+  func noLineFeed() {
+    let diff = UnifiedDiff(from: "a", to: "a\n")
+    #expect(
+      diff.description == """
+        --- old
+        +++ new
+        @@ -1 +1 @@
+        -a
+        \\ No newline at end of file
+        +a
+
+        """)
+  }
+
+  @Test("an empty text begins at line 0, and equal texts have no hunks")
+  func empty() {
+    #expect(UnifiedDiff(from: "", to: "a\n").hunks.first?.description == "@@ -0,0 +1 @@\n+a\n")
+    #expect(UnifiedDiff(from: "a\n", to: "").hunks.first?.description == "@@ -1 +0,0 @@\n-a\n")
+    #expect(UnifiedDiff(from: "a", to: "a").isEmpty)
+    #expect(UnifiedDiff(from: "a", to: "a").description == "")
+  }
+
+  @Test("names are quoted as git quotes them")
+  func names() {
+    func header(_ name: String) -> Substring? {
+      UnifiedDiff(from: "", to: "a", oldName: name).description.split(separator: "\n").first
+    }
+    #expect(header("a/é.txt") == "--- a/é.txt")
+    #expect(header("a b") == "--- a b\t")
+    #expect(header("a\n\"b\\") == #"--- "a\012\"b\\""#)
+  }
+
+  // MARK: - Against the programs
+
+  @Test("patch makes the new text of the old one", arguments: 0..<30)
+  func patchProgram(seed: Int) throws {
+    var random = TextRandom(seed: seed)
+    let (old, new) = Self.texts(&random)
+    let folder = try Folder()
+    let oldFile = try folder.write(old, to: "old")
+    let diff = UnifiedDiff(from: old, to: new, contextLineCount: seed % 5)
+    let diffFile = try folder.write(diff.description, to: "diff")
+    let arguments = [
+      "patch", "--silent", "--binary", "-o", folder.path("result"), oldFile, diffFile,
+    ]
+    guard !diff.isEmpty, let result = try run(arguments) else { return }
+    #expect(result.status == 0, "seed \(seed): \(result.output)")
+    #expect(try folder.read("result") == Data(new.utf8), "seed \(seed)")
+  }
+
+  @Test("git apply makes the new text of the old one", arguments: 0..<12)
+  func gitProgram(seed: Int) throws {
+    var random = TextRandom(seed: 1_000 + seed)
+    let (old, new) = Self.texts(&random)
+    guard !old.isEmpty, !new.isEmpty else { return }
+    let folder = try Folder()
+    let name = ["file", "a file", "\u{E9}\"\\"][seed % 3]
+    _ = try folder.write(old, to: name)
+    let diff = UnifiedDiff(from: old, to: new, oldName: "a/\(name)", newName: "b/\(name)")
+    let diffFile = try folder.write(diff.description, to: "diff")
+    guard !diff.isEmpty, let result = try run(["git", "apply", diffFile], in: folder) else {
+      return
+    }
+    #expect(result.status == 0, "seed \(seed): \(result.output)")
+    #expect(try folder.read(name) == Data(new.utf8), "seed \(seed)")
+  }
+
+  @Test("as many lines change as diff --minimal finds", arguments: 0..<20)
+  func diffProgram(seed: Int) throws {
+    var random = TextRandom(seed: 2_000 + seed)
+    let (old, new) = Self.texts(&random)
+    let folder = try Folder()
+    let files = [try folder.write(old, to: "old"), try folder.write(new, to: "new")]
+    guard let result = try run(["diff", "--text", "--minimal", "-U0"] + files) else { return }
+    func changedLineCount(_ diff: String) -> Int {
+      diff.utf8.split(separator: 0x0A).dropFirst(2).count { [0x2B, 0x2D].contains($0.first) }
+    }
+    let diff = UnifiedDiff(from: old, to: new, contextLineCount: 0).description
+    #expect(changedLineCount(diff) == changedLineCount(result.output), "seed \(seed)")
+  }
+
+  private static func texts(_ random: inout TextRandom) -> (old: String, new: String) {
+    let pieces = ["a\n", "b\n", "c\r\n", "-\n", "+ \u{E9}\n", "\n", "\\ d\n", "e\u{301}"]
+    let old = random.text(of: pieces, count: random.below(60))
+    return (old, random.edited(old, editCount: 1 + random.below(8), pieces: pieces))
+  }
+
+  private struct Result {
+    var status: Int32
+    var output: String
+  }
+
+  /// Runs a program; `nil`, having said so, if the machine does not have it.
+  private func run(_ arguments: [String], in folder: Folder? = nil) throws -> Result? {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = arguments
+    if let folder { process.currentDirectoryURL = folder.url }
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    if process.terminationStatus == 127 {
+      print("skipped: there is no program called \(arguments[0])")
+      return nil
+    }
+    return Result(
+      status: process.terminationStatus, output: String(decoding: output, as: UTF8.self))
+  }
+
+  /// A folder of its own, removed when it is no longer used.
+  private final class Folder {
+    let url: URL
+
+    init() throws {
+      url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+      try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit {
+      try? FileManager.default.removeItem(at: url)
+    }
+
+    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+    func write(_ text: String, to name: String) throws -> String {
+      try Data(text.utf8).write(to: url.appendingPathComponent(name))
+      return path(name)
+    }
+
+    func read(_ name: String) throws -> Data {
+      try Data(contentsOf: url.appendingPathComponent(name))
+    }
+  }
+}
