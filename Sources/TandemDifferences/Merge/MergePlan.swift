@@ -97,13 +97,18 @@ extension MergePlan {
 }
 
 extension Array {
-  /// The first element whose identity an earlier one has.
+  /// The first element whose identity an earlier one has, or does not equal itself.
   @inlinable
   func firstDuplicate<ID: Hashable>(
     by id: (Element) -> ID
   ) -> (offset: Int, kind: IdentityViolation.Kind)? {
     var seen = Set<ID>()
-    return firstIndex { !seen.insert(id($0)).inserted }.map { ($0, .duplicate) }
+    for offset in indices {
+      let identity = id(self[offset])
+      if identity != identity { return (offset, .incomparable) }
+      if !seen.insert(identity).inserted { return (offset, .duplicate) }
+    }
+    return nil
   }
 
   /// The first element whose identity does not exceed the one before.
