@@ -55,7 +55,8 @@ struct ThreeWayMergeLawTests {
             uniqueKeysWithValues: merge.conflicts.map { ($0.id, $0.conflict) })
           try #require(merge.merged == oracle.merged && reports == oracle.conflicts)
           try #require(merge.toLocal.applied(to: local) == Set(merge.merged))
-          let onRemote = merge.merged.filter { reports[$0.id] == nil } + reports.values.compactMap(\.remote)
+          let onRemote =
+            merge.merged.filter { reports[$0.id] == nil } + reports.values.compactMap(\.remote)
           try #require(merge.toRemote.applied(to: remote) == Set(onRemote))
         }
       }

@@ -58,6 +58,9 @@ extension MergePolicy where Value: FixedWidthInteger & SendableMetatype {
   ///
   /// Unresolved if the sum does not fit the type, if there is no base to count from, or if one side
   /// deleted the value. Exact whenever the sum itself fits.
+  ///
+  /// Sides that arrive at the same value agree, here as everywhere, and no policy is asked: where
+  /// both counted up by one, the merge counts one. Keep a count per device where that matters.
   @inlinable
   public static var counter: MergePolicy {
     .merging { base, local, remote in

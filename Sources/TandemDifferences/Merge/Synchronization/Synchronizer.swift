@@ -76,7 +76,7 @@ where Remote.Element: Equatable & SendableMetatype {
   /// - Throws: `CancellationError` if the task is cancelled before something is sent or asked;
   ///   ``SynchronizationError``; ``MergeError`` if an identity occurs twice, in whichever contents;
   ///   what the remote, a policy, the resolver or `save` throws.
-  @inlinable
+  @inlinable @discardableResult
   public nonisolated(nonsending) func synchronize(
     client: inout [Element], shadow: inout Shadow<Element>
   ) async throws -> Synchronization<Element, ID> {
