@@ -227,6 +227,20 @@ struct SynchronizerTests {
     #expect(await world.remoteContents.elements?.first == MergeItem(1, 11))
   }
 
+  @Test("a reply lost while a conflict is open leaves either side its version")
+  func lostReplyWithOpenConflict() async throws {
+    let world = try await world()
+    await world.change(0) { $0.client[0].value = 5 }
+    try await world.synchronize(0)
+    await world.change(1) { $0.client = [MergeItem(1, 6), MergeItem(2, 6), MergeItem(3, 0)] }
+    _ = try? await world.synchronize(1, faults: [2: .loseReply])
+    let report = try await world.synchronize(1)
+    #expect(report.unresolved.map(\.kind) == [.editEdit])
+    #expect(await world.client(1) == [MergeItem(1, 6), MergeItem(2, 6), MergeItem(3, 0)])
+    #expect(
+      await world.remoteContents.elements == [MergeItem(1, 5), MergeItem(2, 6), MergeItem(3, 0)])
+  }
+
   @Test("open conflicts of every kind stay open over further synchronizations")
   func openConflictKinds() async throws {
     let world = try await world()
