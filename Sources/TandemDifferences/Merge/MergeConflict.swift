@@ -1,0 +1,97 @@
+/// Two changes of one value that exclude each other, with every version that exists.
+///
+/// The value is a record, or one field of a record: policies treat both alike. Two sides that made
+/// the *same* change are never in conflict. The local side's verb comes first.
+public enum MergeConflict<Value> {
+  /// Both sides changed the value, each to something else.
+  case editEdit(base: Value, local: Value, remote: Value)
+  /// Both sides have the value, unequal, and there is no base: both added it, or the ancestor is
+  /// unknown.
+  case addAdd(local: Value, remote: Value)
+  /// The local side changed what the remote side deleted.
+  case editDelete(base: Value, local: Value)
+  /// The local side deleted what the remote side changed.
+  case deleteEdit(base: Value, remote: Value)
+
+  /// What the two sides did, without the versions.
+  public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
+    /// Both sides changed the value.
+    case editEdit = "edit/edit"
+    /// Both sides have the value and there is no base.
+    case addAdd = "add/add"
+    /// The local side changed the value, the remote side deleted it.
+    case editDelete = "edit/delete"
+    /// The local side deleted the value, the remote side changed it.
+    case deleteEdit = "delete/edit"
+  }
+
+  /// What the two sides did.
+  @inlinable
+  public var kind: Kind {
+    switch self {
+    case .editEdit: .editEdit
+    case .addAdd: .addAdd
+    case .editDelete: .editDelete
+    case .deleteEdit: .deleteEdit
+    }
+  }
+
+  /// The version both sides started from; `nil` for add/add.
+  @inlinable
+  public var base: Value? {
+    switch self {
+    case .editEdit(let base, _, _), .editDelete(let base, _), .deleteEdit(let base, _): base
+    case .addAdd: nil
+    }
+  }
+
+  /// The local version; `nil` if the local side deleted it.
+  @inlinable
+  public var local: Value? {
+    switch self {
+    case .editEdit(_, let local, _), .addAdd(let local, _), .editDelete(_, let local): local
+    case .deleteEdit: nil
+    }
+  }
+
+  /// The remote version; `nil` if the remote side deleted it.
+  @inlinable
+  public var remote: Value? {
+    switch self {
+    case .editEdit(_, _, let remote), .addAdd(_, let remote), .deleteEdit(_, let remote): remote
+    case .editDelete: nil
+    }
+  }
+
+  /// Any version, preferring the local one: enough to learn the identity they share.
+  @inlinable
+  var anyVersion: Value {
+    switch self {
+    case .editEdit(_, let local, _), .addAdd(let local, _), .editDelete(_, let local): local
+    case .deleteEdit(_, let remote): remote
+    }
+  }
+}
+
+extension MergeConflict where Value: Equatable {
+  /// The conflict of three versions, where `nil` is an absent one; `nil` if there is none, because
+  /// the sides agree or only one of them differs from the base.
+  @inlinable
+  public init?(base: Value?, local: Value?, remote: Value?) {
+    guard local != remote, local != base, remote != base else { return nil }
+    switch (base, local, remote) {
+    case (let base?, let local?, let remote?):
+      self = .editEdit(base: base, local: local, remote: remote)
+    case (nil, let local?, let remote?): self = .addAdd(local: local, remote: remote)
+    case (let base?, let local?, nil): self = .editDelete(base: base, local: local)
+    case (let base?, nil, let remote?): self = .deleteEdit(base: base, remote: remote)
+    default: return nil
+    }
+  }
+}
+
+extension MergeConflict: Sendable where Value: Sendable {}
+extension MergeConflict: Equatable where Value: Equatable {}
+extension MergeConflict: Hashable where Value: Hashable {}
+extension MergeConflict: Encodable where Value: Encodable {}
+extension MergeConflict: Decodable where Value: Decodable {}

@@ -1,0 +1,129 @@
+/// Three versions and where they differ: everything a merge needs but the answers to its conflicts.
+///
+/// A merge is a plan, then a resolution for each conflict in order, then the assembly of the
+/// result. Only the middle part may wait for somebody, so sorted, unsorted, synchronous and
+/// asynchronous merges share all the rest.
+@usableFromInline
+struct MergePlan<Element: Equatable> {
+  @usableFromInline let base: [Element]
+  @usableFromInline let local: [Element]
+  @usableFromInline let remote: [Element]
+  /// In merged order.
+  @usableFromInline let steps: [MergeStep]
+
+  /// Plans the merge of versions in any order.
+  @inlinable
+  init<ID: Hashable>(
+    base: [Element], local: [Element], remote: [Element], identifiedBy id: (Element) -> ID
+  ) throws(MergeError) {
+    guard let steps = Self.sides(base, local, remote, { $0.steps(by: id) }) else {
+      throw Self.violation(base, local, remote) { $0.firstDuplicate(by: id) }
+    }
+    self.init(base: base, local: local, remote: remote, steps: steps)
+  }
+
+  /// Plans the merge of versions that ascend strictly by `id`.
+  @inlinable
+  init<ID: Comparable>(
+    base: [Element], local: [Element], remote: [Element], sortedBy id: (Element) -> ID
+  ) throws(MergeError) {
+    guard let steps = Self.sides(base, local, remote, { $0.sortedSteps(by: id) }) else {
+      throw Self.violation(base, local, remote) { $0.firstNotAscending(by: id) }
+    }
+    self.init(base: base, local: local, remote: remote, steps: steps)
+  }
+
+  @inlinable
+  init(base: [Element], local: [Element], remote: [Element], steps: [MergeStep]) {
+    self.base = base
+    self.local = local
+    self.remote = remote
+    self.steps = steps
+  }
+
+  /// The conflicts, in merged order.
+  @inlinable
+  var conflicts: [MergeConflict<Element>] {
+    steps.filter { $0.kind == .conflict }.map(conflict)
+  }
+
+  @inlinable
+  func conflict(at step: MergeStep) -> MergeConflict<Element> {
+    if step.base == MergeStep.absent {
+      return .addAdd(local: local[step.local], remote: remote[step.remote])
+    }
+    if step.remote == MergeStep.absent {
+      return .editDelete(base: base[step.base], local: local[step.local])
+    }
+    if step.local == MergeStep.absent {
+      return .deleteEdit(base: base[step.base], remote: remote[step.remote])
+    }
+    return .editEdit(
+      base: base[step.base], local: local[step.local], remote: remote[step.remote])
+  }
+}
+
+extension MergePlan {
+  @inlinable
+  static func sides(
+    _ base: [Element], _ local: [Element], _ remote: [Element],
+    _ body: (MergeSides<Element>) -> [MergeStep]?
+  ) -> [MergeStep]? {
+    base.withUnsafeBufferPointer { base in
+      local.withUnsafeBufferPointer { local in
+        remote.withUnsafeBufferPointer { remote in
+          body(MergeSides(base: base, local: local, remote: remote))
+        }
+      }
+    }
+  }
+
+  /// The first violation, looking at the base, then local, then remote.
+  @inlinable
+  static func violation(
+    _ base: [Element], _ local: [Element], _ remote: [Element],
+    _ first: ([Element]) -> (offset: Int, kind: IdentityViolation.Kind)?
+  ) -> MergeError {
+    if let (offset, kind) = first(base) {
+      return .identity(side: .base, offset: offset, kind: kind)
+    }
+    if let (offset, kind) = first(local) {
+      return .identity(side: .local, offset: offset, kind: kind)
+    }
+    // Identities that can be ordered on each side but not across sides are left.
+    let (offset, kind) = first(remote) ?? (0, .incomparable)
+    return .identity(side: .remote, offset: offset, kind: kind)
+  }
+}
+
+extension Array {
+  /// The first element whose identity an earlier one has, or does not equal itself.
+  @inlinable
+  func firstDuplicate<ID: Hashable>(
+    by id: (Element) -> ID
+  ) -> (offset: Int, kind: IdentityViolation.Kind)? {
+    var seen = Set<ID>()
+    for offset in indices {
+      let identity = id(self[offset])
+      if identity != identity { return (offset, .incomparable) }
+      if !seen.insert(identity).inserted { return (offset, .duplicate) }
+    }
+    return nil
+  }
+
+  /// The first element whose identity does not exceed the one before.
+  @inlinable
+  func firstNotAscending<ID: Comparable>(
+    by id: (Element) -> ID
+  ) -> (offset: Int, kind: IdentityViolation.Kind)? {
+    for offset in indices {
+      let identity = id(self[offset])
+      if identity != identity { return (offset, .incomparable) }
+      guard offset > 0 else { continue }
+      if let kind = IdentityViolation.kind(of: identity, after: id(self[offset - 1])) {
+        return (offset, kind)
+      }
+    }
+    return nil
+  }
+}

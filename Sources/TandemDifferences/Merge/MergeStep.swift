@@ -1,0 +1,84 @@
+/// One record whose two sides differ. Records on which the sides agree have no step.
+///
+/// Versions are positions in the base, local and remote arrays, or ``absent``.
+@usableFromInline
+struct MergeStep {
+  /// What is to be done about the difference.
+  @usableFromInline
+  enum Kind: UInt8 {
+    /// Only the local side changed the record, or added or deleted it.
+    case takeLocal
+    /// Only the remote side did.
+    case takeRemote
+    /// Both did, differently.
+    case conflict
+  }
+
+  @usableFromInline static var absent: Int { @inlinable get { -1 } }
+
+  @usableFromInline var kind: Kind
+  /// How many remote records come before this one in the merged order.
+  @usableFromInline var rank: Int
+  @usableFromInline var base: Int
+  @usableFromInline var local: Int
+  @usableFromInline var remote: Int
+
+  @inlinable
+  init(kind: Kind, rank: Int, base: Int, local: Int, remote: Int) {
+    self.kind = kind
+    self.rank = rank
+    self.base = base
+    self.local = local
+    self.remote = remote
+  }
+
+  /// Whether this record comes before `other` in the merged order: remote records in their order,
+  /// local additions where ``rank`` says, in local order.
+  @inlinable
+  func precedes(_ other: MergeStep) -> Bool {
+    if rank != other.rank { return rank < other.rank }
+    if remote != Self.absent || other.remote != Self.absent { return remote == Self.absent }
+    return local < other.local
+  }
+}
+
+/// The three versions as memory, while steps are being found.
+@usableFromInline
+struct MergeSides<Element> {
+  @usableFromInline let base: UnsafeBufferPointer<Element>
+  @usableFromInline let local: UnsafeBufferPointer<Element>
+  @usableFromInline let remote: UnsafeBufferPointer<Element>
+
+  @inlinable
+  init(
+    base: UnsafeBufferPointer<Element>, local: UnsafeBufferPointer<Element>,
+    remote: UnsafeBufferPointer<Element>
+  ) {
+    self.base = base
+    self.local = local
+    self.remote = remote
+  }
+}
+
+extension MergeSides where Element: Equatable {
+  /// What is to be done about the versions at these positions; `nil` if the sides agree.
+  @inlinable
+  func kind(base b: Int, local l: Int, remote r: Int) -> MergeStep.Kind? {
+    let isLocal = l != MergeStep.absent
+    let isRemote = r != MergeStep.absent
+    if isLocal && isRemote ? local[l] == remote[r] : isLocal == isRemote { return nil }
+    guard b != MergeStep.absent else {
+      return isLocal ? isRemote ? .conflict : .takeLocal : .takeRemote
+    }
+    if isLocal && local[l] == base[b] { return .takeRemote }
+    if isRemote && remote[r] == base[b] { return .takeLocal }
+    return .conflict
+  }
+
+  /// Adds a step for the versions at these positions unless the sides agree.
+  @inlinable
+  func note(base: Int, local: Int, remote: Int, rank: Int, in steps: inout [MergeStep]) {
+    guard let kind = kind(base: base, local: local, remote: remote) else { return }
+    steps.append(MergeStep(kind: kind, rank: rank, base: base, local: local, remote: remote))
+  }
+}

@@ -1,0 +1,73 @@
+/// A remote in memory, for tests and for copies within one process.
+///
+/// Epochs and commits count up from 1, so a script of calls always makes the same revisions.
+public actor InMemoryRemote<Element: Sendable>: ConditionalRemote {
+  /// How many accepted pushes are remembered by their tokens.
+  public static var rememberedTokenCount: Int { 1_000 }
+
+  /// The contents as they are now.
+  public private(set) var contents: RemoteContents<Element> = .absent
+  private var epochCount = 0
+  private var commitCount = 0
+  private var acceptedRevisions: [PushToken: Revision] = [:]
+  /// The remembered tokens as a ring, and the place of the oldest once it is full.
+  private var acceptedTokens: [PushToken] = []
+  private var oldestToken = 0
+
+  /// A remote without contents.
+  public init() {}
+
+  /// The contents as they are now.
+  public func pull() -> RemoteContents<Element> { contents }
+
+  /// Replaces the contents if the push's condition holds and its token is new.
+  public func push(_ push: ConditionalPush<Element>) -> PushReply {
+    if let revision = acceptedRevisions[push.token] { return .accepted(revision) }
+    switch (push.condition, contents) {
+    case (.absent, .absent):
+      return accept(push, at: nextEpoch())
+    case (.revision(let expected), .present(_, let current)) where expected == current:
+      return accept(push, at: nextCommit(in: current.epoch))
+    case (_, .present(_, let current)): return .rejected(current: current)
+    case (_, .absent): return .rejected(current: nil)
+    }
+  }
+
+  /// Replaces the contents, whatever they were, and starts a new epoch: what restoring a backup or
+  /// recreating a document does.
+  public func restart(with elements: [Element]) {
+    contents = .present(elements, nextEpoch())
+  }
+
+  /// Takes the contents away.
+  public func remove() {
+    contents = .absent
+  }
+
+  private func accept(_ push: ConditionalPush<Element>, at revision: Revision) -> PushReply {
+    contents = .present(push.contents, revision)
+    remember(push.token, revision)
+    return .accepted(revision)
+  }
+
+  private func nextEpoch() -> Revision {
+    epochCount += 1
+    return nextCommit(in: String(epochCount))
+  }
+
+  private func nextCommit(in epoch: String) -> Revision {
+    commitCount += 1
+    return Revision(epoch: epoch, commit: String(commitCount))
+  }
+
+  private func remember(_ token: PushToken, _ revision: Revision) {
+    acceptedRevisions[token] = revision
+    guard acceptedTokens.count == Self.rememberedTokenCount else {
+      acceptedTokens.append(token)
+      return
+    }
+    acceptedRevisions[acceptedTokens[oldestToken]] = nil
+    acceptedTokens[oldestToken] = token
+    oldestToken = (oldestToken + 1) % Self.rememberedTokenCount
+  }
+}

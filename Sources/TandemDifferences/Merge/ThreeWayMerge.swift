@@ -1,0 +1,102 @@
+/// Two versions of the same records, merged over the version both started from.
+///
+/// A record that only one side changed, added or deleted takes that side's state; one that both
+/// sides brought to the same state takes that. Everything else is a conflict: the policy resolves
+/// it or leaves it open, and either way it is in ``conflicts`` with all its versions.
+///
+/// **Order.** Records the remote side has come in remote order. A record that only the local side
+/// has follows the nearest record before it there that remote has too, after others that do so in
+/// local order; it comes first if there is none. How conflicts are resolved does not change the
+/// places. Records merged from sorted sides come in ascending order.
+///
+/// **Open conflicts.** Where a conflict is unresolved, ``merged`` has the local version, or nothing
+/// if the local side deleted the record. Neither difference touches the record.
+///
+/// **Laws.** `toLocal` applied to local gives `merged`. `toRemote` applied to remote gives the same
+/// records, but for open conflicts, which keep the remote version.
+///
+/// An unknown ancestor keeps every record that only one side has; two versions of a record are in
+/// conflict, as ``MergeConflict/addAdd(local:remote:)``, if they are unequal.
+public struct ThreeWayMerge<Element, ID: Equatable> {
+  /// The merged records.
+  public var merged: [Element]
+  /// What leads from the local version to ``merged``. Insertions and updates are in merged order,
+  /// deletions in local order.
+  public var toLocal: SetDifference<Element>
+  /// What leads from the remote version to ``merged``. Insertions and updates are in merged order,
+  /// deletions in remote order.
+  public var toRemote: SetDifference<Element>
+  /// Every conflict and how it was resolved, in merged order, counting records that are gone.
+  public var conflicts: [ConflictReport<Element, ID>]
+
+  /// Puts a result together from its parts.
+  @inlinable
+  public init(
+    merged: [Element], toLocal: SetDifference<Element>, toRemote: SetDifference<Element>,
+    conflicts: [ConflictReport<Element, ID>]
+  ) {
+    self.merged = merged
+    self.toLocal = toLocal
+    self.toRemote = toRemote
+    self.conflicts = conflicts
+  }
+
+  /// The conflicts that are still open.
+  @inlinable
+  public var unresolved: [ConflictReport<Element, ID>] {
+    conflicts.filter(\.resolution.isUnresolved)
+  }
+}
+
+extension ThreeWayMerge where Element: Equatable {
+  /// Merges records in any order, identified by `id`.
+  ///
+  /// - Complexity: O(*n*) for *n* records on all sides, plus O(*d* log *d*) for *d* records that
+  ///   differ; one hash per local record, and one more per record out of step with it.
+  /// - Throws: ``MergeError`` if an identity occurs twice on a side or does not equal itself, as NaN
+  ///   (the base is looked at first, then local, then remote), or if the policy answers with a record
+  ///   of another identity.
+  @inlinable
+  public init(
+    base: Ancestor<Element>, local: [Element], remote: [Element],
+    identifiedBy id: (Element) -> ID, policy: MergePolicy<Element> = .unresolved
+  ) throws(MergeError) where ID: Hashable {
+    let plan = try MergePlan(
+      base: base.elements, local: local, remote: remote, identifiedBy: id)
+    self = try plan.merge(plan.conflicts.map(policy.resolve), identifiedBy: id)
+  }
+
+  /// Merges records that ascend strictly by `id` on every side, without hashing any.
+  ///
+  /// - Complexity: O(*n*) for *n* records on all sides.
+  /// - Throws: ``MergeError`` if a side does not ascend, which is checked in every build (the base
+  ///   is looked at first, then local, then remote), or if the policy answers with a record of
+  ///   another identity.
+  @inlinable
+  public init(
+    base: Ancestor<Element>, local: [Element], remote: [Element],
+    sortedBy id: (Element) -> ID, policy: MergePolicy<Element> = .unresolved
+  ) throws(MergeError) where ID: Comparable {
+    let plan = try MergePlan(base: base.elements, local: local, remote: remote, sortedBy: id)
+    self = try plan.merge(plan.conflicts.map(policy.resolve), identifiedBy: id)
+  }
+}
+
+extension ThreeWayMerge where Element: Equatable & Identifiable, ID == Element.ID {
+  /// Merges records in any order, identified by their `id`.
+  /// See ``init(base:local:remote:identifiedBy:policy:)``.
+  @inlinable
+  public init(
+    base: Ancestor<Element>, local: [Element], remote: [Element],
+    policy: MergePolicy<Element> = .unresolved
+  ) throws(MergeError) {
+    try self.init(
+      base: base, local: local, remote: remote, identifiedBy: { $0.id }, policy: policy)
+  }
+}
+
+extension ThreeWayMerge: Sendable where Element: Sendable, ID: Sendable {}
+extension ThreeWayMerge: Equatable where Element: Equatable {}
+extension ThreeWayMerge: Hashable where Element: Hashable, ID: Hashable {}
+extension ThreeWayMerge: Encodable where Element: Encodable, ID: Encodable {}
+extension ThreeWayMerge: Decodable where Element: Decodable, ID: Decodable {}
