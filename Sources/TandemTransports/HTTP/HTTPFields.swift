@@ -106,6 +106,12 @@ extension HTTPFields.Field {
   }
 }
 
+/// The number that `text` writes in decimal digits and nothing else, as HTTP writes lengths, delays
+/// and parts of dates; `nil` too if it is too large.
+func httpNumber(_ text: some StringProtocol) -> Int64? {
+  text.utf8.allSatisfy { 0x30...0x39 ~= $0 } ? Int64(text) : nil
+}
+
 /// Whether `text` is a token of RFC 9110, section 5.6.2, as methods and field names must be.
 func isHTTPToken(_ text: String) -> Bool {
   let symbols = "!#$%&'*+-.^_`|~".utf8
