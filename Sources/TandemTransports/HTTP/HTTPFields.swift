@@ -54,7 +54,7 @@ public struct HTTPFields: Hashable, Sendable {
   }
 
   /// Lengthens the last value by a line that continues it (RFC 9112, section 5.2).
-  mutating func continueLast(with value: some StringProtocol) {
+  mutating func continueLast(with value: String) {
     guard let last = fields.indices.last else { return }
     fields[last].value += " " + value
   }
