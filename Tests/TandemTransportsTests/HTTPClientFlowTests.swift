@@ -43,6 +43,21 @@ struct HTTPClientFlowTests {
     }
   }
 
+  @Test("compressed content survives a pause after every piece")
+  func pausesWhileDecoding() async throws {
+    var options = HTTPClientOptions()
+    options.maxBufferedByteCount = 1
+    let pausing = try SystemHTTPClient(options: options)
+    let body = (0..<250_000).map { UInt8(truncatingIfNeeded: $0 / 9) }
+    try await withServer { _, connection in
+      connection.respond(200, ["Content-Encoding": "gzip"], gzip(storing: body))
+    } test: { server in
+      let request = HTTPRequest(url: server.url)
+      let response = try await pausing.response(to: request, maxBodyByteCount: body.count)
+      #expect(response.body == body)
+    }
+  }
+
   @Test("a cancelled task ends its transfer: the reader at once, and the server sees it")
   func cancelledInBody() async throws {
     let (isReading, isClosed) = (Signal(), Signal())
