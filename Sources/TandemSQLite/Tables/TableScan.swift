@@ -2,7 +2,7 @@ internal import CSQLite
 package import TandemDifferences
 package import TandemRecords
 
-/// A table read once, ascending by key as SQLite's BINARY collation has it.
+/// A table read once, ascending by key as field values are: SQLite's BINARY collation of UTF-8.
 ///
 /// The current row stays where SQLite keeps it; nothing of it is copied but its key, until
 /// ``record()`` asks. Memory does not grow with the table, unless no index has the key's order and
@@ -31,7 +31,8 @@ package final class TableScan {
     let list = columns.names.enumerated()
       .map { offset, name in missing.contains(offset) ? "NULL" : name.sqlQuoted }
       .joined(separator: ", ")
-    let order = keyOffsets.map { "\(columns.names[$0].sqlQuoted) COLLATE BINARY" }
+    let collation = try connection.utf8Collation()
+    let order = keyOffsets.map { "\(columns.names[$0].sqlQuoted) COLLATE \(collation)" }
       .joined(separator: ", ")
     statement = try connection.prepare("SELECT \(list) FROM \(table.sqlQuoted) ORDER BY \(order)")
     layout = columns

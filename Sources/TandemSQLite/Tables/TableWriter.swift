@@ -54,8 +54,8 @@ package struct TableWriter {
       guard connection.changeCount == 1 else {
         throw DatabaseError(
           code: .constraint,
-          message: "\(connection.changeCount) rows changed where one should; "
-            + "does a trigger of \(table) interfere?", sql: sql, path: connection.path)
+          message: "\(connection.changeCount) rows of \(table) changed where one should, "
+            + "perhaps because of a trigger", sql: sql, path: connection.path)
       }
     } catch {
       var error = error
