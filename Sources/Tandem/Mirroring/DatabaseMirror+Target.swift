@@ -82,7 +82,8 @@ extension DatabaseMirror {
       }
       guard !column.isGenerated else {
         throw MirrorError(
-          .unfitDestination, "column \(column.name) is generated, and cannot be the key of a mirror")
+          .unfitDestination, "column \(column.name) is generated, and cannot be the key of a mirror"
+        )
       }
     }
   }
