@@ -12,10 +12,10 @@ struct MirrorCommandTests {
   static let lists: [RecordFormat: String] = [
     .json: #"[{"id":2,"name":"Büsingen","area":7.62},{"id":1,"name":"Jungholz","area":null}]"#,
     .ndjson: """
-      {"id":2,"name":"Büsingen","area":7.62}
-      {"id":1,"name":"Jungholz","area":null}
+    {"id":2,"name":"Büsingen","area":7.62}
+    {"id":1,"name":"Jungholz","area":null}
 
-      """,
+    """,
     .csv: "id,name,area\n2,Büsingen,7.62\n1,Jungholz,\n",
   ]
 
