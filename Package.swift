@@ -51,13 +51,19 @@ let package = Package(
       ["TandemDifferences", "TandemRecords", "TandemMirror", "TandemSQLite", "TandemTransports"]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
     // Tests
+    .target(
+      name: "TestHTTPServer", dependencies: ["TandemTransports"],
+      path: "Tests/Support/TestHTTPServer", swiftSettings: settings),
+    .target(
+      name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords"],
+      path: "Tests/Support/TestFolder", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences"]),
     tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
     tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
-    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords"]),
-    tests("TandemTests", ["Tandem"]),
-    tests("TandemCLITests", ["TandemCLI", "Tandem"]),
+    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords", "TestHTTPServer"]),
+    tests("TandemTests", ["Tandem", "TestFolder"]),
+    tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],
   swiftLanguageModes: [.v6]
 )
