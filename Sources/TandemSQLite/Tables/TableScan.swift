@@ -16,6 +16,7 @@ package final class TableScan {
   /// Whether SQLite itself keeps the key unique, so that it need not be checked row by row.
   private let isKeyUnique: Bool
   private var lastKey: [FieldValue] = []
+  private var isAtStart = true
 
   /// Prepares to read the given columns of a table, by the key columns among them; columns that the
   /// table does not have, which are `missing`, read as null.
@@ -45,11 +46,18 @@ package final class TableScan {
   /// - Throws: ``DatabaseError`` with code `constraint` for a key that is null or occurs twice.
   package func advance() throws(DatabaseError) -> Bool {
     guard try statement.step() else { return false }
-    for offset in keyOffsets where statement.column(offset).isNull {
-      throw keyError("a row of \(table) has no value in the key column \(layout.names[offset])")
-    }
+    try checkKeyIsWhole()
     if !isKeyUnique { try checkKeyIsNew() }
     return true
+  }
+
+  /// Nulls come first, so the first row tells for the first column of the key.
+  private func checkKeyIsWhole() throws(DatabaseError) {
+    let unchecked = isAtStart ? keyOffsets[...] : keyOffsets.dropFirst()
+    isAtStart = false
+    for offset in unchecked where statement.column(offset).isNull {
+      throw keyError("a row of \(table) has no value in the key column \(layout.names[offset])")
+    }
   }
 
   private func checkKeyIsNew() throws(DatabaseError) {
