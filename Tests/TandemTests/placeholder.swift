@@ -1,1 +1,1 @@
-
+@testable import Tandem
