@@ -140,10 +140,12 @@ struct DatabaseConnectionTests {
       let connection = try folder.open(
         "test.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT NOT NULL, b)",
         "CREATE INDEX i ON t (a)")
-      for id in 0..<200 {
-        try connection.execute(
-          "INSERT INTO t VALUES (?, ?, ?)", .integer(Int64(id)),
-          .text(String(repeating: "\(id) ", count: 10)), .blob([1, 2, 3]))
+      try connection.transaction {
+        for id in 0..<200 {
+          try connection.execute(
+            "INSERT INTO t VALUES (?, ?, ?)", .integer(Int64(id)),
+            .text(String(repeating: "\(id) ", count: 10)), .blob([1, 2, 3]))
+        }
       }
     }
     return Array(try Data(contentsOf: URL(fileURLWithPath: folder.file())))

@@ -60,6 +60,7 @@ public final class DatabaseConnection {
     handle = DatabaseHandle(pointer, path: path)
     guard result == SQLITE_OK else { throw openError(result, access: access) }
     sqlite3_busy_timeout(pointer, Int32(clamping: busyTimeout.wholeMilliseconds))
+    try addUTF8Collation()
     try execute("PRAGMA foreign_keys=ON")
     // The first read: a file that is no database is found out here, before anything is written.
     _ = try integer("PRAGMA schema_version")
