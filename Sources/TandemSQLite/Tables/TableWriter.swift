@@ -49,7 +49,8 @@ package struct TableWriter {
   }
 
   private func run(
-    _ sql: String, _ values: [FieldValue], _ record: Record, changing counts: ClosedRange<Int> = 1...1
+    _ sql: String, _ values: [FieldValue], _ record: Record,
+    changing counts: ClosedRange<Int> = 1...1
   ) throws(DatabaseError) {
     do throws(DatabaseError) {
       let statement = try connection.cachedStatement(sql)
