@@ -3,7 +3,7 @@
   import TestFolder
   import Testing
 
-  @Suite("tandem diff: how much memory it takes", .timeLimit(.minutes(1)))
+  @Suite("tandem diff: how much memory it takes", .timeLimit(.minutes(5)))
   struct DiffMemoryTests {
     /// A database of so many rows, of which the last 3000 are `version`'s own.
     static func makeDatabase(
