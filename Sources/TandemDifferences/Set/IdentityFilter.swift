@@ -127,8 +127,8 @@ extension IdentityFilter {
       }
       var suspects: [Range<Int>] = []
       for offset in elements.indices {
-        let identity = id(elements[offset])
-        if filter.isShared(places[offset]) || identity != identity {
+        if filter.isShared(places[offset]) || IdentityViolation.isIncomparable(id(elements[offset]))
+        {
           suspects.append(offset..<offset + 1)
         }
       }

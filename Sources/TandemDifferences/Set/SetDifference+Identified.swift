@@ -12,8 +12,9 @@ extension SetDifference {
   ///   - areEquivalent: Whether two elements of one identity have the same contents.
   /// - Throws: ``IdentityViolation`` if two elements of one version have the same identity, or one
   ///   has an identity that does not equal itself, as NaN.
-  /// - Complexity: O(*n* + *m*) expected time; memory for a filter of 8 to 12 bytes
-  ///   per element of `old` where the order is mostly kept, or else a table of 16 to 32.
+  /// - Complexity: O(*n* + *m*) expected time; memory for the changes and, per element of `old`, for a
+  ///   filter of 9 to 13 bytes where the order is mostly kept, or else a table of 17 to 33 bytes (and
+  ///   as much again per element inserted).
   @inlinable @inline(__always)
   public init<ID: Hashable>(
     from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
@@ -90,7 +91,7 @@ extension IdentityIndex {
   ) -> IdentityViolation? {
     forEachBatch(of: elements, in: runs, id: id) { offset, hash in
       let identity = id(elements[offset])
-      guard identity == identity else {
+      if IdentityViolation.isIncomparable(identity) {
         return IdentityViolation(side: side, offset: offset, kind: .incomparable)
       }
       let earlier = insert(offset, hash: hash, unless: { id(elements[$0]) == identity })
@@ -111,7 +112,7 @@ extension IdentityIndex {
   ) -> IdentityViolation? {
     forEachBatch(of: elements, in: CollectionOfOne(run), id: id) { offset, hash in
       let identity = id(elements[offset])
-      guard identity == identity else {
+      if IdentityViolation.isIncomparable(identity) {
         return IdentityViolation(side: .new, offset: offset, kind: .incomparable)
       }
       let match = self.offset(hash: hash, where: { id(indexed[$0]) == identity })
