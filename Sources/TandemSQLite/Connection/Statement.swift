@@ -115,16 +115,16 @@ extension Statement {
 extension Statement {
   /// Moves to the next row; `false` when there is none, and the statement is reset.
   public func step() throws(DatabaseError) -> Bool {
-    let result = sqlite3_step(handle)
-    if result == SQLITE_ROW { return true }
-    if result == SQLITE_DONE {
-      sqlite3_reset(handle)
-      return false
-    }
-    // Read before the reset, which clears it.
-    let error = database.error(result, sql: sql)
-    sqlite3_reset(handle)
-    throw error
+    sqlite3_step(handle) == SQLITE_ROW ? true : try endSteps()
+  }
+
+  /// `false`, and the statement is reset, if its last step said that there are no more rows; otherwise
+  /// throws what went wrong.
+  func endSteps() throws(DatabaseError) -> Bool {
+    // Resetting returns the last step's result again.
+    let result = sqlite3_reset(handle)
+    guard result == SQLITE_OK else { throw database.error(result, sql: sql) }
+    return false
   }
 
   /// Runs the statement to its end with the given parameters in order.

@@ -41,13 +41,16 @@ final class KeyedRowDecoder: Decoder {
   }
 }
 
-/// The current row by keys.
-struct DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
+/// The current row by keys. A class, because `Codable` copies its container for each value.
+final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let statement: Statement
+  /// The statement's, at hand for every value.
+  private let handle: OpaquePointer
   private let places: KeyPlaces<Key>
 
   init(_ statement: Statement) {
     self.statement = statement
+    handle = statement.handle
     places = KeyPlaces(statement.columnNames)
   }
 
@@ -64,13 +67,20 @@ struct DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   @inline(__always)
-  func value<Value: DatabaseValue>(_ key: Key) throws -> Value { try column(key).value() }
+  func value<Value: DatabaseValue>(_ key: Key) throws -> Value {
+    if let column = places[key] {
+      let reader = ColumnReader(ColumnValue(sqlite3_column_value(handle, column)))
+      if let value = Value(column: reader) { return value }
+    }
+    return try column(key).value()
+  }
 
   /// `nil` for null, and for a column that the query does not have.
   @inline(__always)
   func optional<Value: DatabaseValue>(_ key: Key) throws -> Value? {
-    guard let column = places[key] else { return nil }
-    return try DecodedColumn(statement: statement, column: column).value(Value?.self)
+    guard places[key] != nil else { return nil }
+    let value: Value? = try value(key)
+    return value
   }
 
   func decodeNil(forKey key: Key) throws -> Bool { try column(key).decodeNil() }

@@ -129,8 +129,8 @@ extension KeyedRowEncoder {
   }
 }
 
-/// The record's columns by keys.
-struct EncodedRow<Key: CodingKey>: KeyedEncodingContainerProtocol {
+/// The record's columns by keys. A class, because `Codable` copies its container for each value.
+final class EncodedRow<Key: CodingKey>: KeyedEncodingContainerProtocol {
   private unowned let encoder: KeyedRowEncoder
   private let places: KeyPlaces<Key>
 

@@ -1,12 +1,17 @@
+internal import CSQLite
+
 /// The rows of a query, one at a time; memory does not grow with their number.
 ///
 /// It cannot leave the closure that it is lent to.
 public struct RecordCursor<Row: RowDecodable>: ~Copyable {
   private let entry: CachedStatement
-  @usableFromInline var decoder: RowDecoder?
+  @usableFromInline var decoder: RowDecoder
 
   @usableFromInline
-  init(_ entry: CachedStatement) { self.entry = entry }
+  init(_ entry: CachedStatement) {
+    self.entry = entry
+    decoder = RowDecoder(entry.statement)
+  }
 
   /// The next row, or `nil` at the end.
   ///
@@ -14,16 +19,13 @@ public struct RecordCursor<Row: RowDecodable>: ~Copyable {
   @inlinable
   public mutating func next() throws -> Row? {
     guard try advance() else { return nil }
-    decoder!.position = 0
-    return try Row(row: &decoder!)
+    return try Row(row: &decoder)
   }
 
   @usableFromInline
   mutating func advance() throws(DatabaseError) -> Bool {
-    guard try entry.statement.step() else { return false }
-    if decoder == nil {
-      decoder = RowDecoder(entry.statement, try RowPlan.find(Row.self, entry))
-    }
+    guard try decoder.advance() else { return false }
+    if decoder.plan == nil { decoder.follow(try RowPlan.find(Row.self, entry)) }
     return true
   }
 }

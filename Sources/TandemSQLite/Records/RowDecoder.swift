@@ -2,13 +2,31 @@ internal import CSQLite
 
 /// Hands out the columns of the current row, one after the other.
 public struct RowDecoder: ~Copyable {
-  @usableFromInline let statement: Statement
-  @usableFromInline let plan: RowPlan
-  @usableFromInline var position = 0
+  private let statement: Statement
+  /// The statement's, at hand for every row.
+  private let handle: OpaquePointer
+  private(set) var plan: RowPlan?
+  /// The plan's.
+  private var columns: UnsafePointer<Int32>?
+  private var columnCount: Int32 = 0
+  private var position: Int32 = 0
 
-  init(_ statement: Statement, _ plan: RowPlan) {
+  init(_ statement: Statement) {
     self.statement = statement
+    handle = statement.handle
+  }
+
+  /// Where the columns are, from the first row on.
+  mutating func follow(_ plan: RowPlan) {
     self.plan = plan
+    columns = plan.columns
+    columnCount = plan.columnCount
+  }
+
+  /// Moves to the next row.
+  mutating func advance() throws(DatabaseError) -> Bool {
+    position = 0
+    return sqlite3_step(handle) == SQLITE_ROW ? true : try statement.endSteps()
   }
 
   /// The value of the next column.
@@ -29,24 +47,29 @@ public struct RowDecoder: ~Copyable {
   /// - Throws: What the type's `init(from:)` throws; ``DatabaseError`` as ``next(_:)``.
   @inlinable
   public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
-    try Value(from: plan.keyedDecoder(statement))
+    try Value(from: keyedDecoder())
+  }
+
+  @usableFromInline
+  func keyedDecoder() -> any Decoder {
+    plan?.keyedDecoder(statement) ?? KeyedRowDecoder(statement)
   }
 
   @usableFromInline
   mutating func nextColumn() throws(DatabaseError) -> ColumnReader {
-    guard position < plan.columnCount else {
+    guard position < columnCount else {
       throw DatabaseError(
-        code: .range, message: "the row has only \(plan.columnCount) columns to decode",
+        code: .range, message: "the row has only \(columnCount) columns to decode",
         sql: statement.sql, path: statement.database.path)
     }
-    let column = plan.columns?[position] ?? Int32(truncatingIfNeeded: position)
+    let column = columns?[Int(position)] ?? position
     position += 1
-    return ColumnReader(ColumnValue(sqlite3_column_value(statement.handle, column)))
+    return ColumnReader(ColumnValue(sqlite3_column_value(handle, column)))
   }
 
   @usableFromInline
   func mismatch(_ reader: ColumnReader, _ type: Any.Type) -> DatabaseError {
-    let offset = position - 1
-    return statement.mismatch(reader, type, at: plan.columns.map { Int($0[offset]) } ?? offset)
+    let offset = Int(position) - 1
+    return statement.mismatch(reader, type, at: columns.map { Int($0[offset]) } ?? offset)
   }
 }

@@ -2,14 +2,13 @@ internal import CSQLite
 
 /// Where the columns of one type stand in the rows of one statement; found out once, when its first
 /// row has come.
-@usableFromInline
 final class RowPlan {
   private let type: ObjectIdentifier
   private let preparationCount: Int32
   /// How many columns ``RowDecoder`` hands out.
-  let columnCount: Int
-  /// Their places in the statement; `nil` if each stands in its own place.
-  let columns: [Int32]?
+  let columnCount: Int32
+  /// Their places in the statement, as long as this exists; `nil` if each stands in its own place.
+  let columns: UnsafePointer<Int32>?
   private var decoder: KeyedRowDecoder?
 
   /// The plan of an earlier run of this statement, if it holds still, or a new one.
@@ -37,7 +36,7 @@ final class RowPlan {
     let names = statement.columnNames
     let wanted = Row.columnNames
     guard !wanted.isEmpty else {
-      columnCount = names.count
+      columnCount = Int32(truncatingIfNeeded: names.count)
       columns = nil
       return
     }
@@ -48,11 +47,18 @@ final class RowPlan {
       }
       places.append(Int32(truncatingIfNeeded: place))
     }
-    columnCount = places.count
-    columns = places.indices.allSatisfy { places[$0] == $0 } ? nil : places
+    columnCount = Int32(truncatingIfNeeded: places.count)
+    guard !places.indices.allSatisfy({ places[$0] == $0 }) else {
+      columns = nil
+      return
+    }
+    let copy = UnsafeMutableBufferPointer<Int32>.allocate(capacity: places.count)
+    _ = copy.initialize(from: places)
+    columns = UnsafePointer(copy.baseAddress)
   }
 
-  @usableFromInline
+  deinit { columns?.deallocate() }
+
   func keyedDecoder(_ statement: Statement) -> any Decoder {
     if let decoder { return decoder }
     let decoder = KeyedRowDecoder(statement)
