@@ -39,7 +39,8 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     library("TandemSQLite", ["TandemDifferences", "TandemRecords", "CSQLite"]),
     library(
       "TandemTransports",
@@ -50,13 +51,19 @@ let package = Package(
       ["TandemDifferences", "TandemRecords", "TandemMirror", "TandemSQLite", "TandemTransports"]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
     // Tests
+    .target(
+      name: "TestHTTPServer", dependencies: ["TandemTransports"],
+      path: "Tests/Support/TestHTTPServer", swiftSettings: settings),
+    .target(
+      name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords"],
+      path: "Tests/Support/TestFolder", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences"]),
     tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
     tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
-    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords"]),
-    tests("TandemTests", ["Tandem"]),
-    tests("TandemCLITests", ["TandemCLI", "Tandem"]),
+    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords", "TestFolder", "TestHTTPServer"]),
+    tests("TandemTests", ["Tandem", "TestFolder"]),
+    tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],
   swiftLanguageModes: [.v6]
 )
