@@ -67,7 +67,8 @@ extension DatabaseError: CustomStringConvertible {
   /// "places.db: no such table: place (SQLite error 1), in: SELECT …".
   public var description: String {
     let statement = sql.map { ", in: \($0)" } ?? ""
-    return "\(path): \(message)\(advice) (SQLite error \(code.rawValue))\(statement)"
+    let number = code == .migration ? "" : " (SQLite error \(code.rawValue))"
+    return "\(path): \(message)\(advice)\(number)\(statement)"
   }
 
   /// What to do about it, where that is not obvious from SQLite's words.
