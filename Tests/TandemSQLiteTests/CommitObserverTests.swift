@@ -11,7 +11,7 @@ struct CommitObserverTests {
   init() throws {
     folder = try TestFolder()
     database = try Database(path: folder.file())
-    try database.write { _ = try $0.execute("CREATE TABLE t (n)") }
+    try database.write { try $0.execute("CREATE TABLE t (n)") }
     try database.setCommitObserver(observer)
   }
 
@@ -38,7 +38,7 @@ struct CommitObserverTests {
 
   @Test("it learns of each write before the write returns, and reads what was committed")
   func commits() throws {
-    try database.write { _ = try $0.execute("INSERT INTO t VALUES (1), (2)") }
+    try database.write { try $0.execute("INSERT INTO t VALUES (1), (2)") }
     #expect(observer.text == "attach begin commit(2)")
     try database.write { _ in }
     #expect(observer.text == "attach begin commit(2) begin commit(2)")

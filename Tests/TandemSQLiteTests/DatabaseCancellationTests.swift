@@ -8,7 +8,7 @@ struct DatabaseCancellationTests {
   init() throws {
     folder = try TestFolder()
     database = try Database(path: folder.file())
-    try database.write { _ = try $0.execute("CREATE TABLE t (n INTEGER)") }
+    try database.write { try $0.execute("CREATE TABLE t (n INTEGER)") }
   }
 
   /// Runs until it is interrupted.
@@ -36,7 +36,7 @@ struct DatabaseCancellationTests {
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(try await count() == 0)
-    try await database.write { _ = try $0.execute("INSERT INTO t VALUES (2)") }
+    try await database.write { try $0.execute("INSERT INTO t VALUES (2)") }
     #expect(try await count() == 1)
   }
 
@@ -73,7 +73,7 @@ struct DatabaseCancellationTests {
     }
     for await _ in started {}
     let waiting = (0..<100).map { number in
-      Task { try await database.write { _ = try $0.execute("INSERT INTO t VALUES (\(number))") } }
+      Task { try await database.write { try $0.execute("INSERT INTO t VALUES (\(number))") } }
     }
     for task in waiting[..<50] { task.cancel() }
     // The writer is still taken: only because they are cancelled do these end.
@@ -82,7 +82,7 @@ struct DatabaseCancellationTests {
     }
     gate.open()
     try await running
-    for task in waiting[50...] { try await task.value }
+    for task in waiting[50...] { _ = try await task.value }
     #expect(try await count() == 51)
   }
 
@@ -93,11 +93,11 @@ struct DatabaseCancellationTests {
       path: path, configuration: DatabaseConfiguration(busyTimeout: .seconds(600)))
     let other = try DatabaseConnection(path: path)
     try other.execute("BEGIN IMMEDIATE")
-    let task = Task { try await database.write { _ = try $0.execute("INSERT INTO t VALUES (1)") } }
+    let task = Task { try await database.write { try $0.execute("INSERT INTO t VALUES (1)") } }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     try other.execute("COMMIT")
-    try await database.write { _ = try $0.execute("INSERT INTO t VALUES (2)") }
+    try await database.write { try $0.execute("INSERT INTO t VALUES (2)") }
     #expect(try await count() == 1)
   }
 
@@ -205,7 +205,7 @@ struct DatabaseCancellationTests {
   func blockingIgnoresCancellation() async throws {
     let database = database
     @Sendable func cleanUp() throws {
-      try database.write { _ = try $0.execute("INSERT INTO t VALUES (1)") }
+      try database.write { try $0.execute("INSERT INTO t VALUES (1)") }
     }
     let gate = AsyncStream<Void>.makeStream()
     let task = Task {

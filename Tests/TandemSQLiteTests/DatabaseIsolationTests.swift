@@ -20,7 +20,7 @@ struct DatabaseIsolationTests {
     let sum: SQL = "SELECT sum(balance) FROM account"
     try database.read { transaction in
       #expect(try transaction.fetchValue(sum) == 1000)
-      try database.write { _ = try $0.execute("UPDATE account SET balance = 0") }
+      try database.write { try $0.execute("UPDATE account SET balance = 0") }
       #expect(try transaction.fetchValue(sum) == 1000)
     }
     #expect(try database.read { try $0.fetchValue(sum) } == 0)

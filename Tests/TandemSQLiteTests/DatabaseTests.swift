@@ -9,7 +9,7 @@ struct DatabaseTests {
   init() throws {
     folder = try TestFolder()
     database = try Database(path: folder.file())
-    try database.write { _ = try $0.execute("CREATE TABLE t (n INTEGER PRIMARY KEY, text)") }
+    try database.write { try $0.execute("CREATE TABLE t (n INTEGER PRIMARY KEY, text)") }
   }
 
   private static let count: SQL = "SELECT count(*) FROM t"
@@ -22,7 +22,7 @@ struct DatabaseTests {
     }
     #expect(try await database.read { try $0.fetchValue("SELECT sum(n) FROM t") } == 3)
     func blocking() throws -> [Int] {
-      try database.write { _ = try $0.execute("INSERT INTO t (n) VALUES (3)") }
+      try database.write { try $0.execute("INSERT INTO t (n) VALUES (3)") }
       return try database.read { try $0.fetchValues("SELECT n FROM t ORDER BY n") }
     }
     #expect(try blocking() == [1, 2, 3])
@@ -42,7 +42,7 @@ struct DatabaseTests {
     #expect(throws: Refusal.self) { try database.read { _ in throw Refusal() } }
     #expect(try database.read { try $0.fetchValue(Self.count) } == 0)
     // The connections are in order again.
-    try database.write { _ = try $0.execute("INSERT INTO t (n) VALUES (1)") }
+    try database.write { try $0.execute("INSERT INTO t (n) VALUES (1)") }
     #expect(try database.read { try $0.fetchValue(Self.count) } == 1)
   }
 
@@ -57,13 +57,13 @@ struct DatabaseTests {
     }
     await #expect(throws: Refusal.self) { try await database.read { _ in throw Refusal() } }
     #expect(try await database.read { try $0.fetchValue(Self.count) } == 0)
-    try await database.write { _ = try $0.execute("INSERT INTO t (n) VALUES (1)") }
+    try await database.write { try $0.execute("INSERT INTO t (n) VALUES (1)") }
     #expect(try await database.read { try $0.fetchValue(Self.count) } == 1)
   }
 
   @Test("when a write has returned, another program sees it")
   func visibleElsewhere() throws {
-    try database.write { _ = try $0.execute("INSERT INTO t VALUES (1, 'a')") }
+    try database.write { try $0.execute("INSERT INTO t VALUES (1, 'a')") }
     let other = try DatabaseConnection(path: folder.file(), access: .readOnly)
     #expect(try other.rows("SELECT * FROM t") == [[1, "a"]])
   }
@@ -137,8 +137,8 @@ struct DatabaseTests {
   @Test("in memory, one connection reads and writes")
   func inMemory() throws {
     let database = try Database(path: ":memory:")
-    try database.write { _ = try $0.execute("CREATE TABLE t (n)") }
-    try database.write { _ = try $0.execute("INSERT INTO t VALUES (1)") }
+    try database.write { try $0.execute("CREATE TABLE t (n)") }
+    try database.write { try $0.execute("INSERT INTO t VALUES (1)") }
     #expect(try database.read { try $0.fetchValue(Self.count) } == 1)
     let error = try databaseError {
       _ = try database.read { try $0.fetchValue("DELETE FROM t RETURNING n", as: Int.self) }
@@ -153,7 +153,7 @@ struct DatabaseTests {
 extension DatabaseTests {
   @Test("closing leaves the file alone in its folder, with all that was committed")
   func closesCleanly() throws {
-    try database.write { _ = try $0.execute("INSERT INTO t VALUES (1, 'a')") }
+    try database.write { try $0.execute("INSERT INTO t VALUES (1, 'a')") }
     _ = try database.read { try $0.fetchValue(Self.count, as: Int.self) }
     #expect(folder.fileNames == ["test.db", "test.db-shm", "test.db-wal"])
     try database.close()
@@ -165,7 +165,7 @@ extension DatabaseTests {
   func closesWhenReleased() throws {
     do {
       let database = try Database(path: folder.file("other.db"))
-      try database.write { _ = try $0.execute("CREATE TABLE t (n)") }
+      try database.write { try $0.execute("CREATE TABLE t (n)") }
       #expect(folder.fileNames.contains("other.db-wal"))
     }
     #expect(folder.fileNames.contains("other.db"))
@@ -200,7 +200,7 @@ extension DatabaseTests {
     for await _ in started {}
     async let waiting: Bool = {
       do {
-        try await database.write { _ = try $0.execute("INSERT INTO t (n) VALUES (2)") }
+        try await database.write { try $0.execute("INSERT INTO t (n) VALUES (2)") }
         return true
       } catch let error as DatabaseError {
         return error.code != .misuse
@@ -236,9 +236,9 @@ extension DatabaseTests {
       let name = "\(policy).db"
       let database = try Database(
         path: folder.file(name), configuration: DatabaseConfiguration(checkpointPolicy: policy))
-      try database.write { _ = try $0.execute("CREATE TABLE t (n)") }
+      try database.write { try $0.execute("CREATE TABLE t (n)") }
       for number in 0..<50 {
-        try database.write { _ = try $0.execute("INSERT INTO t VALUES (\(number))") }
+        try database.write { try $0.execute("INSERT INTO t VALUES (\(number))") }
       }
       let length = try fileLength(folder.file(name + "-wal"))
       try database.checkpoint()
@@ -252,7 +252,7 @@ extension DatabaseTests {
   func checkpointIsBusy() throws {
     let database = try Database(
       path: folder.file(), configuration: DatabaseConfiguration(busyTimeout: .zero))
-    try database.write { _ = try $0.execute("INSERT INTO t (n) VALUES (1)") }
+    try database.write { try $0.execute("INSERT INTO t (n) VALUES (1)") }
     try database.read { transaction in
       _ = try transaction.fetchValue(Self.count, as: Int.self)
       #expect(try databaseError { try database.checkpoint() }.code.primary == .busy)

@@ -10,7 +10,7 @@ struct SavepointTests {
   init() throws {
     folder = try TestFolder()
     database = try Database(path: folder.file())
-    try database.write { _ = try $0.execute("CREATE TABLE t (n INTEGER PRIMARY KEY)") }
+    try database.write { try $0.execute("CREATE TABLE t (n INTEGER PRIMARY KEY)") }
   }
 
   private func numbers() throws -> [Int] {
@@ -40,7 +40,7 @@ struct SavepointTests {
   func outerError() throws {
     #expect(throws: Refusal.self) {
       try database.write { transaction in
-        try transaction.savepoint { _ = try $0.execute("INSERT INTO t VALUES (1)") }
+        try transaction.savepoint { try $0.execute("INSERT INTO t VALUES (1)") }
         throw Refusal()
       }
     }
@@ -98,12 +98,12 @@ struct SavepointTests {
 
   @Test("when an error ends the whole transaction, savepoint and transaction say so")
   func fatalError() throws {
-    try database.write { _ = try $0.execute("CREATE TABLE u (n UNIQUE ON CONFLICT ROLLBACK)") }
+    try database.write { try $0.execute("CREATE TABLE u (n UNIQUE ON CONFLICT ROLLBACK)") }
     let error = try databaseError {
       try database.write { transaction in
         try transaction.execute("INSERT INTO u VALUES (1)")
         let error = try databaseError {
-          try transaction.savepoint { _ = try $0.execute("INSERT INTO u VALUES (1)") }
+          try transaction.savepoint { try $0.execute("INSERT INTO u VALUES (1)") }
         }
         #expect(error.code.primary == .constraint)
         try transaction.execute("INSERT INTO t VALUES (5)")

@@ -92,6 +92,7 @@ extension Database {
   /// - Returns: What `body` returns.
   /// - Throws: What `body` throws; ``DatabaseError``; `CancellationError`. Nothing has been written
   ///   then.
+  @discardableResult
   public func write<Value: Sendable>(
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Value
   ) async throws -> Value {
@@ -104,6 +105,7 @@ extension Database {
   ///
   /// - Returns: What `body` returns.
   /// - Throws: What `body` throws; ``DatabaseError``. Nothing has been written then.
+  @discardableResult
   public func write<Value>(_ body: (borrowing WriteTransaction) throws -> Value) throws -> Value {
     try writing().lend { session in try session.write(nil, body) }
   }

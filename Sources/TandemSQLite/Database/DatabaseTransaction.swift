@@ -30,6 +30,7 @@ extension DatabaseTransaction where Access == WriteAccess {
   /// comes out here; if that is caught, the transaction goes on. Savepoints nest.
   ///
   /// - Throws: What `body` throws; ``DatabaseError``.
+  @discardableResult
   public func savepoint<Value>(
     _ body: (borrowing WriteTransaction) throws -> Value
   ) throws -> Value {

@@ -79,7 +79,7 @@ extension DatabaseTransaction {
   public func fetchOne<Record: DatabaseRecord, each Key: DatabaseValue>(
     _ type: Record.Type, key: repeat each Key
   ) throws -> Record? {
-    var condition = KeyCondition(type)
+    var condition = RecordKeyCondition(type)
     repeat condition.append(each key)
     return try fetchOne(SQL(text: session.selection(of: type)) + condition.finished())
   }

@@ -66,7 +66,7 @@ extension DatabaseTransaction where Access == WriteAccess {
   public func delete<Record: DatabaseRecord, each Key: DatabaseValue>(
     _ type: Record.Type, key: repeat each Key
   ) throws(DatabaseError) -> Bool {
-    var condition = KeyCondition(type)
+    var condition = RecordKeyCondition(type)
     repeat condition.append(each key)
     return try execute("DELETE FROM \(identifier: type.tableName)" + condition.finished()) > 0
   }

@@ -1,6 +1,6 @@
 /// The clause that finds a record by its key: `WHERE "a" = ? AND "b" = ?`.
 @usableFromInline
-struct KeyCondition {
+struct RecordKeyCondition {
   private let type: Any.Type
   private var names: ArraySlice<String>
   private var sql = SQL(text: "")
