@@ -13,7 +13,7 @@
         name, "PRAGMA synchronous=OFF", "CREATE TABLE t (id INTEGER PRIMARY KEY, payload TEXT)",
         """
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rowCount))
-        INSERT INTO t SELECT i, printf('%0100d', i) || (i > \(rowCount - 3000)) * \(version) FROM n
+        INSERT INTO t SELECT i, printf('%0100d', i) || iif(i > \(rowCount - 3000), \(version), 0) FROM n
         """)
     }
 
