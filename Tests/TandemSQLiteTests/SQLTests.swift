@@ -22,7 +22,7 @@ struct SQLTests {
 
   @Test("a list becomes as many parameters, in parentheses")
   func lists() {
-    let sql: SQL = "id IN \([1, 2, 3]) OR id IN \([Int]())"
+    let sql: SQL = "id IN \(list: [1, 2, 3]) OR id IN \(list: [Int]())"
     #expect(sql.text == "id IN (?, ?, ?) OR id IN ()")
     #expect(sql.parameters == [1, 2, 3])
   }

@@ -103,7 +103,7 @@ struct SavepointTests {
       try database.write { transaction in
         try transaction.execute("INSERT INTO u VALUES (1)")
         let error = try databaseError {
-          try transaction.savepoint { try $0.execute("INSERT INTO u VALUES (1)") }
+          try transaction.savepoint { _ = try $0.execute("INSERT INTO u VALUES (1)") }
         }
         #expect(error.code.primary == .constraint)
         try transaction.execute("INSERT INTO t VALUES (5)")

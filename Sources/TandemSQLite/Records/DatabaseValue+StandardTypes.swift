@@ -6,7 +6,9 @@ extension DatabaseValue where Self: FixedWidthInteger {
   public init?(fieldValue: FieldValue) {
     switch fieldValue {
     case .integer(let number): self.init(exactly: number)
-    case .real(let number): self.init(exactly: number)
+    case .real(let number):
+      guard let number = Int64(exactly: number) else { return nil }
+      self.init(exactly: number)
     case .null, .text, .blob: return nil
     }
   }

@@ -70,8 +70,13 @@ extension SQL: ExpressibleByStringInterpolation {
       }
     }
 
-    /// Appends one parameter per element, in parentheses, as `IN` takes them.
-    public mutating func appendInterpolation(_ values: some Sequence<some DatabaseValue>) {
+    /// Appends a parameter: `nil` is a null.
+    public mutating func appendInterpolation(_ value: (some DatabaseValue)?) {
+      if let value { appendInterpolation(value) } else { appendInterpolation(FieldValue.null) }
+    }
+
+    /// Appends one parameter per element, in parentheses: `id IN \(list: ids)`.
+    public mutating func appendInterpolation(list values: some Sequence<some DatabaseValue>) {
       sql.text += "("
       var separator = ""
       for value in values {
