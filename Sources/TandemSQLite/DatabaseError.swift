@@ -35,6 +35,12 @@ public struct DatabaseError: Error, Hashable, Sendable {
     public static let tooBig = Code(rawValue: SQLITE_TOOBIG)
     /// A parameter that the statement does not have.
     public static let range = Code(rawValue: SQLITE_RANGE)
+    /// The access was cancelled while it ran.
+    public static let interrupted = Code(rawValue: SQLITE_INTERRUPT)
+    /// The database was used as it must not be: after closing, from inside its own transaction.
+    public static let misuse = Code(rawValue: SQLITE_MISUSE)
+    /// The file's migrations are not those of this program. (Not a code of SQLite.)
+    public static let migration = Code(rawValue: 1 << 16)
     /// The file is not a database, or is encrypted.
     public static let notADatabase = Code(rawValue: SQLITE_NOTADB)
   }
@@ -61,7 +67,8 @@ extension DatabaseError: CustomStringConvertible {
   /// "places.db: no such table: place (SQLite error 1), in: SELECT …".
   public var description: String {
     let statement = sql.map { ", in: \($0)" } ?? ""
-    return "\(path): \(message)\(advice) (SQLite error \(code.rawValue))\(statement)"
+    let number = code == .migration ? "" : " (SQLite error \(code.rawValue))"
+    return "\(path): \(message)\(advice)\(number)\(statement)"
   }
 
   /// What to do about it, where that is not obvious from SQLite's words.

@@ -87,20 +87,15 @@ extension Statement {
     case .null: result = sqlite3_bind_null(handle, position)
     case .integer(let number): result = sqlite3_bind_int64(handle, position, number)
     case .real(let number): result = sqlite3_bind_double(handle, position, number)
-    case .text(let text): result = bind(text, at: position)
-    case .blob(let bytes):
-      result = bytes.withUnsafeBytes { bytes in
-        // A null pointer would bind null; an empty blob needs another address.
-        bytes.count == 0
-          ? sqlite3_bind_zeroblob(handle, position, 0)
-          : sqlite3_bind_blob64(
-            handle, position, bytes.baseAddress, UInt64(bytes.count), csqlite_transient())
-      }
+    case .text(let text): result = Statement.bind(text, to: handle, at: position)
+    case .blob(let bytes): result = Statement.bind(bytes, to: handle, at: position)
     }
     guard result == SQLITE_OK else { throw database.error(result, sql: sql) }
   }
 
-  private func bind(_ text: String, at position: Int32) -> Int32 {
+  /// Binds a copy of a text; returns SQLite's result code.
+  @discardableResult
+  static func bind(_ text: String, to handle: OpaquePointer, at position: Int32) -> Int32 {
     var text = text
     return text.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) { text in
@@ -113,6 +108,18 @@ extension Statement {
     }
   }
 
+  /// Binds a copy of a blob; returns SQLite's result code.
+  @discardableResult
+  static func bind(_ blob: [UInt8], to handle: OpaquePointer, at position: Int32) -> Int32 {
+    blob.withUnsafeBytes { bytes in
+      // A null pointer would bind null; an empty blob needs another address.
+      bytes.count == 0
+        ? sqlite3_bind_zeroblob(handle, position, 0)
+        : sqlite3_bind_blob64(
+          handle, position, bytes.baseAddress, UInt64(bytes.count), csqlite_transient())
+    }
+  }
+
   /// Makes all parameters null.
   public func clearBindings() { sqlite3_clear_bindings(handle) }
 }
@@ -122,16 +129,16 @@ extension Statement {
 extension Statement {
   /// Moves to the next row; `false` when there is none, and the statement is reset.
   public func step() throws(DatabaseError) -> Bool {
-    let result = sqlite3_step(handle)
-    if result == SQLITE_ROW { return true }
-    if result == SQLITE_DONE {
-      sqlite3_reset(handle)
-      return false
-    }
-    // Read before the reset, which clears it.
-    let error = database.error(result, sql: sql)
-    sqlite3_reset(handle)
-    throw error
+    sqlite3_step(handle) == SQLITE_ROW ? true : try endSteps()
+  }
+
+  /// `false`, and the statement is reset, if its last step said that there are no more rows; otherwise
+  /// throws what went wrong.
+  func endSteps() throws(DatabaseError) -> Bool {
+    // Resetting returns the last step's result again.
+    let result = sqlite3_reset(handle)
+    guard result == SQLITE_OK else { throw database.error(result, sql: sql) }
+    return false
   }
 
   /// Runs the statement to its end with the given parameters in order.

@@ -1,0 +1,103 @@
+import Synchronization
+import TandemRecords
+import TandemSQLite
+import Testing
+
+struct CommitObserverTests {
+  private let folder: TestFolder
+  private let database: Database
+  private let observer = Recorder()
+
+  init() throws {
+    folder = try TestFolder()
+    database = try Database(path: folder.file())
+    try database.write { try $0.execute("CREATE TABLE t (n)") }
+    try database.setCommitObserver(observer)
+  }
+
+  /// Notes what it is told, and what it reads then.
+  private final class Recorder: CommitObserver {
+    private let notes = Mutex<[String]>([])
+
+    var text: String { notes.withLock { $0.joined(separator: " ") } }
+
+    func note(_ note: String) { notes.withLock { $0.append(note) } }
+
+    func didAttach(_ connection: DatabaseConnection) { note("attach") }
+    func didBegin(_ connection: DatabaseConnection) { note("begin") }
+    func didCommit(_ connection: DatabaseConnection) {
+      #expect(!connection.isInTransaction)
+      note("commit(\((try? connection.integer("SELECT count(*) FROM t")) ?? -1))")
+    }
+    func didRollback(_ connection: DatabaseConnection) {
+      #expect(!connection.isInTransaction)
+      note("rollback")
+    }
+    func willDetach(_ connection: DatabaseConnection) { note("detach") }
+  }
+
+  @Test("it learns of each write before the write returns, and reads what was committed")
+  func commits() throws {
+    try database.write { try $0.execute("INSERT INTO t VALUES (1), (2)") }
+    #expect(observer.text == "attach begin commit(2)")
+    try database.write { _ in }
+    #expect(observer.text == "attach begin commit(2) begin commit(2)")
+  }
+
+  @Test("reads and savepoints are not reported, rollbacks are")
+  func rollbacks() throws {
+    struct Refusal: Error {}
+    try database.read { _ in }
+    #expect(observer.text == "attach")
+    #expect(throws: Refusal.self) {
+      try database.write { transaction in
+        try transaction.execute("INSERT INTO t VALUES (1)")
+        throw Refusal()
+      }
+    }
+    try database.write { transaction in
+      _ = try? transaction.savepoint { _ in throw Refusal() }
+    }
+    #expect(observer.text == "attach begin rollback begin commit(0)")
+  }
+
+  @Test("a commit that fails is a rollback")
+  func failedCommit() throws {
+    try database.write { transaction in
+      try transaction.execute("CREATE TABLE parent (id PRIMARY KEY)")
+      try transaction.execute(
+        "CREATE TABLE child (id REFERENCES parent DEFERRABLE INITIALLY DEFERRED)")
+    }
+    let error = try databaseError {
+      try database.write { _ = try $0.execute("INSERT INTO child VALUES (1)") }
+    }
+    #expect(error.code.primary == .constraint)
+    #expect(observer.text == "attach begin commit(0) begin rollback")
+  }
+
+  @Test("a write that cannot begin is not reported")
+  func lockedOut() throws {
+    let database = try Database(
+      path: folder.file(), configuration: DatabaseConfiguration(busyTimeout: .zero))
+    let observer = Recorder()
+    try database.setCommitObserver(observer)
+    let other = try DatabaseConnection(path: folder.file())
+    try other.execute("BEGIN IMMEDIATE")
+    #expect(try databaseError { try database.write { _ in } }.code.primary == .busy)
+    #expect(observer.text == "attach")
+  }
+
+  @Test("it is told when it is replaced, and when the writer closes")
+  func detaches() throws {
+    let second = Recorder()
+    try database.setCommitObserver(second)
+    #expect(observer.text == "attach detach")
+    try database.close()
+    #expect(second.text == "attach detach")
+  }
+
+  @Test("our targets get the writer outside transactions")
+  func writer() async throws {
+    #expect(try await database.withWriter { $0.isInTransaction } == false)
+  }
+}

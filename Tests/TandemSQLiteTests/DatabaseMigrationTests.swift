@@ -1,0 +1,134 @@
+import TandemRecords
+import TandemSQLite
+import Testing
+
+struct DatabaseMigrationTests {
+  private let folder: TestFolder
+  private let database: Database
+
+  init() throws {
+    folder = try TestFolder()
+    database = try Database(path: folder.file())
+  }
+
+  private static func creating(_ name: String) -> DatabaseMigration {
+    DatabaseMigration("create \(name)") { transaction in
+      try transaction.execute("CREATE TABLE \(identifier: name) (n)")
+    }
+  }
+
+  private static let all = ["a", "b", "c", "d"].map(creating)
+
+  private func state() throws -> [[FieldValue]] {
+    try folder.open().rows(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'tandem%' ORDER BY name"
+    )
+  }
+
+  @Test("from every state to every later one, exactly what is missing runs, in order")
+  func everyStep() throws {
+    for first in 0...4 {
+      for second in first...4 {
+        let database = try Database(path: folder.file("\(first)-\(second).db"))
+        let names = Self.all.map(\.name)
+        #expect(try database.migrate(Array(Self.all[..<first])) == Array(names[..<first]))
+        #expect(try database.migrate(Array(Self.all[..<second])) == Array(names[first..<second]))
+        #expect(try database.migrate(Array(Self.all[..<second])) == [])
+        let recorded = try database.read { transaction in
+          try transaction.fetchValues(
+            "SELECT name FROM tandem_migrations ORDER BY position", as: String.self)
+        }
+        #expect(recorded == Array(names[..<second]))
+      }
+    }
+  }
+
+  @Test("one that fails is undone whole, those before stay, and the next run goes on there")
+  func resumes() async throws {
+    struct Refusal: Error {}
+    let failing = DatabaseMigration("create b") { transaction in
+      try transaction.execute("CREATE TABLE b (n)")
+      throw Refusal()
+    }
+    await #expect(throws: Refusal.self) {
+      try await database.migrate([Self.all[0], failing, Self.all[2]])
+    }
+    #expect(try state() == [["a"]])
+    #expect(try await database.migrate(Self.all) == ["create b", "create c", "create d"])
+    #expect(try state() == [["a"], ["b"], ["c"], ["d"]])
+  }
+
+  @Test("a file of a newer program is refused and left alone")
+  func unknown() throws {
+    try database.migrate(Self.all)
+    let error = try databaseError { try database.migrate(Array(Self.all[..<2])) }
+    #expect(error.code == .migration)
+    #expect(error.description.contains("create c"))
+    #expect(!error.description.contains("SQLite error"))
+  }
+
+  @Test("migrations in another order, or with one put in between, are refused before any runs")
+  func reordered() throws {
+    try database.migrate([Self.all[0], Self.all[1]])
+    for wrong in [[1, 0, 2], [0, 2, 1], [2, 0, 1], [1], []] {
+      let error = try databaseError { try database.migrate(wrong.map { Self.all[$0] }) }
+      #expect(error.code == .migration, "\(wrong)")
+    }
+    #expect(try state() == [["a"], ["b"]])
+  }
+
+  @Test("a table may be made anew without losing its children, and keys are enforced afterwards")
+  func remakesTables() throws {
+    try database.migrate([
+      DatabaseMigration("1") { transaction in
+        try transaction.execute("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
+        try transaction.execute(
+          "CREATE TABLE child (id REFERENCES parent ON DELETE CASCADE)")
+        try transaction.execute("INSERT INTO parent VALUES (1)")
+        try transaction.execute("INSERT INTO child VALUES (1)")
+      },
+      DatabaseMigration("2") { transaction in
+        try transaction.execute("CREATE TABLE new (id INTEGER PRIMARY KEY, name)")
+        try transaction.execute("INSERT INTO new SELECT id, 'x' FROM parent")
+        try transaction.execute("DROP TABLE parent")
+        try transaction.execute("ALTER TABLE new RENAME TO parent")
+      },
+    ])
+    #expect(try database.read { try $0.fetchValue("SELECT count(*) FROM child") } == 1)
+    let error = try databaseError {
+      try database.write { _ = try $0.execute("INSERT INTO child VALUES (2)") }
+    }
+    #expect(error.code.primary == .constraint)
+  }
+
+  @Test("one that leaves a reference to nothing is refused, and names the tables")
+  func danglingReference() throws {
+    let error = try databaseError {
+      try database.migrate([
+        DatabaseMigration("dangle") { transaction in
+          try transaction.execute("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
+          try transaction.execute("CREATE TABLE child (id REFERENCES parent)")
+          try transaction.execute("INSERT INTO child VALUES (7)")
+        }
+      ])
+    }
+    #expect(error.code == .constraint)
+    #expect(error.message.contains("dangle") && error.message.contains("child"))
+    #expect(try state() == [])
+  }
+
+  @Test("programs that migrate one file at the same time run each step once")
+  func concurrently() async throws {
+    let path = folder.file()
+    let ran = try await withThrowingTaskGroup(of: [String].self) { group in
+      for _ in 0..<6 {
+        group.addTask {
+          let database = try await Database.open(path: path)
+          return try await database.migrate(Self.all)
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(ran.sorted() == Self.all.map(\.name))
+  }
+}
