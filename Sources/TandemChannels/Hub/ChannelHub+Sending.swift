@@ -163,26 +163,23 @@ extension ChannelBinding {
 
 /// Listens to all channels of a subject type, for links.
 class SubjectTap {
+  /// Whether the tap listens for somebody.
+  func isFor(_ listener: AnyObject) -> Bool { false }
   /// Told of values of the subject's channels that were sent together, after everybody bound to them.
   func sent(_ entries: [BatchEntry], excluding sender: AnyObject?) {}
 }
 
 extension ChannelHub {
-  func add(_ tap: SubjectTap, to subject: Any.Type) {
-    taps[ObjectIdentifier(subject), default: []].append(tap)
-  }
-
-  func remove(_ tap: SubjectTap, from subject: Any.Type) {
-    let id = ObjectIdentifier(subject)
-    taps[id]?.removeAll { $0 === tap }
-    if taps[id]?.isEmpty == true { taps[id] = nil }
+  func removeTaps(of subject: ObjectIdentifier, where isUnwanted: (SubjectTap) -> Bool) {
+    taps[subject]?.removeAll(where: isUnwanted)
+    if taps[subject]?.isEmpty == true { taps[subject] = nil }
   }
 
   private func tellTaps(of entries: [BatchEntry], excluding sender: AnyObject?) {
     for (subject, taps) in taps {
       let own = entries.filter { ObjectIdentifier($0.address.subject) == subject }
       guard !own.isEmpty else { continue }
-      for tap in taps where tap !== sender { tap.sent(own, excluding: sender) }
+      for tap in taps { tap.sent(own, excluding: sender) }
     }
   }
 }

@@ -61,6 +61,13 @@ extension ChannelHub {
     return node
   }
 
+  /// All remembered values of a subject's channels.
+  func rememberedEntries(of subject: ObjectIdentifier) -> [BatchEntry] {
+    nodes.values.filter { ObjectIdentifier($0.address.subject) == subject }.flatMap { node in
+      (node.remembered?.values ?? []).map { BatchEntry(address: node.address, value: $0) }
+    }
+  }
+
   func remove(_ node: ChannelNode) {
     guard nodes[node.address] === node else { return }
     nodes[node.address] = nil
