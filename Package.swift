@@ -64,7 +64,8 @@ let package = Package(
     tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
     tests("TandemChannelsTests", ["TandemChannels"]),
     tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
-    tests("TandemTransportsTests", ["TandemTransports", "TandemChannels", "TandemRecords"]),
+    tests(
+      "TandemTransportsTests", ["TandemTransports", "TandemChannels", "TandemRecords", "TandemCLI"]),
     tests("TandemTests", ["Tandem"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem"]),
   ],

@@ -151,7 +151,7 @@ extension ChannelCommand {
   ) async throws {
     let listener = try SocketListener(at: address)
     defer { listener.close() }
-    if let port = listener.port { note("listening at port \(port)") } else { note("listening") }
+    note("listening at \(listener.address)")
     try await withThrowingDiscardingTaskGroup { group in
       while let connection = try await listener.accept() {
         group.addTask {

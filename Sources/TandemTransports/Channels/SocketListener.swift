@@ -16,17 +16,19 @@ public final class SocketListener: ChannelListener {
   private let queue = DispatchQueue(label: "tandem.channel.accept")
   private let isClosed = Atomic(false)
   private let path: String?
+  private let requestedAddress: SocketAddress
 
   /// How many connections may wait to be accepted.
   public static let maxWaitingConnectionCount: CInt = 64
 
-  /// Listens at an address; at TCP port 0, at one that is free, see ``port``.
+  /// Listens at an address; at TCP port 0, at one that is free, see ``address``.
   ///
   /// The file of a Unix-domain socket may be used by its owner only. One that is left over from a
   /// process that has gone is replaced; one that somebody listens at is not.
   ///
   /// - Throws: `ChannelLinkError` with the code `connection`.
   public init(at address: SocketAddress) throws {
+    requestedAddress = address
     if case .unix(let path) = address {
       Self.removeLeftover(path)
       self.path = path
@@ -55,9 +57,13 @@ public final class SocketListener: ChannelListener {
     if connection == nil { unlink(path) }
   }
 
-  /// The TCP port, or `nil` for a Unix-domain socket.
-  public var port: UInt16? {
-    guard path == nil else { return nil }
+  /// The address to connect to: with the port that was free, if it was left open.
+  public var address: SocketAddress {
+    guard case .tcp(let host, _) = requestedAddress, let port else { return requestedAddress }
+    return .tcp(host: host, port: port)
+  }
+
+  private var port: UInt16? {
     var address = sockaddr_storage()
     var count = socklen_t(MemoryLayout<sockaddr_storage>.size)
     let status = withUnsafeMutablePointer(to: &address) { pointer in
