@@ -25,6 +25,7 @@ let package = Package(
     .library(name: "TandemDifferences", targets: ["TandemDifferences"]),
     .library(name: "TandemRecords", targets: ["TandemRecords"]),
     .library(name: "TandemMirror", targets: ["TandemMirror"]),
+    .library(name: "TandemChannels", targets: ["TandemChannels"]),
     .library(name: "TandemSQLite", targets: ["TandemSQLite"]),
     .library(name: "TandemTransports", targets: ["TandemTransports"]),
     .executable(name: "tandem", targets: ["TandemCLI"]),
@@ -35,6 +36,7 @@ let package = Package(
     library("TandemRecords", ["TandemDifferences"]),
     // Engines
     library("TandemMirror", ["TandemDifferences"]),
+    library("TandemChannels"),
     // Adapters
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
@@ -44,11 +46,17 @@ let package = Package(
     library("TandemSQLite", ["TandemDifferences", "TandemRecords", "CSQLite"]),
     library(
       "TandemTransports",
-      ["TandemRecords", .target(name: "CCurl", condition: .when(platforms: [.linux]))]),
+      [
+        "TandemRecords", "TandemChannels",
+        .target(name: "CCurl", condition: .when(platforms: [.linux])),
+      ]),
     // Facade and executable
     library(
       "Tandem",
-      ["TandemDifferences", "TandemRecords", "TandemMirror", "TandemSQLite", "TandemTransports"]),
+      [
+        "TandemDifferences", "TandemRecords", "TandemMirror", "TandemChannels", "TandemSQLite",
+        "TandemTransports",
+      ]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
     // Tests
     .target(
@@ -60,10 +68,14 @@ let package = Package(
     tests("TandemDifferencesTests", ["TandemDifferences"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences"]),
     tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
+    tests("TandemChannelsTests", ["TandemChannels"]),
     tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
     tests(
       "TandemTransportsTests",
-      ["TandemTransports", "TandemRecords", "TestFolder", "TestHTTPServer"]),
+      [
+        "TandemTransports", "TandemChannels", "TandemRecords", "TandemCLI", "TestFolder",
+        "TestHTTPServer",
+      ]),
     tests("TandemTests", ["Tandem", "TestFolder"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],

@@ -1,3 +1,4 @@
+@_exported public import TandemChannels
 @_exported public import TandemDifferences
 @_exported public import TandemMirror
 @_exported public import TandemRecords

@@ -2,7 +2,9 @@ import Tandem
 
 @main
 struct TandemCLI {
-  static var commands: [any Command.Type] { [MirrorCommand.self, DiffCommand.self] }
+  static var commands: [any Command.Type] {
+    [MirrorCommand.self, DiffCommand.self, ChannelCommand.self]
+  }
 
   static func main() async {
     // A peer or a reader that goes away is an error of the write, not the end of the process.

@@ -21,6 +21,8 @@ struct CommandSpecification: Sendable {
   var operands: [Operand]
   var options: [Option]
   var examples: [String]
+  /// Whether the last operand may stand any number of times, or not at all.
+  var repeatsLastOperand = false
 
   static let help = Option(name: "help", letter: "h", help: "Show this help.")
 

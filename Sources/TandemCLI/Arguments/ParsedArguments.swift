@@ -21,7 +21,10 @@ struct ParsedArguments {
       }
     }
     guard !has("help") else { return }
-    guard operands.count == command.operands.count else {
+    let isComplete =
+      command.repeatsLastOperand
+      ? operands.count >= command.operands.count - 1 : operands.count == command.operands.count
+    guard isComplete else {
       throw UsageError(Self.countMessage(operands, command), command: command)
     }
   }

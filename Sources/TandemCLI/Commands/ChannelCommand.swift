@@ -1,0 +1,207 @@
+import Tandem
+
+/// `tandem channel`: listens to the channels of a program, or sends on them.
+enum ChannelCommand: Command {
+  static let specification = CommandSpecification(
+    name: "channel",
+    summary: "Listen to a program's channels, or send on them.",
+    discussion: """
+      listen  Prints what arrives, one JSON object per line: {"id":…,"subject":…,"values":{…}}.
+              Waits for programs to connect; with --connect, connects to one that waits, and
+              again when it comes back. Ends with Ctrl-C, or after --count messages.
+      send    Connects, and sends values of one channel together: each as a JSON value.
+
+      ADDRESS is unix:PATH, HOST:PORT or :PORT on loopback. Nothing is encrypted.
+      Exit status: 0 done, 1 trouble, 2 a mistake in what was typed.
+      """,
+    operands: [
+      .init(name: "ACTION", help: "listen or send."),
+      .init(name: "ADDRESS", help: "Where: unix:/tmp/app.socket, localhost:4000, :4000"),
+      .init(
+        name: "[NAME=JSON…]", help: "For send: properties and values, as name='\"Tom\"' age=30"),
+    ],
+    options: [
+      .init(
+        name: "subject", value: "NAME", help: "The subject of the channel; for listen: only it."),
+      .init(
+        name: "id", value: "JSON",
+        help: "The id: a JSON value, or else a text; for listen: only it."),
+      .init(name: "connect", help: "For listen: connect to a program that waits."),
+      .init(name: "count", value: "N", help: "For listen: end after so many messages."),
+    ],
+    examples: [
+      "tandem channel listen unix:/tmp/app.socket --subject User",
+      "tandem channel send unix:/tmp/app.socket --subject User --id 1 name='\"Tom\"' age=30",
+      "tandem channel listen :4000 --connect | jq .values.name",
+    ],
+    repeatsLastOperand: true)
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    guard let address = SocketAddress(arguments.operands[1]) else {
+      throw UsageError(
+        "'\(arguments.operands[1])' is no address: write unix:PATH, HOST:PORT or :PORT",
+        command: specification)
+    }
+    switch arguments.operands[0] {
+    case "listen": return try await listen(at: address, arguments)
+    case "send": return try await send(to: address, arguments)
+    case let other:
+      let hint =
+        Spelling.closest(to: other, among: ["listen", "send"])
+        .map { "; did you mean '\($0)'?" } ?? ""
+      throw UsageError("unknown action '\(other)'\(hint)", command: specification)
+    }
+  }
+
+  /// A JSON value, or the text itself if it is none.
+  private static func id(_ text: String) -> JSONValue {
+    (try? JSONValue(parsing: text.utf8)) ?? .string(text)
+  }
+}
+
+// MARK: - Sending
+
+extension ChannelCommand {
+  private static func send(
+    to address: SocketAddress, _ arguments: ParsedArguments
+  ) async throws -> Int32 {
+    guard let subject = arguments["subject"], let id = arguments["id"].map(id) else {
+      throw UsageError("send needs --subject and --id", command: specification)
+    }
+    let values = try values(arguments.operands.dropFirst(2))
+    let message = ChannelMessage(subject: subject, id: id, values: values)
+    let frame = try message.frame(maxByteCount: ChannelLinkOptions().maxFrameByteCount)
+    let connection = try await SocketConnection.connect(to: address)
+    defer { connection.close() }
+    try await connection.send(frame)
+    // The peer closes once it has read everything.
+    connection.finishSending()
+    while try await connection.receive() != nil {}
+    return 0
+  }
+
+  private static func values(
+    _ assignments: ArraySlice<String>
+  ) throws(UsageError) -> [String: JSONValue] {
+    var values: [String: JSONValue] = [:]
+    for assignment in assignments {
+      let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty else {
+        throw UsageError("'\(assignment)' is no NAME=JSON", command: specification)
+      }
+      do {
+        values[String(parts[0])] = try JSONValue(parsing: parts[1].utf8)
+      } catch {
+        throw UsageError(
+          "'\(parts[1])' is no JSON value: \(error); a text needs quotes: \(parts[0])='\"…\"'",
+          command: specification)
+      }
+    }
+    guard !values.isEmpty else {
+      throw UsageError("send needs values: name='\"Tom\"'", command: specification)
+    }
+    return values
+  }
+}
+
+// MARK: - Listening
+
+extension ChannelCommand {
+  private static func listen(
+    at address: SocketAddress, _ arguments: ParsedArguments
+  ) async throws -> Int32 {
+    guard arguments.operands.count == 2 else {
+      throw UsageError("unexpected argument '\(arguments.operands[2])'", command: specification)
+    }
+    let printer = MessagePrinter(
+      subject: arguments["subject"], id: arguments["id"].map(id), count: try count(arguments))
+    if arguments.has("connect") {
+      try await listenConnected(to: address, printer)
+    } else {
+      try await listenAccepting(at: address, printer)
+    }
+    return 0
+  }
+
+  private static func count(_ arguments: ParsedArguments) throws(UsageError) -> Int? {
+    guard let text = arguments["count"] else { return nil }
+    guard let count = Int(text), count > 0 else {
+      throw UsageError("--count needs a number above 0", command: specification)
+    }
+    return count
+  }
+
+  private static func listenConnected(
+    to address: SocketAddress, _ printer: MessagePrinter
+  ) async throws {
+    let options = ChannelLinkOptions()
+    var delay = options.firstRetryDelay
+    while await !printer.isDone {
+      if let connection = try? await SocketConnection.connect(to: address) {
+        delay = options.firstRetryDelay
+        try await printer.read(connection)
+      }
+      if await !printer.isDone { try await Task.sleep(for: delay) }
+      delay = min(delay * 2, options.maxRetryDelay)
+    }
+  }
+
+  private static func listenAccepting(
+    at address: SocketAddress, _ printer: MessagePrinter
+  ) async throws {
+    let listener = try SocketListener(at: address)
+    defer { listener.close() }
+    note("listening at \(listener.address)")
+    try await withThrowingDiscardingTaskGroup { group in
+      while let connection = try await listener.accept() {
+        group.addTask {
+          try await printer.read(connection)
+          if await printer.isDone { listener.close() }
+        }
+      }
+      group.cancelAll()
+    }
+  }
+
+  private static func note(_ text: String) {
+    try? OutputStream.write(Array("tandem: \(text)\n".utf8), to: STDERR_FILENO)
+  }
+}
+
+/// Prints the messages that are asked for, until there were enough.
+private actor MessagePrinter {
+  private let subject: String?
+  private let id: JSONValue?
+  private var remainingCount: Int?
+
+  init(subject: String?, id: JSONValue?, count: Int?) {
+    self.subject = subject
+    self.id = id
+    remainingCount = count
+  }
+
+  var isDone: Bool { remainingCount == 0 }
+
+  /// Prints what arrives until the peer ends, breaks the rules, or enough has been printed.
+  func read(_ connection: any ChannelConnection) async throws {
+    defer { connection.close() }
+    var reader = ChannelMessageReader(maxFrameByteCount: ChannelLinkOptions().maxFrameByteCount)
+    do {
+      while !isDone, let bytes = try await connection.receive() {
+        for message in try reader.messages(adding: bytes) { try print(message) }
+      }
+    } catch let error as ChannelLinkError {
+      try OutputStream.write(Array("tandem: \(error)\n".utf8), to: STDERR_FILENO)
+    }
+  }
+
+  private func print(_ message: ChannelMessage) throws {
+    guard !isDone, subject == nil || subject == message.subject, id == nil || id == message.id
+    else { return }
+    let line = JSONValue.object([
+      "subject": .string(message.subject), "id": message.id, "values": .object(message.values),
+    ])
+    try OutputStream.write(Array("\(line)\n".utf8), to: STDOUT_FILENO)
+    remainingCount = remainingCount.map { $0 - 1 }
+  }
+}

@@ -1,0 +1,88 @@
+/// The address of one thing that several models describe: a subject type and an id.
+///
+/// The *subject* is a plain type that lists the properties that travel; its key paths are the
+/// messages, so a property it does not have, or a value of another type, does not compile.
+///
+/// ```swift
+/// struct User { var name: String; var age: Int }
+/// let channel = Channel<User>(id: "1")
+/// ```
+///
+/// Channels are equal if their subject type, the type of their id and their id are. Making one costs
+/// an allocation and the hash of the id; who sends often to one channel keeps it.
+public struct Channel<Subject>: Sendable {
+  let address: ChannelAddress
+
+  /// The channel of the thing that has the given id.
+  public init<ID: Hashable & Sendable>(id: ID) {
+    address = TypedChannelAddress<Subject, ID>(id)
+  }
+
+  /// What was given as id.
+  public var id: any Hashable & Sendable { address.id }
+}
+
+extension Channel: Hashable {
+  /// Whether the two address the same thing.
+  public static func == (first: Channel, second: Channel) -> Bool {
+    first.address == second.address
+  }
+
+  /// Hashes the subject type and the id.
+  public func hash(into hasher: inout Hasher) { address.hash(into: &hasher) }
+}
+
+extension Channel: CustomStringConvertible {
+  /// The subject type and the id, as in "User 1".
+  public var description: String { address.description }
+}
+
+// MARK: - Addresses
+
+/// A subject type and an id, with their hash computed once.
+///
+/// Sendable, because all that it and its only subclass hold is immutable and Sendable.
+class ChannelAddress: @unchecked Sendable {
+  private let hash: Int
+
+  fileprivate init(hash: Int) { self.hash = hash }
+
+  var id: any Hashable & Sendable { preconditionFailure("Only typed addresses are made") }
+  var subject: Any.Type { preconditionFailure("Only typed addresses are made") }
+
+  fileprivate func hasSameID(as other: ChannelAddress) -> Bool { self === other }
+}
+
+extension ChannelAddress: Hashable {
+  static func == (first: ChannelAddress, second: ChannelAddress) -> Bool {
+    first === second || (first.hash == second.hash && first.hasSameID(as: second))
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}
+
+extension ChannelAddress: CustomStringConvertible {
+  var description: String { "\(subject) \(id)" }
+}
+
+private final class TypedChannelAddress<Subject, ID: Hashable & Sendable>:
+  ChannelAddress, @unchecked Sendable
+{
+  private let typedID: ID
+
+  init(_ id: ID) {
+    typedID = id
+    var hasher = Hasher()
+    hasher.combine(ObjectIdentifier(Subject.self))
+    hasher.combine(id)
+    super.init(hash: hasher.finalize())
+  }
+
+  override var id: any Hashable & Sendable { typedID }
+  override var subject: Any.Type { Subject.self }
+
+  override func hasSameID(as other: ChannelAddress) -> Bool {
+    guard type(of: other) == Self.self else { return false }
+    return unsafeDowncast(other, to: Self.self).typedID == typedID
+  }
+}

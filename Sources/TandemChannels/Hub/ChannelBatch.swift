@@ -1,0 +1,82 @@
+/// Values that are sent together, on one channel or several.
+///
+/// All objects have all values of a batch before any hook or subscriber is told of one. A batch only
+/// takes Sendable values, so that it can be made anywhere and sent to a hub elsewhere in one hop.
+///
+/// ```swift
+/// hub.send(ChannelBatch().setting(\.name, to: "Tom", on: channel).setting(\.age, to: 30, on: channel))
+/// ```
+public struct ChannelBatch: @unchecked Sendable {
+  // Sendable, because entries are immutable and are made of Sendable values only.
+  private(set) var entries: [BatchEntry] = []
+
+  /// A batch without values.
+  public init() {}
+
+  /// How many values it has.
+  public var count: Int { entries.count }
+
+  /// Whether it has no values.
+  public var isEmpty: Bool { entries.isEmpty }
+
+  /// Adds a value. They are sent in the order in which they were added.
+  public mutating func set<Subject, Value: Sendable>(
+    _ property: any KeyPath<Subject, Value> & Sendable, to value: Value,
+    on channel: Channel<Subject>
+  ) {
+    append(TypedBatchValue(property: property, value: value), on: channel.address)
+  }
+
+  /// This batch and one more value.
+  public func setting<Subject, Value: Sendable>(
+    _ property: any KeyPath<Subject, Value> & Sendable, to value: Value,
+    on channel: Channel<Subject>
+  ) -> ChannelBatch {
+    var batch = self
+    batch.set(property, to: value, on: channel)
+    return batch
+  }
+
+  /// Adds the values of another batch.
+  public mutating func append(_ other: ChannelBatch) { entries += other.entries }
+
+  mutating func append(_ value: BatchValue, on address: ChannelAddress) {
+    entries.append(BatchEntry(address: address, value: value))
+  }
+}
+
+/// A value for a property of a channel.
+struct BatchEntry {
+  var address: ChannelAddress
+  var value: BatchValue
+}
+
+/// A value on its way, without the type that only the sender and the receivers know.
+class BatchValue {
+  let property: AnyKeyPath
+
+  fileprivate init(property: AnyKeyPath) { self.property = property }
+
+  func remember(at address: ChannelAddress, in hub: ChannelHub) { preconditionFailure("Abstract") }
+  func apply(to binding: ChannelBinding) { preconditionFailure("Abstract") }
+  func announce(to binding: ChannelBinding) { preconditionFailure("Abstract") }
+}
+
+final class TypedBatchValue<Value>: BatchValue {
+  private(set) var value: Value
+
+  init(property: AnyKeyPath, value: Value) {
+    self.value = value
+    super.init(property: property)
+  }
+
+  /// Takes a newer value in the place of the old one; for values that are remembered, not sent.
+  func replace(_ value: Value) { self.value = value }
+
+  override func remember(at address: ChannelAddress, in hub: ChannelHub) {
+    hub.remember(value, of: property, at: address)
+  }
+
+  override func apply(to binding: ChannelBinding) { binding.apply(value, of: property) }
+  override func announce(to binding: ChannelBinding) { binding.announce(value, of: property) }
+}

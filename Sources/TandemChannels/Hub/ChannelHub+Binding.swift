@@ -1,0 +1,54 @@
+extension ChannelHub {
+  /// Binds an object to a channel: what is sent there is written to the properties that the map names.
+  ///
+  /// Nothing is written now, unless the hub remembers values of the channel
+  /// (``ChannelLimits/maxRememberedValueCount``). The object is not kept alive. An object may have any
+  /// number of bindings, each independent of the others; to bind the same twice writes twice.
+  ///
+  /// - Parameter previous: a binding that the new one takes the place of.
+  /// - Returns: the token that ends the binding; it need not be kept.
+  @discardableResult
+  public func bind<Subject, Object: AnyObject>(
+    _ object: Object, to channel: Channel<Subject>, through map: KeyPathMap<Subject, Object>,
+    replacing previous: ChannelBinding? = nil
+  ) -> ChannelBinding {
+    previous?.cancel()
+    let binding = ObjectBinding(
+      object, node: nodeOrNew(at: channel.address), serial: nextSerial(), table: map.table,
+      hasHooks: map.hasDidChangeHooks)
+    register(binding)
+    return binding
+  }
+
+  /// Binds an object to a channel whose subject is the object's own type, every property to itself.
+  @discardableResult
+  public func bind<Object: AnyObject>(
+    _ object: Object, to channel: Channel<Object>, replacing previous: ChannelBinding? = nil
+  ) -> ChannelBinding {
+    bind(object, to: channel, through: .identity, replacing: previous)
+  }
+
+  /// Binds a value that an object holds, such as an element of an array, to a channel.
+  ///
+  /// ```swift
+  /// hub.bind(store, to: channel, through: map) { store, change in
+  ///   if let place = store.rows.firstIndex(where: { $0.id == 7 }) { change(&store.rows[place]) }
+  /// }
+  /// ```
+  ///
+  /// - Parameter access: called with the object for each value that arrives; calls its argument with
+  ///   the place to change, or not at all if there is none.
+  @discardableResult
+  public func bind<Subject, Owner: AnyObject, Target>(
+    _ owner: Owner, to channel: Channel<Subject>, through map: KeyPathMap<Subject, Target>,
+    replacing previous: ChannelBinding? = nil,
+    access: @escaping (_ owner: Owner, _ change: (inout Target) -> Void) -> Void
+  ) -> ChannelBinding {
+    previous?.cancel()
+    let binding = AccessBinding(
+      owner, access: access, node: nodeOrNew(at: channel.address), serial: nextSerial(),
+      table: map.table, hasHooks: map.hasDidChangeHooks)
+    register(binding)
+    return binding
+  }
+}

@@ -1,0 +1,185 @@
+extension ChannelHub {
+  /// Gives a value to everybody bound to a channel, and returns when they have it.
+  ///
+  /// Called by a listener during a delivery, it queues the value and returns at once.
+  ///
+  /// - Parameter sender: an object whose bindings, or a binding which, is not to get the value.
+  /// - Complexity: O(listeners of the channel).
+  public func send<Subject, Value>(
+    _ property: KeyPath<Subject, Value>, _ value: Value, on channel: Channel<Subject>,
+    excluding sender: AnyObject? = nil
+  ) {
+    guard !delivery.isRunning else {
+      let entry = BatchEntry(
+        address: channel.address, value: TypedBatchValue(property: property, value: value))
+      return enqueue(.values([entry], excluding: sender))
+    }
+    delivery.isRunning = true
+    deliver(value, of: property, on: channel.address, excluding: sender)
+    settle()
+  }
+
+  /// Gives several values at once to everybody bound to their channels: all objects have all of them
+  /// before anybody is told of one.
+  public func send(_ batch: ChannelBatch, excluding sender: AnyObject? = nil) {
+    guard !batch.isEmpty else { return }
+    send(batch.entries, excluding: sender)
+  }
+
+  func send(_ entries: [BatchEntry], excluding sender: AnyObject?) {
+    guard !delivery.isRunning else { return enqueue(.values(entries, excluding: sender)) }
+    delivery.isRunning = true
+    deliver(entries, excluding: sender)
+    settle()
+  }
+
+  /// Hands a new binding what its channel remembers.
+  func replay(to binding: ChannelBinding) {
+    guard !delivery.isRunning else { return enqueue(.memory(to: binding)) }
+    delivery.isRunning = true
+    deliverMemory(to: binding)
+    settle()
+  }
+}
+
+// MARK: - Delivery
+
+/// What is being delivered, and what waits for it.
+struct DeliveryState {
+  enum Delivery {
+    case values([BatchEntry], excluding: AnyObject?)
+    case memory(to: ChannelBinding)
+  }
+
+  struct Queued {
+    var delivery: Delivery
+    /// How many sends led to this one.
+    var depth: Int
+  }
+
+  var isRunning = false
+  var depth = 0
+  var queue: [Queued] = []
+}
+
+extension ChannelHub {
+  private func enqueue(_ next: DeliveryState.Delivery) {
+    let depth = delivery.depth + 1
+    if depth > limits.maxCascadeDepth { return refuse(next, .cascadeTooDeep) }
+    if delivery.queue.count >= limits.maxQueuedSendCount { return refuse(next, .queueFull) }
+    delivery.queue.append(.init(delivery: next, depth: depth))
+  }
+
+  private func refuse(_ delivery: DeliveryState.Delivery, _ kind: ChannelDiagnostic.Kind) {
+    guard case .values(let entries, _) = delivery, let first = entries.first else { return }
+    report(
+      ChannelDiagnostic(
+        kind: kind, channel: "\(first.address)", property: "\(first.value.property)"))
+  }
+
+  /// Delivers what listeners have sent, and what follows from that, until nothing waits.
+  private func settle() {
+    var next = 0
+    while next < delivery.queue.count {
+      let queued = delivery.queue[next]
+      next += 1
+      delivery.depth = queued.depth
+      switch queued.delivery {
+      case .values(let entries, let sender): deliver(entries, excluding: sender)
+      case .memory(let binding): deliverMemory(to: binding)
+      }
+    }
+    if next > 0 { delivery.queue.removeAll(keepingCapacity: next <= Self.keptQueueCapacity) }
+    delivery.depth = 0
+    delivery.isRunning = false
+  }
+
+  private static let keptQueueCapacity = 64
+
+  @inline(__always)
+  private func deliver<Value>(
+    _ value: Value, of property: AnyKeyPath, on address: ChannelAddress,
+    excluding sender: AnyObject?
+  ) {
+    let newest = newestSerial
+    if limits.maxRememberedValueCount > 0 {
+      remember(value, of: property, at: address)
+    }
+    if let node = node(at: address) {
+      for binding in node.bindings where binding.takesPart(since: newest, excluding: sender) {
+        binding.apply(value, of: property)
+      }
+      if node.announcerCount > 0 {
+        for binding in node.bindings where binding.takesPart(since: newest, excluding: sender) {
+          binding.announce(value, of: property)
+        }
+      }
+    }
+    if !taps.isEmpty {
+      let entry = BatchEntry(
+        address: address, value: TypedBatchValue(property: property, value: value))
+      tellTaps(of: [entry], excluding: sender)
+    }
+  }
+
+  private func deliver(_ entries: [BatchEntry], excluding sender: AnyObject?) {
+    let newest = newestSerial
+    for entry in entries {
+      if limits.maxRememberedValueCount > 0 {
+        entry.value.remember(at: entry.address, in: self)
+      }
+      guard let node = node(at: entry.address) else { continue }
+      for binding in node.bindings where binding.takesPart(since: newest, excluding: sender) {
+        entry.value.apply(to: binding)
+      }
+    }
+    for entry in entries {
+      guard let node = node(at: entry.address), node.announcerCount > 0 else { continue }
+      for binding in node.bindings where binding.takesPart(since: newest, excluding: sender) {
+        entry.value.announce(to: binding)
+      }
+    }
+    if !taps.isEmpty { tellTaps(of: entries, excluding: sender) }
+  }
+
+  private func deliverMemory(to binding: ChannelBinding) {
+    guard let values = binding.node?.remembered?.values else { return }
+    for value in values where binding.isActive { value.apply(to: binding) }
+    for value in values where binding.isActive { value.announce(to: binding) }
+  }
+}
+
+extension ChannelBinding {
+  /// Whether a delivery that began when `newest` was the last binding is for this one.
+  @inline(__always)
+  fileprivate final func takesPart(since newest: UInt64, excluding sender: AnyObject?) -> Bool {
+    guard node != nil, serial <= newest else { return false }
+    guard let sender else { return true }
+    return !belongs(to: sender)
+  }
+}
+
+// MARK: - Taps
+
+/// Listens to all channels of a subject type, for links.
+class SubjectTap {
+  /// Whether the tap listens for somebody.
+  func isFor(_ listener: AnyObject) -> Bool { false }
+  /// Told of values of the subject's channels that were sent together, after everybody bound to them.
+  func sent(_ entries: [BatchEntry], excluding sender: AnyObject?) {}
+}
+
+extension ChannelHub {
+  func removeTaps(of subject: ObjectIdentifier, where isUnwanted: (SubjectTap) -> Bool) {
+    taps[subject]?.removeAll(where: isUnwanted)
+    if taps[subject]?.isEmpty == true { taps[subject] = nil }
+  }
+
+  private func tellTaps(of entries: [BatchEntry], excluding sender: AnyObject?) {
+    for (subject, taps) in taps {
+      let own = entries.filter { ObjectIdentifier($0.address.subject) == subject }
+      guard !own.isEmpty else { continue }
+      for tap in taps { tap.sent(own, excluding: sender) }
+    }
+  }
+}

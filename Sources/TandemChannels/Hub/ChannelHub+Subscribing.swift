@@ -1,0 +1,90 @@
+extension ChannelHub {
+  /// Calls a closure with the values of one property, after all objects of the channel have them.
+  ///
+  /// A value that equals the one before it is passed over, unless told otherwise.
+  ///
+  /// - Parameters:
+  ///   - owner: the object for whose life the closure is called, and which is handed to it. It is not
+  ///     kept alive; a closure that names it instead of taking it as an argument would do so.
+  /// - Returns: the token that ends the subscription; it need not be kept.
+  @discardableResult
+  public func observe<Subject, Value: Equatable, Owner: AnyObject>(
+    _ property: KeyPath<Subject, Value>, on channel: Channel<Subject>, for owner: Owner,
+    equalValues: EqualValues = .suppressed, _ body: @escaping (Owner, Value) -> Void
+  ) -> ChannelBinding {
+    subscribe(
+      to: property, on: channel,
+      ValueReceiver(owner: owner, areEqual: Self.comparison(equalValues)) { [weak owner] value in
+        guard let owner else { return false }
+        body(owner, value)
+        return true
+      })
+  }
+
+  /// Calls a closure with the values of one property until the token is cancelled or the hub goes.
+  @discardableResult
+  public func observe<Subject, Value: Equatable>(
+    _ property: KeyPath<Subject, Value>, on channel: Channel<Subject>,
+    equalValues: EqualValues = .suppressed, _ body: @escaping (Value) -> Void
+  ) -> ChannelBinding {
+    subscribe(
+      to: property, on: channel,
+      ValueReceiver(owner: nil, areEqual: Self.comparison(equalValues)) { value in
+        body(value)
+        return true
+      })
+  }
+
+  /// Calls a closure with the values of a property that cannot be compared.
+  @_disfavoredOverload @discardableResult
+  public func observe<Subject, Value>(
+    _ property: KeyPath<Subject, Value>, on channel: Channel<Subject>,
+    _ body: @escaping (Value) -> Void
+  ) -> ChannelBinding {
+    subscribe(
+      to: property, on: channel,
+      ValueReceiver(owner: nil, areEqual: nil) { value in
+        body(value)
+        return true
+      })
+  }
+
+  /// The values of one property from now on, with what the hub remembers first.
+  ///
+  /// They end when the hub goes. If the reader is slower than the senders, the newest
+  /// `maxBufferedValueCount` are kept and older ones are lost. A value that equals the one before it
+  /// is passed over. The hub stops collecting after the reader has stopped.
+  public func values<Subject, Value: Equatable & Sendable>(
+    of property: KeyPath<Subject, Value>, on channel: Channel<Subject>,
+    maxBufferedValueCount: Int = 64
+  ) -> ChannelValues<Value> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Value.self, bufferingPolicy: .bufferingNewest(max(1, maxBufferedValueCount)))
+    let reader = ValueReader(continuation)
+    subscribe(
+      to: property, on: channel,
+      ValueReceiver(owner: nil, areEqual: (==), isWanted: { !reader.hasEnded }) { value in
+        if case .terminated = reader.continuation.yield(value) { return false }
+        return true
+      })
+    return ChannelValues(stream: stream)
+  }
+
+  @discardableResult
+  private func subscribe<Subject, Value>(
+    to property: KeyPath<Subject, Value>, on channel: Channel<Subject>,
+    _ receiver: ValueReceiver<Value>
+  ) -> ChannelBinding {
+    let subscription = Subscription(
+      node: nodeOrNew(at: channel.address), serial: nextSerial(), property: property,
+      receiver: receiver)
+    register(subscription)
+    return subscription
+  }
+
+  private static func comparison<Value: Equatable>(
+    _ equalValues: EqualValues
+  ) -> ((Value, Value) -> Bool)? {
+    if case .suppressed = equalValues { (==) } else { nil }
+  }
+}

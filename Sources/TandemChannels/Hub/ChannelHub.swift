@@ -1,0 +1,116 @@
+/// Where channels meet: what is sent on a channel reaches every object bound to it.
+///
+/// **Isolation.** A hub lives in the isolation domain that made it – the main actor, another actor, or
+/// one task – with the objects bound to it. It is not Sendable, so the compiler keeps it there, and
+/// every call is synchronous: when ``send(_:_:on:excluding:)`` returns, everybody has the value. From
+/// elsewhere, a ``ChannelSender`` delivers a batch with one hop.
+///
+/// **Order.** Bindings get values in the order in which they were made. First all objects of the
+/// channel get all values that are sent together, then did-change hooks and subscribers are told. What
+/// these send is queued, not nested: it is delivered, in order, before the first send returns. A
+/// binding made during a delivery takes no part in it.
+///
+/// **Lifetime.** Objects are held weakly. Of those that have gone, what the hub held is released when
+/// the channel is next sent on, and at the latest when as many bindings have been made as there were.
+///
+/// **Cost.** A send costs O(listeners of the channel), however many channels there are, and allocates
+/// nothing unless a did-change hook is to be told.
+public final class ChannelHub {
+  /// How much the hub takes on.
+  public let limits: ChannelLimits
+  /// Told of what the hub did not deliver.
+  public var onDiagnostic: ((ChannelDiagnostic) -> Void)?
+  /// What the hub did not deliver last; at most ``maxDiagnosticCount``, the newest last.
+  public private(set) var diagnostics: [ChannelDiagnostic] = []
+  /// How many diagnostics are kept.
+  public static let maxDiagnosticCount = 16
+
+  private var nodes: [ChannelAddress: ChannelNode] = [:]
+  let routes = RouteCache()
+  var taps: [ObjectIdentifier: [SubjectTap]] = [:]
+  var delivery = DeliveryState()
+  var memory = Recency()
+  private var lastSerial: UInt64 = 0
+  private var bindingsUntilSweep = minBindingCountPerSweep
+
+  private static let minBindingCountPerSweep = 1024
+
+  /// A hub without channels.
+  public init(limits: ChannelLimits = ChannelLimits()) { self.limits = limits }
+
+  deinit {
+    for node in nodes.values {
+      for binding in node.bindings { binding.hubEnded() }
+    }
+  }
+
+  /// How many channels have bindings or remembered values; those of objects that have gone count until
+  /// they are released.
+  public var channelCount: Int { nodes.count }
+}
+
+// MARK: - Channels
+
+extension ChannelHub {
+  func node(at address: ChannelAddress) -> ChannelNode? { nodes[address] }
+
+  func nodeOrNew(at address: ChannelAddress) -> ChannelNode {
+    if let node = nodes[address] { return node }
+    let node = ChannelNode(address: address, hub: self)
+    nodes[address] = node
+    return node
+  }
+
+  /// All remembered values of a subject's channels.
+  func rememberedEntries(of subject: ObjectIdentifier) -> [BatchEntry] {
+    nodes.values.filter { ObjectIdentifier($0.address.subject) == subject }.flatMap { node in
+      (node.remembered?.values ?? []).map { BatchEntry(address: node.address, value: $0) }
+    }
+  }
+
+  func remove(_ node: ChannelNode) {
+    guard nodes[node.address] === node else { return }
+    nodes[node.address] = nil
+  }
+
+  /// The place of the next binding in the order of registration.
+  func nextSerial() -> UInt64 {
+    lastSerial += 1
+    return lastSerial
+  }
+
+  var newestSerial: UInt64 { lastSerial }
+
+  /// Adds a binding to its channel, and hands it what the channel remembers.
+  func register(_ binding: ChannelBinding) {
+    guard let node = binding.node else { return }
+    node.append(binding)
+    if binding.announces { node.announcerCount += 1 }
+    if node.remembered != nil { replay(to: binding) }
+    bindingsUntilSweep -= 1
+    if bindingsUntilSweep <= 0 { releaseEnded() }
+  }
+
+  /// Releases what is held for objects that have gone.
+  ///
+  /// Happens by itself, too, once as many bindings have been made as there were the last time.
+  ///
+  /// - Complexity: O(bindings).
+  public func releaseEnded() {
+    var ended: [ChannelBinding] = []
+    var count = 0
+    for node in nodes.values {
+      for binding in node.bindings where binding.node != nil {
+        if binding.isAlive { count += 1 } else { ended.append(binding) }
+      }
+    }
+    for binding in ended { binding.cancel() }
+    bindingsUntilSweep = max(Self.minBindingCountPerSweep, count)
+  }
+
+  func report(_ diagnostic: ChannelDiagnostic) {
+    if diagnostics.count == Self.maxDiagnosticCount { diagnostics.removeFirst() }
+    diagnostics.append(diagnostic)
+    onDiagnostic?(diagnostic)
+  }
+}

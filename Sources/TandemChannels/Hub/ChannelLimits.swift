@@ -1,0 +1,49 @@
+/// How much a hub takes on.
+public struct ChannelLimits: Hashable, Sendable {
+  /// How many sends may follow from one another: a listener sends, whereupon another one sends, …
+  /// Beyond it, a cycle that does not settle is assumed, and cut with a diagnostic.
+  public var maxCascadeDepth: Int
+  /// How many sends of listeners may wait while one is delivered. More are dropped, with a diagnostic.
+  public var maxQueuedSendCount: Int
+  /// How many values are kept for late joiners, over all channels; those sent longest ago go first.
+  /// None unless told otherwise.
+  public var maxRememberedValueCount: Int
+
+  /// Limits that suit an application unless told otherwise.
+  public init(
+    maxCascadeDepth: Int = 100, maxQueuedSendCount: Int = 65_536, maxRememberedValueCount: Int = 0
+  ) {
+    self.maxCascadeDepth = maxCascadeDepth
+    self.maxQueuedSendCount = maxQueuedSendCount
+    self.maxRememberedValueCount = maxRememberedValueCount
+  }
+}
+
+/// Something that a hub did not do, and why.
+public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What kind of limit it was.
+  public enum Kind: Hashable, Sendable {
+    /// Sends followed from one another deeper than ``ChannelLimits/maxCascadeDepth``.
+    case cascadeTooDeep
+    /// More sends waited than ``ChannelLimits/maxQueuedSendCount``.
+    case queueFull
+  }
+
+  /// What kind of limit it was.
+  public var kind: Kind
+  /// The channel that was sent on, such as "User 1".
+  public var channel: String
+  /// The property that was sent, such as `\User.name`.
+  public var property: String
+
+  /// What happened, and what to do.
+  public var description: String {
+    switch kind {
+    case .cascadeTooDeep:
+      return "\(property) on \(channel) was not delivered: listeners answer one another's sends "
+        + "without end; suppress equal values or exclude the sender"
+    case .queueFull:
+      return "\(property) on \(channel) was not delivered: too many sends wait for one delivery"
+    }
+  }
+}

@@ -1,0 +1,134 @@
+/// The values that a channel remembers, in the order in which their properties were first sent.
+struct RememberedValues {
+  private(set) var values: [BatchValue]
+  /// The place of each value in ``Recency``.
+  private(set) var places: [Int]
+
+  init(_ value: BatchValue, at place: Int) {
+    values = [value]
+    places = [place]
+  }
+
+  func index(of property: AnyKeyPath) -> Int? {
+    values.firstIndex { $0.property === property } ?? values.firstIndex { $0.property == property }
+  }
+
+  mutating func append(_ value: BatchValue, at place: Int) {
+    values.append(value)
+    places.append(place)
+  }
+
+  mutating func remove(at index: Int) {
+    values.remove(at: index)
+    places.remove(at: index)
+  }
+}
+
+extension ChannelHub {
+  /// The value of a property that was sent last on a channel, if the hub remembers it.
+  public func latest<Subject, Value>(
+    _ property: KeyPath<Subject, Value>, on channel: Channel<Subject>
+  ) -> Value? {
+    guard let remembered = node(at: channel.address)?.remembered,
+      let index = remembered.index(of: property)
+    else { return nil }
+    return unsafeDowncast(remembered.values[index], to: TypedBatchValue<Value>.self).value
+  }
+
+  /// Forgets what was sent on a channel. Bindings stay.
+  public func forget<Subject>(_ channel: Channel<Subject>) {
+    guard let node = node(at: channel.address), let remembered = node.remembered else { return }
+    for place in remembered.places { memory.remove(place) }
+    node.remembered = nil
+    if node.isUnused { remove(node) }
+  }
+
+  /// Remembers a value; beyond the limit, forgets the one that was sent longest ago.
+  func remember<Value>(_ value: Value, of property: AnyKeyPath, at address: ChannelAddress) {
+    if let remembered = node(at: address)?.remembered, let index = remembered.index(of: property) {
+      // Equal key paths have equal value types.
+      unsafeDowncast(remembered.values[index], to: TypedBatchValue<Value>.self).replace(value)
+      return memory.touch(remembered.places[index])
+    }
+    if memory.count >= limits.maxRememberedValueCount { forgetOldest() }
+    let node = nodeOrNew(at: address)
+    let place = memory.append(.init(node: node, property: property))
+    let remembered = TypedBatchValue(property: property, value: value)
+    if node.remembered?.append(remembered, at: place) == nil {
+      node.remembered = RememberedValues(remembered, at: place)
+    }
+  }
+
+  private func forgetOldest() {
+    guard let (node, property) = memory.removeOldest().map({ ($0.node, $0.property) }),
+      let index = node.remembered?.index(of: property)
+    else { return }
+    node.remembered?.remove(at: index)
+    if node.remembered?.values.isEmpty == true { node.remembered = nil }
+    if node.isUnused { remove(node) }
+  }
+}
+
+/// Remembered values in the order in which they were last sent: a doubly linked list in an array, in
+/// which each step costs O(1).
+struct Recency {
+  struct Entry {
+    var node: ChannelNode
+    var property: AnyKeyPath
+  }
+
+  private struct Link {
+    var entry: Entry?
+    var older: Int
+    var newer: Int
+  }
+
+  /// Link 0 stands before the oldest and after the newest.
+  private var links = [Link(entry: nil, older: 0, newer: 0)]
+  private var free: [Int] = []
+  private(set) var count = 0
+
+  /// Adds an entry as the newest; returns its place.
+  mutating func append(_ entry: Entry) -> Int {
+    let place = free.popLast() ?? links.count
+    let link = Link(entry: entry, older: 0, newer: 0)
+    if place == links.count { links.append(link) } else { links[place] = link }
+    insertNewest(place)
+    count += 1
+    return place
+  }
+
+  /// Makes an entry the newest.
+  mutating func touch(_ place: Int) {
+    unlink(place)
+    insertNewest(place)
+  }
+
+  mutating func remove(_ place: Int) {
+    unlink(place)
+    links[place].entry = nil
+    free.append(place)
+    count -= 1
+  }
+
+  mutating func removeOldest() -> Entry? {
+    let place = links[0].newer
+    guard let entry = links[place].entry else { return nil }
+    remove(place)
+    return entry
+  }
+
+  private mutating func insertNewest(_ place: Int) {
+    let newest = links[0].older
+    links[place].older = newest
+    links[place].newer = 0
+    links[newest].newer = place
+    links[0].older = place
+  }
+
+  private mutating func unlink(_ place: Int) {
+    let link = links[place]
+    links[link.older].newer = link.newer
+    links[link.newer].older = link.older
+  }
+}

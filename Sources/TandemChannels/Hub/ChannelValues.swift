@@ -1,0 +1,45 @@
+import Synchronization
+
+/// The values of one property of a channel as they are sent; see
+/// ``ChannelHub/values(of:on:maxBufferedValueCount:)``.
+///
+/// It can be iterated once, in any isolation domain.
+public struct ChannelValues<Value: Sendable>: AsyncSequence, Sendable {
+  let stream: AsyncStream<Value>
+
+  /// Waits for one value after the other.
+  public struct Iterator: AsyncIteratorProtocol {
+    var base: AsyncStream<Value>.Iterator
+
+    /// The next value, or `nil` when the hub has gone or the task is cancelled.
+    public mutating func next() async -> Value? { await base.next() }
+
+    /// The next value, or `nil` when the hub has gone or the task is cancelled.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
+      await base.next(isolation: actor)
+    }
+  }
+
+  /// An iterator over the values.
+  public func makeAsyncIterator() -> Iterator { Iterator(base: stream.makeAsyncIterator()) }
+}
+
+/// The hub's end of a sequence of values: finishes it when the hub lets go, and knows when the reader,
+/// wherever it is, has stopped.
+final class ValueReader<Value: Sendable>: Sendable {
+  let continuation: AsyncStream<Value>.Continuation
+  private let end = ReadingEnd()
+
+  init(_ continuation: AsyncStream<Value>.Continuation) {
+    self.continuation = continuation
+    continuation.onTermination = { [end] _ in end.hasCome.store(true, ordering: .relaxed) }
+  }
+
+  deinit { continuation.finish() }
+
+  var hasEnded: Bool { end.hasCome.load(ordering: .relaxed) }
+}
+
+private final class ReadingEnd: Sendable {
+  let hasCome = Atomic(false)
+}

@@ -1,0 +1,96 @@
+/// Brings values into an object, or into a value that an object holds.
+class MappedBinding<Target>: ChannelBinding {
+  fileprivate var table: RouteTable<Target>?
+  /// What the object's did-change hooks are to be told of the batch that is being delivered.
+  fileprivate var pendingHooks: [() -> Void]?
+  private let hasHooks: Bool
+
+  init(node: ChannelNode, serial: UInt64, table: RouteTable<Target>, hasHooks: Bool) {
+    self.table = table
+    self.hasHooks = hasHooks
+    super.init(node: node, serial: serial)
+  }
+
+  override var announces: Bool { hasHooks }
+
+  override func announce<Value>(_ value: Value, of property: AnyKeyPath) {
+    guard let hooks = pendingHooks else { return }
+    pendingHooks = nil
+    for hook in hooks where isActive { hook() }
+  }
+
+  override func released() {
+    table = nil
+    pendingHooks = nil
+  }
+
+  fileprivate final func route<Value>(
+    for property: AnyKeyPath, _: Value.Type
+  ) -> ValueRoute<Target, Value>? {
+    guard let table, let node else { return nil }
+    return node.hub.routes.route(for: property, in: table, Value.self)
+  }
+
+  fileprivate final func take(_ hook: (() -> Void)?) {
+    guard let hook, node != nil else { return }
+    if pendingHooks?.append(hook) == nil { pendingHooks = [hook] }
+  }
+}
+
+/// Brings values into an object that it does not keep alive.
+class ObjectBinding<Object: AnyObject>: MappedBinding<Object> {
+  private(set) final weak var object: Object?
+
+  init(
+    _ object: Object, node: ChannelNode, serial: UInt64, table: RouteTable<Object>, hasHooks: Bool
+  ) {
+    self.object = object
+    super.init(node: node, serial: serial, table: table, hasHooks: hasHooks)
+  }
+
+  override var isAlive: Bool { object != nil }
+
+  override func belongs(to sender: AnyObject) -> Bool { self === sender || object === sender }
+
+  override func apply<Value>(_ value: Value, of property: AnyKeyPath) {
+    guard var object else { return cancel() }
+    guard let route = route(for: property, Value.self) else { return }
+    take(route.apply(value, to: &object))
+  }
+
+  override func released() {
+    super.released()
+    object = nil
+  }
+}
+
+/// Brings values into a value, such as an element of an array, that an object gives access to.
+final class AccessBinding<Owner: AnyObject, Target>: MappedBinding<Target> {
+  private weak var owner: Owner?
+  private var access: ((Owner, (inout Target) -> Void) -> Void)?
+
+  init(
+    _ owner: Owner, access: @escaping (Owner, (inout Target) -> Void) -> Void,
+    node: ChannelNode, serial: UInt64, table: RouteTable<Target>, hasHooks: Bool
+  ) {
+    self.owner = owner
+    self.access = access
+    super.init(node: node, serial: serial, table: table, hasHooks: hasHooks)
+  }
+
+  override var isAlive: Bool { owner != nil }
+
+  override func belongs(to sender: AnyObject) -> Bool { self === sender || owner === sender }
+
+  override func apply<Value>(_ value: Value, of property: AnyKeyPath) {
+    guard let owner else { return cancel() }
+    guard let access, let route = route(for: property, Value.self) else { return }
+    access(owner) { target in take(route.apply(value, to: &target)) }
+  }
+
+  override func released() {
+    super.released()
+    owner = nil
+    access = nil
+  }
+}

@@ -1,0 +1,144 @@
+extension JSONValue {
+  /// Something that decodes itself from this value.
+  ///
+  /// - Throws: `DecodingError` if the value is of another shape or out of range.
+  package func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
+    try JSONSource(value: self, codingPath: []).decode(type)
+  }
+}
+
+/// A value that is being decoded, and where it was found.
+private struct JSONSource: Decoder {
+  let value: JSONValue
+  let codingPath: [any CodingKey]
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func mismatch(_ type: Any.Type) -> DecodingError {
+    .typeMismatch(
+      type, .init(codingPath: codingPath, debugDescription: "\(value) is no \(type)"))
+  }
+
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    let scalar: (any Decodable)?
+    switch type {
+    case is Bool.Type: if case .bool(let flag) = value { scalar = flag } else { scalar = nil }
+    case is String.Type: if case .string(let text) = value { scalar = text } else { scalar = nil }
+    case is Double.Type: scalar = digits.flatMap(Double.init).flatMap { $0.isFinite ? $0 : nil }
+    case is Float.Type: scalar = digits.flatMap(Float.init).flatMap { $0.isFinite ? $0 : nil }
+    case let type as any (FixedWidthInteger & Decodable).Type: scalar = integer(type)
+    default: return try Value(from: self)
+    }
+    guard let result = scalar as? Value else { throw mismatch(type) }
+    return result
+  }
+
+  private var digits: String? {
+    if case .number(let digits) = value { digits } else { nil }
+  }
+
+  private func integer<Number: FixedWidthInteger & Decodable>(
+    _: Number.Type
+  ) -> (any Decodable)? {
+    digits.flatMap { Number($0) }
+  }
+
+  func container<Key: CodingKey>(keyedBy: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    guard case .object(let fields) = value else { throw mismatch([String: JSONValue].self) }
+    return KeyedDecodingContainer(JSONFields(fields: fields, codingPath: codingPath))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    guard case .array(let elements) = value else { throw mismatch([JSONValue].self) }
+    return JSONElements(elements: elements, codingPath: codingPath)
+  }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+}
+
+extension JSONSource: SingleValueDecodingContainer {
+  func decodeNil() -> Bool { value == .null }
+}
+
+private struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let fields: [String: JSONValue]
+  let codingPath: [any CodingKey]
+
+  var allKeys: [Key] { fields.keys.compactMap(Key.init) }
+
+  func contains(_ key: Key) -> Bool { fields[key.stringValue] != nil }
+
+  private func source(_ key: Key) throws -> JSONSource {
+    guard let value = fields[key.stringValue] else {
+      throw DecodingError.keyNotFound(
+        key, .init(codingPath: codingPath, debugDescription: "no field \(key.stringValue)"))
+    }
+    return JSONSource(value: value, codingPath: codingPath + [key])
+  }
+
+  func decodeNil(forKey key: Key) throws -> Bool { try source(key).decodeNil() }
+
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try source(key).decode(type)
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy nested: Nested.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> {
+    try source(key).container(keyedBy: nested)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try source(key).unkeyedContainer()
+  }
+
+  func superDecoder() throws -> any Decoder {
+    JSONSource(value: fields["super"] ?? .null, codingPath: codingPath)
+  }
+
+  func superDecoder(forKey key: Key) throws -> any Decoder { try source(key) }
+}
+
+private struct JSONElements: UnkeyedDecodingContainer {
+  let elements: [JSONValue]
+  let codingPath: [any CodingKey]
+  private(set) var currentIndex = 0
+
+  init(elements: [JSONValue], codingPath: [any CodingKey]) {
+    self.elements = elements
+    self.codingPath = codingPath
+  }
+
+  var count: Int? { elements.count }
+  var isAtEnd: Bool { currentIndex >= elements.count }
+
+  private mutating func next() throws -> JSONSource {
+    guard !isAtEnd else {
+      throw DecodingError.valueNotFound(
+        JSONValue.self, .init(codingPath: codingPath, debugDescription: "the array has ended"))
+    }
+    defer { currentIndex += 1 }
+    return JSONSource(value: elements[currentIndex], codingPath: codingPath)
+  }
+
+  mutating func decodeNil() throws -> Bool {
+    guard !isAtEnd, elements[currentIndex] == .null else { return false }
+    currentIndex += 1
+    return true
+  }
+
+  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    try next().decode(type)
+  }
+
+  mutating func nestedContainer<Nested: CodingKey>(
+    keyedBy nested: Nested.Type
+  ) throws -> KeyedDecodingContainer<Nested> {
+    try next().container(keyedBy: nested)
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    try next().unkeyedContainer()
+  }
+
+  mutating func superDecoder() throws -> any Decoder { try next() }
+}

@@ -1,0 +1,48 @@
+/// A two-way stream of bytes to another process, or another hub of this one.
+///
+/// At most one `send` and one `receive` are under way at a time.
+public protocol ChannelConnection: Sendable {
+  /// Sends all of the bytes, in order; returns once they are on their way.
+  func send(_ bytes: [UInt8]) async throws
+  /// Waits for at least one byte; `nil` once the peer sends no more.
+  func receive() async throws -> [UInt8]?
+  /// Ends the connection from any thread; what waits on it returns or throws soon.
+  func close()
+}
+
+/// Where connections come from.
+public protocol ChannelListener: Sendable {
+  /// Waits for the next connection; `nil` after ``close()``.
+  func accept() async throws -> (any ChannelConnection)?
+  /// Accepts no more, from any thread.
+  func close()
+}
+
+/// How much a link takes on, and how patient it is.
+public struct ChannelLinkOptions: Hashable, Sendable {
+  /// The most bytes that one message may have.
+  public var maxFrameByteCount: Int
+  /// How many channels' values may wait for a slow or absent peer. Values of one property of one
+  /// channel replace one another; beyond the limit, the values of the channel that has waited longest
+  /// are dropped.
+  public var maxWaitingChannelCount: Int
+  /// How many connections a listening link serves at a time.
+  public var maxPeerCount: Int
+  /// How long to wait before the first attempt to connect again; each further wait is twice as long.
+  public var firstRetryDelay: Duration
+  /// The longest wait between attempts.
+  public var maxRetryDelay: Duration
+
+  /// Limits that suit an application unless told otherwise.
+  public init(
+    maxFrameByteCount: Int = 1 << 20, maxWaitingChannelCount: Int = 65_536,
+    maxPeerCount: Int = 64, firstRetryDelay: Duration = .milliseconds(50),
+    maxRetryDelay: Duration = .seconds(5)
+  ) {
+    self.maxFrameByteCount = maxFrameByteCount
+    self.maxWaitingChannelCount = maxWaitingChannelCount
+    self.maxPeerCount = maxPeerCount
+    self.firstRetryDelay = firstRetryDelay
+    self.maxRetryDelay = maxRetryDelay
+  }
+}

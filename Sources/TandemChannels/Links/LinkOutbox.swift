@@ -1,0 +1,86 @@
+import Synchronization
+
+/// What waits for a peer: the latest value of each property of each channel.
+///
+/// Adding never waits. A peer that is slow gets fewer, newer values; one that is away costs at most
+/// ``ChannelLinkOptions/maxWaitingChannelCount`` channels' values.
+final class LinkOutbox: Sendable {
+  struct Address: Hashable {
+    var subject: String
+    var id: JSONValue
+  }
+
+  fileprivate struct State {
+    /// Channels in the order in which they began to wait; those that no longer do are skipped.
+    var order: [Address] = []
+    var first = 0
+    var waiting: [Address: [String: JSONValue]] = [:]
+    var bell: AsyncStream<Void>.Continuation?
+  }
+
+  private let state = Mutex(State())
+  private let maxChannelCount: Int
+
+  init(maxChannelCount: Int) { self.maxChannelCount = max(1, maxChannelCount) }
+
+  /// An element now, and whenever something is added, for the one who empties the outbox from now on.
+  func news() -> AsyncStream<Void> {
+    let (stream, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    bell.yield()
+    state.withLock { $0.bell = bell }
+    return stream
+  }
+
+  /// Adds values, which take the place of older ones that wait.
+  func add(_ message: ChannelMessage) {
+    let bell = state.withLock { state in
+      let address = Address(subject: message.subject, id: message.id)
+      if state.waiting[address]?.merge(message.values, uniquingKeysWith: { $1 }) == nil {
+        if state.waiting.count >= maxChannelCount { state.dropOldest() }
+        state.waiting[address] = message.values
+        state.order.append(address)
+      }
+      return state.bell
+    }
+    bell?.yield()
+  }
+
+  /// Puts back what could not be sent; what has been added since is newer.
+  func putBack(_ messages: [ChannelMessage]) {
+    state.withLock { state in
+      for message in messages {
+        let address = Address(subject: message.subject, id: message.id)
+        if state.waiting[address]?.merge(message.values, uniquingKeysWith: { old, _ in old })
+          == nil,
+          state.waiting.count < maxChannelCount
+        {
+          state.waiting[address] = message.values
+          state.order.append(address)
+        }
+      }
+    }
+  }
+
+  /// Takes what waits, those that have waited longest first.
+  func takeAll() -> [ChannelMessage] {
+    state.withLock { state in
+      defer { state = State(bell: state.bell) }
+      return state.order[state.first...].compactMap { address in
+        state.waiting[address].map {
+          ChannelMessage(subject: address.subject, id: address.id, values: $0)
+        }
+      }
+    }
+  }
+}
+
+extension LinkOutbox.State {
+  fileprivate mutating func dropOldest() {
+    waiting[order[first]] = nil
+    first += 1
+    if first * 2 > order.count {
+      order.removeFirst(first)
+      first = 0
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/// A subject type that a link carries: its name on the wire, its ids, and the properties that travel.
+///
+/// ```swift
+/// LinkedSubject(
+///   "User", of: User.self, id: String.self,
+///   properties: [LinkedProperty("name", \.name), LinkedProperty("age", \.age)])
+/// ```
+public struct LinkedSubject: Sendable {
+  /// The name on the wire.
+  public let name: String
+  let type: ObjectIdentifier
+  /// The id, name and value on the wire of a value that is sent, or `nil` if it does not travel.
+  let encode: @Sendable (BatchEntry) -> ChannelMessage?
+  /// The values of a message. Properties that are not known here are passed over.
+  let decode: @Sendable (ChannelMessage) throws -> ChannelBatch
+
+  /// A subject whose channels have ids of the given type.
+  public init<Subject, ID: Codable & Hashable & Sendable>(
+    _ name: String, of _: Subject.Type, id _: ID.Type, properties: [LinkedProperty<Subject>]
+  ) {
+    self.name = name
+    type = ObjectIdentifier(Subject.self)
+    encode = { entry in
+      guard let id = entry.address.id as? ID, let idJSON = try? JSONValue(encoding: id),
+        let property = properties.first(where: { $0.path == entry.value.property }),
+        let value = property.encode(entry.value)
+      else { return nil }
+      return ChannelMessage(subject: name, id: idJSON, values: [property.name: value])
+    }
+    decode = { message in
+      // Who types an id does not know whether it is a number or a text of digits.
+      let id = try (try? message.id.decoded(as: ID.self)) ?? message.id.asText.decoded(as: ID.self)
+      let channel = Channel<Subject>(id: id)
+      var batch = ChannelBatch()
+      for property in properties {
+        guard let value = message.values[property.name] else { continue }
+        try property.decode(value, channel, &batch)
+      }
+      return batch
+    }
+  }
+}
+
+/// A property that a link carries.
+public struct LinkedProperty<Subject>: Sendable {
+  /// The name on the wire.
+  public let name: String
+  let path: any AnyKeyPath & Sendable
+  let encode: @Sendable (BatchValue) -> JSONValue?
+  let decode: @Sendable (JSONValue, Channel<Subject>, inout ChannelBatch) throws -> Void
+
+  /// A property with a name on the wire, which stays the same when the property is renamed.
+  public init<Value: Codable & Sendable>(
+    _ name: String, _ property: any KeyPath<Subject, Value> & Sendable
+  ) {
+    self.name = name
+    path = property
+    encode = { value in
+      (value as? TypedBatchValue<Value>).flatMap { try? JSONValue(encoding: $0.value) }
+    }
+    decode = { json, channel, batch in
+      batch.set(property, to: try json.decoded(as: Value.self), on: channel)
+    }
+  }
+}

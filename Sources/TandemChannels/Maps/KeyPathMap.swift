@@ -1,0 +1,166 @@
+/// Which property of a subject goes to which property of an object, and nothing else does.
+///
+/// A map is the list of what an object accepts. The properties may be nested (`\.address.city`), may
+/// have other names, and, with a conversion, other types. For a source property that is mapped twice
+/// the last mapping counts.
+///
+/// Make a map once and share it: bindings that share a map share its memory and its look-ups. A map
+/// belongs to the isolation domain of the objects whose key paths it holds, so it is not Sendable.
+public struct KeyPathMap<Subject, Object> {
+  let table: RouteTable<Object>
+
+  /// A map that accepts nothing.
+  public init() { table = RouteTable(routes: [], whole: nil) }
+
+  /// A map that accepts every writable property of the subject, for an object that holds a whole one.
+  ///
+  /// - Parameter whole: the subject inside the object, such as `\Model.user`; `\.self` if the object
+  ///   is one (see ``identity``).
+  public init(whole: WritableKeyPath<Object, Subject>) {
+    table = RouteTable(routes: [], whole: WholeSubject(path: whole))
+  }
+
+  private init(_ table: RouteTable<Object>) { self.table = table }
+
+  var hasDidChangeHooks: Bool { table.routes.contains { $0.hasDidChangeHook } }
+
+  /// This map with one more mapping.
+  func adding(_ route: Route<Object>) -> KeyPathMap {
+    let others = table.routes.filter { $0.source != route.source }
+    return KeyPathMap(RouteTable(routes: others + [route], whole: table.whole))
+  }
+}
+
+extension KeyPathMap where Subject == Object {
+  /// The map of models that are themselves the subject: every writable property to itself.
+  public static var identity: KeyPathMap { KeyPathMap(whole: \.self) }
+}
+
+// MARK: - Mapping
+
+/// Asked before a value is written: may refuse or replace it.
+public typealias WillChange<Object, Value> = (Object, ChannelChange<Value>) -> ChannelDecision<
+  Value
+>
+/// Told after a value was written.
+public typealias DidChange<Object, Value> = (Object, ChannelChange<Value>) -> Void
+
+extension KeyPathMap {
+  // Mappings are inlinable so that the optimiser may turn a literal key path into direct access; it
+  // does so only for a key path that one closure captures: hence one for all accesses.
+
+  /// Maps a property to one of the same type.
+  ///
+  /// - Parameters:
+  ///   - equalValues: whether a value that the object already has is written again.
+  ///   - willChange: asked before each write, with the old and the new value.
+  ///   - didChange: told after each write, once all objects of the channel have all values that were
+  ///     sent together.
+  @inlinable @inline(__always)
+  public func mapping<Value: Equatable>(
+    _ source: KeyPath<Subject, Value>, to target: WritableKeyPath<Object, Value>,
+    equalValues: EqualValues = .suppressed,
+    willChange: WillChange<Object, Value>? = nil, didChange: DidChange<Object, Value>? = nil
+  ) -> KeyPathMap {
+    let access = PropertyAccess<Object, Value>(
+      perform: { (object: inout Object, value: Value?, always: Bool) -> Value? in
+        guard let value else { return object[keyPath: target] }
+        if always || object[keyPath: target] != value { object[keyPath: target] = value }
+        return nil
+      })
+    return mapping(source, to: access, equalValues, willChange, didChange)
+  }
+
+  /// Maps a property of a type whose values cannot be compared: every value is written.
+  @_disfavoredOverload @inlinable @inline(__always)
+  public func mapping<Value>(
+    _ source: KeyPath<Subject, Value>, to target: WritableKeyPath<Object, Value>,
+    willChange: WillChange<Object, Value>? = nil, didChange: DidChange<Object, Value>? = nil
+  ) -> KeyPathMap {
+    let access = PropertyAccess<Object, Value>(
+      perform: { (object: inout Object, value: Value?, _: Bool) -> Value? in
+        guard let value else { return object[keyPath: target] }
+        object[keyPath: target] = value
+        return nil
+      })
+    return mapping(incomparable: source, to: access, willChange, didChange)
+  }
+
+  /// Maps a property to one of another type.
+  ///
+  /// - Parameters:
+  ///   - convert: the value for the object, or `nil` to leave the object as it is.
+  ///   - back: the value for the subject, or `nil` if there is none; needed for objects that are bound
+  ///     both ways.
+  @inlinable @inline(__always)
+  public func mapping<Value, Target: Equatable>(
+    _ source: KeyPath<Subject, Value>, to target: WritableKeyPath<Object, Target>,
+    equalValues: EqualValues = .suppressed, converting convert: @escaping (Value) -> Target?,
+    back: ((Target) -> Value?)? = nil,
+    willChange: WillChange<Object, Target>? = nil, didChange: DidChange<Object, Target>? = nil
+  ) -> KeyPathMap {
+    let access = PropertyAccess<Object, Target>(
+      perform: { (object: inout Object, value: Target?, always: Bool) -> Target? in
+        guard let value else { return object[keyPath: target] }
+        if always || object[keyPath: target] != value { object[keyPath: target] = value }
+        return nil
+      })
+    return mapping(source, to: access, convert, back, equalValues, willChange, didChange)
+  }
+}
+
+extension KeyPathMap {
+  /// Maps a property by two closures, where a key path does not exist or is not fast enough: a write
+  /// through a key path costs several times one by `{ $0.name = $1 }`, and allocates.
+  public func mapping<Value: Equatable>(
+    _ source: KeyPath<Subject, Value>, get: @escaping (Object) -> Value,
+    set: @escaping (inout Object, Value) -> Void, equalValues: EqualValues = .suppressed,
+    willChange: WillChange<Object, Value>? = nil, didChange: DidChange<Object, Value>? = nil
+  ) -> KeyPathMap {
+    let access = PropertyAccess<Object, Value> { object, value, always in
+      guard let value else { return get(object) }
+      if always || get(object) != value { set(&object, value) }
+      return nil
+    }
+    return mapping(source, to: access, equalValues, willChange, didChange)
+  }
+
+  @usableFromInline
+  func mapping<Value: Equatable>(
+    _ source: KeyPath<Subject, Value>, to access: PropertyAccess<Object, Value>,
+    _ equalValues: EqualValues, _ willChange: WillChange<Object, Value>?,
+    _ didChange: DidChange<Object, Value>?
+  ) -> KeyPathMap {
+    let route = PropertyRoute(
+      source: source, access: access, areEqual: equalValues == .suppressed ? (==) : nil,
+      hooks: PropertyHooks(willChange: willChange, didChange: didChange))
+    route.reading = PropertyReading(source: source, access: access, convert: { $0 })
+    return adding(route)
+  }
+
+  @usableFromInline
+  func mapping<Value>(
+    incomparable source: KeyPath<Subject, Value>, to access: PropertyAccess<Object, Value>,
+    _ willChange: WillChange<Object, Value>?, _ didChange: DidChange<Object, Value>?
+  ) -> KeyPathMap {
+    adding(
+      PropertyRoute(
+        source: source, access: access, areEqual: nil,
+        hooks: PropertyHooks(willChange: willChange, didChange: didChange)))
+  }
+
+  @usableFromInline
+  func mapping<Value, Target: Equatable>(
+    _ source: KeyPath<Subject, Value>, to access: PropertyAccess<Object, Target>,
+    _ convert: @escaping (Value) -> Target?, _ back: ((Target) -> Value?)?,
+    _ equalValues: EqualValues, _ willChange: WillChange<Object, Target>?,
+    _ didChange: DidChange<Object, Target>?
+  ) -> KeyPathMap {
+    let inner = PropertyRoute(
+      source: source, access: access, areEqual: equalValues == .suppressed ? (==) : nil,
+      hooks: PropertyHooks(willChange: willChange, didChange: didChange))
+    let route = ConvertedRoute(inner, source: source, convert: convert)
+    route.reading = back.map { PropertyReading(source: source, access: access, convert: $0) }
+    return adding(route)
+  }
+}

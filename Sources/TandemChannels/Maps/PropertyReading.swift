@@ -1,0 +1,36 @@
+/// Reads a property of an object for the subject it belongs to.
+protocol PropertyReader<Object> {
+  associatedtype Object
+  /// What the property is now.
+  func snapshot(of object: Object) -> any PropertySnapshot<Object>
+}
+
+/// A property as it was at some time.
+protocol PropertySnapshot<Object> {
+  associatedtype Object
+  /// What is to be sent, and the property as it is now, if it has changed.
+  func change(in object: Object) -> (snapshot: any PropertySnapshot<Object>, entry: BatchValue?)?
+}
+
+struct PropertyReading<Subject, Value, Object, Target: Equatable>: PropertyReader {
+  var source: KeyPath<Subject, Value>
+  var access: PropertyAccess<Object, Target>
+  var convert: (Target) -> Value?
+
+  func snapshot(of object: Object) -> any PropertySnapshot<Object> {
+    Snapshot(reading: self, value: access.read(object))
+  }
+
+  private struct Snapshot: PropertySnapshot {
+    var reading: PropertyReading
+    var value: Target
+
+    func change(in object: Object) -> (snapshot: any PropertySnapshot<Object>, entry: BatchValue?)?
+    {
+      let now = reading.access.read(object)
+      guard now != value else { return nil }
+      let entry = reading.convert(now).map { TypedBatchValue(property: reading.source, value: $0) }
+      return (Snapshot(reading: reading, value: now), entry)
+    }
+  }
+}

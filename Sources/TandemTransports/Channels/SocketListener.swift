@@ -1,0 +1,118 @@
+import Dispatch
+import Synchronization
+public import TandemChannels
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Waits for connections of ``ChannelLink``s at an address.
+public final class SocketListener: ChannelListener {
+  private let descriptor: SocketDescriptor
+  private let queue = DispatchQueue(label: "tandem.channel.accept")
+  private let isClosed = Atomic(false)
+  private let path: String?
+  private let requestedAddress: SocketAddress
+
+  /// How many connections may wait to be accepted.
+  public static let maxWaitingConnectionCount: CInt = 64
+
+  /// Listens at an address; at TCP port 0, at one that is free, see ``address``.
+  ///
+  /// The file of a Unix-domain socket may be used by its owner only. One that is left over from a
+  /// process that has gone is replaced; one that somebody listens at is not.
+  ///
+  /// - Throws: `ChannelLinkError` with the code `connection`.
+  public init(at address: SocketAddress) throws {
+    requestedAddress = address
+    if case .unix(let path) = address {
+      Self.removeLeftover(path)
+      self.path = path
+    } else {
+      path = nil
+    }
+    descriptor = try SystemSockets.open(address, isPassive: true) { descriptor, name, count in
+      var on: CInt = 1
+      setsockopt(
+        descriptor.number, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
+      guard bind(descriptor.number, name, count) == 0 else { return false }
+      // Nobody can connect before it listens.
+      if case .unix(let path) = address { _ = chmod(path, 0o600) }
+      return listen(descriptor.number, Self.maxWaitingConnectionCount) == 0
+    }
+  }
+
+  deinit { close() }
+
+  private static func removeLeftover(_ path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+    let connection = try? SystemSockets.open(.unix(path: path), isPassive: false) {
+      connect($0.number, $1, $2) == 0 || errno != ECONNREFUSED
+    }
+    if connection == nil { unlink(path) }
+  }
+
+  /// The address to connect to: with the port that was free, if it was left open.
+  public var address: SocketAddress {
+    guard case .tcp(let host, _) = requestedAddress, let port else { return requestedAddress }
+    return .tcp(host: host, port: port)
+  }
+
+  private var port: UInt16? {
+    var address = sockaddr_storage()
+    var count = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        getsockname(descriptor.number, $0, &count)
+      }
+    }
+    guard status == 0 else { return nil }
+    // The port stands at the same place in both families' addresses.
+    return withUnsafeBytes(of: &address) {
+      UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+    }
+  }
+
+  /// Waits for the next connection; `nil` after ``close()``.
+  public func accept() async throws -> (any ChannelConnection)? {
+    let result: Result<SocketConnection?, ChannelLinkError> = await withCheckedContinuation {
+      continuation in
+      queue.async { [self] in continuation.resume(returning: nextConnection()) }
+    }
+    return try result.get()
+  }
+
+  /// Not every system wakes one who waits in `accept` when the socket is shut down, so it looks up now
+  /// and then.
+  private func nextConnection() -> Result<SocketConnection?, ChannelLinkError> {
+    while !isClosed.load(ordering: .acquiring) {
+      var waiting = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+      guard poll(&waiting, 1, 200) > 0 else { continue }
+      let number = systemAccept(descriptor.number)
+      if number >= 0 {
+        SystemSockets.configure(number)
+        return .success(SocketConnection(SocketDescriptor(number)))
+      }
+      // A client that gave up meanwhile is no failure of the listener.
+      guard [EINTR, ECONNABORTED, EAGAIN].contains(errno) else {
+        return isClosed.load(ordering: .acquiring)
+          ? .success(nil) : .failure(SystemSockets.failure("accept connections"))
+      }
+    }
+    return .success(nil)
+  }
+
+  /// Accepts no more, and removes the file of a Unix-domain socket.
+  public func close() {
+    guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    descriptor.shutDown()
+    if let path { unlink(path) }
+  }
+}
+
+private func systemAccept(_ number: CInt) -> CInt { accept(number, nil, nil) }

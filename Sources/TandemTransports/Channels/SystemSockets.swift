@@ -1,0 +1,154 @@
+import TandemChannels
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A socket, closed when the last one who uses it lets go: never while another thread is in a call
+/// with its number.
+final class SocketDescriptor: Sendable {
+  let number: CInt
+
+  init(_ number: CInt) { self.number = number }
+
+  deinit { _ = systemClose(number) }
+
+  /// Ends both directions; calls that wait return.
+  func shutDown() { _ = shutdown(number, CInt(SHUT_RDWR)) }
+}
+
+/// The calls of the system, with errors that say what was tried.
+enum SystemSockets {
+  /// How long a write may wait for a peer that does not read, and a connection for an answer.
+  static let maxSendWaitSeconds = 10
+
+  static func failure(_ action: String) -> ChannelLinkError {
+    ChannelLinkError(.connection, "cannot \(action): \(String(cString: strerror(errno)))")
+  }
+
+  /// Makes a socket for an address and hands both to `body`, for each address that a name stands for
+  /// until `body` succeeds.
+  static func open(
+    _ address: SocketAddress, isPassive: Bool,
+    _ body: (SocketDescriptor, UnsafePointer<sockaddr>, socklen_t) -> Bool
+  ) throws(ChannelLinkError) -> SocketDescriptor {
+    switch address {
+    case .unix(let path): return try openUnix(path, body)
+    case .tcp(let host, let port): return try openTCP(host, port, isPassive: isPassive, body)
+    }
+  }
+
+  private static func openUnix(
+    _ path: String, _ body: (SocketDescriptor, UnsafePointer<sockaddr>, socklen_t) -> Bool
+  ) throws(ChannelLinkError) -> SocketDescriptor {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    let capacity = MemoryLayout.size(ofValue: address.sun_path)
+    guard bytes.count < capacity else {
+      throw ChannelLinkError(.connection, "the path of a socket has at most \(capacity - 1) bytes")
+    }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    let descriptor = try socket(family: AF_UNIX)
+    let hasSucceeded = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard hasSucceeded else { throw failure("use unix:\(path)") }
+    return descriptor
+  }
+
+  private static func openTCP(
+    _ host: String, _ port: UInt16, isPassive: Bool,
+    _ body: (SocketDescriptor, UnsafePointer<sockaddr>, socklen_t) -> Bool
+  ) throws(ChannelLinkError) -> SocketDescriptor {
+    var hints = addrinfo()
+    hints.ai_family = AF_UNSPEC
+    hints.ai_socktype = streamType
+    hints.ai_flags = isPassive ? AI_PASSIVE : 0
+    var list: UnsafeMutablePointer<addrinfo>?
+    let status = getaddrinfo(host, String(port), &hints, &list)
+    guard status == 0 else {
+      throw ChannelLinkError(
+        .connection, "the host \(host) is not known: \(String(cString: gai_strerror(status)))")
+    }
+    defer { freeaddrinfo(list) }
+    var next = list
+    while let entry = next?.pointee {
+      let descriptor = try socket(family: entry.ai_family)
+      if let name = entry.ai_addr, body(descriptor, name, entry.ai_addrlen) { return descriptor }
+      next = entry.ai_next
+    }
+    throw failure("use \(host):\(port)")
+  }
+
+  private static func socket(family: CInt) throws(ChannelLinkError) -> SocketDescriptor {
+    let number = systemSocket(family, streamType, 0)
+    guard number >= 0 else { throw failure("make a socket") }
+    configure(number)
+    return SocketDescriptor(number)
+  }
+
+  /// No signal when the peer has gone, no inheritance by other programs, no endless write.
+  static func configure(_ number: CInt) {
+    _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+    var wait = timeval(tv_sec: .init(maxSendWaitSeconds), tv_usec: 0)
+    setsockopt(
+      number, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+    #if canImport(Darwin)
+      var on: CInt = 1
+      setsockopt(number, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<CInt>.size))
+    #endif
+  }
+
+  #if canImport(Glibc)
+    private static let streamType = CInt(SOCK_STREAM.rawValue)
+  #else
+    private static let streamType = SOCK_STREAM
+  #endif
+
+  #if canImport(Darwin)
+    private static let sendFlags: CInt = 0
+  #else
+    private static let sendFlags = CInt(MSG_NOSIGNAL)
+  #endif
+
+  /// Sends all bytes; waits for the peer at most ``maxSendWaitSeconds`` at a time.
+  static func sendAll(_ bytes: [UInt8], to descriptor: SocketDescriptor) -> ChannelLinkError? {
+    bytes.withUnsafeBytes { bytes in
+      var sent = 0
+      while let start = bytes.baseAddress, sent < bytes.count {
+        let count = send(descriptor.number, start + sent, bytes.count - sent, sendFlags)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return failure("send") }
+        sent += count
+      }
+      return nil
+    }
+  }
+
+  /// Waits for bytes; none once the peer sends no more.
+  static func receive(
+    from descriptor: SocketDescriptor, maxByteCount: Int
+  ) -> Result<[UInt8], ChannelLinkError> {
+    var count = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: maxByteCount) { buffer, initializedCount in
+      repeat {
+        count = recv(descriptor.number, buffer.baseAddress, maxByteCount, 0)
+      } while count < 0 && errno == EINTR
+      initializedCount = max(0, count)
+    }
+    return count < 0 ? .failure(failure("receive")) : .success(bytes)
+  }
+}
+
+// Under names that members of the types above do not hide.
+private func systemClose(_ number: CInt) -> CInt { close(number) }
+private func systemSocket(_ family: CInt, _ type: CInt, _ number: CInt) -> CInt {
+  socket(family, type, number)
+}

@@ -1,0 +1,188 @@
+import Observation
+import TandemChannels
+import Testing
+
+/// A hub that lives in an actor of its own.
+private actor Room {
+  let hub = ChannelHub()
+  private var models: [Int: UserModel1] = [:]
+  private var tokens: [Int: ChannelBinding] = [:]
+  private(set) var deliveryCount = 0
+  private(set) var expectedCount = 0
+
+  func sender() -> ChannelSender { hub.sender() }
+
+  func bind(_ id: Int) {
+    let model = UserModel1()
+    models[id] = model
+    tokens[id] = hub.bind(
+      model, to: Channel<User>(id: id),
+      through: KeyPathMap().mapping(
+        \.age, to: \.age, equalValues: .delivered,
+        didChange: { [unowned self] _, _ in self.assumeIsolated { $0.deliveryCount += 1 } }))
+  }
+
+  func send(_ id: Int, _ age: Int) {
+    if models[id] != nil, tokens[id] != nil { expectedCount += 1 }
+    hub.send(\.age, age, on: Channel<User>(id: id))
+  }
+
+  func drop(_ id: Int) { models[id] = nil }
+
+  func cancel(_ id: Int) { tokens.removeValue(forKey: id)?.cancel() }
+
+  func released() -> Int {
+    hub.releaseEnded()
+    return hub.channelCount
+  }
+
+  func age(_ id: Int) -> Int? { models[id]?.age }
+}
+
+struct ChannelIsolationTests {
+  @Test("10,000 objects bound, sent to and dropped from 8 tasks get exactly what was sent to them")
+  func manyTasks() async {
+    let room = Room()
+    await withTaskGroup { group in
+      for task in 0..<8 {
+        group.addTask {
+          var generator = SplitMix64(state: UInt64(task))
+          for id in stride(from: task, to: 10_000, by: 8) {
+            await room.bind(id)
+            await room.send(Int.random(in: 0..<10_000, using: &generator), id)
+            await room.send(id, id)
+            if id % 3 == 0 { await room.drop(id) }
+            if id % 3 == 1 { await room.cancel(id) }
+            await room.send(id, -id)
+          }
+        }
+      }
+    }
+    #expect(await room.deliveryCount == room.expectedCount)
+    #expect(await room.expectedCount >= 13_333)
+    #expect(await room.released() == 3_333)
+  }
+
+  @Test("a sender reaches the hub from elsewhere, and returns when everybody has the values")
+  func sender() async {
+    let room = Room()
+    await room.bind(1)
+    let sender = await room.sender()
+    await Task.detached { await sender.send(\.age, 77, on: Channel<User>(id: 1)) }.value
+    #expect(await room.age(1) == 77)
+  }
+
+  @Test("values are read as a sequence, the newest ones if the reader is slow")
+  @MainActor func values() async {
+    var hub: ChannelHub? = ChannelHub()
+    let channel = Channel<User>(id: 1)
+    guard let all = hub?.values(of: \.age, on: channel),
+      let newest = hub?.values(of: \.age, on: channel, maxBufferedValueCount: 2)
+    else { return }
+    for age in [1, 2, 2, 3, 4] { hub?.send(\.age, age, on: channel) }
+    hub = nil
+    var seen: [Int] = []
+    for await age in all { seen.append(age) }
+    for await age in newest { seen.append(age) }
+    #expect(seen == [1, 2, 3, 4, 3, 4])
+  }
+
+  @Test("a hub stops collecting when the reader has stopped")
+  @MainActor func readerStops() async {
+    let hub = ChannelHub()
+    let channel = Channel<User>(id: 1)
+    var values: ChannelValues<Int>? = hub.values(of: \.age, on: channel)
+    #expect(values != nil && hub.channelCount == 1)
+    values = nil
+    hub.releaseEnded()
+    #expect(hub.channelCount == 0)
+  }
+}
+
+@Observable private final class Watched {
+  var title = "a"
+  var age = 0
+  var note = ""
+}
+
+@MainActor struct BothWaysBindingTests {
+  let hub = ChannelHub()
+  let channel = Channel<User>(id: 1)
+  private let watched = Watched()
+  private let map = KeyPathMap<User, Watched>().mapping(\.name, to: \.title)
+    .mapping(\.age, to: \.age)
+
+  @Test("a change of the model reaches the others by itself, as one batch, without echo")
+  func publishing() async {
+    hub.bindBothWays(watched, to: channel, through: map)
+    let model = UserModel1()
+    hub.bind(model, to: channel, through: map1())
+    let names = hub.values(of: \.name, on: channel)
+    watched.title = "b"
+    watched.age = 7
+    watched.title = "c"
+    var iterator = names.makeAsyncIterator()
+    #expect(await iterator.next() == "c")
+    #expect(model.name == "c" && model.age == 7)
+  }
+
+  @Test("what the hub writes is not sent back")
+  func noEcho() {
+    let binding = hub.bindBothWays(watched, to: channel, through: map)
+    var heard = 0
+    hub.observe(\.name, on: channel, equalValues: .delivered) { _ in heard += 1 }
+    hub.send(\.name, "b", on: channel)
+    binding.publishChanges()
+    #expect(watched.title == "b" && heard == 1)
+    watched.title = "c"
+    binding.publishChanges()
+    binding.publishChanges()
+    #expect(heard == 2)
+    binding.cancel()
+    watched.title = "d"
+    binding.publishChanges()
+    #expect(heard == 2)
+  }
+
+  @Test("two observable models bound both ways settle, whichever changes")
+  func twoModels() {
+    let other = Watched()
+    let first = hub.bindBothWays(watched, to: channel, through: map)
+    let second = hub.bindBothWays(other, to: channel, through: map)
+    watched.age = 1
+    first.publishChanges()
+    #expect(other.age == 1)
+    other.title = "x"
+    second.publishChanges()
+    first.publishChanges()
+    #expect(watched.title == "x" && hub.diagnostics.isEmpty)
+  }
+
+  @Test("a conversion with a way back travels both ways, one without only arrives")
+  func conversions() {
+    let map = KeyPathMap<User, Watched>()
+      .mapping(\.age, to: \.title, converting: { "\($0)" }, back: { Int($0) })
+      .mapping(\.name, to: \.note, converting: { $0 })
+    let binding = hub.bindBothWays(watched, to: channel, through: map)
+    let model = UserModel1()
+    hub.bind(model, to: channel, through: map1())
+    watched.title = "42"
+    watched.note = "mine"
+    binding.publishChanges()
+    #expect(model.age == 42 && model.name == "Nike")
+    watched.title = "no number"
+    binding.publishChanges()
+    #expect(model.age == 42)
+  }
+
+  @Test("the model is not kept alive")
+  func lifetime() {
+    var short: Watched? = Watched()
+    weak let trace = short
+    if let short { hub.bindBothWays(short, to: channel, through: map) }
+    short = nil
+    #expect(trace == nil)
+    hub.releaseEnded()
+    #expect(hub.channelCount == 0)
+  }
+}

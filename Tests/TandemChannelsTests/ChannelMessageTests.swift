@@ -1,0 +1,92 @@
+import Testing
+
+@testable import TandemChannels
+
+struct ChannelMessageTests {
+  private let messages = [
+    ChannelMessage(subject: "User", id: .string("1"), values: ["name": .string("Tom")]),
+    ChannelMessage(subject: "Überschrift", id: .number("7"), values: [:]),
+  ]
+
+  private func bytes() throws -> [UInt8] {
+    try messages.flatMap { try $0.frame(maxByteCount: 1000) }
+  }
+
+  @Test("messages come out as they went in, wherever the stream is cut")
+  func cuts() throws {
+    let bytes = try bytes()
+    let ends = [0, try messages[0].frame(maxByteCount: 1000).count, bytes.count]
+    for cut in 0...bytes.count {
+      var reader = ChannelMessageReader(maxFrameByteCount: 1000)
+      let first = try reader.messages(adding: bytes[..<cut])
+      #expect(reader.isComplete == ends.contains(cut))
+      #expect(try first + reader.messages(adding: bytes[cut...]) == messages)
+      #expect(reader.isComplete)
+    }
+  }
+
+  @Test("any changed byte gives messages or an error, never a trap")
+  func changes() throws {
+    let bytes = try bytes()
+    var refusedCount = 0
+    for place in bytes.indices {
+      for value in [0, 1, 0x22, 0x5B, 0x7F, 0x80, 0xFF] as [UInt8] {
+        var changed = bytes
+        changed[place] = value
+        var reader = ChannelMessageReader(maxFrameByteCount: 1000)
+        if (try? reader.messages(adding: changed)) == nil { refusedCount += 1 }
+      }
+    }
+    #expect(refusedCount > 100)
+  }
+
+  @Test("a frame that is too large, empty or of another version is refused before it is read")
+  func refusals() throws {
+    func code(_ bytes: [UInt8]) -> ChannelLinkError.Code? {
+      var reader = ChannelMessageReader(maxFrameByteCount: 1000)
+      do {
+        _ = try reader.messages(adding: bytes)
+        return nil
+      } catch { return error.code }
+    }
+    #expect(code([0xFF, 0xFF, 0xFF, 0xFF]) == .tooLarge)
+    #expect(code([0, 0, 3, 0xE9]) == .tooLarge)
+    #expect(code([0, 0, 0, 0]) == .malformed)
+    #expect(code([0, 0, 0, 1, 2]) == .unknownVersion)
+    #expect(code([0, 0, 0, 1, 1]) == .malformed)
+    #expect(code([0, 0, 0, 3, 1, 0x7B, 0x7D]) == .malformed)
+    #expect(throws: ChannelLinkError.self) { try messages[0].frame(maxByteCount: 20) }
+  }
+}
+
+struct LinkOutboxTests {
+  private func message(_ id: Int, _ values: [String: Int]) -> ChannelMessage {
+    ChannelMessage(
+      subject: "User", id: .number("\(id)"), values: values.mapValues { .number("\($0)") })
+  }
+
+  @Test("the latest value of each property waits, channels in the order in which they began to")
+  func coalescing() {
+    let outbox = LinkOutbox(maxChannelCount: 10)
+    outbox.add(message(2, ["a": 1]))
+    outbox.add(message(1, ["a": 1]))
+    outbox.add(message(2, ["a": 2, "b": 3]))
+    #expect(outbox.takeAll() == [message(2, ["a": 2, "b": 3]), message(1, ["a": 1])])
+    #expect(outbox.takeAll().isEmpty)
+  }
+
+  @Test("beyond the bound, the channel that has waited longest is dropped", arguments: [1, 2, 7])
+  func bound(_ bound: Int) {
+    let outbox = LinkOutbox(maxChannelCount: bound)
+    for id in 0..<100 { outbox.add(message(id, ["a": id])) }
+    #expect(outbox.takeAll() == (100 - bound..<100).map { message($0, ["a": $0]) })
+  }
+
+  @Test("what is put back is older than what was added since")
+  func puttingBack() {
+    let outbox = LinkOutbox(maxChannelCount: 2)
+    outbox.add(message(1, ["a": 2]))
+    outbox.putBack([message(1, ["a": 1, "b": 1]), message(2, ["a": 1]), message(3, ["a": 1])])
+    #expect(outbox.takeAll() == [message(1, ["a": 2, "b": 1]), message(2, ["a": 1])])
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import TandemChannels
+import TandemTransports
+import Testing
+
+/// A link between this process and `tandem` in others.
+@MainActor struct ChannelLinkProcessTests {
+  let hub = ChannelHub(limits: ChannelLimits(maxRememberedValueCount: 10))
+  let channel = Channel<LinkedUser>(id: "1")
+
+  private func tandem(_ arguments: [String]) -> (process: Process, output: Pipe) {
+    let process = Process()
+    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
+    process.executableURL = URL(fileURLWithPath: bundle ?? CommandLine.arguments[0])
+      .deletingLastPathComponent().appendingPathComponent("tandem")
+    process.arguments = ["channel"] + arguments
+    let output = Pipe()
+    process.standardOutput = output
+    return (process, output)
+  }
+
+  /// Runs `tandem channel` to its end; returns what it printed.
+  private func run(_ arguments: [String]) async throws -> String {
+    let (process, output) = tandem(arguments)
+    try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
+      process.terminationHandler = { _ in ended.resume() }
+      do { try process.run() } catch { ended.resume(throwing: error) }
+    }
+    #expect(process.terminationStatus == 0)
+    return String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+  }
+
+  @Test(
+    "a process that listens is killed; the others notice nothing, and the next one is up to date")
+  func killing() async throws {
+    let address = temporarySocket()
+    let (breaks, broken) = AsyncStream.makeStream(of: Void.self)
+    let listener = try SocketListener(at: address)
+    let link = ChannelLink(hub, subjects: [linkedUsers])
+    let serving = Task { try await link.run(accepting: listener) { _ in broken.yield() } }
+    hub.send(\.name, "Tom", on: channel)
+
+    let (process, output) = tandem(["listen", "--connect", "\(address)"])
+    try process.run()
+    let reading = Task.detached { output.fileHandleForReading.availableData }
+    let line = String(decoding: await reading.value, as: UTF8.self)
+    #expect(line == "{\"id\":\"1\",\"subject\":\"User\",\"values\":{\"name\":\"Tom\"}}\n")
+
+    kill(process.processIdentifier, SIGKILL)
+    var breakings = breaks.makeAsyncIterator()
+    await breakings.next()
+    let model = LinkedModel()
+    hub.bind(
+      model, to: channel,
+      through: KeyPathMap().mapping(\.name, to: \.name).mapping(\.age, to: \.age))
+    var ages = hub.values(of: \LinkedUser.age, on: channel).makeAsyncIterator()
+    _ = try await run([
+      "send", "\(address)", "--subject", "User", "--id", "1", "name=\"Ann\"", "age=30",
+    ])
+    await expect(30, from: &ages)
+    #expect(model.name == "Ann" && model.age == 30)
+
+    let next = try await run(["listen", "\(address)", "--connect", "--count", "1", "--id", "\"1\""])
+    #expect(
+      next == "{\"id\":\"1\",\"subject\":\"User\",\"values\":{\"age\":30,\"name\":\"Ann\"}}\n")
+    serving.cancel()
+    _ = await serving.result
+  }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import Synchronization
+import TandemChannels
+import TandemTransports
+import Testing
+
+struct LinkedUser {
+  var name: String
+  var age: Int
+}
+
+final class LinkedModel {
+  var name = ""
+  var age = 0
+}
+
+let linkedUsers = LinkedSubject(
+  "User", of: LinkedUser.self, id: String.self,
+  properties: [LinkedProperty("name", \LinkedUser.name), LinkedProperty("age", \LinkedUser.age)])
+
+/// An address for a socket that nobody else uses.
+func temporarySocket() -> SocketAddress {
+  .unix(path: FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString.prefix(13)).s")
+}
+
+/// Expects the next value of a sequence.
+@MainActor func expect<Value: Equatable>(
+  _ value: Value, from iterator: inout ChannelValues<Value>.Iterator,
+  sourceLocation: SourceLocation = #_sourceLocation
+) async {
+  let next = await iterator.next(isolation: #isolation)
+  #expect(next == value, sourceLocation: sourceLocation)
+}
+
+@MainActor struct ChannelLinkTests {
+  let hub = ChannelHub(limits: ChannelLimits(maxRememberedValueCount: 1000))
+  let other = ChannelHub()
+  let channel = Channel<LinkedUser>(id: "1")
+
+  /// Runs `body` while two hubs are joined.
+  private func joined(_ body: () async throws -> Void) async throws {
+    let (near, far) = MemoryConnection.pair()
+    let first = ChannelLink(hub, subjects: [linkedUsers])
+    let second = ChannelLink(other, subjects: [linkedUsers])
+    let tasks = [
+      Task { try await first.run(on: near) }, Task { try await second.run(on: far) },
+    ]
+    try await body()
+    for task in tasks { task.cancel() }
+    for task in tasks { _ = await task.result }
+  }
+
+  @Test("what is remembered on one hub and sent on it later reaches the objects of another")
+  func joining() async throws {
+    let model = LinkedModel()
+    other.bind(
+      model, to: channel,
+      through: KeyPathMap().mapping(\.name, to: \.name).mapping(\.age, to: \.age))
+    var ages = other.values(of: \LinkedUser.age, on: channel).makeAsyncIterator()
+    hub.send(\.name, "Tom", on: channel)
+    hub.send(\.age, 1, on: channel)
+    try await joined {
+      await expect(1, from: &ages)
+      #expect(model.name == "Tom")
+      hub.send(
+        ChannelBatch().setting(\.name, to: "Ann", on: channel).setting(\.age, to: 2, on: channel))
+      await expect(2, from: &ages)
+      #expect(model.name == "Ann" && model.age == 2)
+    }
+  }
+
+  @Test("a value goes both ways, and is not sent back to where it came from")
+  func noEcho() async throws {
+    let heard = Mutex<[Int]>([])
+    hub.observe(\LinkedUser.age, on: channel, equalValues: .delivered) { age in
+      heard.withLock { $0.append(age) }
+    }
+    var back = other.values(of: \LinkedUser.age, on: channel).makeAsyncIterator()
+    var forth = hub.values(of: \LinkedUser.age, on: channel).makeAsyncIterator()
+    hub.send(\.age, 1, on: channel)
+    try await joined {
+      await expect(1, from: &back)
+      other.send(\.age, 2, on: channel)
+      await expect(1, from: &forth)
+      await expect(2, from: &forth)
+      // Had there been an echo, it would stand before this.
+      hub.send(\.age, 3, on: channel)
+      await expect(2, from: &back)
+      await expect(3, from: &back)
+    }
+    #expect(heard.withLock { $0 } == [1, 2, 3])
+  }
+
+  @Test("a hub between two others hands on what it gets", arguments: [true, false])
+  func tree(isTCP: Bool) async throws {
+    let listener = try SocketListener(
+      at: isTCP ? .tcp(host: SocketAddress.loopback, port: 0) : temporarySocket())
+    let address = listener.address
+    let third = ChannelHub(limits: ChannelLimits(maxRememberedValueCount: 10))
+    let server = ChannelLink(hub, subjects: [linkedUsers])
+    let clients = [other, third].map { ChannelLink($0, subjects: [linkedUsers]) }
+    let serving = Task { try await server.run(accepting: listener) }
+    let tasks = clients.map { client in
+      Task { await client.run { try await SocketConnection.connect(to: address) } }
+    }
+    var ages = other.values(of: \LinkedUser.age, on: channel).makeAsyncIterator()
+    third.send(\.age, 5, on: channel)
+    await expect(5, from: &ages)
+    for task in tasks { task.cancel() }
+    for task in tasks { await task.value }
+    serving.cancel()
+    _ = await serving.result
+  }
+
+  @Test("a peer that sends what is no message is disconnected, and the hub works on")
+  func malformed() async throws {
+    let inputs: [[UInt8]] = [
+      Array("GET / HTTP/1.1\r\n\r\n".utf8), [0, 0, 0, 2, 1, 0x7B], [0, 0, 0, 1, 9],
+      [0, 0, 0, 9, 1],
+      try frame(id: .string("1"), values: ["age": .string("old")]),
+    ]
+    for input in inputs {
+      let (near, far) = MemoryConnection.pair()
+      let link = ChannelLink(hub, subjects: [linkedUsers])
+      let task = Task { try await link.run(on: near) }
+      try await far.send(input)
+      if input.count == 5, input[3] == 9 { far.close() }
+      let result = await task.result
+      #expect(throws: ChannelLinkError.self) { try result.get() }
+      let rest = try await far.receive()
+      #expect(rest == nil)
+    }
+    hub.send(\.age, 1, on: channel)
+    #expect(hub.latest(\.age, on: channel) == 1)
+  }
+
+  private func received(by connection: MemoryConnection) async throws -> [UInt8] {
+    let bytes = try await connection.receive()
+    return try #require(bytes)
+  }
+
+  private func frame(id: JSONValue, values: [String: JSONValue]) throws -> [UInt8] {
+    try ChannelMessage(subject: "User", id: id, values: values).frame(maxByteCount: 1000)
+  }
+
+  @Test("unknown subjects and properties are passed over, and a number may be a text's id")
+  func unknown() async throws {
+    let (near, far) = MemoryConnection.pair()
+    let link = ChannelLink(hub, subjects: [linkedUsers])
+    let task = Task { try await link.run(on: near) }
+    var ages = hub.values(of: \LinkedUser.age, on: channel).makeAsyncIterator()
+    try await far.send(
+      ChannelMessage(subject: "Car", id: .null, values: ["age": .null]).frame(maxByteCount: 1000)
+        + frame(id: .number("1"), values: ["age": .number("3"), "size": .bool(true)]))
+    await expect(3, from: &ages)
+    far.close()
+    _ = await task.result
+  }
+
+  @Test("a peer that never reads blocks no sender, and costs one value per property")
+  func slowPeer() async throws {
+    let (near, far) = MemoryConnection.pair()
+    let link = ChannelLink(hub, subjects: [linkedUsers])
+    let task = Task { try await link.run(on: near) }
+    hub.send(\.age, -1, on: channel)
+    var reader = ChannelMessageReader(maxFrameByteCount: 1 << 20)
+    var last: JSONValue?
+    // The link is attached once it has sent something.
+    _ = try reader.messages(adding: await received(by: far))
+    let count = 50_000
+    for age in 1...count { hub.send(\.age, age, on: channel) }
+    var receivedCount = 0
+    while last != .number("\(count)") {
+      for message in try reader.messages(adding: await received(by: far)) {
+        last = message.values["age"]
+        receivedCount += 1
+      }
+    }
+    #expect(receivedCount < 100)
+    task.cancel()
+    _ = await task.result
+  }
+
+  @Test("a link connects again when its peer comes back, with what was sent meanwhile")
+  func reconnecting() async throws {
+    let address = temporarySocket()
+    let (breaks, broken) = AsyncStream.makeStream(of: Void.self)
+    let link = ChannelLink(other, subjects: [linkedUsers])
+    let client = Task {
+      await link.run(onBreak: { _ in broken.yield() }) {
+        try await SocketConnection.connect(to: address)
+      }
+    }
+    var breakings = breaks.makeAsyncIterator()
+    // Nobody listens yet; the link has been attached before its first attempt.
+    await breakings.next()
+    other.send(\.age, 8, on: channel)
+    var ages = hub.values(of: \LinkedUser.age, on: channel, maxBufferedValueCount: 1)
+      .makeAsyncIterator()
+    for round in 8...10 {
+      let listener = try SocketListener(at: address)
+      let server = ChannelLink(hub, subjects: [linkedUsers])
+      let serving = Task { try await server.run(accepting: listener) }
+      await expect(round, from: &ages)
+      serving.cancel()
+      _ = await serving.result
+      other.send(\.age, round + 1, on: channel)
+    }
+    client.cancel()
+    await client.value
+  }
+}
+
+struct SocketAddressTests {
+  @Test(
+    "an address is read as it is written",
+    arguments: [
+      ("unix:/a/b", SocketAddress.unix(path: "/a/b")), ("/a/b", .unix(path: "/a/b")),
+      ("unix:relative", .unix(path: "relative")), (":80", .tcp(host: "127.0.0.1", port: 80)),
+      ("a.example:65535", .tcp(host: "a.example", port: 65_535)),
+      ("tcp:h:1", .tcp(host: "h", port: 1)), ("[::1]:9", .tcp(host: "::1", port: 9)),
+    ])
+  func reading(_ text: String, _ address: SocketAddress) {
+    #expect(SocketAddress(text) == address)
+    #expect(SocketAddress(address.description) == address)
+  }
+
+  @Test("what is no address is none", arguments: ["", "unix:", "host", "h:", "h:65536", "h:-1"])
+  func refusing(_ text: String) {
+    #expect(SocketAddress(text) == nil)
+  }
+
+  @Test("a socket file that somebody listens at is not taken; one that is left over is")
+  func leftover() async throws {
+    let address = temporarySocket()
+    let listener = try SocketListener(at: address)
+    #expect(throws: ChannelLinkError.self) { try SocketListener(at: address) }
+    listener.close()
+    try SocketListener(at: address).close()
+    #expect(throws: ChannelLinkError.self) {
+      try SocketListener(at: .unix(path: "/" + String(repeating: "x", count: 200)))
+    }
+  }
+}
