@@ -51,13 +51,16 @@ let package = Package(
       ["TandemDifferences", "TandemRecords", "TandemMirror", "TandemSQLite", "TandemTransports"]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
     // Tests
+    .target(
+      name: "TestHTTPServer", dependencies: ["TandemTransports"],
+      path: "Tests/Support/TestHTTPServer", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences"]),
     tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
     tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
-    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords"]),
+    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords", "TestHTTPServer"]),
     tests("TandemTests", ["Tandem"]),
-    tests("TandemCLITests", ["TandemCLI", "Tandem"]),
+    tests("TandemCLITests", ["TandemCLI", "Tandem", "TestHTTPServer"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -58,7 +58,8 @@ struct TandemCLI {
   }
 
   private static func report(_ message: String) {
-    try? OutputStream.write(Array("tandem: \(message)\n".utf8), to: STDERR_FILENO)
+    let text = "tandem: \(message)".escapingControls(keepsLineFeeds: true)
+    try? OutputStream.write(Array("\(text)\n".utf8), to: STDERR_FILENO)
   }
 
   static var helpText: String {

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import TandemTransports
+import TestHTTPServer
 import Testing
 
 @Suite("HTTP client: what servers do when all is not well", .timeLimit(.minutes(1)))

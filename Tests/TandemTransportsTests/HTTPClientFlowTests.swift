@@ -1,4 +1,5 @@
 import TandemTransports
+import TestHTTPServer
 import Testing
 
 @Suite("HTTP client: slow readers and readers that leave", .timeLimit(.minutes(1)))

@@ -1,4 +1,5 @@
 import TandemTransports
+import TestHTTPServer
 import Testing
 
 @Suite("HTTP client: redirects", .timeLimit(.minutes(1)))

@@ -1,4 +1,5 @@
 import TandemTransports
+import TestHTTPServer
 import Testing
 
 @Suite("HTTP client: what servers do when all is well", .timeLimit(.minutes(1)))
