@@ -1,0 +1,31 @@
+/// How a mirror compares the identities of its two sides.
+///
+/// Ask for ``sorted`` where both sides come ascending by identity: no identity is hashed, and no more
+/// than a page of each side is in memory.
+public struct MirrorComparison<Item: Identifiable & Sendable>: Sendable where Item.ID: Sendable {
+  /// Whether both sides are read in step.
+  @usableFromInline let isSorted: Bool
+  /// Compares as much as there is.
+  @usableFromInline let advance: @Sendable (inout MirrorPlanning<Item>) -> Void
+
+  @inlinable
+  init(isSorted: Bool, advance: @escaping @Sendable (inout MirrorPlanning<Item>) -> Void) {
+    self.isSorted = isSorted
+    self.advance = advance
+  }
+
+  /// Takes both sides in any order. All local identities are held in memory, and those of new items.
+  @inlinable
+  public static var unsorted: MirrorComparison {
+    MirrorComparison(isSorted: false) { $0.lookUp() }
+  }
+}
+
+extension MirrorComparison where Item.ID: Comparable {
+  /// Takes sides that both ascend by identity, page by page; what does not ascend ends the run with
+  /// ``MirrorError/Code/unsortedList``.
+  @inlinable
+  public static var sorted: MirrorComparison {
+    MirrorComparison(isSorted: true) { $0.merge() }
+  }
+}
