@@ -54,13 +54,16 @@ let package = Package(
     .target(
       name: "TestHTTPServer", dependencies: ["TandemTransports"],
       path: "Tests/Support/TestHTTPServer", swiftSettings: settings),
+    .target(
+      name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords"],
+      path: "Tests/Support/TestFolder", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences"]),
     tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
     tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
-    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords", "TestHTTPServer"]),
-    tests("TandemTests", ["Tandem"]),
-    tests("TandemCLITests", ["TandemCLI", "Tandem", "TestHTTPServer"]),
+    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords", "TestFolder", "TestHTTPServer"]),
+    tests("TandemTests", ["Tandem", "TestFolder"]),
+    tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -85,6 +85,7 @@ public struct DatabaseMirror: Sendable {
       outcome.createsTable = schema == nil && hasTable
       outcome.addedColumns = schema == nil ? [] : target.columns.additions.map(\.name)
       guard !isDryRun, hasTable else { return outcome }
+      try MirrorState.prepareTable(in: connection)
       try target.prepareTable(in: connection)
       try target.write(outcome, to: connection, progress: progress)
       try MirrorState(columns: target.columns.layout.names, key: target.key, origin: origin)

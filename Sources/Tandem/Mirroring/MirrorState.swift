@@ -39,10 +39,9 @@ extension MirrorState {
     return state
   }
 
-  /// Makes this the state of a table's mirror, in the transaction that is open; writes nothing if it
-  /// is already.
-  func save(table name: String, to connection: DatabaseConnection) throws(DatabaseError) {
-    guard try !isSaved(table: name, in: connection) else { return }
+  /// Creates the table that states are kept in, which the triggers of mirrored tables need, if it is
+  /// missing.
+  static func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
     try connection.execute(
       """
       CREATE TABLE IF NOT EXISTS \(MirrorState.table) (
@@ -51,6 +50,12 @@ extension MirrorState {
         url TEXT, entity_tag TEXT, last_modified TEXT
       ) WITHOUT ROWID
       """)
+  }
+
+  /// Makes this the state of a table's mirror, in the transaction that is open; writes nothing if it
+  /// is already.
+  func save(table name: String, to connection: DatabaseConnection) throws(DatabaseError) {
+    guard try !isSaved(table: name, in: connection) else { return }
     try connection.execute(
       "INSERT OR REPLACE INTO \(MirrorState.table) VALUES (?, ?, ?, ?, ?, ?)",
       .text(name), MirrorState.text(columns), MirrorState.text(key),

@@ -48,9 +48,10 @@ enum DiffCommand: Command {
     guard names != ["-", "-"] else {
       throw UsageError("only one of OLD and NEW can be standard input", command: specification)
     }
+    let namedKey = try arguments.key(specification)
     let old = try await collection(names[0], arguments)
     let new = try await collection(names[1], arguments)
-    let key = try arguments.key(specification) ?? defaultKey(old, new)
+    let key = namedKey ?? defaultKey(old, new)
     let comparison = RecordComparison(from: old, to: new, key: key)
     do {
       return try printChanges(comparison, arguments) == 0 ? 0 : 1

@@ -49,7 +49,8 @@ package struct TableWriter {
   }
 
   private func run(
-    _ sql: String, _ values: [FieldValue], _ record: Record, changing counts: ClosedRange<Int> = 1...1
+    _ sql: String, _ values: [FieldValue], _ record: Record,
+    changing counts: ClosedRange<Int> = 1...1
   ) throws(DatabaseError) {
     do throws(DatabaseError) {
       let statement = try connection.cachedStatement(sql)
@@ -57,8 +58,8 @@ package struct TableWriter {
       guard counts.contains(connection.changeCount) else {
         throw DatabaseError(
           code: .constraint,
-          message: "\(connection.changeCount) rows changed where one should; "
-            + "does a trigger of \(table) interfere?", sql: sql, path: connection.path)
+          message: "\(connection.changeCount) rows of \(table) changed where one should, "
+            + "perhaps because of a trigger", sql: sql, path: connection.path)
       }
     } catch {
       var error = error
