@@ -1,0 +1,220 @@
+/// What a run does next: a state machine without clock, items or input; its driver performs the
+/// actions and says what came of them.
+///
+/// Whatever happens, the actions contain ``Action/begin`` once, then ``Action/end(_:)`` once, and
+/// nothing after it but reports.
+struct MirrorRun: Hashable, Sendable {
+  typealias Transfer = MirrorTransferQueue.Transfer
+
+  /// What has happened.
+  enum Event: Hashable, Sendable {
+    case started
+    case begun
+    case compared(removalCount: Int)
+    case prepared(itemCount: Int)
+    case transferred(Transfer)
+    case transferFailed(Transfer, TransferFailure)
+    case retryDue(Transfer)
+    case bytesReceived
+    case removed
+    /// The step under way has thrown.
+    case stepFailed
+    /// The run was cancelled; the step or the transfers under way are about to end.
+    case cancelled
+    case ended
+  }
+
+  /// What a failed transfer can hope for.
+  enum TransferFailure: Hashable, Sendable {
+    case transient(retryAfter: Duration)
+    case final
+    /// It failed because the run is ending.
+    case cancelled
+  }
+
+  /// What to do.
+  enum Action: Hashable, Sendable {
+    case report(MirrorPhase)
+    case begin
+    case compare
+    case prepare
+    case transfer(Transfer)
+    case retry(Transfer, after: Duration)
+    case recordFailure(Transfer, stopsRun: Bool)
+    case cancelTransfers
+    case remove
+    case end(Ending)
+  }
+
+  /// How the steps before the last one ended.
+  enum Ending: Hashable, Sendable {
+    case completed
+    /// A step or a transfer failed that the run cannot go on without.
+    case failed
+    /// Cancelled before this step was done.
+    case cancelled(MirrorStep)
+  }
+
+  private enum State: Hashable, Sendable {
+    case ready
+    case running(MirrorStep)
+    case transferring
+    case ended
+  }
+
+  private let stages: [MirrorStageOptions]
+  private let stageOrder: MirrorStageOrder
+  private let removal: MirrorRemoval
+  private let maxTransferCount: Int
+  private var state = State.ready
+  private var queue: MirrorTransferQueue
+  private var isCancelled = false
+  /// Whether a transfer failed that stops the run.
+  private var isStopped = false
+  private var removalCount = 0
+
+  /// A run that has not started.
+  init(_ options: MirrorOptions) {
+    stages = options.distinctStages
+    stageOrder = options.stageOrder
+    removal = options.removal
+    maxTransferCount = options.maxTransferCount
+    queue = MirrorTransferQueue(itemCount: 0, errorPolicies: [], order: .itemByItem)
+  }
+
+  /// Whether ``Action/end(_:)`` has been performed.
+  var isEnded: Bool { state == .ended }
+
+  /// The actions that follow from an event, in order.
+  mutating func handle(_ event: Event) -> [Action] {
+    switch state {
+    case .ready:
+      precondition(event == .started, "A run is started before anything else happens in it")
+      state = .running(.begin)
+      return [.report(.listing), .begin]
+    case .running(let step):
+      return handle(event, during: step)
+    case .transferring:
+      return handleDuringTransfers(event)
+    case .ended:
+      return []  // Bytes and cancellations may arrive late.
+    }
+  }
+
+  private mutating func handle(_ event: Event, during step: MirrorStep) -> [Action] {
+    switch (step, event) {
+    case (_, .bytesReceived):
+      return []  // They were reported by a transfer that is done.
+    case (.end, .cancelled):
+      return []  // Too late: nothing is left to cancel.
+    case (_, .cancelled):
+      isCancelled = true
+      return []  // The step answers soon.
+    case (.end, .ended):
+      state = .ended
+      return []
+    case (_, .stepFailed):
+      return end(isCancelled ? .cancelled(step) : .failed)
+    case (.begin, .begun):
+      return go(to: .list)
+    case (.list, .compared(let count)):
+      removalCount = count
+      return go(to: .prepare)
+    case (.prepare, .prepared(let count)):
+      queue = MirrorTransferQueue(
+        itemCount: count, errorPolicies: stages.map(\.errorPolicy), order: stageOrder,
+        maxInFlightCount: maxTransferCount)
+      return removal == .first && removalCount > 0 ? go(to: .remove) : transfer()
+    case (.remove, .removed):
+      removalCount = 0
+      return removal == .first ? transfer() : end(.completed)
+    default:
+      preconditionFailure("\(event) cannot happen during \(step): nothing was asked for it")
+    }
+  }
+
+  private mutating func handleDuringTransfers(_ event: Event) -> [Action] {
+    switch event {
+    case .bytesReceived:
+      return [reportProgress()]
+    case .cancelled:
+      isCancelled = true
+      queue.stop()
+      return goOn()
+    case .transferred(let transfer):
+      queue.finish(transfer, isFailed: false)
+      return [reportProgress()] + goOn()
+    case .transferFailed(let transfer, .transient(let delay)) where !queue.isStopped:
+      return [.retry(transfer, after: delay)]
+    case .transferFailed(_, .cancelled) where queue.isStopped:
+      queue.abandon()
+      return goOn()
+    case .retryDue(var transfer) where !queue.isStopped:
+      transfer.attempt += 1
+      return [.transfer(transfer)]
+    case .transferFailed(let transfer, _), .retryDue(let transfer):
+      return fail(transfer)
+    case .started, .begun, .compared, .prepared, .removed, .stepFailed, .ended:
+      preconditionFailure("\(event) cannot happen during transfers: no such step is under way")
+    }
+  }
+
+  /// Takes a failure that no further attempt will mend.
+  private mutating func fail(_ transfer: Transfer) -> [Action] {
+    let wasStopped = queue.isStopped
+    queue.finish(transfer, isFailed: true)
+    let stopsRun = queue.isStopped && !wasStopped
+    if stopsRun { isStopped = true }
+    return [.recordFailure(transfer, stopsRun: stopsRun)] + (stopsRun ? [.cancelTransfers] : [])
+      + [reportProgress()] + goOn()
+  }
+
+  private mutating func transfer() -> [Action] {
+    state = .transferring
+    if isCancelled { queue.stop() }
+    return (queue.totalCount > 0 && !isCancelled ? [reportProgress()] : []) + goOn()
+  }
+
+  /// Starts what may be started, or goes on to what follows if all transfers are done.
+  private mutating func goOn() -> [Action] {
+    var actions: [Action] = []
+    if queue.endStage() { actions.append(reportProgress()) }
+    while let transfer = queue.start() { actions.append(.transfer(transfer)) }
+    return queue.isFinished ? actions + finishTransfers() : actions
+  }
+
+  private mutating func finishTransfers() -> [Action] {
+    if isStopped { return end(.failed) }
+    if isCancelled, !queue.isDone || queue.isCutShort { return end(.cancelled(.transfer)) }
+    let keepsAll = removal == .lastIfNothingFailed && queue.hasFailures
+    return removalCount > 0 && !keepsAll ? go(to: .remove) : end(.completed)
+  }
+
+  /// Begins a step, unless the run was cancelled before.
+  private mutating func go(to step: MirrorStep) -> [Action] {
+    if isCancelled { return end(.cancelled(step)) }
+    state = .running(step)
+    switch step {
+    case .list: return [.compare]
+    case .prepare: return [.prepare]
+    case .remove: return [.report(.removing(count: removalCount)), .remove]
+    case .begin, .compare, .transfer, .end:
+      preconditionFailure("A run does not go to \(step) by itself")
+    }
+  }
+
+  private mutating func end(_ ending: Ending) -> [Action] {
+    state = .running(.end)
+    return [.report(.ending), .end(ending)]
+  }
+
+  private func reportProgress() -> Action {
+    let stage: MirrorStage? =
+      stageOrder == .stageByStage && queue.stage < stages.count ? stages[queue.stage].stage : nil
+    return .report(
+      .transferring(
+        MirrorProgress(
+          stage: stage, doneCount: queue.doneCount, failedCount: queue.failedCount,
+          totalCount: queue.totalCount)))
+  }
+}
