@@ -7,7 +7,7 @@ import Testing
 @Suite("File store", .timeLimit(.minutes(1)))
 struct FileStoreTests {
   let client: SystemHTTPClient
-  let folder = TemporaryFolder()
+  let folder = ScratchFolder()
   let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
 
   init() throws { client = try SystemHTTPClient() }
@@ -32,8 +32,9 @@ struct FileStoreTests {
       #expect(outcome.file.validators.entityTag == "\"1\"")
       #expect(folder.contents("a") == content)
       #expect(try store.names() == [FileName("a")])
-      #expect(folder.names(".tandem").sorted() == ["journal", "lock"])
-      #expect(store.unnotedFiles == [FileName("a"): outcome.file])
+      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
+      #expect(store.file(FileName("a")) == outcome.file)
+      #expect(store.knownNames == [FileName("a")])
     }
   }
 
@@ -119,7 +120,7 @@ struct FileStoreTests {
       let outcome = try await transfer(store, server.url + "/other")
       #expect(outcome.receivedByteCount == total)
       #expect(folder.contents("a") == new)
-      #expect(folder.names(".tandem").sorted() == ["journal", "lock"])
+      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
     }
   }
 
@@ -146,7 +147,7 @@ struct FileStoreTests {
         await #expect(throws: TransportError.self) { try await transfer(store, server.url) }
       }
       #expect(server.requests.allSatisfy { $0.fields["Range"] == nil })
-      #expect(folder.names(".tandem").sorted() == ["journal", "lock"])
+      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
       #expect(try store.names().isEmpty)
     }
   }
@@ -172,7 +173,7 @@ struct FileStoreTests {
         try await transfer(store, server.url) { $0.maxByteCount = 299_999 }
       }
       #expect(error?.code == .tooLarge)
-      #expect(folder.names(".tandem").sorted() == ["journal", "lock"])
+      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
       let digest = SHA256Digest(of: content)
       _ = try await transfer(store, server.url) {
         $0.sha256 = digest
@@ -192,13 +193,13 @@ struct FileStoreTests {
     } test: { server in
       let store = try FileStore(path: folder.path)
       let first = try await transfer(store, server.url)
-      let second = try await transfer(store, server.url) { $0.known = first.file }
+      let second = try await transfer(store, server.url)
       #expect(!second.isChanged)
       #expect(second.receivedByteCount == 0)
       #expect(second.file == first.file)
       // A file that somebody cut is fetched again.
       folder.create("a", [1])
-      let third = try await transfer(store, server.url) { $0.known = first.file }
+      let third = try await transfer(store, server.url)
       #expect(third.isChanged)
       #expect(folder.contents("a") == content)
     }
@@ -232,7 +233,7 @@ struct FileStoreTests {
 
   @Test("symbolic links in the way are replaced, and what they lead to is left alone")
   func links() async throws {
-    let outside = TemporaryFolder()
+    let outside = ScratchFolder()
     try outside.make()
     outside.create("secret", [7])
     try await withServer { [content] _, connection in
@@ -249,7 +250,7 @@ struct FileStoreTests {
       await #expect(throws: TransportError.self) { try await transfer(store, server.url) }
       #expect(outside.contents("secret") == [7])
     }
-    let linked = TemporaryFolder()
+    let linked = ScratchFolder()
     try linked.make()
     try FileManager.default.createSymbolicLink(
       atPath: "\(linked.path)/.tandem", withDestinationPath: outside.path)
@@ -280,38 +281,58 @@ struct FileStoreTests {
       for path in [".tandem/a.part", ".tandem/x.part", ".tandem/x.resume", "Notes.txt"] {
         folder.create(path, [1])
       }
+      try store.discardPartialFiles(keeping: [FileName("a")])
       #expect(try store.sweep(keeping: [FileName("a")]) == [FileName("b"), FileName("c")])
       #expect(folder.names("").sorted() == [".tandem", "Notes.txt", "a"])
-      #expect(folder.names(".tandem").sorted() == ["a.part", "journal", "lock"])
-      #expect(store.unnotedFiles.keys.sorted() == [FileName("a")])
+      #expect(folder.names(".tandem").sorted() == ["a.part", "catalog", "lock"])
+      #expect(store.knownNames == [FileName("a")])
+      try store.discardPartialFiles()
+      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
     }
   }
 
-  @Test("a journal keeps what was completed, through a cut at any byte")
-  func journal() throws {
+  @Test("a file with the digest that is wanted is not asked for; one with another digest is")
+  func knownDigest() async throws {
+    try await withServer { [content] request, connection in
+      connection.respond(200, ["ETag": "\"1\""], request.path == "/old" ? [1, 2] : content)
+    } test: { server in
+      let store = try FileStore(path: folder.path)
+      let digest = SHA256Digest(of: content)
+      let first = try await transfer(store, server.url) { $0.sha256 = digest }
+      let second = try await transfer(store, server.url) { $0.sha256 = digest }
+      #expect(second == FileTransfer(file: first.file, receivedByteCount: 0, isChanged: false))
+      #expect(server.requests.count == 1)
+      _ = try? await transfer(store, server.url) { $0.sha256 = SHA256Digest(of: [1]) }
+      #expect(server.requests.last?.fields["If-None-Match"] == nil)
+      #expect(folder.contents("a") == content)
+      let other = try await transfer(store, server.url + "/old")
+      #expect(other.isChanged)
+      #expect(folder.contents("a") == [1, 2])
+    }
+  }
+
+  @Test("a catalog keeps what was completed, through a cut at any byte")
+  func catalog() throws {
     func file(_ name: String) -> StoredFile {
       StoredFile(
-        name: FileName(name), url: "http://a.example/é",
-        validators: .init(entityTag: "\"\(name)\""),
-        byteCount: 5)
+        name: FileName(name), url: "http://a.example/é", validators: .init(entityTag: "\"\(name)\""),
+        byteCount: 5, sha256: name == "b" ? SHA256Digest(of: [1]) : nil)
     }
     try folder.make()
     let directory = try Directory(path: folder.path)
-    var journal = try FileJournal(in: directory)
-    try journal.add(file("a"))
-    try journal.add(file("b"))
-    try journal.remove(FileName("a"))
-    #expect(try FileJournal(in: directory).files == [FileName("b"): file("b")])
-    let bytes = folder.contents("journal")
+    var catalog = try FileCatalog(in: directory)
+    try catalog.add(file("a"))
+    try catalog.add(file("b"))
+    try catalog.remove(FileName("a"))
+    let bytes = folder.contents("catalog")
+    #expect(try FileCatalog(in: directory).files == [FileName("b"): file("b")])
+    #expect(folder.contents("catalog").count < bytes.count)
     for cut in bytes.indices {
-      folder.create("journal", Array(bytes[..<cut]))
-      var cutJournal = try FileJournal(in: directory)
-      for (name, stored) in cutJournal.files { #expect(stored == file(name.text)) }
-      try cutJournal.add(file("c"))
-      #expect(try FileJournal(in: directory).files[FileName("c")] == file("c"))
+      folder.create("catalog", Array(bytes[..<cut]))
+      var cutCatalog = try FileCatalog(in: directory)
+      for (name, stored) in cutCatalog.files { #expect(stored == file(name.text)) }
+      try cutCatalog.add(file("c"))
+      #expect(try FileCatalog(in: directory).files[FileName("c")] == file("c"))
     }
-    var last = try FileJournal(in: directory)
-    try last.removeAll()
-    #expect(try FileJournal(in: directory).files.isEmpty)
   }
 }

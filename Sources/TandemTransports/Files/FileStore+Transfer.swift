@@ -1,6 +1,9 @@
 extension FileStore {
   /// Makes a file have the content that is at an address.
   ///
+  /// A file that came from there before is asked for only if it changed, and not at all if it has the
+  /// digest that is wanted.
+  ///
   /// One attempt: after an error, call again, and what has arrived is gone on with if the server sent
   /// a strong validator and more than ``PartialFile/maxRestartedByteCount`` bytes were to come.
   /// Memory does not grow with the content.
@@ -8,22 +11,24 @@ extension FileStore {
   /// - Parameters:
   ///   - request: What is wanted, and what it is checked against.
   ///   - client: What to fetch it with.
-  ///   - progress: Called as bytes arrive, with how many there are of the whole, and how long that
-  ///     is if it is known.
+  ///   - received: Called as bytes arrive, with how many.
   /// - Throws: ``TransportError``: what the client reports; `badStatus`, with how long the server asks
   ///   to wait; `contentMismatch`, after which nothing is kept; `tooLarge`; `cannotWrite`.
   ///   `CancellationError`. The file then is what it was before.
   public func transfer(
     _ request: FileRequest, client: any HTTPClient,
-    progress: @Sendable (_ received: Int, _ total: Int?) -> Void = { _, _ in }
+    received: (_ byteCount: Int) -> Void = { _ in }
   ) async throws -> FileTransfer {
     try begin(request.name)
     defer { end(request.name) }
     let reception = FileReception(request, store: self)
-    guard let stream = try await reception.response(from: client) else {
-      return try await reception.restarted(client: client, progress: progress)
+    if let current = reception.known, let digest = request.sha256, current.sha256 == digest {
+      return FileTransfer(file: current, receivedByteCount: 0, isChanged: false)
     }
-    return try await reception.receive(stream, progress: progress)
+    guard let stream = try await reception.response(from: client) else {
+      return try await reception.restarted(client: client, received: received)
+    }
+    return try await reception.receive(stream, received: received)
   }
 }
 
@@ -42,10 +47,7 @@ private struct FileReception {
     self.store = store
     partial = PartialFile(request.name, in: store.aside)
     resumed = resumes ? partial.resumption(of: request.url) : nil
-    known = request.known.flatMap { known in
-      known.name == request.name && known.url == request.url && !known.validators.isEmpty
-        && known.byteCount == store.byteCount(of: known.name) ? known : nil
-    }
+    known = store.file(request.name).flatMap { $0.url == request.url ? $0 : nil }
   }
 
   /// The response; `nil` if the server cannot go on, and is to be asked for all.
@@ -57,7 +59,7 @@ private struct FileReception {
     if let resumed {
       http.fields["Range"] = "bytes=\(resumed.byteCount)-"
       http.fields["If-Range"] = resumed.resumption.validator
-    } else if let known {
+    } else if let known, known.meets(request) {
       http.makeConditional(on: known.validators)
     }
     let stream = try await client.stream(http)
@@ -97,14 +99,14 @@ private struct FileReception {
 
   /// Asks for all, what has arrived being of no use.
   func restarted(
-    client: any HTTPClient, progress: (_ received: Int, _ total: Int?) -> Void
+    client: any HTTPClient, received: (_ byteCount: Int) -> Void
   ) async throws -> FileTransfer {
     try partial.discard()
     let reception = FileReception(request, store: store, resumes: false)
     guard let stream = try await reception.response(from: client) else {
       preconditionFailure("only a request that resumes can be refused to")
     }
-    return try await reception.receive(stream, progress: progress)
+    return try await reception.receive(stream, received: received)
   }
 }
 
@@ -113,7 +115,7 @@ private struct FileReception {
 extension FileReception {
   /// Writes the content, checks it, and puts it in place.
   func receive(
-    _ stream: HTTPResponseStream, progress: (_ received: Int, _ total: Int?) -> Void
+    _ stream: HTTPResponseStream, received: (_ byteCount: Int) -> Void
   ) async throws -> FileTransfer {
     if stream.head.isNotModified, let known {
       try partial.discard()
@@ -132,7 +134,7 @@ extension FileReception {
         try checkLength(count, isWhole: false)
         checker.update(chunk)
         try file.write(chunk)
-        progress(count, total)
+        received(chunk.count)
       }
       try check(count, total, checker)
       if store.isSynchronized { try file.synchronize() }
@@ -202,9 +204,17 @@ extension FileReception {
   ) throws(TransportError) -> FileTransfer {
     let file = StoredFile(
       name: request.name, url: request.url, validators: HTTPValidators(of: head),
-      byteCount: byteCount)
+      byteCount: byteCount, sha256: request.sha256)
     try store.complete(partial, as: file)
     return FileTransfer(file: file, receivedByteCount: received, isChanged: true)
+  }
+}
+
+extension StoredFile {
+  /// Whether it has what the content is declared to have, as far as is known, and can be asked about.
+  fileprivate func meets(_ request: FileRequest) -> Bool {
+    !validators.isEmpty && request.byteCount.map { $0 == byteCount } ?? true
+      && request.sha256.map { $0 == sha256 } ?? true
   }
 }
 

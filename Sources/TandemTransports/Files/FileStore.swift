@@ -20,7 +20,7 @@ public final class FileStore: Sendable {
   private let state: Mutex<State>
 
   private struct State {
-    var journal: FileJournal
+    var catalog: FileCatalog
     var busyNames: Set<FileName> = []
   }
 
@@ -28,16 +28,25 @@ public final class FileStore: Sendable {
 
   /// Opens a directory, which is created if it is missing; its parent must exist.
   ///
+  /// - Parameters:
+  ///   - path: The directory, or, if a folder is named, the one around it.
+  ///   - folder: The directory's name in `path`.
+  ///   - isSynchronized: See ``isSynchronized``.
   /// - Throws: ``TransportError/Code/cannotWrite``, also if another process has it.
-  public init(path: String, isSynchronized: Bool = true) throws(TransportError) {
-    directory = try Directory(path: path)
+  public init(
+    path: String, folder: FileName? = nil, isSynchronized: Bool = true
+  ) throws(TransportError) {
+    let root = try Directory(path: path)
+    directory = try folder.map { folder throws(TransportError) in
+      try Directory(folder.text, in: root)
+    } ?? root
     aside = try Directory(Self.asideName, in: directory)
     lock = try aside.open("lock", .append)
     guard lock.lock() else {
       throw TransportError(
         .cannotWrite, "another run is using this directory; wait for its end", url: path)
     }
-    state = Mutex(State(journal: try FileJournal(in: aside)))
+    state = Mutex(State(catalog: try FileCatalog(in: aside)))
     self.isSynchronized = isSynchronized
   }
 
@@ -60,36 +69,42 @@ extension FileStore {
   /// Removes files; those that do not exist are removed already.
   public func remove(_ names: some Sequence<FileName>) throws(TransportError) {
     for name in names {
-      try state.withLock { state throws(TransportError) in try state.journal.remove(name) }
+      try state.withLock { state throws(TransportError) in try state.catalog.remove(name) }
       try directory.remove(name.text)
     }
     if isSynchronized { try directory.synchronize() }
   }
 
-  /// Removes every file, complete or on its way, that is not to be kept; returns the names of the
-  /// complete ones. What is no file of a store's making stays.
-  @discardableResult
-  public func sweep(keeping kept: Set<FileName>) throws(TransportError) -> [FileName] {
+  /// Removes what has arrived of files that were not completed, but for those to be kept.
+  public func discardPartialFiles(keeping kept: Set<FileName> = []) throws(TransportError) {
     for name in try aside.names() {
       if let owner = PartialFile.owner(of: name), !kept.contains(owner) { try aside.remove(name) }
     }
+  }
+
+  /// Removes every complete file that is not to be kept; returns their names. What could not be a
+  /// file of a store's making stays.
+  @discardableResult
+  public func sweep(keeping kept: Set<FileName>) throws(TransportError) -> [FileName] {
     let orphans = try names().filter { !kept.contains($0) }
     if !orphans.isEmpty { try remove(orphans) }
     return orphans
   }
 }
 
-// MARK: - What is not noted elsewhere
+// MARK: - What is known of them
 
 extension FileStore {
-  /// The files completed since ``forgetUnnoted()``, also by runs that were killed: nobody may have
-  /// noted them.
-  public var unnotedFiles: [FileName: StoredFile] { state.withLock { $0.journal.files } }
-
-  /// Says that all complete files are noted where they should be.
-  public func forgetUnnoted() throws(TransportError) {
-    try state.withLock { state throws(TransportError) in try state.journal.removeAll() }
+  /// What is known of a complete file, if it is there at its length.
+  public func file(_ name: FileName) -> StoredFile? {
+    guard let file = state.withLock({ $0.catalog.files[name] }),
+      file.byteCount == byteCount(of: name)
+    else { return nil }
+    return file
   }
+
+  /// The names of all files of which something is known.
+  public var knownNames: Set<FileName> { state.withLock { Set($0.catalog.files.keys) } }
 
   /// Keeps others from transferring the same file meanwhile.
   func begin(_ name: FileName) throws(TransportError) {
@@ -103,9 +118,9 @@ extension FileStore {
 
   /// Puts a partial file that is complete in place.
   func complete(_ partial: PartialFile, as stored: StoredFile) throws(TransportError) {
-    try state.withLock { state throws(TransportError) in try state.journal.remove(stored.name) }
+    try state.withLock { state throws(TransportError) in try state.catalog.remove(stored.name) }
     try partial.complete(as: stored.name, in: directory)
     if isSynchronized { try directory.synchronize() }
-    try state.withLock { state throws(TransportError) in try state.journal.add(stored) }
+    try state.withLock { state throws(TransportError) in try state.catalog.add(stored) }
   }
 }

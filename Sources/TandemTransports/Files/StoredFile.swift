@@ -8,13 +8,19 @@ public struct StoredFile: Hashable, Sendable {
   public var validators: HTTPValidators
   /// How long it is.
   public var byteCount: Int
+  /// Its digest, if it was checked.
+  public var sha256: SHA256Digest?
 
   /// A file as described.
-  public init(name: FileName, url: String, validators: HTTPValidators, byteCount: Int) {
+  public init(
+    name: FileName, url: String, validators: HTTPValidators, byteCount: Int,
+    sha256: SHA256Digest? = nil
+  ) {
     self.name = name
     self.url = url
     self.validators = validators
     self.byteCount = byteCount
+    self.sha256 = sha256
   }
 }
 
@@ -26,9 +32,6 @@ public struct FileRequest: Hashable, Sendable {
   public var url: String
   /// What to send along, such as credentials.
   public var fields: HTTPFields
-  /// The file that is there already: its content is asked for only if it has changed since. It counts
-  /// only if it has the same name and address, and is there at its length.
-  public var known: StoredFile?
   /// The digest that the content must have.
   public var sha256: SHA256Digest?
   /// The length that the content must have.
@@ -41,13 +44,12 @@ public struct FileRequest: Hashable, Sendable {
 
   /// A request for whatever is at `url`.
   public init(
-    _ name: FileName, url: String, fields: HTTPFields = [:], known: StoredFile? = nil,
+    _ name: FileName, url: String, fields: HTTPFields = [:],
     sha256: SHA256Digest? = nil, byteCount: Int? = nil, maxByteCount: Int = defaultMaxByteCount
   ) {
     self.name = name
     self.url = url
     self.fields = fields
-    self.known = known
     self.sha256 = sha256
     self.byteCount = byteCount
     self.maxByteCount = maxByteCount
@@ -58,8 +60,8 @@ public struct FileRequest: Hashable, Sendable {
 public struct FileTransfer: Hashable, Sendable {
   /// The file, which is complete.
   public var file: StoredFile
-  /// How many bytes were received for it; 0 if it was there and the server had nothing newer.
+  /// How many bytes were received for it; 0 if it was there and the server has nothing newer.
   public var receivedByteCount: Int
-  /// Whether the content is another one than was known before.
+  /// Whether the file was replaced: not if it was there, and still is what its server has.
   public var isChanged: Bool
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A folder that vanishes with its owner.
-final class TemporaryFolder: Sendable {
+final class ScratchFolder: Sendable {
   let path = NSTemporaryDirectory() + "tandem-\(UUID().uuidString)"
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
