@@ -61,7 +61,9 @@ let package = Package(
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences"]),
     tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
     tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
-    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords", "TestFolder", "TestHTTPServer"]),
+    tests(
+      "TandemTransportsTests",
+      ["TandemTransports", "TandemRecords", "TestFolder", "TestHTTPServer"]),
     tests("TandemTests", ["Tandem", "TestFolder"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],

@@ -9,9 +9,4 @@
 // A macro that casts an integer to a function pointer is not imported into Swift.
 static inline sqlite3_destructor_type csqlite_transient(void) { return SQLITE_TRANSIENT; }
 
-// Variadic functions are not imported into Swift.
-static inline int csqlite_db_config_int(sqlite3 *db, int option, int value, int *result) {
-  return sqlite3_db_config(db, option, value, result);
-}
-
 #endif

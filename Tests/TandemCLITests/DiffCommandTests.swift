@@ -3,7 +3,7 @@ import TestFolder
 import TestHTTPServer
 import Testing
 
-@Suite("tandem diff", .timeLimit(.minutes(1)))
+@Suite("tandem diff", .timeLimit(.minutes(5)))
 struct DiffCommandTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -3,7 +3,7 @@ import TestFolder
 import TestHTTPServer
 import Testing
 
-@Suite("tandem mirror: what it writes and says", .timeLimit(.minutes(1)))
+@Suite("tandem mirror: what it writes and says", .timeLimit(.minutes(5)))
 struct MirrorCommandTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -4,7 +4,7 @@ import TestFolder
 import TestHTTPServer
 import Testing
 
-@Suite("tandem mirror: when a URL is asked for changes only", .timeLimit(.minutes(1)))
+@Suite("tandem mirror: when a URL is asked for changes only", .timeLimit(.minutes(5)))
 struct MirrorConditionTests {
   static let list = #"[{"id":1,"name":"a"},{"id":2,"name":"b"}]"#
 

@@ -3,7 +3,7 @@ import Tandem
 import TestFolder
 import Testing
 
-@Suite("tandem mirror: when it is killed", .timeLimit(.minutes(2)))
+@Suite("tandem mirror: when it is killed", .timeLimit(.minutes(5)))
 struct MirrorKillTests {
   static let recordCount = 20_000
   static let killCount = 60

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TandemCLI
 
-@Suite("tandem: what is typed", .timeLimit(.minutes(1)))
+@Suite("tandem: what is typed", .timeLimit(.minutes(5)))
 struct UsageTests {
   static let mirror = ["mirror", "list.json", "a.db", "--table", "t", "--key", "id"]
 

@@ -2,7 +2,7 @@ import TandemTransports
 import TestHTTPServer
 import Testing
 
-@Suite("HTTP client: slow readers and readers that leave", .timeLimit(.minutes(1)))
+@Suite("HTTP client: slow readers and readers that leave", .timeLimit(.minutes(5)))
 struct HTTPClientFlowTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }

@@ -2,7 +2,7 @@ import TandemTransports
 import TestHTTPServer
 import Testing
 
-@Suite("HTTP client: redirects", .timeLimit(.minutes(1)))
+@Suite("HTTP client: redirects", .timeLimit(.minutes(5)))
 struct HTTPClientRedirectTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }

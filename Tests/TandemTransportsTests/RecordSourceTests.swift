@@ -5,7 +5,7 @@ import TestFolder
 import TestHTTPServer
 import Testing
 
-@Suite("Sources of records", .timeLimit(.minutes(1)))
+@Suite("Sources of records", .timeLimit(.minutes(5)))
 struct RecordSourceTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -54,10 +54,10 @@ struct RowReplacement {
     forRowOf update: SetDifference<Record>.Update
   ) throws(DatabaseError) -> [FieldValue] {
     let list = columns.map(\.sqlQuoted).joined(separator: ", ")
-    let condition = key.map { "\($0.sqlQuoted) = ? COLLATE BINARY" }.joined(separator: " AND ")
+    let condition = KeyCondition(columns: key)
     let statement = try connection.cachedStatement(
-      "SELECT \(list) FROM \(table.name.sqlQuoted) WHERE \(condition)")
-    try statement.bind(key.map { update.old[$0] })
+      "SELECT \(list) FROM \(table.name.sqlQuoted) WHERE \(condition.sql)")
+    try statement.bind(condition.parameters(key.map { update.old[$0] }))
     guard try statement.step() else {
       throw DatabaseError(
         code: .constraint, message: "a row to be updated is gone; does a trigger interfere?",

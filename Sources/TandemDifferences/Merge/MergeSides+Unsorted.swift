@@ -2,30 +2,51 @@ extension MergeSides where Element: Equatable {
   /// The steps of sides in any order, in merged order; `nil` if an identity occurs twice on a side
   /// or does not equal itself.
   ///
-  /// Local identities are hashed, once each. The other two sides walk along local in step, and look
-  /// an identity up only where the order departs; what local does not have is hashed too.
+  /// The other two sides are paired with local by walking in step. What that leaves over is looked
+  /// up by its hash, in an index of the few local elements that may have the same identity; what
+  /// local does not have is hashed too.
   @inlinable @inline(__always)
   func steps<ID: Hashable>(by id: (Element) -> ID) -> [MergeStep]? {
-    let index = IdentityIndex(capacity: local.count)
-    guard index.insert(local, runs: [0..<local.count], side: .old, id: id) == nil,
-      let baseSide = index.join(base, along: local, id: id),
-      let remoteSide = index.join(remote, along: local, id: id),
-      let baseOfRest = match(remoteSide.rest, with: baseSide.rest, id: id)
+    let inStepWithRemote = stepMatching(of: remote, id: id) { $0 == $1 }
+    var ofBase = MergePairing(stepMatching(of: base, id: id) { _, _ in true })
+    var ofRemote = MergePairing(inStepWithRemote)
+    let suspects = IdentityFilter.suspects(
+      in: local,
+      or: [ElementRuns(base, in: ofBase.sideRuns), ElementRuns(remote, in: ofRemote.sideRuns)],
+      id: id)
+    let index = IdentityIndex(capacity: suspects.reduce(0) { $0 + $1.count })
+    guard index.insert(local, runs: suspects, side: .old, id: id) == nil,
+      let baseRest = ofBase.pairRest(of: base, with: local, in: index, id: id),
+      let remoteRest = ofRemote.pairRest(of: remote, with: local, in: index, id: id),
+      let baseOfRest = match(remoteRest, with: baseRest, id: id)
     else { return nil }
     var steps: [MergeStep] = []
-    var last = MergeStep.absent
-    for l in local.indices {
-      let r = remoteSide.ofLocal[l]
-      let rank = r == MergeStep.absent ? last + 1 : r
-      if r != MergeStep.absent { last = r }
-      note(base: baseSide.ofLocal[l], local: l, remote: r, rank: rank, in: &steps)
+    var cursor = MergePairing.Cursor()
+    for (l, r) in inStepWithRemote.updates {
+      note(base: ofBase.partner(of: l, &cursor), local: l, remote: r, rank: r, in: &steps)
     }
-    for (r, b) in zip(remoteSide.rest, baseOfRest) {
+    cursor = MergePairing.Cursor()
+    ofRemote.forEachOutOfStep { l, r, rank in
+      note(base: ofBase.partner(of: l, &cursor), local: l, remote: r, rank: rank, in: &steps)
+    }
+    for (r, b) in zip(remoteRest, baseOfRest) {
       note(base: b, local: MergeStep.absent, remote: r, rank: r, in: &steps)
     }
     // Close to linear, as there are few runs: the standard library's sort looks for them.
     steps.sort { $0.precedes($1) }
     return steps
+  }
+
+  /// Pairs local elements with those of another side, as far as both are in step.
+  @inlinable @inline(__always)
+  func stepMatching<ID: Hashable>(
+    of side: UnsafeBufferPointer<Element>, id: (Element) -> ID,
+    isEquivalent: (_ local: Element, _ other: Element) -> Bool
+  ) -> StepMatching {
+    StepMatching(
+      oldCount: local.count, newCount: side.count,
+      isSame: { id(local[$0]) == id(side[$1]) },
+      isEquivalent: { isEquivalent(local[$0], side[$1]) })
   }
 
   /// For each of the remote offsets the base offset with the same identity, or `absent`; `nil` if an
@@ -62,33 +83,5 @@ extension IdentityIndex {
     let earlier = insert(
       offset, hash: identity.hashValue, unless: { id(elements[$0]) == identity })
     return earlier == nil
-  }
-
-  /// For each element of `local`, which is what this index holds, the offset on `side` of the same
-  /// identity, or `absent`, and the offsets on `side` that local does not have; `nil` if a local
-  /// identity occurs twice on `side`.
-  @inlinable @inline(__always)
-  borrowing func join<Element, ID: Hashable>(
-    _ side: UnsafeBufferPointer<Element>, along local: UnsafeBufferPointer<Element>,
-    id: (Element) -> ID
-  ) -> (ofLocal: [Int], rest: [Int])? {
-    var ofLocal = [Int](repeating: MergeStep.absent, count: local.count)
-    var rest: [Int] = []
-    var next = 0
-    for s in side.indices {
-      if next == local.count || id(local[next]) != id(side[s]) {
-        let identity = id(side[s])
-        let isSame = { id(local[$0]) == identity }
-        guard let l = offset(hash: identity.hashValue, where: isSame) else {
-          rest.append(s)
-          continue
-        }
-        next = l
-      }
-      guard ofLocal[next] == MergeStep.absent else { return nil }
-      ofLocal[next] = s
-      next += 1
-    }
-    return (ofLocal, rest)
   }
 }

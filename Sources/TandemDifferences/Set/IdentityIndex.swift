@@ -40,6 +40,21 @@ struct IdentityIndex: ~Copyable {
     slots[mask + 1] = touched
   }
 
+  /// Brings the first bytes of these elements into the cache. Hashing them one by one instead would
+  /// wait for one after the other, as a hash is too long for the processor to look beyond it.
+  @inlinable @inline(__always)
+  borrowing func touch<Element>(
+    _ elements: UnsafeBufferPointer<Element>, at offsets: UnsafeMutableBufferPointer<Int>,
+    count: Int
+  ) {
+    guard let base = elements.baseAddress else { return }
+    var touched: UInt8 = 0
+    for place in 0..<count {
+      touched |= UnsafeRawPointer(base + offsets[place]).load(as: UInt8.self)
+    }
+    slots[mask + 1] = UInt64(touched)
+  }
+
   /// The offset in the first slot where this hash belongs, or `nil` if that is free: most likely the
   /// one that has the identity.
   @inlinable @inline(__always)

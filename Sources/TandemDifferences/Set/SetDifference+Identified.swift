@@ -12,7 +12,8 @@ extension SetDifference {
   ///   - areEquivalent: Whether two elements of one identity have the same contents.
   /// - Throws: ``IdentityViolation`` if two elements of one version have the same identity, or one
   ///   has an identity that does not equal itself, as NaN.
-  /// - Complexity: O(*n* + *m*) expected time; memory for one table of 16 bytes per element of `old`.
+  /// - Complexity: O(*n* + *m*) expected time; memory for a filter of 8 to 12 bytes
+  ///   per element of `old` where the order is mostly kept, or else a table of 16 to 32.
   @inlinable @inline(__always)
   public init<ID: Hashable>(
     from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
@@ -37,8 +38,10 @@ extension SetDifference {
       oldCount: old.count, newCount: new.count,
       isSame: { id(old[$0]) == id(new[$1]) },
       isEquivalent: { areEquivalent(old[$0], new[$1]) })
-    let index = IdentityIndex(capacity: old.count)
-    if let violation = index.insert(old, runs: [0..<old.count], side: .old, id: id) {
+    let suspects = IdentityFilter.suspects(
+      in: old, or: [ElementRuns(new, in: steps.unmatchedNew)], id: id)
+    let index = IdentityIndex(capacity: suspects.reduce(0) { $0 + $1.count })
+    if let violation = index.insert(old, runs: suspects, side: .old, id: id) {
       return violation
     }
     var isOpen = [Bool](repeating: false, count: old.count)
@@ -85,21 +88,17 @@ extension IdentityIndex {
     _ elements: UnsafeBufferPointer<Element>, runs: [Range<Int>], side: IdentityViolation.Side,
     id: (Element) -> ID
   ) -> IdentityViolation? {
-    for run in runs {
-      let violation = forEachBatch(of: elements, in: run, id: id) { offset, hash in
-        let identity = id(elements[offset])
-        guard identity == identity else {
-          return IdentityViolation(side: side, offset: offset, kind: .incomparable)
-        }
-        let earlier = insert(offset, hash: hash, unless: { id(elements[$0]) == identity })
-        guard earlier == nil else {
-          return IdentityViolation(side: side, offset: offset, kind: .duplicate)
-        }
-        return nil
+    forEachBatch(of: elements, in: runs, id: id) { offset, hash in
+      let identity = id(elements[offset])
+      if IdentityViolation.isIncomparable(identity) {
+        return IdentityViolation(side: side, offset: offset, kind: .incomparable)
       }
-      if let violation { return violation }
+      let earlier = insert(offset, hash: hash, unless: { id(elements[$0]) == identity })
+      guard earlier == nil else {
+        return IdentityViolation(side: side, offset: offset, kind: .duplicate)
+      }
+      return nil
     }
-    return nil
   }
 
   /// Calls `body` for each element of a run with the offset of the one of the same identity among
@@ -110,9 +109,9 @@ extension IdentityIndex {
     among indexed: UnsafeBufferPointer<Element>,
     id: (Element) -> ID, body: (_ match: Int?, _ offset: Int) -> Bool
   ) -> IdentityViolation? {
-    forEachBatch(of: elements, in: run, id: id) { offset, hash in
+    forEachBatch(of: elements, in: CollectionOfOne(run), id: id) { offset, hash in
       let identity = id(elements[offset])
-      guard identity == identity else {
+      if IdentityViolation.isIncomparable(identity) {
         return IdentityViolation(side: .new, offset: offset, kind: .incomparable)
       }
       let match = self.offset(hash: hash, where: { id(indexed[$0]) == identity })
@@ -123,27 +122,37 @@ extension IdentityIndex {
     }
   }
 
-  /// Calls `body` with each offset of a run and its element's hash, after the slots of a whole batch
-  /// have been touched; stops at the first violation.
+  /// Calls `body` with each offset of the runs and its element's hash, after the elements and the
+  /// slots of a whole batch have been touched; stops at the first violation.
   @inlinable @inline(__always)
   borrowing func forEachBatch<Element, ID: Hashable>(
-    of elements: UnsafeBufferPointer<Element>, in run: Range<Int>, id: (Element) -> ID,
-    body: (_ offset: Int, _ hash: Int) -> IdentityViolation?
+    of elements: UnsafeBufferPointer<Element>, in runs: some Sequence<Range<Int>>,
+    id: (Element) -> ID, body: (_ offset: Int, _ hash: Int) -> IdentityViolation?
   ) -> IdentityViolation? {
-    withUnsafeTemporaryAllocation(of: Int.self, capacity: IdentityIndex.batchCount) { hashes in
-      var start = run.lowerBound
-      while start < run.upperBound {
-        let count = min(IdentityIndex.batchCount, run.upperBound - start)
-        for offset in 0..<count {
-          hashes.initializeElement(at: offset, to: id(elements[start + offset]).hashValue)
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: 2 * IdentityIndex.batchCount) { memory in
+      let offsets = UnsafeMutableBufferPointer(rebasing: memory.prefix(IdentityIndex.batchCount))
+      let hashes = UnsafeMutableBufferPointer(rebasing: memory.dropFirst(IdentityIndex.batchCount))
+      var count = 0
+      func finishBatch() -> IdentityViolation? {
+        touch(elements, at: offsets, count: count)
+        for place in 0..<count {
+          hashes.initializeElement(at: place, to: id(elements[offsets[place]]).hashValue)
         }
         touch(hashes, count: count)
-        for offset in 0..<count {
-          if let violation = body(start + offset, hashes[offset]) { return violation }
+        for place in 0..<count {
+          if let violation = body(offsets[place], hashes[place]) { return violation }
         }
-        start += count
+        count = 0
+        return nil
       }
-      return nil
+      for run in runs {
+        for offset in run {
+          offsets.initializeElement(at: count, to: offset)
+          count += 1
+          if count == IdentityIndex.batchCount, let violation = finishBatch() { return violation }
+        }
+      }
+      return finishBatch()
     }
   }
 }

@@ -21,7 +21,7 @@ public final class Statement {
         let result = sqlite3_prepare_v3(
           database.pointer, text.baseAddress, Int32(clamping: text.count), 0, &handle, &tail)
         if let base = text.baseAddress, let tail {
-          hasMore = bytes[(tail - base)...].contains { !Statement.isSpace($0) }
+          hasMore = Statement.holdsStatement(bytes[(tail - base)...])
         }
         return result
       }
@@ -39,9 +39,23 @@ public final class Statement {
 
   deinit { sqlite3_finalize(handle) }
 
-  /// What may follow a statement without being another one.
-  private static func isSpace(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: ";") || byte == UInt8(ascii: " ") || (9...13).contains(byte)
+  /// Whether a text holds more than white space, semicolons and comments.
+  private static func holdsStatement(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    var rest = text
+    while let byte = rest.first {
+      if rest.starts(with: "--".utf8) {
+        rest = rest.drop { $0 != UInt8(ascii: "\n") }
+      } else if rest.starts(with: "/*".utf8) {
+        rest = rest.dropFirst(2)
+        while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
+        rest = rest.dropFirst(2)
+      } else if byte == UInt8(ascii: ";") || byte == UInt8(ascii: " ") || (9...13).contains(byte) {
+        rest = rest.dropFirst()
+      } else {
+        return true
+      }
+    }
+    return false
   }
 }
 
@@ -140,8 +154,21 @@ extension Statement {
 
   /// The value of a column of the current row.
   ///
-  /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8.
+  /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8; with code `range`
+  ///   if there is no such column, or no current row.
   public func value(at column: Int) throws(DatabaseError) -> FieldValue {
+    let count = Int(sqlite3_data_count(handle))
+    guard (0..<count).contains(column) else {
+      throw DatabaseError(
+        code: .range,
+        message: count == 0
+          ? "there is no current row to read from" : "no column \(column) among \(count)",
+        sql: sql, path: database.path)
+    }
+    return try uncheckedValue(at: column)
+  }
+
+  private func uncheckedValue(at column: Int) throws(DatabaseError) -> FieldValue {
     guard let value = self.column(column).fieldValue else {
       throw DatabaseError(
         code: .mismatch,
@@ -151,12 +178,14 @@ extension Statement {
     return value
   }
 
-  /// All values of the current row.
+  /// All values of the current row; none if there is no current row.
+  ///
+  /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8.
   public func values() throws(DatabaseError) -> [FieldValue] {
     var values: [FieldValue] = []
-    let count = columnCount
+    let count = Int(sqlite3_data_count(handle))
     values.reserveCapacity(count)
-    for column in 0..<count { values.append(try value(at: column)) }
+    for column in 0..<count { values.append(try uncheckedValue(at: column)) }
     return values
   }
 

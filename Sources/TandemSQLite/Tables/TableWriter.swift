@@ -1,13 +1,14 @@
 package import TandemRecords
 
-/// Writes changed records into a table: every insertion and update must change exactly one row.
+/// Writes changed records into a table: every one must change exactly one row, or find it gone if it
+/// is to be deleted.
 package struct TableWriter {
   private let connection: DatabaseConnection
   private let table: String
   private let layout: RecordLayout
   private let keyOffsets: [Int]
   private let insertion: String
-  private let condition: String
+  private let condition: KeyCondition
 
   /// A writer for records of the given layout, whose fields are columns of the table.
   package init(
@@ -20,13 +21,12 @@ package struct TableWriter {
     let names = columns.names.map(\.sqlQuoted).joined(separator: ", ")
     let marks = columns.names.map { _ in "?" }.joined(separator: ", ")
     insertion = "INSERT INTO \(self.table) (\(names)) VALUES (\(marks))"
-    condition = keyOffsets.map { "\(columns.names[$0].sqlQuoted) = ? COLLATE BINARY" }
-      .joined(separator: " AND ")
+    condition = KeyCondition(columns: keyOffsets.map { columns.names[$0] })
   }
 
   /// Inserts a row.
   package func insert(_ record: Record) throws(DatabaseError) {
-    try run(insertion, record.values, record)
+    try changeOne(insertion, record.values, record)
   }
 
   /// Writes those values of `new` that differ from `old`, whose key is the same.
@@ -36,36 +36,59 @@ package struct TableWriter {
     }
     guard !changed.isEmpty else { return }
     let list = changed.map { "\(layout.names[$0].sqlQuoted) = ?" }.joined(separator: ", ")
-    try run(
-      "UPDATE \(table) SET \(list) WHERE \(condition)",
-      changed.map { new.values[$0] } + keyOffsets.map { old.values[$0] }, old)
+    try changeOne(
+      "UPDATE \(table) SET \(list) WHERE \(condition.sql)",
+      changed.map { new.values[$0] } + condition.parameters(key(of: old)), old)
   }
 
   /// Deletes a row, unless a foreign key that cascades has deleted it along with another one.
   package func delete(_ record: Record) throws(DatabaseError) {
-    try run(
-      "DELETE FROM \(table) WHERE \(condition)", keyOffsets.map { record.values[$0] }, record,
-      changing: 0...1)
+    let sql = "DELETE FROM \(table) WHERE \(condition.sql)"
+    let key = condition.parameters(key(of: record))
+    let count = try run(sql, key, record)
+    if count == 0, try !hasRow(key) { return }
+    guard count == 1 else { throw error(changing: count, sql, record) }
   }
 
-  private func run(
-    _ sql: String, _ values: [FieldValue], _ record: Record,
-    changing counts: ClosedRange<Int> = 1...1
+  private func key(of record: Record) -> [FieldValue] { keyOffsets.map { record.values[$0] } }
+
+  private func hasRow(_ key: [FieldValue]) throws(DatabaseError) -> Bool {
+    let statement = try connection.cachedStatement("SELECT 1 FROM \(table) WHERE \(condition.sql)")
+    try statement.bind(key)
+    defer { statement.reset() }
+    return try statement.step()
+  }
+
+  private func changeOne(
+    _ sql: String, _ values: [FieldValue], _ record: Record
   ) throws(DatabaseError) {
+    let count = try run(sql, values, record)
+    guard count == 1 else { throw error(changing: count, sql, record) }
+  }
+
+  /// Runs a statement; returns how many rows it changed.
+  private func run(
+    _ sql: String, _ values: [FieldValue], _ record: Record
+  ) throws(DatabaseError) -> Int {
     do throws(DatabaseError) {
-      let statement = try connection.cachedStatement(sql)
-      try statement.run(values)
-      guard counts.contains(connection.changeCount) else {
-        throw DatabaseError(
-          code: .constraint,
-          message: "\(connection.changeCount) rows of \(table) changed where one should, "
-            + "perhaps because of a trigger", sql: sql, path: connection.path)
-      }
+      try connection.cachedStatement(sql).run(values)
+      return connection.changeCount
     } catch {
-      var error = error
-      error.message += ", for the row with key \(keyDescription(record))"
-      throw error
+      throw named(error, record)
     }
+  }
+
+  private func error(changing count: Int, _ sql: String, _ record: Record) -> DatabaseError {
+    let message = "\(count) rows of \(table) changed where one should, perhaps because of a trigger"
+    return named(
+      DatabaseError(code: .constraint, message: message, sql: sql, path: connection.path), record)
+  }
+
+  /// The error with the row's key in it.
+  private func named(_ error: DatabaseError, _ record: Record) -> DatabaseError {
+    var error = error
+    error.message += ", for the row with key \(keyDescription(record))"
+    return error
   }
 
   private func keyDescription(_ record: Record) -> String {

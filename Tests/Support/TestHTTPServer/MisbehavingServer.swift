@@ -106,14 +106,13 @@ package final class Connection: Sendable {
     sendCounting(bytes, until: .greatestFiniteMagnitude) == nil
   }
 
-  /// Sends bytes until the client has taken none for `patience`; returns how many were left then, or
+  /// Sends bytes until the client has taken none for `patience`, for ever if that is a second or
+  /// more; returns how many were left then, or
   /// `nil` if all were sent.
   package func sendCounting(_ bytes: [UInt8], until patience: TimeInterval) -> Int? {
-    if patience.isFinite, patience < 1000 {
-      var time = timeval(tv_sec: 0, tv_usec: .init(patience * 1_000_000))
-      setsockopt(
-        descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
-    }
+    // Zero is for ever: an earlier call may have set less.
+    var time = timeval(tv_sec: 0, tv_usec: patience < 1 ? .init(patience * 1_000_000) : 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     var sent = 0
     while sent < bytes.count {
       let count = bytes.withUnsafeBytes {

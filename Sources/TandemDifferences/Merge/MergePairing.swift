@@ -1,0 +1,103 @@
+/// How the local elements pair with those of another side: in step, but for some runs of offsets in
+/// which every pair is found by its hash.
+@usableFromInline
+struct MergePairing {
+  /// Where the local side is out of step.
+  @usableFromInline let localRuns: [Range<Int>]
+  /// Where the other side is at the same time. Runs may be empty, but not both of a kind.
+  @usableFromInline let sideRuns: [Range<Int>]
+  /// How many local elements are out of step before each run.
+  @usableFromInline let outOfStepBefore: [Int]
+  /// The partners of the local elements out of step, in local order, or `absent`.
+  @usableFromInline var partners: [Int]
+
+  @inlinable
+  init(_ matching: StepMatching) {
+    localRuns = matching.unmatchedOld
+    sideRuns = matching.unmatchedNew
+    var count = 0
+    outOfStepBefore = localRuns.map { run in
+      defer { count += run.count }
+      return count
+    }
+    partners = Array(repeating: MergeStep.absent, count: count)
+  }
+}
+
+extension MergePairing {
+  /// Pairs elements out of step by `index`, which holds every local element they might pair with;
+  /// returns the offsets local does not have, or `nil` if a local identity occurs twice on the side.
+  @inlinable @inline(__always)
+  mutating func pairRest<Element, ID: Hashable>(
+    of side: UnsafeBufferPointer<Element>, with local: UnsafeBufferPointer<Element>,
+    in index: borrowing IdentityIndex, id: (Element) -> ID
+  ) -> [Int]? {
+    var rest: [Int] = []
+    for run in sideRuns {
+      for s in run {
+        let identity = id(side[s])
+        let isSame = { id(local[$0]) == identity }
+        guard let l = index.offset(hash: identity.hashValue, where: isSame) else {
+          rest.append(s)
+          continue
+        }
+        guard let position = positionOutOfStep(of: l), partners[position] == MergeStep.absent
+        else { return nil }
+        partners[position] = s
+      }
+    }
+    return rest
+  }
+
+  /// Where ``partners`` has the local element; `nil` if it is paired in step.
+  @inlinable
+  func positionOutOfStep(of l: Int) -> Int? {
+    var (low, high) = (0, localRuns.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if localRuns[middle].upperBound <= l { low = middle + 1 } else { high = middle }
+    }
+    guard low < localRuns.count, localRuns[low].contains(l) else { return nil }
+    return outOfStepBefore[low] + l - localRuns[low].lowerBound
+  }
+
+  /// Calls `body` with each local element out of step, its partner or `absent`, and how many elements
+  /// of the side come before it when both are merged.
+  @inlinable @inline(__always)
+  func forEachOutOfStep(_ body: (_ local: Int, _ partner: Int, _ rank: Int) -> Void) {
+    var last = MergeStep.absent
+    var end = 0
+    for number in localRuns.indices {
+      let run = localRuns[number]
+      if end < run.lowerBound { last = sideRuns[number].lowerBound - 1 }
+      end = run.upperBound
+      for l in run {
+        let partner = partners[outOfStepBefore[number] + l - run.lowerBound]
+        if partner != MergeStep.absent { last = partner }
+        body(l, partner, partner == MergeStep.absent ? last + 1 : partner)
+      }
+    }
+  }
+}
+
+extension MergePairing {
+  /// A place among the runs, for questions in ascending order.
+  @usableFromInline
+  struct Cursor {
+    @usableFromInline var run = 0
+
+    @inlinable
+    init() {}
+  }
+
+  /// The partner of a local element, or `absent`. Elements must be asked for in ascending order.
+  @inlinable
+  func partner(of l: Int, _ cursor: inout Cursor) -> Int {
+    while cursor.run < localRuns.count, localRuns[cursor.run].upperBound <= l { cursor.run += 1 }
+    if cursor.run < localRuns.count, l >= localRuns[cursor.run].lowerBound {
+      return partners[outOfStepBefore[cursor.run] + l - localRuns[cursor.run].lowerBound]
+    }
+    guard cursor.run > 0 else { return l }
+    return l - localRuns[cursor.run - 1].upperBound + sideRuns[cursor.run - 1].upperBound
+  }
+}
