@@ -22,7 +22,13 @@ extension ContentMirror {
   public func source() async throws -> MirrorPages<MirroredItem> {
     var options = listOptions
     options.validators = try await validators()
-    switch try await source.list(options, client: client, progress: received) {
+    var answer = try await source.list(options, client: client, progress: received)
+    if case .notModified = answer, try await validators() != options.validators {
+      // The table or a file was changed while the server was asked.
+      options.validators = nil
+      answer = try await source.list(options, client: client, progress: received)
+    }
+    switch answer {
     case .notModified:
       let keys = state.withLock { state in
         state.isUnmodified = true
@@ -36,9 +42,7 @@ extension ContentMirror {
 
   /// What to ask for the list by; nothing if a file is missing, which only the list can bring back.
   private func validators() async throws -> HTTPValidators? {
-    guard case .url(let url) = source, listOptions.validators == nil else {
-      return listOptions.validators
-    }
+    guard isConditional, case .url(let url) = source else { return nil }
     let files = state.withLock { $0.files.values }
     guard files.allSatisfy({ areThere($0) }) else { return nil }
     return try await database.validators(for: url)

@@ -18,6 +18,8 @@ public import TandemTransports
 public final class ContentMirror: MirrorProcessor {
   /// Where the list is.
   public let source: RecordSource
+  /// Whether the list is asked for only if it changed.
+  public let isConditional: Bool
   /// The contents, in the order of their stages.
   public let contents: [MirroredContent]
   let listOptions: RecordListOptions
@@ -39,6 +41,7 @@ public final class ContentMirror: MirrorProcessor {
   ///   - databasePath: The database file; created when the first rows are written.
   ///   - directoryPath: The directory; created if it is missing.
   ///   - contents: One or more contents of different stages and fields.
+  ///   - isConditional: Whether the list is asked for only if it changed.
   ///   - client: What to send requests with.
   ///   - received: Called as bytes of the list arrive.
   /// - Throws: ``TransportError`` if the directory cannot be had, or another process has it.
@@ -46,7 +49,7 @@ public final class ContentMirror: MirrorProcessor {
   public init(
     _ source: RecordSource, listOptions: RecordListOptions = RecordListOptions(),
     mirror: DatabaseMirror, databasePath: String, directoryPath: String,
-    contents: [MirroredContent], client: any HTTPClient,
+    contents: [MirroredContent], isConditional: Bool = true, client: any HTTPClient,
     received: @escaping @Sendable (_ received: Int, _ total: Int?) -> Void = { _, _ in }
   ) throws(TransportError) {
     precondition(
@@ -55,6 +58,7 @@ public final class ContentMirror: MirrorProcessor {
       "Each content has a stage and a field of its own")
     self.source = source
     self.contents = contents
+    self.isConditional = isConditional
     self.client = client
     self.received = received
     var listOptions = listOptions
