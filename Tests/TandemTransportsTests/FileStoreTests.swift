@@ -291,6 +291,21 @@ struct FileStoreTests {
     }
   }
 
+  @Test("a content that unfolds beyond its limit is refused before that, and not kept")
+  func bomb() async throws {
+    try await withServer { _, connection in
+      connection.respond(200, ["Content-Encoding": "gzip"], gzipBomb(runCount: 1_000_000))
+    } test: { server in
+      let store = try FileStore(path: folder.path)
+      let error = await #expect(throws: TransportError.self) {
+        try await transfer(store, server.url) { $0.maxByteCount = 1 << 20 }
+      }
+      #expect(error?.code == .tooLarge)
+      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
+      #expect(server.requests.first?.fields["Accept-Encoding"] == "identity")
+    }
+  }
+
   @Test("a file with the digest that is wanted is not asked for; one with another digest is")
   func knownDigest() async throws {
     try await withServer { [content] request, connection in
@@ -315,7 +330,8 @@ struct FileStoreTests {
   func catalog() throws {
     func file(_ name: String) -> StoredFile {
       StoredFile(
-        name: FileName(name), url: "http://a.example/é", validators: .init(entityTag: "\"\(name)\""),
+        name: FileName(name), url: "http://a.example/é",
+        validators: .init(entityTag: "\"\(name)\""),
         byteCount: 5, sha256: name == "b" ? SHA256Digest(of: [1]) : nil)
     }
     try folder.make()

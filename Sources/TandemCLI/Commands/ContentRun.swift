@@ -83,7 +83,7 @@ extension ContentRun {
       if !options.arguments.has("quiet") { try printSummary(report) }
     }
     for failure in report.allFailures { TandemCLI.report(message(failure)) }
-    if report.interruption != nil {
+    if report.interruption?.step == .transfer {
       TandemCLI.report("\(options.path): the run ended early; its rows are as they were")
     }
   }
