@@ -3,7 +3,7 @@ import Tandem
 import TestFolder
 import Testing
 
-@Suite("tandem mirror --content: when it is killed", .timeLimit(.minutes(5)))
+@Suite("tandem mirror --content: when it is killed", .timeLimit(.minutes(10)))
 struct ContentKillTests {
   static let killCount = 200
 
@@ -37,7 +37,8 @@ struct ContentKillTests {
         version += 1
       }
     }
-    #expect(doneCount < Self.killCount, "no kill came in time")
+    #expect(
+      doneCount < Self.killCount - 20, "few kills came in time: \(doneCount) runs ended first")
     server.setVersion(version)
     #expect(try await run(server) == 0)
     try expectFinished(version)
@@ -45,7 +46,8 @@ struct ContentKillTests {
 
   /// Checks that every file is whole, and that every row points to one.
   private func expectWhole(upTo version: Int) throws {
-    for name in try fileNames() {
+    let names = try fileNames()
+    for name in names {
       let bytes = try Array(Data(contentsOf: URL(fileURLWithPath: path(name))))
       let words = String(decoding: bytes.prefix(20), as: UTF8.self).split(separator: " ")
       let (id, number) = (Int(words[0]) ?? -1, Int(words[1]) ?? -1)
@@ -53,7 +55,7 @@ struct ContentKillTests {
       #expect(bytes == ContentServer.content(id, number), "\(name) is not whole")
     }
     for row in try rows() {
-      #expect(try fileNames().contains(row.file), "row \(row.id) points to no file")
+      #expect(names.contains(row.file), "row \(row.id) points to no file")
     }
   }
 

@@ -8,7 +8,7 @@ final class ContentServer: Sendable {
   private let server: MisbehavingServer
   private let state: VersionBox
 
-  static let itemCount = 40
+  static let itemCount = 20
 
   init() throws {
     let state = VersionBox()
@@ -57,9 +57,10 @@ final class ContentServer: Sendable {
   /// The content of an item in a version: some KiB, and for every tenth item more than can be sent at
   /// once.
   static func content(_ id: Int, _ version: Int) -> [UInt8] {
-    let count = id % 10 == 0 ? 600_000 : 4_096
     let line = Array("\(id) \(version) ".utf8)
-    return (0..<count).map { line[$0 % line.count] }
+    let word = line + [UInt8](repeating: 0x2E, count: 256 - line.count)
+    let count = id % 10 == 0 ? 1_200 : 16
+    return [[UInt8]](repeating: word, count: count).flatMap { $0 }
   }
 }
 

@@ -90,7 +90,7 @@ extension ContentRun {
 
   private func printSummary(_ report: MirrorReport<RecordKey>) throws {
     var parts = [
-      "\(report.transferred.count) contents fetched (\(Quantity.bytes(Double(report.byteCount))))",
+      "\(report.transferred.count) contents fetched (\(Quantity.bytes(Double(report.byteCount))) received)",
       "\(report.skippedCount) items up to date",
     ]
     if !report.failures.isEmpty { parts.append("\(report.failures.count) failed") }
@@ -103,7 +103,8 @@ extension ContentRun {
   /// What failed, with the option that would allow it, if it was refused.
   private func message(_ failure: MirrorFailure<RecordKey>) -> String {
     switch failure.error {
-    case let error as MirrorError: "\(MirrorRefusal(path: options.path, error: error))"
+    case let error as MirrorError where failure.id == nil:
+      "\(MirrorRefusal(path: options.path, error: error))"
     case let error as RecordError: "\(SourceError(source: options.source, error: error))"
     default: "\(failure)"
     }

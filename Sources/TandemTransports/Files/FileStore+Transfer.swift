@@ -5,7 +5,7 @@ extension FileStore {
   /// digest that is wanted.
   ///
   /// One attempt: after an error, call again, and what has arrived is gone on with if the server sent
-  /// a strong validator and more than ``PartialFile/maxRestartedByteCount`` bytes were to come.
+  /// a strong validator and more than 64 KiB were to come.
   /// Memory does not grow with the content.
   ///
   /// - Parameters:

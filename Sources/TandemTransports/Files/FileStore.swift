@@ -37,9 +37,11 @@ public final class FileStore: Sendable {
     path: String, folder: FileName? = nil, isSynchronized: Bool = true
   ) throws(TransportError) {
     let root = try Directory(path: path)
-    directory = try folder.map { folder throws(TransportError) in
-      try Directory(folder.text, in: root)
-    } ?? root
+    if let folder {
+      directory = try Directory(folder.text, in: root)
+    } else {
+      directory = root
+    }
     aside = try Directory(Self.asideName, in: directory)
     lock = try aside.open("lock", .append)
     guard lock.lock() else {
