@@ -7,7 +7,20 @@ struct TandemCLI {
   static func main() async {
     // A peer or a reader that goes away is an error of the write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
+    occupyStandardDescriptors()
     exit(await status(of: Array(CommandLine.arguments.dropFirst())))
+  }
+
+  /// Has something stand where standard input, output and error are closed: the next file or socket
+  /// would take the place, and be written to. Nothing can be written to what stands there instead.
+  private static func occupyStandardDescriptors() {
+    while true {
+      let descriptor = open("/dev/null", O_RDONLY)
+      guard (0...STDERR_FILENO).contains(descriptor) else {
+        close(descriptor)
+        return
+      }
+    }
   }
 
   /// Runs what was typed and returns the exit status: 2 for a mistake in it.

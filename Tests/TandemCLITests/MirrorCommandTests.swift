@@ -189,6 +189,21 @@ struct MirrorCommandTests {
     #expect(try places().count == 250)
   }
 
+  @Test("output that cannot be written is an error that tells what was done")
+  func lostOutput() async throws {
+    try folder.write("id\n1\n", to: "list.csv")
+    let result = try await Tool.shell(
+      "$tandem mirror list.csv places.db --table place --key id >&-", in: folder)
+    #expect(result.status == 1)
+    #expect(
+      result.error == "tandem: cannot write output: Bad file descriptor"
+        + "; the table equals the list all the same\n")
+    #expect(try places() == ["1"])
+    let dry = try await Tool.shell(
+      "$tandem mirror list.csv none.db --table place --key id -n >&-", in: folder)
+    #expect(dry.status == 1 && dry.error.hasSuffix("Bad file descriptor\n"))
+  }
+
   @Test("a second run with nothing new writes nothing")
   func nothingNew() async throws {
     let list = try folder.write(#require(Self.lists[.csv]), to: "list.csv")

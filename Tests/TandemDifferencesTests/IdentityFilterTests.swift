@@ -96,12 +96,23 @@ struct IdentityFilterTests {
     try check((0..<300).map { Plain(number: $0) })
   }
 
-  @Test("an element that is not a number is found in step too")
+  @Test("an identity that is not a number is found, on one side alone or in the same place on all")
   func incomparable() {
-    var rows = (0..<300).map { Row(id: Double($0)) }
-    rows[200].id = .nan
-    #expect(throws: IdentityViolation(side: .old, offset: 200, kind: .incomparable)) {
-      try SetDifference(from: rows, to: rows)
+    let good = (0..<300).map { Row(id: Double($0)) }
+    var bad = good
+    bad[200].id = .nan
+    for new in [good, bad] {
+      #expect(throws: IdentityViolation(side: .old, offset: 200, kind: .incomparable)) {
+        try SetDifference(from: bad, to: new)
+      }
+    }
+    for (side, rows) in [
+      (MergeError.Side.base, [bad, good, good]), (.local, [good, bad, good]),
+      (.remote, [good, good, bad]), (.base, [bad, bad, bad]),
+    ] {
+      #expect(throws: MergeError.identity(side: side, offset: 200, kind: .incomparable)) {
+        try ThreeWayMerge(base: .known(rows[0]), local: rows[1], remote: rows[2])
+      }
     }
   }
 

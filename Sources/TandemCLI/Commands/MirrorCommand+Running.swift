@@ -4,7 +4,13 @@ extension MirrorCommand.Options {
   /// Mirrors once and prints what was done; returns the exit status.
   func runOnce() async throws -> Int32 {
     if let contents { return try await ContentRun(self, contents).run() }
-    try print(try await outcome())
+    let outcome = try await outcome()
+    do {
+      try print(outcome)
+    } catch var error as OutputError where !mirror.isDryRun {
+      error.consequence = "; the table equals the list all the same"
+      throw error
+    }
     return 0
   }
 

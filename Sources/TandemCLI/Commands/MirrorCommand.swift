@@ -17,6 +17,9 @@ enum MirrorCommand: Command {
       Of a list in pages, the first page stands for all: where others may change without it,
       use --unconditional.
 
+      What the next run needs to know is kept in the table tandem_mirror. The database is set to
+      write-ahead logging, so that readers and the writer do not wait for each other.
+
       With --content, each record's content is fetched from the address in that field and put
       into DIR/content; the row gets a column FIELD_file with the path in DIR. With --preview,
       likewise into DIR/preview. Files are whole or not there; what was interrupted is gone on

@@ -43,11 +43,15 @@ final class OutputStream {
 /// Why output could not be written.
 struct OutputError: Error, CustomStringConvertible {
   var code: Int32
+  /// What that means for the work done before.
+  var consequence = ""
 
   /// The reader went away, as `head` does: no mistake.
   var isBrokenPipe: Bool { code == EPIPE }
 
-  var description: String { "cannot write output: \(String(cString: strerror(code)))" }
+  var description: String {
+    "cannot write output: \(String(cString: strerror(code)))\(consequence)"
+  }
 }
 
 /// `write(2)`, under a name that the methods above do not hide.

@@ -52,7 +52,7 @@ extension ThreeWayMerge where Element: Equatable {
   /// Merges records in any order, identified by `id`.
   ///
   /// - Complexity: O(*n*) for *n* records on all sides, plus O(*d* log *d*) for *d* records that
-  ///   differ; one hash per local record, and one more per record out of step with it.
+  ///   differ; about one hash per local record, and one or two more per record out of step with it.
   /// - Throws: ``MergeError`` if an identity occurs twice on a side or does not equal itself, as NaN
   ///   (the base is looked at first, then local, then remote), or if the policy answers with a record
   ///   of another identity.
