@@ -120,6 +120,9 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
 // MARK: Running
 
 extension OneWayMirror {
+  /// How many calls of ``run()`` wait for an answer.
+  var callerCount: Int { callers.count }
+
   private func makeNumber() -> Int {
     nextNumber += 1
     return nextNumber

@@ -56,9 +56,13 @@ public struct MirrorRetryPolicy: Sendable {
   }
 
   private func backoff(afterAttempt attempt: Int, chance: Double) -> Duration {
-    var delay = max(firstDelay, .zero)
-    for _ in 1..<max(attempt, 1) where delay < maxDelay { delay *= 2 }
-    delay = min(delay, max(maxDelay, .zero))
+    let bound = min(max(maxDelay, .zero), .seconds(1 << 32))
+    var delay = min(max(firstDelay, .zero), bound)
+    var doublingCount = max(attempt, 1) - 1
+    while doublingCount > 0, delay > .zero, delay < bound {
+      delay = min(delay * 2, bound)
+      doublingCount -= 1
+    }
     let random = Self.unit(jitter) * (1 - Self.unit(chance))
     return delay * (1 - random)
   }

@@ -73,7 +73,7 @@ struct MirrorLedger<Item: Identifiable & Sendable>: Sendable where Item.ID: Send
       attemptCount: transfer.attempt, byteCount: attempts.byteCount, error: error)
     report.failures.append(failure)
     if stopsRun { report.interruption = failure }
-    settledStageCounts[transfer.item] += stage.errorPolicy == .skipItem ? stages.count : 1
+    settledStageCounts[transfer.item] += stage.errorPolicy == .continue ? 1 : stages.count
   }
 
   /// Takes the error of a step other than a transfer.

@@ -1,0 +1,96 @@
+import Testing
+
+@testable import TandemMirror
+
+@Suite("Preparing a mirror's transfers", .timeLimit(.minutes(2)))
+struct MirrorPrepareTests {
+  /// Has 1, 2 and 3 to transfer, answers `answer`, and orders items by their negated identity.
+  struct Processor: MirrorProcessor {
+    var answer: [Int]?
+    var transferred = Locked<[Int]>([])
+    var given = Locked<[Int]>([])
+
+    func source() async throws -> MirrorPages<ScriptedItem> {
+      MirrorPages(from: 1) { id in ([ScriptedItem(id: id)], id < 3 ? id + 1 : nil) }
+    }
+    func localIDs() async throws -> MirrorPages<Int> { MirrorPages([]) }
+    func order(of item: ScriptedItem) -> Int { -item.id }
+    func prepare(_ items: [ScriptedItem]) async throws -> [ScriptedItem] {
+      given.withLock { $0 = items.map(\.id) }
+      return answer?.map { ScriptedItem(id: $0) } ?? items
+    }
+    func transfer(
+      _ item: ScriptedItem, in stage: MirrorStage, progress: MirrorTransferProgress
+    ) async throws {
+      transferred.withLock { $0.append(item.id) }
+    }
+    func remove(_ ids: [Int]) async throws {}
+  }
+
+  @Test("is given the items by their order value, from all pages")
+  func order() async throws {
+    let processor = Processor()
+    try await OneWayMirror(processor, options: MirrorOptions(concurrency: 1)).run()
+    #expect(processor.given.current == [3, 2, 1])
+    #expect(processor.transferred.current == [3, 2, 1])
+  }
+
+  @Test("may reorder and leave out; what is left out counts as skipped")
+  func filter() async throws {
+    for answer in [[], [1], [1, 3], [2, 1, 3]] {
+      let processor = Processor(answer: answer)
+      let mirror = OneWayMirror(processor, options: MirrorOptions(concurrency: 1))
+      let report = try await mirror.run()
+      #expect(processor.transferred.current == answer)
+      #expect(report.skippedCount == 3 - answer.count)
+    }
+  }
+
+  @Test("may neither add nor repeat an item")
+  func unplanned() async throws {
+    for answer in [[4], [1, 1], [1, 2, 3, 4]] {
+      let processor = Processor(answer: answer)
+      do {
+        try await OneWayMirror(processor).run()
+        Issue.record("\(answer) was accepted")
+      } catch let error as MirrorRunError<Int> {
+        #expect((error.failure.error as? MirrorError)?.code == .unplannedElement)
+        #expect(error.report.untransferred == [3, 2, 1])
+      }
+      #expect(processor.transferred.current.isEmpty)
+    }
+  }
+}
+
+@Suite("Pages")
+struct MirrorPagesTests {
+  private func elements(_ pages: MirrorPages<Int>) async throws -> [[Int]] {
+    try await pages.reduce(into: []) { $0.append($1) }
+  }
+
+  @Test("of a list are one page, each time they are read")
+  func list() async throws {
+    let pages = MirrorPages([1, 2])
+    #expect(try await elements(pages) == [[1, 2]])
+    #expect(try await elements(pages) == [[1, 2]])
+  }
+
+  @Test("of a sequence are its own")
+  func sequence() async throws {
+    let (stream, continuation) = AsyncStream<[Int]>.makeStream()
+    for page in [[1], [], [2, 3]] { continuation.yield(page) }
+    continuation.finish()
+    #expect(try await elements(MirrorPages(stream)) == [[1], [], [2, 3]])
+  }
+
+  @Test("by a cursor end with the last one, or with an error")
+  func cursor() async throws {
+    let pages = MirrorPages<Int>(from: 0) { ([$0], $0 < 2 ? $0 + 1 : nil) }
+    #expect(try await elements(pages) == [[0], [1], [2]])
+    let failing = MirrorPages<Int>(from: 0) { cursor in
+      if cursor == 2 { throw ScriptedError() }
+      return ([cursor], cursor + 1)
+    }
+    await #expect(throws: ScriptedError.self) { try await elements(failing) }
+  }
+}
