@@ -72,7 +72,8 @@ struct TandemCLI {
     (try? OutputStream.write(Array(text.utf8), to: STDOUT_FILENO)) == nil ? 1 : 0
   }
 
-  private static func report(_ message: String) {
+  /// Says on standard error what went wrong.
+  static func report(_ message: String) {
     let text = "tandem: \(message)".escapingControls(keepsLineFeeds: true)
     try? OutputStream.write(Array("\(text)\n".utf8), to: STDERR_FILENO)
   }

@@ -10,6 +10,7 @@ public struct TransportError: Error {
       case unresolvedHost, cannotConnect, tlsFailure
       case timedOut, connectionLost, truncated, malformedResponse, tooLarge
       case tooManyRedirects, refusedRedirect, badStatus, unavailable, cannotRead
+      case cannotWrite, contentMismatch, listChanged
     }
 
     private let kind: Kind
@@ -46,6 +47,12 @@ public struct TransportError: Error {
     public static let unavailable = Self(kind: .unavailable)
     /// A file or standard input cannot be read.
     public static let cannotRead = Self(kind: .cannotRead)
+    /// A file or directory cannot be created, written, moved or removed.
+    public static let cannotWrite = Self(kind: .cannotWrite)
+    /// Content does not have the length or the digest that it was declared to have.
+    public static let contentMismatch = Self(kind: .contentMismatch)
+    /// A list changed while its pages were read, again and again.
+    public static let listChanged = Self(kind: .listChanged)
   }
 
   /// The kind of failure.
@@ -56,6 +63,10 @@ public struct TransportError: Error {
   public var url: String
   /// What the library below reported: a ``CurlError``, an `NSError`, or nothing.
   public var cause: (any Error)?
+  /// For ``Code/badStatus``, the status.
+  public var status: Int?
+  /// How long the server asks to wait before the next attempt, if it does; it may ask for years.
+  public var retryDelay: Duration?
 
   /// A failure at `url`, from which credentials are removed.
   public init(_ code: Code, _ message: String, url: String, cause: (any Error)? = nil) {
@@ -71,6 +82,18 @@ public struct TransportError: Error {
       let at = url[authority].lastIndex(of: "@")
     else { return url }
     return String(url[..<authority.lowerBound]) + url[url.index(after: at)...]
+  }
+}
+
+extension TransportError {
+  /// Whether the same request may succeed later: the connection failed, or the server is busy or has
+  /// a passing fault.
+  public var isTransient: Bool {
+    switch code {
+    case .cannotConnect, .unresolvedHost, .timedOut, .connectionLost, .truncated: true
+    case .badStatus: status.map { [408, 425, 429, 500, 502, 503, 504].contains($0) } ?? false
+    default: false
+    }
   }
 }
 

@@ -132,7 +132,8 @@ extension MirrorState {
 extension FieldValue {
   fileprivate init(_ text: String?) { self = text.map { .text($0) } ?? .null }
 
-  fileprivate var textValue: String? {
+  /// The text, if it is one.
+  var textValue: String? {
     if case .text(let text) = self { text } else { nil }
   }
 }

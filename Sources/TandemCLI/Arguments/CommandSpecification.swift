@@ -7,6 +7,8 @@ struct CommandSpecification: Sendable {
     var value: String?
     /// A single letter that may be written for it, as in `-q`.
     var letter: Character?
+    /// Whether it may be given more than once, each value counting.
+    var isRepeatable = false
     var help: String
   }
 

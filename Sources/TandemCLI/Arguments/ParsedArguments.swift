@@ -1,7 +1,7 @@
 /// What was written after a command, taken apart.
 struct ParsedArguments {
   var operands: [String] = []
-  private var values: [String: String] = [:]
+  private var values: [String: [String]] = [:]
 
   /// Takes arguments apart by what a command accepts.
   ///
@@ -43,16 +43,16 @@ struct ParsedArguments {
       guard parts.count == 1 else {
         throw UsageError("option --\(name) takes no value", command: command)
       }
-      values[name] = ""
+      values[name] = [""]
       return
     }
-    guard values[name] == nil else {
+    guard option.isRepeatable || values[name] == nil else {
       throw UsageError("option --\(name) is given twice", command: command)
     }
     guard let value = parts.count == 2 ? String(parts[1]) : Self.popValue(&rest, command) else {
       throw UsageError("option --\(name) needs a value: --\(name) \(valueName)", command: command)
     }
-    values[name] = value
+    values[name, default: []].append(value)
   }
 
   /// The next argument, unless it is an option: then the value before it was forgotten.
@@ -74,7 +74,7 @@ struct ParsedArguments {
       guard let option = command.allOptions.first(where: { $0.letter == letter }) else {
         throw UsageError("unknown option -\(letter)", command: command)
       }
-      values[option.name] = ""
+      values[option.name] = [""]
     }
   }
 
@@ -91,7 +91,10 @@ struct ParsedArguments {
   func has(_ name: String) -> Bool { values[name] != nil }
 
   /// The value of an option, if it was given.
-  subscript(name: String) -> String? { values[name] }
+  subscript(name: String) -> String? { values[name]?.last }
+
+  /// All values of an option that may be repeated, in order.
+  func values(of name: String) -> [String] { values[name] ?? [] }
 }
 
 /// A mistake in what was typed: exit status 2.

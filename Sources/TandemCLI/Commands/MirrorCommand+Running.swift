@@ -1,6 +1,39 @@
 import Tandem
 
 extension MirrorCommand.Options {
+  /// Mirrors once and prints what was done; returns the exit status.
+  func runOnce() async throws -> Int32 {
+    if let contents { return try await ContentRun(self, contents).run() }
+    let outcome = try await outcome()
+    do {
+      try print(outcome)
+    } catch var error as OutputError where !mirror.isDryRun {
+      error.consequence = "; the table equals the list all the same"
+      throw error
+    }
+    return 0
+  }
+
+  /// Mirrors again and again; a run that fails is reported and followed by the next.
+  func watch(every interval: Duration) async throws -> Int32 {
+    let watching = Task {
+      while !Task.isCancelled {
+        do {
+          _ = try await runOnce()
+        } catch let error as OutputError {
+          throw error
+        } catch {
+          if !Task.isCancelled { TandemCLI.report("\(error)") }
+        }
+        try? await Task.sleep(for: interval)
+      }
+    }
+    let interruption = Interruption { watching.cancel() }
+    defer { interruption.end() }
+    try await watching.value
+    return 0
+  }
+
   /// Mirrors the list into the file.
   ///
   /// Opening a file for writing creates it, or turns on write-ahead logging, before the first row is
@@ -41,8 +74,10 @@ extension MirrorCommand.Options {
     let bar = ProgressBar("reading", isQuiet: arguments.has("quiet"))
     defer { bar.finish() }
     do {
+      var options = self.list
+      options.validators = validators
       let list = try await source.list(
-        format: format, validators: validators, client: try SystemHTTPClient(),
+        options, client: try SystemHTTPClient(),
         progress: { bar.update($0, of: $1, unit: "bytes") })
       guard case .records(let records, let validators) = list else { return nil }
       return (records, validators)

@@ -14,11 +14,26 @@ enum MirrorCommand: Command {
       A list that cannot be read whole changes nothing. An empty list, or one that would delete
       more than half of a table of more than \(MirrorDeletionLimit.maxUnguardedCount) rows, is refused.
       A URL is asked only for what changed since the last run, unless the table was changed.
+      Of a list in pages, the first page stands for all: where others may change without it,
+      use --unconditional.
 
       What the next run needs to know is kept in the table tandem_mirror. The database is set to
       write-ahead logging, so that readers and the writer do not wait for each other.
 
-      Exit status: 0 done, 1 failed or refused with nothing changed, 2 wrong usage.
+      With --content, each record's content is fetched from the address in that field and put
+      into DIR/content; the row gets a column FIELD_file with the path in DIR. With --preview,
+      likewise into DIR/preview. Files are whole or not there; what was interrupted is gone on
+      with. Rows are written once all files are there, and files that no row points to are
+      removed last; DIR belongs to the mirror. A run that fails leaves the table as it was.
+      With --continue-on-error, what failed keeps its row or gets none, nothing is deleted,
+      and the exit status is 1.
+
+      With --content, --json prints events, one object per line, each with a field "event":
+      "phase" (phase), "progress" (stage, done, failed, total, bytes, remaining_seconds),
+      "failed" (step, stage, key, attempts, error), and at the end "end" (ok, inserted,
+      updated, deleted, transferred, skipped, failed, bytes).
+
+      Exit status: 0 done, 1 failed or refused, 2 wrong usage; after --watch, 0.
       """,
     operands: [
       .init(
@@ -41,28 +56,65 @@ enum MirrorCommand: Command {
       .init(name: "unconditional", help: "Ask a URL for the whole list even if it did not change."),
       .init(name: "dry-run", letter: "n", help: "Write nothing; show what would be done."),
       .init(name: "all", help: "Show every change, not just the first \(maxLineCount)."),
-      .init(name: "json", help: "Print the whole difference as one JSON object."),
+      .init(
+        name: "json",
+        help: "Print the whole difference as one JSON object; with\n--content, events."),
       .init(name: "quiet", letter: "q", help: "Print nothing but errors."),
-    ],
+    ] + requestOptions + contentOptions,
     examples: [
       "tandem mirror places.json places.db --table place --key id",
       "tandem mirror https://example.org/feed places.db --table place --key country,code --json",
       "zcat places.csv.gz | tandem mirror - places.db --table place --key id --dry-run",
+      "tandem mirror https://example.org/api a.db --table a --key id --items data --page cursor=next",
+      "tandem mirror https://example.org/api a.db --table a --key id --page offset=skip",
+      "tandem mirror https://example.org/photos p.db --table photo --key id --content url --into p",
     ])
+
+  private static let requestOptions: [CommandSpecification.Option] = [
+    .init(name: "items", value: "FIELD", help: "The list is in this field of a JSON object."),
+    .init(
+      name: "page", value: "HOW",
+      help: "The list comes in pages. link: a Link field with rel=next\nleads on. cursor=FIELD: "
+        + "the next address is in a field\nbeside the list (meta.next for one inside another);\n"
+        + "cursor=FIELD,PARAM: it is the value for that parameter.\noffset=PARAM: records to "
+        + "leave out. number=PARAM: pages\nare counted."),
+    .init(
+      name: "header", value: "'NAME: VALUE'", isRepeatable: true,
+      help: "Send this with each request to the list's server.\nMay be repeated."),
+    .init(
+      name: "retries", value: "N",
+      help: "Ask so many times more if a request fails and might not\nagain (default "
+        + "\(defaultRetryCount)). Waits as long as the server asks, up to 5 min."),
+    .init(
+      name: "timeout", value: "SECONDS",
+      help: "Give up on a request, or a content, after this long."),
+    .init(
+      name: "watch", value: "SECONDS",
+      help: "Mirror again after each such interval, until Ctrl-C."),
+  ]
+
+  private static let contentOptions: [CommandSpecification.Option] = [
+    .init(name: "content", value: "FIELD", help: "Fetch the content at the address in this field."),
+    .init(name: "preview", value: "FIELD", help: "Fetch previews too, all of them first."),
+    .init(name: "into", value: "DIR", help: "The directory for files; created if it is missing."),
+    .init(
+      name: "sha256", value: "FIELD", help: "Check contents by the SHA-256 in this field."),
+    .init(
+      name: "concurrency", value: "N",
+      help: "Fetch so many at a time (default \(MirrorOptions.automaticConcurrency))."),
+    .init(name: "continue-on-error", help: "Go on if the content of a record cannot be had."),
+  ]
+
+  /// How many further attempts are made unless told otherwise.
+  static let defaultRetryCount = 3
 
   /// How many changes are shown unless all are asked for.
   static let maxLineCount = 100
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let options = try Options(arguments)
-    let outcome = try await options.outcome()
-    do {
-      try options.print(outcome)
-    } catch var error as OutputError where !options.mirror.isDryRun {
-      error.consequence = "; the table equals the list all the same"
-      throw error
-    }
-    return 0
+    guard let interval = options.watchInterval else { return try await options.runOnce() }
+    return try await options.watch(every: interval)
   }
 }
 
@@ -72,7 +124,10 @@ extension MirrorCommand {
     var source: RecordSource
     var path: String
     var mirror: DatabaseMirror
-    var format: RecordFormat?
+    var list: RecordListOptions
+    var contents: ContentOptions?
+    var retry: MirrorRetryPolicy
+    var watchInterval: Duration?
     var isUnconditional: Bool
     var arguments: ParsedArguments
 
@@ -98,7 +153,28 @@ extension MirrorCommand {
       path = arguments.operands[1]
       mirror = DatabaseMirror(
         table: table, key: key, mirrorGuard: mirrorGuard, isDryRun: arguments.has("dry-run"))
-      format = try arguments.format(specification)
+      let timeout = try arguments.seconds("timeout", specification)
+      let retryCount = try arguments.count("retries", in: 0...1_000, specification)
+      let retry = MirrorRetryPolicy(
+        maxAttemptCount: 1 + (retryCount ?? MirrorCommand.defaultRetryCount))
+      self.retry = retry
+      list = RecordListOptions()
+      list.format = try arguments.format(specification)
+      list.itemsField = arguments["items"]
+      list.fields = try arguments.headers(specification)
+      list.paging = try arguments.paging(specification)
+      list.key = key
+      list.timeouts = timeout.map { HTTPTimeouts(total: $0) }
+      list.retry = TransportRetry { error, attemptCount in
+        guard error is TransportError else { return nil }
+        return retry.delay(
+          afterAttempt: attemptCount, error: error, chance: .random(in: 0...1))
+      }
+      contents = try ContentOptions(arguments, timeout: timeout)
+      watchInterval = try arguments.seconds("watch", specification)
+      if watchInterval != nil, case .standardInput = source {
+        throw UsageError("--watch needs a list that can be read again", command: specification)
+      }
       isUnconditional = arguments.has("unconditional")
       self.arguments = arguments
     }

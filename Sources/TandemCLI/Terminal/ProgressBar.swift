@@ -17,12 +17,14 @@ final class ProgressBar {
   }
 
   /// Shows that `done` of `total` are done, or `done` of an unknown number.
-  func update(_ done: Int, of total: Int?, unit: String) {
+  ///
+  /// - Parameter detail: What else there is to say, behind the bar.
+  func update(_ done: Int, of total: Int?, unit: String, detail: String = "") {
     guard isShown, clock.now >= nextDrawing else { return }
     nextDrawing = clock.now + Self.interval
     hasDrawn = true
-    draw(
-      "\(label) \(Self.bar(done, of: total, width: Terminal.error.width - label.count - 1, unit))")
+    let width = Terminal.error.width - label.count - detail.count - 1
+    draw("\(label) \(Self.bar(done, of: total, width: width, unit))\(detail)")
   }
 
   /// Removes the line.

@@ -53,15 +53,30 @@ public enum RecordReader {
     }.get()
   }
 
+  /// The records that a JSON object holds in one of its fields, an array of objects, and its other
+  /// fields: `{"items": […], "next": "…"}`. All values become what they do in
+  /// ``records(in:format:limits:)-([UInt8],_,_)``.
+  package static func envelope(
+    in bytes: [UInt8], items field: String, limits: RecordLimits = RecordLimits()
+  ) throws(RecordError) -> RecordEnvelope {
+    try bytes.withUnsafeBytes { bytes in
+      Result { () throws(RecordError) in
+        let validation = UTF8Validation(bytes)
+        let text = UnsafeRawBufferPointer(rebasing: bytes[..<validation.validCount])
+        return try read(JSONEnvelopeReader(text, items: field, limits), validation, of: bytes)
+      }
+    }.get()
+  }
+
   /// What a reader makes of the valid part of `bytes`. If it gets to the end of a part that is not
   /// all, it has met the bytes that are not UTF-8.
   private static func read<Reader: RecordTextReader>(
     _ reader: consuming Reader, _ validation: UTF8Validation, of bytes: UnsafeRawBufferPointer
-  ) throws(RecordError) -> [Record] {
+  ) throws(RecordError) -> Reader.Output {
     do throws(TextFault) {
-      let records = try reader.readAll()
+      let output = try reader.readAll()
       if validation.validCount < bytes.count { throw validation.fault }
-      return records
+      return output
     } catch {
       let isAtEnd = error.offset >= validation.validCount && validation.validCount < bytes.count
       throw (isAtEnd ? validation.fault : error)
@@ -72,8 +87,10 @@ public enum RecordReader {
 
 /// Reads the records of one text.
 protocol RecordTextReader {
-  /// All records; called once.
-  mutating func readAll() throws(TextFault) -> [Record]
+  /// What the text holds: its records, for most.
+  associatedtype Output
+  /// All of it; called once.
+  mutating func readAll() throws(TextFault) -> Output
   /// The record that is being read or comes next, counted from 1; `nil` before and after the list.
   var recordNumber: Int? { get }
   /// The field that is being read, if one is.

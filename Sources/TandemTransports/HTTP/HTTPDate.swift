@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
 /// A moment as HTTP writes it, to the second (RFC 9110, section 5.6.7).
 public struct HTTPDate: Hashable, Comparable, Sendable {
   /// Seconds since 1 January 1970, UTC, without leap seconds.
@@ -5,6 +13,9 @@ public struct HTTPDate: Hashable, Comparable, Sendable {
 
   /// The moment that many seconds after 1 January 1970, UTC.
   public init(secondsSince1970: Int64) { self.secondsSince1970 = secondsSince1970 }
+
+  /// This moment, by the system's clock.
+  public static var now: HTTPDate { HTTPDate(secondsSince1970: Int64(time(nil))) }
 
   /// The moment `text` names in one of the three forms that HTTP knows: "Sun, 06 Nov 1994 08:49:37
   /// GMT", "Sunday, 06-Nov-94 08:49:37 GMT" (years 70 to 99 are of the last century, others of this)

@@ -30,10 +30,14 @@ public struct HTTPResponseHead: Hashable, Sendable {
 
   /// Lets a success pass.
   ///
-  /// - Throws: ``TransportError/Code/badStatus`` for any status but 2xx, with what it means.
+  /// - Throws: ``TransportError/Code/badStatus`` for any status but 2xx, with what it means and how
+  ///   long the server asks to wait.
   public func requireSuccess() throws(TransportError) {
     if isSuccess { return }
-    throw TransportError(.badStatus, "the server answered \(status): \(meaning)", url: url)
+    var error = TransportError(.badStatus, "the server answered \(status): \(meaning)", url: url)
+    error.status = status
+    error.retryDelay = retryDelay(at: .now)
+    throw error
   }
 
   private var meaning: String {

@@ -62,61 +62,55 @@ extension RecordSource {
     maxByteCount: Int = defaultMaxByteCount,
     progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
   ) async throws -> RecordList {
+    var options = RecordListOptions()
+    options.format = format
+    options.validators = validators
+    options.maxByteCount = maxByteCount
+    options.retry = .never
+    return try await list(options, client: client(), progress: progress)
+  }
+
+  /// Reads the whole list, in as many pages as it has.
+  ///
+  /// A list that changes while its pages are read is read once more from the start, and is an error if
+  /// it changes again. A change shows by a record that two pages have, if the key is known, and by a
+  /// first page that is another one at the end, if the server sends validators.
+  ///
+  /// - Parameters:
+  ///   - options: What to ask for. Files and standard input have one page.
+  ///   - client: What to send requests with; needed for a URL alone.
+  ///   - progress: Called as bytes arrive from a URL, with how many, and of how many if that is known.
+  /// - Throws: ``TransportError`` if the list cannot be had whole; ``RecordError`` if it cannot be
+  ///   read as records; `CancellationError`.
+  public func list(
+    _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient,
+    progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
+  ) async throws -> RecordList {
     switch self {
     case .file(let path):
-      let bytes = try FileBytes.read(path: path, maxByteCount: maxByteCount)
-      return .records(
-        try Self.records(in: bytes, format: format ?? RecordFormat(fileName: path)),
-        HTTPValidators())
+      let bytes = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
+      return try Self.list(in: bytes, options, named: RecordFormat(fileName: path))
     case .standardInput:
-      let bytes = try FileBytes.readStandardInput(maxByteCount: maxByteCount)
-      return .records(try Self.records(in: bytes, format: format), HTTPValidators())
+      let bytes = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
+      return try Self.list(in: bytes, options, named: nil)
     case .url(let url):
-      var request = HTTPRequest(url: url)
-      request.fields["Accept"] = "application/json, application/x-ndjson, text/csv, */*;q=0.5"
-      request.maxBodyByteCount = maxByteCount
-      if let validators { request.makeConditional(on: validators) }
-      return try await list(request, format: format, client: client(), progress: progress)
+      let client = try client()
+      return try await withoutActuallyEscaping(progress) { progress in
+        try await RecordListReading(
+          url: url, options: options, client: client, progress: progress
+        ).list()
+      }
     }
   }
 
-  private func list(
-    _ request: HTTPRequest, format: RecordFormat?, client: any HTTPClient,
-    progress: (_ received: Int, _ total: Int?) -> Void
-  ) async throws -> RecordList {
-    let stream = try await client.stream(request)
-    if stream.head.isNotModified,
-      request.fields["If-None-Match"] != nil
-        || request.fields["If-Modified-Since"] != nil
-    {
-      return .notModified
+  private static func list(
+    in bytes: [UInt8], _ options: RecordListOptions, named: RecordFormat?
+  ) throws(RecordError) -> RecordList {
+    if let field = options.itemsField {
+      let envelope = try RecordReader.envelope(in: bytes, items: field)
+      return .records(envelope.records, HTTPValidators())
     }
-    try stream.head.requireSuccess()
-    guard stream.head.status != 206 else {
-      throw TransportError(
-        .badStatus, "the server answered with a part of the list (206), which was not asked for",
-        url: request.url)
-    }
-    var bytes: [UInt8] = []
-    for try await chunk in stream.body {
-      bytes.append(contentsOf: chunk)
-      progress(bytes.count, stream.head.bodyByteCount)
-    }
-    let named =
-      stream.head.fields["Content-Type"].flatMap { RecordFormat(contentType: $0) }
-      ?? RecordFormat(fileName: stream.head.pathWithoutQuery)
-    let records = try Self.records(in: bytes, format: format ?? named)
-    return .records(records, HTTPValidators(of: stream.head))
+    let format = options.format ?? named ?? .sniffed(from: bytes)
+    return .records(try RecordReader.records(in: bytes, format: format), HTTPValidators())
   }
-
-  private static func records(
-    in bytes: [UInt8], format: RecordFormat?
-  ) throws(RecordError) -> [Record] {
-    try RecordReader.records(in: bytes, format: format ?? .sniffed(from: bytes))
-  }
-}
-
-extension HTTPResponseHead {
-  /// The address without query and fragment.
-  fileprivate var pathWithoutQuery: String { String(url.prefix { $0 != "?" && $0 != "#" }) }
 }

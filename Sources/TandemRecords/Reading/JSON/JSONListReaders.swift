@@ -14,9 +14,7 @@ struct JSONArrayReader: RecordTextReader {
     objects.cursor.skipSpace()
     if objects.cursor.byte == ASCII.openBrace { throw objectOutsideArray() }
     try objects.cursor.skip(ASCII.openBracket, "an array of objects")
-    recordNumber = 1
-    let records = try elements()
-    recordNumber = nil
+    let records = try objects.elements(&recordNumber)
     objects.cursor.skipSpace()
     guard objects.cursor.byte == nil else {
       throw objects.cursor.unexpected("the end of the text")
@@ -24,25 +22,28 @@ struct JSONArrayReader: RecordTextReader {
     return records
   }
 
-  private mutating func elements() throws(TextFault) -> [Record] {
-    var records: [Record] = []
-    if objects.cursor.byte == ASCII.closeBracket {
-      objects.cursor.index += 1
-      return records
-    }
-    while true {
-      records.append(try objects.record())
-      guard try objects.cursor.goesOn(until: ASCII.closeBracket, "\",\" or \"]\"") else {
-        return records
-      }
-      recordNumber = records.count + 1
-    }
-  }
-
   private func objectOutsideArray() -> TextFault {
     TextFault(
       .malformed, "expected an array of objects, found an object; one object per line is NDJSON",
       at: objects.cursor.index)
+  }
+}
+
+extension JSONObjectReader {
+  /// The objects of an array, behind whose opening bracket the cursor stands; then it stands behind
+  /// the closing one.
+  mutating func elements(_ recordNumber: inout Int?) throws(TextFault) -> [Record] {
+    var records: [Record] = []
+    if cursor.byte == ASCII.closeBracket {
+      cursor.index += 1
+      return records
+    }
+    repeat {
+      recordNumber = records.count + 1
+      records.append(try record())
+    } while try cursor.goesOn(until: ASCII.closeBracket, "\",\" or \"]\"")
+    recordNumber = nil
+    return records
   }
 }
 

@@ -87,8 +87,9 @@ struct JSONObjectReader {
     shape = child
   }
 
+  /// The value of a field, at the cursor, which then stands behind it.
   @inline(__always)
-  private mutating func value() throws(TextFault) -> FieldValue {
+  mutating func value() throws(TextFault) -> FieldValue {
     switch cursor.byte {
     case ASCII.quote: return .text(try cursor.string())
     case ASCII.minus, ASCII.digits?: return try number()

@@ -1,0 +1,80 @@
+internal import Synchronization
+public import TandemMirror
+public import TandemRecords
+internal import TandemSQLite
+internal import TandemTransports
+
+extension ContentMirror {
+  /// Writes the rows, and removes the files that none points to any more, if the run went through.
+  public func end(_ report: MirrorReport<RecordKey>) async throws {
+    let run = state.withLock { state in
+      defer { state = ContentRun() }
+      return state
+    }
+    guard report.interruption == nil, run.isPlanned, !run.isUnmodified else { return }
+    let records = try finalRecords(run)
+    var origin: MirrorOrigin?
+    // What failed is to be asked for again, even if the list does not change.
+    if case .url(let url) = source, report.isComplete {
+      origin = MirrorOrigin(url: url, validators: run.validators)
+    }
+    let outcome = try await database.commit(records, origin: origin)
+    lastOutcome.withLock { $0 = outcome }
+    try removeOldFiles(records, run, isComplete: report.isComplete)
+  }
+
+  /// The records of the rows as they shall be.
+  private func finalRecords(_ run: ContentRun) throws -> [Record] {
+    let extended = RecordExtension(contents)
+    var records: [Record] = []
+    for item in run.items {
+      let old = run.files[item.id]
+      if !run.plannedIDs.contains(item.id) {
+        records.append(item.record)
+      } else if isWanted(item, run) {
+        records.append(try extended.record(item.record, files: newFiles(of: item, run)))
+      } else if let old {
+        let row = run.oldRows[item.id] ?? item.record
+        let files = zip(old, contents.indices).map { isThere($0, at: $1) ? $0 : nil }
+        records.append(try extended.record(row, files: files))
+      }
+    }
+    for (key, row) in run.deletedRows where !run.removedIDs.contains(key) { records.append(row) }
+    return records
+  }
+
+  /// Whether all that an item must have has been transferred.
+  private func isWanted(_ item: MirroredItem, _ run: ContentRun) -> Bool {
+    contents.indices.allSatisfy {
+      !contents[$0].isRequired || run.transferred[item.id]?[$0] != nil
+    }
+  }
+
+  /// The files of an item; for a content that could not be had, the old one if it came from the same
+  /// address.
+  private func newFiles(of item: MirroredItem, _ run: ContentRun) -> [String?] {
+    contents.indices.map { position in
+      if let path = run.transferred[item.id]?[position] { return path }
+      let field = contents[position].field
+      let old = run.files[item.id]?[position]
+      let isSame = run.oldRows[item.id].map { $0[field] == item.record[field] } ?? true
+      return isSame && isThere(old, at: position) ? old : nil
+    }
+  }
+
+  private func removeOldFiles(
+    _ records: [Record], _ run: ContentRun, isComplete: Bool
+  ) throws {
+    for (position, store) in stores.enumerated() {
+      let content = contents[position]
+      var kept = Set(records.compactMap { fileName($0[content.fileField].textValue, of: content) })
+      for (_, paths) in run.transferred {
+        if let path = paths[position] ?? nil, let name = fileName(path, of: content) {
+          kept.insert(name)
+        }
+      }
+      try store.sweep(keeping: kept)
+      if isComplete { try store.discardPartialFiles() }
+    }
+  }
+}

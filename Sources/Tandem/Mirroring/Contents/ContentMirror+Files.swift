@@ -1,0 +1,21 @@
+internal import TandemTransports
+
+extension ContentMirror {
+  /// Whether all files that a row points to are there.
+  func areThere(_ files: [String?]) -> Bool {
+    zip(files, contents.indices).allSatisfy { $0 == nil || isThere($0, at: $1) }
+  }
+
+  /// The name of the file that a row points to; `nil` if it points to none of this content.
+  func fileName(_ path: String?, of content: MirroredContent) -> FileName? {
+    let prefix = "\(content.folder)/"
+    guard let path, path.hasPrefix(prefix) else { return nil }
+    return FileName(stored: String(path.dropFirst(prefix.count)))
+  }
+
+  /// Whether the file that a row points to is there.
+  func isThere(_ file: String?, at position: Int) -> Bool {
+    guard let name = fileName(file, of: contents[position]) else { return false }
+    return stores[position].byteCount(of: name) != nil
+  }
+}

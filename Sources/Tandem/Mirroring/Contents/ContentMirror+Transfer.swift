@@ -1,0 +1,68 @@
+internal import Synchronization
+public import TandemMirror
+public import TandemRecords
+internal import TandemSQLite
+internal import TandemTransports
+
+extension ContentMirror {
+  /// Notes that the run got so far, and which items are to be transferred.
+  public func prepare(_ items: [MirroredItem]) async throws -> [MirroredItem] {
+    state.withLock { state in
+      state.isPlanned = true
+      state.plannedIDs = Set(items.map(\.id))
+    }
+    return items
+  }
+
+  /// Puts one content of an item into its file.
+  public func transfer(
+    _ item: MirroredItem, in stage: MirrorStage, progress: MirrorTransferProgress
+  ) async throws {
+    guard let position = contents.firstIndex(where: { $0.stage == stage }) else { return }
+    guard let request = try request(for: item, contents[position]) else {
+      return state.withLock { $0.note(nil, at: position, of: item.id, count: contents.count) }
+    }
+    _ = try await stores[position].transfer(
+      request, client: client, received: { progress.add(byteCount: $0) })
+    let path = "\(contents[position].folder)/\(request.name)"
+    state.withLock { $0.note(path, at: position, of: item.id, count: contents.count) }
+  }
+
+  /// What to ask for; `nil` if the item has no such content.
+  private func request(
+    for item: MirroredItem, _ content: MirroredContent
+  ) throws -> FileRequest? {
+    guard !item.record[content.field].isNull else { return nil }
+    guard let address = item.record[content.field].textValue else {
+      throw TransportError(
+        .invalidURL, "the field \(content.field) holds no address",
+        url: "\(item.record[content.field])")
+    }
+    guard !address.isEmpty else { return nil }
+    var url = address
+    var fields: HTTPFields = [:]
+    if case .url(let base) = source {
+      url = HTTPRequest.url(address, relativeTo: base)
+      if HTTPRequest.haveSameOrigin(url, base) { fields = listOptions.fields }
+    }
+    return FileRequest(
+      FileName(item.id, url: url), url: url, fields: fields,
+      sha256: try digest(of: item, content), maxByteCount: content.maxByteCount)
+  }
+
+  private func digest(of item: MirroredItem, _ content: MirroredContent) throws -> SHA256Digest? {
+    guard let field = content.digestField, !item.record[field].isNull else { return nil }
+    guard let digest = item.record[field].textValue.flatMap({ SHA256Digest(hexadecimal: $0) })
+    else {
+      throw TransportError(
+        .contentMismatch, "the field \(field) holds no SHA-256 in 64 hexadecimal digits",
+        url: "\(item.id)")
+    }
+    return digest
+  }
+
+  /// Notes which rows are to be removed: with their files, at the end.
+  public func remove(_ ids: [RecordKey]) async throws {
+    state.withLock { $0.removedIDs.formUnion(ids) }
+  }
+}

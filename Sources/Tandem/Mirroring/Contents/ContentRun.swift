@@ -1,0 +1,24 @@
+internal import TandemRecords
+internal import TandemTransports
+
+/// What a run has found out and done so far.
+struct ContentRun {
+  /// The files of each row, by its key.
+  var files: [RecordKey: [String?]] = [:]
+  var items: [MirroredItem] = []
+  var validators = HTTPValidators()
+  /// The rows that differ from their items.
+  var oldRows: [RecordKey: Record] = [:]
+  /// The rows that no item has.
+  var deletedRows: [(key: RecordKey, row: Record)] = []
+  var isUnmodified = false
+  var isPlanned = false
+  var plannedIDs = Set<RecordKey>()
+  var removedIDs = Set<RecordKey>()
+  /// The path of each file that was transferred, by content; `.some(nil)` for one that there is none of.
+  var transferred: [RecordKey: [Int: String?]] = [:]
+
+  mutating func note(_ path: String?, at position: Int, of id: RecordKey, count: Int) {
+    transferred[id, default: [:]][position] = .some(path)
+  }
+}

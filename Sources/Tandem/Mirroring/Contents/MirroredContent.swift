@@ -1,0 +1,37 @@
+public import TandemMirror
+internal import TandemTransports
+
+/// A field of a list that has the address of some content, which a mirror puts into files.
+///
+/// The rows of the mirror have a column more: ``fileField``, with the path of the file in the
+/// mirror's directory, as in `content/17.jpg`; null for an item that has no such content.
+public struct MirroredContent: Hashable, Sendable {
+  /// The stage in which it is transferred; also the name of the folder its files are in.
+  public var stage: MirrorStage
+  /// The field with the address, absolute or relative to that of the list.
+  public var field: String
+  /// A field with the SHA-256 that the content must have, in hexadecimal digits; null for any.
+  public var digestField: String?
+  /// Whether an item is in the mirror only once this content is. Without, its column is null until
+  /// the transfer succeeds.
+  public var isRequired: Bool
+  /// The longest content to accept; 16 GiB unless told otherwise.
+  public var maxByteCount: Int
+
+  /// A field's content.
+  public init(
+    _ stage: MirrorStage = .content, field: String, digestField: String? = nil,
+    isRequired: Bool = true, maxByteCount: Int = 16 << 30
+  ) {
+    self.stage = stage
+    self.field = field
+    self.digestField = digestField
+    self.isRequired = isRequired
+    self.maxByteCount = maxByteCount
+  }
+
+  /// The column with the file's path.
+  public var fileField: String { "\(field)_file" }
+
+  var folder: FileName { FileName(stage.name) }
+}

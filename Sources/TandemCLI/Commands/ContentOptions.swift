@@ -1,0 +1,44 @@
+import Tandem
+
+/// What `tandem mirror` was asked to do about contents.
+struct ContentOptions {
+  var directory: String
+  var contents: [MirroredContent]
+  var concurrency: Int
+  var policy: MirrorErrorPolicy
+  var timeout: Duration?
+
+  /// The options; `nil` if there are no contents to mirror.
+  init?(_ arguments: ParsedArguments, timeout: Duration?) throws(UsageError) {
+    let command = MirrorCommand.specification
+    let isContinuing = arguments.has("continue-on-error")
+    var contents: [MirroredContent] = []
+    if let field = arguments["preview"] {
+      contents.append(MirroredContent(.preview, field: field, isRequired: !isContinuing))
+    }
+    if let field = arguments["content"] {
+      contents.append(MirroredContent(field: field, digestField: arguments["sha256"]))
+    }
+    guard !contents.isEmpty else {
+      for name in ["into", "sha256", "concurrency", "continue-on-error"] where arguments.has(name) {
+        throw UsageError("--\(name) needs --content", command: command)
+      }
+      return nil
+    }
+    if contents.count == 2, contents[0].field == contents[1].field {
+      throw UsageError("--preview and --content name different fields", command: command)
+    }
+    guard let directory = arguments["into"], !directory.isEmpty else {
+      throw UsageError("--into is missing: the directory for the files", command: command)
+    }
+    if arguments.has("dry-run") {
+      throw UsageError("--dry-run does not go with --content", command: command)
+    }
+    self.directory = directory
+    self.contents = contents
+    self.timeout = timeout
+    policy = isContinuing ? .continue : .stop
+    concurrency =
+      try arguments.count("concurrency", in: 1...MirrorOptions.maxConcurrency, command) ?? 0
+  }
+}

@@ -1,0 +1,29 @@
+internal import Dispatch
+
+/// Ctrl-C and a request to terminate, as an event instead of the end of the process. The second one
+/// ends the process after all.
+final class Interruption {
+  private let sources: [any DispatchSourceSignal]
+
+  private static let signals = [SIGINT, SIGTERM]
+
+  /// Calls `body` when the process is to end.
+  init(_ body: @escaping @Sendable () -> Void) {
+    sources = Self.signals.map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        signal(number, SIG_DFL)
+        body()
+      }
+      source.activate()
+      return source
+    }
+  }
+
+  /// Leaves signals to the system again.
+  func end() {
+    for source in sources { source.cancel() }
+    for number in Self.signals { signal(number, SIG_DFL) }
+  }
+}

@@ -1,0 +1,24 @@
+/// Quantities as people read them.
+enum Quantity {
+  /// A number of bytes, in the largest decimal unit of which there is one: `1.5 MB`.
+  static func bytes(_ count: Double) -> String {
+    var value = max(0, count)
+    var unit = "B"
+    for next in ["kB", "MB", "GB", "TB"] where value >= 1_000 {
+      value /= 1_000
+      unit = next
+    }
+    let tenths = (value * 10).rounded(.down) / 10
+    return unit == "B" || tenths >= 100 ? "\(Int(value)) \(unit)" : "\(tenths) \(unit)"
+  }
+
+  /// A duration in its two largest units: `1 h 2 min`, `40 s`.
+  static func duration(_ duration: Duration) -> String {
+    let seconds = max(0, duration.components.seconds)
+    switch seconds {
+    case ..<60: return "\(seconds) s"
+    case ..<3_600: return "\(seconds / 60) min \(seconds % 60) s"
+    default: return "\(seconds / 3_600) h \(seconds / 60 % 60) min"
+    }
+  }
+}

@@ -1,0 +1,116 @@
+/// A file that is on its way: what has arrived of it, and, if it can be gone on with, from where.
+///
+/// It has the name it will get, with `.part` behind it, in the directory for what is aside; what it
+/// takes to go on is in a file beside it. That is written before the first byte, and removed before
+/// the bytes are of something else: what it says of them is always true.
+struct PartialFile {
+  private let directory: Directory
+  private let name: String
+
+  init(_ name: FileName, in directory: Directory) {
+    self.directory = directory
+    self.name = name.text
+  }
+
+  var partName: String { "\(name).part" }
+  private var sidecarName: String { "\(name).resume" }
+
+  /// How a transfer goes on.
+  struct Resumption: Equatable {
+    /// The address, as it was asked for.
+    var url: String
+    /// What `If-Range` takes: a strong entity tag, or a date.
+    var validator: String
+    /// How long the whole content is, if that is known.
+    var totalByteCount: Int?
+  }
+
+  /// Contents of at most this many bytes are not gone on with but transferred again.
+  static let maxRestartedByteCount = 64 << 10
+
+  private static let maxSidecarByteCount = 64 << 10
+  fileprivate static let sidecarTitle = "tandem partial file 1"
+
+  /// How to go on with the transfer of `url`, and how many bytes have arrived.
+  func resumption(of url: String) -> (resumption: Resumption, byteCount: Int)? {
+    guard let byteCount = directory.byteCount(of: partName), byteCount > 0,
+      let bytes = directory.contents(of: sidecarName, maxByteCount: Self.maxSidecarByteCount),
+      let resumption = Resumption(bytes), resumption.url == url,
+      resumption.totalByteCount.map({ byteCount <= $0 }) ?? true
+    else { return nil }
+    return (resumption, byteCount)
+  }
+
+  /// Begins anew.
+  func create(_ resumption: Resumption?) throws(TransportError) -> OpenFile {
+    try directory.remove(sidecarName)
+    let file = try directory.open(partName, .create)
+    if let resumption { try directory.open(sidecarName, .create).write(resumption.bytes) }
+    return file
+  }
+
+  /// Opens what has arrived, to add to it.
+  func extend() throws(TransportError) -> OpenFile { try directory.open(partName, .extend) }
+
+  /// Removes all of it.
+  func discard() throws(TransportError) {
+    try directory.remove(sidecarName)
+    try directory.remove(partName)
+  }
+
+  /// Gives the file its name in `target`.
+  func complete(as name: FileName, in target: Directory) throws(TransportError) {
+    try directory.remove(sidecarName)
+    try directory.move(partName, to: name.text, in: target)
+  }
+
+  /// The file that something aside belongs to; `nil` for what no partial file would be.
+  static func owner(of name: String) -> FileName? {
+    for suffix in [".part", ".resume"] where name.hasSuffix(suffix) {
+      return FileName(stored: String(name.dropLast(suffix.count)))
+    }
+    return nil
+  }
+}
+
+extension PartialFile.Resumption {
+  /// How to go on with a transfer that begins with this response to a request for `url`; `nil` if
+  /// there is no telling later whether the content still is the same (RFC 9110, section 13.1.5).
+  init?(of head: HTTPResponseHead, url: String) {
+    guard head.fields["Content-Encoding"].map({ $0.lowercased() == "identity" }) ?? true,
+      head.fields["Accept-Ranges"]?.lowercased() != "none",
+      let validator = Self.strongValidator(of: head)
+    else { return nil }
+    self.init(url: url, validator: validator, totalByteCount: head.bodyByteCount)
+  }
+
+  /// A strong entity tag; or a date that is at least a second older than the response, because
+  /// content that is younger may change without a change of its date (RFC 9110, section 8.8.2.2).
+  private static func strongValidator(of head: HTTPResponseHead) -> String? {
+    let validators = HTTPValidators(of: head)
+    if let tag = validators.entityTag { return tag.hasPrefix("W/") ? nil : tag }
+    guard let text = validators.lastModified, let modified = HTTPDate(text),
+      let date = head.fields["Date"].flatMap({ HTTPDate($0) }), modified < date
+    else { return nil }
+    return text
+  }
+
+  /// The lines of the file beside the partial one. None of them can hold a line break: an address
+  /// with one is refused, and so is a field.
+  fileprivate var bytes: [UInt8] {
+    let total = totalByteCount.map { "\($0)" } ?? ""
+    let lines = [PartialFile.sidecarTitle, url, validator, total, "end"]
+    return Array(lines.joined(separator: "\n").utf8)
+  }
+
+  fileprivate init?(_ bytes: [UInt8]) {
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      .map { String(decoding: $0, as: UTF8.self) }
+    guard lines.count == 5, lines[0] == PartialFile.sidecarTitle, lines[4] == "end" else {
+      return nil
+    }
+    let total = httpNumber(lines[3]).flatMap { Int(exactly: $0) }
+    guard total != nil || lines[3].isEmpty else { return nil }
+    self.init(url: lines[1], validator: lines[2], totalByteCount: total)
+  }
+}

@@ -1,0 +1,34 @@
+public import TandemRecords
+
+/// How a list is asked for, and what is accepted as one.
+public struct RecordListOptions: Sendable {
+  /// The format; if `nil`, the content type, the file name or, at last, the first character tells.
+  public var format: RecordFormat?
+  /// The field of a JSON object that holds the list, as in `{"items": […]}`; `nil` for a list that
+  /// stands by itself.
+  public var itemsField: String?
+  /// Fields to send with each request. They go to the list's own scheme, host and port only.
+  public var fields: HTTPFields = [:]
+  /// Ask only for what changed since. Of a list in pages, it is the first one that is asked for, and
+  /// that counts.
+  public var validators: HTTPValidators?
+  /// Where further pages are.
+  public var paging: RecordPaging = .none
+  /// The fields that identify a record; if there are any, a record that comes in two pages shows that
+  /// the list changed meanwhile.
+  public var key: [String] = []
+  /// The longest list to accept, in decoded bytes of all its pages.
+  public var maxByteCount = RecordSource.defaultMaxByteCount
+  /// The most pages to ask for.
+  public var maxPageCount = RecordListOptions.defaultMaxPageCount
+  /// Timeouts for each request, in place of the client's.
+  public var timeouts: HTTPTimeouts?
+  /// Which requests are made again if they fail; a page that breaks off is asked for anew.
+  public var retry: TransportRetry = .standard
+
+  /// The most pages to ask for unless told otherwise.
+  public static let defaultMaxPageCount = 10_000
+
+  /// The options as documented; change what should differ.
+  public init() {}
+}

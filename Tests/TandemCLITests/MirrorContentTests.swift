@@ -1,0 +1,219 @@
+import Foundation
+import Synchronization
+import Tandem
+import TestFolder
+import TestHTTPServer
+import Testing
+
+@Suite("tandem mirror: pages and contents", .timeLimit(.minutes(5)))
+struct MirrorContentTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private func mirror(_ url: String, _ options: String...) async throws -> Tool.Result {
+    try await Tool.run(
+      ["mirror", url, folder.path(of: "list.db"), "--table", "item", "--key", "id"] + options)
+  }
+
+  private func contents(_ url: String, _ options: String...) async throws -> Tool.Result {
+    let contents = ["--content", "url", "--into", folder.path(of: "files")]
+    return try await Tool.run(
+      ["mirror", url, folder.path(of: "list.db"), "--table", "item", "--key", "id"] + contents
+        + options)
+  }
+
+  @Test("a list in pages is asked for with the headers that were given")
+  func pages() async throws {
+    try await withServer { request, connection in
+      let hasFields =
+        request.fields["X-Token"] == "a: b" && request.fields["Accept"] == "application/json"
+      guard hasFields else { return connection.respond(401) }
+      let text =
+        request.path == "/list"
+        ? #"{"data":[{"id":1}],"meta":{"next":"x y"}}"#
+        : request.path == "/list?after=x%20y" ? #"{"data":[{"id":2}],"meta":{}}"# : "?"
+      return connection.respond(200, [:], Array(text.utf8))
+    } test: { server in
+      let result = try await mirror(
+        server.url + "/list", "--items", "data", "--page", "cursor=meta.next,after", "--header",
+        "X-Token: a: b", "--header=Accept:application/json")
+      #expect(result.status == 0 && result.error.isEmpty)
+      #expect(result.output.hasSuffix("2 inserted, 0 updated, 0 deleted; table item created\n"))
+    }
+  }
+
+  @Test(
+    "busy and broken answers are asked for again, and what is left of a content is gone on with")
+  func misbehaviour() async throws {
+    let content = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 7 ^ $0 >> 9) }
+    let counts = Mutex<[String: Int]>([:])
+    try await withServer { request, connection in
+      let attempt = counts.withLock { counts in
+        counts[request.path, default: 0] += 1
+        return counts[request.path, default: 0]
+      }
+      switch (request.path, attempt) {
+      case ("/list", 1): return connection.respond(503, ["Retry-After": "0"])
+      case ("/list", 2):
+        connection.send(200, ["Content-Length": "900"], Array("[{\"id\"".utf8))
+        return false
+      case ("/list", _):
+        return connection.respond(
+          200, [:], Array(#"[{"id":1,"url":"/long"},{"id":2,"url":"/moved"}]"#.utf8))
+      case ("/moved", 1): return connection.respond(429, ["Retry-After": "0"])
+      case ("/moved", _): return connection.respond(302, ["Location": "/here"])
+      case ("/here", _): return connection.respond(200, [:], [1, 2, 3])
+      default:
+        let start = request.fields["Range"].flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
+        let fields: HTTPFields = [
+          "ETag": "\"1\"", "Content-Length": "\(content.count - start)",
+          "Content-Range": "bytes \(start)-\(content.count - 1)/\(content.count)",
+        ]
+        let end = min(start + 150_000, content.count)
+        connection.send(start == 0 ? 200 : 206, fields, Array(content[start..<end]))
+        return end == content.count
+      }
+    } test: { server in
+      let result = try await contents(server.url + "/list")
+      #expect(result.status == 0 && result.error.isEmpty)
+      #expect(try Data(contentsOf: file("content/1")) == Data(content))
+      #expect(try Data(contentsOf: file("content/2")) == Data([1, 2, 3]))
+      let ranges = server.requests.filter { $0.path == "/long" }.map { $0.fields["Range"] }
+      #expect(ranges == [nil, "bytes=150000-", "bytes=300000-"])
+    }
+  }
+
+  private func file(_ name: String) -> URL {
+    URL(fileURLWithPath: folder.path(of: "files/\(name)"))
+  }
+
+  @Test(
+    "a content that drips, or is cut, or is longer than it says, fails, and each failure is listed")
+  func failures() async throws {
+    let end = Signal()
+    try await withServer { request, connection in
+      switch request.path {
+      case "/list":
+        return connection.respond(
+          200, ["ETag": "\"1\""],
+          Array(
+            #"[{"id":1,"url":"/ok"},{"id":2,"url":"/drip"},{"id":3,"url":"/cut"},{"id":4,"url":"/404"}]"#
+              .utf8))
+      case "/ok": return connection.respond(200, [:], [1])
+      case "/drip":
+        connection.send(200, ["Content-Length": "100"], [1])
+        end.waitBlockingThread()
+        return false
+      case "/cut":
+        connection.send(200, ["Content-Length": "100"], [1, 2, 3])
+        connection.reset()
+        return false
+      default: return connection.respond(404)
+      }
+    } test: { server in
+      defer { end.fire() }
+      let result = try await contents(
+        server.url + "/list", "--continue-on-error", "--retries", "1", "--timeout", "1")
+      #expect(result.status == 1)
+      #expect(result.error.split(separator: "\n").count == 3)
+      for words in ["content of 2: ", "content of 3: ", "content of 4: ", "(2 attempts)", "404"] {
+        #expect(result.error.contains(words), "\(words) in \(result.error)")
+      }
+      #expect(result.output.contains("1 contents fetched ("))
+      #expect(result.output.contains(" received), 0 items up to date, 3 failed"))
+      #expect(try folder.rows("list.db", "SELECT * FROM item") == [#"1|"/ok"|"content/1""#])
+      // What failed is asked for again although the list is the same.
+      let next = try await contents(server.url + "/list", "--retries", "0", "--timeout", "1")
+      #expect(next.status == 1)
+      #expect(next.error.contains("its rows are as they were"))
+    }
+  }
+
+  @Test("a thousand items are mirrored, with previews, and --json tells how it goes")
+  func manyItems() async throws {
+    let items = (1...1_000).map { #"{"id":\#($0),"url":"/\#($0).txt","thumb":"/t/\#($0)"}"# }
+    let list = Array("[\(items.joined(separator: ","))]".utf8)
+    try await withServer { request, connection in
+      connection.respond(
+        200, ["ETag": "\"1\""], request.path == "/list" ? list : Array(request.path.utf8))
+    } test: { server in
+      let result = try await contents(
+        server.url + "/list", "--preview", "thumb", "--concurrency", "16", "--json")
+      #expect(result.status == 0 && result.error.isEmpty)
+      let events = try RecordReader.records(in: Array(result.output.utf8), format: .ndjson)
+      #expect(events.first == ["event": "phase", "phase": "listing"])
+      #expect(
+        events.last
+          == [
+            "event": "end", "ok": 1, "inserted": 1_000, "updated": 0, "deleted": 0,
+            "transferred": 2_000, "skipped": 0, "failed": 0, "bytes": 13_786,
+          ])
+      let stages = events.filter { $0["event"] == "progress" }.map { $0["stage"] }
+      #expect(stages.first == "preview" && stages.last == "content")
+      #expect(
+        try folder.rows("list.db", "SELECT count(*) FROM item WHERE url_file IS NOT NULL") == [
+          "1000"
+        ])
+      #expect(try String(contentsOf: file("content/77.txt"), encoding: .utf8) == "/77.txt")
+      #expect(try String(contentsOf: file("preview/77"), encoding: .utf8) == "/t/77")
+    }
+  }
+
+  @Test("--watch mirrors again until it is interrupted, and ends well")
+  func watch() async throws {
+    let count = Mutex(0)
+    let seen = Signal()
+    try await withServer { request, connection in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      if number == 4 { seen.fire() }
+      if number == 2 { return connection.respond(404) }
+      return connection.respond(200, [:], Array(#"[{"id":\#(number)}]"#.utf8))
+    } test: { server in
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: Tool.path)
+      process.arguments = [
+        "mirror", server.url + "/list", folder.path(of: "list.db"), "--table", "item", "--key",
+        "id",
+        "--watch", "0.05",
+      ]
+      process.standardOutput = try folder.newFile("output")
+      process.standardError = try folder.newFile("error")
+      let status = try await process.runToEnd { process in
+        DispatchQueue.global().async {
+          seen.waitBlockingThread()
+          process.interrupt()
+        }
+      }
+      #expect(status == 0)
+      #expect(try folder.text(of: "error").contains("404"))
+      #expect(try folder.text(of: "output").contains("1 inserted, 0 updated, 1 deleted"))
+    }
+  }
+
+  @Test(
+    "mistakes are exit status 2, and say what is meant",
+    arguments: [
+      (["--page", "links"], "--page takes link, cursor=FIELD[,PARAM]"),
+      (["--page", "cursor=next"], "--page cursor needs --items"),
+      (["--header", "X"], "--header takes 'Name: value'"),
+      (["--content", "a"], "--into is missing"), (["--into", "a"], "--into needs --content"),
+      (["--concurrency", "3"], "--concurrency needs --content"),
+      (["--content", "a", "--into", "b", "--concurrency", "0"], "--concurrency takes a number"),
+      (["--content", "a", "--into", "b", "--dry-run"], "--dry-run does not go with --content"),
+      (["--content", "a", "--preview", "a", "--into", "b"], "different fields"),
+      (["--timeout", "x"], "--timeout takes seconds"), (["--watch", "0"], "--watch takes seconds"),
+      (["--retries", "-1"], "--retries takes a number from 0"),
+    ])
+  func usage(options: [String], words: String) async throws {
+    let result = try await Tool.run(
+      ["mirror", "list.json", "a.db", "--table", "t", "--key", "id"] + options)
+    #expect(result.status == 2)
+    #expect(result.error.contains(words), "\(result.error)")
+    let input = try await Tool.run(
+      ["mirror", "-", "a.db", "--table", "t", "--key", "id", "--watch", "1"])
+    #expect(input.status == 2)
+  }
+}
