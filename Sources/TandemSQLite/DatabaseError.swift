@@ -35,6 +35,10 @@ public struct DatabaseError: Error, Hashable, Sendable {
     public static let tooBig = Code(rawValue: SQLITE_TOOBIG)
     /// A parameter that the statement does not have.
     public static let range = Code(rawValue: SQLITE_RANGE)
+    /// The access was cancelled while it ran.
+    public static let interrupted = Code(rawValue: SQLITE_INTERRUPT)
+    /// The database was used as it must not be: after closing, from inside its own transaction.
+    public static let misuse = Code(rawValue: SQLITE_MISUSE)
     /// The file is not a database, or is encrypted.
     public static let notADatabase = Code(rawValue: SQLITE_NOTADB)
   }

@@ -73,20 +73,15 @@ extension Statement {
     case .null: result = sqlite3_bind_null(handle, position)
     case .integer(let number): result = sqlite3_bind_int64(handle, position, number)
     case .real(let number): result = sqlite3_bind_double(handle, position, number)
-    case .text(let text): result = bind(text, at: position)
-    case .blob(let bytes):
-      result = bytes.withUnsafeBytes { bytes in
-        // A null pointer would bind null; an empty blob needs another address.
-        bytes.count == 0
-          ? sqlite3_bind_zeroblob(handle, position, 0)
-          : sqlite3_bind_blob64(
-            handle, position, bytes.baseAddress, UInt64(bytes.count), csqlite_transient())
-      }
+    case .text(let text): result = Statement.bind(text, to: handle, at: position)
+    case .blob(let bytes): result = Statement.bind(bytes, to: handle, at: position)
     }
     guard result == SQLITE_OK else { throw database.error(result, sql: sql) }
   }
 
-  private func bind(_ text: String, at position: Int32) -> Int32 {
+  /// Binds a copy of a text; returns SQLite's result code.
+  @discardableResult
+  static func bind(_ text: String, to handle: OpaquePointer, at position: Int32) -> Int32 {
     var text = text
     return text.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) { text in
@@ -96,6 +91,18 @@ extension Statement {
             handle, position, text.baseAddress, UInt64(text.count), csqlite_transient(),
             UInt8(SQLITE_UTF8))
       }
+    }
+  }
+
+  /// Binds a copy of a blob; returns SQLite's result code.
+  @discardableResult
+  static func bind(_ blob: [UInt8], to handle: OpaquePointer, at position: Int32) -> Int32 {
+    blob.withUnsafeBytes { bytes in
+      // A null pointer would bind null; an empty blob needs another address.
+      bytes.count == 0
+        ? sqlite3_bind_zeroblob(handle, position, 0)
+        : sqlite3_bind_blob64(
+          handle, position, bytes.baseAddress, UInt64(bytes.count), csqlite_transient())
     }
   }
 

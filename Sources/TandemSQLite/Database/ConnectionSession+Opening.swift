@@ -1,0 +1,53 @@
+extension ConnectionSession {
+  /// Opens the connection that writes.
+  static func writer(
+    path: String, _ configuration: DatabaseConfiguration
+  ) throws(DatabaseError) -> ConnectionSession {
+    let connection = try DatabaseConnection(
+      path: path, access: configuration.access, busyTimeout: configuration.busyTimeout)
+    switch configuration.checkpointPolicy {
+    case .automatic(let pageCount):
+      _ = try connection.integer("PRAGMA wal_autocheckpoint=\(max(1, pageCount))")
+    case .manual: _ = try connection.integer("PRAGMA wal_autocheckpoint=0")
+    }
+    return ConnectionSession(connection, isWriter: true, configuration: configuration)
+  }
+
+  /// Opens a connection that reads.
+  static func reader(
+    path: String, _ configuration: DatabaseConfiguration
+  ) throws(DatabaseError) -> ConnectionSession {
+    let connection = try DatabaseConnection(
+      path: path, access: .readOnly, busyTimeout: configuration.busyTimeout)
+    return ConnectionSession(connection, isWriter: false, configuration: configuration)
+  }
+
+  /// A write of the database.
+  func write<Value>(
+    _ cancellation: AccessCancellation?, _ body: (borrowing WriteTransaction) throws -> Value
+  ) throws -> Value {
+    try transaction(.immediate, cancellation) { try body(DatabaseTransaction(self)) }
+  }
+
+  /// A read of the database.
+  func read<Value>(
+    _ cancellation: AccessCancellation?, _ body: (borrowing ReadTransaction) throws -> Value
+  ) throws -> Value {
+    guard isWriter else {
+      return try transaction(.deferred, cancellation) { try body(DatabaseTransaction(self)) }
+    }
+    // In memory, the writer reads.
+    try run("PRAGMA query_only=1")
+    defer { try? run("PRAGMA query_only=0") }
+    return try transaction(.deferred, cancellation) { try body(DatabaseTransaction(self)) }
+  }
+
+  /// Moves the log into the file and empties it.
+  func checkpoint() throws(DatabaseError) {
+    let isBusy = try connection.integer("PRAGMA wal_checkpoint(TRUNCATE)")
+    guard isBusy != 1 else {
+      throw DatabaseError(
+        code: .busy, message: "a reader still needs the write-ahead log", path: connection.path)
+    }
+  }
+}

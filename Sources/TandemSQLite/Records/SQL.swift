@@ -1,0 +1,93 @@
+public import TandemRecords
+
+/// A statement and the values of its parameters.
+///
+/// In a literal, what is interpolated becomes a parameter, never text, so no value can change what the
+/// statement means:
+///
+///     let places: [Place] = try transaction.fetchAll("SELECT * FROM place WHERE name = \(name)")
+///
+/// Names of tables and columns are no values; `\(identifier: column)` quotes them. An `SQL` in an `SQL`
+/// is inserted as it is, with its parameters.
+public struct SQL: Hashable, Sendable {
+  /// The text, with a `?` for each parameter.
+  public private(set) var text: String
+  /// The values, in order.
+  public private(set) var parameters: [FieldValue]
+  /// A value that SQLite cannot hold, which makes running the statement an error.
+  private(set) var unstorable: String?
+
+  /// A text that is trusted, whose parameters are written `?`.
+  public init(text: String, parameters: [FieldValue] = []) {
+    self.text = text
+    self.parameters = parameters
+  }
+
+  /// Two statements' texts and parameters, one after the other.
+  public static func + (first: SQL, second: SQL) -> SQL {
+    var sum = first
+    sum.append(second)
+    return sum
+  }
+
+  fileprivate mutating func append(_ other: SQL) {
+    text += other.text
+    parameters += other.parameters
+    unstorable = unstorable ?? other.unstorable
+  }
+}
+
+extension SQL: ExpressibleByStringInterpolation {
+  /// A text without parameters.
+  public init(stringLiteral text: String) { self.init(text: text) }
+
+  /// The statement that was written with interpolations.
+  public init(stringInterpolation: StringInterpolation) { self = stringInterpolation.sql }
+
+  /// Collects the parts of a literal.
+  public struct StringInterpolation: StringInterpolationProtocol {
+    fileprivate var sql = SQL(text: "")
+
+    /// Begins with nothing.
+    public init(literalCapacity: Int, interpolationCount: Int) {
+      sql.text.reserveCapacity(literalCapacity + interpolationCount)
+    }
+
+    /// Appends what was written.
+    public mutating func appendLiteral(_ literal: String) { sql.text += literal }
+
+    /// Appends a parameter.
+    ///
+    /// A value that SQLite cannot hold exactly, such as an integer beyond 64 bits, makes running the
+    /// statement an error (`mismatch`).
+    public mutating func appendInterpolation(_ value: some DatabaseValue) {
+      sql.text += "?"
+      if let value = value.fieldValue {
+        sql.parameters.append(value)
+      } else {
+        sql.parameters.append(.null)
+        sql.unstorable = sql.unstorable ?? "\(value)"
+      }
+    }
+
+    /// Appends one parameter per element, in parentheses, as `IN` takes them.
+    public mutating func appendInterpolation(_ values: some Sequence<some DatabaseValue>) {
+      sql.text += "("
+      var separator = ""
+      for value in values {
+        sql.text += separator
+        appendInterpolation(value)
+        separator = ", "
+      }
+      sql.text += ")"
+    }
+
+    /// Appends the quoted name of a table or column.
+    public mutating func appendInterpolation(identifier name: String) {
+      sql.text += name.sqlQuoted
+    }
+
+    /// Appends another statement, or a part of one.
+    public mutating func appendInterpolation(_ part: SQL) { sql.append(part) }
+  }
+}
