@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "TandemRecords", targets: ["TandemRecords"]),
     .library(name: "TandemMirror", targets: ["TandemMirror"]),
     .library(name: "TandemSQLite", targets: ["TandemSQLite"]),
+    .library(name: "TandemLiveQueries", targets: ["TandemLiveQueries"]),
     .library(name: "TandemTransports", targets: ["TandemTransports"]),
     .executable(name: "tandem", targets: ["TandemCLI"]),
   ],
@@ -41,19 +42,26 @@ let package = Package(
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     library("TandemSQLite", ["TandemDifferences", "TandemRecords", "CSQLite"]),
+    library("TandemLiveQueries", ["TandemSQLite", "TandemDifferences", "TandemRecords"]),
     library(
       "TandemTransports",
       ["TandemRecords", .target(name: "CCurl", condition: .when(platforms: [.linux]))]),
     // Facade and executable
     library(
       "Tandem",
-      ["TandemDifferences", "TandemRecords", "TandemMirror", "TandemSQLite", "TandemTransports"]),
+      [
+        "TandemDifferences", "TandemRecords", "TandemMirror", "TandemSQLite", "TandemLiveQueries",
+        "TandemTransports",
+      ]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
     // Tests
     tests("TandemDifferencesTests", ["TandemDifferences"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences"]),
     tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
     tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
+    tests(
+      "TandemLiveQueriesTests",
+      ["TandemLiveQueries", "TandemSQLite", "TandemRecords", "TandemDifferences"]),
     tests("TandemTransportsTests", ["TandemTransports", "TandemRecords"]),
     tests("TandemTests", ["Tandem"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem"]),

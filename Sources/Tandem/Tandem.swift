@@ -1,4 +1,5 @@
 @_exported public import TandemDifferences
+@_exported public import TandemLiveQueries
 @_exported public import TandemMirror
 @_exported public import TandemRecords
 @_exported public import TandemSQLite

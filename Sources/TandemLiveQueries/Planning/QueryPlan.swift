@@ -4,6 +4,8 @@ internal import TandemSQLite
 /// How the result of a query is kept true after commits: decided from the statement and the schema,
 /// and decided anew whenever the schema changes.
 struct QueryPlan {
+  /// The file, for errors.
+  let path: String
   /// Reads the whole result.
   let sql: String
   let parameters: [FieldValue]
@@ -23,6 +25,7 @@ struct QueryPlan {
     let query = try ResolvedQuery(definition, in: connection)
     let (statement, reads) = try connection.compile(query.sql)
     try QueryPlan.check(query, statement, path: connection.path)
+    path = connection.path
     sql = query.sql
     parameters = query.parameters
     layout = try QueryPlan.layout(of: statement, path: connection.path)

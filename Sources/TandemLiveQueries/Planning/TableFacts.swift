@@ -1,3 +1,4 @@
+internal import TandemRecords
 internal import TandemSQLite
 
 /// What planning needs to know of one table.

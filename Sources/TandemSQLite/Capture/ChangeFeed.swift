@@ -18,6 +18,7 @@ package final class ChangeFeed: @unchecked Sendable {
   private let currentVersion = Atomic(0)
   private let watch = Mutex<FileWatch?>(nil)
   private let path: String
+  private let attachment = Atomic(false)
 
   private var monitor: ChangeMonitor?
   private var writer: WriterChanges?
@@ -34,6 +35,9 @@ package final class ChangeFeed: @unchecked Sendable {
 // MARK: - Subscriptions
 
 extension ChangeFeed {
+  /// Whether it has a writer to observe.
+  var isAttached: Bool { attachment.load(ordering: .acquiring) }
+
   /// A subscription to all changes, until its interests are set.
   package func subscribe() -> ChangeSubscription {
     let subscription = ChangeSubscription()
@@ -101,10 +105,14 @@ extension ChangeFeed: CommitObserver {
   package func didAttach(_ connection: DatabaseConnection) {
     writer = try? WriterChanges(connection, willCommit: .passUnretained(self))
     noteInterests()
+    attachment.store(true, ordering: .releasing)
     registry.withLock { $0.publishUnknown() }
   }
 
-  package func willDetach(_ connection: DatabaseConnection) { writer = nil }
+  package func willDetach(_ connection: DatabaseConnection) {
+    attachment.store(false, ordering: .releasing)
+    writer = nil
+  }
 
   package func didBegin(_ connection: DatabaseConnection) {
     isWriting = true
