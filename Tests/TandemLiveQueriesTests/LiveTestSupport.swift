@@ -1,0 +1,69 @@
+import Synchronization
+import TandemDifferences
+import TandemRecords
+import TandemSQLite
+
+@testable import TandemLiveQueries
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A folder that is removed at the end.
+final class TemporaryFolder: Sendable {
+  let path: String
+
+  init() {
+    var template = Array("/tmp/tandem-live-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { fatalError("no temporary folder: \(errno)") }
+    path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  deinit {
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(file + suffix) }
+    rmdir(path)
+  }
+
+  var file: String { path + "/test.db" }
+}
+
+extension Database {
+  /// Runs statements in one transaction.
+  func run(_ statements: String...) async throws {
+    try await write { transaction in
+      for sql in statements { try transaction.connection.execute(sql) }
+    }
+  }
+}
+
+/// The rows of a query now, by key.
+func freshRows(
+  _ sql: String, key: [String], in connection: DatabaseConnection
+) throws -> [RecordKey: Record] {
+  let statement = try connection.prepare(sql)
+  let names = statement.columnNames
+  var rows: [RecordKey: Record] = [:]
+  while try statement.step() {
+    let values = try statement.values()
+    guard let record = Record(zip(names, values).map { (name: $0, value: $1) }) else { continue }
+    rows[RecordKey(key.map { record[$0] })] = record
+  }
+  return rows
+}
+
+/// Deterministic random numbers (Steele, Lea and Flood 2014).
+struct SplitMix64: RandomNumberGenerator {
+  var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
