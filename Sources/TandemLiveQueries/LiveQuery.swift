@@ -50,9 +50,9 @@ public struct LiveQuery<Element: Sendable>: Sendable {
   /// How the result is kept true, and why not row by row if it is not.
   ///
   /// - Throws: ``DatabaseError`` if the query does not fit the schema; `CancellationError`.
-  public func explanation(in database: Database) async throws -> String {
+  public func explanation(in database: Database) async throws -> LiveQueryExplanation {
     try await database.read { [definition] transaction in
-      try QueryPlan(definition, in: transaction.connection).explanation
+      LiveQueryExplanation(try QueryPlan(definition, in: transaction.connection))
     }
   }
 
