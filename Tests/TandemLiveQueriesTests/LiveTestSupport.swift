@@ -42,6 +42,8 @@ extension Database {
 func freshRows(
   _ sql: String, key: [String], in connection: DatabaseConnection
 ) throws -> [RecordKey: Record] {
+  // Compiling alone would trust the schema as the connection last saw it.
+  _ = try connection.integer("SELECT count(*) FROM sqlite_schema")
   let statement = try connection.prepare(sql)
   let names = statement.columnNames
   var rows: [RecordKey: Record] = [:]

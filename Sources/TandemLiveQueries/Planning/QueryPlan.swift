@@ -22,6 +22,8 @@ struct QueryPlan {
   let explanation: String
 
   init(_ definition: QueryDefinition, in connection: DatabaseConnection) throws(DatabaseError) {
+    // Compiling alone would trust the schema as the connection last saw it.
+    _ = try connection.integer("SELECT count(*) FROM sqlite_schema")
     let query = try ResolvedQuery(definition, in: connection)
     let (statement, reads) = try connection.compile(query.sql)
     try QueryPlan.check(query, statement, path: connection.path)
