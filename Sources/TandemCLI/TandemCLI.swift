@@ -3,7 +3,12 @@ import Tandem
 @main
 struct TandemCLI {
   static let version = HTTPClientOptions.version
-  static var commands: [any Command.Type] { [MirrorCommand.self, DiffCommand.self, WatchCommand.self] }
+  static var commands: [any Command.Type] {
+    [
+      MirrorCommand.self, DiffCommand.self, WatchCommand.self, TrackCommand.self,
+      UntrackCommand.self,
+    ]
+  }
 
   static func main() async {
     // A peer or a reader that goes away is an error of the write, not the end of the process.

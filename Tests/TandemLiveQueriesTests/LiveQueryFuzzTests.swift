@@ -38,6 +38,7 @@ struct FuzzCourse {
   private var world: FuzzWorld
   private let other: DatabaseConnection
   private let feed: ChangeFeed
+  private let othersShare: Int
   private var watchers: [Watcher] = []
 
   struct Watcher {
@@ -54,6 +55,10 @@ struct FuzzCourse {
     database = try Database(path: path)
     try await database.withWriter { try $0.execute("PRAGMA synchronous=OFF") }
     for sql in world.schema { try await database.run(sql) }
+    if Bool.random(using: &world.random) {
+      for table in ["a", "b"] { _ = try await database.track(table: table) }
+    }
+    othersShare = Int.random(in: 0...1, using: &world.random) == 0 ? 5 : 50
     other = try DatabaseConnection(path: path)
     try other.execute("PRAGMA synchronous=OFF")
     feed = try await database.changeFeed()
@@ -68,7 +73,7 @@ struct FuzzCourse {
   mutating func run(transactionCount: Int) throws {
     for number in 0..<transactionCount {
       try step()
-      for offset in watchers.indices where Int.random(in: 0...3, using: &world.random) > 0 {
+      for offset in watchers.indices where Int.random(in: 0...3, using: &world.random) == 0 {
         try check(offset, number)
       }
     }
@@ -99,7 +104,7 @@ struct FuzzCourse {
       if rollsBack { throw CancellationError() }
     }
     do {
-      if Int.random(in: 0..<20, using: &world.random) == 0 {
+      if Int.random(in: 0..<100, using: &world.random) < othersShare {
         try other.transaction { try body(other) }
       } else {
         try database.write { try body($0.connection) }
@@ -148,5 +153,5 @@ enum FuzzSize {
     getenv("TANDEM_FUZZ").flatMap { Int(String(cString: $0)) } ?? 1
   }
 
-  static var worldCount: Int { 40 * factor }
+  static var worldCount: Int { 100 * factor }
 }

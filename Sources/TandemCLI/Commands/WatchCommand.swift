@@ -37,7 +37,7 @@ enum WatchCommand: Command {
     let query = try await query(arguments, in: database)
     let explanation = try await query.explanation(in: database)
     let isQuiet = arguments.has("quiet")
-    if !isQuiet { report("watching \(database.path), which \(explanation)") }
+    if !isQuiet { Terminal.report("watching \(database.path), which \(explanation)") }
     let watching = Task {
       let output = WatchOutput(key: explanation.key, isJSON: arguments.has("json"))
       let skipsFirst = !arguments.has("initial")
@@ -60,7 +60,7 @@ enum WatchCommand: Command {
     defer { for source in interruptions { source.cancel() } }
     let summary = try await watching.value
     await database.close()
-    if !isQuiet { report(summary) }
+    if !isQuiet { Terminal.report(summary) }
     return 0
   }
 
@@ -80,10 +80,6 @@ enum WatchCommand: Command {
     source.setEventHandler(handler: action)
     source.resume()
     return source
-  }
-
-  private static func report(_ message: String) {
-    try? OutputStream.write(Array("tandem: \(message)\n".utf8), to: STDERR_FILENO)
   }
 }
 

@@ -7,6 +7,8 @@ struct KeyedResult {
   private var query: PlannedQuery
   private var rows: [RowKey: Record] = [:]
   private var start: [Record]
+  /// The last entry of the tracking log that the rows contain.
+  private var logPosition: Int64 = 0
 
   init(_ definition: QueryDefinition, startingFrom start: [Record]) {
     query = PlannedQuery(definition)
@@ -21,19 +23,26 @@ struct KeyedResult {
     _ changes: CommittedChanges, _ reading: LiveReading
   ) throws(DatabaseError) -> SetDifference<Record> {
     let (plan, isNew) = try query.plan(reading)
+    let connection = reading.connection
     if !start.isEmpty {
       for record in start { rows[plan.key(of: record)] = record }
       start = []
     }
-    if !isNew, !changes.isUnknown, let rereading = plan.rereading,
-      let interest = plan.interests?.first
-    {
-      let touched = changes.touched[interest] ?? TouchedKeys()
-      if let keys = touched.keys {
-        return try reread(keys.sorted(), rereading, plan, reading.connection)
-      }
+    let touched = isNew ? nil : try touchedKeys(changes, plan, connection)
+    if let log = plan.log { logPosition = try log.end(in: connection) }
+    if let keys = touched?.keys, let rereading = plan.rereading {
+      return try reread(keys.sorted(), rereading, plan, connection)
     }
-    return try rerun(plan, reading.connection)
+    return try rerun(plan, connection)
+  }
+
+  /// The keys of all rows that may differ from those known; `nil` if nobody noted them.
+  private func touchedKeys(
+    _ changes: CommittedChanges, _ plan: QueryPlan, _ connection: DatabaseConnection
+  ) throws(DatabaseError) -> TouchedKeys? {
+    guard let interest = plan.interests?.first else { return nil }
+    guard changes.isUnknown else { return changes.touched[interest] ?? TouchedKeys() }
+    return try plan.log?.keys(after: logPosition, in: connection)
   }
 
   /// Reads the rows of the given keys, which ascend, and nothing else.
@@ -42,6 +51,7 @@ struct KeyedResult {
   ) throws(DatabaseError) -> SetDifference<Record> {
     var difference = SetDifference<Record>()
     let statement = try connection.cachedStatement(sql)
+    defer { statement.reset() }
     for (position, value) in plan.parameters.enumerated() {
       try statement.bind(value, at: position + 1)
     }
@@ -62,8 +72,8 @@ struct KeyedResult {
     while try statement.step() {
       let record = Record(uncheckedLayout: plan.layout, values: try statement.values())
       // A collation may find rows whose keys are not the same.
-      guard try plan.checkedKey(of: record, statement) == key else { continue }
-      guard found == nil else { throw plan.duplicateError(key, statement) }
+      guard try plan.checkedKey(of: record) == key else { continue }
+      guard found == nil else { throw plan.duplicateError(key) }
       found = record
     }
     return found
@@ -89,14 +99,15 @@ struct KeyedResult {
     _ plan: QueryPlan, _ connection: DatabaseConnection
   ) throws(DatabaseError) -> SetDifference<Record> {
     let statement = try connection.cachedStatement(plan.sql)
+    defer { statement.reset() }
     try statement.bind(plan.parameters)
     var current: [RowKey: Record] = [:]
     current.reserveCapacity(rows.count)
     while try statement.step() {
       let record = Record(uncheckedLayout: plan.layout, values: try statement.values())
-      let key = try plan.checkedKey(of: record, statement)
+      let key = try plan.checkedKey(of: record)
       guard current.updateValue(record, forKey: key) == nil else {
-        throw plan.duplicateError(key, statement)
+        throw plan.duplicateError(key)
       }
     }
     defer { rows = current }

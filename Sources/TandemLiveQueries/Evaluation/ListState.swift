@@ -38,12 +38,13 @@ struct ListState<Output: Sendable>: LiveState {
     _ plan: QueryPlan, _ connection: DatabaseConnection
   ) throws(DatabaseError) -> [KeyedRecord] {
     let statement = try connection.cachedStatement(plan.sql)
+    defer { statement.reset() }
     try statement.bind(plan.parameters)
     var rows: [KeyedRecord] = []
     while try statement.step() {
       let record = Record(uncheckedLayout: plan.layout, values: try statement.values())
       rows.append(
-        KeyedRecord(key: try plan.checkedKey(of: record, statement), record: record))
+        KeyedRecord(key: try plan.checkedKey(of: record), record: record))
     }
     return rows
   }

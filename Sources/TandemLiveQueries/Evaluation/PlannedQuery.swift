@@ -13,10 +13,10 @@ struct PlannedQuery {
     _ reading: LiveReading
   ) throws(DatabaseError) -> (plan: QueryPlan, isNew: Bool) {
     let statement = try reading.connection.cachedStatement("PRAGMA schema_version")
+    defer { statement.reset() }
     guard try statement.step(), case .integer(let version) = try statement.value(at: 0) else {
       preconditionFailure("SQLite always tells the version of the schema")
     }
-    statement.reset()
     if let current, current.schemaVersion == version { return (current.plan, false) }
     let plan = try QueryPlan(definition, in: reading.connection)
     current = (plan, version)

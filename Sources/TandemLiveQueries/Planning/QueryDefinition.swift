@@ -37,16 +37,14 @@ struct ResolvedQuery {
 
   private init(_ facts: TableFacts, path: String) throws(DatabaseError) {
     let table = facts.schema.name.sqlQuoted
-    guard facts.schema.primaryKey.isEmpty else {
-      self.init(sql: "SELECT * FROM \(table)", parameters: [], key: facts.schema.primaryKey)
-      return
-    }
-    guard let rowid = ["rowid", "_rowid_", "oid"].first(where: facts.isRowid) else {
+    let identity = facts.identity
+    guard !identity.isEmpty else {
       throw DatabaseError(
         code: .error,
         message: "\(facts.schema.name) has no primary key and no rowid; "
           + "watch a query and name its key", path: path)
     }
-    self.init(sql: "SELECT \(rowid), * FROM \(table)", parameters: [], key: [rowid])
+    let rowid = facts.schema.primaryKey.isEmpty ? "\(identity[0]), " : ""
+    self.init(sql: "SELECT \(rowid)* FROM \(table)", parameters: [], key: identity)
   }
 }

@@ -14,17 +14,15 @@ extension QueryPlan {
   /// The key of a row of the result.
   ///
   /// - Throws: ``DatabaseError`` with code `constraint` if a value of it is null.
-  func checkedKey(of record: Record, _ statement: Statement) throws(DatabaseError) -> RowKey {
+  func checkedKey(of record: Record) throws(DatabaseError) -> RowKey {
     for offset in keyOffsets where record.values[offset].isNull {
-      statement.reset()
       throw keyError("a row has no value in the key column \(layout.names[offset])")
     }
     return key(of: record)
   }
 
   /// Two rows of the result have the same key.
-  func duplicateError(_ key: RowKey, _ statement: Statement) -> DatabaseError {
-    statement.reset()
+  func duplicateError(_ key: RowKey) -> DatabaseError {
     let values = key.values.map(\.description).joined(separator: ", ")
     return keyError("two rows have the same key \(values)")
   }

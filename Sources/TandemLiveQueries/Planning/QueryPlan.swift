@@ -18,6 +18,8 @@ struct QueryPlan {
   /// Reads the rows of one key, whose values follow the parameters; `nil` if the result must be read
   /// as a whole.
   let rereading: String?
+  /// Where the keys of rows touched are noted by whoever writes, if they are.
+  let log: TrackingLog?
   /// Which way it goes, and why.
   let explanation: String
 
@@ -36,6 +38,7 @@ struct QueryPlan {
       statement, reads: reads, keyOffsets: keyOffsets, in: connection)
     interests = shape.interests
     explanation = shape.explanation
+    log = shape.log
     rereading = shape.isIncremental ? QueryPlan.rereading(query.sql, layout, keyOffsets) : nil
   }
 

@@ -10,6 +10,8 @@ struct QueryShape {
   let isIncremental: Bool
   /// The same in words.
   let explanation: String
+  /// The log of its one table, if that is tracked.
+  let log: TrackingLog?
 
   init(
     _ statement: Statement, reads: StatementReads, keyOffsets: [Int],
@@ -20,9 +22,11 @@ struct QueryShape {
       interests = nil
       isIncremental = false
       explanation = "runs again after every commit: it reads more than ordinary tables"
+      log = nil
       return
     }
-    let key = QueryShape.key(statement, keyOffsets, tables)
+    let keyNames = QueryShape.keyNames(statement, keyOffsets, tables)
+    let key = keyNames.map { tables[0].key(ofColumns: $0) } ?? .none
     var reason = QueryShape.obstacle(reads, words, tables, key)
     if reason == nil, try !QueryShape.readsOneTableOnce(statement, in: connection) {
       reason = "it reads its table more than once"
@@ -37,9 +41,22 @@ struct QueryShape {
           ? nil : table.positions(ofColumns: reads.columns[table.schema.name] ?? []))
     }
     let names = tables.map(\.schema.name).sorted().joined(separator: ", ")
-    explanation =
-      reason.map { "runs again after commits that change \(names): \($0)" }
-      ?? "reads only the rows of \(names) that a commit touched"
+    if let reason {
+      log = nil
+      explanation = "runs again after commits that change \(names): \(reason)"
+    } else {
+      log = try QueryShape.log(of: tables[0], key: keyNames ?? [], in: connection)
+      let others = log == nil ? "; if another process wrote, runs again" : ", whoever wrote"
+      explanation = "reads only the rows of \(names) that a commit touched\(others)"
+    }
+  }
+
+  /// The log of a table, if it is tracked as its schema is now.
+  private static func log(
+    of table: TableFacts, key: [String], in connection: DatabaseConnection
+  ) throws(DatabaseError) -> TrackingLog? {
+    let tracking = try TableTracking(table: table.schema.name, in: connection)
+    return try connection.isTracking(tracking) ? TrackingLog(tracking, key: key) : nil
   }
 
   /// The ordinary tables read; `nil` if something else is read as well.
@@ -60,19 +77,19 @@ struct QueryShape {
     return tables
   }
 
-  /// How the one table's changing rows are matched with the result's key.
-  private static func key(
+  /// The columns of the one table that are the result's key.
+  private static func keyNames(
     _ statement: Statement, _ offsets: [Int], _ tables: [TableFacts]
-  ) -> TableInterest.Key {
-    guard tables.count == 1 else { return .none }
+  ) -> [String]? {
+    guard tables.count == 1 else { return nil }
     var names: [String] = []
     for offset in offsets {
       guard let origin = statement.origin(ofColumn: offset),
         origin.table.isSameSQLName(as: tables[0].schema.name)
-      else { return .none }
+      else { return nil }
       names.append(origin.column)
     }
-    return tables[0].key(ofColumns: names)
+    return names
   }
 
   /// Why rows cannot be read one by one, if so.

@@ -80,8 +80,8 @@ extension ChangeFeed {
     noticeOthers()
     // A transaction sees the state of its first read.
     let reading = try connection.cachedStatement("PRAGMA schema_version")
+    defer { reading.reset() }
     _ = try reading.step()
-    reading.reset()
     let changes = subscription.take()
     // A commit between the two may be in the snapshot or not.
     noticeOthers()

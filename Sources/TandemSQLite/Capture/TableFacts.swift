@@ -1,17 +1,16 @@
 internal import TandemRecords
-internal import TandemSQLite
 
-/// What planning needs to know of one table.
-struct TableFacts {
-  let schema: TableSchema
+/// What following the rows of a table takes to know of it.
+package struct TableFacts {
+  package let schema: TableSchema
   /// Whether it is an ordinary table, whose changes can be followed row by row.
-  let isOrdinary: Bool
+  package let isOrdinary: Bool
   private let hasRowid: Bool
   /// Whether an index holds the primary key, so that it is not the rowid.
   private let hasKeyIndex: Bool
 
   /// Looks a table or view up; `nil` if there is none of that name.
-  init?(_ name: String, in connection: DatabaseConnection) throws(DatabaseError) {
+  package init?(_ name: String, in connection: DatabaseConnection) throws(DatabaseError) {
     guard let schema = try connection.schema(ofTable: name) else { return nil }
     let listing = try connection.prepare(
       "SELECT type, wr FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE")
@@ -29,7 +28,7 @@ struct TableFacts {
 
   /// How to find the key of a row that changes, its values in the order of the given columns of the
   /// primary key; `.none` if that cannot be done.
-  func key(ofColumns names: [String]) -> TableInterest.Key {
+  package func key(ofColumns names: [String]) -> TableInterest.Key {
     guard names.count == max(1, schema.primaryKey.count) else { return .none }
     if schema.primaryKey.isEmpty { return isRowid(names[0]) ? .rowid : .none }
     guard schema.primaryKey.allSatisfy({ part in names.contains(where: part.isSameSQLName) }) else {
@@ -41,8 +40,15 @@ struct TableFacts {
     return .columns(names.compactMap(position))
   }
 
+  /// The columns that identify a row: the primary key or, without one, a name of the rowid; empty if
+  /// there is neither.
+  package var identity: [String] {
+    guard schema.primaryKey.isEmpty else { return schema.primaryKey }
+    return ["rowid", "_rowid_", "oid"].first(where: isRowid).map { [$0] } ?? []
+  }
+
   /// Whether a name stands for the rowid: because no column has it, or as the integer primary key.
-  func isRowid(_ name: String) -> Bool {
+  package func isRowid(_ name: String) -> Bool {
     guard hasRowid else { return false }
     guard let column = schema.column(named: name) else {
       return ["rowid", "_rowid_", "oid"].contains(where: name.isSameSQLName)
@@ -52,7 +58,7 @@ struct TableFacts {
   }
 
   /// The positions of the columns read; `nil` for all.
-  func positions(ofColumns names: Set<String>) -> [Int]? {
+  package func positions(ofColumns names: Set<String>) -> [Int]? {
     guard !hasGeneratedColumns else { return nil }
     var positions: [Int] = []
     for name in names where !name.isEmpty {
