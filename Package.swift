@@ -40,7 +40,8 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     library("TandemSQLite", ["TandemDifferences", "TandemRecords", "CSQLite"]),
     library("TandemLiveQueries", ["TandemSQLite", "TandemDifferences", "TandemRecords"]),
     library(
@@ -55,6 +56,12 @@ let package = Package(
       ]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
     // Tests
+    .target(
+      name: "TestHTTPServer", dependencies: ["TandemTransports"],
+      path: "Tests/Support/TestHTTPServer", swiftSettings: settings),
+    .target(
+      name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords"],
+      path: "Tests/Support/TestFolder", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences"]),
     tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
@@ -62,9 +69,9 @@ let package = Package(
     tests(
       "TandemLiveQueriesTests",
       ["TandemLiveQueries", "TandemSQLite", "TandemRecords", "TandemDifferences"]),
-    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords"]),
-    tests("TandemTests", ["Tandem"]),
-    tests("TandemCLITests", ["TandemCLI", "Tandem"]),
+    tests("TandemTransportsTests", ["TandemTransports", "TandemRecords", "TestFolder", "TestHTTPServer"]),
+    tests("TandemTests", ["Tandem", "TestFolder"]),
+    tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],
   swiftLanguageModes: [.v6]
 )

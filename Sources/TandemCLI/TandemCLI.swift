@@ -2,7 +2,6 @@ import Tandem
 
 @main
 struct TandemCLI {
-  static let version = HTTPClientOptions.version
   static var commands: [any Command.Type] {
     [
       MirrorCommand.self, DiffCommand.self, WatchCommand.self, TrackCommand.self,
@@ -22,7 +21,7 @@ struct TandemCLI {
       guard let first = arguments.first else { throw UsageError("a command is missing") }
       switch first {
       case "--help", "-h": return print(helpText)
-      case "--version": return print("tandem \(version)\n")
+      case "--version": return print("tandem \(PackageVersion.current)\n")
       case "help":
         return print(
           arguments.count > 1 ? try command(arguments[1]).specification.helpText : helpText)
@@ -64,7 +63,8 @@ struct TandemCLI {
   }
 
   private static func report(_ message: String) {
-    try? OutputStream.write(Array("tandem: \(message)\n".utf8), to: STDERR_FILENO)
+    let text = "tandem: \(message)".escapingControls(keepsLineFeeds: true)
+    try? OutputStream.write(Array("\(text)\n".utf8), to: STDERR_FILENO)
   }
 
   static var helpText: String {

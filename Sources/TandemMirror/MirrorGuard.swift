@@ -27,10 +27,12 @@ public struct MirrorGuard: Hashable, Sendable {
     if sourceCount == 0 {
       let isCovered = deletionLimit.map { $0.maxDeletionCount(of: existingCount) >= existingCount }
       if allowsEmptySource || (isCovered == true && existingCount > 0) { return nil }
+      let consequence =
+        existingCount > 0 ? ", and mirroring it would delete all \(existingCount) rows" : ""
       return MirrorError(
         .emptySource,
-        "the source is empty, and mirroring it would delete all \(existingCount) rows; "
-          + "if that is right, allow an empty source", deletionCount: existingCount)
+        "the source is empty\(consequence); if that is right, allow an empty source",
+        deletionCount: existingCount)
     }
     if deletionLimit == nil, existingCount <= MirrorDeletionLimit.maxUnguardedCount { return nil }
     let limit = deletionLimit ?? .standard

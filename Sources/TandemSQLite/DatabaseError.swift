@@ -39,6 +39,8 @@ public struct DatabaseError: Error, Hashable, Sendable {
     public static let interrupted = Code(rawValue: SQLITE_INTERRUPT)
     /// The database was used as it must not be: after closing, from inside its own transaction.
     public static let misuse = Code(rawValue: SQLITE_MISUSE)
+    /// The file's migrations are not those of this program. (Not a code of SQLite.)
+    public static let migration = Code(rawValue: 1 << 16)
     /// The file is not a database, or is encrypted.
     public static let notADatabase = Code(rawValue: SQLITE_NOTADB)
   }

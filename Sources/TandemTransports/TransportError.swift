@@ -66,7 +66,7 @@ public struct TransportError: Error {
   }
 
   /// `url` without the part before `@` in its authority (RFC 3986, section 3.2).
-  private static func withoutCredentials(_ url: String) -> String {
+  static func withoutCredentials(_ url: String) -> String {
     guard let authority = HTTPAddress.authorityRange(of: url),
       let at = url[authority].lastIndex(of: "@")
     else { return url }

@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
 import TandemTransports
+import TestHTTPServer
 import Testing
 
-@Suite("HTTP client: what servers do when all is not well", .timeLimit(.minutes(1)))
+@Suite("HTTP client: what servers do when all is not well", .timeLimit(.minutes(5)))
 struct HTTPClientFailureTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }

@@ -1,7 +1,8 @@
 import TandemTransports
+import TestHTTPServer
 import Testing
 
-@Suite("HTTP client: slow readers and readers that leave", .timeLimit(.minutes(1)))
+@Suite("HTTP client: slow readers and readers that leave", .timeLimit(.minutes(5)))
 struct HTTPClientFlowTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }
@@ -40,6 +41,21 @@ struct HTTPClientFlowTests {
       let stream = try await client.stream(HTTPRequest(url: server.url))
       await left.wait()
       withExtendedLifetime(stream) {}
+    }
+  }
+
+  @Test("compressed content survives a pause after every piece")
+  func pausesWhileDecoding() async throws {
+    var options = HTTPClientOptions()
+    options.maxBufferedByteCount = 1
+    let pausing = try SystemHTTPClient(options: options)
+    let body = (0..<250_000).map { UInt8(truncatingIfNeeded: $0 / 9) }
+    try await withServer { _, connection in
+      connection.respond(200, ["Content-Encoding": "gzip"], gzip(storing: body))
+    } test: { server in
+      let request = HTTPRequest(url: server.url)
+      let response = try await pausing.response(to: request, maxBodyByteCount: body.count)
+      #expect(response.body == body)
     }
   }
 

@@ -1,7 +1,8 @@
 import TandemTransports
+import TestHTTPServer
 import Testing
 
-@Suite("HTTP client: redirects", .timeLimit(.minutes(1)))
+@Suite("HTTP client: redirects", .timeLimit(.minutes(5)))
 struct HTTPClientRedirectTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }

@@ -1,7 +1,8 @@
 import TandemTransports
+import TestHTTPServer
 import Testing
 
-@Suite("HTTP client: what servers do when all is well", .timeLimit(.minutes(1)))
+@Suite("HTTP client: what servers do when all is well", .timeLimit(.minutes(5)))
 struct HTTPClientTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }

@@ -16,6 +16,9 @@ struct Benchmarks {
   static var groups: [BenchmarkGroup] {
     [
       SetDifferenceCases.integers, SetDifferenceCases.strings,
+      ListCases.identities, ListCases.items, ListCases.growth,
+      MergeCases.integers, MergeCases.strings,
+      TextCases.sessions,
       CommandCases.diff, CommandCases.mirror,
     ]
   }

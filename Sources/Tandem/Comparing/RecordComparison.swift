@@ -6,8 +6,9 @@ internal import TandemSQLite
 /// The difference of two lists or tables of records, by key.
 ///
 /// Two tables are read side by side, and memory does not grow with them; a list is held whole. Where
-/// a list meets a table, its values are first made what the table's columns would store, so that the
-/// difference is what a mirror of that list into that table would write.
+/// a list meets a table, its values are first made what the table's columns would store. A field or
+/// column that only one side has counts as null in the other, also a column that a mirror would leave
+/// alone.
 public struct RecordComparison {
   /// What to compare from.
   public var old: RecordCollection
@@ -29,8 +30,8 @@ public struct RecordComparison {
   /// Calls `body` with each change, in the order of the keys for two tables, otherwise grouped:
   /// the order within each kind is that of the keys.
   ///
-  /// - Throws: ``RecordError``, ``DatabaseError`` if a side cannot be read or a key is missing or
-  ///   occurs twice; what `body` throws.
+  /// - Throws: ``RecordError``, ``DatabaseError`` or ``MirrorError`` if a side cannot be read or
+  ///   compared, or a key is missing or occurs twice; what `body` throws.
   public func forEachChange(_ body: (SetChange<Record>) throws -> Void) throws {
     switch (old, new) {
     case (.table(let oldSchema, let oldConnection), .table(let newSchema, let newConnection)):
@@ -61,7 +62,8 @@ public struct RecordComparison {
           "table \(schema.name) has no column \(field) to be the key; it has "
             + schema.columnNames.joined(separator: ", "))
       }
-      offsets.append(offset)
+      // Names that differ in case are one column.
+      if !offsets.contains(offset) { offsets.append(offset) }
     }
     let names = offsets.map { columns.columns[$0].name }
     let source = try KeyedRecords(columns.stored(records, keepsUnfit: true), key: names)

@@ -9,33 +9,25 @@ extension DatabaseMirror {
     let name: String
     let key: [String]
     let columns: TableColumns
+    let keyOffsets: [Int]
     /// The table as it is, if it exists.
-    private let schema: TableSchema?
-    private let keyOffsets: [Int]
+    let schema: TableSchema?
 
     init(
       _ mirror: DatabaseMirror, schema: TableSchema?, state: MirrorState?, records: [Record]
     ) throws(MirrorError) {
-      if let schema, schema.isView {
-        throw MirrorError(
-          .unfitDestination, "\(schema.name) is a view; a mirror needs a table of its own")
+      try mirror.requireTable(schema)
+      try mirror.requireKey(schema)
+      let columns = try TableColumns(
+        schema: schema, records: records, owned: mirror.key + (state?.columns ?? []))
+      let key = mirror.key.map { field in
+        columns.offset(of: field).map { columns.columns[$0].name } ?? field
       }
       name = schema?.name ?? mirror.table
-      self.schema = schema
-      let columns = try TableColumns(schema: schema, records: records, owned: state?.columns ?? [])
-      var names: [String] = []
-      for field in mirror.key {
-        if let schema, schema.column(named: field) == nil {
-          throw MirrorError(
-            .unfitDestination,
-            "table \(schema.name) has no column \(field) to be the key; it has "
-              + schema.columnNames.joined(separator: ", "))
-        }
-        names.append(columns.offset(of: field).map { columns.columns[$0].name } ?? field)
-      }
+      self.key = key
       self.columns = columns
-      key = names
-      keyOffsets = names.compactMap { columns.offset(of: $0) }
+      keyOffsets = key.compactMap(columns.offset(of:))
+      self.schema = schema
     }
 
     /// The difference from the table to the records.
@@ -49,12 +41,6 @@ extension DatabaseMirror {
         outcome.difference.inserted = source.records
         return outcome
       }
-      guard keyOffsets.count == key.count else {
-        // No record, and no run before: nothing to compare by.
-        outcome.existingCount = Int(
-          try connection.integer("SELECT count(*) FROM \(name.sqlQuoted)") ?? 0)
-        return outcome
-      }
       let scan = try TableScan(
         connection, table: schema, columns: columns.layout, key: keyOffsets,
         missing: columns.missingOffsets)
@@ -63,40 +49,41 @@ extension DatabaseMirror {
       }
       return outcome
     }
+  }
 
-    /// Creates the table, or adds the columns it lacks.
-    func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
-      if schema != nil {
-        for column in columns.additions { try connection.addColumn(column, toTable: name) }
-      } else {
-        try connection.createTable(name, columns: columns.additions, key: key)
-      }
+  /// Throws unless the table is one to mirror into, if it exists, or may be created.
+  private func requireTable(_ schema: TableSchema?) throws(MirrorError) {
+    if let schema, schema.isView {
+      throw MirrorError(
+        .unfitDestination, "\(schema.name) is a view; a mirror needs a table of its own")
     }
+    for prefix in ["sqlite_", "tandem_"]
+    where String(decoding: table.utf8.prefix(prefix.count), as: UTF8.self).isSameSQLName(as: prefix)
+    {
+      throw MirrorError(
+        .unfitDestination,
+        "table names that begin with \(prefix) are reserved; choose another name than \(table)")
+    }
+  }
 
-    /// Writes the changes: deletions first, so that values which must be unique are free again.
-    func write(
-      _ difference: SetDifference<Record>, to connection: DatabaseConnection,
-      progress: (_ done: Int, _ total: Int) -> Void
-    ) throws(DatabaseError) {
-      guard !difference.isEmpty else { return }
-      try connection.execute("PRAGMA defer_foreign_keys=ON")
-      let writer = TableWriter(connection, table: name, columns: columns.layout, key: keyOffsets)
-      var done = 0
-      func advance() {
-        done += 1
-        if done % 1_000 == 0 || done == difference.count { progress(done, difference.count) }
+  /// Throws unless the columns of the key are different ones, and the table, if it exists, has them.
+  private func requireKey(_ schema: TableSchema?) throws(MirrorError) {
+    for (position, field) in key.enumerated() {
+      if let first = key[..<position].first(where: field.isSameSQLName) {
+        throw MirrorError(
+          .unfitDestination, "the key fields \(first) and \(field) are one column in SQLite")
       }
-      for record in difference.deleted {
-        try writer.delete(record)
-        advance()
+      guard let schema else { continue }
+      guard let column = schema.column(named: field) else {
+        throw MirrorError(
+          .unfitDestination,
+          "table \(schema.name) has no column \(field) to be the key; it has "
+            + schema.columnNames.joined(separator: ", "))
       }
-      for update in difference.updated {
-        try writer.update(from: update.old, to: update.new)
-        advance()
-      }
-      for record in difference.inserted {
-        try writer.insert(record)
-        advance()
+      guard !column.isGenerated else {
+        throw MirrorError(
+          .unfitDestination, "column \(column.name) is generated, and cannot be the key of a mirror"
+        )
       }
     }
   }

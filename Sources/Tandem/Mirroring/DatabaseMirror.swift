@@ -11,7 +11,10 @@ public import TandemTransports
 /// and a run that finds nothing to do writes nothing at all.
 ///
 /// Columns of the table that no record has ever had a field for belong to the application: they are
-/// neither compared nor written.
+/// neither compared nor written. A field that no record has any more becomes null in its column.
+///
+/// What the next run needs to know is kept in the table `tandem_mirror` of the same database; where a
+/// server sent validators, triggers on the mirrored table forget them when anybody changes it.
 public struct DatabaseMirror: Sendable {
   /// The table's name.
   public var table: String
@@ -61,8 +64,8 @@ public struct DatabaseMirror: Sendable {
   ///   - origin: Where the list came from, if a server told how to ask again.
   ///   - progress: Called now and then with how many changes are written, and of how many.
   /// - Throws: ``RecordError`` for a record that has no key, or the key of another one, or a value
-  ///   its column would not keep; ``MirrorError`` for a run the guard refuses; ``DatabaseError``.
-  ///   Then nothing is changed.
+  ///   its column would not keep; ``MirrorError`` for a run the guard refuses or a table that cannot
+  ///   be made equal to the list; ``DatabaseError``. Then nothing is changed.
   /// - Complexity: O(*n* + *m*) time for *n* rows and *m* records sorted by key, in memory for the
   ///   list and the difference.
   public func run(
@@ -82,23 +85,26 @@ public struct DatabaseMirror: Sendable {
       outcome.createsTable = schema == nil && hasTable
       outcome.addedColumns = schema == nil ? [] : target.columns.additions.map(\.name)
       guard !isDryRun, hasTable else { return outcome }
+      try MirrorState.prepareTable(in: connection)
       try target.prepareTable(in: connection)
-      try target.write(outcome.difference, to: connection, progress: progress)
-      let newState = MirrorState(
-        columns: target.columns.layout.names, key: target.key, origin: origin)
-      if newState != state { try newState.save(table: target.name, to: connection) }
+      try target.write(outcome, to: connection, progress: progress)
+      try MirrorState(columns: target.columns.layout.names, key: target.key, origin: origin)
+        .save(table: target.name, to: connection)
       return outcome
     }
   }
 
   /// What to send along with a request for `url`, so that the answer may be "not modified": only if
-  /// the last run mirrored that URL by the same key, and nobody has changed the table since.
+  /// the last run mirrored that URL by the same key, and nobody has changed or dropped the table, or
+  /// a column that is mirrored, since.
   public func validators(
     for url: String, in connection: DatabaseConnection
   ) throws(DatabaseError) -> HTTPValidators? {
     guard let schema = try connection.schema(ofTable: table),
       let state = try MirrorState.load(table: table, from: connection),
-      let origin = state.origin, origin.url == url, !origin.validators.isEmpty,
+      let origin = state.origin, !origin.validators.isEmpty,
+      origin == MirrorOrigin(url: url, validators: origin.validators),
+      state.columns.allSatisfy({ schema.column(named: $0) != nil }),
       state.key.count == key.count, zip(state.key, key).allSatisfy({ $0.isSameSQLName(as: $1) }),
       try MirrorState.guardsValidators(table: schema.name, in: connection)
     else { return nil }

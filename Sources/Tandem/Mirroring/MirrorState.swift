@@ -12,20 +12,6 @@ struct MirrorState: Equatable {
   var origin: MirrorOrigin?
 }
 
-/// An address and the state of what it served, as the server names it.
-public struct MirrorOrigin: Hashable, Sendable {
-  /// The URL that was asked for.
-  public var url: String
-  /// What the server sent along, to be asked again on condition that it changed.
-  public var validators: HTTPValidators
-
-  /// An origin at the given URL.
-  public init(url: String, validators: HTTPValidators) {
-    self.url = url
-    self.validators = validators
-  }
-}
-
 extension MirrorState {
   private static let table = "tandem_mirror"
 
@@ -53,8 +39,9 @@ extension MirrorState {
     return state
   }
 
-  /// Writes the state, in the transaction that is open.
-  func save(table name: String, to connection: DatabaseConnection) throws(DatabaseError) {
+  /// Creates the table that states are kept in, which the triggers of mirrored tables need, if it is
+  /// missing.
+  static func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
     try connection.execute(
       """
       CREATE TABLE IF NOT EXISTS \(MirrorState.table) (
@@ -63,6 +50,12 @@ extension MirrorState {
         url TEXT, entity_tag TEXT, last_modified TEXT
       ) WITHOUT ROWID
       """)
+  }
+
+  /// Makes this the state of a table's mirror, in the transaction that is open; writes nothing if it
+  /// is already.
+  func save(table name: String, to connection: DatabaseConnection) throws(DatabaseError) {
+    guard try !isSaved(table: name, in: connection) else { return }
     try connection.execute(
       "INSERT OR REPLACE INTO \(MirrorState.table) VALUES (?, ?, ?, ?, ?, ?)",
       .text(name), MirrorState.text(columns), MirrorState.text(key),
@@ -70,6 +63,17 @@ extension MirrorState {
       FieldValue(origin?.validators.lastModified))
     try updateTriggers(table: name, in: connection)
   }
+
+  private func isSaved(
+    table name: String, in connection: DatabaseConnection
+  ) throws(DatabaseError) -> Bool {
+    guard try MirrorState.load(table: name, from: connection) == self else { return false }
+    if isForgettable { return true }
+    return try MirrorState.guardsValidators(table: name, in: connection)
+  }
+
+  /// Whether there are no validators that a change of the table would have to make forgotten.
+  private var isForgettable: Bool { origin?.validators.isEmpty ?? true }
 
   private static let events = ["INSERT", "UPDATE", "DELETE"]
 
@@ -84,13 +88,12 @@ extension MirrorState {
   ) throws(DatabaseError) {
     for event in MirrorState.events {
       let trigger = MirrorState.trigger(event, table: name)
-      guard origin?.validators.isEmpty == false else {
-        try connection.execute("DROP TRIGGER IF EXISTS \(trigger.sqlQuoted)")
-        continue
-      }
+      // One of this name may belong to a table that was renamed since.
+      try connection.execute("DROP TRIGGER IF EXISTS \(trigger.sqlQuoted)")
+      if isForgettable { continue }
       try connection.execute(
         """
-        CREATE TRIGGER IF NOT EXISTS \(trigger.sqlQuoted) AFTER \(event) ON \(name.sqlQuoted) BEGIN
+        CREATE TRIGGER \(trigger.sqlQuoted) AFTER \(event) ON \(name.sqlQuoted) BEGIN
           UPDATE \(MirrorState.table) SET url = NULL, entity_tag = NULL, last_modified = NULL
           WHERE table_name = \(name.sqlLiteral) AND url IS NOT NULL;
         END
@@ -135,8 +138,10 @@ extension FieldValue {
 }
 
 extension String {
-  /// The text as SQL writes it: `'it''s'`.
+  /// The text as SQL writes it: `'it''s'`. A quote may carry a combining mark, so characters will not
+  /// do.
   fileprivate var sqlLiteral: String {
-    "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    let scalars = unicodeScalars.flatMap { $0 == "'" ? [$0, $0] : [$0] }
+    return "'\(String(String.UnicodeScalarView(scalars)))'"
   }
 }

@@ -27,8 +27,9 @@ struct TableColumns {
 
   /// The columns for records that go into a table of this schema, or into a new table if it is `nil`.
   ///
-  /// - Parameter owned: Columns that earlier runs wrote: they take part even if no record has the
-  ///   field any more. Other columns of the table that no record has a field for are left alone.
+  /// - Parameter owned: The key, and columns that earlier runs wrote: they take part even if no record
+  ///   has the field any more. Other columns of the table that no record has a field for are left
+  ///   alone.
   init(
     schema: TableSchema?, records: [Record], owned: [String]
   ) throws(MirrorError) {
@@ -83,15 +84,16 @@ struct TableColumns {
   ///   takes for one column.
   private static func fieldNames(of records: [Record]) throws(MirrorError) -> [String] {
     var names: [String] = []
-    var seen = Set<ObjectIdentifier>()
-    for record in records where seen.insert(ObjectIdentifier(record.layout)).inserted {
-      for name in record.layout.names
-      where !names.contains(where: { FieldValue.text($0) == .text(name) }) {
+    // As values, names are told apart by their bytes.
+    var seenNames = Set<FieldValue>()
+    var seenLayouts = Set<ObjectIdentifier>()
+    for record in records where seenLayouts.insert(ObjectIdentifier(record.layout)).inserted {
+      for name in record.layout.names where seenNames.insert(.text(name)).inserted {
         if let other = names.first(where: { $0.isSameSQLName(as: name) }) {
           throw MirrorError(
             .unfitDestination,
-            "the fields \(other) and \(name) differ only in case, and would be one column in SQLite"
-          )
+            "the fields \(FieldValue.text(other)) and \(FieldValue.text(name)) differ only in case, "
+              + "and would be one column in SQLite")
         }
         guard !name.isEmpty, !name.utf8.contains(0) else {
           throw MirrorError(
@@ -115,11 +117,17 @@ extension TableColumns {
   func stored(_ records: [Record], keepsUnfit: Bool = false) throws(RecordError) -> [Record] {
     var result: [Record] = []
     result.reserveCapacity(records.count)
-    var source: (layout: RecordLayout, offsets: [Int?])?
+    var offsetsByLayout: [ObjectIdentifier: [Int?]] = [:]
+    var last: (layout: RecordLayout, offsets: [Int?])?
     for (position, record) in records.enumerated() {
-      if source?.layout !== record.layout { source = (record.layout, offsets(in: record.layout)) }
+      if last?.layout !== record.layout {
+        let identity = ObjectIdentifier(record.layout)
+        let offsets = offsetsByLayout[identity] ?? offsets(in: record.layout)
+        offsetsByLayout[identity] = offsets
+        last = (record.layout, offsets)
+      }
       let values = try stored(
-        record.values, at: source?.offsets ?? [], position: position, keepsUnfit: keepsUnfit)
+        record.values, at: last?.offsets ?? [], position: position, keepsUnfit: keepsUnfit)
       result.append(Record(uncheckedLayout: layout, values: values))
     }
     return result

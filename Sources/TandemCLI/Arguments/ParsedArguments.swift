@@ -46,10 +46,22 @@ struct ParsedArguments {
     guard values[name] == nil else {
       throw UsageError("option --\(name) is given twice", command: command)
     }
-    guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
+    guard let value = parts.count == 2 ? String(parts[1]) : Self.popValue(&rest, command) else {
       throw UsageError("option --\(name) needs a value: --\(name) \(valueName)", command: command)
     }
     values[name] = value
+  }
+
+  /// The next argument, unless it is an option: then the value before it was forgotten.
+  private static func popValue(
+    _ rest: inout ArraySlice<String>, _ command: CommandSpecification
+  ) -> String? {
+    guard let next = rest.first,
+      !command.allOptions.contains(where: {
+        next == "--\($0.name)" || next.hasPrefix("--\($0.name)=")
+      })
+    else { return nil }
+    return rest.popFirst()
   }
 
   private mutating func parseShort(

@@ -1,12 +1,17 @@
 /// Guesses what somebody meant to type.
 enum Spelling {
-  /// The candidate that takes the fewest edits to reach, or `nil` if none is near: at most a third of
-  /// the letters, and two at least, may differ.
+  /// The candidate that takes the fewest edits to reach, those that begin with `word` before all
+  /// others, or `nil` if none is near: at most a third of the letters, or two, may differ.
   static func closest(to word: String, among candidates: [String]) -> String? {
-    let ranked = candidates.map { (candidate: $0, distance: distance(word, $0)) }
-    guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
-    let isStart = !word.isEmpty && best.candidate.hasPrefix(word)
-    return isStart || best.distance <= max(2, word.count / 3) ? best.candidate : nil
+    func nearest(_ candidates: [String]) -> (candidate: String, distance: Int)? {
+      candidates.map { ($0, distance(word, $0)) }.min { $0.1 < $1.1 }
+    }
+    guard !word.isEmpty else { return nil }
+    if let longer = nearest(candidates.filter { $0.hasPrefix(word) }) { return longer.candidate }
+    guard let best = nearest(candidates), best.distance <= max(2, word.count / 3) else {
+      return nil
+    }
+    return best.candidate
   }
 
   /// How many characters to insert, delete, replace or exchange with their neighbour (the optimal

@@ -12,15 +12,3 @@ protocol Command {
 extension Command {
   static var failureStatus: Int32 { 1 }
 }
-
-extension ParsedArguments {
-  /// The fields of a key, from `--key`.
-  func key(_ command: CommandSpecification) throws(UsageError) -> [String]? {
-    guard let text = self["key"] else { return nil }
-    let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-    guard !names.contains(""), Set(names).count == names.count else {
-      throw UsageError("--key names fields with commas between them, each once", command: command)
-    }
-    return names
-  }
-}

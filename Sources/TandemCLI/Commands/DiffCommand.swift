@@ -48,17 +48,16 @@ enum DiffCommand: Command {
     guard names != ["-", "-"] else {
       throw UsageError("only one of OLD and NEW can be standard input", command: specification)
     }
+    let namedKey = try arguments.key(specification)
     let old = try await collection(names[0], arguments)
     let new = try await collection(names[1], arguments)
-    let key = try arguments.key(specification) ?? defaultKey(old, new)
+    let key = namedKey ?? defaultKey(old, new)
     let comparison = RecordComparison(from: old, to: new, key: key)
-    let count: Int
-    if arguments.has("json") {
-      count = try printJSON(comparison)
-    } else {
-      count = try printLines(comparison, key: key, isQuiet: arguments.has("quiet"))
+    do {
+      return try printChanges(comparison, arguments) == 0 ? 0 : 1
+    } catch let error as RecordError {
+      throw located(error, in: [(names[0], old), (names[1], new)], key: key)
     }
-    return count == 0 ? 0 : 1
   }
 
   private static func defaultKey(_ old: RecordCollection, _ new: RecordCollection) -> [String] {
@@ -103,8 +102,11 @@ extension DiffCommand {
     let connection = try DatabaseConnection(path: path, access: .readOnly)
     let names = try connection.tableNames()
     guard let name = name ?? (names.count == 1 ? names[0] : nil) else {
-      let list = names.isEmpty ? "no table" : "the tables \(names.joined(separator: ", "))"
-      throw UsageError("\(path) has \(list); choose one with --table", command: specification)
+      let message =
+        names.isEmpty
+        ? "\(path) has no table"
+        : "\(path) has the tables \(names.joined(separator: ", ")); choose one with --table"
+      throw UsageError(message, command: specification)
     }
     guard let schema = try connection.schema(ofTable: name) else {
       let closest = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
@@ -115,18 +117,45 @@ extension DiffCommand {
   }
 }
 
+extension DiffCommand {
+  /// The error with the name of the list it is about: that of the two which causes it alone.
+  private static func located(
+    _ error: RecordError, in sides: [(name: String, collection: RecordCollection)], key: [String]
+  ) -> any Error {
+    for case (let name, .list(let records)) in sides {
+      do throws(RecordError) {
+        _ = try KeyedRecords(records, key: key)
+      } catch let cause where cause == error {
+        return SourceError(source: RecordSource(name), error: error)
+      } catch {}
+    }
+    return error
+  }
+}
+
 // MARK: - What is printed
 
 extension DiffCommand {
-  private static func printLines(
-    _ comparison: RecordComparison, key: [String], isQuiet: Bool
+  /// Prints the changes as asked for, and returns how many there are.
+  private static func printChanges(
+    _ comparison: RecordComparison, _ arguments: ParsedArguments
   ) throws -> Int {
+    if arguments.has("quiet") {
+      var count = 0
+      try comparison.forEachChange { _ in count += 1 }
+      return count
+    }
+    return arguments.has("json")
+      ? try printJSON(comparison) : try printLines(comparison)
+  }
+
+  private static func printLines(_ comparison: RecordComparison) throws -> Int {
     let output = OutputStream(descriptor: STDOUT_FILENO)
-    let text = DifferenceText(key: key, terminal: .output)
+    let text = DifferenceText(key: comparison.key, terminal: .output)
     var count = 0
     try comparison.forEachChange { change in
       count += 1
-      if !isQuiet { try output.write(text.line(change)) }
+      try output.write(text.line(change))
     }
     try output.flush()
     return count

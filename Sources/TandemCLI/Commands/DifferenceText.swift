@@ -9,11 +9,14 @@ struct DifferenceText {
   /// The line for one change, with its line feed.
   func line(_ change: SetChange<Record>) -> String {
     switch change {
-    case .inserted(let record): return terminal.colored("+ \(fields(of: record))", .green) + "\n"
-    case .deleted(let record): return terminal.colored("- \(fields(of: record))", .red) + "\n"
-    case .updated(let old, let new):
-      return terminal.colored("~ \(changes(from: old, to: new))", .yellow) + "\n"
+    case .inserted(let record): return line("+", fields(of: record), .green)
+    case .updated(let old, let new): return line("~", changes(from: old, to: new), .yellow)
+    case .deleted(let record): return line("-", fields(of: record), .red)
     }
+  }
+
+  private func line(_ mark: String, _ text: String, _ color: Terminal.Color) -> String {
+    terminal.colored("\(mark) \(text.escapingControls())", color) + "\n"
   }
 
   private func fields(of record: Record) -> String {

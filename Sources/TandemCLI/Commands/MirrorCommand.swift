@@ -96,112 +96,16 @@ extension MirrorCommand {
   }
 }
 
-// MARK: - The run
-
-extension MirrorCommand.Options {
-  /// Mirrors the list into the file. A file that does not exist is only created once the list turns
-  /// out to be one that can be mirrored.
-  func outcome() async throws -> DatabaseMirror.Outcome {
-    if access(path, F_OK) == 0 {
-      let connection = try DatabaseConnection(
-        path: path, access: mirror.isDryRun ? .readOnly : .readWrite)
-      return try await outcome(in: connection)
-    }
-    guard case .records(let records, let origin) = try await list(nil) else {
-      return DatabaseMirror.Outcome()
-    }
-    var rehearsal = mirror
-    rehearsal.isDryRun = true
-    let outcome = try run(
-      rehearsal, records, into: DatabaseConnection(path: ":memory:"), origin: origin)
-    if mirror.isDryRun { return outcome }
-    return try run(mirror, records, into: DatabaseConnection(path: path), origin: origin)
-  }
-
-  /// Reads the list and mirrors it; nothing is compared if the server says that nothing changed.
-  private func outcome(
-    in connection: DatabaseConnection
-  ) async throws -> DatabaseMirror.Outcome {
-    var validators: HTTPValidators?
-    if case .url(let url) = source, !isUnconditional {
-      validators = try mirror.validators(for: url, in: connection)
-    }
-    var answer = try await list(validators)
-    if case .notModified = answer, case .url(let url) = source,
-      try mirror.validators(for: url, in: connection) != validators
-    {
-      // The table was changed while the server was asked.
-      answer = try await list(nil)
-    }
-    guard case .records(let records, let origin) = answer else { return DatabaseMirror.Outcome() }
-    return try run(mirror, records, into: connection, origin: origin)
-  }
-
-  private func list(_ validators: HTTPValidators?) async throws -> RecordList {
-    let bar = ProgressBar("reading", isQuiet: arguments.has("quiet"))
-    defer { bar.finish() }
-    do {
-      return try await source.list(
-        format: format, validators: validators, client: try SystemHTTPClient(),
-        progress: { bar.update($0, of: $1, unit: "bytes") })
-    } catch let error as RecordError {
-      throw SourceError(source: source, error: error)
-    }
-  }
-
-  private func run(
-    _ mirror: DatabaseMirror, _ records: [Record], into connection: DatabaseConnection,
-    origin validators: HTTPValidators
-  ) throws -> DatabaseMirror.Outcome {
-    let origin: MirrorOrigin? =
-      if case .url(let url) = source { MirrorOrigin(url: url, validators: validators) } else { nil }
-    let bar = ProgressBar("writing", isQuiet: arguments.has("quiet"))
-    defer { bar.finish() }
-    do {
-      return try mirror.run(
-        records, into: connection, origin: origin,
-        progress: { bar.update($0, of: $1, unit: "changes") })
-    } catch let error as RecordError {
-      throw SourceError(source: source, error: error)
-    } catch let error as MirrorError {
-      throw Refusal(path: path, error: error)
-    }
-  }
-}
-
-/// An error in a list, with the name of its source.
-struct SourceError: Error, CustomStringConvertible {
-  var source: RecordSource
-  var error: RecordError
-
-  var description: String { "\(source): \(error)" }
-}
-
-/// A refusal, with the option that would allow the run.
-private struct Refusal: Error, CustomStringConvertible {
-  var path: String
-  var error: MirrorError
-
-  var description: String {
-    let option: String
-    switch error.code {
-    case .emptySource: option = " with --allow-empty"
-    case .tooManyDeletions: option = error.deletionCount.map { " with --max-deletes \($0)" } ?? ""
-    default: option = ""
-    }
-    return "\(path): \(error)\(option); nothing was changed"
-  }
-}
-
 // MARK: - What is printed
 
 extension MirrorCommand.Options {
   func print(_ outcome: DatabaseMirror.Outcome) throws {
+    guard !arguments.has("quiet") else { return }
     let output = OutputStream(descriptor: STDOUT_FILENO)
     if arguments.has("json") {
       try output.write { RecordWriter.appendJSON(outcome.difference, to: &$0) }
       try output.write("\n")
-    } else if !arguments.has("quiet") {
+    } else {
       try printLines(outcome, to: output)
     }
     try output.flush()
@@ -224,20 +128,7 @@ extension MirrorCommand.Options {
       outcome.addedColumns.isEmpty
       ? "" : "; columns \(verb)added: \(outcome.addedColumns.joined(separator: ", "))"
     let prefix = mirror.isDryRun ? "dry run: " : ""
-    try output.write("\(prefix)\(outcome.difference.summary)\(created)\(added)\n")
-  }
-}
-
-extension ParsedArguments {
-  /// The format of lists, from `--format`.
-  func format(_ command: CommandSpecification) throws(UsageError) -> RecordFormat? {
-    guard let name = self["format"] else { return nil }
-    guard let format = RecordFormat(rawValue: name) else {
-      let names = RecordFormat.allCases.map(\.rawValue)
-      let hint = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-      throw UsageError(
-        "--format takes \(names.joined(separator: ", ")), not '\(name)'\(hint)", command: command)
-    }
-    return format
+    let summary = "\(prefix)\(outcome.difference.summary)\(created)\(added)"
+    try output.write("\(summary.escapingControls())\n")
   }
 }

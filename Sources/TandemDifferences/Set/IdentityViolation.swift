@@ -34,6 +34,10 @@ public struct IdentityViolation: Error, Hashable, Sendable {
     self.kind = kind
   }
 
+  /// Whether an identity does not even equal itself, as NaN.
+  @inlinable @inline(__always)
+  static func isIncomparable<ID: Equatable>(_ identity: ID) -> Bool { !(identity == identity) }
+
   /// The kind of violation that `identity` commits by following `predecessor`, or `nil` if it is
   /// greater.
   @inlinable

@@ -22,6 +22,7 @@ extension SetDifference {
     case .deleted(let element): deleted.append(element)
     }
   }
+
   /// Calls `body` with each change: deletions, then updates, then insertions, each in their order.
   @inlinable
   public func forEachChange(_ body: (SetChange<Element>) throws -> Void) rethrows {

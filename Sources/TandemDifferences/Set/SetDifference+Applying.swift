@@ -17,7 +17,8 @@ extension SetDifference where Element: Equatable {
 
   /// The changes that do not fit `elements`: insertions of an identity that is there already or is
   /// inserted twice, updates and deletions of an element that is not there as it was, updates that
-  /// change the identity, and all changes of an identity that is changed twice but the first.
+  /// change the identity, and, where several changes of one identity would fit, all but the first:
+  /// deletions come before updates.
   ///
   /// - Complexity: O(*d*) for *d* changes.
   @inlinable

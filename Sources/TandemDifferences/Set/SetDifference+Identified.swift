@@ -12,7 +12,8 @@ extension SetDifference {
   ///   - areEquivalent: Whether two elements of one identity have the same contents.
   /// - Throws: ``IdentityViolation`` if two elements of one version have the same identity, or one
   ///   has an identity that does not equal itself, as NaN.
-  /// - Complexity: O(*n* + *m*) expected time; memory for one table of 16 bytes per element of `old`.
+  /// - Complexity: O(*n* + *m*) expected time; memory for the changes and for a table of 17 to 33
+  ///   bytes per element of `old` (and as much again per element inserted).
   @inlinable @inline(__always)
   public init<ID: Hashable>(
     from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
@@ -88,7 +89,7 @@ extension IdentityIndex {
     for run in runs {
       let violation = forEachBatch(of: elements, in: run, id: id) { offset, hash in
         let identity = id(elements[offset])
-        guard identity == identity else {
+        if IdentityViolation.isIncomparable(identity) {
           return IdentityViolation(side: side, offset: offset, kind: .incomparable)
         }
         let earlier = insert(offset, hash: hash, unless: { id(elements[$0]) == identity })
@@ -112,7 +113,7 @@ extension IdentityIndex {
   ) -> IdentityViolation? {
     forEachBatch(of: elements, in: run, id: id) { offset, hash in
       let identity = id(elements[offset])
-      guard identity == identity else {
+      if IdentityViolation.isIncomparable(identity) {
         return IdentityViolation(side: .new, offset: offset, kind: .incomparable)
       }
       let match = self.offset(hash: hash, where: { id(indexed[$0]) == identity })

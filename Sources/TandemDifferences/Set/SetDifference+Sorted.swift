@@ -6,7 +6,8 @@ extension SetDifference {
   ///   - new: The version to arrive at.
   ///   - id: An element's identity: a key path or a closure.
   ///   - areEquivalent: Whether two elements of one identity have the same contents.
-  /// - Throws: ``IdentityViolation`` for the first element found to break the order.
+  /// - Throws: ``IdentityViolation`` for the first element found to break the order; the same one,
+  ///   whether the versions are in memory or come one element at a time.
   /// - Complexity: O(*n* + *m*) time in one pass; memory for the changes only.
   @inlinable @inline(__always)
   public init<ID: Comparable, Old: Sequence<Element>, New: Sequence<Element>>(
@@ -58,6 +59,8 @@ extension SetDifference {
     _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
     id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
   ) -> IdentityViolation? {
+    if let violation = violation(atStartOf: old, side: .old, id: id) { return violation }
+    if let violation = violation(atStartOf: new, side: .new, id: id) { return violation }
     var i = 0
     var j = 0
     while i < old.count, j < new.count {
@@ -81,9 +84,7 @@ extension SetDifference {
         j += 1
         if let violation = violation(in: new, at: j, side: .new, id: id) { return violation }
       } else {
-        let isOld = !(id(old[i]) == id(old[i]))
-        return IdentityViolation(
-          side: isOld ? .old : .new, offset: isOld ? i : j, kind: .incomparable)
+        return IdentityViolation(side: .new, offset: j, kind: .incomparable)
       }
     }
     while i < old.count {
@@ -97,6 +98,18 @@ extension SetDifference {
       if let violation = violation(in: new, at: j, side: .new, id: id) { return violation }
     }
     return nil
+  }
+
+  /// What is wrong with the first element, which has no predecessor to be compared with.
+  @inlinable @inline(__always)
+  func violation<ID: Comparable>(
+    atStartOf elements: UnsafeBufferPointer<Element>, side: IdentityViolation.Side,
+    id: (Element) -> ID
+  ) -> IdentityViolation? {
+    guard let first = elements.first, IdentityViolation.isIncomparable(id(first)) else {
+      return nil
+    }
+    return IdentityViolation(side: side, offset: 0, kind: .incomparable)
   }
 
   /// What is wrong with the order of the element at `offset`, if there is one, and the one before.

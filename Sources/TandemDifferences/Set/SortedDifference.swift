@@ -22,6 +22,7 @@ extension SortedChange: Hashable where Old: Hashable, New: Hashable {}
 /// Each version is iterated once, one element ahead of the walk at most, so nothing is kept: memory
 /// is O(1), time O(*n* + *m*). A version that is out of order, or has an identity twice, ends the
 /// walk with ``SortedChange/violation(_:)`` in every build; the check costs one comparison a step.
+/// Where both versions break the order at once, the old one is named.
 ///
 /// This is the merge of two sorted files (Knuth, The Art of Computer Programming, volume 3, 5.2.4).
 public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Sequence {
@@ -59,6 +60,7 @@ public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Se
     self.init(from: old, identifiedBy: { $0.id }, to: new, identifiedBy: { $0.id })
   }
 
+  /// A walk from the beginning.
   @inlinable
   public func makeIterator() -> Iterator {
     Iterator(
@@ -100,9 +102,7 @@ public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Se
         return .inserted(newElement)
       }
       guard oldID == newID else {
-        let side: IdentityViolation.Side = oldID == oldID ? .new : .old
-        let offset = side == .old ? old.offset : new.offset
-        return end(IdentityViolation(side: side, offset: offset, kind: .incomparable))
+        return end(IdentityViolation(side: .new, offset: new.offset, kind: .incomparable))
       }
       old.head = nil
       new.head = nil
@@ -146,12 +146,20 @@ struct SortedCursor<Base: IteratorProtocol, ID: Comparable> {
     }
     let identity = id(element)
     offset += 1
-    if let last, let kind = IdentityViolation.kind(of: identity, after: last) {
+    if let kind = kindOfViolation(by: identity) {
       return IdentityViolation(side: side, offset: offset, kind: kind)
     }
     last = identity
     head = (element, identity)
     return nil
+  }
+
+  @inlinable
+  func kindOfViolation(by identity: ID) -> IdentityViolation.Kind? {
+    guard let last else {
+      return IdentityViolation.isIncomparable(identity) ? .incomparable : nil
+    }
+    return IdentityViolation.kind(of: identity, after: last)
   }
 
   /// The head, which is then gone.

@@ -3,8 +3,8 @@ public import TandemRecords
 
 /// One connection to a SQLite file.
 ///
-/// Opening sets what a careful application sets: write-ahead logging (so that readers never wait for
-/// the writer), a busy timeout, foreign keys enforced, and commits that are on disk when they return
+/// Opening sets what a careful application sets: write-ahead logging where the file system allows it
+/// (so that readers never wait for the writer), a busy timeout, foreign keys enforced, and commits that are on disk when they return
 /// (`synchronous=FULL`).
 ///
 /// A connection and its statements belong to one isolation domain at a time; they are not `Sendable`.
@@ -51,7 +51,8 @@ public final class DatabaseConnection {
         code: .cannotOpen, message: "a database path may not be empty or contain a NUL", path: path)
     }
     var pointer: OpaquePointer?
-    let result = sqlite3_open_v2(path, &pointer, flags | SQLITE_OPEN_NOMUTEX, nil)
+    let result = sqlite3_open_v2(
+      DatabaseConnection.literal(path), &pointer, flags | SQLITE_OPEN_NOMUTEX, nil)
     guard let pointer else {
       throw DatabaseError(code: .cannotOpen, message: "out of memory", path: path)
     }
@@ -59,6 +60,7 @@ public final class DatabaseConnection {
     handle = DatabaseHandle(pointer, path: path)
     guard result == SQLITE_OK else { throw openError(result, access: access) }
     sqlite3_busy_timeout(pointer, Int32(clamping: busyTimeout.wholeMilliseconds))
+    try addUTF8Collation()
     try execute("PRAGMA foreign_keys=ON")
     // The first read: a file that is no database is found out here, before anything is written.
     _ = try integer("PRAGMA schema_version")
@@ -70,13 +72,21 @@ public final class DatabaseConnection {
     }
   }
 
+  /// The path in a form that SQLite cannot take for a URI, as it may be built to do.
+  private static func literal(_ path: String) -> String {
+    path.utf8.starts(with: "file:".utf8) ? "./" + path : path
+  }
+
   /// The file's path, as given.
   public var path: String { handle.path }
 
   private func openError(_ result: Int32, access: Access) -> DatabaseError {
     var error = handle.error(result)
-    if result == SQLITE_CANTOPEN, access != .readWriteCreate {
-      error.message = "cannot open it: it does not exist, is a folder, or may not be read"
+    if result & 0xFF == SQLITE_CANTOPEN {
+      error.message =
+        access == .readWriteCreate
+        ? "cannot open or create it: it is a folder, its folder does not exist, or may not be written"
+        : "cannot open it: it does not exist, is a folder, or may not be read"
     }
     return error
   }
@@ -117,13 +127,19 @@ extension DatabaseConnection {
   }
 
   /// The first column of the first row as an integer, or `nil` if there is no row or it is null.
+  ///
+  /// - Throws: ``DatabaseError``; with code `mismatch` if it is a value of another type.
   public func integer(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) -> Int64? {
     let statement = try prepare(sql)
     try statement.bind(parameters)
-    guard try statement.step(), case .integer(let value) = try statement.value(at: 0) else {
-      return nil
+    guard try statement.step() else { return nil }
+    switch try statement.value(at: 0) {
+    case .null: return nil
+    case .integer(let value): return value
+    case .real, .text, .blob:
+      throw DatabaseError(
+        code: .mismatch, message: "the value is no integer", sql: sql, path: path)
     }
-    return value
   }
 
   /// How many rows the last insert, update or delete statement changed itself.

@@ -21,7 +21,7 @@ public final class Statement {
         let result = sqlite3_prepare_v3(
           database.pointer, text.baseAddress, Int32(clamping: text.count), 0, &handle, &tail)
         if let base = text.baseAddress, let tail {
-          hasMore = bytes[(tail - base)...].contains { !Statement.isSpace($0) }
+          hasMore = Statement.holdsStatement(bytes[(tail - base)...])
         }
         return result
       }
@@ -39,9 +39,23 @@ public final class Statement {
 
   deinit { sqlite3_finalize(handle) }
 
-  /// What may follow a statement without being another one.
-  private static func isSpace(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: ";") || byte == UInt8(ascii: " ") || (9...13).contains(byte)
+  /// Whether a text holds more than white space, semicolons and comments.
+  private static func holdsStatement(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    var rest = text
+    while let byte = rest.first {
+      if rest.starts(with: "--".utf8) {
+        rest = rest.drop { $0 != UInt8(ascii: "\n") }
+      } else if rest.starts(with: "/*".utf8) {
+        rest = rest.dropFirst(2)
+        while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
+        rest = rest.dropFirst(2)
+      } else if byte == UInt8(ascii: ";") || byte == UInt8(ascii: " ") || (9...13).contains(byte) {
+        rest = rest.dropFirst()
+      } else {
+        return true
+      }
+    }
+    return false
   }
 }
 
@@ -115,16 +129,16 @@ extension Statement {
 extension Statement {
   /// Moves to the next row; `false` when there is none, and the statement is reset.
   public func step() throws(DatabaseError) -> Bool {
-    let result = sqlite3_step(handle)
-    if result == SQLITE_ROW { return true }
-    if result == SQLITE_DONE {
-      sqlite3_reset(handle)
-      return false
-    }
-    // Read before the reset, which clears it.
-    let error = database.error(result, sql: sql)
-    sqlite3_reset(handle)
-    throw error
+    sqlite3_step(handle) == SQLITE_ROW ? true : try endSteps()
+  }
+
+  /// `false`, and the statement is reset, if its last step said that there are no more rows; otherwise
+  /// throws what went wrong.
+  func endSteps() throws(DatabaseError) -> Bool {
+    // Resetting returns the last step's result again.
+    let result = sqlite3_reset(handle)
+    guard result == SQLITE_OK else { throw database.error(result, sql: sql) }
+    return false
   }
 
   /// Runs the statement to its end with the given parameters in order.
@@ -147,8 +161,21 @@ extension Statement {
 
   /// The value of a column of the current row.
   ///
-  /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8.
+  /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8; with code `range`
+  ///   if there is no such column, or no current row.
   public func value(at column: Int) throws(DatabaseError) -> FieldValue {
+    let count = Int(sqlite3_data_count(handle))
+    guard (0..<count).contains(column) else {
+      throw DatabaseError(
+        code: .range,
+        message: count == 0
+          ? "there is no current row to read from" : "no column \(column) among \(count)",
+        sql: sql, path: database.path)
+    }
+    return try uncheckedValue(at: column)
+  }
+
+  private func uncheckedValue(at column: Int) throws(DatabaseError) -> FieldValue {
     guard let value = self.column(column).fieldValue else {
       throw DatabaseError(
         code: .mismatch,
@@ -158,12 +185,14 @@ extension Statement {
     return value
   }
 
-  /// All values of the current row.
+  /// All values of the current row; none if there is no current row.
+  ///
+  /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8.
   public func values() throws(DatabaseError) -> [FieldValue] {
     var values: [FieldValue] = []
-    let count = columnCount
+    let count = Int(sqlite3_data_count(handle))
     values.reserveCapacity(count)
-    for column in 0..<count { values.append(try value(at: column)) }
+    for column in 0..<count { values.append(try uncheckedValue(at: column)) }
     return values
   }
 

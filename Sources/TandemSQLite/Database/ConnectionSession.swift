@@ -7,6 +7,7 @@ internal import CSQLite
 final class ConnectionSession {
   let connection: DatabaseConnection
   let statements: StatementCache
+  var records = RecordCache()
   private(set) var observer: (any CommitObserver)?
   private let interruption: ConnectionInterruption
 

@@ -168,7 +168,21 @@ extension Database {
   }
 }
 
-// MARK: - For our other targets
+// MARK: - For our other files and targets
+
+extension Database {
+  /// Runs `body` with the writer, outside any transaction; blocks this thread.
+  func withWriterSession<Value>(_ body: (ConnectionSession) throws -> Value) throws -> Value {
+    try writing().lend(body)
+  }
+
+  /// The same, on the writer's queue.
+  func withWriterSession<Value: Sendable>(
+    _ body: @escaping @Sendable (ConnectionSession, AccessCancellation) throws -> Value
+  ) async throws -> Value {
+    try await writing().lend(body)
+  }
+}
 
 extension Database {
   /// Makes `observer` the one that learns of every transaction written here; `nil` removes it. Waits

@@ -56,13 +56,14 @@ extension ConnectionSession {
     _ sql: SQL, _ body: (CachedStatement) throws(DatabaseError) -> Value
   ) throws(DatabaseError) -> Value {
     let entry = try begin(sql)
-    defer { statements.giveBack(entry) }
+    defer { end(entry) }
     let value = try body(entry)
     try checkIsInTransaction()
     return value
   }
 
-  /// A statement, bound and not yet begun, to be given back to the cache.
+  /// A statement, bound and not yet begun, to be ended by ``end(_:)``.
+  @usableFromInline
   func begin(_ sql: SQL) throws(DatabaseError) -> CachedStatement {
     try checkIsInTransaction()
     try sql.checkIsNoTransactionControl(path: connection.path)
@@ -80,6 +81,10 @@ extension ConnectionSession {
     }
     return entry
   }
+
+  /// Resets a statement and keeps it for the next time.
+  @usableFromInline
+  func end(_ entry: CachedStatement) { statements.giveBack(entry) }
 }
 
 extension SQL {

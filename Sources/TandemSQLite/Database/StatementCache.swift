@@ -35,10 +35,11 @@ final class StatementCache {
 }
 
 /// A statement, and what has been found out about it.
+@usableFromInline
 final class CachedStatement {
   let statement: Statement
   /// How the rows of this statement are decoded, for the type that decoded them last.
-  var plan: AnyObject?
+  var plan: RowPlan?
 
   init(_ statement: Statement) { self.statement = statement }
 }

@@ -32,7 +32,7 @@ public struct ColumnReader {
   /// The text; `nil` if it is none, or not valid UTF-8.
   public var text: String? {
     guard value.type == SQLITE_TEXT else { return nil }
-    return String(validating: value.text, as: UTF8.self)
+    return value.validText
   }
 
   /// A copy of the blob, or `nil`.

@@ -1,3 +1,4 @@
+internal import CSQLite
 public import TandemRecords
 
 /// How a column changes the type of the values stored in it
@@ -16,14 +17,16 @@ public enum ColumnAffinity: String, Hashable, Sendable {
 
   /// The affinity of a column declared with a type, by SQLite's five rules.
   public init(declaredType: String) {
-    let type = declaredType.uppercased()
-    if type.contains("INT") {
+    // By bytes: as a character, the T of INT with an accent would not be one.
+    let type = declaredType.utf8.map(\.asciiLowercased)
+    func hasAny(_ words: String...) -> Bool { words.contains { type.contains($0.utf8) } }
+    if hasAny("int") {
       self = .integer
-    } else if type.contains("CHAR") || type.contains("CLOB") || type.contains("TEXT") {
+    } else if hasAny("char", "clob", "text") {
       self = .text
-    } else if type.contains("BLOB") || type.isEmpty {
+    } else if hasAny("blob") || type.isEmpty {
       self = .none
-    } else if type.contains("REAL") || type.contains("FLOA") || type.contains("DOUB") {
+    } else if hasAny("real", "floa", "doub") {
       self = .real
     } else {
       self = .numeric
@@ -43,36 +46,56 @@ public enum ColumnAffinity: String, Hashable, Sendable {
   /// The value that a column of this affinity stores when given `value`, or `nil` if information
   /// would be lost on the way: `007` in an INTEGER column, 2^53 + 1 in a REAL one.
   ///
-  /// Texts count as numbers only in the form SQLite itself writes them, so that each text read back
-  /// is the text that was written; any other text that SQLite would turn into a number is a loss.
+  /// A number becomes a text only if that reads back as the number, and a text a number only if
+  /// SQLite writes that as the same text again: `1` is none to a REAL column, which has `1.0`.
+  ///
+  /// Write the value returned, not the one given: a real that SQLite reads from a text of 15 digits
+  /// may, rarely, be the neighbour of the nearest one, which this is.
   public func stored(_ value: FieldValue) -> FieldValue? {
     switch (self, value) {
-    case (.none, _), (_, .null), (_, .blob): return value
-    case (.text, .text): return value
-    case (.text, .integer(let number)): return .text(String(number))
-    case (.text, .real(let number)): return number.sqliteText.map { .text($0) }
-    case (.integer, .integer), (.numeric, .integer): return value
+    case (_, _) where value.isNull: return .null
+    case (.none, _), (_, .null), (_, .blob), (.text, .text): return value
+    case (.text, .integer), (.text, .real):
+      return value.sqliteText.flatMap { FieldValue(sqliteNumber: $0) == value ? .text($0) : nil }
+    case (.integer, .integer), (.numeric, .integer), (.real, .real): return value
     case (.integer, .real(let number)), (.numeric, .real(let number)):
-      return Int64(exactly: number).map { .integer($0) } ?? value
+      // SQLite leaves the least integer alone.
+      let integer = Int64(exactly: number)
+      return integer.map { $0 == .min ? value : .integer($0) } ?? value
     case (.real, .integer(let number)):
       return Int64(exactly: Double(number)) == number ? .real(Double(number)) : nil
-    case (.real, .real): return value
     case (.integer, .text(let text)), (.numeric, .text(let text)), (.real, .text(let text)):
       guard text.looksNumericToSQLite else { return value }
-      guard let number = text.canonicalNumber else { return nil }
-      return stored(number)
+      guard let number = FieldValue(sqliteNumber: text), let stored = stored(number) else {
+        return nil
+      }
+      return stored.sqliteText == text ? stored : nil
     }
   }
 }
 
-extension Double {
-  /// What SQLite makes of this number as a text, if that reads back as the same number: it writes 15
-  /// digits.
+extension FieldValue {
+  /// What SQLite writes for a number: a real has 15 digits.
   fileprivate var sqliteText: String? {
-    guard isFinite else { return nil }
-    let text = description
-    let digits = text.prefix { $0 != "e" }.filter(\.isNumber)
-    return digits.count <= 15 && abs(self) < 1e15 && (self == 0 || abs(self) >= 1e-4) ? text : nil
+    switch self {
+    case .integer(let number): return String(number)
+    case .real(let number):
+      guard let text = withVaList([number], { sqlite3_vmprintf("%!.15g", $0) }) else { return nil }
+      defer { sqlite3_free(text) }
+      return String(cString: text)
+    case .null, .text, .blob: return nil
+    }
+  }
+
+  /// The number that a text of digits is: an integer if it is written as one and is small enough.
+  fileprivate init?(sqliteNumber text: String) {
+    if let integer = Int64(text) {
+      self = .integer(integer)
+    } else if let real = Double(text), real.isFinite {
+      self = .real(real)
+    } else {
+      return nil
+    }
   }
 }
 
@@ -104,12 +127,5 @@ extension String {
     }
     skipSpaces()
     return rest.isEmpty
-  }
-
-  /// The number this text is the usual form of: `12`, `-3`, `1.5`; not `012`, `+3`, `1.50`.
-  fileprivate var canonicalNumber: FieldValue? {
-    if let integer = Int64(self) { return String(integer) == self ? .integer(integer) : nil }
-    guard let real = Double(self), real.isFinite, real.description == self else { return nil }
-    return .real(real)
   }
 }

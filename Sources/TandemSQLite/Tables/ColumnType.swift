@@ -20,6 +20,7 @@ package enum ColumnType: String, Sendable {
     var allFitReal = true
     for value in values {
       switch value {
+      case _ where value.isNull: break
       case .null: break
       case .integer(let number):
         hasIntegers = true

@@ -1,7 +1,14 @@
 extension String {
   /// The name as SQL quotes it: `"a ""quoted"" name"`.
   package var sqlQuoted: String {
-    "\"" + replacing("\"", with: "\"\"") + "\""
+    var quoted = "\"".unicodeScalars
+    for scalar in unicodeScalars {
+      // As a character, a quote followed by a combining accent would not be recognised.
+      if scalar == "\"" { quoted.append(scalar) }
+      quoted.append(scalar)
+    }
+    quoted.append("\"")
+    return String(quoted)
   }
 
   /// Whether SQLite takes two names for one: it ignores the case of ASCII letters.
@@ -9,12 +16,9 @@ extension String {
     utf8.count == other.utf8.count
       && zip(utf8, other.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
   }
-
-  fileprivate func replacing(_ character: Character, with replacement: String) -> String {
-    reduce(into: "") { $0 += $1 == character ? replacement : String($1) }
-  }
 }
 
 extension UInt8 {
-  fileprivate var asciiLowercased: UInt8 { (65...90).contains(self) ? self | 0x20 : self }
+  /// The letter in lower case, if it is an ASCII one.
+  var asciiLowercased: UInt8 { (65...90).contains(self) ? self | 0x20 : self }
 }

@@ -23,8 +23,8 @@ public struct TableComparison {
   ///
   /// A column that only one of them has counts as null in the other.
   ///
-  /// - Parameter key: The key columns; both tables must have them.
-  /// - Throws: ``DatabaseError`` with code `error` if a key column is missing.
+  /// - Parameter key: The key columns, at least one; both tables must have them.
+  /// - Throws: ``DatabaseError`` with code `error` if there is no key, or a key column is missing.
   public init(
     from oldTable: TableSchema, of oldConnection: DatabaseConnection,
     to newTable: TableSchema, of newConnection: DatabaseConnection, key: [String]
@@ -36,7 +36,7 @@ public struct TableComparison {
     var onlyOld: [Int] = []
     for (offset, name) in old.layout.names.enumerated() {
       if let match = newNames.firstIndex(where: { $0.isSameSQLName(as: name) }) {
-        // Where the keys differ, nothing else is compared.
+        // The walk itself compares the keys.
         if !old.keyOffsets.contains(offset) { pairs.append((offset, match)) }
       } else {
         onlyOld.append(offset)
@@ -96,6 +96,11 @@ extension TableComparison.Side {
   init(
     connection: DatabaseConnection, schema: TableSchema, key: [String]
   ) throws(DatabaseError) {
+    guard !key.isEmpty else {
+      throw DatabaseError(
+        code: .error, message: "table \(schema.name) needs a key to be compared by",
+        path: connection.path)
+    }
     var offsets: [Int] = []
     for name in key {
       guard let offset = schema.columns.firstIndex(where: { $0.name.isSameSQLName(as: name) })

@@ -2,7 +2,7 @@ internal import CSQLite
 package import TandemDifferences
 package import TandemRecords
 
-/// A table read once, ascending by key as SQLite's BINARY collation has it.
+/// A table read once, ascending by key as field values are: SQLite's BINARY collation of UTF-8.
 ///
 /// The current row stays where SQLite keeps it; nothing of it is copied but its key, until
 /// ``record()`` asks. Memory does not grow with the table, unless no index has the key's order and
@@ -16,6 +16,7 @@ package final class TableScan {
   /// Whether SQLite itself keeps the key unique, so that it need not be checked row by row.
   private let isKeyUnique: Bool
   private var lastKey: [FieldValue] = []
+  private var isAtStart = true
 
   /// Prepares to read the given columns of a table, by the key columns among them; columns that the
   /// table does not have, which are `missing`, read as null.
@@ -31,7 +32,8 @@ package final class TableScan {
     let list = columns.names.enumerated()
       .map { offset, name in missing.contains(offset) ? "NULL" : name.sqlQuoted }
       .joined(separator: ", ")
-    let order = keyOffsets.map { "\(columns.names[$0].sqlQuoted) COLLATE BINARY" }
+    let collation = try connection.utf8Collation()
+    let order = keyOffsets.map { "\(columns.names[$0].sqlQuoted) COLLATE \(collation)" }
       .joined(separator: ", ")
     statement = try connection.prepare("SELECT \(list) FROM \(table.sqlQuoted) ORDER BY \(order)")
     layout = columns
@@ -44,11 +46,18 @@ package final class TableScan {
   /// - Throws: ``DatabaseError`` with code `constraint` for a key that is null or occurs twice.
   package func advance() throws(DatabaseError) -> Bool {
     guard try statement.step() else { return false }
-    for offset in keyOffsets where statement.column(offset).isNull {
-      throw keyError("a row of \(table) has no value in the key column \(layout.names[offset])")
-    }
+    try checkKeyIsWhole()
     if !isKeyUnique { try checkKeyIsNew() }
     return true
+  }
+
+  /// Nulls come first, so the first row tells for the first column of the key.
+  private func checkKeyIsWhole() throws(DatabaseError) {
+    let unchecked = isAtStart ? keyOffsets[...] : keyOffsets.dropFirst()
+    isAtStart = false
+    for offset in unchecked where statement.column(offset).isNull {
+      throw keyError("a row of \(table) has no value in the key column \(layout.names[offset])")
+    }
   }
 
   private func checkKeyIsNew() throws(DatabaseError) {

@@ -6,13 +6,12 @@ public struct TableSchema: Hashable, Sendable {
   public struct Column: Hashable, Sendable {
     /// The name, as declared.
     public var name: String
-    /// The type, as declared; empty if none is.
+    /// The type, as declared, though SQLite may write it in upper case; empty if none is.
     public var declaredType: String
+    /// How the column changes values stored in it.
+    public var affinity: ColumnAffinity
     /// Whether the column computes its value, so that none can be written.
     public var isGenerated: Bool
-
-    /// How the column changes values stored in it.
-    public var affinity: ColumnAffinity { ColumnAffinity(declaredType: declaredType) }
   }
 
   /// The name, as declared.
@@ -45,6 +44,8 @@ extension DatabaseConnection {
     guard try found.step(), case .text(let name) = try found.value(at: 0),
       case .text(let type) = try found.value(at: 1)
     else { return nil }
+    let isStrict = try integer(
+      "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", .text(name))
     let statement = try prepare("SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)")
     try statement.bind([.text(name)])
     var schema = TableSchema(name: name, columns: [], primaryKey: [], isView: type == "view")
@@ -53,8 +54,11 @@ extension DatabaseConnection {
       let hidden = statement.column(3).integer
       guard hidden != 1, case .text(let column) = try statement.value(at: 0) else { continue }
       guard case .text(let declaredType) = try statement.value(at: 1) else { continue }
+      let keepsAll = isStrict == 1 && declaredType.isSameSQLName(as: "ANY")
+      let affinity = keepsAll ? ColumnAffinity.none : ColumnAffinity(declaredType: declaredType)
       schema.columns.append(
-        .init(name: column, declaredType: declaredType, isGenerated: hidden > 1))
+        .init(
+          name: column, declaredType: declaredType, affinity: affinity, isGenerated: hidden > 1))
       let position = statement.column(2).integer
       if position > 0 { keyParts.append((position, column)) }
     }

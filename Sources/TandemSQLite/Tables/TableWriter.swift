@@ -1,6 +1,6 @@
 package import TandemRecords
 
-/// Writes changed records into a table: every one must change exactly one row.
+/// Writes changed records into a table: every insertion and update must change exactly one row.
 package struct TableWriter {
   private let connection: DatabaseConnection
   private let table: String
@@ -41,21 +41,25 @@ package struct TableWriter {
       changed.map { new.values[$0] } + keyOffsets.map { old.values[$0] }, old)
   }
 
-  /// Deletes a row.
+  /// Deletes a row, unless a foreign key that cascades has deleted it along with another one.
   package func delete(_ record: Record) throws(DatabaseError) {
     try run(
-      "DELETE FROM \(table) WHERE \(condition)", keyOffsets.map { record.values[$0] }, record)
+      "DELETE FROM \(table) WHERE \(condition)", keyOffsets.map { record.values[$0] }, record,
+      changing: 0...1)
   }
 
-  private func run(_ sql: String, _ values: [FieldValue], _ record: Record) throws(DatabaseError) {
+  private func run(
+    _ sql: String, _ values: [FieldValue], _ record: Record,
+    changing counts: ClosedRange<Int> = 1...1
+  ) throws(DatabaseError) {
     do throws(DatabaseError) {
       let statement = try connection.cachedStatement(sql)
       try statement.run(values)
-      guard connection.changeCount == 1 else {
+      guard counts.contains(connection.changeCount) else {
         throw DatabaseError(
           code: .constraint,
-          message: "\(connection.changeCount) rows changed where one should; "
-            + "does a trigger of \(table) interfere?", sql: sql, path: connection.path)
+          message: "\(connection.changeCount) rows of \(table) changed where one should, "
+            + "perhaps because of a trigger", sql: sql, path: connection.path)
       }
     } catch {
       var error = error

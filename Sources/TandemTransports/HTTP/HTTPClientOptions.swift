@@ -40,10 +40,7 @@ public struct HTTPClientOptions: Hashable, Sendable {
   /// keychain holds them.
   public var certificateAuthorityFile: String?
   /// The `User-Agent` of requests that have none.
-  public var userAgent = "tandem/\(HTTPClientOptions.version)"
-
-  /// The package's version, as sent to servers.
-  public static let version = "0.1.0"
+  public var userAgent = "tandem/\(PackageVersion.current)"
 
   /// The options as documented; change what should differ.
   public init() {}

@@ -31,8 +31,7 @@ public struct HTTPDate: Hashable, Comparable, Sendable {
   ]
 
   private static func number(_ word: Substring, in range: ClosedRange<Int64>) -> Int64? {
-    guard word.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
-    return Int64(word).flatMap { range.contains($0) ? $0 : nil }
+    httpNumber(word).flatMap { range.contains($0) ? $0 : nil }
   }
 
   private static func year(_ word: Substring) -> Int64? {
@@ -66,7 +65,7 @@ extension HTTPResponseHead {
   /// `now` if there is none. Bound the wait: a server may ask for years.
   public func retryDelay(at now: HTTPDate) -> Duration? {
     guard let value = fields["Retry-After"] else { return nil }
-    if value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) { return Int64(value).map { .seconds($0) } }
+    if let seconds = httpNumber(value) { return .seconds(seconds) }
     guard let moment = HTTPDate(value) else { return nil }
     let start = fields["Date"].flatMap { HTTPDate($0) } ?? now
     let (delay, isTooFar) = moment.secondsSince1970

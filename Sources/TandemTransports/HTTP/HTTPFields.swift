@@ -54,7 +54,7 @@ public struct HTTPFields: Hashable, Sendable {
   }
 
   /// Lengthens the last value by a line that continues it (RFC 9112, section 5.2).
-  mutating func continueLast(with value: some StringProtocol) {
+  mutating func continueLast(with value: String) {
     guard let last = fields.indices.last else { return }
     fields[last].value += " " + value
   }
@@ -104,6 +104,12 @@ extension HTTPFields.Field {
     return value.utf8.contains(where: isForbidden)
       ? "the value of \(name) contains a line break or another control character" : nil
   }
+}
+
+/// The number that `text` writes in decimal digits and nothing else, as HTTP writes lengths, delays
+/// and parts of dates; `nil` too if it is too large.
+func httpNumber(_ text: some StringProtocol) -> Int64? {
+  text.utf8.allSatisfy { 0x30...0x39 ~= $0 } ? Int64(text) : nil
 }
 
 /// Whether `text` is a token of RFC 9110, section 5.6.2, as methods and field names must be.

@@ -37,38 +37,34 @@ struct HTTPHeadParser {
     receivedByteCount += line.count
     if receivedByteCount > maxFieldByteCount { return .tooLarge }
     if isComplete { return .incomplete }
-    let text = String(decoding: line, as: UTF8.self)
-    if text.hasPrefix("HTTP/") {
-      begin(text)
-      return .incomplete
-    }
-    if let content = text.first, !content.isNewline {
-      add(text)
-      return .incomplete
-    }
-    return end()
+    let isStatusLine = line.starts(with: "HTTP/".utf8)
+    if !isStatusLine, isLineEnding(line.first) { return end() }
+    isStatusLine ? begin(line) : add(line)
+    return .incomplete
   }
 
-  private mutating func begin(_ statusLine: String) {
-    status = statusLine.split(separator: " ").dropFirst().first.flatMap { Int($0.prefix(3)) } ?? 0
+  private mutating func begin(_ statusLine: UnsafeRawBufferPointer) {
+    let words = statusLine.split(separator: UInt8(ascii: " "))
+    status =
+      words.dropFirst().first.flatMap { Int(String(decoding: $0.prefix(3), as: UTF8.self)) } ?? 0
     fields = HTTPFields()
   }
 
-  private mutating func add(_ line: String) {
-    if line.first == " " || line.first == "\t" {
+  private mutating func add(_ line: UnsafeRawBufferPointer) {
+    if isBlank(line.first) {
       fields.continueLast(with: trimmed(line[...]))
-    } else if let colon = line.firstIndex(of: ":") {
-      let value = trimmed(line[line.index(after: colon)...])
-      fields.append(String(line[..<colon]), String(value))
+    } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+      let name = String(decoding: line[..<colon], as: UTF8.self)
+      fields.append(name, trimmed(line[(colon + 1)...]))
     }
   }
 
-  private func trimmed(_ text: Substring) -> Substring {
-    let isBlank = { (character: Character) in character.isNewline || " \t".contains(character) }
-    guard let first = text.firstIndex(where: { !isBlank($0) }),
-      let last = text.lastIndex(where: { !isBlank($0) })
+  private func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+    let isContent = { (byte: UInt8) in !isBlank(byte) && !isLineEnding(byte) }
+    guard let first = bytes.firstIndex(where: isContent),
+      let last = bytes.lastIndex(where: isContent)
     else { return "" }
-    return text[first...last]
+    return String(decoding: bytes[first...last], as: UTF8.self)
   }
 
   private mutating func end() -> Step {
@@ -81,3 +77,6 @@ struct HTTPHeadParser {
     return .complete(status: status, fields: fields)
   }
 }
+
+private func isBlank(_ byte: UInt8?) -> Bool { byte == 0x20 || byte == 0x09 }
+private func isLineEnding(_ byte: UInt8?) -> Bool { byte == nil || byte == 0x0D || byte == 0x0A }

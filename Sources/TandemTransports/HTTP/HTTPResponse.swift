@@ -25,7 +25,7 @@ public struct HTTPResponseHead: Hashable, Sendable {
   public var bodyByteCount: Int? {
     let encoding = fields["Content-Encoding"] ?? "identity"
     guard encoding.lowercased() == "identity" else { return nil }
-    return fields["Content-Length"].flatMap(Int.init)
+    return fields["Content-Length"].flatMap { httpNumber($0) }.flatMap { Int(exactly: $0) }
   }
 
   /// Lets a success pass.

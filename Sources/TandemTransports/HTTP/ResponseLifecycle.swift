@@ -70,7 +70,14 @@ struct ResponseLifecycle {
   /// The producer will report nothing more; `error` says why, unless the response is complete.
   mutating func ended(_ error: TransportError?) {
     hasProducerEnded = true
-    if ending == nil { ending = error.map { .failed($0) } ?? .complete }
+    guard ending == nil else { return }
+    let error = error ?? (receivedHead == nil ? missingHead : nil)
+    ending = error.map { .failed($0) } ?? .complete
+  }
+
+  private var missingHead: TransportError {
+    let message = "the server sent no response; check that this port speaks HTTP"
+    return TransportError(.malformedResponse, message, url: url)
   }
 
   // MARK: Reader
@@ -87,7 +94,7 @@ struct ResponseLifecycle {
   mutating func takeHead() throws -> HTTPResponseHead {
     if let receivedHead { return receivedHead }
     try throwEnding()
-    preconditionFailure("a producer ends a response without a head only by an error")
+    preconditionFailure("without a head, a response ends by an error only")
   }
 
   /// Takes all bytes that have arrived, or `nil` at the end, and says whether the producer is to be

@@ -29,7 +29,7 @@ enum FileBytes {
   ) throws(TransportError) -> [UInt8] {
     var bytes: [UInt8] = []
     var status = stat()
-    if fstat(descriptor, &status) == 0, (1...Int64(maxByteCount)).contains(Int64(status.st_size)) {
+    if fstat(descriptor, &status) == 0, status.st_size > 0, status.st_size <= maxByteCount {
       bytes.reserveCapacity(Int(status.st_size))
     }
     while true {

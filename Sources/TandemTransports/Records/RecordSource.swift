@@ -28,7 +28,7 @@ extension RecordSource: CustomStringConvertible {
     switch self {
     case .file(let path): return path
     case .standardInput: return "standard input"
-    case .url(let url): return TransportError(.invalidURL, "", url: url).url
+    case .url(let url): return TransportError.withoutCredentials(url)
     }
   }
 }

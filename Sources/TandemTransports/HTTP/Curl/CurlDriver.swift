@@ -8,6 +8,10 @@
     /// How long the thread sleeps if nothing is to happen, until a command or a byte wakes it.
     private static let maxSleep = Duration.seconds(60)
 
+    /// For how many hosts all connections are kept open for reuse; beyond that, the oldest go.
+    /// libcurl's own bound follows the transfers under way, and falls with them.
+    private static let maxBusyHostCount = 4
+
     private let inbox: CurlInbox
     private let options: HTTPClientOptions
     private let news = CurlNews()
@@ -26,15 +30,18 @@
     /// Readers are woken once a round, after everything that could be received has been: a small
     /// response is then complete when its reader sees it, which saves a change of threads.
     func run() {
-      let connections = max(1, options.maxConnectionCountPerHost)
+      let connections = min(max(1, options.maxConnectionCountPerHost), 1 << 16)
       ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections)
+      let keptConnections = connections * Self.maxBusyHostCount
+      ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, keptConnections)
       while handleCommands() {
         var runningCount: CInt = 0
         curl_multi_perform(multi, &runningCount)
         collectEnded()
         endTimedOut()
         wakeReaders()
-        curl_multi_poll(multi, nil, 0, sleepMilliseconds, nil)
+        let sleep = inbox.beginSleep() ? sleepMilliseconds : 0
+        curl_multi_poll(multi, nil, 0, sleep, nil)
       }
       for handle in spareHandles { curl_easy_cleanup(handle) }
       curl_multi_cleanup(multi)

@@ -24,24 +24,38 @@
     /// `curl_multi_wakeup`, which libcurl allows from any thread; that is what makes sharing it
     /// safe. It is freed by that thread on `.stop`, after which nobody posts.
     nonisolated(unsafe) let multi: UnsafeMutableRawPointer
-    private let commands = Mutex<[CurlCommand]>([])
+    private let state = Mutex(State())
+
+    private struct State {
+      var commands: [CurlCommand] = []
+      var isTakerAsleep = false
+    }
 
     init(multi: UnsafeMutableRawPointer) { self.multi = multi }
 
-    /// Adds a command and wakes the thread, unless an earlier command has done so.
+    /// Adds a command and wakes the thread if it sleeps.
     func post(_ command: CurlCommand) {
-      let isFirst = commands.withLock {
-        $0.append(command)
-        return $0.count == 1
+      let wasAsleep = state.withLock { state in
+        defer { state.isTakerAsleep = false }
+        state.commands.append(command)
+        return state.isTakerAsleep
       }
-      if isFirst { curl_multi_wakeup(multi) }
+      if wasAsleep { curl_multi_wakeup(multi) }
     }
 
-    /// Removes all commands, in the order they were posted.
+    /// Whether the thread may sleep, from now until a command wakes it: not if there is one already.
+    func beginSleep() -> Bool {
+      state.withLock { state in
+        state.isTakerAsleep = state.commands.isEmpty
+        return state.isTakerAsleep
+      }
+    }
+
+    /// Removes all commands, in the order they were posted, after the thread has slept.
     func takeAll() -> [CurlCommand] {
-      commands.withLock { commands in
-        defer { commands = [] }
-        return commands
+      state.withLock { state in
+        defer { state = State() }
+        return state.commands
       }
     }
   }

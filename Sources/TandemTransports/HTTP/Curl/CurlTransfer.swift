@@ -89,7 +89,7 @@
 
     /// The transfer is over.
     func ended(_ code: CURLcode) {
-      let error = ownFailure ?? (code == CURLE_OK ? missingHead : failure(code))
+      let error = ownFailure ?? (code == CURLE_OK ? nil : failure(code))
       exchange.record { $0.ended(error) }
       announce()
     }
@@ -145,13 +145,6 @@
     }
 
     // MARK: Failures
-
-    private var missingHead: TransportError? {
-      if parser.isComplete { return nil }
-      return TransportError(
-        .malformedResponse, "the server sent no response; check that it speaks HTTP",
-        url: request.url)
-    }
 
     private var headTooLarge: TransportError {
       let message =

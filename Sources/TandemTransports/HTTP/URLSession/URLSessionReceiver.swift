@@ -11,6 +11,10 @@
       var exchange: ResponseExchange
       var redirectCount = 0
       var declaredByteCount: Int?
+      var receivedByteCount = 0
+
+      /// Whether the body ended before its declared end.
+      var isTruncated: Bool { declaredByteCount.map { receivedByteCount < $0 } ?? false }
     }
 
     private let maxRedirectCount: Int
@@ -52,7 +56,11 @@
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-      guard let transfer = transfer(of: dataTask) else { return dataTask.cancel() }
+      let transfer = transfers.withLock { transfers in
+        transfers[dataTask.taskIdentifier]?.receivedByteCount += data.count
+        return transfers[dataTask.taskIdentifier]
+      }
+      guard let transfer else { return dataTask.cancel() }
       let demand = data.withUnsafeBytes { bytes in
         transfer.exchange.record { $0.received(bytes) }
       }
@@ -69,18 +77,18 @@
     ) {
       guard let transfer = transfers.withLock({ $0.removeValue(forKey: task.taskIdentifier) })
       else { return }
-      let failure =
-        error.map { TransportError($0, url: transfer.request.url) }
-        ?? truncation(of: transfer, task)
-      transfer.exchange.record { $0.ended(failure) }
+      transfer.exchange.record { $0.ended(failure(of: transfer, error)) }
       transfer.exchange.deliver()
     }
 
-    private func truncation(of transfer: Transfer, _ task: URLSessionTask) -> TransportError? {
-      guard let declared = transfer.declaredByteCount, task.countOfBytesReceived < Int64(declared)
-      else { return nil }
-      let message = "the response ended before it was complete; try again"
-      return TransportError(.truncated, message, url: transfer.request.url)
+    private func failure(of transfer: Transfer, _ error: (any Error)?) -> TransportError? {
+      let url = transfer.request.url
+      let code = (error as? URLError)?.code
+      if transfer.isTruncated, error == nil || code == .networkConnectionLost {
+        let message = "the response ended before it was complete; try again"
+        return TransportError(.truncated, message, url: url, cause: error)
+      }
+      return error.map { TransportError($0, url: url) }
     }
 
     // MARK: Redirects

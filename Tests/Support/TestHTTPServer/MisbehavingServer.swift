@@ -1,16 +1,16 @@
-import Foundation
+package import Foundation
 import Synchronization
-import TandemTransports
+package import TandemTransports
 
 /// A real HTTP server on loopback that does to each request what a test tells it to.
 ///
 /// Each connection has a thread, on which `answer` may block. It counts what clients do.
-final class MisbehavingServer: Sendable {
-  struct Request: Sendable {
-    var method: String
-    var path: String
-    var fields: HTTPFields
-    var body: [UInt8]
+package final class MisbehavingServer: Sendable {
+  package struct Request: Sendable {
+    package var method: String
+    package var path: String
+    package var fields: HTTPFields
+    package var body: [UInt8]
   }
 
   private struct State {
@@ -20,23 +20,23 @@ final class MisbehavingServer: Sendable {
     var isStopped = false
   }
 
-  let port: UInt16
+  package let port: UInt16
   private let listener: CInt
   private let state = Mutex(State())
 
   /// Starts a server that calls `answer` for each request, and closes the connection once that
   /// returns `false`.
-  init(_ answer: @escaping @Sendable (Request, Connection) -> Bool) throws {
+  package init(_ answer: @escaping @Sendable (Request, Connection) -> Bool) throws {
     (listener, port) = try listeningSocket(backlog: 512)
     Thread.detachNewThread { self.acceptConnections(answer) }
   }
 
-  var url: String { "http://127.0.0.1:\(port)" }
-  var requests: [Request] { state.withLock { $0.requests } }
-  var connectionCount: Int { state.withLock { $0.connectionCount } }
+  package var url: String { "http://127.0.0.1:\(port)" }
+  package var requests: [Request] { state.withLock { $0.requests } }
+  package var connectionCount: Int { state.withLock { $0.connectionCount } }
 
   /// Closes all connections; blocked answers see their client gone.
-  func stop() {
+  package func stop() {
     state.withLock { state in
       state.isStopped = true
       for descriptor in state.openDescriptors { shutdown(descriptor, CInt(SHUT_RDWR)) }
@@ -72,14 +72,14 @@ final class MisbehavingServer: Sendable {
 }
 
 /// The server's end of one connection.
-final class Connection: Sendable {
+package final class Connection: Sendable {
   private let descriptor: CInt
   private let unread = Mutex<[UInt8]>([])
 
-  init(descriptor: CInt) { self.descriptor = descriptor }
+  fileprivate init(descriptor: CInt) { self.descriptor = descriptor }
 
   /// Sends a whole response, and asks for the next request.
-  func respond(
+  package func respond(
     _ status: Int = 200, _ fields: HTTPFields = [:], _ body: [UInt8] = []
   ) -> Bool {
     var fields = fields
@@ -89,31 +89,30 @@ final class Connection: Sendable {
 
   /// Sends a head as it is, and whatever of the body is given.
   @discardableResult
-  func send(_ status: Int, _ fields: HTTPFields, _ body: [UInt8] = []) -> Bool {
+  package func send(_ status: Int, _ fields: HTTPFields, _ body: [UInt8] = []) -> Bool {
     let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
     return send(Array("HTTP/1.1 \(status) Any\r\n\(lines)\r\n".utf8) + body)
   }
 
   /// Sends a chunk of a chunked body; an empty one ends it.
   @discardableResult
-  func send(chunk: [UInt8]) -> Bool {
+  package func send(chunk: [UInt8]) -> Bool {
     send(Array("\(String(chunk.count, radix: 16))\r\n".utf8) + chunk + Array("\r\n".utf8))
   }
 
   /// Sends bytes; returns `false` if the client is gone.
   @discardableResult
-  func send(_ bytes: [UInt8]) -> Bool {
+  package func send(_ bytes: [UInt8]) -> Bool {
     sendCounting(bytes, until: .greatestFiniteMagnitude) == nil
   }
 
-  /// Sends bytes until the client has taken none for `patience`; returns how many were left then, or
+  /// Sends bytes until the client has taken none for `patience`, for ever if that is a second or
+  /// more; returns how many were left then, or
   /// `nil` if all were sent.
-  func sendCounting(_ bytes: [UInt8], until patience: TimeInterval) -> Int? {
-    if patience.isFinite, patience < 1000 {
-      var time = timeval(tv_sec: 0, tv_usec: .init(patience * 1_000_000))
-      setsockopt(
-        descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
-    }
+  package func sendCounting(_ bytes: [UInt8], until patience: TimeInterval) -> Int? {
+    // Zero is for ever: an earlier call may have set less.
+    var time = timeval(tv_sec: 0, tv_usec: patience < 1 ? .init(patience * 1_000_000) : 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     var sent = 0
     while sent < bytes.count {
       let count = bytes.withUnsafeBytes {
@@ -127,12 +126,12 @@ final class Connection: Sendable {
   }
 
   /// Blocks until the client closes or resets the connection.
-  func waitForClose() {
+  package func waitForClose() {
     while let bytes = receive() { unread.withLock { $0 += bytes } }
   }
 
   /// Breaks the connection so that the client sees a reset, not an end.
-  func reset() {
+  package func reset() {
     var abortive = linger(l_onoff: 1, l_linger: 0)
     setsockopt(
       descriptor, SOL_SOCKET, SO_LINGER, &abortive, socklen_t(MemoryLayout<linger>.size))
@@ -173,7 +172,7 @@ private func takeRequest(from bytes: inout [UInt8]) -> MisbehavingServer.Request
 }
 
 /// A socket that listens on a free port of loopback.
-func listeningSocket(backlog: CInt) throws -> (descriptor: CInt, port: UInt16) {
+package func listeningSocket(backlog: CInt) throws -> (descriptor: CInt, port: UInt16) {
   #if canImport(Darwin)
     let descriptor = socket(AF_INET, SOCK_STREAM, 0)
   #else
@@ -194,12 +193,14 @@ func listeningSocket(backlog: CInt) throws -> (descriptor: CInt, port: UInt16) {
 }
 
 /// Something that happens once, for which tasks and threads can wait.
-final class Signal: Sendable {
+package final class Signal: Sendable {
   private let state = Mutex<(isFired: Bool, waiters: [CheckedContinuation<Void, Never>])>(
     (false, []))
   private let semaphore = DispatchSemaphore(value: 0)
 
-  func fire() {
+  package init() {}
+
+  package func fire() {
     let waiters = state.withLock { state in
       defer { state = (true, []) }
       return state.waiters
@@ -208,7 +209,7 @@ final class Signal: Sendable {
     semaphore.signal()
   }
 
-  func wait() async {
+  package func wait() async {
     await withCheckedContinuation { continuation in
       let isFired = state.withLock {
         if !$0.isFired { $0.waiters.append(continuation) }
@@ -218,14 +219,14 @@ final class Signal: Sendable {
     }
   }
 
-  func waitBlockingThread() {
+  package func waitBlockingThread() {
     semaphore.wait()
     semaphore.signal()
   }
 }
 
 /// Runs `test` with a server that is stopped afterwards.
-func withServer<Result>(
+package func withServer<Result>(
   _ answer: @escaping @Sendable (MisbehavingServer.Request, Connection) -> Bool,
   test: (MisbehavingServer) async throws -> Result
 ) async throws -> Result {

@@ -1,0 +1,95 @@
+import Tandem
+
+extension MirrorCommand.Options {
+  /// Mirrors the list into the file.
+  ///
+  /// Opening a file for writing creates it, or turns on write-ahead logging, before the first row is
+  /// written. So where either is still to come, a rehearsal finds out whether there is any use.
+  func outcome() async throws -> DatabaseMirror.Outcome {
+    let exists = access(path, F_OK) == 0
+    let reader = try DatabaseConnection(
+      path: exists ? path : ":memory:", access: exists ? .readOnly : .readWriteCreate)
+    guard let (records, origin) = try await newList(for: reader) else {
+      return DatabaseMirror.Outcome()
+    }
+    if try mirror.isDryRun || !exists || !reader.hasWriteAheadLog() {
+      var rehearsal = mirror
+      rehearsal.isDryRun = true
+      let outcome = try run(rehearsal, records, into: reader, origin: origin)
+      if mirror.isDryRun || (!exists && !outcome.createsTable) { return outcome }
+    }
+    return try run(mirror, records, into: DatabaseConnection(path: path), origin: origin)
+  }
+
+  /// The list, or `nil` if the server says that the table still is what it would send.
+  private func newList(
+    for connection: DatabaseConnection
+  ) async throws -> (records: [Record], origin: MirrorOrigin?)? {
+    guard case .url(let url) = source else { return try await list(nil).map { ($0.records, nil) } }
+    let validators = isUnconditional ? nil : try mirror.validators(for: url, in: connection)
+    var answer = try await list(validators)
+    if answer == nil, try mirror.validators(for: url, in: connection) != validators {
+      // The table was changed while the server was asked.
+      answer = try await list(nil)
+    }
+    return answer.map { ($0.records, MirrorOrigin(url: url, validators: $0.validators)) }
+  }
+
+  private func list(
+    _ validators: HTTPValidators?
+  ) async throws -> (records: [Record], validators: HTTPValidators)? {
+    let bar = ProgressBar("reading", isQuiet: arguments.has("quiet"))
+    defer { bar.finish() }
+    do {
+      let list = try await source.list(
+        format: format, validators: validators, client: try SystemHTTPClient(),
+        progress: { bar.update($0, of: $1, unit: "bytes") })
+      guard case .records(let records, let validators) = list else { return nil }
+      return (records, validators)
+    } catch let error as RecordError {
+      throw SourceError(source: source, error: error)
+    }
+  }
+
+  private func run(
+    _ mirror: DatabaseMirror, _ records: [Record], into connection: DatabaseConnection,
+    origin: MirrorOrigin?
+  ) throws -> DatabaseMirror.Outcome {
+    let bar = ProgressBar("writing", isQuiet: arguments.has("quiet"))
+    defer { bar.finish() }
+    do {
+      return try mirror.run(
+        records, into: connection, origin: origin,
+        progress: { bar.update($0, of: $1, unit: "changes") })
+    } catch let error as RecordError {
+      throw SourceError(source: source, error: error)
+    } catch let error as MirrorError {
+      throw MirrorRefusal(path: path, error: error)
+    }
+  }
+}
+
+extension DatabaseConnection {
+  /// Whether the file is one with write-ahead logging.
+  fileprivate func hasWriteAheadLog() throws(DatabaseError) -> Bool {
+    let statement = try prepare("PRAGMA journal_mode")
+    guard try statement.step() else { return false }
+    return try statement.value(at: 0) == "wal"
+  }
+}
+
+/// A refusal, with the option that would allow the run.
+struct MirrorRefusal: Error, CustomStringConvertible {
+  var path: String
+  var error: MirrorError
+
+  var description: String {
+    let option: String
+    switch error.code {
+    case .emptySource: option = " with --allow-empty"
+    case .tooManyDeletions: option = error.deletionCount.map { " with --max-deletes \($0)" } ?? ""
+    default: option = ""
+    }
+    return "\(path): \(error)\(option); nothing was changed"
+  }
+}

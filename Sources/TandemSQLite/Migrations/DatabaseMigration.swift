@@ -1,0 +1,53 @@
+/// One step of a database's schema: a name, and what it does.
+///
+/// Once released, a migration is never changed, renamed or moved; a new one is added behind it.
+public struct DatabaseMigration: Sendable {
+  /// The name, which the file remembers.
+  public var name: String
+  /// What it does, in a transaction of its own.
+  public var body: @Sendable (borrowing WriteTransaction) throws -> Void
+
+  /// A migration of this name.
+  public init(
+    _ name: String, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Void
+  ) {
+    self.name = name
+    self.body = body
+  }
+}
+
+extension Database {
+  /// Brings the file's schema up to date: runs those migrations, in order, that it has not yet run.
+  ///
+  ///     try await database.migrate([
+  ///       DatabaseMigration("create places") { transaction in
+  ///         try transaction.execute("CREATE TABLE place (id INTEGER PRIMARY KEY, name TEXT)")
+  ///       }
+  ///     ])
+  ///
+  /// Each runs in a transaction that also notes its name in the table `tandem_migrations`, so it has
+  /// happened whole or not at all; after a failure or a crash, the next call goes on where it stopped.
+  /// Two programs may migrate one file at the same time: each step runs once.
+  ///
+  /// Foreign keys are not enforced while a migration runs, so that a table may be dropped and made anew
+  /// without its children being deleted with it; they are checked before it commits. (Actions such as
+  /// ON DELETE CASCADE do not run either.)
+  ///
+  /// - Returns: The names of those that ran.
+  /// - Throws: ``DatabaseError``: `migration` if the file has run migrations that are not the first of
+  ///   these, in this order: it was written by another, maybe newer program, and nothing is changed;
+  ///   `constraint` if one leaves a foreign key without its row. What a migration throws.
+  /// - Precondition: No two have the same name.
+  @discardableResult
+  public func migrate(_ migrations: [DatabaseMigration]) async throws -> [String] {
+    try await withWriterSession { session, cancellation in
+      try DatabaseMigrations(migrations).run(in: session, cancellation)
+    }
+  }
+
+  /// The same; blocks this thread.
+  @discardableResult
+  public func migrate(_ migrations: [DatabaseMigration]) throws -> [String] {
+    try withWriterSession { session in try DatabaseMigrations(migrations).run(in: session, nil) }
+  }
+}

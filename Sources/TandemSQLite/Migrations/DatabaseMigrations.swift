@@ -1,0 +1,90 @@
+internal import TandemRecords
+
+/// The migrations of a program, and how they meet a file.
+struct DatabaseMigrations {
+  private let migrations: [DatabaseMigration]
+
+  init(_ migrations: [DatabaseMigration]) {
+    precondition(
+      Set(migrations.map(\.name)).count == migrations.count, "two migrations have the same name")
+    self.migrations = migrations
+  }
+
+  /// Runs what is missing; returns the names of what ran.
+  func run(
+    in session: ConnectionSession, _ cancellation: AccessCancellation?
+  ) throws -> [String] {
+    // Has no effect inside a transaction, so it comes before.
+    try session.run("PRAGMA foreign_keys=OFF")
+    defer { try? session.run("PRAGMA foreign_keys=ON") }
+    var ran: [String] = []
+    while let name = try session.write(cancellation, { try runNext($0) }) { ran.append(name) }
+    return ran
+  }
+
+  /// Runs the first migration that the file does not have; returns its name, or `nil` if there is none.
+  private func runNext(_ transaction: borrowing WriteTransaction) throws -> String? {
+    // Read anew each time: another program may have migrated meanwhile.
+    let known = try recordedNames(transaction)
+    try check(known, path: transaction.connection.path)
+    guard known.count < migrations.count else { return nil }
+    let migration = migrations[known.count]
+    try migration.body(transaction)
+    try checkForeignKeys(transaction, after: migration.name)
+    try transaction.execute(
+      """
+      INSERT INTO tandem_migrations (position, name) \
+      VALUES (\(known.count + 1), \(migration.name))
+      """)
+    return migration.name
+  }
+
+  private func recordedNames(_ transaction: borrowing WriteTransaction) throws -> [String] {
+    try transaction.execute(
+      """
+      CREATE TABLE IF NOT EXISTS tandem_migrations (
+        position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)
+      """)
+    return try transaction.fetchValues("SELECT name FROM tandem_migrations ORDER BY position")
+  }
+
+  private func check(_ recorded: [String], path: String) throws(DatabaseError) {
+    let names = migrations.map(\.name)
+    guard !names.starts(with: recorded) else { return }
+    let message: String
+    if let unknown = recorded.first(where: { !names.contains($0) }) {
+      message =
+        "the file has run the migration \(unknown), which this program does not have; "
+        + "a newer version of it may have written the file"
+    } else {
+      message =
+        "the file has run its migrations in the order \(recorded.joined(separator: ", ")), "
+        + "which this program does not begin with; add new ones at the end"
+    }
+    throw DatabaseError(code: .migration, message: message, path: path)
+  }
+
+  private func checkForeignKeys(
+    _ transaction: borrowing WriteTransaction, after name: String
+  ) throws {
+    let violation = try transaction.fetchOne(
+      "SELECT \"table\", \"parent\" FROM pragma_foreign_key_check", as: ForeignKeyViolation.self)
+    guard let violation else { return }
+    throw DatabaseError(
+      code: .constraint,
+      message: "after the migration \(name), a row of \(violation.table) refers to a row of "
+        + "\(violation.parent) that does not exist", path: transaction.connection.path)
+  }
+}
+
+private struct ForeignKeyViolation: RowDecodable {
+  static let columnNames = ["table", "parent"]
+
+  let table: String
+  let parent: String
+
+  init(row: inout RowDecoder) throws {
+    table = try row.next()
+    parent = try row.next()
+  }
+}

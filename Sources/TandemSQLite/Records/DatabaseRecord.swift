@@ -1,0 +1,70 @@
+/// A row of a query as a value: what ``RowDecoder`` can make.
+///
+/// A `Decodable` structure need only say so; each of its keys takes the column of that name. Otherwise
+/// it names its columns, and takes them in that order:
+///
+///     struct Place: RowDecodable {
+///       static let columnNames = ["id", "name"]
+///       let id: Int64
+///       let name: String
+///
+///       init(row: inout RowDecoder) throws {
+///         id = try row.next()
+///         name = try row.next()
+///       }
+///     }
+///
+/// Where a name stands in a query is found out once per statement, not per row; columns that are not
+/// named are passed over.
+public protocol RowDecodable {
+  /// The columns that ``init(row:)`` takes, in its order. If there are none, it takes those of the
+  /// query as they come.
+  static var columnNames: [String] { get }
+
+  /// The value of the current row.
+  init(row: inout RowDecoder) throws
+}
+
+/// A row of one table as a value, found by its key.
+///
+/// A `Codable` structure need only say so, if its table has its name and its key is the column `id`:
+///
+///     struct Place: Codable, Identifiable, DatabaseRecord {
+///       var id: Int64
+///       var name: String
+///     }
+public protocol DatabaseRecord: RowDecodable {
+  /// The table; by default, that of the type's name. (SQLite ignores the case of ASCII letters.)
+  static var tableName: String { get }
+
+  /// The columns that identify a row; by default, `id`.
+  static var keyColumnNames: [String] { get }
+
+  /// Appends the value of each column, in the order of ``RowDecodable/columnNames``.
+  func encode(to row: inout RowEncoder) throws
+}
+
+extension DatabaseRecord {
+  /// The type's own name.
+  public static var tableName: String { "\(Self.self)" }
+
+  /// The column `id`.
+  public static var keyColumnNames: [String] { ["id"] }
+}
+
+// MARK: - Codable
+
+extension RowDecodable where Self: Decodable {
+  /// None: columns are found by the type's keys.
+  public static var columnNames: [String] { [] }
+
+  /// Decodes the type's keys from the columns of their names.
+  @inlinable
+  public init(row: inout RowDecoder) throws { self = try row.decode(Self.self) }
+}
+
+extension DatabaseRecord where Self: Encodable {
+  /// Encodes the type's keys to the columns of their names.
+  @inlinable
+  public func encode(to row: inout RowEncoder) throws { try row.encode(self) }
+}

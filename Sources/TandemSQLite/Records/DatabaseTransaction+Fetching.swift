@@ -1,0 +1,97 @@
+extension DatabaseTransaction {
+  /// The rows of a query, in its order.
+  ///
+  ///     let names: [NameCount] = try transaction.fetchAll(
+  ///       "SELECT name, count(*) AS count FROM place GROUP BY name")
+  ///
+  /// - Throws: ``DatabaseError``; what the type's `init(row:)` throws.
+  @inlinable
+  public func fetchAll<Row: RowDecodable>(
+    _ sql: SQL, as type: Row.Type = Row.self
+  ) throws -> [Row] {
+    try withCursor(sql, as: type) { cursor in
+      var rows: [Row] = []
+      while let row = try cursor.next() { rows.append(row) }
+      return rows
+    }
+  }
+
+  /// The first row of a query, or `nil`.
+  ///
+  /// - Throws: ``DatabaseError``; what the type's `init(row:)` throws.
+  @inlinable
+  public func fetchOne<Row: RowDecodable>(
+    _ sql: SQL, as type: Row.Type = Row.self
+  ) throws -> Row? {
+    try withCursor(sql, as: type) { cursor in try cursor.next() }
+  }
+
+  /// Lends the rows of a query, one at a time.
+  ///
+  ///     try transaction.withCursor("SELECT * FROM place", as: Place.self) { cursor in
+  ///       while let place = try cursor.next() { print(place.name) }
+  ///     }
+  ///
+  /// - Throws: What `body` throws; ``DatabaseError``.
+  @inlinable
+  public func withCursor<Row: RowDecodable, Value>(
+    _ sql: SQL, as type: Row.Type = Row.self,
+    _ body: (inout RecordCursor<Row>) throws -> Value
+  ) throws -> Value {
+    let entry = try session.begin(sql)
+    defer { session.end(entry) }
+    var cursor = RecordCursor<Row>(entry)
+    return try body(&cursor)
+  }
+}
+
+// MARK: - Records
+
+extension DatabaseTransaction {
+  /// The records of a table: all of them, or those that the clauses leave.
+  ///
+  ///     try transaction.fetchAll(Place.self, "WHERE latitude > \(limit) ORDER BY name")
+  ///
+  /// Without an ORDER BY, in the order in which SQLite finds them.
+  ///
+  /// - Throws: ``DatabaseError``; what the type's `init(row:)` throws.
+  @inlinable
+  public func fetchAll<Record: DatabaseRecord>(
+    _ type: Record.Type, _ clauses: SQL = ""
+  ) throws -> [Record] {
+    try fetchAll(SQL(text: session.selection(of: type)) + clauses)
+  }
+
+  /// The first record of a table that the clauses leave, or `nil`.
+  ///
+  /// - Throws: ``DatabaseError``; what the type's `init(row:)` throws.
+  @inlinable
+  public func fetchOne<Record: DatabaseRecord>(
+    _ type: Record.Type, _ clauses: SQL
+  ) throws -> Record? {
+    try fetchOne(SQL(text: session.selection(of: type)) + clauses)
+  }
+
+  /// The record with this key, or `nil`: one value for each of the type's key columns.
+  ///
+  /// - Throws: ``DatabaseError``; what the type's `init(row:)` throws.
+  @inlinable
+  public func fetchOne<Record: DatabaseRecord, each Key: DatabaseValue>(
+    _ type: Record.Type, key: repeat each Key
+  ) throws -> Record? {
+    var condition = KeyCondition(type)
+    repeat condition.append(each key)
+    return try fetchOne(SQL(text: session.selection(of: type)) + condition.finished())
+  }
+
+  /// Lends the records of a table, one at a time.
+  ///
+  /// - Throws: What `body` throws; ``DatabaseError``.
+  @inlinable
+  public func withCursor<Record: DatabaseRecord, Value>(
+    _ type: Record.Type, _ clauses: SQL = "",
+    _ body: (inout RecordCursor<Record>) throws -> Value
+  ) throws -> Value {
+    try withCursor(SQL(text: session.selection(of: type)) + clauses, as: type, body)
+  }
+}

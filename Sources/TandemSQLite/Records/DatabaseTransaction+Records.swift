@@ -1,0 +1,91 @@
+extension DatabaseTransaction where Access == WriteAccess {
+  /// Inserts a record.
+  ///
+  /// - Throws: ``DatabaseError``: `constraint` if its key is there already; what the record's
+  ///   `encode(to:)` throws.
+  @inlinable
+  public func insert(_ record: some DatabaseRecord) throws {
+    try insert(contentsOf: CollectionOfOne(record))
+  }
+
+  /// Inserts records, in order.
+  ///
+  /// One that fails ends it, and those before stay in the transaction: throw on, or use a
+  /// ``savepoint(_:)``, to have all or none.
+  ///
+  /// - Throws: As ``insert(_:)``.
+  @inlinable
+  public func insert(contentsOf records: some Sequence<some DatabaseRecord>) throws {
+    try session.write(records, .insert) { _ in }
+  }
+
+  /// Inserts a record, or overwrites the one with its key. Other uniqueness constraints still hold.
+  ///
+  /// - Throws: ``DatabaseError``: `constraint`, or `error` if the key columns are not unique by
+  ///   declaration; what the record's `encode(to:)` throws.
+  @inlinable
+  public func upsert(_ record: some DatabaseRecord) throws {
+    try upsert(contentsOf: CollectionOfOne(record))
+  }
+
+  /// Inserts records, or overwrites those with their keys, in order.
+  ///
+  /// - Throws: As ``upsert(_:)``.
+  @inlinable
+  public func upsert(contentsOf records: some Sequence<some DatabaseRecord>) throws {
+    try session.write(records, .upsert) { _ in }
+  }
+
+  /// Overwrites the record with the same key.
+  ///
+  /// - Returns: Whether there is one.
+  /// - Throws: ``DatabaseError``: `constraint`; what the record's `encode(to:)` throws.
+  @inlinable
+  public func update(_ record: some DatabaseRecord) throws -> Bool {
+    var isFound = false
+    try session.write(CollectionOfOne(record), .update) { count in isFound = count > 0 }
+    return isFound
+  }
+
+  /// Deletes the record with the same key, whatever else it holds.
+  ///
+  /// - Returns: Whether there was one.
+  /// - Throws: ``DatabaseError``: `constraint`; what the record's `encode(to:)` throws.
+  @inlinable
+  public func delete(_ record: some DatabaseRecord) throws -> Bool {
+    var isFound = false
+    try session.write(CollectionOfOne(record), .delete) { count in isFound = count > 0 }
+    return isFound
+  }
+
+  /// Deletes the record with this key: one value for each of the type's key columns.
+  ///
+  /// - Returns: Whether there was one.
+  /// - Throws: ``DatabaseError``: `constraint`.
+  @inlinable
+  public func delete<Record: DatabaseRecord, each Key: DatabaseValue>(
+    _ type: Record.Type, key: repeat each Key
+  ) throws(DatabaseError) -> Bool {
+    var condition = KeyCondition(type)
+    repeat condition.append(each key)
+    return try execute("DELETE FROM \(identifier: type.tableName)" + condition.finished()) > 0
+  }
+}
+
+extension ConnectionSession {
+  /// Runs an operation for each record, and tells how many rows each one changed.
+  @inlinable
+  func write<Records: Sequence>(
+    _ records: Records, _ operation: RecordOperation,
+    _ didWrite: (_ changedCount: Int) -> Void
+  ) throws where Records.Element: DatabaseRecord {
+    let statement = try statement(for: Records.Element.self, operation)
+    var encoder = RowEncoder(statement)
+    for record in records {
+      try checkIsInTransaction()
+      encoder.position = 0
+      try record.encode(to: &encoder)
+      didWrite(try statement.run(boundCount: encoder.position))
+    }
+  }
+}

@@ -1,0 +1,111 @@
+internal import CSQLite
+
+/// The rows of one statement as a `Decoder`: one for all rows, with one container per type of keys.
+///
+/// `Codable` asks for a container with each row and for a key with each value. The container is made
+/// once; which column a key means is found by name once, and then by the key's own bits.
+final class KeyedRowDecoder: Decoder {
+  private let statement: Statement
+  private var keyType: ObjectIdentifier?
+  private var cached: AnyObject?
+
+  init(_ statement: Statement) { self.statement = statement }
+
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    if keyType == ObjectIdentifier(type), let cached {
+      return unsafeDowncast(cached, to: Container<Key>.self).container
+    }
+    let container = Container(KeyedDecodingContainer(DecodedRow<Key>(statement)))
+    cached = container
+    keyType = ObjectIdentifier(type)
+    return container.container
+  }
+
+  private final class Container<Key: CodingKey> {
+    let container: KeyedDecodingContainer<Key>
+    init(_ container: KeyedDecodingContainer<Key>) { self.container = container }
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw hasNames }
+
+  func singleValueContainer() throws -> any SingleValueDecodingContainer { throw hasNames }
+
+  private var hasNames: DatabaseError {
+    DatabaseError(
+      code: .mismatch,
+      message: "a row decodes to a type with keys; fetchValue gives a single column",
+      sql: statement.sql, path: statement.database.path)
+  }
+}
+
+/// The current row by keys. A class, because `Codable` copies its container for each value.
+final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  private let statement: Statement
+  /// The statement's, at hand for every value.
+  private let handle: OpaquePointer
+  private let places: KeyPlaces<Key>
+
+  init(_ statement: Statement) {
+    self.statement = statement
+    handle = statement.handle
+    places = KeyPlaces(statement.columnNames)
+  }
+
+  var codingPath: [any CodingKey] { [] }
+  var allKeys: [Key] { statement.columnNames.compactMap { Key(stringValue: $0) } }
+
+  func contains(_ key: Key) -> Bool { places[key] != nil }
+
+  private func column(_ key: Key) throws -> DecodedColumn {
+    guard let column = places[key] else {
+      throw statement.missingColumn(key.stringValue, Key.self)
+    }
+    return DecodedColumn(statement: statement, column: column)
+  }
+
+  @inline(__always)
+  func value<Value: DatabaseValue>(_ key: Key) throws -> Value {
+    if let column = places[key] {
+      let reader = ColumnReader(ColumnValue(sqlite3_column_value(handle, column)))
+      if let value = Value(column: reader) { return value }
+    }
+    return try column(key).value()
+  }
+
+  /// `nil` for null, and for a column that the query does not have.
+  @inline(__always)
+  func optional<Value: DatabaseValue>(_ key: Key) throws -> Value? {
+    guard places[key] != nil else { return nil }
+    let value: Value? = try value(key)
+    return value
+  }
+
+  func decodeNil(forKey key: Key) throws -> Bool { try column(key).decodeNil() }
+
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try column(key).decode(type)
+  }
+
+  func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+    guard let column = places[key] else { return nil }
+    let decoded = DecodedColumn(statement: statement, column: column)
+    return decoded.decodeNil() ? nil : try decoded.decode(type)
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> {
+    try column(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try column(key).unkeyedContainer()
+  }
+
+  func superDecoder() throws -> any Decoder { KeyedRowDecoder(statement) }
+
+  func superDecoder(forKey key: Key) throws -> any Decoder { try column(key) }
+}

@@ -1,0 +1,173 @@
+internal import CSQLite
+internal import TandemRecords
+
+/// A record as an `Encoder` takes it: it collects names and values, or, once the names are known, binds
+/// values straight to a statement's parameters.
+///
+/// As in ``KeyedRowDecoder``, the container is made once for all records.
+final class KeyedRowEncoder: Encoder {
+  /// The columns, in the order of their parameters.
+  private(set) var names: [String]
+  /// The collected values.
+  private(set) var values: [FieldValue] = []
+  /// Where to bind; `nil` while collecting.
+  private let statement: Statement?
+  private let parameterCount: Int32
+  let path: String
+  private var boundCount = 0
+  private var hasUnknownKey = false
+  private var keyType: ObjectIdentifier?
+  private var cached: AnyObject?
+
+  /// Collects.
+  init(path: String) {
+    names = []
+    statement = nil
+    parameterCount = 0
+    self.path = path
+  }
+
+  /// Binds to the parameters of a statement, one per column, of which the last ones may be missing.
+  init(_ statement: Statement, columns: [String]) {
+    names = columns
+    self.statement = statement
+    parameterCount = sqlite3_bind_parameter_count(statement.handle)
+    path = statement.database.path
+  }
+
+  /// Binds the values of a record; `false` if its columns are not exactly those known.
+  func bind(_ value: some Encodable) throws -> Bool {
+    boundCount = 0
+    hasUnknownKey = false
+    try value.encode(to: self)
+    return boundCount == names.count && !hasUnknownKey
+  }
+
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    if keyType == ObjectIdentifier(type), let cached {
+      return unsafeDowncast(cached, to: Container<Key>.self).container
+    }
+    let container = Container(KeyedEncodingContainer(EncodedRow<Key>(self, names)))
+    cached = container
+    keyType = ObjectIdentifier(type)
+    return container.container
+  }
+
+  private final class Container<Key: CodingKey> {
+    let container: KeyedEncodingContainer<Key>
+    init(_ container: KeyedEncodingContainer<Key>) { self.container = container }
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    FailingEncoding(hasNames)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer {
+    FailingEncoding(hasNames)
+  }
+
+  private var hasNames: DatabaseError {
+    DatabaseError(
+      code: .mismatch, message: "a record encodes itself by keys, one for each column", path: path)
+  }
+}
+
+extension KeyedRowEncoder {
+  /// Takes a value for the column at a place, or of a new name.
+  @inline(__always)
+  func put(
+    _ value: some DatabaseValue, _ key: some CodingKey, at place: @autoclosure () -> Int32?
+  ) throws(DatabaseError) {
+    guard let statement else { return try collect(value, key) }
+    guard let place = place() else {
+      hasUnknownKey = true
+      return
+    }
+    boundCount += 1
+    guard place < parameterCount else { return }
+    guard value.bind(to: ParameterBinder(statement.handle, place + 1)) else {
+      throw unstorable(value, key)
+    }
+  }
+
+  private func collect(_ value: some DatabaseValue, _ key: some CodingKey) throws(DatabaseError) {
+    guard let fieldValue = value.fieldValue else { throw unstorable(value, key) }
+    if let place = names.firstIndex(where: key.stringValue.isSameSQLName) {
+      values[place] = fieldValue
+    } else {
+      names.append(key.stringValue)
+      values.append(fieldValue)
+    }
+  }
+
+  private func unstorable(_ value: some DatabaseValue, _ key: some CodingKey) -> DatabaseError {
+    DatabaseError(
+      code: .mismatch,
+      message: "SQLite cannot hold the value \(value) for column \(key.stringValue)",
+      sql: statement?.sql, path: path)
+  }
+
+  /// Takes a value of a type that says how it is encoded.
+  func put(
+    encoding value: some Encodable, _ key: some CodingKey, at place: @autoclosure () -> Int32?
+  ) throws {
+    if let value = value as? any DatabaseValue {
+      return try put(opened: value, key, at: place())
+    }
+    let column = EncodedColumn(name: key.stringValue, path: path)
+    try value.encode(to: column)
+    try put(try column.finished(), key, at: place())
+  }
+
+  private func put<Value: DatabaseValue>(
+    opened value: Value, _ key: some CodingKey, at place: @autoclosure () -> Int32?
+  ) throws(DatabaseError) {
+    try put(value, key, at: place())
+  }
+}
+
+/// The record's columns by keys. A class, because `Codable` copies its container for each value.
+final class EncodedRow<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  private unowned let encoder: KeyedRowEncoder
+  private let places: KeyPlaces<Key>
+
+  init(_ encoder: KeyedRowEncoder, _ names: [String]) {
+    self.encoder = encoder
+    places = KeyPlaces(names)
+  }
+
+  var codingPath: [any CodingKey] { [] }
+
+  @inline(__always)
+  func put(_ value: some DatabaseValue, _ key: Key) throws {
+    try encoder.put(value, key, at: places[key])
+  }
+
+  func encodeNil(forKey key: Key) throws { try put(FieldValue.null, key) }
+
+  func encode(_ value: some Encodable, forKey key: Key) throws {
+    try encoder.put(encoding: value, key, at: places[key])
+  }
+
+  /// A `nil` is a null, not a missing column.
+  func encodeIfPresent(_ value: (some Encodable)?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Nested> {
+    EncodedColumn(name: key.stringValue, path: encoder.path).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    FailingEncoding(EncodedColumn(name: key.stringValue, path: encoder.path).hasParts)
+  }
+
+  func superEncoder() -> any Encoder { encoder }
+
+  func superEncoder(forKey key: Key) -> any Encoder { encoder }
+}

@@ -1,0 +1,82 @@
+internal import CSQLite
+
+/// Where the columns of one type stand in the rows of one statement; found out once, when its first
+/// row has come.
+final class RowPlan {
+  private let type: ObjectIdentifier
+  private let preparationCount: Int32
+  /// How many columns ``RowDecoder`` hands out.
+  let columnCount: Int32
+  /// Their places in the statement, as long as this exists; `nil` if each stands in its own place.
+  let columns: UnsafePointer<Int32>?
+  private var decoder: KeyedRowDecoder?
+
+  /// The plan of an earlier run of this statement, if it holds still, or a new one.
+  ///
+  /// - Throws: ``DatabaseError`` with code `mismatch` for a column that the statement does not have.
+  static func find<Row: RowDecodable>(
+    _ type: Row.Type, _ entry: CachedStatement
+  ) throws(DatabaseError) -> RowPlan {
+    let preparationCount = entry.statement.preparationCount
+    if let plan = entry.plan, plan.type == ObjectIdentifier(type),
+      plan.preparationCount == preparationCount
+    {
+      return plan
+    }
+    let plan = try RowPlan(type, entry.statement, preparationCount)
+    entry.plan = plan
+    return plan
+  }
+
+  private init<Row: RowDecodable>(
+    _ type: Row.Type, _ statement: Statement, _ preparationCount: Int32
+  ) throws(DatabaseError) {
+    self.type = ObjectIdentifier(type)
+    self.preparationCount = preparationCount
+    let names = statement.columnNames
+    let wanted = Row.columnNames
+    guard !wanted.isEmpty else {
+      columnCount = Int32(truncatingIfNeeded: names.count)
+      columns = nil
+      return
+    }
+    var places: [Int32] = []
+    for name in wanted {
+      guard let place = names.firstIndex(where: name.isSameSQLName) else {
+        throw statement.missingColumn(name, type)
+      }
+      places.append(Int32(truncatingIfNeeded: place))
+    }
+    columnCount = Int32(truncatingIfNeeded: places.count)
+    guard !places.indices.allSatisfy({ places[$0] == $0 }) else {
+      columns = nil
+      return
+    }
+    let copy = UnsafeMutableBufferPointer<Int32>.allocate(capacity: places.count)
+    _ = copy.initialize(from: places)
+    columns = UnsafePointer(copy.baseAddress)
+  }
+
+  deinit { columns?.deallocate() }
+
+  func keyedDecoder(_ statement: Statement) -> any Decoder {
+    if let decoder { return decoder }
+    let decoder = KeyedRowDecoder(statement)
+    self.decoder = decoder
+    return decoder
+  }
+}
+
+extension Statement {
+  /// How many times SQLite has compiled it anew because the schema had changed.
+  fileprivate var preparationCount: Int32 {
+    sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
+  }
+
+  func missingColumn(_ name: String, _ type: Any.Type) -> DatabaseError {
+    DatabaseError(
+      code: .mismatch,
+      message: "\(type) wants a column \(name), but there are: "
+        + columnNames.joined(separator: ", "), sql: sql, path: database.path)
+  }
+}

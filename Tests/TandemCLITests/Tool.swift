@@ -1,0 +1,71 @@
+import Foundation
+import TestFolder
+
+/// The executable `tandem`, run as a process of its own.
+enum Tool {
+  /// What came of a run.
+  struct Result {
+    /// The exit status, or minus the signal that ended the process.
+    var status: Int32
+    var output: String
+    var error: String
+  }
+
+  /// The executable, which the build puts beside the tests.
+  static let path: String = {
+    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
+    return URL(fileURLWithPath: bundle ?? CommandLine.arguments[0]).deletingLastPathComponent()
+      .appendingPathComponent("tandem").path
+  }()
+
+  /// Runs `tandem` to its end with the given arguments.
+  static func run(_ arguments: [String], input: String = "") async throws -> Result {
+    try await run(path, arguments, input: input)
+  }
+
+  /// Runs lines of shell in a folder, with `$tandem` for the executable.
+  static func shell(_ lines: String, in folder: TemporaryFolder) async throws -> Result {
+    try await run(
+      "/bin/sh", ["-c", "tandem='\(path)'; cd '\(folder.path)'; \(lines)"], input: "")
+  }
+
+  private static func run(
+    _ executable: String, _ arguments: [String], input: String
+  ) async throws -> Result {
+    let folder = try TemporaryFolder()
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: executable)
+    process.arguments = arguments
+    process.standardInput = try FileHandle(
+      forReadingFrom: URL(fileURLWithPath: folder.write(input, to: "input")))
+    process.standardOutput = try folder.newFile("output")
+    process.standardError = try folder.newFile("error")
+    let status = try await process.runToEnd()
+    return Result(
+      status: status, output: try folder.text(of: "output"), error: try folder.text(of: "error"))
+  }
+}
+
+extension Process {
+  /// Starts the process and waits for its end without keeping a thread; returns the exit status, or
+  /// minus the signal that ended it.
+  func runToEnd(whileRunning body: (Process) -> Void = { _ in }) async throws -> Int32 {
+    try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
+      terminationHandler = { _ in ended.resume() }
+      do {
+        try run()
+        body(self)
+      } catch {
+        ended.resume(throwing: error)
+      }
+    }
+    return terminationReason == .exit ? terminationStatus : -terminationStatus
+  }
+}
+
+extension TemporaryFolder {
+  /// An empty file, to be written.
+  func newFile(_ name: String) throws -> FileHandle {
+    try FileHandle(forWritingTo: URL(fileURLWithPath: write("", to: name)))
+  }
+}

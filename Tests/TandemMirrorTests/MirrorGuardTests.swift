@@ -1,0 +1,85 @@
+import TandemMirror
+import Testing
+
+struct MirrorGuardTests {
+  @Test("without a limit, more than half of more than 20 elements are refused, and nothing else")
+  func standard() {
+    for existing in 0...60 {
+      for deleted in 0...existing {
+        let refusal = MirrorGuard().refusal(
+          sourceCount: 1, existingCount: existing, deletionCount: deleted)
+        guard (refusal != nil) == (existing > 20 && deleted * 2 > existing) else {
+          Issue.record("\(deleted) of \(existing): \(refusal as Any)")
+          return
+        }
+      }
+    }
+  }
+
+  @Test("an explicit limit holds for destinations of every size")
+  func explicit() {
+    for limit in [MirrorDeletionLimit.count(0), .count(3), .percentage(10), .percentage(100)] {
+      for existing in 0...60 {
+        for deleted in 0...existing {
+          let refusal = MirrorGuard(deletionLimit: limit).refusal(
+            sourceCount: 1, existingCount: existing, deletionCount: deleted)
+          guard (refusal != nil) == (deleted > limit.maxDeletionCount(of: existing)) else {
+            Issue.record("\(deleted) of \(existing) with \(limit): \(refusal as Any)")
+            return
+          }
+        }
+      }
+    }
+  }
+
+  @Test(
+    "an empty source is refused, whatever the destination holds", arguments: [0, 1, 20, 21, 100])
+  func emptySource(existing: Int) throws {
+    let refusal = try #require(
+      MirrorGuard().refusal(sourceCount: 0, existingCount: existing, deletionCount: existing))
+    #expect(refusal.code == .emptySource)
+    #expect(refusal.deletionCount == existing)
+    #expect(refusal.message.contains("all \(existing) rows") == (existing > 0))
+    #expect(refusal.message.hasSuffix("allow an empty source"))
+  }
+
+  @Test("an empty source goes ahead if it is allowed, whatever the limit")
+  func emptySourceAllowed() {
+    for limit in [nil, MirrorDeletionLimit.count(0), .percentage(0)] {
+      let mirrorGuard = MirrorGuard(deletionLimit: limit, allowsEmptySource: true)
+      #expect(mirrorGuard.refusal(sourceCount: 0, existingCount: 9, deletionCount: 9) == nil)
+    }
+  }
+
+  @Test("an empty source goes ahead if an explicit limit covers all that is there, and only then")
+  func emptySourceCovered() {
+    func isRefused(_ limit: MirrorDeletionLimit, existing: Int) -> Bool {
+      MirrorGuard(deletionLimit: limit).refusal(
+        sourceCount: 0, existingCount: existing, deletionCount: existing) != nil
+    }
+    #expect(!isRefused(.percentage(100), existing: 30))
+    #expect(!isRefused(.count(30), existing: 30))
+    #expect(isRefused(.count(29), existing: 30))
+    #expect(isRefused(.percentage(99), existing: 30))
+    #expect(isRefused(.count(30), existing: 0))
+  }
+
+  @Test("allowing an empty source allows nothing else")
+  func notEmpty() {
+    let mirrorGuard = MirrorGuard(allowsEmptySource: true)
+    #expect(mirrorGuard.refusal(sourceCount: 1, existingCount: 30, deletionCount: 29) != nil)
+  }
+
+  @Test("a refusal has the figures, the limit, and what to allow")
+  func message() throws {
+    let refusal = try #require(
+      MirrorGuard().refusal(sourceCount: 10, existingCount: 100, deletionCount: 90))
+    #expect(refusal.code == .tooManyDeletions)
+    #expect(refusal.deletionCount == 90)
+    #expect(
+      refusal.description == "mirroring would delete 90 of 100 rows, more than the limit of 50%; "
+        + "if that is right, allow 90")
+    let followed = MirrorGuard(deletionLimit: .count(90))
+    #expect(followed.refusal(sourceCount: 10, existingCount: 100, deletionCount: 90) == nil)
+  }
+}

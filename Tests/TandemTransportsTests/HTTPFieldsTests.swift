@@ -1,0 +1,105 @@
+import Testing
+
+@testable import TandemTransports
+
+@Suite("HTTP fields")
+struct HTTPFieldsTests {
+  @Test("names are looked up without regard to case, values joined in order")
+  func lookup() {
+    let fields: HTTPFields = ["Accept": "a", "ETag": "\"1\"", "accept": "b"]
+    #expect(fields["ACCEPT"] == "a, b")
+    #expect(fields.values(of: "Accept") == ["a", "b"])
+    #expect(fields["etag"] == "\"1\"")
+    #expect(fields["Accep"] == nil)
+    #expect(fields.map(\.name) == ["Accept", "ETag", "accept"])
+  }
+
+  @Test("setting a field leaves one of its name, and nil none")
+  func setting() {
+    var fields: HTTPFields = ["A": "1", "B": "2", "a": "3"]
+    fields["a"] = "4"
+    #expect(fields == ["B": "2", "A": "4"])
+    fields["b"] = nil
+    #expect(fields == ["a": "4"])
+    #expect(fields.hashValue == (["A": "4"] as HTTPFields).hashValue)
+    #expect(fields != ["a": "5"])
+  }
+
+  @Test("only ASCII case is disregarded")
+  func asciiCase() {
+    let fields: HTTPFields = ["[": "1"]
+    #expect(fields["{"] == nil)
+    #expect(HTTPFields.Field(name: "@", value: "") != HTTPFields.Field(name: "`", value: ""))
+  }
+
+  @Test("every byte is allowed or forbidden in names and values as the grammar says")
+  func grammar() {
+    let token = Set("!#$%&'*+-.^_`|~0123456789".utf8)
+    for byte in UInt8.min...127 {
+      let text = String(decoding: [byte], as: UTF8.self)
+      let isLetter = 65...90 ~= byte || 97...122 ~= byte
+      #expect(isHTTPToken(text) == (isLetter || token.contains(byte)), "\(byte)")
+      let isText = byte == 9 || 32...126 ~= byte
+      #expect((HTTPFields.Field(name: "A", value: text).defect == nil) == isText, "\(byte)")
+    }
+    #expect(!isHTTPToken(""))
+    #expect(HTTPFields.Field(name: "A", value: "é").defect == nil)
+    #expect(HTTPFields.Field(name: "A b", value: "").defect != nil)
+  }
+}
+
+@Suite("HTTP validators")
+struct HTTPValidatorsTests {
+  private func head(_ fields: HTTPFields) -> HTTPResponseHead {
+    HTTPResponseHead(status: 200, fields: fields, url: "http://a")
+  }
+
+  @Test("validators go from a response into a request, in place of earlier ones")
+  func roundTrip() {
+    let validators = HTTPValidators(of: head(["etag": "W/\"x\"", "Last-Modified": "today"]))
+    #expect(validators == HTTPValidators(entityTag: "W/\"x\"", lastModified: "today"))
+    var request = HTTPRequest(url: "http://a")
+    request.makeConditional(on: HTTPValidators(entityTag: "old", lastModified: "old"))
+    request.makeConditional(on: validators)
+    #expect(request.fields == ["If-None-Match": "W/\"x\"", "If-Modified-Since": "today"])
+    request.makeConditional(on: HTTPValidators())
+    #expect(request.fields.isEmpty)
+  }
+
+  @Test("a response without validators, or with unsendable ones, leaves none")
+  func none() {
+    #expect(HTTPValidators(of: head([:])).isEmpty)
+    #expect(HTTPValidators(of: head(["ETag": "\"\u{1}\""])).isEmpty)
+    #expect(!HTTPValidators(of: head(["ETag": ""])).isEmpty)
+  }
+}
+
+@Suite("HTTP response head")
+struct HTTPResponseHeadTests {
+  @Test("2xx is success; anything else is an error that says so, when asked", arguments: 100..<600)
+  func success(status: Int) {
+    let head = HTTPResponseHead(status: status, url: "http://a")
+    #expect(head.isSuccess == (status / 100 == 2))
+    do throws(TransportError) {
+      try head.requireSuccess()
+      #expect(head.isSuccess)
+    } catch {
+      #expect(!head.isSuccess)
+      #expect(error.code == .badStatus)
+      #expect(error.message.contains("\(status)"))
+    }
+  }
+
+  @Test("the body's length is known unless it is encoded, or said wrongly")
+  func bodyByteCount() {
+    func count(_ fields: HTTPFields) -> Int? {
+      HTTPResponseHead(status: 200, fields: fields, url: "http://a").bodyByteCount
+    }
+    #expect(count(["Content-Length": "12"]) == 12)
+    #expect(count(["Content-Length": "12", "Content-Encoding": "Identity"]) == 12)
+    #expect(count(["Content-Length": "12", "Content-Encoding": "gzip"]) == nil)
+    #expect(count(["Content-Length": "99999999999999999999"]) == nil)
+    #expect(count(["Content-Length": "-1"]) == nil)
+    #expect(count([:]) == nil)
+  }
+}
