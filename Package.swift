@@ -68,7 +68,7 @@ let package = Package(
     tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
     tests(
       "TandemLiveQueriesTests",
-      ["TandemLiveQueries", "TandemSQLite", "TandemRecords", "TandemDifferences"]),
+      ["TandemLiveQueries", "TandemSQLite", "TandemRecords", "TandemDifferences", "TestFolder"]),
     tests("TandemTransportsTests", ["TandemTransports", "TandemRecords", "TestFolder", "TestHTTPServer"]),
     tests("TandemTests", ["Tandem", "TestFolder"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),

@@ -70,18 +70,19 @@ extension LiveQuery<Record> {
 
   /// The rows of a query.
   ///
+  ///     LiveQuery("SELECT id, name FROM place WHERE country = \(country)", key: "id")
+  ///
   /// - Parameters:
   ///   - sql: One `SELECT` whose columns have different names. If it calls a function such as
   ///     `random()` or reads the clock, its result is that of the last time it ran.
-  ///   - parameters: The values of its parameters in order.
   ///   - key: The columns of the result that identify a row: no two rows have the same values in
   ///     them, nor null.
-  public init(_ sql: String, _ parameters: [FieldValue] = [], key: String...) {
-    self.init(definition: .query(sql: sql, parameters: parameters, key: key), decode: { $0 })
+  public init(_ sql: SQL, key: String...) {
+    self.init(sql, key: key)
   }
 
   /// The same with the key as an array.
-  public init(_ sql: String, _ parameters: [FieldValue] = [], key: [String]) {
-    self.init(definition: .query(sql: sql, parameters: parameters, key: key), decode: { $0 })
+  public init(_ sql: SQL, key: [String]) {
+    self.init(definition: .query(sql, key: key), decode: { $0 })
   }
 }

@@ -6,6 +6,7 @@
 import TandemDifferences
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 @testable import TandemLiveQueries
@@ -20,8 +21,8 @@ struct LiveQueryFuzzTests {
   func differencesEqualFreshQuery() async throws {
     var incrementalCount = 0
     for seed in 1...UInt64(Self.worldCount) {
-      let folder = TemporaryFolder()
-      var course = try await FuzzCourse(seed: seed, path: folder.file)
+      let folder = try TemporaryFolder()
+      var course = try await FuzzCourse(seed: seed, path: folder.path(of: "test.db"))
       try course.run(transactionCount: Self.transactionCount)
       incrementalCount += course.incrementalCount
       await course.database.close()
@@ -66,7 +67,7 @@ struct FuzzCourse {
       watchers.append(
         Watcher(
           sql: sql, key: key, subscription: feed.subscribe(),
-          result: KeyedResult(.query(sql: sql, parameters: [], key: key), startingFrom: [])))
+          result: KeyedResult(.query(SQL(text: sql), key: key), startingFrom: [])))
     }
   }
 

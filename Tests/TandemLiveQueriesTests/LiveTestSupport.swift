@@ -1,33 +1,9 @@
-import Synchronization
 import TandemDifferences
 import TandemRecords
 import TandemSQLite
+import TestFolder
 
 @testable import TandemLiveQueries
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
-/// A folder that is removed at the end.
-final class TemporaryFolder: Sendable {
-  let path: String
-
-  init() {
-    var template = Array("/tmp/tandem-live-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { fatalError("no temporary folder: \(errno)") }
-    path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-  }
-
-  deinit {
-    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(file + suffix) }
-    rmdir(path)
-  }
-
-  var file: String { path + "/test.db" }
-}
 
 extension Database {
   /// Runs statements in one transaction.
@@ -35,6 +11,22 @@ extension Database {
     try await write { transaction in
       for sql in statements { try transaction.connection.execute(sql) }
     }
+  }
+}
+
+extension TemporaryFolder {
+  /// A database in this folder that has run the given statements.
+  func database(_ statements: String...) async throws -> Database {
+    let database = try Database(path: path(of: "test.db"))
+    try await database.write { transaction in
+      for sql in statements { try transaction.connection.execute(sql) }
+    }
+    return database
+  }
+
+  /// A connection that the database knows nothing of, as another program has one.
+  func otherConnection() throws -> DatabaseConnection {
+    try DatabaseConnection(path: path(of: "test.db"))
   }
 }
 

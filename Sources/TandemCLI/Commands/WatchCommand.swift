@@ -101,7 +101,7 @@ extension WatchCommand {
         key == nil ? "a query needs --key" : "choose one of --table and --query"
       throw UsageError(message, command: specification)
     }
-    return LiveQuery(sql, key: key)
+    return LiveQuery(SQL(text: sql), key: key)
   }
 
   private static func table(_ name: String?, in database: Database) async throws -> String {

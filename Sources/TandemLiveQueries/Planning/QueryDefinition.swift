@@ -6,7 +6,7 @@ enum QueryDefinition: Hashable, Sendable {
   /// All rows of a table, by its primary key, or by rowid if it has none.
   case table(String)
   /// The rows of a query, by some of its columns.
-  case query(sql: String, parameters: [FieldValue], key: [String])
+  case query(SQL, key: [String])
 }
 
 /// A definition that has met the schema: one statement, its parameters, and its key.
@@ -17,8 +17,8 @@ struct ResolvedQuery {
 
   init(_ definition: QueryDefinition, in connection: DatabaseConnection) throws(DatabaseError) {
     switch definition {
-    case .query(let sql, let parameters, let key):
-      self.init(sql: sql, parameters: parameters, key: key)
+    case .query(let sql, let key):
+      self.init(sql: sql.text, parameters: sql.parameters, key: key)
     case .table(let name):
       guard let facts = try TableFacts(name, in: connection) else {
         throw DatabaseError(code: .error, message: "no such table: \(name)", path: connection.path)
