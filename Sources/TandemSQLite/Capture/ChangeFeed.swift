@@ -38,6 +38,9 @@ extension ChangeFeed {
   /// Whether it has a writer to observe.
   var isAttached: Bool { attachment.load(ordering: .acquiring) }
 
+  /// Whether nobody is subscribed.
+  package var isIdle: Bool { registry.withLock { $0.isEmpty } }
+
   /// A subscription to all changes, until its interests are set.
   package func subscribe() -> ChangeSubscription {
     let subscription = ChangeSubscription()
