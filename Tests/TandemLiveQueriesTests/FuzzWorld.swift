@@ -24,11 +24,13 @@ struct FuzzWorld {
     ]
     if Bool.random(using: &random) {
       schema.append(
-        "CREATE TRIGGER after_a AFTER UPDATE OF v ON a BEGIN UPDATE b SET w = w + 1 WHERE id % 3 = 0; END")
+        "CREATE TRIGGER after_a AFTER UPDATE OF v ON a BEGIN UPDATE b SET w = w + 1 WHERE id % 3 = 0; END"
+      )
     }
     if Bool.random(using: &random) {
       schema.append(
-        "CREATE TRIGGER after_b AFTER DELETE ON b BEGIN UPDATE a SET s = 'gone' WHERE v = old.w; END")
+        "CREATE TRIGGER after_b AFTER DELETE ON b BEGIN UPDATE a SET s = 'gone' WHERE v = old.w; END"
+      )
     }
     if Bool.random(using: &random) { schema.append("CREATE UNIQUE INDEX unique_u ON a(u)") }
     if Bool.random(using: &random) { schema.append("CREATE INDEX index_v ON a(v)") }
@@ -53,9 +55,11 @@ struct FuzzWorld {
     TableKind(sql: "CREATE TABLE a (v INT, k INTEGER PRIMARY KEY DESC, s TEXT, u INT)", key: ["k"]),
     TableKind(sql: "CREATE TABLE a (k TEXT PRIMARY KEY, \(columns))", key: ["k"], isText: true),
     TableKind(
-      sql: "CREATE TABLE a (\(columns), k TEXT COLLATE NOCASE PRIMARY KEY)", key: ["k"], isText: true),
+      sql: "CREATE TABLE a (\(columns), k TEXT COLLATE NOCASE PRIMARY KEY)", key: ["k"],
+      isText: true),
     TableKind(
-      sql: "CREATE TABLE a (k TEXT COLLATE NOCASE PRIMARY KEY, \(columns)) WITHOUT ROWID", key: ["k"],
+      sql: "CREATE TABLE a (k TEXT COLLATE NOCASE PRIMARY KEY, \(columns)) WITHOUT ROWID",
+      key: ["k"],
       isText: true),
     TableKind(sql: "CREATE TABLE a (k REAL PRIMARY KEY, \(columns))", key: ["k"]),
     TableKind(sql: "CREATE TABLE a (k PRIMARY KEY, \(columns))", key: ["k"], isText: true),
@@ -64,7 +68,8 @@ struct FuzzWorld {
       sql: "CREATE TABLE a (\(columns), k INT, PRIMARY KEY (s, k)) WITHOUT ROWID", key: ["k", "s"]),
     TableKind(sql: "CREATE TABLE a (k INT, \(columns))", key: ["rowid"]),
     TableKind(
-      sql: "CREATE TABLE a (g INT AS (v * 2), k INTEGER PRIMARY KEY, \(columns), h AS (u + 1) STORED)",
+      sql:
+        "CREATE TABLE a (g INT AS (v * 2), k INTEGER PRIMARY KEY, \(columns), h AS (u + 1) STORED)",
       key: ["k"]),
     TableKind(
       sql: "CREATE TABLE a (g INT AS (v * 2), k TEXT PRIMARY KEY, \(columns))", key: ["k"],
@@ -81,7 +86,10 @@ struct FuzzWorld {
       ("SELECT \(key), upper(s) AS t FROM a WHERE s LIKE 'g%' OR u = 2;", keyColumns),
       ("SELECT id, w FROM b", ["id"]),
       ("SELECT id, v, w FROM both", ["id"]),
-      ("SELECT v AS kind, count(*) AS total, sum(u) AS sum FROM a WHERE v NOT NULL GROUP BY v", ["kind"]),
+      (
+        "SELECT v AS kind, count(*) AS total, sum(u) AS sum FROM a WHERE v NOT NULL GROUP BY v",
+        ["kind"]
+      ),
       ("SELECT id, (SELECT max(v) FROM a) AS top FROM b", ["id"]),
       ("SELECT id, w FROM b ORDER BY w, id LIMIT 3", ["id"]),
     ]
@@ -89,11 +97,15 @@ struct FuzzWorld {
 
   // MARK: Statements
 
-  private mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &random) }
+  private mutating func number(_ range: ClosedRange<Int>) -> Int {
+    .random(in: range, using: &random)
+  }
 
   private mutating func keyValue() -> String {
     let number = number(0...9)
-    guard hasTextKey else { return number == 9 && Bool.random(using: &random) ? "2.5" : "\(number)" }
+    guard hasTextKey else {
+      return number == 9 && Bool.random(using: &random) ? "2.5" : "\(number)"
+    }
     return ["'a'", "'A'", "'b'", "'B'", "'é'", "'e\u{301}'", "''", "'c'", "'9'", "'10'"][number]
   }
 
@@ -130,8 +142,10 @@ struct FuzzWorld {
     case 11: return number(0...5) == 0 ? "DELETE FROM a" : "UPDATE a SET s = \(text()), u = NULL"
     case 12:
       return "INSERT OR REPLACE INTO b VALUES (\(number(0...9)), \(keyValue()), \(number(0...3)))"
-    case 13: return "UPDATE b SET w = \(value()), id = id + \(number(0...1)) WHERE id > \(number(0...9))"
-    case 14: return number(0...5) == 0 ? "DELETE FROM b" : "DELETE FROM b WHERE id = \(number(0...9))"
+    case 13:
+      return "UPDATE b SET w = \(value()), id = id + \(number(0...1)) WHERE id > \(number(0...9))"
+    case 14:
+      return number(0...5) == 0 ? "DELETE FROM b" : "DELETE FROM b WHERE id = \(number(0...9))"
     default: return "UPDATE b SET parent = \(keyValue()) WHERE id < \(number(0...9))"
     }
   }

@@ -1,8 +1,3 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 import TandemDifferences
 import TandemRecords
 import TandemSQLite
@@ -10,6 +5,12 @@ import TestFolder
 import Testing
 
 @testable import TandemLiveQueries
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 @Suite("Live queries against fresh ones", .timeLimit(.minutes(5)))
 struct LiveQueryFuzzTests {
@@ -83,7 +84,8 @@ struct FuzzCourse {
 
   /// One transaction, by this database or by another connection.
   private mutating func step() throws {
-    let statements = (0...Int.random(in: 0...3, using: &world.random)).map { _ in world.statement() }
+    let statements = (0...Int.random(in: 0...3, using: &world.random)).map { _ in world.statement()
+    }
     let change = Int.random(in: 0..<100, using: &world.random)
     let schemaChange = change < 2 ? world.schemaChange() : nil
     let rollsBack = change > 95

@@ -27,7 +27,8 @@ struct LiveQueryPlanTests {
     "SELECT id, v FROM [a] WHERE CAST(s AS INT) IS NOT NULL;",
   ]
 
-  @Test("rows of one table that stand for themselves are read again one by one", arguments: rowQueries)
+  @Test(
+    "rows of one table that stand for themselves are read again one by one", arguments: rowQueries)
   func readsRows(_ sql: String) async throws {
     let explanation = try await LiveQuery(SQL(text: sql), key: "id").explanation(in: database())
     #expect(explanation.isIncremental, "\(explanation)")
@@ -39,9 +40,11 @@ struct LiveQueryPlanTests {
     "SELECT id, row_number() OVER (ORDER BY v) AS n FROM a", "SELECT id, date('now') AS d FROM a",
     "SELECT id, CURRENT_TIME AS t FROM a", "SELECT a.id FROM a JOIN b ON b.a = a.id",
     "SELECT a.id FROM a, b WHERE b.a = a.id", "SELECT x.id FROM a x, a y WHERE x.v = y.id",
-    "SELECT id FROM a WHERE v = (SELECT max(v) FROM a)", "SELECT id FROM a WHERE id IN (SELECT a FROM b)",
+    "SELECT id FROM a WHERE v = (SELECT max(v) FROM a)",
+    "SELECT id FROM a WHERE id IN (SELECT a FROM b)",
     "SELECT id FROM a UNION SELECT a FROM b", "WITH x AS (SELECT id FROM a) SELECT id FROM x",
-    "SELECT id FROM c", "SELECT v AS id FROM a", "SELECT id + 0 AS id FROM a", "SELECT rowid AS id FROM b",
+    "SELECT id FROM c", "SELECT v AS id FROM a", "SELECT id + 0 AS id FROM a",
+    "SELECT rowid AS id FROM b",
     "SELECT rowid AS id, t FROM f", "SELECT 1 AS id", "SELECT value AS id FROM json_each('[1]')",
     "SELECT name AS id FROM sqlite_schema", "SELECT id, last_insert_rowid() AS r FROM a",
     "SELECT id, changes() AS c FROM a", "SELECT id, min(v, w) AS m FROM a",

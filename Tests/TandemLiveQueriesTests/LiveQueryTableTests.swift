@@ -28,7 +28,9 @@ struct LiveQueryTableTests {
   static let cases: [TableCase] = [
     TableCase(
       name: "keys that differ only in case, in a NOCASE column",
-      schema: ["CREATE TABLE t (k TEXT COLLATE NOCASE PRIMARY KEY, v)", "INSERT INTO t VALUES ('a', 1)"],
+      schema: [
+        "CREATE TABLE t (k TEXT COLLATE NOCASE PRIMARY KEY, v)", "INSERT INTO t VALUES ('a', 1)",
+      ],
       change: ["UPDATE t SET k = 'A'", "INSERT INTO t VALUES ('b', 2)"],
       expected: (["\"A\"", "\"b\""], [], ["\"a\""])),
     TableCase(
@@ -40,7 +42,9 @@ struct LiveQueryTableTests {
       change: ["REPLACE INTO t VALUES ('A', 2)"], expected: (["\"A\""], [], ["\"a\""])),
     TableCase(
       name: "an integer key that becomes a real one and back",
-      schema: ["CREATE TABLE t (k PRIMARY KEY, v)", "INSERT INTO t VALUES (1, 1), (2.0, 2), (3, 3)"],
+      schema: [
+        "CREATE TABLE t (k PRIMARY KEY, v)", "INSERT INTO t VALUES (1, 1), (2.0, 2), (3, 3)",
+      ],
       change: ["UPDATE t SET k = 1.0 WHERE k = 1", "UPDATE t SET k = 2, v = 9 WHERE k = 2.0"],
       expected: ([], ["2"], [])),
     TableCase(
@@ -171,7 +175,8 @@ struct LiveQueryTableTests {
     #expect(difference.deleted.map(key) == example.expected.deleted)
   }
 
-  @Test("by a connection that is unknown, on a tracked table, is followed row by row", arguments: cases)
+  @Test(
+    "by a connection that is unknown, on a tracked table, is followed row by row", arguments: cases)
   func followTracked(_ example: TableCase) async throws {
     let database = try await folder.database()
     for sql in example.schema { try await database.run(sql) }

@@ -23,7 +23,8 @@ struct LiveQueryTests {
     #expect(try await iterator.next() == SetDifference())
     try await database.run(Self.insertion)
     #expect(try await iterator.next() == SetDifference(inserted: [Self.one, Self.two]))
-    try await database.run("UPDATE place SET rank = 9 WHERE id = 1", "DELETE FROM place WHERE id = 2")
+    try await database.run(
+      "UPDATE place SET rank = 9 WHERE id = 1", "DELETE FROM place WHERE id = 2")
     let update = SetDifference.Update(old: Self.one, new: ["id": 1, "name": "Büsingen", "rank": 9])
     #expect(try await iterator.next() == SetDifference(updated: [update], deleted: [Self.two]))
   }
@@ -193,7 +194,6 @@ struct LiveQueryTests {
     let database = try await folder.database(Self.schema)
     var iterator = LiveQuery(table: "place").differences(in: database).makeAsyncIterator()
     _ = try await iterator.next()
-    try await database.run(Self.insertion)
     await database.close()
     await #expect(throws: DatabaseError.self) { try await iterator.next() }
   }
@@ -231,7 +231,9 @@ struct LiveQueryTests {
     (LiveQuery("SELECT id, name AS id FROM place", key: "id"), "same name"),
     (LiveQuery(SQL(text: "SELECT id FROM place WHERE id > ?"), key: "id"), "0 values for 1"),
     (LiveQuery("SELECT 1 AS id FROM place", key: "id"), "same key 1"),
-    (LiveQuery("SELECT nullif(id, 1) AS id FROM place", key: "id"), "no value in the key column id"),
+    (
+      LiveQuery("SELECT nullif(id, 1) AS id FROM place", key: "id"), "no value in the key column id"
+    ),
     (LiveQuery("SELEKT", key: "id"), "syntax error"),
   ]
 

@@ -88,8 +88,10 @@ struct OtherProcessTests {
     try await database.withWriter { try $0.execute("PRAGMA synchronous=OFF") }
     let path = folder.path(of: "test.db")
     let transferCount = 300
-    let transfer = "UPDATE account SET amount = amount + CASE id WHEN 1 THEN 1 WHEN 2 THEN -1 ELSE 0 END"
-    let back = "UPDATE account SET amount = amount + CASE id WHEN 2 THEN 1 WHEN 3 THEN -1 ELSE 0 END"
+    let transfer =
+      "UPDATE account SET amount = amount + CASE id WHEN 1 THEN 1 WHEN 2 THEN -1 ELSE 0 END"
+    let back =
+      "UPDATE account SET amount = amount + CASE id WHEN 2 THEN 1 WHEN 3 THEN -1 ELSE 0 END"
     try await withThrowingTaskGroup(of: Void.self) { group in
       for sql in [transfer, back] {
         group.addTask { for _ in 0..<transferCount { try await database.run(sql) } }

@@ -30,8 +30,9 @@ struct TableTrackingTests {
     #expect(try await database.untrack(table: "a"))
     #expect(try await database.untrack(table: "a") == false)
     #expect(try await database.untrack(table: "A_B"))
-    #expect(try await schema(of: database).map { $0.split(separator: "|")[1] }
-      == before.map { $0.split(separator: "|")[1] })
+    #expect(
+      try await schema(of: database).map { $0.split(separator: "|")[1] }
+        == before.map { $0.split(separator: "|")[1] })
   }
 
   @Test("a view, a virtual table and a missing one cannot be tracked")

@@ -73,7 +73,8 @@ extension [UInt8] {
     appendElements(difference.insertions) { $0.appendPlacement($1) }
     append(contentsOf: #"],"updated":["#.utf8)
     appendElements(difference.updates) { bytes, update in
-      bytes.append(contentsOf: #"{"from":\#(update.oldOffset),"to":\#(update.newOffset),"old":"#.utf8)
+      bytes.append(
+        contentsOf: #"{"from":\#(update.oldOffset),"to":\#(update.newOffset),"old":"#.utf8)
       RecordWriter.appendJSON(update.old, to: &bytes)
       bytes.append(contentsOf: #","new":"#.utf8)
       RecordWriter.appendJSON(update.new, to: &bytes)

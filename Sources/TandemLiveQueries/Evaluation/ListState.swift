@@ -13,8 +13,7 @@ struct ListState<Output: Sendable>: LiveState {
   private var query: PlannedQuery
   private var list: [KeyedRecord] = []
   private var isFirst = true
-  private let present:
-    @Sendable (_ old: [KeyedRecord], _ new: [KeyedRecord]) throws -> Output
+  private let present: @Sendable (_ old: [KeyedRecord], _ new: [KeyedRecord]) throws -> Output
 
   init(
     _ definition: QueryDefinition,

@@ -44,7 +44,8 @@ struct ResolvedQuery {
         message: "\(facts.schema.name) has no primary key and no rowid; "
           + "watch a query and name its key", path: path)
     }
-    let rowid = facts.schema.primaryKey.isEmpty ? "\(identity[0]) AS \(identity[0].sqlQuoted), " : ""
+    let rowid =
+      facts.schema.primaryKey.isEmpty ? "\(identity[0]) AS \(identity[0].sqlQuoted), " : ""
     self.init(sql: "SELECT \(rowid)* FROM \(table)", parameters: [], key: identity)
   }
 }

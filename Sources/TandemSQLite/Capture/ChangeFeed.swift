@@ -11,7 +11,7 @@ internal import Synchronization
 /// those of this process by version numbers.
 ///
 /// Unchecked: `writer`, `notedVersion`, `isWriting` and `isCommitting` belong to whoever has the writer for itself,
-/// `monitor` to whoever has closed the gate.
+/// `monitor` and `isLocked` to whoever has closed the gate.
 package final class ChangeFeed: @unchecked Sendable {
   private let gate = CommitGate()
   private let registry = Mutex(SubscriptionRegistry())
@@ -21,6 +21,8 @@ package final class ChangeFeed: @unchecked Sendable {
   private let attachment = Atomic(false)
 
   private var monitor: ChangeMonitor?
+  /// Whether this process has the write lock, so that nobody else can commit.
+  private var isLocked = false
   private var writer: WriterChanges?
   private var notedVersion = 0
   private var isWriting = false
@@ -28,7 +30,12 @@ package final class ChangeFeed: @unchecked Sendable {
 
   init(path: String) throws(DatabaseError) {
     self.path = path
-    monitor = path == ":memory:" ? nil : try ChangeMonitor(path: path)
+    monitor = try makeMonitor()
+  }
+
+  /// A database in memory has nobody else to watch.
+  private func makeMonitor() throws(DatabaseError) -> ChangeMonitor? {
+    path == ":memory:" ? nil : try ChangeMonitor(path: path)
   }
 }
 
@@ -96,7 +103,8 @@ extension ChangeFeed {
 
   @discardableResult
   private func noticeOthers() -> Bool {
-    guard monitor?.noticesChange() == true else { return false }
+    // Beginning the write-ahead log anew would pass for a commit.
+    guard !isLocked, monitor?.noticesChange() == true else { return false }
     registry.withLock { $0.publishUnknown() }
     return true
   }
@@ -107,6 +115,7 @@ extension ChangeFeed {
 extension ChangeFeed: CommitObserver {
   package func didAttach(_ connection: DatabaseConnection) {
     writer = try? WriterChanges(connection, willCommit: .passUnretained(self))
+    gate.withClosed { if monitor == nil { monitor = try? makeMonitor() } }
     noteInterests()
     attachment.store(true, ordering: .releasing)
     registry.withLock { $0.publishUnknown() }
@@ -115,11 +124,18 @@ extension ChangeFeed: CommitObserver {
   package func willDetach(_ connection: DatabaseConnection) {
     attachment.store(false, ordering: .releasing)
     writer = nil
+    // It would keep the file open. Who waits finds out that the database is closed.
+    gate.withClosed { monitor = nil }
+    registry.withLock { $0.publishUnknown() }
   }
 
   package func didBegin(_ connection: DatabaseConnection) {
     isWriting = true
     if currentVersion.load(ordering: .acquiring) != notedVersion { noteInterests() }
+    gate.withClosed {
+      if !isIdle { noticeOthers() }
+      isLocked = true
+    }
   }
 
   private func noteInterests() {
@@ -140,9 +156,9 @@ extension ChangeFeed: CommitObserver {
 
   package func didCommit(_ connection: DatabaseConnection) {
     isWriting = false
-    guard isCommitting else { return }
+    guard isCommitting else { return gate.withClosed { isLocked = false } }
     defer { endCommit() }
-    guard let writer else { return }
+    guard let writer, !isIdle else { return }
     let touched = writer.capture.take()
     monitor?.acknowledge()
     let isUnknown = writer.noticesChangeByOthers()
@@ -155,11 +171,13 @@ extension ChangeFeed: CommitObserver {
   package func didRollback(_ connection: DatabaseConnection) {
     isWriting = false
     _ = writer?.capture.take()
-    if isCommitting { endCommit() }
+    if !isCommitting { gate.close() }
+    endCommit()
   }
 
   private func endCommit() {
     isCommitting = false
+    isLocked = false
     gate.open()
   }
 }

@@ -22,7 +22,9 @@ final class WriterChanges {
     sqlite3_commit_hook(
       handle.pointer,
       { context in
-        if let context { Unmanaged<ChangeFeed>.fromOpaque(context).takeUnretainedValue().willCommit() }
+        if let context {
+          Unmanaged<ChangeFeed>.fromOpaque(context).takeUnretainedValue().willCommit()
+        }
         return 0
       }, willCommit.toOpaque())
     _ = noticesChangeByOthers()

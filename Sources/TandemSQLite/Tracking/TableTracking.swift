@@ -81,7 +81,8 @@ extension TableTracking {
     ]
     if !replacements.isEmpty {
       let notes = replacements.map { index in
-        note("SELECT \(names.joined(separator: ", ")) FROM \(table.sqlQuoted) WHERE \(index.conflict)")
+        note(
+          "SELECT \(names.joined(separator: ", ")) FROM \(table.sqlQuoted) WHERE \(index.conflict)")
       }
       triggers.append(trigger("replace_insert", "BEFORE INSERT", on: table, notes))
       triggers.append(trigger("replace_update", "BEFORE UPDATE", on: table, notes))

@@ -39,7 +39,8 @@ package struct TrackingLog: Sendable {
     return keys
   }
 
-  private func bounds(in connection: DatabaseConnection) throws(DatabaseError) -> ClosedRange<Int64> {
+  private func bounds(in connection: DatabaseConnection) throws(DatabaseError) -> ClosedRange<Int64>
+  {
     let statement = try connection.cachedStatement(bounds)
     defer { statement.reset() }
     guard try statement.step(), case .integer(let first) = try statement.value(at: 0),

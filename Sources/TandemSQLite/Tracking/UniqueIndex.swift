@@ -20,8 +20,10 @@ struct UniqueIndex: Sendable {
   /// Whether a row of the table conflicts with the new one, as SQL. That a partial index does not hold
   /// all rows is left out.
   var conflict: String {
-    columns.map { "\($0.name.sqlQuoted) = new.\($0.name.sqlQuoted) COLLATE \($0.collation.sqlQuoted)" }
-      .joined(separator: " AND ")
+    columns.map {
+      "\($0.name.sqlQuoted) = new.\($0.name.sqlQuoted) COLLATE \($0.collation.sqlQuoted)"
+    }
+    .joined(separator: " AND ")
   }
 
   /// The unique indexes of a table.
