@@ -27,6 +27,7 @@ let package = Package(
     .library(name: "TandemMirror", targets: ["TandemMirror"]),
     .library(name: "TandemChannels", targets: ["TandemChannels"]),
     .library(name: "TandemSQLite", targets: ["TandemSQLite"]),
+    .library(name: "TandemLiveQueries", targets: ["TandemLiveQueries"]),
     .library(name: "TandemTransports", targets: ["TandemTransports"]),
     .executable(name: "tandem", targets: ["TandemCLI"]),
   ],
@@ -44,6 +45,7 @@ let package = Package(
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     library("TandemSQLite", ["TandemDifferences", "TandemRecords", "CSQLite"]),
+    library("TandemLiveQueries", ["TandemSQLite", "TandemDifferences", "TandemRecords"]),
     library(
       "TandemTransports",
       [
@@ -55,7 +57,7 @@ let package = Package(
       "Tandem",
       [
         "TandemDifferences", "TandemRecords", "TandemMirror", "TandemChannels", "TandemSQLite",
-        "TandemTransports",
+        "TandemLiveQueries", "TandemTransports",
       ]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
     // Tests
@@ -70,6 +72,9 @@ let package = Package(
     tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
     tests("TandemChannelsTests", ["TandemChannels"]),
     tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
+    tests(
+      "TandemLiveQueriesTests",
+      ["TandemLiveQueries", "TandemSQLite", "TandemRecords", "TandemDifferences", "TestFolder"]),
     tests(
       "TandemTransportsTests",
       [

@@ -1,5 +1,6 @@
 @_exported public import TandemChannels
 @_exported public import TandemDifferences
+@_exported public import TandemLiveQueries
 @_exported public import TandemMirror
 @_exported public import TandemRecords
 @_exported public import TandemSQLite

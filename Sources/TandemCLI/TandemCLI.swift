@@ -3,7 +3,10 @@ import Tandem
 @main
 struct TandemCLI {
   static var commands: [any Command.Type] {
-    [MirrorCommand.self, DiffCommand.self, ChannelCommand.self]
+    [
+      MirrorCommand.self, DiffCommand.self, WatchCommand.self, TrackCommand.self,
+      UntrackCommand.self, ChannelCommand.self,
+    ]
   }
 
   static func main() async {

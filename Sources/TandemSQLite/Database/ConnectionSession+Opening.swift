@@ -26,7 +26,10 @@ extension ConnectionSession {
   func write<Value>(
     _ cancellation: AccessCancellation?, _ body: (borrowing WriteTransaction) throws -> Value
   ) throws -> Value {
-    try transaction(.immediate, cancellation) { try body(DatabaseTransaction(self)) }
+    try transaction(.immediate, cancellation) {
+      let transaction = WriteTransaction(self)
+      return try body(transaction)
+    }
   }
 
   /// A read of the database.
@@ -34,12 +37,18 @@ extension ConnectionSession {
     _ cancellation: AccessCancellation?, _ body: (borrowing ReadTransaction) throws -> Value
   ) throws -> Value {
     guard isWriter else {
-      return try transaction(.deferred, cancellation) { try body(DatabaseTransaction(self)) }
+      return try transaction(.deferred, cancellation) {
+      let transaction = ReadTransaction(self)
+      return try body(transaction)
+    }
     }
     // In memory, the writer reads.
     try run("PRAGMA query_only=1")
     defer { try? run("PRAGMA query_only=0") }
-    return try transaction(.deferred, cancellation) { try body(DatabaseTransaction(self)) }
+    return try transaction(.deferred, cancellation) {
+      let transaction = ReadTransaction(self)
+      return try body(transaction)
+    }
   }
 
   /// Moves the log into the file and empties it.

@@ -1,0 +1,88 @@
+public import TandemRecords
+public import TandemSQLite
+
+/// A query whose result is kept true after every commit, whoever makes it.
+///
+/// It is a value: it says what to watch. Asking it for a ``LiveSequence`` and iterating that starts
+/// it; leaving the loop or cancelling the task ends it.
+///
+///     let places = LiveQuery(table: "place")
+///     for try await difference in places.differences(in: database) {
+///       show(difference.inserted, difference.updated, difference.deleted)
+///     }
+///
+/// **Delivery.** Each sequence delivers states of the database in the order in which they were
+/// committed. Every element leads from the state delivered before to a later one, whole: a commit is
+/// never seen in parts. A consumer that is slow gets what several commits did as one difference, so
+/// that nothing adds up but the keys of rows touched, and of these at most ``maxTouchedKeyCount``.
+/// Commits that do not change the result deliver nothing, except at the start: the first element
+/// comes even if it is empty, so that "nothing yet" differs from "nothing there". After the end or
+/// cancellation nothing more arrives; an error is thrown to the consumer, and ends the sequence.
+///
+/// **Isolation.** Queries run on the database's readers. Elements arrive where the loop runs: iterate
+/// on the main actor to get them there.
+///
+/// **Cost.** Of a query over one table, whose key is the table's primary key, only rows that a commit
+/// touched are read again, whatever the size of the table; other queries run again after a commit that
+/// touches tables and columns they read. ``explanation(in:)`` says which way a query goes. Both ways
+/// give the same, always. A change by another process, on a table that is not tracked, runs the query
+/// again once. The result is kept in memory, in the form of records.
+public struct LiveQuery<Element: Sendable>: Sendable {
+  let definition: QueryDefinition
+  let decode: @Sendable (Record) throws -> Element
+
+  init(definition: QueryDefinition, decode: @escaping @Sendable (Record) throws -> Element) {
+    self.definition = definition
+    self.decode = decode
+  }
+
+  /// The same query with other elements.
+  ///
+  /// - Parameter transform: Makes an element of an element. It runs off the consumer's actor, for
+  ///   each row that is delivered, and must give equal results for equal rows. What it throws ends the
+  ///   sequence.
+  public func map<NewElement: Sendable>(
+    _ transform: @escaping @Sendable (Element) throws -> NewElement
+  ) -> LiveQuery<NewElement> {
+    LiveQuery<NewElement>(definition: definition) { [decode] in try transform(decode($0)) }
+  }
+
+  /// How the result is kept true, and why not row by row if it is not.
+  ///
+  /// - Throws: ``DatabaseError`` if the query does not fit the schema; `CancellationError`.
+  public func explanation(in database: Database) async throws -> LiveQueryExplanation {
+    try await database.read { [definition] transaction in
+      LiveQueryExplanation(try QueryPlan(definition, in: transaction.connection))
+    }
+  }
+
+  /// The most keys of touched rows that are kept for a consumer that is slow; with more, the query
+  /// runs again.
+  public static var maxTouchedKeyCount: Int { TouchedKeys.maxCount }
+}
+
+extension LiveQuery<Record> {
+  /// All rows of a table by its primary key, or by rowid, which then is the first field, if it has
+  /// none.
+  public init(table: String) {
+    self.init(definition: .table(table), decode: { $0 })
+  }
+
+  /// The rows of a query.
+  ///
+  ///     LiveQuery("SELECT id, name FROM place WHERE country = \(country)", key: "id")
+  ///
+  /// - Parameters:
+  ///   - sql: One `SELECT` whose columns have different names. If it calls a function such as
+  ///     `random()` or reads the clock, its result is that of the last time it ran.
+  ///   - key: The columns of the result that identify a row: no two rows have the same values in
+  ///     them, nor null.
+  public init(_ sql: SQL, key: String...) {
+    self.init(sql, key: key)
+  }
+
+  /// The same with the key as an array.
+  public init(_ sql: SQL, key: [String]) {
+    self.init(definition: .query(sql, key: key), decode: { $0 })
+  }
+}

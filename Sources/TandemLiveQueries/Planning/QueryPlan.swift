@@ -1,0 +1,94 @@
+internal import TandemRecords
+internal import TandemSQLite
+
+/// How the result of a query is kept true after commits: decided from the statement and the schema,
+/// and decided anew whenever the schema changes.
+struct QueryPlan {
+  /// The file, for errors.
+  let path: String
+  /// Reads the whole result.
+  let sql: String
+  let parameters: [FieldValue]
+  /// The columns of the result.
+  let layout: RecordLayout
+  /// Where the key is among them.
+  let keyOffsets: [Int]
+  /// The changes that may change the result; `nil` if any change may.
+  let interests: [TableInterest]?
+  /// Reads the rows of one key, whose values follow the parameters; `nil` if the result must be read
+  /// as a whole.
+  let rereading: String?
+  /// Where the keys of rows touched are noted by whoever writes, if they are.
+  let log: TrackingLog?
+  /// Which way it goes, and why.
+  let explanation: String
+
+  init(_ definition: QueryDefinition, in connection: DatabaseConnection) throws(DatabaseError) {
+    // Compiling alone would trust the schema as the connection last saw it.
+    _ = try connection.integer("SELECT count(*) FROM sqlite_schema")
+    let query = try ResolvedQuery(definition, in: connection)
+    let (statement, reads) = try connection.compile(query.sql)
+    try QueryPlan.check(query, statement, path: connection.path)
+    path = connection.path
+    sql = query.sql
+    parameters = query.parameters
+    layout = try QueryPlan.layout(of: statement, path: connection.path)
+    keyOffsets = try QueryPlan.offsets(of: query.key, in: layout, path: connection.path)
+    let shape = try QueryShape(
+      statement, reads: reads, keyOffsets: keyOffsets, in: connection)
+    interests = shape.interests
+    explanation = shape.explanation
+    log = shape.log
+    rereading = shape.isIncremental ? QueryPlan.rereading(query.sql, layout, keyOffsets) : nil
+  }
+
+  private static func check(
+    _ query: ResolvedQuery, _ statement: Statement, path: String
+  ) throws(DatabaseError) {
+    var message: String?
+    if !statement.isReadOnly || statement.columnCount == 0 {
+      message = "only a query that returns rows and changes nothing can be watched"
+    } else if statement.parameterCount != query.parameters.count {
+      message = "\(query.parameters.count) values for \(statement.parameterCount) parameters"
+    } else if query.key.isEmpty {
+      message = "a watched query needs a key: the columns that identify a row of its result"
+    }
+    if let message {
+      throw DatabaseError(code: .error, message: message, sql: query.sql, path: path)
+    }
+  }
+
+  private static func layout(
+    of statement: Statement, path: String
+  ) throws(DatabaseError) -> RecordLayout {
+    guard let layout = RecordLayout(statement.columnNames) else {
+      throw DatabaseError(
+        code: .error, message: "two columns of the result have the same name; rename one with AS",
+        sql: statement.sql, path: path)
+    }
+    return layout
+  }
+
+  private static func offsets(
+    of key: [String], in layout: RecordLayout, path: String
+  ) throws(DatabaseError) -> [Int] {
+    var offsets: [Int] = []
+    for name in key {
+      guard let offset = layout.names.firstIndex(where: name.isSameSQLName) else {
+        throw DatabaseError(
+          code: .error,
+          message: "the query has no column \(name) to be its key; it has "
+            + layout.names.joined(separator: ", "), path: path)
+      }
+      offsets.append(offset)
+    }
+    return offsets
+  }
+
+  /// The rows of the query that have one key. That it filters the query from outside makes it right
+  /// whatever the query is.
+  private static func rereading(_ sql: String, _ layout: RecordLayout, _ keys: [Int]) -> String {
+    let condition = keys.map { "\(layout.names[$0].sqlQuoted) = ?" }.joined(separator: " AND ")
+    return "SELECT * FROM (\(sql)\n) WHERE \(condition)"
+  }
+}

@@ -1,0 +1,183 @@
+internal import Synchronization
+
+/// Tells subscriptions what is committed to a database, by this process and by others.
+///
+/// What it promises: when ``beginSnapshot(_:for:)`` returns, the changes that it returns lead exactly
+/// to the state that the reader sees from then on. So a reader that reads only the rows touched never
+/// mixes two states.
+///
+/// How: a commit closes the ``CommitGate`` before it becomes visible and opens it when its changes
+/// have been handed out; snapshots begin only while the gate is theirs. Commits of others are told from
+/// those of this process by version numbers.
+///
+/// Unchecked: `writer`, `notedVersion`, `isWriting` and `isCommitting` belong to whoever has the writer for itself,
+/// `monitor` and `isLocked` to whoever has closed the gate.
+package final class ChangeFeed: @unchecked Sendable {
+  private let gate = CommitGate()
+  private let registry = Mutex(SubscriptionRegistry())
+  private let currentVersion = Atomic(0)
+  private let watch = Mutex<FileWatch?>(nil)
+  private let path: String
+  private let attachment = Atomic(false)
+
+  private var monitor: ChangeMonitor?
+  /// Whether this process has the write lock, so that nobody else can commit.
+  private var isLocked = false
+  private var writer: WriterChanges?
+  private var notedVersion = 0
+  private var isWriting = false
+  private var isCommitting = false
+
+  init(path: String) throws(DatabaseError) {
+    self.path = path
+    monitor = try makeMonitor()
+  }
+
+  /// A database in memory has nobody else to watch.
+  private func makeMonitor() throws(DatabaseError) -> ChangeMonitor? {
+    path == ":memory:" ? nil : try ChangeMonitor(path: path)
+  }
+}
+
+// MARK: - Subscriptions
+
+extension ChangeFeed {
+  /// Whether it has a writer to observe.
+  var isAttached: Bool { attachment.load(ordering: .acquiring) }
+
+  /// Whether nobody is subscribed.
+  package var isIdle: Bool { registry.withLock { $0.isEmpty } }
+
+  /// A subscription to all changes, until its interests are set.
+  package func subscribe() -> ChangeSubscription {
+    let subscription = ChangeSubscription()
+    setInterests(nil, of: subscription)
+    watch.withLock { watch in
+      if watch == nil, path != ":memory:" {
+        watch = FileWatch(path: path) { [weak self] in self?.checkForOthers() ?? false }
+      }
+    }
+    return subscription
+  }
+
+  /// Says which changes matter to a subscription from now on; `nil` for all.
+  package func setInterests(_ interests: [TableInterest]?, of subscription: ChangeSubscription) {
+    registry.withLock { registry in
+      registry.set(interests, for: subscription)
+      currentVersion.store(registry.version, ordering: .releasing)
+    }
+  }
+
+  /// Ends a subscription.
+  package func unsubscribe(_ subscription: ChangeSubscription) {
+    let isLast = registry.withLock { registry in
+      registry.remove(subscription)
+      currentVersion.store(registry.version, ordering: .releasing)
+      return registry.isEmpty
+    }
+    guard isLast else { return }
+    watch.withLock { $0 = nil }
+  }
+
+  /// Begins the read transaction of `connection`, which must be open and have read nothing yet.
+  ///
+  /// - Returns: What changed for the subscription between its last snapshot and this one.
+  package func beginSnapshot(
+    _ connection: DatabaseConnection, for subscription: ChangeSubscription
+  ) throws(DatabaseError) -> CommittedChanges {
+    gate.close()
+    defer { gate.open() }
+    noticeOthers()
+    // A transaction sees the state of its first read.
+    let reading = try connection.cachedStatement("PRAGMA schema_version")
+    defer { reading.reset() }
+    _ = try reading.step()
+    let changes = subscription.take()
+    // A commit between the two may be in the snapshot or not.
+    noticeOthers()
+    return changes
+  }
+
+  /// Whether others committed since somebody last looked; if so, everyone is told.
+  private func checkForOthers() -> Bool { gate.withClosed { noticeOthers() } }
+
+  @discardableResult
+  private func noticeOthers() -> Bool {
+    // Beginning the write-ahead log anew would pass for a commit.
+    guard !isLocked, monitor?.noticesChange() == true else { return false }
+    registry.withLock { $0.publishUnknown() }
+    return true
+  }
+}
+
+// MARK: - The writer
+
+extension ChangeFeed: CommitObserver {
+  package func didAttach(_ connection: DatabaseConnection) {
+    writer = try? WriterChanges(connection, willCommit: .passUnretained(self))
+    gate.withClosed { if monitor == nil { monitor = try? makeMonitor() } }
+    noteInterests()
+    attachment.store(true, ordering: .releasing)
+    registry.withLock { $0.publishUnknown() }
+  }
+
+  package func willDetach(_ connection: DatabaseConnection) {
+    attachment.store(false, ordering: .releasing)
+    writer = nil
+    // It would keep the file open. Who waits finds out that the database is closed.
+    gate.withClosed { monitor = nil }
+    registry.withLock { $0.publishUnknown() }
+  }
+
+  package func didBegin(_ connection: DatabaseConnection) {
+    isWriting = true
+    if currentVersion.load(ordering: .acquiring) != notedVersion { noteInterests() }
+    gate.withClosed {
+      if !isIdle { noticeOthers() }
+      isLocked = true
+    }
+  }
+
+  private func noteInterests() {
+    let (interests, version) = registry.withLock { ($0.interests, $0.version) }
+    writer?.capture.setInterests(interests)
+    notedVersion = version
+  }
+
+  /// Called by SQLite when a commit is certain to be tried and not yet visible.
+  ///
+  /// One outside the transactions that the observer is told of, as of `VACUUM`, passes for another
+  /// connection's.
+  func willCommit() {
+    guard isWriting, !isCommitting else { return }
+    isCommitting = true
+    gate.close()
+  }
+
+  package func didCommit(_ connection: DatabaseConnection) {
+    isWriting = false
+    guard isCommitting else { return gate.withClosed { isLocked = false } }
+    defer { endCommit() }
+    guard let writer, !isIdle else { return }
+    let touched = writer.capture.take()
+    monitor?.acknowledge()
+    let isUnknown = writer.noticesChangeByOthers()
+    registry.withLock { registry in
+      registry.publish(touched, noted: notedVersion)
+      if isUnknown { registry.publishUnknown() }
+    }
+  }
+
+  package func didRollback(_ connection: DatabaseConnection) {
+    isWriting = false
+    _ = writer?.capture.take()
+    if !isCommitting { gate.close() }
+    endCommit()
+  }
+
+  private func endCommit() {
+    isCommitting = false
+    isLocked = false
+    gate.open()
+  }
+}

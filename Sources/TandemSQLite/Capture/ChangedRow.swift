@@ -1,0 +1,56 @@
+internal import CSQLite
+internal import TandemRecords
+
+/// A row about to change, as the preupdate hook shows it.
+struct ChangedRow {
+  let database: OpaquePointer?
+  let operation: Int32
+  let oldRowid: Int64
+  let newRowid: Int64
+
+  /// Whether the change concerns the given columns: one of them changes, or the row comes or goes.
+  func matters(to columns: [Int]?) -> Bool {
+    guard operation == SQLITE_UPDATE, oldRowid == newRowid, let columns else { return true }
+    return columns.contains { column in
+      guard let old = value(at: column, sqlite3_preupdate_old),
+        let new = value(at: column, sqlite3_preupdate_new)
+      else { return true }
+      // A null may stand for the default of a column that was added after the row.
+      return old.isNull || new.isNull || old.type != new.type || old.compare(to: new) != 0
+    }
+  }
+
+  /// Adds the key the row has before the change, and the one it has after.
+  func insertKeys(_ key: TableInterest.Key, into keys: inout TouchedKeys) {
+    switch key {
+    case .none: keys.insertMany()
+    case .rowid:
+      if operation != SQLITE_INSERT { keys.insert(.integer(oldRowid)) }
+      if operation == SQLITE_INSERT || operation == SQLITE_UPDATE && newRowid != oldRowid {
+        keys.insert(.integer(newRowid))
+      }
+    case .columns(let columns):
+      if operation != SQLITE_INSERT { insert(columns, sqlite3_preupdate_old, into: &keys) }
+      if operation != SQLITE_DELETE { insert(columns, sqlite3_preupdate_new, into: &keys) }
+    }
+  }
+
+  private typealias Reading =
+    (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Int32
+
+  private func insert(_ columns: [Int], _ read: Reading, into keys: inout TouchedKeys) {
+    var values: [FieldValue] = []
+    values.reserveCapacity(columns.count)
+    for column in columns {
+      guard let value = value(at: column, read)?.fieldValue else { return keys.insertMany() }
+      values.append(value)
+    }
+    keys.insert(RowKey(values))
+  }
+
+  private func value(at column: Int, _ read: Reading) -> ColumnValue? {
+    var value: OpaquePointer?
+    guard read(database, Int32(truncatingIfNeeded: column), &value) == SQLITE_OK else { return nil }
+    return ColumnValue(value)
+  }
+}

@@ -1,0 +1,83 @@
+internal import CSQLite
+
+/// What a statement reads, as SQLite's authorizer reports it while it compiles.
+package struct StatementReads: Sendable {
+  /// The columns read of each table or view of the main database; the name of a column may be
+  /// `ROWID`, or empty where only rows are counted.
+  package var columns: [String: Set<String>] = [:]
+  /// The functions called, in lower case.
+  package var functions: Set<String> = []
+  /// How many `SELECT`s there are, subqueries and common table expressions included.
+  package var selectCount = 0
+  /// Whether it does anything but read the main database: another database, a pragma, a change.
+  package var reachesFurther = false
+}
+
+/// Where a result column comes from.
+package struct ColumnOrigin: Hashable, Sendable {
+  /// The table, as declared.
+  package var table: String
+  /// The column, as declared.
+  package var column: String
+}
+
+extension DatabaseConnection {
+  /// Compiles a statement and says what it reads.
+  package func compile(
+    _ sql: String
+  ) throws(DatabaseError) -> (statement: Statement, reads: StatementReads) {
+    let log = ReadLog()
+    let context = Unmanaged.passUnretained(log).toOpaque()
+    sqlite3_set_authorizer(
+      handle.pointer,
+      { context, action, first, second, database, _ in
+        guard let context else { return SQLITE_OK }
+        let log = Unmanaged<ReadLog>.fromOpaque(context).takeUnretainedValue()
+        log.note(action, first, second, database: database)
+        return SQLITE_OK
+      }, context)
+    defer { sqlite3_set_authorizer(handle.pointer, nil, nil) }
+    return (try prepare(sql), withExtendedLifetime(log) { log.reads })
+  }
+}
+
+extension Statement {
+  /// Where a result column comes from, if it is a column of a table as it stands.
+  package func origin(ofColumn column: Int) -> ColumnOrigin? {
+    let column = Int32(truncatingIfNeeded: column)
+    guard let database = sqlite3_column_database_name(handle, column),
+      String(cString: database) == "main",
+      let table = sqlite3_column_table_name(handle, column),
+      let name = sqlite3_column_origin_name(handle, column)
+    else { return nil }
+    return ColumnOrigin(table: String(cString: table), column: String(cString: name))
+  }
+
+  /// Whether running it changes nothing.
+  package var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
+
+  /// How many parameters it has.
+  package var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
+}
+
+/// Collects what the authorizer is asked.
+private final class ReadLog {
+  var reads = StatementReads()
+
+  func note(
+    _ action: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?,
+    database: UnsafePointer<CChar>?
+  ) {
+    switch action {
+    case SQLITE_SELECT: reads.selectCount += 1
+    case SQLITE_FUNCTION:
+      if let second { reads.functions.insert(String(cString: second).lowercased()) }
+    case SQLITE_READ:
+      guard let first, let second else { return }
+      if let database, sqlite3_stricmp(database, "main") != 0 { reads.reachesFurther = true }
+      reads.columns[String(cString: first), default: []].insert(String(cString: second))
+    case SQLITE_RECURSIVE: break
+    default: reads.reachesFurther = true
+    }
+  }
+}

@@ -1,0 +1,74 @@
+internal import TandemRecords
+
+/// What following the rows of a table takes to know of it.
+package struct TableFacts {
+  package let schema: TableSchema
+  /// Whether it is an ordinary table, whose changes can be followed row by row.
+  package let isOrdinary: Bool
+  private let hasRowid: Bool
+  /// Whether an index holds the primary key, so that it is not the rowid.
+  private let hasKeyIndex: Bool
+
+  /// Looks a table or view up; `nil` if there is none of that name.
+  package init?(_ name: String, in connection: DatabaseConnection) throws(DatabaseError) {
+    guard let schema = try connection.schema(ofTable: name) else { return nil }
+    let listing = try connection.prepare(
+      "SELECT type, wr FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE")
+    try listing.bind([.text(schema.name)])
+    guard try listing.step() else { return nil }
+    self.schema = schema
+    isOrdinary = try listing.value(at: 0) == .text("table")
+    hasRowid = try listing.value(at: 1) == .integer(0)
+    hasKeyIndex =
+      try connection.integer(
+        "SELECT count(*) FROM pragma_index_list(?) WHERE origin = 'pk'", .text(schema.name)) != 0
+  }
+
+  private var hasGeneratedColumns: Bool { schema.columns.contains(where: \.isGenerated) }
+
+  /// How to find the key of a row that changes, its values in the order of the given columns of the
+  /// primary key; `.none` if that cannot be done.
+  package func key(ofColumns names: [String]) -> TableInterest.Key {
+    guard names.count == max(1, schema.primaryKey.count) else { return .none }
+    if schema.primaryKey.isEmpty { return isRowid(names[0]) ? .rowid : .none }
+    guard schema.primaryKey.allSatisfy({ part in names.contains(where: part.isSameSQLName) }) else {
+      return .none
+    }
+    if isRowid(names[0]) { return .rowid }
+    // Columns that are not stored shift the positions that the preupdate hook counts.
+    guard !hasGeneratedColumns else { return .none }
+    return .columns(names.compactMap(position))
+  }
+
+  /// The columns that identify a row: the primary key or, without one, a name of the rowid; empty if
+  /// there is neither.
+  package var identity: [String] {
+    guard schema.primaryKey.isEmpty else { return schema.primaryKey }
+    return ["rowid", "_rowid_", "oid"].first(where: isRowid).map { [$0] } ?? []
+  }
+
+  /// Whether a name stands for the rowid: because no column has it, or as the integer primary key.
+  package func isRowid(_ name: String) -> Bool {
+    guard hasRowid else { return false }
+    guard let column = schema.column(named: name) else {
+      return ["rowid", "_rowid_", "oid"].contains(where: name.isSameSQLName)
+    }
+    return !hasKeyIndex && schema.primaryKey.count == 1
+      && schema.primaryKey[0].isSameSQLName(as: column.name)
+  }
+
+  /// The positions of the columns read; `nil` for all.
+  package func positions(ofColumns names: Set<String>) -> [Int]? {
+    guard !hasGeneratedColumns else { return nil }
+    var positions: [Int] = []
+    for name in names where !name.isEmpty {
+      guard let position = position(of: name) else { return nil }
+      positions.append(position)
+    }
+    return positions.sorted()
+  }
+
+  private func position(of name: String) -> Int? {
+    schema.columns.firstIndex { $0.name.isSameSQLName(as: name) }
+  }
+}

@@ -1,0 +1,30 @@
+extension Database {
+  /// Begins to track a table: triggers note the key of each row that changes, in the transaction that
+  /// changes it, whoever writes. Live queries, in this process or another, then read only those rows
+  /// again when another process writes.
+  ///
+  /// The log is the table `tandem_changes_` followed by the name of the table, and keeps the last
+  /// 100,000 changes, and at most 1,000 more. Tracking a tracked table brings it up to date with the
+  /// schema: repeat it after adding a unique index or changing the key.
+  ///
+  /// Nobody sees what writes past triggers: a connection that has them disabled, incremental blob
+  /// input and output, and `PRAGMA writable_schema`.
+  ///
+  /// - Returns: What else tracking cannot see in this table, in words; empty for most.
+  /// - Throws: ``DatabaseError``, for a table that does not exist, a view, or one without a key; also
+  ///   `CancellationError`.
+  public func track(table: String) async throws -> [String] {
+    try await write { transaction in
+      let tracking = try TableTracking(table: table, in: transaction.connection)
+      try transaction.connection.track(tracking)
+      return tracking.blindSpots
+    }
+  }
+
+  /// Ends the tracking of a table and leaves no trace of it.
+  ///
+  /// - Returns: Whether it was tracked.
+  public func untrack(table: String) async throws -> Bool {
+    try await write { transaction in try transaction.connection.untrack(table) }
+  }
+}

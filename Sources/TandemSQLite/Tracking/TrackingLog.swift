@@ -1,0 +1,51 @@
+internal import TandemRecords
+
+/// Reads what a ``TableTracking`` noted.
+package struct TrackingLog: Sendable {
+  private let bounds: String
+  private let entries: String
+
+  /// The log of a tracked table, for keys whose columns are in the given order.
+  package init?(_ tracking: TableTracking, key: [String]) {
+    let log = tracking.logName.sqlQuoted
+    var columns: [String] = []
+    for name in key {
+      guard let place = tracking.identity.firstIndex(where: name.isSameSQLName) else { return nil }
+      columns.append("k\(place + 1)")
+    }
+    // One minimum or maximum at a time is found without reading the table.
+    bounds = """
+      SELECT coalesce((SELECT min(seq) FROM \(log)), 0), coalesce((SELECT max(seq) FROM \(log)), 0)
+      """
+    entries = "SELECT \(columns.joined(separator: ", ")) FROM \(log) WHERE seq > ?"
+  }
+
+  /// The last entry, for a reader that has just read the table.
+  package func end(in connection: DatabaseConnection) throws(DatabaseError) -> Int64 {
+    try bounds(in: connection).upperBound
+  }
+
+  /// The keys noted after an entry; `nil` if the log no longer goes back to it, or holds too many.
+  package func keys(
+    after position: Int64, in connection: DatabaseConnection
+  ) throws(DatabaseError) -> TouchedKeys? {
+    let bounds = try bounds(in: connection)
+    guard bounds.lowerBound <= position + 1, position <= bounds.upperBound else { return nil }
+    var keys = TouchedKeys()
+    let statement = try connection.cachedStatement(entries)
+    defer { statement.reset() }
+    try statement.bind([.integer(position)])
+    while try statement.step() { keys.insert(RowKey(try statement.values())) }
+    return keys
+  }
+
+  private func bounds(in connection: DatabaseConnection) throws(DatabaseError) -> ClosedRange<Int64>
+  {
+    let statement = try connection.cachedStatement(bounds)
+    defer { statement.reset() }
+    guard try statement.step(), case .integer(let first) = try statement.value(at: 0),
+      case .integer(let last) = try statement.value(at: 1), first <= last
+    else { return 0...0 }
+    return first...last
+  }
+}

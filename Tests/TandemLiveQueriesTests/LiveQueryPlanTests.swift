@@ -1,0 +1,69 @@
+import TandemRecords
+import TandemSQLite
+import TestFolder
+import Testing
+
+@testable import TandemLiveQueries
+
+@Suite("Plans of live queries")
+struct LiveQueryPlanTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  func database() async throws -> Database {
+    try await folder.database(
+      "CREATE TABLE a (id INTEGER PRIMARY KEY, v INT, w INT, s TEXT)",
+      "CREATE TABLE b (id TEXT PRIMARY KEY, a INT)", "CREATE INDEX av ON a(v)",
+      "CREATE INDEX aw ON a(w)", "CREATE VIEW c AS SELECT id, v FROM a WHERE v > 0",
+      "CREATE VIRTUAL TABLE f USING fts5(t)")
+  }
+
+  static let rowQueries = [
+    "SELECT * FROM a", "SELECT id, v + w AS sum FROM a WHERE s LIKE 'x%' ORDER BY v DESC",
+    "SELECT id FROM a WHERE v = 1 OR w = 2", "SELECT id, upper(s) AS \"limit\" FROM a -- LIMIT",
+    "SELECT rowid AS id, v FROM a WHERE v IN (1, 2)", "SELECT x.id, 'DISTINCT' AS d FROM a AS x",
+    "SELECT id, CASE WHEN v BETWEEN 1 AND 2 THEN 'GROUP' END AS g FROM a /* JOIN */",
+    "SELECT id, v FROM [a] WHERE CAST(s AS INT) IS NOT NULL;",
+  ]
+
+  @Test(
+    "rows of one table that stand for themselves are read again one by one", arguments: rowQueries)
+  func readsRows(_ sql: String) async throws {
+    let explanation = try await LiveQuery(SQL(text: sql), key: "id").explanation(in: database())
+    #expect(explanation.isIncremental, "\(explanation)")
+  }
+
+  static let wholeQueries = [
+    "SELECT max(id) AS id FROM a", "SELECT id FROM a LIMIT 3", "SELECT DISTINCT id FROM a",
+    "SELECT v AS id, count(*) AS n FROM a GROUP BY v", "SELECT id, random() AS r FROM a",
+    "SELECT id, row_number() OVER (ORDER BY v) AS n FROM a", "SELECT id, date('now') AS d FROM a",
+    "SELECT id, CURRENT_TIME AS t FROM a", "SELECT a.id FROM a JOIN b ON b.a = a.id",
+    "SELECT a.id FROM a, b WHERE b.a = a.id", "SELECT x.id FROM a x, a y WHERE x.v = y.id",
+    "SELECT id FROM a WHERE v = (SELECT max(v) FROM a)",
+    "SELECT id FROM a WHERE id IN (SELECT a FROM b)",
+    "SELECT id FROM a UNION SELECT a FROM b", "WITH x AS (SELECT id FROM a) SELECT id FROM x",
+    "SELECT id FROM c", "SELECT v AS id FROM a", "SELECT id + 0 AS id FROM a",
+    "SELECT rowid AS id FROM b",
+    "SELECT rowid AS id, t FROM f", "SELECT 1 AS id", "SELECT value AS id FROM json_each('[1]')",
+    "SELECT name AS id FROM sqlite_schema", "SELECT id, last_insert_rowid() AS r FROM a",
+    "SELECT id, changes() AS c FROM a", "SELECT id, min(v, w) AS m FROM a",
+  ]
+
+  @Test("other results are read again as a whole", arguments: wholeQueries)
+  func readsAll(_ sql: String) async throws {
+    let explanation = try await LiveQuery(SQL(text: sql), key: "id").explanation(in: database())
+    #expect(!explanation.isIncremental, "\(explanation)")
+    #expect(explanation.description.contains("runs again after"))
+  }
+
+  @Test("a query that is read as a whole minds only the tables and columns it reads")
+  func interests() async throws {
+    let interests = try await database().read { transaction in
+      try QueryPlan(
+        .query("SELECT sum(v) AS id FROM a WHERE w > 0", key: ["id"]), in: transaction.connection
+      ).interests
+    }
+    #expect(interests == [TableInterest(table: "a", key: .none, columns: [1, 2])])
+  }
+}

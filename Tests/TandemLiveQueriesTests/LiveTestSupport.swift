@@ -1,0 +1,63 @@
+import TandemDifferences
+import TandemRecords
+import TandemSQLite
+import TestFolder
+
+@testable import TandemLiveQueries
+
+extension Database {
+  /// Runs statements in one transaction.
+  func run(_ statements: String...) async throws {
+    try await write { transaction in
+      for sql in statements { try transaction.connection.execute(sql) }
+    }
+  }
+}
+
+extension TemporaryFolder {
+  /// A database in this folder that has run the given statements.
+  func database(_ statements: String...) async throws -> Database {
+    let database = try Database(path: path(of: "test.db"))
+    try await database.write { transaction in
+      for sql in statements { try transaction.connection.execute(sql) }
+    }
+    return database
+  }
+
+  /// A connection that the database knows nothing of, as another program has one.
+  func otherConnection() throws -> DatabaseConnection {
+    try DatabaseConnection(path: path(of: "test.db"))
+  }
+}
+
+/// The rows of a query now, by key.
+func freshRows(
+  _ sql: String, key: [String], in connection: DatabaseConnection
+) throws -> [RecordKey: Record] {
+  // Compiling alone would trust the schema as the connection last saw it.
+  _ = try connection.integer("SELECT count(*) FROM sqlite_schema")
+  let statement = try connection.prepare(sql)
+  let names = statement.columnNames
+  var rows: [RecordKey: Record] = [:]
+  while try statement.step() {
+    let values = try statement.values()
+    guard let record = Record(zip(names, values).map { (name: $0, value: $1) }) else { continue }
+    rows[RecordKey(key.map { record[$0] })] = record
+  }
+  return rows
+}
+
+/// Deterministic random numbers (Steele, Lea and Flood 2014).
+struct SplitMix64: RandomNumberGenerator {
+  var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}

@@ -1,0 +1,105 @@
+import TandemDifferences
+import TandemRecords
+import TandemSQLite
+import TestFolder
+import Testing
+
+@testable import TandemLiveQueries
+
+@Suite("Tracked tables", .timeLimit(.minutes(1)))
+struct TableTrackingTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  func schema(of database: Database) async throws -> [String] {
+    try await database.read { try $0.connection.rows("SELECT * FROM sqlite_schema ORDER BY rowid") }
+  }
+
+  @Test("untracking leaves no trace, and tracking twice changes nothing")
+  func noTrace() async throws {
+    let database = try await folder.database(
+      "CREATE TABLE a (id INTEGER PRIMARY KEY, u UNIQUE)", "CREATE TABLE a_b (id TEXT PRIMARY KEY)")
+    let before = try await schema(of: database)
+    #expect(try await database.track(table: "A") == [])
+    _ = try await database.track(table: "a_b")
+    let tracked = try await schema(of: database)
+    #expect(try await database.track(table: "a") == [])
+    #expect(try await schema(of: database) == tracked)
+    try await database.run("INSERT INTO a VALUES (1, 1)")
+    #expect(try await database.untrack(table: "a"))
+    #expect(try await database.untrack(table: "a") == false)
+    #expect(try await database.untrack(table: "A_B"))
+    #expect(
+      try await schema(of: database).map { $0.split(separator: "|")[1] }
+        == before.map { $0.split(separator: "|")[1] })
+  }
+
+  @Test("a view, a virtual table and a missing one cannot be tracked")
+  func untrackable() async throws {
+    let database = try await folder.database(
+      "CREATE VIEW v AS SELECT 1 AS id", "CREATE VIRTUAL TABLE f USING fts5(t)")
+    for table in ["v", "f", "missing"] {
+      await #expect(throws: DatabaseError.self) { try await database.track(table: table) }
+    }
+  }
+
+  @Test("an index on an expression is a blind spot that is told")
+  func blindSpot() async throws {
+    let database = try await folder.database(
+      "CREATE TABLE t (k INTEGER PRIMARY KEY, s)", "CREATE UNIQUE INDEX i ON t(lower(s))")
+    #expect(try await database.track(table: "t").count == 1)
+  }
+
+  @Test("a table whose unique indexes changed since is no longer taken for tracked")
+  func outOfDate() async throws {
+    let database = try await folder.database("CREATE TABLE t (k INTEGER PRIMARY KEY, u)")
+    let query = LiveQuery(table: "t")
+    let isTracked = {
+      try await query.explanation(in: database).description.contains("whoever wrote")
+    }
+    #expect(try await !isTracked())
+    _ = try await database.track(table: "t")
+    #expect(try await isTracked())
+    try await database.run("CREATE UNIQUE INDEX i ON t(u)")
+    #expect(try await !isTracked())
+    _ = try await database.track(table: "t")
+    #expect(try await isTracked())
+  }
+
+  @Test("the log is bounded, and a reader that fell behind it reads everything again")
+  func fellBehind() async throws {
+    let database = try await folder.database("CREATE TABLE t (k INTEGER PRIMARY KEY, v)")
+    _ = try await database.track(table: "t")
+    try await database.run("INSERT INTO t VALUES (0, 0)")
+    var iterator = LiveQuery(table: "t").differences(in: database).makeAsyncIterator()
+    #expect(try await iterator.next()?.inserted.count == 1)
+    let count = TableTracking.maxEntryCount + 2_000
+    let other = try folder.otherConnection()
+    try other.execute(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+      INSERT INTO t SELECT i, 0 FROM n
+      """)
+    let entryCount = try #require(try other.integer("SELECT count(*) FROM tandem_changes_t"))
+    #expect(entryCount <= TableTracking.maxEntryCount + 1_000)
+    #expect(try await iterator.next()?.inserted.count == count)
+    try other.execute("UPDATE t SET v = 1 WHERE k = 0")
+    #expect(try await iterator.next()?.updated.count == 1)
+  }
+
+  @Test("a log that somebody emptied makes readers read everything again")
+  func emptiedLog() async throws {
+    let database = try await folder.database("CREATE TABLE t (k INTEGER PRIMARY KEY, v)")
+    _ = try await database.track(table: "t")
+    try await database.run("INSERT INTO t VALUES (0, 0), (1, 1), (2, 2)")
+    var iterator = LiveQuery(table: "t").differences(in: database).makeAsyncIterator()
+    _ = try await iterator.next()
+    let other = try folder.otherConnection()
+    try other.transaction {
+      try other.execute("DELETE FROM tandem_changes_t")
+      try other.execute("UPDATE t SET v = 9 WHERE k = 1")
+    }
+    #expect(try await iterator.next()?.updated.count == 1)
+  }
+}
