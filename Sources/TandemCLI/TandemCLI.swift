@@ -36,8 +36,8 @@ struct TandemCLI {
       case "--help", "-h": return print(helpText)
       case "--version": return print("tandem \(PackageVersion.current)\n")
       case "help":
-        return print(
-          arguments.count > 1 ? try command(arguments[1]).specification.helpText : helpText)
+        guard let name = arguments.dropFirst().first, name != "help" else { return print(helpText) }
+        return print(try command(name).specification.helpText)
       default: return try await run(command(first), Array(arguments.dropFirst()))
       }
     } catch {

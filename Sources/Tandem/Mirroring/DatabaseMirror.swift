@@ -51,6 +51,8 @@ public struct DatabaseMirror: Sendable {
     public var createsTable = false
     /// The columns that had to be added.
     public var addedColumns: [String] = []
+    /// Whether there was nothing at all to write, so that the file is as it was.
+    public var isUpToDate = true
 
     /// The outcome of a run that found nothing to do.
     public init() {}
@@ -84,12 +86,17 @@ public struct DatabaseMirror: Sendable {
       let hasTable = schema != nil || !target.columns.columns.isEmpty
       outcome.createsTable = schema == nil && hasTable
       outcome.addedColumns = schema == nil ? [] : target.columns.additions.map(\.name)
-      guard !isDryRun, hasTable else { return outcome }
+      let newState = MirrorState(
+        columns: target.columns.layout.names, key: target.key, origin: origin)
+      outcome.isUpToDate =
+        try !hasTable
+        || (schema != nil && target.columns.additions.isEmpty && outcome.difference.isEmpty
+          && newState.isSaved(table: target.name, in: connection))
+      guard !isDryRun, !outcome.isUpToDate else { return outcome }
       try MirrorState.prepareTable(in: connection)
       try target.prepareTable(in: connection)
       try target.write(outcome, to: connection, progress: progress)
-      try MirrorState(columns: target.columns.layout.names, key: target.key, origin: origin)
-        .save(table: target.name, to: connection)
+      try newState.save(table: target.name, to: connection)
       return outcome
     }
   }

@@ -64,7 +64,8 @@ extension MirrorState {
     try updateTriggers(table: name, in: connection)
   }
 
-  private func isSaved(
+  /// Whether this is the state of a table's mirror, with everything that guards it.
+  func isSaved(
     table name: String, in connection: DatabaseConnection
   ) throws(DatabaseError) -> Bool {
     guard try MirrorState.load(table: name, from: connection) == self else { return false }

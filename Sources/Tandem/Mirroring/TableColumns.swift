@@ -15,12 +15,7 @@ struct TableColumns {
   let layout: RecordLayout
 
   init(_ columns: [Column]) throws(MirrorError) {
-    guard let layout = RecordLayout(columns.map(\.name)) else {
-      throw MirrorError(
-        .unfitDestination,
-        "the records have more than \(RecordLayout.maxFieldCount) different fields, "
-          + "which is more than a table can have")
-    }
+    guard let layout = RecordLayout(columns.map(\.name)) else { throw TableColumns.tooManyFields }
     self.columns = columns
     self.layout = layout
   }
@@ -35,8 +30,9 @@ struct TableColumns {
   ) throws(MirrorError) {
     var columns: [Column] = []
     let fields = try TableColumns.fieldNames(of: records)
+    let fieldNames = Set(fields.map(FoldedName.init))
     for column in schema?.columns ?? [] {
-      let isField = fields.contains(where: column.name.isSameSQLName)
+      let isField = fieldNames.contains(FoldedName(column.name))
       guard isField || owned.contains(where: column.name.isSameSQLName) else { continue }
       guard !column.isGenerated else {
         if !isField { continue }
@@ -46,8 +42,9 @@ struct TableColumns {
       }
       columns.append(Column(name: column.name, affinity: column.affinity))
     }
-    for field in fields where !columns.contains(where: { $0.name.isSameSQLName(as: field) }) {
-      let type = ColumnType.narrowest(of: records.lazy.map { $0[field] })
+    let known = Set(columns.map { FoldedName($0.name) })
+    let missing = fields.filter { !known.contains(FoldedName($0)) }
+    for (field, type) in zip(missing, TableColumns.types(of: missing, in: records)) {
       let affinity = ColumnAffinity(declaredType: type.rawValue)
       columns.append(
         Column(name: field, affinity: affinity, addition: ColumnDefinition(name: field, type: type))
@@ -84,25 +81,62 @@ struct TableColumns {
   ///   takes for one column.
   private static func fieldNames(of records: [Record]) throws(MirrorError) -> [String] {
     var names: [String] = []
-    // As values, names are told apart by their bytes.
-    var seenNames = Set<FieldValue>()
+    var seen: [FoldedName: String] = [:]
     var seenLayouts = Set<ObjectIdentifier>()
     for record in records where seenLayouts.insert(ObjectIdentifier(record.layout)).inserted {
-      for name in record.layout.names where seenNames.insert(.text(name)).inserted {
-        if let other = names.first(where: { $0.isSameSQLName(as: name) }) {
-          throw MirrorError(
-            .unfitDestination,
-            "the fields \(FieldValue.text(other)) and \(FieldValue.text(name)) differ only in case, "
-              + "and would be one column in SQLite")
+      for name in record.layout.names {
+        if let other = seen.updateValue(name, forKey: FoldedName(name)) {
+          guard UTF8Order.areEqual(other, name) else {
+            throw MirrorError(
+              .unfitDestination,
+              "the fields \(FieldValue.text(other)) and \(FieldValue.text(name)) differ only in "
+                + "case, and would be one column in SQLite")
+          }
+          continue
         }
         guard !name.isEmpty, !name.utf8.contains(0) else {
           throw MirrorError(
             .unfitDestination, "a field with an empty name, or a NUL in it, cannot be a column")
         }
         names.append(name)
+        guard names.count <= RecordLayout.maxFieldCount else { throw tooManyFields }
       }
     }
     return names
+  }
+
+  private static var tooManyFields: MirrorError {
+    MirrorError(
+      .unfitDestination,
+      "the records have more than \(RecordLayout.maxFieldCount) different fields, "
+        + "which is more than a table can have")
+  }
+
+  /// The narrowest type for the values of each field, in one pass over the records.
+  private static func types(of fields: [String], in records: [Record]) -> [ColumnType] {
+    guard !fields.isEmpty else { return [] }
+    let positions = Dictionary(
+      uniqueKeysWithValues: fields.enumerated().map { (FieldName($1), $0) })
+    var inferences = [ColumnTypeInference](repeating: ColumnTypeInference(), count: fields.count)
+    var last: (layout: RecordLayout, positions: [Int?])?
+    for record in records {
+      if last?.layout !== record.layout {
+        last = (record.layout, record.layout.names.map { positions[FieldName($0)] })
+      }
+      for (value, position) in zip(record.values, last?.positions ?? []) {
+        if let position { inferences[position].add(value) }
+      }
+    }
+    return inferences.map(\.narrowest)
+  }
+}
+
+/// A name as SQLite tells names apart: without regard to the case of ASCII letters.
+private struct FoldedName: Hashable {
+  private let bytes: [UInt8]
+
+  init(_ name: String) {
+    bytes = name.utf8.map { (65...90).contains($0) ? $0 | 0x20 : $0 }
   }
 }
 
@@ -135,7 +169,9 @@ extension TableColumns {
 
   /// Where each column's field is in records of a layout.
   private func offsets(in layout: RecordLayout) -> [Int?] {
-    columns.map { column in layout.names.firstIndex { $0.isSameSQLName(as: column.name) } }
+    let offsets = Dictionary(
+      layout.names.enumerated().map { (FoldedName($1), $0) }, uniquingKeysWith: { first, _ in first })
+    return columns.map { offsets[FoldedName($0.name)] }
   }
 
   private func stored(

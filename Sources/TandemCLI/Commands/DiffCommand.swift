@@ -87,8 +87,11 @@ extension DiffCommand {
     }
   }
 
-  /// Whether a file begins as SQLite's do, or is empty and named as one.
+  /// Whether a file begins as SQLite's do, or is empty and named as one. What is read of a pipe is
+  /// gone, so it is not looked into.
   private static func isDatabase(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
     guard let file = fopen(path, "rb") else { return false }
     defer { fclose(file) }
     let magic = Array("SQLite format 3\0".utf8)

@@ -29,11 +29,23 @@ struct DifferenceText {
   }
 
   private func changes(from old: Record, to new: Record) -> String {
-    let added = new.layout.names.filter { old.layout.offset(of: $0) == nil }
-    let changed = (old.layout.names + added).filter { old[$0] != new[$0] }
-    return
-      ([keyText(of: new)] + changed.map { "\($0): \(old[$0]) → \(new[$0])" })
-      .joined(separator: "  ")
+    var newOffsets: [FieldName: Int] = [:]
+    if old.layout !== new.layout {
+      for (offset, name) in new.layout.names.enumerated() { newOffsets[FieldName(name)] = offset }
+    }
+    var texts = [keyText(of: new)]
+    func add(_ name: String, _ before: FieldValue, _ after: FieldValue) {
+      if before != after { texts.append("\(name): \(before) → \(after)") }
+    }
+    for (offset, name) in old.layout.names.enumerated() {
+      let match =
+        old.layout === new.layout ? offset : newOffsets.removeValue(forKey: FieldName(name))
+      add(name, old.values[offset], match.map { new.values[$0] } ?? .null)
+    }
+    for offset in newOffsets.values.sorted() {
+      add(new.layout.names[offset], .null, new.values[offset])
+    }
+    return texts.joined(separator: "  ")
   }
 
   private func keyText(of record: Record) -> String {

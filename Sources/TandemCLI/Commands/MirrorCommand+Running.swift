@@ -49,7 +49,7 @@ extension MirrorCommand.Options {
       var rehearsal = mirror
       rehearsal.isDryRun = true
       let outcome = try run(rehearsal, records, into: reader, origin: origin)
-      if mirror.isDryRun || (!exists && !outcome.createsTable) { return outcome }
+      if mirror.isDryRun || outcome.isUpToDate { return outcome }
     }
     return try run(mirror, records, into: DatabaseConnection(path: path), origin: origin)
   }

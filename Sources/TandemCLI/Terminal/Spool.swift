@@ -27,6 +27,9 @@ struct Spool {
 
   /// Copies the elements, with commas between them; none can be added afterwards.
   mutating func copy(to output: OutputStream) throws(OutputError) {
+    // Closing comes last, whatever happens; rewind would forget an error of the flush.
+    defer { fclose(file) }
+    guard fflush(file) == 0 else { throw OutputError(code: errno) }
     rewind(file)
     var chunk = [UInt8](repeating: 0, count: Self.bufferByteCount)
     while true {
@@ -35,7 +38,6 @@ struct Spool {
       try output.write { $0.append(contentsOf: chunk[..<count]) }
     }
     guard ferror(file) == 0 else { throw OutputError(code: errno) }
-    fclose(file)
     try output.write { $0.append(contentsOf: buffer) }
   }
 }

@@ -8,36 +8,50 @@ package enum ColumnType: String, Sendable {
   case blob = "BLOB"
   /// No declared type: the column keeps every value as it is.
   case any = ""
+}
 
-  /// The narrowest type that stores all the given values exactly; nulls fit any.
+/// Finds the type of a column from its values, one after the other.
+package struct ColumnTypeInference {
+  private var hasIntegers = false
+  private var hasReals = false
+  private var hasTexts = false
+  private var hasBlobs = false
+  private var doAllFitReal = true
+
+  package init() {}
+
+  /// Takes one more value into account; nulls fit any type.
+  package mutating func add(_ value: FieldValue) {
+    switch value {
+    case .null: break
+    case .integer(let number):
+      hasIntegers = true
+      doAllFitReal = doAllFitReal && Int64(exactly: Double(number)) == number
+    case .real: hasReals = true
+    case .text: hasTexts = true
+    case .blob: hasBlobs = true
+    }
+  }
+
+  /// The narrowest type that stores all the values exactly.
   ///
   /// Integers among reals make a REAL column only if a real can hold each of them.
-  package static func narrowest(of values: some Sequence<FieldValue>) -> ColumnType {
-    var hasIntegers = false
-    var hasReals = false
-    var hasTexts = false
-    var hasBlobs = false
-    var allFitReal = true
-    for value in values {
-      switch value {
-      case _ where value.isNull: break
-      case .null: break
-      case .integer(let number):
-        hasIntegers = true
-        if allFitReal { allFitReal = Int64(exactly: Double(number)) == number }
-      case .real: hasReals = true
-      case .text: hasTexts = true
-      case .blob: hasBlobs = true
-      }
-    }
+  package var narrowest: ColumnType {
     switch (hasIntegers, hasReals, hasTexts, hasBlobs) {
     case (true, false, false, false): return .integer
     case (false, true, false, false): return .real
-    case (true, true, false, false): return allFitReal ? .real : .any
+    case (true, true, false, false): return doAllFitReal ? .real : .any
     case (false, false, true, false): return .text
     case (false, false, false, true): return .blob
     default: return .any
     }
+  }
+}
+
+extension ColumnType {
+  /// The narrowest type that stores all the given values exactly; nulls fit any.
+  package static func narrowest(of values: some Sequence<FieldValue>) -> ColumnType {
+    values.reduce(into: ColumnTypeInference()) { $0.add($1) }.narrowest
   }
 }
 
