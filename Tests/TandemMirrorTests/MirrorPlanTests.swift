@@ -209,4 +209,25 @@ struct MirrorPlanningTests {
       #expect(result == nil)
     }
   }
+
+  @Test("ignores answers about what it did not ask, and takes silence for no")
+  func strayAnswers() {
+    for comparison in [MirrorComparison<Item>.sorted, .unsorted] {
+      var planning = MirrorPlanning(comparison)
+      planning.addLocalIDs([1, 3, 9])
+      planning.endLocalIDs()
+      planning.addSource([Item(id: 0), Item(id: 1), Item(id: 2), Item(id: 3)])
+      #expect(planning.questions.map(\.id) == [1, 3])
+      planning.answer([0, 2, 3, 4, 9])
+      #expect(!planning.hasQuestions)
+      planning.addSource([Item(id: 9)])
+      #expect(planning.questions.map(\.id) == [9])
+      planning.addSource([Item(id: 10)])
+      planning.endSource()
+      #expect(planning.need == .nothing)
+      let plan = planning.plan { _ in 0 }
+      #expect(plan.transfers.map(\.id) == [0, 2, 3, 10])
+      #expect(plan.skippedCount == 2)
+    }
+  }
 }

@@ -199,6 +199,7 @@ struct OneWayMirrorFailureTests {
     let expected = MirrorScene.standardCalls[...index] + (call == "end" ? [] : ["end"])
     #expect(calls == Array(expected), sourceLocation: sourceLocation)
     #expect(!scene.processor.log.current.wasTransferringAtEnd, sourceLocation: sourceLocation)
+    #expect(!scene.processor.log.current.wasCancelledAtEnd, sourceLocation: sourceLocation)
     #expect(
       scene.phases.current.suffix(2) == [.ending, .idle], sourceLocation: sourceLocation)
     if call != "end", call != "remove 9" {

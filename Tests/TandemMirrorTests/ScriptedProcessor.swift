@@ -27,6 +27,7 @@ final class ScriptedProcessor: MirrorProcessor {
     var activeTransferCount = 0
     var maxActiveTransferCount = 0
     var wasTransferringAtEnd = false
+    var wasCancelledAtEnd = false
     var attemptCounts: [String: Int] = [:]
     var local: Set<Int> = []
   }
@@ -110,7 +111,10 @@ final class ScriptedProcessor: MirrorProcessor {
 
   func end(_ report: MirrorReport<Int>) async throws {
     reports.withLock { $0.append(report) }
-    log.withLock { $0.wasTransferringAtEnd = $0.activeTransferCount > 0 }
+    log.withLock {
+      $0.wasTransferringAtEnd = $0.activeTransferCount > 0
+      $0.wasCancelledAtEnd = Task.isCancelled
+    }
     try await call("end")
   }
 

@@ -15,8 +15,8 @@ public struct MirrorOptions: Sendable {
   public var duplicates: MirrorDuplicatePolicy
   /// Which failed transfers are attempted again, and when.
   public var retry: MirrorRetryPolicy
-  /// How long each call of a step other than a transfer may take, and each page of a list; `nil`, the
-  /// default, for as long as it takes.
+  /// How long each step other than a transfer may take, reading and comparing both lists being one;
+  /// `nil`, the default, for as long as it takes.
   public var stepTimeout: Duration?
 
   /// How many transfers run at a time unless told otherwise.

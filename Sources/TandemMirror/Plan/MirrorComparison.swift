@@ -8,16 +8,24 @@ public struct MirrorComparison<Item: Identifiable & Sendable>: Sendable where It
   /// Compares as much as there is.
   @usableFromInline let advance: @Sendable (inout MirrorPlanning<Item>) -> Void
 
+  /// Where the current page of the source has an item that was asked about, if it does.
+  @usableFromInline let offset: @Sendable (MirrorPlanning<Item>, Item.ID) -> Int?
+
   @inlinable
-  init(isSorted: Bool, advance: @escaping @Sendable (inout MirrorPlanning<Item>) -> Void) {
+  init(
+    isSorted: Bool, advance: @escaping @Sendable (inout MirrorPlanning<Item>) -> Void,
+    offset: @escaping @Sendable (MirrorPlanning<Item>, Item.ID) -> Int?
+  ) {
     self.isSorted = isSorted
     self.advance = advance
+    self.offset = offset
   }
 
   /// Takes both sides in any order. All local identities are held in memory, and those of new items.
   @inlinable
   public static var unsorted: MirrorComparison {
-    MirrorComparison(isSorted: false) { $0.lookUp() }
+    MirrorComparison(
+      isSorted: false, advance: { $0.lookUp() }, offset: { $0.offsetByTable(of: $1) })
   }
 }
 
@@ -26,6 +34,7 @@ extension MirrorComparison where Item.ID: Comparable {
   /// ``MirrorError/Code/unsortedList``.
   @inlinable
   public static var sorted: MirrorComparison {
-    MirrorComparison(isSorted: true) { $0.merge() }
+    MirrorComparison(
+      isSorted: true, advance: { $0.merge() }, offset: { $0.offsetBySearch(of: $1) })
   }
 }

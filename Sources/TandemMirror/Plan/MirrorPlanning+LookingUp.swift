@@ -34,8 +34,7 @@ extension MirrorPlanning {
       return
     }
     if known == Self.localOnly {
-      asked.append(item)
-      askedPositions.append(position)
+      ask(sourceOffset..<sourceOffset + 1)
     } else {
       positions[item.id] = known
       unfinished.duplicates.append(
@@ -50,5 +49,12 @@ extension MirrorPlanning {
       positions[id] = Self.removed
       unfinished.removals.append(id)
     }
+  }
+
+  /// Where the current page has an item, by the table.
+  @inlinable
+  func offsetByTable(of id: Item.ID) -> Int? {
+    guard let position = positions[id], position >= pagePosition else { return nil }
+    return position - pagePosition
   }
 }

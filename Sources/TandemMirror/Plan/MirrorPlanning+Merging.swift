@@ -5,6 +5,8 @@ extension MirrorPlanning where Item.ID: Comparable {
     let source = source
     let local = local
     while failure == nil, sourceOffset < source.count {
+      takeMatches(source, local)
+      guard sourceOffset < source.count else { break }
       let id = source[sourceOffset].id
       let previous = sourceOffset > 0 ? source[sourceOffset - 1].id : previousSource
       if let previous, !(previous < id) {
@@ -16,6 +18,33 @@ extension MirrorPlanning where Item.ID: Comparable {
       }
     }
     if isSourceEnded, failure == nil { _ = remove(local, below: nil) }
+  }
+
+  /// Takes the items from here on that both sides have in the same places, as most are.
+  ///
+  /// Identities are compared where they stand, never kept, which would cost a retain and a release.
+  @inlinable
+  mutating func takeMatches(_ source: [Item], _ local: [Item.ID]) {
+    let (start, localStart) = (sourceOffset, localOffset)
+    guard start > 0, localStart > 0 else { return }  // The page before has the predecessor.
+    let count = source.withUnsafeBufferPointer { source in
+      local.withUnsafeBufferPointer { local in
+        let maxCount = min(source.count - start, local.count - localStart)
+        guard maxCount > 0, local[localStart - 1] < local[localStart] else { return 0 }
+        var count = 0
+        while count < maxCount, source[start + count].id == local[localStart + count],
+          source[start + count - 1].id < source[start + count].id
+        {
+          count += 1
+        }
+        return count
+      }
+    }
+    guard count > 0 else { return }
+    ask(start..<start + count)
+    sourceOffset += count
+    localOffset += count
+    lastPosition = pagePosition + sourceOffset - 1
   }
 
   /// Plans to remove the local identities below `id`, or all if it is `nil`; returns whether the next
@@ -44,8 +73,7 @@ extension MirrorPlanning where Item.ID: Comparable {
   mutating func take(_ item: Item, isLocal: Bool) {
     lastPosition = pagePosition + sourceOffset
     if isLocal {
-      asked.append(item)
-      askedPositions.append(lastPosition)
+      ask(sourceOffset..<sourceOffset + 1)
       localOffset += 1
     } else {
       candidates.append(Candidate(position: lastPosition, item: item))
@@ -71,5 +99,16 @@ extension MirrorPlanning where Item.ID: Comparable {
     MirrorError(
       .unsortedList,
       "\(subject) \(id) does not ascend; sort both sides in one order, or compare them unsorted")
+  }
+
+  /// Where the current page first has an item, by binary search.
+  @inlinable
+  func offsetBySearch(of id: Item.ID) -> Int? {
+    var (low, high) = (0, source.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if source[middle].id < id { low = middle + 1 } else { high = middle }
+    }
+    return low < source.count && source[low].id == id ? low : nil
   }
 }

@@ -2,7 +2,7 @@
 /// out, and their answers go in again.
 ///
 /// Add what ``need`` asks for until it asks for nothing. Whenever it asks for no local identities,
-/// ``answer(_:)`` the ``questions``, if there are any, before going on. Whoever has everything at hand uses ``MirrorPlan`` instead.
+/// ``answer(_:)`` the ``questions``, if it ``hasQuestions``, before going on. Whoever has everything at hand uses ``MirrorPlan`` instead.
 public struct MirrorPlanning<Item: Identifiable & Sendable>: Sendable where Item.ID: Sendable {
   /// What the planning goes on with.
   public enum Need: Hashable, Sendable {
@@ -50,8 +50,8 @@ public struct MirrorPlanning<Item: Identifiable & Sendable>: Sendable where Item
   /// The position of the current page's first item.
   @usableFromInline var pagePosition = 0
 
-  @usableFromInline var asked: [Item] = []
-  @usableFromInline var askedPositions: [Int] = []
+  /// Where the current page has items that are on both sides and have not been answered yet.
+  @usableFromInline var askedRuns: [Range<Int>] = []
   @usableFromInline var candidates: [Candidate] = []
   @usableFromInline var unfinished = MirrorPlan<Item>()
 
@@ -99,6 +99,7 @@ public struct MirrorPlanning<Item: Identifiable & Sendable>: Sendable where Item
   public mutating func addSource(_ items: [Item]) {
     unfinished.sourceCount += items.count
     if sourceOffset == source.count {
+      if !askedRuns.isEmpty { answer([]) }
       if let last = source.last { previousSource = last.id }
       pagePosition += source.count
       source = items
@@ -116,22 +117,50 @@ public struct MirrorPlanning<Item: Identifiable & Sendable>: Sendable where Item
     comparison.advance(&self)
   }
 
-  /// The items found on both sides since the last answer, in the order of the source.
-  @inlinable public var questions: [Item] { asked }
+  /// Whether items were found on both sides since the last answer.
+  @inlinable public var hasQuestions: Bool { !askedRuns.isEmpty }
 
-  /// Answers ``questions``: which of the items need an update.
-  @inlinable
+  /// The items of the current page of the source found on both sides since the last answer, in order.
+  ///
+  /// - Complexity: O(*k*) for *k* items, unless they are the whole page.
+  public var questions: [Item] {
+    if askedRuns.count == 1, askedRuns[0] == source.indices { return source }
+    var questions: [Item] = []
+    questions.reserveCapacity(askedRuns.reduce(0) { $0 + $1.count })
+    for run in askedRuns { questions += source[run] }
+    return questions
+  }
+
+  /// Answers ``questions``: which of the items need an update. Without an answer, none does.
+  ///
+  /// - Complexity: O(*u* log *k*) for *u* updates among *k* items.
   public mutating func answer(_ updates: Set<Item.ID>) {
-    var updateCount = 0
-    if !updates.isEmpty {
-      for (offset, item) in asked.enumerated() where updates.contains(item.id) {
-        candidates.append(Candidate(position: askedPositions[offset], item: item))
-        updateCount += 1
-      }
+    unfinished.skippedCount += askedRuns.reduce(0) { $0 + $1.count }
+    for id in updates {
+      guard let offset = comparison.offset(self, id), isAsked(offset) else { continue }
+      candidates.append(Candidate(position: pagePosition + offset, item: source[offset]))
+      unfinished.skippedCount -= 1
     }
-    unfinished.skippedCount += asked.count - updateCount
-    asked.removeAll(keepingCapacity: true)
-    askedPositions.removeAll(keepingCapacity: true)
+    askedRuns.removeAll(keepingCapacity: true)
+  }
+
+  private func isAsked(_ offset: Int) -> Bool {
+    var (low, high) = (0, askedRuns.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if askedRuns[middle].upperBound <= offset { low = middle + 1 } else { high = middle }
+    }
+    return low < askedRuns.count && askedRuns[low].contains(offset)
+  }
+
+  /// Asks about items of the current page that follow those asked about so far.
+  @inlinable
+  mutating func ask(_ run: Range<Int>) {
+    if let last = askedRuns.last, last.upperBound == run.lowerBound {
+      askedRuns[askedRuns.count - 1] = last.lowerBound..<run.upperBound
+    } else {
+      askedRuns.append(run)
+    }
   }
 
   /// The plan, once ``need`` is nothing and all questions are answered.

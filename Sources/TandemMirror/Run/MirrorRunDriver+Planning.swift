@@ -56,8 +56,8 @@ extension MirrorRunDriver {
   }
 
   private func answer(_ planning: inout MirrorPlanning<Item>) async throws {
+    guard planning.hasQuestions else { return }
     let questions = planning.questions
-    guard !questions.isEmpty else { return }
     planning.answer(try await attempt(.compare) { try await $0.itemsToUpdate(among: questions) })
   }
 
