@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Tandem
 import TestFolder
 import Testing
@@ -6,6 +7,8 @@ import Testing
 @Suite("tandem mirror --content: when it is killed", .timeLimit(.minutes(10)))
 struct ContentKillTests {
   static let killCount = 200
+  /// How many requests an undisturbed run makes: for the list, and for each content.
+  static let requestCount = 1 + ContentServer.itemCount
 
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
@@ -14,19 +17,15 @@ struct ContentKillTests {
   func killed() async throws {
     let server = try ContentServer()
     defer { server.stop() }
-    let clock = ContinuousClock()
     #expect(try await run(server) == 0)
-    server.setVersion(1)
-    let start = clock.now
-    #expect(try await run(server) == 0)
-    let duration = (clock.now - start) / .seconds(1)
-    var version = 2
+    var version = 1
     var doneCount = 0
     for step in 0..<Self.killCount {
       server.setVersion(version)
-      // Spread over a whole run, in an order that visits all its parts.
-      let delay = 1.1 * duration * Double(step * 37 % Self.killCount) / Double(Self.killCount)
-      let status = try await run(server, killedAfter: delay)
+      // At each request, at once or a little later, when answers are received, written and put in
+      // place; after the last request, rows are written.
+      let moment = (request: 1 + step % Self.requestCount, delay: step / Self.requestCount * 3)
+      let status = try await run(server, killedAt: moment)
       try expectWhole(upTo: version)
       if status == 0 {
         doneCount += 1
@@ -37,8 +36,7 @@ struct ContentKillTests {
         version += 1
       }
     }
-    #expect(
-      doneCount < Self.killCount - 20, "few kills came in time: \(doneCount) runs ended first")
+    #expect(doneCount <= Self.killCount - Self.requestCount / 2, "kills came too late")
     server.setVersion(version)
     #expect(try await run(server) == 0)
     try expectFinished(version)
@@ -93,9 +91,9 @@ struct ContentKillTests {
         .filter { $0 != ".tandem" })
   }
 
-  /// Mirrors, and kills the process after so many seconds; returns its exit status.
+  /// Mirrors, and kills the process so many milliseconds after a request; returns its exit status.
   private func run(
-    _ server: ContentServer, killedAfter delay: Double? = nil
+    _ server: ContentServer, killedAt moment: (request: Int, delay: Int)? = nil
   ) async throws -> Int32 {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: Tool.path)
@@ -104,16 +102,36 @@ struct ContentKillTests {
       "--content", "url", "--into", folder.path(of: "files"), "--max-deletes", "100%", "--quiet",
     ]
     process.standardOutput = FileHandle.nullDevice
-    var end: DispatchWorkItem?
+    let victim = Victim()
     // Once the process is gone, its number may be another one's.
-    defer { end?.cancel() }
-    return try await process.runToEnd { process in
-      guard let delay else { return }
-      let work = DispatchWorkItem {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-      }
-      DispatchQueue.global().asyncAfter(deadline: .now() + delay, execute: work)
-      end = work
+    defer { victim.spare() }
+    server.call(atRequest: moment?.request ?? .max) {
+      guard let delay = moment?.delay, delay > 0 else { return victim.kill() }
+      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(delay)) { victim.kill() }
+    }
+    return try await process.runToEnd { victim.set($0.processIdentifier) }
+  }
+}
+
+/// A process to be killed, if it still runs.
+private final class Victim: Sendable {
+  private let state = Mutex<(number: Int32, isDoomed: Bool)>((0, false))
+
+  /// The process runs under this number; it may be doomed already.
+  func set(_ number: Int32) {
+    let isDoomed = state.withLock { victim in
+      victim.number = number
+      return victim.isDoomed
+    }
+    if isDoomed { kill() }
+  }
+
+  func kill() {
+    state.withLock { victim in
+      victim.isDoomed = true
+      if victim.number > 0 { _ = Foundation.kill(victim.number, SIGKILL) }
     }
   }
+
+  func spare() { state.withLock { $0 = (0, false) } }
 }

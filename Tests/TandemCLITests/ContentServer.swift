@@ -14,6 +14,7 @@ final class ContentServer: Sendable {
     let state = VersionBox()
     self.state = state
     server = try MisbehavingServer { request, connection in
+      state.countRequest()
       let version = state.value
       guard request.path != "/list" else {
         return connection.respond(200, ["ETag": "\"\(version)\""], Array(Self.list(version).utf8))
@@ -41,6 +42,11 @@ final class ContentServer: Sendable {
   /// Changes the list and all contents.
   func setVersion(_ version: Int) { state.value = version }
 
+  /// Calls `action` when so many more requests have come, before the last of them is answered.
+  func call(atRequest number: Int, _ action: @escaping @Sendable () -> Void) {
+    state.call(at: number, action)
+  }
+
   func stop() { server.stop() }
 
   /// The items of a version: half of those of the version before, and as many new ones.
@@ -66,6 +72,7 @@ final class ContentServer: Sendable {
 
 private final class VersionBox: Sendable {
   private let state = Mutex<(version: Int, resumptionCount: Int)>((0, 0))
+  private let alarm = Mutex<(rest: Int, action: (@Sendable () -> Void)?)>((0, nil))
 
   var value: Int {
     get { state.withLock { $0.version } }
@@ -74,4 +81,16 @@ private final class VersionBox: Sendable {
 
   var resumptionCount: Int { state.withLock { $0.resumptionCount } }
   func resumed() { state.withLock { $0.resumptionCount += 1 } }
+
+  func call(at number: Int, _ action: @escaping @Sendable () -> Void) {
+    alarm.withLock { $0 = (number, action) }
+  }
+
+  func countRequest() {
+    let action = alarm.withLock { alarm in
+      alarm.rest -= 1
+      return alarm.rest == 0 ? alarm.action : nil
+    }
+    action?()
+  }
 }
