@@ -164,6 +164,23 @@ struct ChannelDeliveryTests {
     #expect(two.years == 2)
   }
 
+  @Test("a subscription made while objects are written does not hear of what is being written")
+  func subscribingDuringWrites() {
+    var heard: [Int] = []
+    hub.observe(\.age, on: channel) { _ in }
+    hub.bind(
+      one, to: channel,
+      through: KeyPathMap().mapping(
+        \.age, to: \.age,
+        willChange: { [hub, channel] _, change in
+          if change.new == 1 { hub.observe(\.age, on: channel) { heard.append($0) } }
+          return .accept
+        }))
+    hub.send(\.age, 1, on: channel)
+    hub.send(\.age, 2, on: channel)
+    #expect(heard == [2])
+  }
+
   @Test("an object that dies during a delivery is passed over, and so are its hooks")
   func dying() {
     final class Owner { var model: UserModel1? = UserModel1() }

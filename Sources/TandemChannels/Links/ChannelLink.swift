@@ -137,7 +137,7 @@ extension ChannelLink {
           // What is too large for a frame cannot be sent, now or later.
           bytes += (try? message.frame(maxByteCount: options.maxFrameByteCount)) ?? []
         }
-        try await connection.send(bytes)
+        if !bytes.isEmpty { try await connection.send(bytes) }
       } catch {
         peer.outbox.putBack(messages)
         throw error

@@ -46,8 +46,7 @@ public typealias WillChange<Object, Value> = (Object, ChannelChange<Value>) -> C
 public typealias DidChange<Object, Value> = (Object, ChannelChange<Value>) -> Void
 
 extension KeyPathMap {
-  // Mappings are inlinable so that the optimiser may turn a literal key path into direct access; it
-  // does so only for a key path that one closure captures: hence one for all accesses.
+  // Mappings are inlinable so that values are compared by code made for their type.
 
   /// Maps a property to one of the same type.
   ///
@@ -63,10 +62,9 @@ extension KeyPathMap {
     willChange: WillChange<Object, Value>? = nil, didChange: DidChange<Object, Value>? = nil
   ) -> KeyPathMap {
     let access = PropertyAccess<Object, Value>(
-      perform: { (object: inout Object, value: Value?, always: Bool) -> Value? in
-        guard let value else { return object[keyPath: target] }
+      read: { $0[keyPath: target] },
+      write: { object, value, always in
         if always || object[keyPath: target] != value { object[keyPath: target] = value }
-        return nil
       })
     return mapping(source, to: access, equalValues, willChange, didChange)
   }
@@ -78,11 +76,8 @@ extension KeyPathMap {
     willChange: WillChange<Object, Value>? = nil, didChange: DidChange<Object, Value>? = nil
   ) -> KeyPathMap {
     let access = PropertyAccess<Object, Value>(
-      perform: { (object: inout Object, value: Value?, _: Bool) -> Value? in
-        guard let value else { return object[keyPath: target] }
-        object[keyPath: target] = value
-        return nil
-      })
+      read: { $0[keyPath: target] },
+      write: { object, value, _ in object[keyPath: target] = value })
     return mapping(incomparable: source, to: access, willChange, didChange)
   }
 
@@ -100,10 +95,9 @@ extension KeyPathMap {
     willChange: WillChange<Object, Target>? = nil, didChange: DidChange<Object, Target>? = nil
   ) -> KeyPathMap {
     let access = PropertyAccess<Object, Target>(
-      perform: { (object: inout Object, value: Target?, always: Bool) -> Target? in
-        guard let value else { return object[keyPath: target] }
+      read: { $0[keyPath: target] },
+      write: { object, value, always in
         if always || object[keyPath: target] != value { object[keyPath: target] = value }
-        return nil
       })
     return mapping(source, to: access, convert, back, equalValues, willChange, didChange)
   }
@@ -112,16 +106,17 @@ extension KeyPathMap {
 extension KeyPathMap {
   /// Maps a property by two closures, where a key path does not exist or is not fast enough: a write
   /// through a key path costs several times one by `{ $0.name = $1 }`, and allocates.
+  @inlinable
   public func mapping<Value: Equatable>(
     _ source: KeyPath<Subject, Value>, get: @escaping (Object) -> Value,
     set: @escaping (inout Object, Value) -> Void, equalValues: EqualValues = .suppressed,
     willChange: WillChange<Object, Value>? = nil, didChange: DidChange<Object, Value>? = nil
   ) -> KeyPathMap {
-    let access = PropertyAccess<Object, Value> { object, value, always in
-      guard let value else { return get(object) }
-      if always || get(object) != value { set(&object, value) }
-      return nil
-    }
+    let access = PropertyAccess<Object, Value>(
+      read: get,
+      write: { object, value, always in
+        if always || get(object) != value { set(&object, value) }
+      })
     return mapping(source, to: access, equalValues, willChange, didChange)
   }
 

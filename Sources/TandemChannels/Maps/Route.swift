@@ -36,19 +36,16 @@ struct PropertyHooks<Object, Value> {
 /// How to get at a property.
 @usableFromInline
 struct PropertyAccess<Object, Value> {
-  /// Without a value, reads the property; with one, writes it, if told so even one that equals what is
-  /// there, and returns nothing.
-  @usableFromInline let perform: (_ object: inout Object, _ value: Value?, _ always: Bool) -> Value?
+  @usableFromInline let read: (Object) -> Value
+  /// Writes a value; one that equals what is there only if told so.
+  @usableFromInline let write: (_ object: inout Object, _ value: Value, _ always: Bool) -> Void
 
   @usableFromInline
-  init(perform: @escaping (inout Object, Value?, Bool) -> Value?) { self.perform = perform }
-
-  func read(_ object: Object) -> Value {
-    var object = object
-    guard let value = perform(&object, nil, false) else {
-      preconditionFailure("An access without a value reads one")
-    }
-    return value
+  init(
+    read: @escaping (Object) -> Value, write: @escaping (inout Object, Value, Bool) -> Void
+  ) {
+    self.read = read
+    self.write = write
   }
 }
 
@@ -73,7 +70,7 @@ final class PropertyRoute<Object, Value>: ValueRoute<Object, Value> {
 
   override func apply(_ value: Value, to object: inout Object) -> (() -> Void)? {
     if hooks != nil { return applyWithHooks(value, to: &object) }
-    _ = access.perform(&object, value, areEqual == nil)
+    access.write(&object, value, areEqual == nil)
     return nil
   }
 
@@ -85,7 +82,7 @@ final class PropertyRoute<Object, Value>: ValueRoute<Object, Value> {
     case .veto: return nil
     case .replace(let other): change.new = other
     }
-    _ = access.perform(&object, change.new, true)
+    access.write(&object, change.new, true)
     guard let didChange = hooks?.didChange else { return nil }
     return { [object, change] in didChange(object, change) }
   }

@@ -61,6 +61,8 @@ private final class MemoryPipe: Sendable {
 
   /// Adds bytes once there is room; returns whether the pipe was open.
   func write(_ bytes: [UInt8]) async -> Bool {
+    // To wake the reader for nothing would tell it of the end.
+    if bytes.isEmpty { return state.withLock { !$0.isClosed } }
     await wait(while: { $0.bytes.count >= MemoryConnection.maxWaitingByteCount }, as: \.writer)
     let (isOpen, waiting) = state.withLock { state in
       if !state.isClosed { state.bytes += bytes }
