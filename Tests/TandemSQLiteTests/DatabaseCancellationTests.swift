@@ -155,12 +155,17 @@ struct DatabaseCancellationTests {
   @Test("cancelling inside a loop over rows hits neither the rollback nor the next access")
   func pendingInterruption() async throws {
     let database = database
+    let statements = Kept()
     for _ in 0..<20 {
       let (started, signal) = AsyncStream<Void>.makeStream()
       let gate = Gate()
       let task = Task {
         try await database.write { transaction in
           try transaction.execute("INSERT INTO t VALUES (1), (2), (3)")
+          // As long as a statement has begun, SQLite keeps an interruption for the next one.
+          let unfinished = try transaction.connection.prepare("SELECT n FROM t")
+          _ = try unfinished.step()
+          defer { statements.keep(unfinished) }
           try transaction.withCursor("SELECT n FROM t", as: Number.self) { cursor in
             while try cursor.next() != nil {
               signal.finish()
@@ -179,6 +184,13 @@ struct DatabaseCancellationTests {
 
   private struct Number: Decodable, RowDecodable {
     var n: Int
+  }
+
+  /// Statements that outlive their transaction. Unchecked: one access runs at a time.
+  private final class Kept: @unchecked Sendable {
+    private var statements: [Statement] = []
+
+    func keep(_ statement: Statement) { statements.append(statement) }
   }
 
   @Test("cancelling at any moment leaves a write done or undone, and says which")

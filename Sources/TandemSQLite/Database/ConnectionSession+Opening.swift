@@ -26,10 +26,7 @@ extension ConnectionSession {
   func write<Value>(
     _ cancellation: AccessCancellation?, _ body: (borrowing WriteTransaction) throws -> Value
   ) throws -> Value {
-    try transaction(.immediate, cancellation) {
-      let transaction = WriteTransaction(self)
-      return try body(transaction)
-    }
+    try transaction(.immediate, cancellation) { try lend(body) }
   }
 
   /// A read of the database.
@@ -37,18 +34,21 @@ extension ConnectionSession {
     _ cancellation: AccessCancellation?, _ body: (borrowing ReadTransaction) throws -> Value
   ) throws -> Value {
     guard isWriter else {
-      return try transaction(.deferred, cancellation) {
-      let transaction = ReadTransaction(self)
-      return try body(transaction)
-    }
+      return try transaction(.deferred, cancellation) { try lend(body) }
     }
     // In memory, the writer reads.
     try run("PRAGMA query_only=1")
     defer { try? run("PRAGMA query_only=0") }
-    return try transaction(.deferred, cancellation) {
-      let transaction = ReadTransaction(self)
-      return try body(transaction)
-    }
+    return try transaction(.deferred, cancellation) { try lend(body) }
+  }
+
+  /// Calls `body` with a transaction that ends with the call.
+  private func lend<Access, Value>(
+    _ body: (borrowing DatabaseTransaction<Access>) throws -> Value
+  ) throws -> Value {
+    // Passed without a name, the value makes Swift 6.3's optimizer abort.
+    let transaction = DatabaseTransaction<Access>(self)
+    return try body(transaction)
   }
 
   /// Moves the log into the file and empties it.

@@ -18,16 +18,18 @@ struct DatabaseMigrations {
     try session.run("PRAGMA foreign_keys=OFF")
     defer { try? session.run("PRAGMA foreign_keys=ON") }
     var ran: [String] = []
-    while let name = try session.write(cancellation, { try runNext($0) }) { ran.append(name) }
+    while try session.write(cancellation, { try runNext($0, noting: &ran) }) {}
     return ran
   }
 
-  /// Runs the first migration that the file does not have; returns its name, or `nil` if there is none.
-  private func runNext(_ transaction: borrowing WriteTransaction) throws -> String? {
+  /// Runs the first migration that the file does not have; returns whether there was one.
+  private func runNext(
+    _ transaction: borrowing WriteTransaction, noting ran: inout [String]
+  ) throws -> Bool {
     // Read anew each time: another program may have migrated meanwhile.
     let known = try recordedNames(transaction)
     try check(known, path: transaction.connection.path)
-    guard known.count < migrations.count else { return nil }
+    guard known.count < migrations.count else { return false }
     let migration = migrations[known.count]
     try migration.body(transaction)
     try checkForeignKeys(transaction, after: migration.name)
@@ -36,7 +38,8 @@ struct DatabaseMigrations {
       INSERT INTO tandem_migrations (position, name) \
       VALUES (\(known.count + 1), \(migration.name))
       """)
-    return migration.name
+    ran.append(migration.name)
+    return true
   }
 
   private func recordedNames(_ transaction: borrowing WriteTransaction) throws -> [String] {
