@@ -79,6 +79,15 @@ struct LiveQueryTableTests {
       ],
       change: ["INSERT OR REPLACE INTO t VALUES (3, 1, 2)"], expected: ([], ["3"], ["1", "2"])),
     TableCase(
+      name: "UPDATE OR REPLACE that removes a row by a generated column",
+      schema: [
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, v INT, g AS (abs(v)) UNIQUE)",
+        "INSERT INTO t (k, v) VALUES (1, 1), (2, 2), (3, 3)",
+      ],
+      change: [
+        "UPDATE OR REPLACE t SET v = -3 WHERE k = 1", "REPLACE INTO t (k, v) VALUES (4, -2)",
+      ], expected: (["4"], ["1"], ["2", "3"])),
+    TableCase(
       name: "an upsert",
       schema: ["CREATE TABLE t (k INTEGER PRIMARY KEY, v)", "INSERT INTO t VALUES (1, 1)"],
       change: [

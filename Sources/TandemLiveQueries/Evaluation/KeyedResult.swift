@@ -49,7 +49,7 @@ struct KeyedResult {
   private mutating func reread(
     _ keys: [RowKey], _ sql: String, _ plan: QueryPlan, _ connection: DatabaseConnection
   ) throws(DatabaseError) -> SetDifference<Record> {
-    var difference = SetDifference<Record>()
+    var changes = KeyedChanges()
     let statement = try connection.cachedStatement(sql)
     defer { statement.reset() }
     for (position, value) in plan.parameters.enumerated() {
@@ -59,9 +59,11 @@ struct KeyedResult {
       for (position, value) in key.values.enumerated() {
         try statement.bind(value, at: plan.parameters.count + position + 1)
       }
-      replace(key, try row(key, statement, plan), &difference)
+      let record = try row(key, statement, plan)
+      changes.note(key, from: rows[key], to: record)
+      rows[key] = record
     }
-    return difference
+    return changes.difference()
   }
 
   /// The row of one key, if the result has it.
@@ -79,60 +81,30 @@ struct KeyedResult {
     return found
   }
 
-  private mutating func replace(
-    _ key: RowKey, _ new: Record?, _ difference: inout SetDifference<Record>
-  ) {
-    let old = rows[key]
-    switch (old, new) {
-    case (nil, nil): return
-    case (nil, .some(let new)): difference.inserted.append(new)
-    case (.some(let old), nil): difference.deleted.append(old)
-    case (.some(let old), .some(let new)):
-      guard old != new else { return }
-      difference.updated.append(.init(old: old, new: new))
-    }
-    rows[key] = new
-  }
-
   /// Reads the whole result and compares it.
   private mutating func rerun(
     _ plan: QueryPlan, _ connection: DatabaseConnection
   ) throws(DatabaseError) -> SetDifference<Record> {
+    var changes = KeyedChanges()
+    var current: [RowKey: Record] = [:]
+    current.reserveCapacity(rows.count)
     let statement = try connection.cachedStatement(plan.sql)
     defer { statement.reset() }
     try statement.bind(plan.parameters)
-    var current: [RowKey: Record] = [:]
-    current.reserveCapacity(rows.count)
     while try statement.step() {
       let record = Record(uncheckedLayout: plan.layout, values: try statement.values())
       let key = try plan.checkedKey(of: record)
       guard current.updateValue(record, forKey: key) == nil else {
         throw plan.duplicateError(key)
       }
+      changes.note(key, from: rows[key], to: record)
     }
-    defer { rows = current }
-    return KeyedResult.difference(from: rows, to: current)
-  }
-
-  private static func difference(
-    from old: [RowKey: Record], to new: [RowKey: Record]
-  ) -> SetDifference<Record> {
-    var inserted: [(key: RowKey, record: Record)] = []
-    var updated: [(key: RowKey, update: SetDifference<Record>.Update)] = []
-    var deleted: [(key: RowKey, record: Record)] = []
-    for (key, record) in new {
-      guard let before = old[key] else {
-        inserted.append((key, record))
-        continue
+    if current.count - changes.insertedCount < rows.count {
+      for (key, record) in rows where current[key] == nil {
+        changes.note(key, from: record, to: nil)
       }
-      if before != record { updated.append((key, .init(old: before, new: record))) }
     }
-    if new.count - inserted.count < old.count {
-      for (key, record) in old where new[key] == nil { deleted.append((key, record)) }
-    }
-    return SetDifference(
-      inserted: inserted.sorted { $0.key < $1.key }.map(\.record),
-      updated: updated.sorted { $0.key < $1.key }.map(\.update),
-      deleted: deleted.sorted { $0.key < $1.key }.map(\.record))
+    rows = current
+    return changes.difference()
   }
 }

@@ -1,0 +1,48 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+
+/// Changes of rows as they are found, to be put in the order of their keys.
+struct KeyedChanges {
+  private var inserted = Kind<Record>()
+  private var updated = Kind<SetDifference<Record>.Update>()
+  private var deleted = Kind<Record>()
+
+  /// The changes of one kind. Most come in order, which makes sorting needless.
+  private struct Kind<Change> {
+    private(set) var changes: [Change] = []
+    private var keys: [RowKey] = []
+    private var isAscending = true
+
+    mutating func append(_ change: Change, _ key: RowKey) {
+      if let last = keys.last, key < last { isAscending = false }
+      keys.append(key)
+      changes.append(change)
+    }
+
+    func sorted() -> [Change] {
+      if isAscending { return changes }
+      return keys.indices.sorted { keys[$0] < keys[$1] }.map { changes[$0] }
+    }
+  }
+
+  /// How many rows are new.
+  var insertedCount: Int { inserted.changes.count }
+
+  /// Notes what became of the row of one key.
+  mutating func note(_ key: RowKey, from old: Record?, to new: Record?) {
+    switch (old, new) {
+    case (nil, nil): break
+    case (nil, .some(let new)): inserted.append(new, key)
+    case (.some(let old), nil): deleted.append(old, key)
+    case (.some(let old), .some(let new)):
+      if old != new { updated.append(.init(old: old, new: new), key) }
+    }
+  }
+
+  /// All of them, each kind ascending by key.
+  func difference() -> SetDifference<Record> {
+    SetDifference(
+      inserted: inserted.sorted(), updated: updated.sorted(), deleted: deleted.sorted())
+  }
+}
