@@ -240,6 +240,8 @@ extension DatabaseTests {
       for number in 0..<50 {
         try database.write { try $0.execute("INSERT INTO t VALUES (\(number))") }
       }
+      let pageCount = try database.withWriter { try $0.integer("PRAGMA wal_autocheckpoint") }
+      #expect(pageCount == (policy == .manual ? 0 : 4))
       let length = try fileLength(folder.file(name + "-wal"))
       try database.checkpoint()
       #expect(try fileLength(folder.file(name + "-wal")) == 0)
