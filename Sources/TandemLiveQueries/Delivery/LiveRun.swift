@@ -55,7 +55,8 @@ final class LiveRun<State: LiveState>: LiveRunning {
       return nil
     } catch {
       finish()
-      if error is CancellationError, Task.isCancelled { return nil }
+      // What is interrupted fails in many ways, and whoever cancelled wants none of them.
+      if Task.isCancelled { return nil }
       throw error
     }
   }
