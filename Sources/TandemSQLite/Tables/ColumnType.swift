@@ -27,7 +27,8 @@ package struct ColumnTypeInference {
     case .integer(let number):
       hasIntegers = true
       doAllFitReal = doAllFitReal && Int64(exactly: Double(number)) == number
-    case .real: hasReals = true
+    // SQLite stores a NaN as null.
+    case .real(let number): hasReals = hasReals || !number.isNaN
     case .text: hasTexts = true
     case .blob: hasBlobs = true
     }
