@@ -1,39 +1,37 @@
 import Tandem
 
 extension MergeCommand {
-  /// One version of the list: its records, and the text they were read from.
-  struct Version {
-    var records: [Record]
-    var text: [UInt8]
-    var format: RecordFormat
-  }
-
   /// The versions to merge.
   struct Versions {
     /// The version that both sides started from; `nil` if it is unknown.
-    var base: Version?
-    var local: Version
-    var remote: Version
+    var base: ListText?
+    var local: ListText
+    var remote: ListText
   }
 }
 
 extension MergeCommand.Options {
   /// Reads all versions.
   func versions() throws -> MergeCommand.Versions {
-    try MergeCommand.Versions(
+    var versions = try MergeCommand.Versions(
       base: base.map { try version($0, mayBeEmpty: true) }, local: version(local),
       remote: version(remote))
+    let texts = (versions.base?.textFields ?? []).union(versions.local.textFields)
+      .union(versions.remote.textFields)
+    versions.base?.makeTexts(in: texts)
+    versions.local.makeTexts(in: texts)
+    versions.remote.makeTexts(in: texts)
+    return versions
   }
 
   /// Reads one version. For a file that both sides added, git passes an empty base.
-  private func version(_ name: String, mayBeEmpty: Bool = false) throws -> MergeCommand.Version {
+  private func version(_ name: String, mayBeEmpty: Bool = false) throws -> ListText {
     let text = try FileText.bytes(of: name)
     let format =
       self.format ?? RecordFormat(fileName: path ?? name) ?? RecordFormat.sniffed(from: text)
-    if mayBeEmpty, text.isEmpty { return .init(records: [], text: [], format: format) }
+    if mayBeEmpty, text.isEmpty { return ListText(emptyOf: format) }
     do throws(RecordError) {
-      return .init(
-        records: try RecordReader.records(in: text, format: format), text: text, format: format)
+      return try ListText(text, format: format)
     } catch {
       throw SourceError(source: name == "-" ? .standardInput : .file(name), error: error)
     }
@@ -55,7 +53,7 @@ extension MergeCommand.Options {
   func listText(
     _ merge: ThreeWayMerge<Record, RecordKey>, _ versions: MergeCommand.Versions
   ) -> [UInt8] {
-    RecordWriter.text(of: merge.merged, format: versions.local.format)
+    versions.local.text(of: merge.merged, key: key, other: versions.remote)
   }
 
   /// Says on standard error what became of the versions.

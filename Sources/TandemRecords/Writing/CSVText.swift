@@ -1,29 +1,4 @@
-extension RecordWriter {
-  /// Appends records as CSV (RFC 4180), with a line of field names first and a line feed after each
-  /// line. The fields are those of all records, in the order in which they first occur.
-  ///
-  /// Null is an empty field, an empty text one in quotes. Texts are in quotes where they hold a
-  /// comma, a quote or a line end, and in a column of nothing but texts that would read as numbers.
-  /// So ``RecordReader`` reads equal records, as long as no column mixes texts and numbers: CSV has
-  /// one type for a column. Blobs are texts of their Base64. Records without any field cannot be
-  /// written; there is nothing to write if all are so.
-  ///
-  /// - Complexity: O(*n*) in the bytes of the text, if all records have the same layout.
-  public static func appendCSV(
-    _ records: [Record], fieldNames: [String] = [], to bytes: inout [UInt8]
-  ) {
-    let names = CSVText.names(of: records, after: fieldNames)
-    guard !names.isEmpty else { return }
-    CSVText.appendRow(names.map { CSVText.quotedIfNeeded(Array($0.utf8)) }, to: &bytes)
-    let quoted = names.map { name in CSVText.needsQuotes(records.lazy.map { $0[name] }) }
-    for record in records {
-      let cells = names.indices.map { CSVText.cell(of: record[names[$0]], isQuoted: quoted[$0]) }
-      CSVText.appendRow(cells, to: &bytes)
-    }
-  }
-}
-
-/// The parts of a CSV text.
+/// The parts of a CSV text (RFC 4180): null is an empty field, an empty text one in quotes.
 enum CSVText {
   /// The names of all fields, each once, after those given.
   static func names(of records: [Record], after first: [String]) -> [String] {
@@ -55,6 +30,7 @@ enum CSVText {
     return hasText && column.type != .text
   }
 
+  /// A value as a field; a blob is a text of its Base64.
   static func cell(of value: FieldValue, isQuoted: Bool) -> [UInt8] {
     switch value {
     case .null: return []
@@ -92,9 +68,9 @@ enum CSVText {
     return result
   }
 
-  /// Appends a line. One empty field alone is an empty line, which reads as that.
+  /// Appends a line. One empty field alone is an empty line, which is read as that.
   static func appendRow(
-    _ cells: [[UInt8]], lineEnd: [UInt8] = [ASCII.lineFeed], to bytes: inout [UInt8]
+    _ cells: [[UInt8]], lineEnd: [UInt8], to bytes: inout [UInt8]
   ) {
     for offset in cells.indices {
       if offset > 0 { bytes.append(ASCII.comma) }
