@@ -4,8 +4,8 @@ import Tandem
 struct TandemCLI {
   static var commands: [any Command.Type] {
     [
-      MirrorCommand.self, DiffCommand.self, WatchCommand.self, TrackCommand.self,
-      UntrackCommand.self, ChannelCommand.self,
+      MirrorCommand.self, DiffCommand.self, MergeCommand.self, WatchCommand.self,
+      TrackCommand.self, UntrackCommand.self, ChannelCommand.self,
     ]
   }
 

@@ -15,7 +15,7 @@ struct ParsedArguments {
       } else if argument.hasPrefix("--") {
         try parseLong(argument.dropFirst(2), &rest, command)
       } else if argument.hasPrefix("-"), argument != "-" {
-        try parseShort(argument.dropFirst(), command)
+        try parseShort(argument.dropFirst(), &rest, command)
       } else {
         operands.append(argument)
       }
@@ -68,11 +68,17 @@ struct ParsedArguments {
   }
 
   private mutating func parseShort(
-    _ letters: Substring, _ command: CommandSpecification
+    _ letters: Substring, _ rest: inout ArraySlice<String>, _ command: CommandSpecification
   ) throws(UsageError) {
-    for letter in letters {
+    for (position, letter) in letters.enumerated() {
       guard let option = command.allOptions.first(where: { $0.letter == letter }) else {
         throw UsageError("unknown option -\(letter)", command: command)
+      }
+      guard option.value == nil else {
+        // The value is what follows the letter, or else the next argument.
+        let value = letters.dropFirst(position + 1)
+        return try parseLong(
+          value.isEmpty ? "\(option.name)" : "\(option.name)=\(value)", &rest, command)
       }
       values[option.name] = [""]
     }

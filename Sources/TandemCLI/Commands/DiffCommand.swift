@@ -12,6 +12,10 @@ enum DiffCommand: Command {
       and deleted (-) from OLD to NEW. Two SQLite tables are read side by side, whatever their
       size, in constant memory. A list beside a table is compared as the table would store it.
 
+      With --list, two lists are compared with their order: a record that left its place among
+      those that stay was moved (>). With --text, OLD and NEW are any texts in UTF-8, and what is
+      printed is a unified diff.
+
       Exit status: 0 no difference, 1 some, 2 trouble.
       """,
     operands: [
@@ -34,6 +38,8 @@ enum DiffCommand: Command {
       .init(
         name: "format", value: "FORMAT",
         help: "json, ndjson or csv, for lists whose name does not tell."),
+      .init(name: "list", help: "Compare the order of two lists too; show moves."),
+      .init(name: "text", help: "Compare two texts by lines, as diff -u does."),
       .init(name: "json", help: "Print the whole difference as one JSON object."),
       .init(name: "quiet", letter: "q", help: "Print nothing; the exit status tells."),
     ],
@@ -41,6 +47,8 @@ enum DiffCommand: Command {
       "tandem diff monday.csv tuesday.csv --key id",
       "tandem diff backup.db app.db --table place --json",
       "curl -s https://example.org/places.json | tandem diff app.db - --table place",
+      "tandem diff --list monday.json tuesday.json --key id",
+      "tandem diff --text draft.txt final.txt",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -48,12 +56,14 @@ enum DiffCommand: Command {
     guard names != ["-", "-"] else {
       throw UsageError("only one of OLD and NEW can be standard input", command: specification)
     }
+    if arguments.has("text") { return try compareTexts(arguments) }
     let namedKey = try arguments.key(specification)
     let old = try await collection(names[0], arguments)
     let new = try await collection(names[1], arguments)
     let key = namedKey ?? defaultKey(old, new)
     let comparison = RecordComparison(from: old, to: new, key: key)
     do {
+      if arguments.has("list") { return try compareOrder(old, new, key: key, arguments) }
       return try printChanges(comparison, arguments) == 0 ? 0 : 1
     } catch let error as RecordError {
       throw located(error, in: [(names[0], old), (names[1], new)], key: key)

@@ -1,6 +1,6 @@
 import Tandem
 
-/// Changes as lines for people: `+` inserted, `~` updated, `-` deleted.
+/// Changes as lines for people: `+` inserted, `~` updated, `-` deleted, `>` moved.
 struct DifferenceText {
   /// The fields that come first in a line, and identify it.
   var key: [String]
@@ -13,6 +13,11 @@ struct DifferenceText {
     case .updated(let old, let new): return line("~", changes(from: old, to: new), .yellow)
     case .deleted(let record): return line("-", fields(of: record), .red)
     }
+  }
+
+  /// The line for a move within a list, with its line feed.
+  func line(moved record: Record, from: Int, to: Int) -> String {
+    line(">", "\(keyText(of: record))  \(from) → \(to)", .yellow)
   }
 
   private func line(_ mark: String, _ text: String, _ color: Terminal.Color) -> String {

@@ -1,0 +1,95 @@
+import Tandem
+
+extension DiffCommand {
+  /// Compares two lists with their order, prints how one becomes the other, and returns the exit
+  /// status.
+  static func compareOrder(
+    _ old: RecordCollection, _ new: RecordCollection, key: [String], _ arguments: ParsedArguments
+  ) throws -> Int32 {
+    guard case .list(let old) = old, case .list(let new) = new else {
+      throw UsageError("--list compares lists; a table has no order", command: specification)
+    }
+    for list in [old, new] { _ = try KeyedRecords(list, key: key) }
+    let difference = ListDifference(
+      from: old, to: new, identifiedBy: { record in RecordKey(key.map { record[$0] }) })
+    let output = OutputStream(descriptor: STDOUT_FILENO)
+    if arguments.has("json") {
+      try output.write { difference.appendJSON(to: &$0) }
+    } else if !arguments.has("quiet") {
+      let text = DifferenceText(key: key, terminal: .output)
+      for line in difference.lines(text, in: new) { try output.write(line) }
+    }
+    try output.flush()
+    return difference.isEmpty ? 0 : 1
+  }
+
+  /// Compares two texts by lines, prints a unified diff, and returns the exit status.
+  static func compareTexts(_ arguments: ParsedArguments) throws -> Int32 {
+    for option in ["json", "list", "key", "table", "format"] where arguments.has(option) {
+      throw UsageError("--text goes without --\(option)", command: specification)
+    }
+    let names = arguments.operands
+    let diff = UnifiedDiff(
+      from: try text(of: names[0]), to: try text(of: names[1]), oldName: names[0],
+      newName: names[1])
+    if !arguments.has("quiet") {
+      let output = OutputStream(descriptor: STDOUT_FILENO)
+      try output.write(diff.description)
+      try output.flush()
+    }
+    return diff.isEmpty ? 0 : 1
+  }
+
+  private static func text(of name: String) throws -> String {
+    guard let text = String(validating: try FileText.bytes(of: name), as: UTF8.self) else {
+      throw FileError(path: name, action: "read", code: EILSEQ)
+    }
+    return text
+  }
+}
+
+extension ListDifference<Record> {
+  /// A line for each change: deletions first, then what the new list has, in its order.
+  fileprivate func lines(_ text: DifferenceText, in new: [Record]) -> [String] {
+    var placed = insertions.map { ($0.offset, 0, text.line(.inserted($0.element))) }
+    placed += moves.map { ($0.to, 1, text.line(moved: new[$0.to], from: $0.from, to: $0.to)) }
+    placed += updates.map { ($0.newOffset, 2, text.line(.updated(old: $0.old, new: $0.new))) }
+    placed.sort { ($0.0, $0.1) < ($1.0, $1.1) }
+    return deletions.map { text.line(.deleted($0.element)) } + placed.map(\.2)
+  }
+
+  /// Appends the object that `--list --json` prints, with its line feed.
+  fileprivate func appendJSON(to bytes: inout [UInt8]) {
+    func append<Change>(
+      _ name: String, _ changes: [Change], _ fields: (Change) -> [(String, String)]
+    ) {
+      let objects = changes.map { change in
+        "{" + fields(change).map { #""\#($0.0)":\#($0.1)"# }.joined(separator: ",") + "}"
+      }
+      bytes += #""\#(name)":[\#(objects.joined(separator: ","))]"#.utf8
+    }
+    bytes += "{".utf8
+    append("deletions", deletions) { [("offset", "\($0.offset)"), ("element", $0.element.json)] }
+    bytes += ",".utf8
+    append("insertions", insertions) { [("offset", "\($0.offset)"), ("element", $0.element.json)] }
+    bytes += ",".utf8
+    append("moves", moves) { [("from", "\($0.from)"), ("to", "\($0.to)")] }
+    bytes += ",".utf8
+    append("updates", updates) {
+      [
+        ("oldOffset", "\($0.oldOffset)"), ("newOffset", "\($0.newOffset)"), ("old", $0.old.json),
+        ("new", $0.new.json),
+      ]
+    }
+    bytes += "}\n".utf8
+  }
+}
+
+extension Record {
+  /// The record as one JSON object.
+  fileprivate var json: String {
+    var bytes: [UInt8] = []
+    RecordWriter.appendJSON(self, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,123 @@
+import Tandem
+
+extension MergeCommand {
+  /// The versions to merge.
+  struct Versions {
+    /// The version that both sides started from; `nil` if it is unknown.
+    var base: ListText?
+    var local: ListText
+    var remote: ListText
+  }
+}
+
+extension MergeCommand.Options {
+  /// Reads all versions.
+  func versions() throws -> MergeCommand.Versions {
+    var versions = try MergeCommand.Versions(
+      base: base.map { try version($0, mayBeEmpty: true) }, local: version(local),
+      remote: version(remote))
+    let texts = (versions.base?.textFields ?? []).union(versions.local.textFields)
+      .union(versions.remote.textFields)
+    versions.base?.makeTexts(in: texts)
+    versions.local.makeTexts(in: texts)
+    versions.remote.makeTexts(in: texts)
+    return versions
+  }
+
+  /// Reads one version. For a file that both sides added, git passes an empty base.
+  private func version(_ name: String, mayBeEmpty: Bool = false) throws -> ListText {
+    let text = try FileText.bytes(of: name)
+    let format =
+      self.format ?? RecordFormat(fileName: path ?? name) ?? RecordFormat.sniffed(from: text)
+    if mayBeEmpty, text.isEmpty { return ListText(emptyOf: format) }
+    do throws(RecordError) {
+      return try ListText(text, format: format)
+    } catch {
+      throw SourceError(source: name == "-" ? .standardInput : .file(name), error: error)
+    }
+  }
+
+  /// Merges the versions.
+  func merge(_ versions: MergeCommand.Versions) throws -> ThreeWayMerge<Record, RecordKey> {
+    do {
+      return try RecordMerge(key: key, policy: policy).merge(
+        base: versions.base.map { .known($0.records) } ?? .unknown,
+        local: versions.local.records, remote: versions.remote.records)
+    } catch let error as RecordMergeError {
+      let name = error.side == .base ? base ?? "" : error.side == .local ? local : remote
+      throw SourceError(source: RecordSource(name), error: error.error)
+    }
+  }
+
+  /// The merged list as a text in the format of the local version.
+  func listText(
+    _ merge: ThreeWayMerge<Record, RecordKey>, _ versions: MergeCommand.Versions
+  ) -> [UInt8] {
+    versions.local.text(of: merge.merged, key: key, other: versions.remote)
+  }
+
+  /// Says on standard error what became of the versions.
+  func report(_ merge: ThreeWayMerge<Record, RecordKey>) {
+    var lines = [
+      "\(path ?? output ?? local): to local \(merge.toLocal.summary); "
+        + "to remote \(merge.toRemote.summary); "
+        + "\(merge.conflicts.count) conflicts, \(merge.unresolved.count) unresolved"
+    ]
+    for report in merge.conflicts {
+      let fields = zip(key, report.id.values).map { "\($0)=\($1)" }.joined(separator: " ")
+      lines.append("! \(report.conflict.kind.rawValue) \(fields): \(report.resolution.name)")
+    }
+    TandemCLI.report(lines.joined(separator: "\n"))
+  }
+}
+
+extension ThreeWayMerge<Record, RecordKey> {
+  /// Appends the object that `--json` prints, with its line feed.
+  func appendJSON(to bytes: inout [UInt8]) {
+    bytes += #"{"merged":"#.utf8
+    RecordWriter.appendJSON(merged, to: &bytes)
+    bytes += #","conflicts":["#.utf8
+    for (position, report) in conflicts.enumerated() {
+      if position > 0 { bytes.append(UInt8(ascii: ",")) }
+      report.appendJSON(to: &bytes)
+    }
+    bytes += #"],"toLocal":"#.utf8
+    RecordWriter.appendJSON(toLocal, to: &bytes)
+    bytes += #","toRemote":"#.utf8
+    RecordWriter.appendJSON(toRemote, to: &bytes)
+    bytes += "}\n".utf8
+  }
+}
+
+extension ConflictReport<Record, RecordKey> {
+  fileprivate func appendJSON(to bytes: inout [UInt8]) {
+    bytes += #"{"key":"#.utf8
+    let isComposite = id.values.count != 1
+    bytes +=
+      (isComposite ? "[\(id.values.map(\.description).joined(separator: ","))]" : "\(id)").utf8
+    bytes += #","kind":"\#(conflict.kind.rawValue)""#.utf8
+    for (name, version) in [
+      ("base", conflict.base), ("local", conflict.local), ("remote", conflict.remote),
+    ] {
+      bytes += #","\#(name)":"#.utf8
+      if let version {
+        RecordWriter.appendJSON(version, to: &bytes)
+      } else {
+        bytes += "null".utf8
+      }
+    }
+    bytes += #","resolution":"\#(resolution.name)"}"#.utf8
+  }
+}
+
+extension MergeResolution {
+  /// What became of the conflict, in a word.
+  fileprivate var name: String {
+    switch self {
+    case .local: return "local"
+    case .remote: return "remote"
+    case .merged, .deleted: return "merged"
+    case .unresolved: return "unresolved"
+    }
+  }
+}

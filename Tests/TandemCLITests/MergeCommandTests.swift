@@ -1,0 +1,151 @@
+import TestFolder
+import Testing
+
+@Suite("tandem merge", .timeLimit(.minutes(5)))
+struct MergeCommandTests {
+  let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try folder.write(
+      #"[{"id":1,"t":"a b c","n":1},{"id":2,"t":"x","n":1},{"id":3,"t":"q","n":0}]"#, to: "b.json")
+    try folder.write(
+      #"[{"id":1,"t":"A b c","n":2},{"id":2,"t":"y","n":1}]"#, to: "l.json")
+    try folder.write(
+      #"[{"id":1,"t":"a b C","n":1},{"id":2,"t":"z","n":1},{"id":3,"t":"w","n":0}]"#, to: "r.json")
+  }
+
+  func merge(_ options: String, base: String = "--base b.json") async throws -> Tool.Result {
+    try await Tool.shell(
+      "$tandem merge \(base) --local l.json --remote r.json --key id \(options)", in: folder)
+  }
+
+  @Test("conflicts stay unresolved, with the local version, unless told otherwise")
+  func unresolved() async throws {
+    let result = try await merge("")
+    #expect(result.status == 1)
+    #expect(try result.output == folder.text(of: "l.json"))
+    for line in ["! edit/edit id=1", "! edit/edit id=2", "! delete/edit id=3"] {
+      #expect(result.error.contains("\(line): unresolved\n"))
+    }
+  }
+
+  @Test("JSON has the merged list, each conflict and the differences to it")
+  func json() async throws {
+    let result = try await merge("--json --text t --prefer edits")
+    #expect(result.status == 1)
+    #expect(
+      result.output
+        == #"{"merged":[{"id":1,"t":"A b C","n":2},{"id":2,"t":"y","n":1},{"id":3,"t":"w","n":0}],"#
+        + #""conflicts":[{"key":1,"kind":"edit/edit","base":{"id":1,"t":"a b c","n":1},"#
+        + #""local":{"id":1,"t":"A b c","n":2},"remote":{"id":1,"t":"a b C","n":1},"#
+        + #""resolution":"merged"},{"key":2,"kind":"edit/edit","base":{"id":2,"t":"x","n":1},"#
+        + #""local":{"id":2,"t":"y","n":1},"remote":{"id":2,"t":"z","n":1},"#
+        + #""resolution":"unresolved"},{"key":3,"kind":"delete/edit","#
+        + #""base":{"id":3,"t":"q","n":0},"local":null,"remote":{"id":3,"t":"w","n":0},"#
+        + #""resolution":"remote"}],"toLocal":{"inserted":[{"id":3,"t":"w","n":0}],"#
+        + #""updated":[{"old":{"id":1,"t":"A b c","n":2},"new":{"id":1,"t":"A b C","n":2}}],"#
+        + #""deleted":[]},"toRemote":{"inserted":[],"#
+        + #""updated":[{"old":{"id":1,"t":"a b C","n":1},"new":{"id":1,"t":"A b C","n":2}}],"#
+        + #""deleted":[]}}"# + "\n")
+  }
+
+  @Test("a side that is preferred wins whole, deletions included")
+  func prefer() async throws {
+    let local = try await merge("--prefer local -q")
+    #expect(try local.status == 0 && local.output == folder.text(of: "l.json"))
+    let remote = try await merge("--prefer remote -q")
+    #expect(try remote.status == 0 && remote.output == folder.text(of: "r.json"))
+    #expect(remote.error.isEmpty)
+  }
+
+  @Test("by field, a preference decides only what both sides changed")
+  func byField() async throws {
+    let result = try await merge("--by field --prefer remote -q")
+    #expect(result.status == 0)
+    #expect(
+      result.output
+        == #"[{"id":1,"t":"a b C","n":2},{"id":2,"t":"z","n":1},{"id":3,"t":"w","n":0}]"#)
+  }
+
+  @Test("with an unknown base, versions conflict as added, and one side's records are kept")
+  func unknownBase() async throws {
+    let result = try await merge("--json", base: "--unknown-base")
+    #expect(result.status == 1)
+    #expect(result.output.contains(#"{"key":1,"kind":"add/add","base":null,"local":{"id":1,"#))
+    #expect(result.output.contains(#""toLocal":{"inserted":[{"id":3,"t":"w","n":0}],"updated":[]"#))
+  }
+
+  @Test("a composite key is an array")
+  func compositeKey() async throws {
+    try folder.write(#"{"a":1,"b":"x","n":1}"#, to: "1.ndjson")
+    try folder.write(#"{"a":1,"b":"x","n":2}"#, to: "2.ndjson")
+    let result = try await Tool.shell(
+      "$tandem merge --unknown-base --local 1.ndjson --remote 2.ndjson --key a,b --json", in: folder
+    )
+    #expect(result.output.contains(#""conflicts":[{"key":[1,"x"],"kind":"add/add","#))
+  }
+
+  @Test("what one version of a CSV makes a text is a text in all")
+  func types() async throws {
+    try folder.write("id,p,e\r\n1,1.50,\"\"\r\n2,2.0,\r\n3,5,a\r\n", to: "b.csv")
+    try folder.write("id,p,e\r\n1,1.50,\"\"\r\n2,n/a,\r\n3,5,a\r\n", to: "l.csv")
+    try folder.write("id,p,e,x\n3,6,\"a, \"\"b\"\"\",7\n1,1.50,\"\",\n2,2.0,,\n", to: "r.csv")
+    let result = try await Tool.shell(
+      "$tandem merge --base b.csv --local l.csv --remote r.csv --key id -q", in: folder)
+    #expect(result.status == 0)
+    #expect(
+      result.output
+        == "id,p,e,x\r\n3,6,\"a, \"\"b\"\"\",7\r\n1,1.50,\"\",\r\n2,n/a,,\r\n")
+  }
+
+  @Test("what records cannot say stays in the text: true, arrays, and the layout")
+  func layout() async throws {
+    let text = """
+      [
+        { "id": 1, "ok": true,
+          "t": ["a", {"b": "]}"}] },
+        {"id": 2, "ok": 1.50}
+      ]
+
+      """
+    try folder.write(text, to: "b.json")
+    try folder.write(text.replacing("true", with: "false"), to: "l.json")
+    try folder.write(text.replacing("]}", with: "\\\"}["), to: "r.json")
+    let result = try await merge("--by field -q")
+    #expect(result.status == 0)
+    #expect(
+      result.output == text.replacing("true", with: "false").replacing("]}", with: "\\\"}["))
+  }
+
+  @Test("the list is written in place, through links and with its permissions, or not at all")
+  func output() async throws {
+    let result = try await Tool.shell(
+      """
+      chmod 640 l.json; ln -s l.json link
+      args='--base b.json --local l.json --key id --prefer remote -q'
+      $tandem merge $args --remote r.json -o link || exit 9
+      cmp l.json r.json && test -L link && ls -l l.json | grep -q '^-rw-r-----' || exit 8
+      $tandem merge $args --remote missing.json -o link && exit 7
+      cmp l.json r.json || exit 6
+      $tandem merge $args --remote r.json -o missing/x
+      test $? = 2 || exit 5
+      ls | grep tandem- && exit 4
+      exit 0
+      """, in: folder)
+    #expect(result.status == 0, "\(result.error)")
+  }
+
+  @Test(
+    "mistakes are trouble",
+    arguments: [
+      "", "--base b.json --unknown-base", "--base b.json --prefer both", "--base b.json --by row",
+      "--base missing.json", "--base l.json --format csv", "--base b.json --key t,nothing",
+    ])
+  func trouble(options: String) async throws {
+    let key = options.contains("--key") ? "" : "--key id"
+    let result = try await Tool.shell(
+      "$tandem merge --local l.json --remote r.json \(key) \(options)", in: folder)
+    #expect(result.status == 2 && !result.error.isEmpty && result.output.isEmpty)
+  }
+}
