@@ -19,7 +19,7 @@ struct TableCase: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 }
 
-@Suite("Live queries over tables of all kinds", .timeLimit(.minutes(1)))
+@Suite("Live queries over tables of all kinds", .timeLimit(.minutes(5)))
 struct LiveQueryTableTests {
   let folder: TemporaryFolder
 

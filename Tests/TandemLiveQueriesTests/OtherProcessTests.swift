@@ -7,7 +7,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Changes by other processes", .timeLimit(.minutes(1)))
+@Suite("Changes by other processes", .timeLimit(.minutes(5)))
 struct OtherProcessTests {
   let folder: TemporaryFolder
 

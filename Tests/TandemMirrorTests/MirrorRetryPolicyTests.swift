@@ -2,7 +2,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("A retry policy", .timeLimit(.minutes(2)))
+@Suite("A retry policy", .timeLimit(.minutes(5)))
 struct MirrorRetryPolicyTests {
   struct Asking: MirrorRetryError {
     var isTransient = true

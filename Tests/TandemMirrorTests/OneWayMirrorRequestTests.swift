@@ -2,7 +2,7 @@ import Testing
 
 @testable import TandemMirror
 
-@Suite("Callers of a one-way mirror", .timeLimit(.minutes(2)))
+@Suite("Callers of a one-way mirror", .timeLimit(.minutes(5)))
 struct OneWayMirrorRequestTests {
   /// A mirror whose first run waits in `source` until it is let go or cancelled.
   struct Held {

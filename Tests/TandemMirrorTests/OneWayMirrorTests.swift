@@ -46,7 +46,7 @@ struct MirrorScene {
   }
 }
 
-@Suite("A one-way mirror", .timeLimit(.minutes(2)))
+@Suite("A one-way mirror", .timeLimit(.minutes(5)))
 struct OneWayMirrorTests {
   @Test("takes every step once and in order, with exact phases")
   func order() async throws {
@@ -176,7 +176,7 @@ struct OneWayMirrorTests {
   }
 }
 
-@Suite("A one-way mirror whose steps fail", .timeLimit(.minutes(2)))
+@Suite("A one-way mirror whose steps fail", .timeLimit(.minutes(5)))
 struct OneWayMirrorFailureTests {
   static func step(of call: String) -> MirrorStep {
     switch call.prefix(while: { $0 != " " }) {

@@ -3,7 +3,7 @@ import Synchronization
 import Tandem
 import Testing
 
-@Suite("Mirrors with contents", .timeLimit(.minutes(1)))
+@Suite("Mirrors with contents", .timeLimit(.minutes(5)))
 struct ContentMirrorTests {
   let folder = ContentFolder()
   let server = MemoryServer()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TandemTransports
 
-@Suite("File store", .timeLimit(.minutes(1)))
+@Suite("File store", .timeLimit(.minutes(5)))
 struct FileStoreTests {
   let client: SystemHTTPClient
   let folder = ScratchFolder()

@@ -4,7 +4,7 @@ import TandemTransports
 import TestHTTPServer
 import Testing
 
-@Suite("Lists in pages", .timeLimit(.minutes(1)))
+@Suite("Lists in pages", .timeLimit(.minutes(5)))
 struct RecordPagingTests {
   let client: SystemHTTPClient
   init() throws { client = try SystemHTTPClient() }
