@@ -170,7 +170,8 @@ extension TableColumns {
   /// Where each column's field is in records of a layout.
   private func offsets(in layout: RecordLayout) -> [Int?] {
     let offsets = Dictionary(
-      layout.names.enumerated().map { (FoldedName($1), $0) }, uniquingKeysWith: { first, _ in first })
+      layout.names.enumerated().map { (FoldedName($1), $0) },
+      uniquingKeysWith: { first, _ in first })
     return columns.map { offsets[FoldedName($0.name)] }
   }
 
