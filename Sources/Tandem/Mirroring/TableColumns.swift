@@ -83,7 +83,10 @@ struct TableColumns {
     var names: [String] = []
     var seen: [FoldedName: String] = [:]
     var seenLayouts = Set<ObjectIdentifier>()
-    for record in records where seenLayouts.insert(ObjectIdentifier(record.layout)).inserted {
+    var last: RecordLayout?
+    for record in records where record.layout !== last {
+      last = record.layout
+      guard seenLayouts.insert(ObjectIdentifier(record.layout)).inserted else { continue }
       for name in record.layout.names {
         if let other = seen.updateValue(name, forKey: FoldedName(name)) {
           guard UTF8Order.areEqual(other, name) else {
