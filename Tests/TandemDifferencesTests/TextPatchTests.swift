@@ -54,6 +54,19 @@ struct TextPatchTests {
     #expect(patch.applying(to: text, maxDistance: 11).text.hasSuffix("abXc"))
   }
 
+  @Test("of a context that is too long, only the bytes nearest the edit count")
+  func longContext() {
+    let near = String(repeating: "near", count: TextPatch.maxContextByteCount / 4)
+    let far = String(repeating: "gone ", count: 10_000)
+    let edit = TextDifference.Edit(at: 1_100, deleting: "old", inserting: "new")
+    let patch = TextPatch(hunks: [.init(edit, after: far + near, before: near + far)])
+    let outcome = patch.applying(to: "here " + near + "old" + near + " there", maxMismatch: 0)
+    #expect(outcome.text == "here " + near + "new" + near + " there")
+    #expect(
+      TextPatch(from: far + "a", to: far + "b", contextByteCount: .max).hunks[0]
+        .leadingContext.utf8.count == TextPatch.maxContextByteCount)
+  }
+
   @Test("no hunk splits a character of the text it lands in")
   func characters() {
     let patch = TextPatch(from: "ae", to: "aXe")

@@ -17,9 +17,10 @@ struct HunkSearch {
     maxDistance: Int, maxMismatch: Double
   ) {
     self.text = text
-    leading = Array(hunk.leadingContext.utf8)
+    // A patch may come from anywhere; without a bound, its contexts would multiply the search.
+    leading = Array(hunk.leadingContext.utf8.suffix(TextPatch.maxContextByteCount))
     deleted = Array(hunk.edit.deleted.utf8)
-    trailing = Array(hunk.trailingContext.utf8)
+    trailing = Array(hunk.trailingContext.utf8.prefix(TextPatch.maxContextByteCount))
     self.expected = expected
     let distance = max(0, min(maxDistance, TextDifference.maxOffset >> 2))
     first = max(end, expected - distance)

@@ -29,7 +29,8 @@ extension TextPatch {
   /// all) missing, added or different, counted in bytes as Levenshtein does. Of the places no more
   /// than `maxDistance` bytes from where it is expected – its offset, moved like the hunk before –
   /// it lands where the mismatch is least; of equal ones at the nearest, of those at the earlier.
-  /// A patch without contexts fits only by what it deletes.
+  /// A patch without contexts fits only by what it deletes; of a context longer than
+  /// ``maxContextByteCount`` only the bytes nearest the edit count.
   ///
   /// - Complexity: O(*n* + *h*) for a text of *n* bytes and *h* hunks that fit exactly, plus
   ///   O(`maxDistance` · *c*) for each other one, *c* being the size of its context and deletion.

@@ -20,6 +20,9 @@ public struct TextPatch: Sendable, Hashable, Codable {
     }
   }
 
+  /// How many bytes on each side of an edit count as its context; of a longer one, those nearest.
+  public static let maxContextByteCount = 1_024
+
   /// The hunks, in the order of the old text.
   public var hunks: [Hunk]
 
@@ -31,13 +34,13 @@ public struct TextPatch: Sendable, Hashable, Codable {
   /// The changes between two texts, each with so many bytes around it, or a few more where that
   /// many would split a character, or less where the text ends.
   ///
-  /// A negative `contextByteCount` counts as zero.
+  /// `contextByteCount` is brought between zero and ``maxContextByteCount``.
   public init(
     from old: String, to new: String, by granularity: TextGranularity = .characters,
     contextByteCount: Int = 32
   ) {
     self = ContiguousText.with(old, new) { old, new in
-      let margin = max(0, min(contextByteCount, old.count))
+      let margin = max(0, min(contextByteCount, Self.maxContextByteCount, old.count))
       return TextPatch(
         hunks: changedBytes(from: old, to: new, by: granularity).map { change in
           let (start, end) = (change.old.lowerBound, change.old.upperBound)
