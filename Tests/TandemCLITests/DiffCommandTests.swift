@@ -200,6 +200,18 @@ struct DiffCommandTests {
     #expect(try folder.contents() == before)
   }
 
+  @Test("either side may be a pipe, whose end is the end of the list")
+  func namedPipes() async throws {
+    try folder.write(Self.fileText("ndjson", isNew: false), to: "old")
+    try folder.write(Self.fileText("ndjson", isNew: true), to: "new")
+    let result = try await Tool.shell(
+      "mkfifo one two; cat old > one & cat new > two & $tandem diff one two --json; code=$?; wait; exit $code",
+      in: folder)
+    #expect(result.status == 1 && result.error.isEmpty)
+    let plain = try await Tool.shell("$tandem diff old new --json", in: folder)
+    #expect(result.output == plain.output && plain.output.contains("new"))
+  }
+
   @Test("a reader that leaves ends the run without a word")
   func closedPipe() async throws {
     let ids = (1...50_000).map { "\($0)\n" }.joined()

@@ -11,7 +11,8 @@ struct UsageTests {
     "help and the version are asked for, and go to standard output",
     arguments: [
       (["--help"], "usage: tandem COMMAND"), (["-h"], "usage: tandem COMMAND"),
-      (["help"], "usage: tandem COMMAND"), (["help", "diff"], "usage: tandem diff OLD NEW"),
+      (["help"], "usage: tandem COMMAND"), (["help", "help"], "usage: tandem COMMAND"),
+      (["help", "diff"], "usage: tandem diff OLD NEW"),
       (["help", "mirror"], "usage: tandem mirror SOURCE DATABASE"),
       (["diff", "--help"], "usage: tandem diff OLD NEW"),
       (["mirror", "x", "-h"], "--max-deletes N|P%"),
