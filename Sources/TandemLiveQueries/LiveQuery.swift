@@ -18,8 +18,8 @@ public import TandemSQLite
 /// Commits that do not change the result deliver nothing, except at the start: the first element
 /// comes even if it is empty, so that "nothing yet" differs from "nothing there", unless
 /// `deliversEmptyStart` is false. After the end or cancellation nothing more arrives; an error is
-/// thrown to the consumer, and ends the sequence. There is no way to get each commit for itself: a
-/// consumer that keeps up does, and one that does not would fall behind for ever.
+/// thrown to the consumer, and ends the sequence. There is no other mode: how many commits come as one
+/// follows from the consumer's pace alone.
 ///
 /// **Isolation.** Queries run on the database's readers, and elements are made there. They arrive
 /// where the loop runs: a loop on the main actor gets them on the main actor, without more. Objects
@@ -33,8 +33,9 @@ public import TandemSQLite
 /// touched are read again, whatever the size of the table; other queries run again after a commit that
 /// touches tables and columns they read. Such a query may have an ORDER BY of columns of its result,
 /// with SQLite's own collations, and then a LIMIT: rows are placed in memory, and a LIMIT keeps some rows
-/// in reserve. ``explanation(in:)`` says which way a query goes. Both ways give the same, always. A change by another process, on a table that is not tracked, runs the query
-/// again once. The result is kept in memory, in the form of records.
+/// in reserve. ``explanation(in:)`` says which way a query goes. Both ways give the same, always. A
+/// change by another process, on a table that is not tracked, runs the query again once. The result is
+/// kept in memory, in the form of records.
 public struct LiveQuery<Element: Sendable>: Sendable {
   let definition: QueryDefinition
   let decode: @Sendable (Record) throws -> Element

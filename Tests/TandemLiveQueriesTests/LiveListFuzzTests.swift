@@ -197,6 +197,7 @@ extension FuzzWorld {
       query(columns, "u DESC NULLS FIRST, x", "", true),
       query(columns, "x NULLS LAST", "LIMIT 3", true),
       query(columns, "u DESC", "LIMIT 2", true),
+      query(columns, "\(keyColumns[0]) DESC", "LIMIT 3", true),
       query("\(columns) WHERE v > 0", "", "LIMIT 3", true),
       query(columns, "t COLLATE RTRIM DESC, 2", "LIMIT 4", true),
       query(columns, "u", "LIMIT 0", true),

@@ -43,8 +43,11 @@ struct ValuesState<Element: Sendable>: LiveState {
   ) throws -> [Element]? {
     let difference = try result.advance(changes, reading)
     if elements != nil, difference.isEmpty { return nil }
-    elements = try difference.map { try decode($0.record) }
-      .applying(to: elements ?? [], by: { _, _ in true })
-    return elements
+    let changed = try difference.map { try decode($0.record) }
+    guard let values = changed.applying(to: elements ?? [], by: { _, _ in true }) else {
+      preconditionFailure("The elements are those of the list that the difference leads from")
+    }
+    elements = values
+    return values
   }
 }

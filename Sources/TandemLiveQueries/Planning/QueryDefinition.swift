@@ -30,13 +30,21 @@ struct ResolvedQuery {
   init(_ definition: QueryDefinition, in connection: DatabaseConnection) throws(DatabaseError) {
     switch definition {
     case .query(let sql, let key):
+      try ResolvedQuery.checkIsStorable(sql, path: connection.path)
       self.init(sql: sql.text, parameters: sql.parameters, key: key)
     case .table(let name):
       self = try ResolvedQuery(ResolvedQuery.facts(name, connection), path: connection.path)
     case .records(let table, let clauses):
+      try ResolvedQuery.checkIsStorable(clauses, path: connection.path)
       let facts = try ResolvedQuery.facts(table.name, connection)
       self = try ResolvedQuery(table, facts, clauses, path: connection.path)
     }
+  }
+
+  private static func checkIsStorable(_ sql: SQL, path: String) throws(DatabaseError) {
+    guard let value = sql.unstorable else { return }
+    throw DatabaseError(
+      code: .mismatch, message: "SQLite cannot hold the value \(value)", sql: sql.text, path: path)
   }
 
   private static func facts(

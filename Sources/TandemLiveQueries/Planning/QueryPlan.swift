@@ -6,7 +6,7 @@ internal import TandemSQLite
 struct QueryPlan {
   /// The file, for errors.
   let path: String
-  /// Reads the whole result.
+  /// Reads the whole result, in whatever order.
   let sql: String
   let parameters: [FieldValue]
   /// The columns of the result.
@@ -44,14 +44,14 @@ struct QueryPlan {
       clauses: clauses, statement: statement, reads: reads, connection: connection)
     list = try ListPlan(
       query, clauses, shape, keyOffsets: keyOffsets, resolver, reserveCount: reserveCount)
-    sql = clauses.hasLimit ? list.sql : clauses.sql
-    parameters = clauses.hasLimit ? list.parameters : query.parameters
+    let unlimited = list.order == nil ? clauses.sql : clauses.body
+    sql = clauses.hasLimit ? list.sql : unlimited
+    parameters = list.parameters
     let readsRows = shape.isOfRows && (list.order != nil || !clauses.hasLimit)
     interests = shape.interests(reads, withKeys: readsRows)
     log = readsRows ? try shape.log(in: connection) : nil
     explanation = shape.explanation(list, readsRows: readsRows, isTracked: log != nil)
-    let rows = list.order == nil ? clauses.sql : clauses.body
-    rereading = readsRows ? QueryPlan.rereading(rows, layout, keyOffsets) : nil
+    rereading = readsRows ? QueryPlan.rereading(unlimited, layout, keyOffsets) : nil
   }
 
   private static func check(
