@@ -12,6 +12,8 @@ struct BlockList<Element> {
   private(set) var count = 0
   /// None is empty.
   private var blocks: [[Element]] = []
+  /// How many elements each block has: summing these up reads no block.
+  private var counts: [Int] = []
 
   init(_ elements: [Element]) {
     count = elements.count
@@ -19,6 +21,7 @@ struct BlockList<Element> {
     for start in stride(from: 0, to: elements.count, by: size) {
       blocks.append(Array(elements[start..<min(start + size, elements.count)]))
     }
+    counts = blocks.map(\.count)
   }
 
   /// The elements before an offset, all of them if there are fewer.
@@ -46,37 +49,51 @@ extension BlockList {
     count += 1
     guard position.block < blocks.count else { return append(element) }
     blocks[position.block].insert(element, at: position.offset)
+    counts[position.block] += 1
     split(position.block)
   }
 
   private mutating func append(_ element: Element) {
-    if blocks.isEmpty { blocks.append([]) }
+    if blocks.isEmpty {
+      blocks.append([])
+      counts.append(0)
+    }
     blocks[blocks.count - 1].append(element)
+    counts[counts.count - 1] += 1
     split(blocks.count - 1)
   }
 
   private mutating func split(_ block: Int) {
-    let size = blocks[block].count
+    let size = counts[block]
     guard size > BlockList.maxBlockCount else { return }
     blocks.insert(Array(blocks[block][(size / 2)...]), at: block + 1)
+    counts.insert(size - size / 2, at: block + 1)
     blocks[block].removeLast(size - size / 2)
+    counts[block] = size / 2
   }
 
   /// Removes the element at a position.
   mutating func remove(at position: Position) {
     count -= 1
     blocks[position.block].remove(at: position.offset)
-    if blocks[position.block].isEmpty { blocks.remove(at: position.block) }
+    counts[position.block] -= 1
+    if counts[position.block] == 0 { removeBlock(position.block) }
   }
 
   /// Removes the elements behind the first `count`.
   mutating func keepFirst(_ count: Int) {
-    while self.count > count, let last = blocks.last {
-      let surplus = min(self.count - count, last.count)
-      blocks[blocks.count - 1].removeLast(surplus)
-      if surplus == last.count { blocks.removeLast() }
+    while self.count > count, let last = counts.last {
+      let surplus = min(self.count - count, last)
       self.count -= surplus
+      blocks[blocks.count - 1].removeLast(surplus)
+      counts[counts.count - 1] -= surplus
+      if surplus == last { removeBlock(blocks.count - 1) }
     }
+  }
+
+  private mutating func removeBlock(_ block: Int) {
+    blocks.remove(at: block)
+    counts.remove(at: block)
   }
 }
 
@@ -100,9 +117,9 @@ extension BlockList {
     var starts: [Int] = []
     starts.reserveCapacity(blocks.count + 1)
     var sum = 0
-    for block in blocks {
+    for count in counts {
       starts.append(sum)
-      sum += block.count
+      sum += count
     }
     starts.append(sum)
     return BlockStarts(starts: starts)

@@ -42,8 +42,19 @@ struct OrderedResult: Sendable {
     let rows = try plan.listRows(in: connection)
     placed = plan.list.order.map { OrderedRows(rows, order: $0, window: plan.list.window) }
     unplaced = placed == nil ? rows : []
+    let new = placed?.visible ?? unplaced
+    guard !old.isEmpty else { return OrderedResult.insertion(of: new) }
     return ListDifference(
-      from: old, to: placed?.visible ?? unplaced, identifiedBy: \.key,
-      by: { $0.record == $1.record })
+      from: old, to: new, identifiedBy: \.key, by: { $0.record == $1.record })
+  }
+
+  private static func insertion(of rows: [KeyedRecord]) -> ListDifference<KeyedRecord> {
+    let insertions = rows.enumerated().map { place, row in
+      ListDifference.Placement(offset: place, element: row)
+    }
+    guard let difference = ListDifference(insertions: insertions) else {
+      preconditionFailure("Each row has its own offset")
+    }
+    return difference
   }
 }

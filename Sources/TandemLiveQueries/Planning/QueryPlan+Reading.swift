@@ -58,7 +58,8 @@ extension QueryPlan {
     var keys: Set<RowKey> = []
     while try statement.step() {
       let row = try currentRow(statement)
-      guard keys.insert(row.key).inserted else { throw duplicateError(row.key) }
+      // Rows that are placed have the primary key of their table.
+      if list.order == nil, !keys.insert(row.key).inserted { throw duplicateError(row.key) }
       rows.append(row)
     }
     if list.isSortedByKey { rows.sort { $0.key < $1.key } }
