@@ -3,13 +3,19 @@ public import TandemRecords
 public import TandemSQLite
 
 extension LiveQuery {
-  /// The rows of the result, in its order, each time it changes.
+  /// What an update makes of an element that is presented, given the element as it was read: what is
+  /// to be presented from then on.
   ///
-  /// - Complexity: O(*n*) for *n* rows, per delivery.
+  /// It runs off the consumer's actor. What it throws ends the sequence.
+  public typealias Update = @Sendable (_ presented: Element, _ fetched: Element) throws -> Element
+
+  /// The rows of the result, in its order, each time it changes; at first, those there are.
+  ///
+  /// Order is that of ``listDifferences(in:deliversEmptyStart:)``.
+  ///
+  /// - Complexity: O(*n*) for *n* rows, per delivery; only rows that changed are decoded.
   public func values(in database: Database) -> LiveSequence<[Element]> {
-    LiveSequence(database) { [definition, decode] in
-      ListState(definition) { _, new in try new.map { try decode($0.record) } }
-    }
+    LiveSequence(database) { [definition, decode] in ValuesState(definition, decode: decode) }
   }
 
   /// What changed, as a set: the order of the result does not matter. Within each kind, elements
@@ -17,55 +23,129 @@ extension LiveQuery {
   ///
   /// The first difference leads from no rows to those there are.
   ///
+  /// - Parameters:
+  ///   - deliversEmptyStart: Whether the first difference comes even if it is empty, so that "nothing
+  ///     there" differs from "nothing yet".
+  ///   - onUpdate: What to present for a row that changed; without it, the row as it was read. With
+  ///     it, `old` in an update and in what is deleted are the very values presented before; whether a
+  ///     row changed is told by the row alone, whatever is presented. For objects that belong to an
+  ///     actor, such as views, see ``SetPresenter``.
   /// - Complexity: O(*d*) for *d* rows touched if the query is read row by row, O(*n*) otherwise.
-  public func differences(in database: Database) -> LiveSequence<SetDifference<Element>> {
+  public func differences(
+    in database: Database, deliversEmptyStart: Bool = true, onUpdate: Update? = nil
+  ) -> LiveSequence<SetDifference<Element>> {
+    differences(database, nil, deliversEmptyStart, onUpdate)
+  }
+
+  private func differences(
+    _ database: Database, _ start: StartingPoint<Element>?, _ deliversEmptyStart: Bool,
+    _ onUpdate: Update?
+  ) -> LiveSequence<SetDifference<Element>> {
     LiveSequence(database) { [definition, decode] in
-      SetState(definition, startingFrom: []) { difference, _ in try difference.map(decode) }
+      SetState(
+        definition, deliversEmptyStart: deliversEmptyStart,
+        SetPresentation(startingFrom: start, onUpdate: onUpdate, decode: decode))
     }
   }
 
   /// What changed, as a list with moves, in the order of the result.
   ///
-  /// The first difference leads from the empty list to the rows there are.
+  /// The first difference leads from the empty list to the rows there are. Rows that are equal by the
+  /// ORDER BY, and all rows of a query without one, are in the order of their keys.
   ///
-  /// - Complexity: O(*n*) for *n* rows, per delivery.
-  public func listDifferences(in database: Database) -> LiveSequence<ListDifference<Element>> {
+  /// - Parameter deliversEmptyStart: Whether the first difference comes even if it is empty.
+  /// - Complexity: O(*d* log *n*) for *d* rows touched among *n* if
+  ///   ``LiveQueryExplanation/isListIncremental``, O(*n*) otherwise.
+  public func listDifferences(
+    in database: Database, deliversEmptyStart: Bool = true
+  ) -> LiveSequence<ListDifference<Element>> {
     LiveSequence(database) { [definition, decode] in
-      ListState(definition) { old, new in
-        try ListDifference(from: old, to: new, identifiedBy: \.key, by: { $0.record == $1.record })
-          .map { try decode($0.record) }
-      }
+      ListState(definition, deliversEmptyStart: deliversEmptyStart, decode: decode)
     }
   }
 }
+
+// MARK: - Starting from elements
 
 extension LiveQuery<Record> {
   /// What changed, as a set, beginning with what changed since the given rows.
   ///
-  /// - Parameter start: Rows as an earlier run delivered them; only the first difference depends on
-  ///   them. Of two rows with the same key, one counts.
+  /// - Parameters:
+  ///   - start: Rows as an earlier run delivered them; only the first difference depends on them. Of
+  ///     two rows with the same key, one counts.
+  ///   - deliversEmptyStart: Whether the first difference comes even if it is empty.
+  ///   - onUpdate: What to present for a row that changed;
+  ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
   public func differences(
-    in database: Database, startingFrom start: [Record]
+    in database: Database, startingFrom start: [Record], deliversEmptyStart: Bool = true,
+    onUpdate: Update? = nil
   ) -> LiveSequence<SetDifference<Record>> {
     LiveSequence(database) { [definition] in
-      SetState(definition, startingFrom: start) { difference, _ in difference }
+      SetState(
+        definition, startingFrom: start, deliversEmptyStart: deliversEmptyStart,
+        SetPresentation(onUpdate: onUpdate, decode: { $0 }))
     }
   }
 }
 
-extension LiveQuery where Element: Identifiable & Equatable {
+extension LiveQuery where Element: Identifiable & Equatable, Element.ID: SendableMetatype {
   /// What changed, as a set, beginning with what changed since the given elements.
   ///
-  /// - Parameter start: Elements as an earlier run delivered them; only the first difference depends
-  ///   on them. If two have the same identity, the sequence throws ``IdentityViolation``.
+  /// - Parameters:
+  ///   - start: Elements as an earlier run delivered them, or as they are presented; only the first
+  ///     difference depends on them. If two have the same identity, the sequence throws
+  ///     ``IdentityViolation``.
+  ///   - deliversEmptyStart: Whether the first difference comes even if it is empty.
+  ///   - onUpdate: What to present for a row that changed;
+  ///     see ``differences(in:deliversEmptyStart:onUpdate:)``. It is also asked about elements of
+  ///     `start` that are not equal to those read.
   public func differences(
-    in database: Database, startingFrom start: [Element]
+    in database: Database, startingFrom start: [Element], deliversEmptyStart: Bool = true,
+    onUpdate: Update? = nil
   ) -> LiveSequence<SetDifference<Element>> {
-    LiveSequence(database) { [definition, decode] in
-      SetState(definition, startingFrom: []) { difference, isFirst in
-        let difference = try difference.map(decode)
-        return isFirst ? try SetDifference(from: start, to: difference.inserted) : difference
-      }
-    }
+    let point = StartingPoint(start) { ($0.id, $0) }
+    return differences(database, point, deliversEmptyStart, onUpdate)
+  }
+}
+
+extension LiveQuery where Element: DatabaseRecord {
+  /// What changed, as a set, beginning with what changed since the given records.
+  ///
+  /// Records are compared by what they store, and identified by their key, so that they need neither
+  /// be `Equatable` nor `Identifiable`: each record that is read is encoded again, once, so that it
+  /// does not count as changed because a column keeps its values in another form.
+  ///
+  /// - Parameters:
+  ///   - start: Records as an earlier run delivered them, or as they are presented; only the first
+  ///     difference depends on them. If two have the same key, the sequence throws
+  ///     ``IdentityViolation``.
+  ///   - deliversEmptyStart: Whether the first difference comes even if it is empty.
+  ///   - onUpdate: What to present for a row that changed;
+  ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
+  public func differences(
+    in database: Database, startingFrom start: [Element], deliversEmptyStart: Bool = true,
+    onUpdate: Update? = nil
+  ) -> LiveSequence<SetDifference<Element>> {
+    differences(database, StartingPoint(stored: start), deliversEmptyStart, onUpdate)
+  }
+}
+
+extension LiveQuery
+where Element: DatabaseRecord & Identifiable & Equatable, Element.ID: SendableMetatype {
+  /// What changed, as a set, beginning with what changed since the given records, which are compared by
+  /// what they store.
+  ///
+  /// - Parameters:
+  ///   - start: Records as an earlier run delivered them, or as they are presented; only the first
+  ///     difference depends on them. If two have the same key, the sequence throws
+  ///     ``IdentityViolation``.
+  ///   - deliversEmptyStart: Whether the first difference comes even if it is empty.
+  ///   - onUpdate: What to present for a row that changed;
+  ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
+  public func differences(
+    in database: Database, startingFrom start: [Element], deliversEmptyStart: Bool = true,
+    onUpdate: Update? = nil
+  ) -> LiveSequence<SetDifference<Element>> {
+    differences(database, StartingPoint(stored: start), deliversEmptyStart, onUpdate)
   }
 }

@@ -16,17 +16,26 @@ public import TandemSQLite
 /// never seen in parts. A consumer that is slow gets what several commits did as one difference, so
 /// that nothing adds up but the keys of rows touched, and of these at most ``maxTouchedKeyCount``.
 /// Commits that do not change the result deliver nothing, except at the start: the first element
-/// comes even if it is empty, so that "nothing yet" differs from "nothing there". After the end or
-/// cancellation nothing more arrives; an error is thrown to the consumer, and ends the sequence.
+/// comes even if it is empty, so that "nothing yet" differs from "nothing there", unless
+/// `deliversEmptyStart` is false. After the end or cancellation nothing more arrives; an error is
+/// thrown to the consumer, and ends the sequence. There is no other mode: how many commits come as one
+/// follows from the consumer's pace alone.
 ///
-/// **Isolation.** Queries run on the database's readers. Elements arrive where the loop runs: iterate
-/// on the main actor to get them there.
+/// **Isolation.** Queries run on the database's readers, and elements are made there. They arrive
+/// where the loop runs: a loop on the main actor gets them on the main actor, without more. Objects
+/// that live there are kept in step by a ``SetPresenter``.
+///
+/// **Order.** A list is in the order of the query's ORDER BY. Rows that are equal by it, and all rows
+/// of a query without one, follow the order of their keys, so that a list is the same each time; it is
+/// always one that SQLite may give.
 ///
 /// **Cost.** Of a query over one table, whose key is the table's primary key, only rows that a commit
 /// touched are read again, whatever the size of the table; other queries run again after a commit that
-/// touches tables and columns they read. ``explanation(in:)`` says which way a query goes. Both ways
-/// give the same, always. A change by another process, on a table that is not tracked, runs the query
-/// again once. The result is kept in memory, in the form of records.
+/// touches tables and columns they read. Such a query may have an ORDER BY of columns of its result,
+/// with SQLite's own collations, and then a LIMIT: rows are placed in memory, and a LIMIT keeps some rows
+/// in reserve. ``explanation(in:)`` says which way a query goes. Both ways give the same, always. A
+/// change by another process, on a table that is not tracked, runs the query again once. The result is
+/// kept in memory, in the form of records.
 public struct LiveQuery<Element: Sendable>: Sendable {
   let definition: QueryDefinition
   let decode: @Sendable (Record) throws -> Element

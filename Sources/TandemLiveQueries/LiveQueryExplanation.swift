@@ -8,6 +8,8 @@ public struct LiveQueryExplanation: Hashable, Sendable, CustomStringConvertible 
   public let key: [String]
   /// Whether only rows that a commit touched are read again.
   public let isIncremental: Bool
+  /// Whether that holds for the result as a list too, whose order is then kept in memory.
+  public let isListIncremental: Bool
   /// A sentence that says which way the query goes, and why.
   public let description: String
 
@@ -15,6 +17,7 @@ public struct LiveQueryExplanation: Hashable, Sendable, CustomStringConvertible 
     columns = plan.layout.names
     key = plan.keyOffsets.map { plan.layout.names[$0] }
     isIncremental = plan.rereading != nil
+    isListIncremental = plan.rereading != nil && plan.list.order != nil
     description = plan.explanation
   }
 }

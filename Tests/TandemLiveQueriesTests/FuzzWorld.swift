@@ -92,6 +92,7 @@ struct FuzzWorld {
       ),
       ("SELECT id, (SELECT max(v) FROM a) AS top FROM b", ["id"]),
       ("SELECT id, w FROM b ORDER BY w, id LIMIT 3", ["id"]),
+      ("SELECT id, w FROM b ORDER BY w DESC NULLS FIRST, id LIMIT 2", ["id"]),
     ]
   }
 
@@ -113,7 +114,9 @@ struct FuzzWorld {
     ["0", "1", "2", "3", "-1", "NULL"][number(0...5)]
   }
 
-  private mutating func text() -> String { ["'x'", "'y'", "'gone'", "'X'"][number(0...3)] }
+  private mutating func text() -> String {
+    ["'x'", "'y'", "'gone'", "'X'", "'x '", "'Gone'"][number(0...5)]
+  }
 
   private mutating func insertion(_ conflict: String) -> String {
     "INSERT \(conflict) INTO a (k, v, s, u) VALUES (\(keyValue()), \(value()), \(text()), \(value()))"

@@ -35,7 +35,7 @@ struct LiveQueryPlanTests {
   }
 
   static let wholeQueries = [
-    "SELECT max(id) AS id FROM a", "SELECT id FROM a LIMIT 3", "SELECT DISTINCT id FROM a",
+    "SELECT max(id) AS id FROM a", "SELECT id FROM a LIMIT 3 OFFSET 1", "SELECT DISTINCT id FROM a",
     "SELECT v AS id, count(*) AS n FROM a GROUP BY v", "SELECT id, random() AS r FROM a",
     "SELECT id, row_number() OVER (ORDER BY v) AS n FROM a", "SELECT id, date('now') AS d FROM a",
     "SELECT id, CURRENT_TIME AS t FROM a", "SELECT a.id FROM a JOIN b ON b.a = a.id",

@@ -56,6 +56,30 @@ struct LiveQueryTableTests {
       change: ["UPDATE t SET b = 2 WHERE a = 'x'", "UPDATE t SET v = 3 WHERE a = 'y'"],
       expected: (["2, \"x\""], ["1, \"y\""], ["1, \"x\""])),
     TableCase(
+      name: "a table without rowid",
+      schema: [
+        "CREATE TABLE t (k TEXT PRIMARY KEY, v) WITHOUT ROWID",
+        "INSERT INTO t VALUES ('a', 1), ('b', 2)",
+      ],
+      change: ["UPDATE t SET k = 'c' WHERE k = 'a'", "UPDATE t SET v = 3 WHERE k = 'b'"],
+      expected: (["\"c\""], ["\"b\""], ["\"a\""])),
+    TableCase(
+      name: "a composite key beside the rowid",
+      schema: [
+        "CREATE TABLE t (a TEXT, v, b INT, PRIMARY KEY (a, b))",
+        "INSERT INTO t VALUES ('x', 1, 1), ('x', 2, 2)",
+      ],
+      change: ["UPDATE t SET b = 3 WHERE b = 1", "REPLACE INTO t VALUES ('x', 9, 2)"],
+      expected: (["\"x\", 3"], ["\"x\", 2"], ["\"x\", 1"])),
+    TableCase(
+      name: "real keys between integers",
+      schema: [
+        "CREATE TABLE t (k REAL PRIMARY KEY, v)",
+        "INSERT INTO t VALUES (1, 1), (1.5, 2), (9007199254740992, 3)",
+      ],
+      change: ["UPDATE t SET k = 2 WHERE v = 2", "DELETE FROM t WHERE v = 3"],
+      expected: (["2.0"], [], ["1.5", "9007199254740992.0"])),
+    TableCase(
       name: "generated columns, and a text key",
       schema: [
         "CREATE TABLE t (g AS (v * 2), k TEXT PRIMARY KEY, v INT, s AS (v + 1) STORED)",
@@ -206,5 +230,27 @@ struct LiveQueryTableTests {
     #expect(difference.inserted.map(key) == example.expected.inserted)
     #expect(difference.updated.map { key($0.new) } == example.expected.updated)
     #expect(difference.deleted.map(key) == example.expected.deleted)
+  }
+
+  @Test("is followed as a list, in the order of its keys", arguments: cases)
+  func followList(_ example: TableCase) async throws {
+    let database = try await folder.database()
+    for sql in example.schema { try await database.run(sql) }
+    let explanation = try await example.query.explanation(in: database)
+    #expect(explanation.isListIncremental == example.isIncremental, "\(explanation)")
+    var iterator = example.query.listDifferences(in: database).makeAsyncIterator()
+    let start = try #require(try await iterator.next()?.applying(to: []))
+    try await database.write { transaction in
+      for sql in example.change { try transaction.connection.execute(sql) }
+    }
+    let difference = try #require(try await iterator.next())
+    let rows = try #require(difference.applying(to: start))
+    let key = { (record: Record) in RowKey(explanation.key.map { record[$0] }) }
+    #expect(rows.map(key) == rows.map(key).sorted())
+    var fresh = example.query.values(in: database).makeAsyncIterator()
+    #expect(try await fresh.next() == rows)
+    #expect(difference.moves.isEmpty)
+    #expect(difference.insertions.count == example.expected.inserted.count)
+    #expect(difference.deletions.count == example.expected.deleted.count)
   }
 }

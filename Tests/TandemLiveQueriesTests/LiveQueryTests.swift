@@ -157,6 +157,30 @@ struct LiveQueryTests {
     #expect(second.moves.count == 1 && second.count == 1)
   }
 
+  static let openOrders: [(SQL, key: String, expected: [FieldValue])] = [
+    ("SELECT DISTINCT p.rank % 2 AS r, 1 AS one FROM place p ORDER BY one", "r", [0, 1]),
+    ("SELECT id FROM place UNION SELECT id + 10 FROM place ORDER BY 1 DESC", "id", [12, 11, 2, 1]),
+    ("SELECT id + 0 AS id FROM place UNION SELECT 9", "id", [1, 2, 9]),
+    (
+      "SELECT name, count(*) AS n FROM place GROUP BY name ORDER BY n", "name",
+      ["Baarle", "Büsingen"]
+    ),
+    (
+      "WITH x(i) AS (VALUES (3), (1), (2)) SELECT i, 0 AS z FROM x ORDER BY z LIMIT 2", "i", [1, 2]
+    ),
+    ("VALUES (3), (1)", "column1", [1, 3]),
+    ("SELECT b.id FROM place a JOIN place b ON b.rank < a.rank LIMIT 5", "id", [2]),
+  ]
+
+  @Test("what an order leaves open follows the key, whatever the query", arguments: 0..<7)
+  func openOrder(_ number: Int) async throws {
+    let (sql, key, expected) = Self.openOrders[number]
+    let database = try await folder.database(
+      Self.schema, "INSERT INTO place VALUES (2, 'Baarle', 2), (1, 'Büsingen', 3)")
+    var iterator = LiveQuery(sql, key: key).values(in: database).makeAsyncIterator()
+    #expect(try await iterator.next()?.map { $0[key] } == expected)
+  }
+
   @Test("cancelling the task ends the loop, and nothing more arrives")
   func cancellation() async throws {
     let database = try await folder.database(Self.schema)
@@ -235,9 +259,12 @@ struct LiveQueryTests {
       LiveQuery("SELECT nullif(id, 1) AS id FROM place", key: "id"), "no value in the key column id"
     ),
     (LiveQuery("SELEKT", key: "id"), "syntax error"),
+    (
+      LiveQuery("SELECT id FROM place WHERE id > \(UInt64.max)", key: "id"), "cannot hold the value"
+    ),
   ]
 
-  @Test("a mistake in a query is thrown at its start, and says what it is", arguments: 0..<10)
+  @Test("a mistake in a query is thrown at its start, and says what it is", arguments: 0..<11)
   func mistake(_ number: Int) async throws {
     let (query, words) = Self.mistakes[number]
     let database = try await folder.database(Self.schema, Self.insertion)

@@ -3,16 +3,27 @@ internal import TandemRecords
 internal import TandemSQLite
 
 /// The rows of a query by key, as they were last delivered.
-struct KeyedResult {
-  private var query: PlannedQuery
+struct KeyedResult: Sendable {
+  private var reader: QueryReader
   private var rows: [RowKey: Record] = [:]
   private var start: [Record]
-  /// The last entry of the tracking log that the rows contain.
-  private var logPosition: Int64 = 0
+  /// Of a query with a LIMIT, the rows it lets through and those in reserve.
+  private var window: OrderedRows?
+  /// The plan that the rows were last read by.
+  private var plan: QueryPlan?
 
-  init(_ definition: QueryDefinition, startingFrom start: [Record]) {
-    query = PlannedQuery(definition)
+  init(
+    _ definition: QueryDefinition, startingFrom start: [Record],
+    reserveCount: Int = RowWindow.defaultReserveCount
+  ) {
+    reader = QueryReader(definition, reserveCount: reserveCount)
     self.start = start
+  }
+
+  /// The key of a row that was read.
+  func key(of record: Record) -> RowKey {
+    guard let plan else { preconditionFailure("No row is read without a plan") }
+    return plan.key(of: record)
   }
 
   /// Moves on to the state of the open snapshot.
@@ -22,89 +33,96 @@ struct KeyedResult {
   mutating func advance(
     _ changes: CommittedChanges, _ reading: LiveReading
   ) throws(DatabaseError) -> SetDifference<Record> {
-    let (plan, isNew) = try query.plan(reading)
+    let (plan, need) = try reader.advance(changes, reading)
     let connection = reading.connection
     if !start.isEmpty {
       for record in start { rows[plan.key(of: record)] = record }
       start = []
     }
-    let touched = isNew ? nil : try touchedKeys(changes, plan, connection)
-    if let log = plan.log { logPosition = try log.end(in: connection) }
-    if let keys = touched?.keys, let rereading = plan.rereading {
-      return try reread(keys.sorted(), rereading, plan, connection)
+    self.plan = plan
+    if case .rows(let keys, let rereading) = need {
+      let touched = try plan.rows(of: keys, rereading, in: connection)
+      if plan.list.window == nil { return note(touched) }
+      if let change = window?.place(touched) { return note(change) }
     }
-    return try rerun(plan, connection)
+    guard let order = plan.list.order, let limits = plan.list.window else {
+      return try compare(plan, connection)
+    }
+    let rows = try OrderedRows(plan.listRows(in: connection), order: order, window: limits)
+    window = rows
+    return try compare(rows.visible, plan)
   }
 
-  /// The keys of all rows that may differ from those known; `nil` if nobody noted them.
-  private func touchedKeys(
-    _ changes: CommittedChanges, _ plan: QueryPlan, _ connection: DatabaseConnection
-  ) throws(DatabaseError) -> TouchedKeys? {
-    guard let interest = plan.interests?.first else { return nil }
-    guard changes.isUnknown else { return changes.touched[interest] ?? TouchedKeys() }
-    return try plan.log?.keys(after: logPosition, in: connection)
-  }
-
-  /// Reads the rows of the given keys, which ascend, and nothing else.
-  private mutating func reread(
-    _ keys: [RowKey], _ sql: String, _ plan: QueryPlan, _ connection: DatabaseConnection
-  ) throws(DatabaseError) -> SetDifference<Record> {
+  /// Replaces rows that were read again.
+  private mutating func note(_ touched: [TouchedRow]) -> SetDifference<Record> {
     var changes = KeyedChanges()
-    let statement = try connection.cachedStatement(sql)
-    defer { statement.reset() }
-    for (position, value) in plan.parameters.enumerated() {
-      try statement.bind(value, at: position + 1)
-    }
-    for key in keys {
-      for (position, value) in key.values.enumerated() {
-        try statement.bind(value, at: plan.parameters.count + position + 1)
-      }
-      let record = try row(key, statement, plan)
-      changes.note(key, from: rows[key], to: record)
-      rows[key] = record
+    for row in touched {
+      changes.note(row.key, from: rows[row.key], to: row.record)
+      rows[row.key] = row.record
     }
     return changes.difference()
   }
 
-  /// The row of one key, if the result has it.
-  private func row(
-    _ key: RowKey, _ statement: Statement, _ plan: QueryPlan
-  ) throws(DatabaseError) -> Record? {
-    var found: Record?
-    while try statement.step() {
-      let record = Record(uncheckedLayout: plan.layout, values: try statement.values())
-      // A collation may find rows whose keys are not the same.
-      guard try plan.checkedKey(of: record) == key else { continue }
-      guard found == nil else { throw plan.duplicateError(key) }
-      found = record
-    }
-    return found
+  /// Takes over what changed in the window.
+  private mutating func note(_ change: ListDifference<KeyedRecord>) -> SetDifference<Record> {
+    note(
+      change.deletions.map { TouchedRow(key: $0.element.key, record: nil) }
+        + change.insertions.map { TouchedRow(key: $0.element.key, record: $0.element.record) }
+        + change.updates.map { TouchedRow(key: $0.new.key, record: $0.new.record) })
   }
 
   /// Reads the whole result and compares it.
-  private mutating func rerun(
+  private mutating func compare(
     _ plan: QueryPlan, _ connection: DatabaseConnection
   ) throws(DatabaseError) -> SetDifference<Record> {
-    var changes = KeyedChanges()
-    var current: [RowKey: Record] = [:]
-    current.reserveCapacity(rows.count)
+    window = nil
+    var comparison = KeyedComparison(with: rows)
     let statement = try connection.cachedStatement(plan.sql)
     defer { statement.reset() }
     try statement.bind(plan.parameters)
-    while try statement.step() {
-      let record = Record(uncheckedLayout: plan.layout, values: try statement.values())
-      let key = try plan.checkedKey(of: record)
-      guard current.updateValue(record, forKey: key) == nil else {
-        throw plan.duplicateError(key)
-      }
-      changes.note(key, from: rows[key], to: record)
+    while try statement.step() { try comparison.add(plan.currentRow(statement), plan) }
+    return finish(&comparison)
+  }
+
+  private mutating func compare(
+    _ current: [KeyedRecord], _ plan: QueryPlan
+  ) throws(DatabaseError) -> SetDifference<Record> {
+    var comparison = KeyedComparison(with: rows)
+    for row in current { try comparison.add(row, plan) }
+    return finish(&comparison)
+  }
+
+  private mutating func finish(_ comparison: inout KeyedComparison) -> SetDifference<Record> {
+    let difference = comparison.finish()
+    rows = comparison.current
+    return difference
+  }
+}
+
+/// A comparison of all rows of a result, as they come, with those known.
+private struct KeyedComparison {
+  private let known: [RowKey: Record]
+  private(set) var current: [RowKey: Record] = [:]
+  private var changes = KeyedChanges()
+
+  init(with known: [RowKey: Record]) {
+    self.known = known
+    current.reserveCapacity(known.count)
+  }
+
+  mutating func add(_ row: KeyedRecord, _ plan: QueryPlan) throws(DatabaseError) {
+    guard current.updateValue(row.record, forKey: row.key) == nil else {
+      throw plan.duplicateError(row.key)
     }
-    if current.count - changes.insertedCount < rows.count {
-      for (key, record) in rows where current[key] == nil {
+    changes.note(row.key, from: known[row.key], to: row.record)
+  }
+
+  mutating func finish() -> SetDifference<Record> {
+    if current.count - changes.insertedCount < known.count {
+      for (key, record) in known where current[key] == nil {
         changes.note(key, from: record, to: nil)
       }
     }
-    rows = current
     return changes.difference()
   }
 }

@@ -2,49 +2,52 @@ internal import TandemDifferences
 internal import TandemRecords
 internal import TandemSQLite
 
-/// A row of a list, with its key.
-struct KeyedRecord: Equatable, Sendable {
-  var key: RowKey
-  var record: Record
-}
-
-/// The state of a run that delivers lists, or what changed between them.
-struct ListState<Output: Sendable>: LiveState {
-  private var query: PlannedQuery
-  private var list: [KeyedRecord] = []
-  private var isFirst = true
-  private let present: @Sendable (_ old: [KeyedRecord], _ new: [KeyedRecord]) throws -> Output
+/// The state of a run that delivers list differences.
+struct ListState<Element: Sendable>: LiveState {
+  private var result: OrderedResult
+  private var isSilent: Bool
+  private let decode: @Sendable (Record) throws -> Element
 
   init(
-    _ definition: QueryDefinition,
-    present: @escaping @Sendable (_ old: [KeyedRecord], _ new: [KeyedRecord]) throws -> Output
+    _ definition: QueryDefinition, deliversEmptyStart: Bool,
+    decode: @escaping @Sendable (Record) throws -> Element
   ) {
-    query = PlannedQuery(definition)
-    self.present = present
+    result = OrderedResult(definition)
+    isSilent = !deliversEmptyStart
+    self.decode = decode
   }
 
-  mutating func advance(_ changes: CommittedChanges, _ reading: LiveReading) throws -> Output? {
-    let plan = try query.plan(reading).plan
-    let new = try ListState.read(plan, reading.connection)
-    let old = list
-    guard isFirst || new != old else { return nil }
-    isFirst = false
-    list = new
-    return try present(old, new)
+  mutating func advance(
+    _ changes: CommittedChanges, _ reading: LiveReading
+  ) throws -> ListDifference<Element>? {
+    let difference = try result.advance(changes, reading)
+    defer { isSilent = true }
+    if isSilent, difference.isEmpty { return nil }
+    return try difference.map { try decode($0.record) }
+  }
+}
+
+/// The state of a run that delivers whole lists.
+struct ValuesState<Element: Sendable>: LiveState {
+  private var result: OrderedResult
+  private var elements: [Element]?
+  private let decode: @Sendable (Record) throws -> Element
+
+  init(_ definition: QueryDefinition, decode: @escaping @Sendable (Record) throws -> Element) {
+    result = OrderedResult(definition)
+    self.decode = decode
   }
 
-  private static func read(
-    _ plan: QueryPlan, _ connection: DatabaseConnection
-  ) throws(DatabaseError) -> [KeyedRecord] {
-    let statement = try connection.cachedStatement(plan.sql)
-    defer { statement.reset() }
-    try statement.bind(plan.parameters)
-    var rows: [KeyedRecord] = []
-    while try statement.step() {
-      let record = Record(uncheckedLayout: plan.layout, values: try statement.values())
-      rows.append(
-        KeyedRecord(key: try plan.checkedKey(of: record), record: record))
+  mutating func advance(
+    _ changes: CommittedChanges, _ reading: LiveReading
+  ) throws -> [Element]? {
+    let difference = try result.advance(changes, reading)
+    if elements != nil, difference.isEmpty { return nil }
+    let changed = try difference.map { try decode($0.record) }
+    guard let values = changed.applying(to: elements ?? [], by: { _, _ in true }) else {
+      preconditionFailure("The elements are those of the list that the difference leads from")
     }
-    return rows
+    elements = values
+    return values
   }
 }

@@ -3,22 +3,25 @@ internal import TandemRecords
 internal import TandemSQLite
 
 /// The state of a run that delivers set differences.
-struct SetState<Output: Sendable>: LiveState {
+struct SetState<Element: Sendable>: LiveState {
   private var result: KeyedResult
-  private var isFirst = true
-  private let present: @Sendable (SetDifference<Record>, _ isFirst: Bool) throws -> Output
+  private var presentation: SetPresentation<Element>
+  private var isSilent: Bool
 
   init(
-    _ definition: QueryDefinition, startingFrom start: [Record],
-    present: @escaping @Sendable (SetDifference<Record>, _ isFirst: Bool) throws -> Output
+    _ definition: QueryDefinition, startingFrom start: [Record] = [], deliversEmptyStart: Bool,
+    _ presentation: SetPresentation<Element>
   ) {
     result = KeyedResult(definition, startingFrom: start)
-    self.present = present
+    self.presentation = presentation
+    isSilent = !deliversEmptyStart
   }
 
-  mutating func advance(_ changes: CommittedChanges, _ reading: LiveReading) throws -> Output? {
-    let difference = try result.advance(changes, reading)
-    defer { isFirst = false }
-    return isFirst || !difference.isEmpty ? try present(difference, isFirst) : nil
+  mutating func advance(
+    _ changes: CommittedChanges, _ reading: LiveReading
+  ) throws -> SetDifference<Element>? {
+    let difference = try presentation.present(try result.advance(changes, reading), result)
+    defer { isSilent = true }
+    return isSilent && difference.isEmpty ? nil : difference
   }
 }

@@ -7,6 +7,18 @@ enum QueryDefinition: Hashable, Sendable {
   case table(String)
   /// The rows of a query, by some of its columns.
   case query(SQL, key: [String])
+  /// The records of a table that clauses such as a WHERE leave.
+  case records(RecordTable, SQL)
+}
+
+/// The table of a type of records.
+struct RecordTable: Hashable, Sendable {
+  /// For errors.
+  var type: String
+  var name: String
+  /// The columns that the type names; none if it takes them all.
+  var columns: [String]
+  var key: [String]
 }
 
 /// A definition that has met the schema: one statement, its parameters, and its key.
@@ -18,19 +30,32 @@ struct ResolvedQuery {
   init(_ definition: QueryDefinition, in connection: DatabaseConnection) throws(DatabaseError) {
     switch definition {
     case .query(let sql, let key):
+      try ResolvedQuery.checkIsStorable(sql, path: connection.path)
       self.init(sql: sql.text, parameters: sql.parameters, key: key)
     case .table(let name):
-      guard let facts = try TableFacts(name, in: connection) else {
-        throw DatabaseError(code: .error, message: "no such table: \(name)", path: connection.path)
-      }
-      self = try ResolvedQuery(facts, path: connection.path)
+      self = try ResolvedQuery(ResolvedQuery.facts(name, connection), path: connection.path)
+    case .records(let table, let clauses):
+      try ResolvedQuery.checkIsStorable(clauses, path: connection.path)
+      let facts = try ResolvedQuery.facts(table.name, connection)
+      self = try ResolvedQuery(table, facts, clauses, path: connection.path)
     }
   }
 
+  private static func checkIsStorable(_ sql: SQL, path: String) throws(DatabaseError) {
+    guard let value = sql.unstorable else { return }
+    throw DatabaseError(
+      code: .mismatch, message: "SQLite cannot hold the value \(value)", sql: sql.text, path: path)
+  }
+
+  private static func facts(
+    _ table: String, _ connection: DatabaseConnection
+  ) throws(DatabaseError) -> TableFacts {
+    if let facts = try TableFacts(table, in: connection) { return facts }
+    throw DatabaseError(code: .error, message: "no such table: \(table)", path: connection.path)
+  }
+
   private init(sql: String, parameters: [FieldValue], key: [String]) {
-    // What follows would otherwise stand behind the end of the statement.
-    self.sql = String(
-      sql.reversed().drop { $0 == ";" || $0.isWhitespace }.reversed())
+    self.sql = sql
     self.parameters = parameters
     self.key = key
   }
@@ -47,5 +72,26 @@ struct ResolvedQuery {
     let rowid =
       facts.schema.primaryKey.isEmpty ? "\(identity[0]) AS \(identity[0].sqlQuoted), " : ""
     self.init(sql: "SELECT \(rowid)* FROM \(table)", parameters: [], key: identity)
+  }
+
+  /// The columns that a type takes, and those of its key that it does not.
+  private init(
+    _ table: RecordTable, _ facts: TableFacts, _ clauses: SQL, path: String
+  ) throws(DatabaseError) {
+    let name = facts.schema.name.sqlQuoted
+    let known = table.columns.isEmpty ? facts.schema.columnNames : table.columns
+    var list = table.columns.isEmpty ? ["*"] : table.columns.map { "\(name).\($0.sqlQuoted)" }
+    for column in table.key where !known.contains(where: column.isSameSQLName) {
+      guard facts.isRowid(column) || facts.schema.column(named: column) != nil else {
+        throw DatabaseError(
+          code: .error,
+          message: "\(table.type) has the key column \(column), but its table has only "
+            + facts.schema.columnNames.joined(separator: ", "), path: path)
+      }
+      list.append("\(name).\(column.sqlQuoted) AS \(column.sqlQuoted)")
+    }
+    self.init(
+      sql: "SELECT \(list.joined(separator: ", ")) FROM \(name) \(clauses.text)",
+      parameters: clauses.parameters, key: table.key)
   }
 }

@@ -6,7 +6,7 @@ internal import TandemSQLite
 struct QueryPlan {
   /// The file, for errors.
   let path: String
-  /// Reads the whole result.
+  /// Reads the whole result, in whatever order.
   let sql: String
   let parameters: [FieldValue]
   /// The columns of the result.
@@ -15,31 +15,43 @@ struct QueryPlan {
   let keyOffsets: [Int]
   /// The changes that may change the result; `nil` if any change may.
   let interests: [TableInterest]?
-  /// Reads the rows of one key, whose values follow the parameters; `nil` if the result must be read
-  /// as a whole.
+  /// Reads the row of one key, whose values follow the parameters of the list, whatever a LIMIT says;
+  /// `nil` if the result must be read as a whole.
   let rereading: String?
+  /// The same as a list.
+  let list: ListPlan
   /// Where the keys of rows touched are noted by whoever writes, if they are.
   let log: TrackingLog?
   /// Which way it goes, and why.
   let explanation: String
 
-  init(_ definition: QueryDefinition, in connection: DatabaseConnection) throws(DatabaseError) {
+  init(
+    _ definition: QueryDefinition, in connection: DatabaseConnection,
+    reserveCount: Int = RowWindow.defaultReserveCount
+  ) throws(DatabaseError) {
     // Compiling alone would trust the schema as the connection last saw it.
     _ = try connection.integer("SELECT count(*) FROM sqlite_schema")
     let query = try ResolvedQuery(definition, in: connection)
     let (statement, reads) = try connection.compile(query.sql)
     try QueryPlan.check(query, statement, path: connection.path)
+    let clauses = QueryClauses(query.sql)
     path = connection.path
-    sql = query.sql
-    parameters = query.parameters
     layout = try QueryPlan.layout(of: statement, path: connection.path)
     keyOffsets = try QueryPlan.offsets(of: query.key, in: layout, path: connection.path)
     let shape = try QueryShape(
-      statement, reads: reads, keyOffsets: keyOffsets, in: connection)
-    interests = shape.interests
-    explanation = shape.explanation
-    log = shape.log
-    rereading = shape.isIncremental ? QueryPlan.rereading(query.sql, layout, keyOffsets) : nil
+      statement, clauses, reads: reads, keyOffsets: keyOffsets, in: connection)
+    let resolver = QueryOrderResolver(
+      clauses: clauses, statement: statement, reads: reads, connection: connection)
+    list = try ListPlan(
+      query, clauses, shape, keyOffsets: keyOffsets, resolver, reserveCount: reserveCount)
+    let unlimited = list.order == nil ? clauses.sql : clauses.body
+    sql = clauses.hasLimit ? list.sql : unlimited
+    parameters = list.parameters
+    let readsRows = shape.isOfRows && (list.order != nil || !clauses.hasLimit)
+    interests = shape.interests(reads, withKeys: readsRows)
+    log = readsRows ? try shape.log(in: connection) : nil
+    explanation = shape.explanation(list, readsRows: readsRows, isTracked: log != nil)
+    rereading = readsRows ? QueryPlan.rereading(unlimited, layout, keyOffsets) : nil
   }
 
   private static func check(

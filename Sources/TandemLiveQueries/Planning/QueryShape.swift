@@ -4,59 +4,88 @@ internal import TandemSQLite
 /// Which changes matter to a query, and whether each row of its result depends on nothing but the
 /// row of one table that has its key.
 struct QueryShape {
-  /// What matters; `nil` if everything may.
-  let interests: [TableInterest]?
-  /// Whether a change of some rows changes no others of the result.
-  let isIncremental: Bool
-  /// The same in words.
-  let explanation: String
-  /// The log of its one table, if that is tracked.
-  let log: TrackingLog?
+  /// What a query reads.
+  enum Source {
+    /// More than ordinary tables.
+    case anything
+    /// Tables whose rows cannot be told apart by the result's, and why.
+    case tables([TableFacts], obstacle: String)
+    /// One table, of which each row makes one of the result or none, whose key is at these columns.
+    case rows(TableFacts, keyNames: [String])
+  }
+
+  let source: Source
+  /// Whether a join compares columns by name, which are not reported as read.
+  private let joinsByName: Bool
 
   init(
-    _ statement: Statement, reads: StatementReads, keyOffsets: [Int],
+    _ statement: Statement, _ clauses: QueryClauses, reads: StatementReads, keyOffsets: [Int],
     in connection: DatabaseConnection
   ) throws(DatabaseError) {
-    let words = SQLWords(statement.sql).words
+    let words = clauses.tokens.words
+    joinsByName = !words.isDisjoint(with: ["USING", "NATURAL"])
     guard let tables = try QueryShape.tables(of: reads, in: connection) else {
-      interests = nil
-      isIncremental = false
-      explanation = "runs again after every commit: it reads more than ordinary tables"
-      log = nil
+      source = .anything
       return
     }
-    let keyNames = QueryShape.keyNames(statement, keyOffsets, tables)
-    let key = keyNames.map { tables[0].key(ofColumns: $0) } ?? .none
-    var reason = QueryShape.obstacle(reads, words, tables, key)
-    if reason == nil, try !QueryShape.readsOneTableOnce(statement, in: connection) {
-      reason = "it reads its table more than once"
+    let keyNames = QueryShape.keyNames(statement, keyOffsets, tables) ?? []
+    let key = keyNames.isEmpty ? .none : tables[0].key(ofColumns: keyNames)
+    var obstacle = QueryShape.obstacle(reads, words, tables, key)
+    if obstacle == nil, try !QueryShape.readsOneTableOnce(statement, in: connection) {
+      obstacle = "it reads its table more than once"
     }
-    isIncremental = reason == nil
-    // Columns that joins by name compare are not reported.
-    let joinsByName = !words.isDisjoint(with: ["USING", "NATURAL"])
-    interests = tables.map { table in
-      TableInterest(
-        table: table.schema.name, key: reason == nil ? key : .none,
-        columns: joinsByName
-          ? nil : table.positions(ofColumns: reads.columns[table.schema.name] ?? []))
-    }
-    let names = tables.map(\.schema.name).sorted().joined(separator: ", ")
-    if let reason {
-      log = nil
-      explanation = "runs again after commits that change \(names): \(reason)"
-    } else {
-      log = try QueryShape.log(of: tables[0], key: keyNames ?? [], in: connection)
-      let others = log == nil ? "; if another process wrote, runs again" : ", whoever wrote"
-      explanation = "reads only the rows of \(names) that a commit touched\(others)"
+    source = obstacle.map { .tables(tables, obstacle: $0) } ?? .rows(tables[0], keyNames: keyNames)
+  }
+
+  /// Whether a change of some rows changes no others of the result, but for those that a LIMIT lets
+  /// through.
+  var isOfRows: Bool {
+    if case .rows = source { return true }
+    return false
+  }
+
+  /// What matters, with the keys of rows if asked and possible; `nil` if everything may.
+  func interests(_ reads: StatementReads, withKeys: Bool) -> [TableInterest]? {
+    switch source {
+    case .anything: return nil
+    case .rows(let table, let names):
+      return [interest(in: table, withKeys ? table.key(ofColumns: names) : .none, reads)]
+    case .tables(let tables, _): return tables.map { interest(in: $0, .none, reads) }
     }
   }
 
-  /// The log of a table, if it is tracked as its schema is now.
-  private static func log(
-    of table: TableFacts, key: [String], in connection: DatabaseConnection
-  ) throws(DatabaseError) -> TrackingLog? {
+  private func interest(
+    in table: TableFacts, _ key: TableInterest.Key, _ reads: StatementReads
+  ) -> TableInterest {
+    let columns = reads.columns[table.schema.name] ?? []
+    return TableInterest(
+      table: table.schema.name, key: key,
+      columns: joinsByName ? nil : table.positions(ofColumns: columns))
+  }
+
+  /// The log of its one table, if that is tracked as its schema is now.
+  func log(in connection: DatabaseConnection) throws(DatabaseError) -> TrackingLog? {
+    guard case .rows(let table, let names) = source else { return nil }
     let tracking = try TableTracking(table: table.schema.name, in: connection)
-    return try connection.isTracking(tracking) ? TrackingLog(tracking, key: key) : nil
+    return try connection.isTracking(tracking) ? TrackingLog(tracking, key: names) : nil
+  }
+
+  /// Which way the query goes, in words.
+  func explanation(_ list: ListPlan, readsRows: Bool, isTracked: Bool) -> String {
+    switch source {
+    case .anything: return "runs again after every commit: it reads more than ordinary tables"
+    case .tables(let tables, let obstacle):
+      let names = tables.map(\.schema.name).sorted().joined(separator: ", ")
+      return "runs again after commits that change \(names): \(obstacle)"
+    case .rows(let table, _):
+      let name = table.schema.name
+      guard readsRows else {
+        return "runs again after commits that change \(name): \(list.obstacle ?? "")"
+      }
+      let others = isTracked ? ", whoever wrote" : "; if another process wrote, runs again"
+      let order = list.obstacle.map { "; as a list, runs again: \($0)" } ?? ""
+      return "reads only the rows of \(name) that a commit touched" + others + order
+    }
   }
 
   /// The ordinary tables read; `nil` if something else is read as well.
@@ -126,7 +155,7 @@ struct QueryShape {
 
   private static let wholeResultWords: Set<String> = [
     "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "DISTINCT", "EXCEPT", "GROUP", "HAVING",
-    "INTERSECT", "JOIN", "LIMIT", "OFFSET", "OVER", "UNION", "VALUES", "WINDOW", "WITH",
+    "INTERSECT", "JOIN", "OFFSET", "OVER", "UNION", "VALUES", "WINDOW", "WITH",
   ]
 
   /// Functions of SQLite whose result follows from their arguments alone.

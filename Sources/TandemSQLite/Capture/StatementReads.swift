@@ -19,6 +19,12 @@ package struct ColumnOrigin: Hashable, Sendable {
   package var table: String
   /// The column, as declared.
   package var column: String
+
+  /// A column of a table of the main database.
+  package init(table: String, column: String) {
+    self.table = table
+    self.column = column
+  }
 }
 
 extension DatabaseConnection {

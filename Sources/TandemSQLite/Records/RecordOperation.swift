@@ -8,6 +8,8 @@ enum RecordOperation: Hashable {
   case upsert
   case update
   case delete
+  /// Returns the values as a row, without a table.
+  case show
 
   /// The statement for a table with these columns, at least one.
   func sql(table: String, columns: [String], key: [String]) -> String {
@@ -29,6 +31,9 @@ enum RecordOperation: Hashable {
       return "UPDATE \(table) SET \(assignments.joined(separator: ", "))"
         + Self.condition(columns, key)
     case .delete: return "DELETE FROM \(table)" + Self.condition(columns, key)
+    case .show:
+      let columns = columns.enumerated().map { "?\($0 + 1) AS \($1.sqlQuoted)" }
+      return "SELECT " + columns.joined(separator: ", ")
     }
   }
 

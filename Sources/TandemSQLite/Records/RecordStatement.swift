@@ -66,13 +66,26 @@ final class RecordStatement {
   /// rows it changed.
   @usableFromInline
   func run(boundCount count: Int) throws(DatabaseError) -> Int {
-    guard let statement, count == columns.count else {
-      throw DatabaseError(
-        code: .range, message: "\(type) encodes \(count) of its \(columns.count) columns",
-        sql: statement?.sql, path: connection.path)
-    }
+    let statement = try complete(boundCount: count)
     while try statement.step() {}
     return connection.changeCount
+  }
+
+  /// The names and values of the columns of the record whose first `count` columns have been bound.
+  func values(boundCount count: Int) throws(DatabaseError) -> (
+    names: [String], values: [FieldValue]
+  ) {
+    let statement = try complete(boundCount: count)
+    defer { statement.reset() }
+    _ = try statement.step()
+    return (columns, try statement.values())
+  }
+
+  private func complete(boundCount count: Int) throws(DatabaseError) -> Statement {
+    if let statement, count == columns.count { return statement }
+    throw DatabaseError(
+      code: .range, message: "\(type) encodes \(count) of its \(columns.count) columns",
+      sql: statement?.sql, path: connection.path)
   }
 }
 

@@ -15,7 +15,7 @@ public struct SQL: Hashable, Sendable {
   /// The values, in order.
   public private(set) var parameters: [FieldValue]
   /// A value that SQLite cannot hold, which makes running the statement an error.
-  private(set) var unstorable: String?
+  package private(set) var unstorable: String?
 
   /// A text that is trusted, whose parameters are written `?`.
   public init(text: String, parameters: [FieldValue] = []) {

@@ -1,0 +1,60 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+
+/// The rows of a query as a list, as they were last delivered.
+struct OrderedResult: Sendable {
+  private var reader: QueryReader
+  /// The rows, if their places can be told from what they hold.
+  private var placed: OrderedRows?
+  /// The rows otherwise.
+  private var unplaced: [KeyedRecord] = []
+
+  init(
+    _ definition: QueryDefinition, reserveCount: Int = RowWindow.defaultReserveCount
+  ) {
+    reader = QueryReader(definition, reserveCount: reserveCount)
+  }
+
+  /// Moves on to the state of the open snapshot.
+  ///
+  /// - Returns: What changed, with the fewest moves.
+  /// - Complexity: O(*d* log *n*) for *d* rows touched among *n*, if rows are placed; O(*n*) otherwise.
+  mutating func advance(
+    _ changes: CommittedChanges, _ reading: LiveReading
+  ) throws(DatabaseError) -> ListDifference<KeyedRecord> {
+    let (plan, need) = try reader.advance(changes, reading)
+    if case .rows(let keys, let rereading) = need {
+      if keys.isEmpty { return ListDifference() }
+      if placed != nil {
+        let touched = try plan.rows(of: keys, rereading, in: reading.connection)
+        if let difference = placed?.place(touched) { return difference }
+      }
+    }
+    return try rerun(plan, reading.connection)
+  }
+
+  /// Reads the whole list and compares it.
+  private mutating func rerun(
+    _ plan: QueryPlan, _ connection: DatabaseConnection
+  ) throws(DatabaseError) -> ListDifference<KeyedRecord> {
+    let old = placed?.visible ?? unplaced
+    let rows = try plan.listRows(in: connection)
+    placed = plan.list.order.map { OrderedRows(rows, order: $0, window: plan.list.window) }
+    unplaced = placed == nil ? rows : []
+    let new = placed?.visible ?? unplaced
+    guard !old.isEmpty else { return OrderedResult.insertion(of: new) }
+    return ListDifference(
+      from: old, to: new, identifiedBy: \.key, by: { $0.record == $1.record })
+  }
+
+  private static func insertion(of rows: [KeyedRecord]) -> ListDifference<KeyedRecord> {
+    let insertions = rows.enumerated().map { place, row in
+      ListDifference.Placement(offset: place, element: row)
+    }
+    guard let difference = ListDifference(insertions: insertions) else {
+      preconditionFailure("Each row has its own offset")
+    }
+    return difference
+  }
+}

@@ -1,0 +1,118 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+
+/// The rows of a result in its order, where a row that a commit touched is placed by what it holds.
+///
+/// With a LIMIT it is a window on the result: the rows that the LIMIT lets through, and a reserve of
+/// those that follow. A row behind the last one that was read is as if it did not exist.
+struct OrderedRows: Sendable {
+  private let order: QueryOrder
+  private let window: RowWindow?
+  private var rows: BlockList<KeyedRecord>
+  private var records: [RowKey: Record]
+  /// Whether there are no rows behind those known.
+  private var isComplete: Bool
+  /// The place up to which all rows are known, if not all are.
+  private var frontier: KeyedRecord?
+  /// Whether the rows came in the order that is known here. A collation may have been replaced.
+  private let isInOrder: Bool
+
+  /// Rows as they were read, no more than the window wants.
+  init(_ rows: [KeyedRecord], order: QueryOrder, window: RowWindow?) {
+    self.order = order
+    self.window = window
+    self.rows = BlockList(rows)
+    records = Dictionary(minimumCapacity: rows.count)
+    for row in rows { records[row.key] = row.record }
+    isComplete = window.map { rows.count < $0.rowCount } ?? true
+    frontier = isComplete ? nil : rows.last
+    isInOrder = zip(rows, rows.dropFirst()).allSatisfy { order.compare($0, $1) < 0 }
+  }
+
+  private var limit: Int { window?.limit ?? .max }
+
+  /// The rows that the limit lets through.
+  var visible: [KeyedRecord] { rows.prefix(limit) }
+
+  private func isKnownPlace(_ row: KeyedRecord) -> Bool {
+    isComplete || frontier.map { order.compare(row, $0) <= 0 } ?? false
+  }
+
+  private func position(of row: KeyedRecord) -> BlockList<KeyedRecord>.Position {
+    rows.position { order.compare($0, row) < 0 }
+  }
+}
+
+// MARK: - Placing
+
+extension OrderedRows {
+  /// Gives rows that were read again their places.
+  ///
+  /// - Returns: What changed among the rows that the limit lets through, with the fewest moves; `nil`,
+  ///   and the rows are as they were, if all must be read again to know, as too few are left.
+  /// - Complexity: O(*d* log *n*) for *d* rows touched, and a step per block of rows.
+  mutating func place(_ touched: [TouchedRow]) -> ListDifference<KeyedRecord>? {
+    guard isInOrder else { return nil }
+    var removed: [KeyedRecord] = []
+    var added: [KeyedRecord] = []
+    for row in touched {
+      let old = records[row.key].map { KeyedRecord(key: row.key, record: $0) }
+      var new = row.record.map { KeyedRecord(key: row.key, record: $0) }
+      if let place = new, !isKnownPlace(place) { new = nil }
+      guard old != new else { continue }
+      if let old { removed.append(old) }
+      if let new { added.append(new) }
+    }
+    let count = rows.count - removed.count + added.count
+    guard isComplete || count >= limit else { return nil }
+    return replace(removed, by: added)
+  }
+
+  private mutating func replace(
+    _ removed: [KeyedRecord], by added: [KeyedRecord]
+  ) -> ListDifference<KeyedRecord>? {
+    let oldCount = rows.count
+    guard let leaving = placements(of: removed) else { return nil }
+    for row in removed {
+      rows.remove(at: position(of: row))
+      records[row.key] = nil
+    }
+    for row in added {
+      rows.insert(row, at: position(of: row))
+      records[row.key] = row.record
+    }
+    guard let arriving = placements(of: added) else {
+      preconditionFailure("A row stands where it was just put")
+    }
+    let starts = rows.starts()
+    let difference = PlacedChanges(
+      removed: leaving, added: arriving, oldCount: oldCount, newCount: rows.count, limit: limit
+    ).difference { rows.element(at: $0, starts) }
+    trim()
+    return difference
+  }
+
+  /// The rows with their offsets, ascending; `nil` if one is not in its place.
+  private func placements(of some: [KeyedRecord]) -> [ListDifference<KeyedRecord>.Placement]? {
+    let starts = rows.starts()
+    var placements: [ListDifference<KeyedRecord>.Placement] = []
+    placements.reserveCapacity(some.count)
+    for row in some {
+      let position = position(of: row)
+      guard rows[position]?.key == row.key else { return nil }
+      placements.append(.init(offset: rows.offset(of: position, starts), element: row))
+    }
+    placements.sort { $0.offset < $1.offset }
+    return placements
+  }
+
+  /// Forgets rows when there are too many.
+  private mutating func trim() {
+    guard let window, rows.count > window.maxRowCount else { return }
+    for row in rows.prefix(rows.count)[window.rowCount...] { records[row.key] = nil }
+    rows.keepFirst(window.rowCount)
+    isComplete = false
+    frontier = rows.prefix(window.rowCount).last
+  }
+}

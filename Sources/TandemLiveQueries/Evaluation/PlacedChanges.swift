@@ -1,0 +1,125 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+
+/// What became of a list of which some rows were taken out and some put in, the others keeping their
+/// order.
+///
+/// Cost does not depend on the length of the list: the rows that were not touched count in runs,
+/// between the places where touched ones were or are.
+struct PlacedChanges {
+  typealias Placement = ListDifference<KeyedRecord>.Placement
+
+  private let removed: [Placement]
+  private let added: [Placement]
+  private let limit: Int
+  private let oldVisible: Int
+  private let newVisible: Int
+  /// For each row removed and added, how many rows that were not touched come before it.
+  private let oldUntouched: [Int]
+  private let newUntouched: [Int]
+
+  /// - Parameters:
+  ///   - removed: Rows taken out, by their offsets in the old list, which ascend.
+  ///   - added: Rows put in, by their offsets in the new one, which ascend.
+  ///   - oldCount: The length of the old list.
+  ///   - newCount: The length of the new list.
+  ///   - limit: How many rows of either list are looked at.
+  init(removed: [Placement], added: [Placement], oldCount: Int, newCount: Int, limit: Int) {
+    self.removed = removed
+    self.added = added
+    self.limit = limit
+    oldVisible = min(oldCount, limit)
+    newVisible = min(newCount, limit)
+    oldUntouched = removed.enumerated().map { $1.offset - $0 }
+    newUntouched = added.enumerated().map { $1.offset - $0 }
+  }
+
+  private func oldOffset(_ untouched: Int) -> Int {
+    untouched + oldUntouched.partitioningIndex { $0 > untouched }
+  }
+
+  private func newOffset(_ untouched: Int) -> Int {
+    untouched + newUntouched.partitioningIndex { $0 > untouched }
+  }
+
+  /// What changed among the rows within the limit, with the fewest moves.
+  ///
+  /// - Parameter newElement: The row at an offset in the new list.
+  func difference(
+    newElement: (_ offset: Int) -> KeyedRecord
+  ) -> ListDifference<KeyedRecord> {
+    let leaving = removed.prefix { $0.offset < limit }
+    let arriving = added.prefix { $0.offset < limit }
+    let pairs = pairs(leaving, arriving)
+    let oldRest = oldVisible - leaving.count
+    let newRest = newVisible - arriving.count
+    let isPaired = Set(pairs.map { removed[$0.old].element.key })
+    var deletions = leaving.filter { !isPaired.contains($0.element.key) }
+    var insertions = arriving.filter { !isPaired.contains($0.element.key) }
+    // Rows that were not touched cross the limit as others come or go before them.
+    for rest in min(newRest, oldRest)..<oldRest {
+      deletions.append(.init(offset: oldOffset(rest), element: newElement(newOffset(rest))))
+    }
+    for rest in min(newRest, oldRest)..<newRest {
+      insertions.append(.init(offset: newOffset(rest), element: newElement(newOffset(rest))))
+    }
+    let difference = ListDifference(
+      deletions: Array(deletions), insertions: Array(insertions),
+      moves: moves(pairs, untouchedCount: min(newRest, oldRest)),
+      updates: pairs.map { pair in
+        .init(
+          oldOffset: removed[pair.old].offset, newOffset: added[pair.new].offset,
+          old: removed[pair.old].element, new: added[pair.new].element)
+      })
+    guard let difference else {
+      preconditionFailure("Each row has one offset in each list")
+    }
+    return difference
+  }
+
+  /// The places in ``removed`` and ``added`` of rows that are in both, in their new order.
+  private func pairs(
+    _ leaving: ArraySlice<Placement>, _ arriving: ArraySlice<Placement>
+  ) -> [(old: Int, new: Int)] {
+    var places: [RowKey: Int] = [:]
+    for (place, row) in leaving.enumerated() { places[row.element.key] = place }
+    return arriving.enumerated().compactMap { place, row in
+      places[row.element.key].map { (old: $0, new: place) }
+    }
+  }
+}
+
+// MARK: - Moves
+
+extension PlacedChanges {
+  /// The fewest moves: all but a heaviest selection of pairs and runs that keep their order.
+  private func moves(
+    _ pairs: [(old: Int, new: Int)], untouchedCount: Int
+  ) -> [ListDifference<KeyedRecord>.Move] {
+    let old = pairs.map { min(oldUntouched[$0.old], untouchedCount) }
+    let new = pairs.map { min(newUntouched[$0.new], untouchedCount) }
+    let cuts = Set(old).union(new).sorted()
+    var rows: [OrderedRun] = pairs.indices.map { place in
+      OrderedRun(
+        weight: 1, old: .init(old[place], pairs[place].old),
+        new: .init(new[place], pairs[place].new))
+    }
+    for (start, end) in zip(cuts, cuts.dropFirst()) {
+      rows.append(OrderedRun(weight: end - start, old: .init(start), new: .init(start)))
+    }
+    let stays = OrderedRun.heaviestAscent(of: rows)
+    var moves: [ListDifference<KeyedRecord>.Move] = []
+    for (place, run) in rows.enumerated() where !stays[place] {
+      if place < pairs.count {
+        moves.append(
+          .init(from: removed[pairs[place].old].offset, to: added[pairs[place].new].offset))
+      } else {
+        for rest in run.new.untouched..<run.new.untouched + run.weight {
+          moves.append(.init(from: oldOffset(rest), to: newOffset(rest)))
+        }
+      }
+    }
+    return moves
+  }
+}

@@ -1,0 +1,64 @@
+internal import TandemRecords
+internal import TandemSQLite
+
+/// Finds out what of a result must be read to move on to the next snapshot.
+struct QueryReader: Sendable {
+  /// What must be read.
+  enum Need {
+    /// Nothing but the rows of these keys, which ascend.
+    case rows([RowKey], rereading: String)
+    /// The whole result.
+    case everything
+  }
+
+  private let definition: QueryDefinition
+  private let reserveCount: Int
+  private var current: (plan: QueryPlan, schemaVersion: Int64)?
+  /// The last entry of the tracking log that was read.
+  private var logPosition: Int64 = 0
+
+  /// - Parameter reserveCount: How many rows beyond a LIMIT are read; see ``RowWindow``.
+  init(_ definition: QueryDefinition, reserveCount: Int) {
+    self.definition = definition
+    self.reserveCount = reserveCount
+  }
+
+  /// The plan for the schema of the open snapshot, and what must be read.
+  mutating func advance(
+    _ changes: CommittedChanges, _ reading: LiveReading
+  ) throws(DatabaseError) -> (plan: QueryPlan, need: Need) {
+    let (plan, isNew) = try plan(reading)
+    let touched = isNew ? nil : try touchedKeys(changes, plan, reading.connection)
+    if let log = plan.log { logPosition = try log.end(in: reading.connection) }
+    guard let keys = touched?.keys, let rereading = plan.rereading else {
+      return (plan, .everything)
+    }
+    return (plan, .rows(keys.sorted(), rereading: rereading))
+  }
+
+  /// The plan in the open snapshot, and whether it is another than last time.
+  private mutating func plan(
+    _ reading: LiveReading
+  ) throws(DatabaseError) -> (plan: QueryPlan, isNew: Bool) {
+    let statement = try reading.connection.cachedStatement("PRAGMA schema_version")
+    defer { statement.reset() }
+    guard try statement.step(), case .integer(let version) = try statement.value(at: 0) else {
+      preconditionFailure("SQLite always tells the version of the schema")
+    }
+    if let current, current.schemaVersion == version { return (current.plan, false) }
+    let plan = try QueryPlan(
+      definition, in: reading.connection, reserveCount: reserveCount)
+    current = (plan, version)
+    reading.setInterests(plan.interests)
+    return (plan, true)
+  }
+
+  /// The keys of all rows that may differ from those known; `nil` if nobody noted them.
+  private func touchedKeys(
+    _ changes: CommittedChanges, _ plan: QueryPlan, _ connection: DatabaseConnection
+  ) throws(DatabaseError) -> TouchedKeys? {
+    guard let interest = plan.interests?.first else { return nil }
+    guard changes.isUnknown else { return changes.touched[interest] ?? TouchedKeys() }
+    return try plan.log?.keys(after: logPosition, in: connection)
+  }
+}
