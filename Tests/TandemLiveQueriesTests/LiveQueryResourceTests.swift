@@ -22,6 +22,8 @@
         for _ in 0..<5_000 { try await startAndCancel(database, runs) }
         let half = try ProcessUsage()
         for _ in 0..<5_000 { try await startAndCancel(database, runs) }
+        // Behind the last work of the reader, which holds the run until it is done.
+        try await database.read { _ in }
         let end = try ProcessUsage()
         #expect(runs.count == 10_000 && runs.liveCount == 0)
         #expect(try await database.changeFeed().isIdle)
