@@ -119,6 +119,21 @@ struct WatchConditionTests {
     #expect(await tool.end() == 0)
   }
 
+  @Test("a file that is reached by a link is watched where it is")
+  func link() async throws {
+    try await shell(
+      """
+      sqlite3 real.db 'PRAGMA journal_mode=WAL; CREATE TABLE t (id INTEGER PRIMARY KEY)'
+      ln -s real.db test.db
+      """)
+    let tool = try await watch("--json", "--once", "2")
+    for id in 1...2 {
+      try await shell("sqlite3 real.db 'INSERT INTO t VALUES (\(id))'")
+      #expect(await tool.line()?.contains(#"[{"id":\#(id)}]"#) == true)
+    }
+    #expect(await tool.end() == 0)
+  }
+
   @Test("a database whose files may not be written is watched, or refused with a sentence")
   func readOnlyFolder() async throws {
     // Permissions do not bind root, who runs tests in containers.

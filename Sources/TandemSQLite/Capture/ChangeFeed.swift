@@ -18,6 +18,8 @@ package final class ChangeFeed: @unchecked Sendable {
   private let currentVersion = Atomic(0)
   private let watch = Mutex<FileWatch?>(nil)
   private let path: String
+  /// What to watch; `nil` in memory.
+  private let filePath: String?
   private let attachment = Atomic(false)
 
   private var monitor: ChangeMonitor?
@@ -32,11 +34,13 @@ package final class ChangeFeed: @unchecked Sendable {
 
   init(path: String) throws(DatabaseError) {
     self.path = path
-    monitor = try makeMonitor()
+    let monitor = try ChangeFeed.makeMonitor(path)
+    filePath = monitor?.filePath
+    self.monitor = monitor
   }
 
   /// A database in memory has nobody else to watch.
-  private func makeMonitor() throws(DatabaseError) -> ChangeMonitor? {
+  private static func makeMonitor(_ path: String) throws(DatabaseError) -> ChangeMonitor? {
     path == ":memory:" ? nil : try ChangeMonitor(path: path)
   }
 }
@@ -55,8 +59,8 @@ extension ChangeFeed {
     let subscription = ChangeSubscription()
     setInterests(nil, of: subscription)
     watch.withLock { watch in
-      if watch == nil, path != ":memory:" {
-        watch = FileWatch(path: path) { [weak self] in self?.checkForOthers() ?? false }
+      if watch == nil, let filePath {
+        watch = FileWatch(path: filePath) { [weak self] in self?.checkForOthers() ?? false }
       }
     }
     return subscription
@@ -136,7 +140,7 @@ extension ChangeFeed {
 extension ChangeFeed: CommitObserver {
   package func didAttach(_ connection: DatabaseConnection) {
     writer = try? WriterChanges(connection, willCommit: .passUnretained(self))
-    gate.withClosed { if monitor == nil { monitor = try? makeMonitor() } }
+    gate.withClosed { if monitor == nil { monitor = try? ChangeFeed.makeMonitor(path) } }
     noteInterests()
     attachment.store(true, ordering: .releasing)
     registry.withLock { $0.publishUnknown() }

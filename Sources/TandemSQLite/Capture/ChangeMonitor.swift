@@ -16,6 +16,12 @@ final class ChangeMonitor {
     acknowledge()
   }
 
+  /// Where the file really is, links followed: its log is beside that place.
+  var filePath: String {
+    sqlite3_db_filename(connection.handle.pointer, "main").map { String(cString: $0) }
+      ?? connection.path
+  }
+
   /// Whether the file was deleted, or another one stands in its place: nobody commits to it any more.
   var isFileGone: Bool {
     var hasMoved: Int32 = 0
