@@ -1,6 +1,6 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help demo test bench lint clean
+.PHONY: help demo test bench fuzz sanitize lint clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -16,6 +16,14 @@ test: ## Build, lint and run everything that must pass
 bench: ## Measure beside floors and peers: make bench ARGS="--filter set --json"
 	@scripts/bootstrap bench
 	@scripts/bench $(ARGS)
+
+fuzz: ## Compare live queries with fresh ones, many times: make fuzz SEED=1 COUNT=2000
+	@scripts/bootstrap
+	@scripts/fuzz $(SEED) $(COUNT)
+
+sanitize: ## Run the suites in which threads meet under the thread sanitizer
+	@scripts/bootstrap
+	@scripts/sanitize
 
 lint: ## Check format, documentation comments and quoted snippets
 	@scripts/lint

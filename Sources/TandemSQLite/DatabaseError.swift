@@ -19,6 +19,8 @@ public struct DatabaseError: Error, Hashable, Sendable {
     public static let busy = Code(rawValue: SQLITE_BUSY)
     /// The file may only be read.
     public static let readOnly = Code(rawValue: SQLITE_READONLY)
+    /// The file has a write-ahead log, and nothing may be written beside it.
+    static let readOnlyFolder = Code(rawValue: SQLITE_READONLY | 6 << 8)
     /// The disk failed.
     public static let inputOutput = Code(rawValue: SQLITE_IOERR)
     /// The file is damaged.
@@ -76,6 +78,8 @@ extension DatabaseError: CustomStringConvertible {
     switch code.primary {
     case .busy: return "; another program is writing to it: try again, or wait longer"
     case .notADatabase: return "; it may be another kind of file, or encrypted"
+    case .readOnly where self.code == Code.readOnlyFolder:
+      return "; a file with a write-ahead log can be read only where SQLite may write beside it"
     case .full: return "; free some space and try again: nothing was changed"
     case .corrupt: return "; restore it from a backup, or try sqlite3's .recover"
     default: return ""

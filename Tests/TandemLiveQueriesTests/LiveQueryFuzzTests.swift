@@ -12,38 +12,44 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Live queries against fresh ones", .timeLimit(.minutes(5)))
+@Suite("Live queries against fresh ones", .timeLimit(.minutes(60)))
 struct LiveQueryFuzzTests {
-  /// `TANDEM_FUZZ` multiplies it.
-  static let worldCount = FuzzSize.worldCount
+  static let seeds = FuzzSize.seeds(count: 400)
   static let transactionCount = 250
   /// How many worlds run beside each other.
   static let shareCount = 2
 
   @Test("after random transactions, the differences applied so far equal a fresh query")
   func differencesEqualFreshQuery() async throws {
-    let incrementalCount = try await withThrowingTaskGroup(of: Int.self) { group in
+    let (census, incrementalCount) = try await withThrowingTaskGroup(
+      of: (FuzzCensus, Int).self
+    ) { group in
       for share in 0..<Self.shareCount {
         group.addTask {
-          var count = 0
-          for world in stride(from: share, to: Self.worldCount, by: Self.shareCount) {
-            count += try await Self.run(seed: UInt64(world + 1))
+          var sum = (FuzzCensus(), 0)
+          for offset in stride(from: share, to: Self.seeds.count, by: Self.shareCount) {
+            let (census, incrementalCount) = try await Self.run(seed: Self.seeds[offset])
+            sum = (sum.0 + census, sum.1 + incrementalCount)
+            FuzzSize.report("in process", offset, of: Self.seeds.count)
           }
-          return count
+          return sum
         }
       }
-      return try await group.reduce(0, +)
+      return try await group.reduce((FuzzCensus(), 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
     }
+    #expect(census.transactionCount == Self.seeds.count * Self.transactionCount)
+    guard Self.seeds.count > 100 else { return }
+    #expect(census.missing == [])
     // Otherwise, nothing but fresh queries would have been compared with themselves.
-    #expect(incrementalCount > Self.worldCount * Self.transactionCount / 2)
+    #expect(incrementalCount > census.transactionCount / 2)
   }
 
-  private static func run(seed: UInt64) async throws -> Int {
+  private static func run(seed: UInt64) async throws -> (FuzzCensus, Int) {
     let folder = try TemporaryFolder()
     var course = try await FuzzCourse(seed: seed, path: folder.path(of: "test.db"))
     try await course.run(transactionCount: transactionCount)
     await course.database.close()
-    return course.incrementalCount
+    return (course.census, course.incrementalCount)
   }
 }
 
@@ -51,8 +57,11 @@ struct LiveQueryFuzzTests {
 struct FuzzCourse {
   let database: Database
   let seed: UInt64
+  /// Whether the tables are tracked.
+  let isTracked: Bool
   private(set) var incrementalCount = 0
-  private var world: FuzzWorld
+  private(set) var census = FuzzCensus()
+  var world: FuzzWorld
   private let other: DatabaseConnection
   private let feed: ChangeFeed
   private let othersShare: Int
@@ -72,7 +81,8 @@ struct FuzzCourse {
     database = try Database(path: path)
     try await database.withWriter { try $0.execute("PRAGMA synchronous=OFF") }
     for sql in world.schema { try await database.run(sql) }
-    if Bool.random(using: &world.random) {
+    isTracked = Bool.random(using: &world.random)
+    if isTracked {
       for table in ["a", "b"] { _ = try await database.track(table: table) }
     }
     othersShare = Int.random(in: 0...1, using: &world.random) == 0 ? 5 : 50
@@ -89,47 +99,43 @@ struct FuzzCourse {
 
   mutating func run(transactionCount: Int) async throws {
     for number in 0..<transactionCount {
-      try step()
+      try step(byOthers: Int.random(in: 0..<100, using: &world.random) < othersShare)
       // Steps block their thread, which other tests need too.
       await Task.yield()
-      for offset in watchers.indices where Int.random(in: 0...3, using: &world.random) == 0 {
-        try check(offset, number)
-      }
+      try checkSome(at: number)
     }
-    for watcher in watchers { feed.unsubscribe(watcher.subscription) }
+    end()
   }
 
   /// One transaction, by this database or by another connection.
-  private mutating func step() throws {
-    let statements = (0...Int.random(in: 0...3, using: &world.random)).map { _ in world.statement()
-    }
-    let change = Int.random(in: 0..<100, using: &world.random)
-    let schemaChange = change < 2 ? world.schemaChange() : nil
-    let rollsBack = change > 95
-    let hasSavepoint = change > 85
-    let body = { (connection: DatabaseConnection) throws -> Void in
-      if let schemaChange { try connection.execute(schemaChange) }
-      for (offset, sql) in statements.enumerated() {
-        if hasSavepoint, offset == 1 { try connection.execute("SAVEPOINT s") }
-        do throws(DatabaseError) {
-          try connection.execute(sql)
-        } catch {
-          guard [.constraint, .mismatch].contains(error.code.primary) else { throw error }
-        }
-      }
-      if hasSavepoint, statements.count > 1 {
-        try connection.execute("ROLLBACK TO s")
-        try connection.execute("RELEASE s")
-      }
-      if rollsBack { throw CancellationError() }
-    }
+  mutating func step(byOthers: Bool) throws {
+    let transaction = FuzzTransaction(&world)
+    var census = census
     do {
-      if Int.random(in: 0..<100, using: &world.random) < othersShare {
-        try other.transaction { try body(other) }
+      if byOthers {
+        try other.transaction { try transaction.run(in: other, noting: &census) }
       } else {
-        try database.write { try body($0.connection) }
+        try database.write { try transaction.run(in: $0.connection, noting: &census) }
       }
     } catch is CancellationError {}
+    self.census = census
+  }
+
+  /// Compares some of the queries; `number` says when, for the error.
+  mutating func checkSome(at number: Int) throws {
+    for offset in watchers.indices where Int.random(in: 0...3, using: &world.random) == 0 {
+      try check(offset, number)
+    }
+  }
+
+  /// Compares all queries.
+  mutating func checkAll(at number: Int) throws {
+    for offset in watchers.indices { try check(offset, number) }
+  }
+
+  /// Ends the queries.
+  func end() {
+    for watcher in watchers { feed.unsubscribe(watcher.subscription) }
   }
 
   private mutating func check(_ offset: Int, _ number: Int) throws {
@@ -158,20 +164,11 @@ struct FuzzCourse {
     try #require(
       isEqual,
       """
-      seed \(seed), transaction \(number), incremental \(isIncremental), query \(watcher.sql): \
+      \(FuzzSize.repetition(seed)); transaction \(number), incremental \(isIncremental), query \(watcher.sql): \
       applied \(applied?.values.filter { !fresh.values.contains($0) }.map(\.values) ?? []), \
       fresh \(fresh.values.filter { applied?.values.contains($0) != true }.map(\.values))
       """)
     watcher.model = fresh
     watchers[offset] = watcher
   }
-}
-
-/// How much to do: `TANDEM_FUZZ=10` does ten times as much.
-enum FuzzSize {
-  static var factor: Int {
-    getenv("TANDEM_FUZZ").flatMap { Int(String(cString: $0)) } ?? 1
-  }
-
-  static var worldCount: Int { 400 * factor }
 }

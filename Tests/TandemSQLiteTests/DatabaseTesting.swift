@@ -5,7 +5,7 @@ import TandemSQLite
 import Testing
 
 /// A folder of one test, gone when the test has ended.
-final class TestFolder {
+final class TestFolder: Sendable {
   let path: String
 
   init() throws {

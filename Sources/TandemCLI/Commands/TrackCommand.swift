@@ -8,8 +8,8 @@ enum TrackCommand: Command {
     discussion: """
       Adds triggers to a table that note the key of each row that changes, and a table
       tandem_changes_T that holds the last 100,000 of them. tandem watch, and live queries,
-      then read only those rows again, however large the table. Repeat it after a change of
-      the table's keys or unique indexes.
+      then read only those rows again, however large the table. Nothing else in the file
+      changes. Repeat it after a change of the table's keys or unique indexes.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [.init(name: "table", value: "T", help: "The table to track.")],
@@ -17,12 +17,19 @@ enum TrackCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let table = try arguments.requiredTable(specification)
-    let database = try await Database.open(existing: arguments.operands[0])
-    let blindSpots = try await database.track(table: table)
-    await database.close()
-    for blindSpot in blindSpots { Terminal.report("\(table): it cannot see \(blindSpot)") }
-    Terminal.report(
-      "\(table) is tracked; unseen is only what bypasses triggers, as writable_schema does")
+    let connection = try DatabaseConnection(keepingJournalOf: arguments.operands[0])
+    let tracking = try connection.transaction {
+      let schema = try connection.schema(ofNamedTable: table)
+      let tracking = try TableTracking(table: schema.name, in: connection)
+      try connection.track(tracking)
+      return tracking
+    }
+    for blindSpot in tracking.blindSpots {
+      TandemCLI.report("\(tracking.table): it cannot see \(blindSpot)")
+    }
+    TandemCLI.report(
+      "\(tracking.table) is tracked; unseen is only what bypasses triggers, as writable_schema does"
+    )
     return 0
   }
 }
@@ -39,10 +46,14 @@ enum UntrackCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let table = try arguments.requiredTable(specification)
-    let database = try await Database.open(existing: arguments.operands[0])
-    let wasTracked = try await database.untrack(table: table)
-    await database.close()
-    Terminal.report(wasTracked ? "\(table) is no longer tracked" : "\(table) was not tracked")
+    let connection = try DatabaseConnection(keepingJournalOf: arguments.operands[0])
+    let wasTracked = try connection.transaction {
+      let wasTracked = try connection.untrack(table)
+      // The table may be gone, and what tracked it still there; but not both.
+      if !wasTracked { _ = try connection.schema(ofNamedTable: table) }
+      return wasTracked
+    }
+    TandemCLI.report(wasTracked ? "\(table) is no longer tracked" : "\(table) was not tracked")
     return 0
   }
 }
@@ -50,22 +61,18 @@ enum UntrackCommand: Command {
 extension ParsedArguments {
   /// The table that must be named.
   fileprivate func requiredTable(_ command: CommandSpecification) throws(UsageError) -> String {
-    guard let table = self["table"] else {
-      throw UsageError("name the table with --table", command: command)
+    guard let table = self["table"], !table.isEmpty else {
+      throw UsageError("--table is missing: the name of the table", command: command)
     }
     return table
   }
 }
 
-extension Database {
-  fileprivate static func open(existing path: String) async throws -> Database {
-    try await open(path: path, configuration: DatabaseConfiguration(access: .readWrite))
-  }
-}
-
-extension Terminal {
-  /// Writes a line for people to standard error.
-  static func report(_ message: String) {
-    try? OutputStream.write(Array("tandem: \(message)\n".utf8), to: STDERR_FILENO)
+extension DatabaseConnection {
+  /// Opens a file that exists, to write to it without turning its journal into a write-ahead log,
+  /// which would stay.
+  fileprivate convenience init(keepingJournalOf path: String) throws(DatabaseError) {
+    try self.init(path: path, access: .readOnly)
+    try execute("PRAGMA query_only=OFF")
   }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Tandem
 
 /// `tandem watch`: what changes in a database, as it happens, whoever changes it.
@@ -9,7 +8,10 @@ enum WatchCommand: Command {
     discussion: """
       Watches a table or a query of a SQLite file, and shows what each commit inserted (+),
       updated (~) and deleted (-), whichever program makes it. Commits that come in quick
-      succession may be shown as one. Ctrl-C ends it.
+      succession may be shown as one. Ctrl-C ends it, with a summary.
+
+      Each commit costs one more run of the query, unless tandem track has the table note
+      which rows change: then only those rows are read.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists; it is only read.")],
     options: [
@@ -20,7 +22,12 @@ enum WatchCommand: Command {
         help: "The columns of the query that identify a row."),
       .init(name: "initial", help: "Begin with the rows that are there, as inserted."),
       .init(name: "list", help: "Show positions and moves, in the order of the query."),
-      .init(name: "json", help: "Print one JSON object per line."),
+      .init(
+        name: "json",
+        help: """
+          Print one JSON object per line:
+          {"inserted":[ROW],"updated":[{"old":ROW,"new":ROW}],"deleted":[ROW]}
+          """),
       .init(name: "once", value: "N", help: "End after N differences."),
       .init(name: "quiet", letter: "q", help: "Print nothing but the changes."),
     ],
@@ -35,51 +42,22 @@ enum WatchCommand: Command {
     let database = try await Database.open(
       path: arguments.operands[0], configuration: configuration)
     let query = try await query(arguments, in: database)
-    let explanation = try await query.explanation(in: database)
-    let isQuiet = arguments.has("quiet")
-    if !isQuiet { Terminal.report("watching \(database.path), which \(explanation)") }
-    let watching = Task {
-      let output = WatchOutput(key: explanation.key, isJSON: arguments.has("json"))
-      let skipsFirst = !arguments.has("initial")
-      if arguments.has("list") {
-        let differences = query.listDifferences(in: database)
-        for try await difference in differences.dropFirst(skipsFirst ? 1 : 0) {
-          try output.write(difference)
-          if output.differenceCount == limit { break }
-        }
-      } else {
-        let differences = query.differences(in: database)
-        for try await difference in differences.dropFirst(skipsFirst ? 1 : 0) {
-          try output.write(difference)
-          if output.differenceCount == limit { break }
-        }
-      }
-      return output.summary
-    }
-    let interruptions = [SIGINT, SIGTERM].map { onSignal($0) { watching.cancel() } }
-    defer { for source in interruptions { source.cancel() } }
-    let summary = try await watching.value
+    let watch = Watch(
+      database: database, query: query, explanation: try await query.explanation(in: database),
+      isList: arguments.has("list"), isJSON: arguments.has("json"),
+      showsInitial: arguments.has("initial"), isQuiet: arguments.has("quiet"), limit: limit)
+    let summary = try await untilStopped { try await watch.run() }
     await database.close()
-    if !isQuiet { Terminal.report(summary) }
+    if !arguments.has("quiet") { TandemCLI.report(summary) }
     return 0
   }
 
   private static func limit(_ arguments: ParsedArguments) throws(UsageError) -> Int {
     guard let text = arguments["once"] else { return .max }
     guard let limit = Int(text), limit > 0 else {
-      throw UsageError("--once takes a count, at least 1", command: specification)
+      throw UsageError("--once takes a count, at least 1, not '\(text)'", command: specification)
     }
     return limit
-  }
-
-  private static func onSignal(
-    _ signalNumber: Int32, _ action: @escaping @Sendable () -> Void
-  ) -> any DispatchSourceSignal {
-    signal(signalNumber, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(signal: signalNumber, queue: .global())
-    source.setEventHandler(handler: action)
-    source.resume()
-    return source
   }
 }
 
@@ -98,28 +76,71 @@ extension WatchCommand {
     }
     guard let key, arguments["table"] == nil else {
       let message =
-        key == nil ? "a query needs --key" : "choose one of --table and --query"
+        key == nil
+        ? "a query needs --key: the columns that identify a row"
+        : "choose one of --table and --query"
       throw UsageError(message, command: specification)
     }
     return LiveQuery(SQL(text: sql), key: key)
   }
 
   private static func table(_ name: String?, in database: Database) async throws -> String {
-    let (names, isThere) = try await database.read { transaction in
+    try await database.read { transaction in
       let connection = transaction.connection
-      let isThere = try name.map { try connection.schema(ofTable: $0) != nil }
-      return (try connection.tableNames(), isThere)
+      let schema = try connection.schema(ofNamedTable: try name ?? onlyTable(connection))
+      guard !schema.isView else {
+        throw DatabaseError(
+          code: .error,
+          message: "\(schema.name) is a view, whose rows have no key of their own: "
+            + "watch --query 'SELECT * FROM \(schema.name)' with --key", path: connection.path)
+      }
+      return schema.name
     }
-    guard let name = name ?? (names.count == 1 ? names[0] : nil) else {
-      let list = names.isEmpty ? "no table" : "the tables \(names.joined(separator: ", "))"
-      throw UsageError(
-        "\(database.path) has \(list); choose one with --table", command: specification)
+  }
+
+  private static func onlyTable(_ connection: DatabaseConnection) throws -> String {
+    let names = try connection.tableNames()
+    guard names.count != 1 else { return names[0] }
+    guard !names.isEmpty else {
+      throw DatabaseError(code: .error, message: "it has no table", path: connection.path)
     }
-    guard isThere != false else {
-      let closest = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-      throw DatabaseError(
-        code: .error, message: "there is no table \(name)\(closest)", path: database.path)
+    throw UsageError(
+      "\(connection.path) has the tables \(names.joined(separator: ", ")); choose one with --table",
+      command: specification)
+  }
+}
+
+// MARK: - When to stop
+
+extension WatchCommand {
+  private enum Stop {
+    case interrupted
+    case outputClosed
+  }
+
+  /// Runs `body` to its end, or cancels it when the process is to end.
+  private static func untilStopped(
+    _ body: @escaping @Sendable () async throws -> String
+  ) async throws -> String {
+    let (stops, stop) = AsyncStream<Stop>.makeStream()
+    let interruption = Interruption { stop.yield(.interrupted) }
+    defer { interruption.end() }
+    OutputClosure.notify { stop.yield(.outputClosed) }
+    return try await withThrowingTaskGroup(of: String?.self) { group in
+      group.addTask(operation: body)
+      group.addTask {
+        for await stop in stops {
+          guard stop == .interrupted else { throw OutputError(code: EPIPE) }
+          break
+        }
+        return nil
+      }
+      var summary = ""
+      for try await result in group {
+        summary = result ?? summary
+        group.cancelAll()
+      }
+      return summary
     }
-    return name
   }
 }

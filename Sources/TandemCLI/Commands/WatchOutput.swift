@@ -17,7 +17,8 @@ final class WatchOutput {
 
   /// How much there was, in words.
   var summary: String {
-    "\(differenceCount) differences: \(insertedCount) inserted, \(updatedCount) updated, \(deletedCount) deleted"
+    "\(differenceCount) difference\(differenceCount == 1 ? "" : "s"): \(insertedCount) inserted, "
+      + "\(updatedCount) updated, \(deletedCount) deleted"
   }
 
   func write(_ difference: SetDifference<Record>) throws {

@@ -10,17 +10,21 @@ internal import Synchronization
 /// have been handed out; snapshots begin only while the gate is theirs. Commits of others are told from
 /// those of this process by version numbers.
 ///
-/// Unchecked: `writer`, `notedVersion`, `isWriting` and `isCommitting` belong to whoever has the writer for itself,
-/// `monitor` and `isLocked` to whoever has closed the gate.
+/// Unchecked: `writer`, `notedVersion`, `isWriting` and `isCommitting` belong to whoever has the writer
+/// for itself, `monitor`, `isFileGone` and `isLocked` to whoever has closed the gate.
 package final class ChangeFeed: @unchecked Sendable {
   private let gate = CommitGate()
   private let registry = Mutex(SubscriptionRegistry())
   private let currentVersion = Atomic(0)
   private let watch = Mutex<FileWatch?>(nil)
   private let path: String
+  /// What to watch; `nil` in memory.
+  private let filePath: String?
   private let attachment = Atomic(false)
 
   private var monitor: ChangeMonitor?
+  /// Whether the file is no longer where it was when it was opened.
+  private var isFileGone = false
   /// Whether this process has the write lock, so that nobody else can commit.
   private var isLocked = false
   private var writer: WriterChanges?
@@ -30,11 +34,13 @@ package final class ChangeFeed: @unchecked Sendable {
 
   init(path: String) throws(DatabaseError) {
     self.path = path
-    monitor = try makeMonitor()
+    let monitor = try ChangeFeed.makeMonitor(path)
+    filePath = monitor?.filePath
+    self.monitor = monitor
   }
 
   /// A database in memory has nobody else to watch.
-  private func makeMonitor() throws(DatabaseError) -> ChangeMonitor? {
+  private static func makeMonitor(_ path: String) throws(DatabaseError) -> ChangeMonitor? {
     path == ":memory:" ? nil : try ChangeMonitor(path: path)
   }
 }
@@ -53,8 +59,8 @@ extension ChangeFeed {
     let subscription = ChangeSubscription()
     setInterests(nil, of: subscription)
     watch.withLock { watch in
-      if watch == nil, path != ":memory:" {
-        watch = FileWatch(path: path) { [weak self] in self?.checkForOthers() ?? false }
+      if watch == nil, let filePath {
+        watch = FileWatch(path: filePath) { [weak self] in self?.checkForOthers() ?? false }
       }
     }
     return subscription
@@ -70,23 +76,24 @@ extension ChangeFeed {
 
   /// Ends a subscription.
   package func unsubscribe(_ subscription: ChangeSubscription) {
-    let isLast = registry.withLock { registry in
+    registry.withLock { registry in
       registry.remove(subscription)
       currentVersion.store(registry.version, ordering: .releasing)
-      return registry.isEmpty
     }
-    guard isLast else { return }
-    watch.withLock { $0 = nil }
+    // Asked under the lock: whoever subscribes meanwhile needs the watch that is there.
+    watch.withLock { watch in if isIdle { watch = nil } }
   }
 
   /// Begins the read transaction of `connection`, which must be open and have read nothing yet.
   ///
   /// - Returns: What changed for the subscription between its last snapshot and this one.
+  /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file was deleted or replaced.
   package func beginSnapshot(
     _ connection: DatabaseConnection, for subscription: ChangeSubscription
   ) throws(DatabaseError) -> CommittedChanges {
     gate.close()
     defer { gate.open() }
+    try checkIsFileThere()
     noticeOthers()
     // A transaction sees the state of its first read.
     let reading = try connection.cachedStatement("PRAGMA schema_version")
@@ -98,8 +105,26 @@ extension ChangeFeed {
     return changes
   }
 
-  /// Whether others committed since somebody last looked; if so, everyone is told.
-  private func checkForOthers() -> Bool { gate.withClosed { noticeOthers() } }
+  private func checkIsFileThere() throws(DatabaseError) {
+    guard !isFileGone else {
+      throw DatabaseError(
+        code: .cannotOpen,
+        message: "the file was deleted, moved or replaced after it had been opened; open it again",
+        path: path)
+    }
+  }
+
+  /// Whether others committed since somebody last looked, or took the file away; if so, everyone is
+  /// told.
+  private func checkForOthers() -> Bool {
+    gate.withClosed {
+      guard !isFileGone else { return false }
+      guard monitor?.isFileGone == true else { return noticeOthers() }
+      isFileGone = true
+      registry.withLock { $0.publishUnknown() }
+      return true
+    }
+  }
 
   @discardableResult
   private func noticeOthers() -> Bool {
@@ -115,7 +140,7 @@ extension ChangeFeed {
 extension ChangeFeed: CommitObserver {
   package func didAttach(_ connection: DatabaseConnection) {
     writer = try? WriterChanges(connection, willCommit: .passUnretained(self))
-    gate.withClosed { if monitor == nil { monitor = try? makeMonitor() } }
+    gate.withClosed { if monitor == nil { monitor = try? ChangeFeed.makeMonitor(path) } }
     noteInterests()
     attachment.store(true, ordering: .releasing)
     registry.withLock { $0.publishUnknown() }

@@ -1,3 +1,5 @@
+internal import CSQLite
+
 /// A connection that only watches whether the file changes.
 ///
 /// SQLite's `data_version` differs after any commit of another connection, of this process or not.
@@ -12,6 +14,20 @@ final class ChangeMonitor {
     connection = try DatabaseConnection(path: path, access: .readOnly)
     statement = try connection.prepare("PRAGMA data_version")
     acknowledge()
+  }
+
+  /// Where the file really is, links followed: its log is beside that place.
+  var filePath: String {
+    sqlite3_db_filename(connection.handle.pointer, "main").map { String(cString: $0) }
+      ?? connection.path
+  }
+
+  /// Whether the file was deleted, or another one stands in its place: nobody commits to it any more.
+  var isFileGone: Bool {
+    var hasMoved: Int32 = 0
+    let result = sqlite3_file_control(
+      connection.handle.pointer, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+    return result == SQLITE_OK && hasMoved != 0
   }
 
   /// Takes all that was committed so far as known.

@@ -11,89 +11,107 @@ internal import Dispatch
 /// Asks whether a database changed whenever its files are written to, by whichever process.
 ///
 /// On Linux, inotify tells of writes, and an idle file costs nothing. A write comes before the commit
-/// that it belongs to, so after each the question is asked at growing intervals, up to
-/// ``maxPauseMilliseconds``, for ``attentionMilliseconds``. Elsewhere it is asked every
-/// ``pollingMilliseconds``.
+/// that it belongs to, so after each the question is asked again: at pauses of up to
+/// ``maxPauseMilliseconds`` for ``attentionMilliseconds``, then at pauses that double, since a disk may
+/// be slow to finish a commit, until one would be longer than ``lastPauseMilliseconds``. Elsewhere it
+/// is asked every ``pollingMilliseconds``.
 ///
 /// Unchecked: everything that changes is touched on `queue` only.
 final class FileWatch: @unchecked Sendable {
+  static let minPauseMilliseconds = 1
   static let maxPauseMilliseconds = 8
+  static let lastPauseMilliseconds = 60_000
   static let attentionMilliseconds = 1_000
   static let pollingMilliseconds = 40
 
   private let queue = DispatchQueue(label: "tandem.file-watch")
   private let path: String
   private let noticesChange: @Sendable () -> Bool
-  private var source: (any DispatchSourceProtocol)?
-  private var pauseMilliseconds = 1
+  /// Asks the next time.
+  private let timer: any DispatchSourceTimer
+  private var events: (any DispatchSourceRead)?
+  private var pauseMilliseconds = FileWatch.minPauseMilliseconds
+  private var lastQuestion = DispatchTime.now()
   private var attentionEnd = DispatchTime.now()
-  private var isAttentive = false
 
   /// Begins to watch; ends with the last reference to it.
   init(path: String, noticesChange: @escaping @Sendable () -> Bool) {
     self.path = path
     self.noticesChange = noticesChange
-    queue.sync { source = makeEventSource() ?? makeTimer() }
+    timer = DispatchSource.makeTimerSource(queue: queue)
+    queue.sync {
+      events = makeEventSource()
+      if events == nil { poll() } else { timer.setEventHandler { [weak self] in self?.ask() } }
+      timer.activate()
+    }
   }
 
-  deinit { source?.cancel() }
+  deinit {
+    timer.cancel()
+    events?.cancel()
+  }
 
-  private func makeTimer() -> any DispatchSourceProtocol {
-    let timer = DispatchSource.makeTimerSource(queue: queue)
+  private func poll() {
     let interval = DispatchTimeInterval.milliseconds(FileWatch.pollingMilliseconds)
-    timer.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(5))
     timer.setEventHandler { [noticesChange] in _ = noticesChange() }
-    timer.resume()
-    return timer
+    timer.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(5))
   }
 
-  /// Asks now, and again for a while.
+  /// Asks as soon as that makes sense, and again for a while.
   private func payAttention() {
     attentionEnd = .now() + .milliseconds(FileWatch.attentionMilliseconds)
-    pauseMilliseconds = 1
-    guard !isAttentive else { return }
-    isAttentive = true
-    ask()
+    pauseMilliseconds = FileWatch.minPauseMilliseconds
+    timer.schedule(deadline: lastQuestion + .milliseconds(pauseMilliseconds))
   }
 
   private func ask() {
-    pauseMilliseconds =
-      noticesChange() ? 1 : min(pauseMilliseconds * 2, FileWatch.maxPauseMilliseconds)
-    guard DispatchTime.now() < attentionEnd else {
-      isAttentive = false
-      return
+    lastQuestion = .now()
+    if noticesChange() {
+      pauseMilliseconds = FileWatch.minPauseMilliseconds
+    } else {
+      pauseMilliseconds *= 2
+      if lastQuestion < attentionEnd {
+        pauseMilliseconds = min(pauseMilliseconds, FileWatch.maxPauseMilliseconds)
+      }
     }
-    queue.asyncAfter(deadline: .now() + .milliseconds(pauseMilliseconds)) { [weak self] in
-      self?.ask()
+    // Asking makes the log if it is missing.
+    watchFiles()
+    if pauseMilliseconds <= FileWatch.lastPauseMilliseconds {
+      timer.schedule(deadline: .now() + .milliseconds(pauseMilliseconds))
     }
   }
 }
 
 #if os(Linux)
   extension FileWatch {
-    /// Tells of writes to the file and to its write-ahead log; `nil` if the system refuses.
-    private func makeEventSource() -> (any DispatchSourceProtocol)? {
+    /// Tells of writes to the file and to its write-ahead log, and of the file going away; `nil` if the
+    /// system refuses.
+    private func makeEventSource() -> (any DispatchSourceRead)? {
       let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
       guard descriptor >= 0 else { return nil }
-      guard watchFiles(descriptor) else {
+      guard FileWatch.watchFiles(path, descriptor) else {
         close(descriptor)
         return nil
       }
       let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
       source.setEventHandler { [weak self] in
         FileWatch.drain(descriptor)
-        guard let self else { return }
-        // The log may be new since last time.
-        _ = watchFiles(descriptor)
-        payAttention()
+        self?.watchFiles()
+        self?.payAttention()
       }
       source.setCancelHandler { close(descriptor) }
-      source.resume()
+      source.activate()
       return source
     }
 
-    private func watchFiles(_ descriptor: Int32) -> Bool {
-      let events = UInt32(IN_MODIFY)
+    /// Watches files that are new since last time; those that are watched stay so.
+    private func watchFiles() {
+      if let events { _ = FileWatch.watchFiles(path, Int32(events.handle)) }
+    }
+
+    /// Whether the database file is watched; its log need not be there yet.
+    private static func watchFiles(_ path: String, _ descriptor: Int32) -> Bool {
+      let events = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF)
       let isWatched = inotify_add_watch(descriptor, path, events) >= 0
       inotify_add_watch(descriptor, path + "-wal", events)
       return isWatched
@@ -107,6 +125,8 @@ final class FileWatch: @unchecked Sendable {
   }
 #else
   extension FileWatch {
-    private func makeEventSource() -> (any DispatchSourceProtocol)? { nil }
+    private func makeEventSource() -> (any DispatchSourceRead)? { nil }
+
+    private func watchFiles() {}
   }
 #endif

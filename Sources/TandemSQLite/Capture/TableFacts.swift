@@ -18,7 +18,7 @@ package struct TableFacts {
     guard try listing.step() else { return nil }
     self.schema = schema
     isOrdinary = try listing.value(at: 0) == .text("table")
-    hasRowid = try listing.value(at: 1) == .integer(0)
+    hasRowid = try listing.value(at: 1) == .integer(0) && !schema.isView
     hasKeyIndex =
       try connection.integer(
         "SELECT count(*) FROM pragma_index_list(?) WHERE origin = 'pk'", .text(schema.name)) != 0

@@ -4,8 +4,8 @@ public import TandemRecords
 /// One connection to a SQLite file.
 ///
 /// Opening sets what a careful application sets: write-ahead logging where the file system allows it
-/// (so that readers never wait for the writer), a busy timeout, foreign keys enforced, and commits that are on disk when they return
-/// (`synchronous=FULL`).
+/// (so that readers never wait for the writer), a busy timeout, foreign keys enforced, and commits that
+/// are on disk when they return (`synchronous=FULL`).
 ///
 /// A connection and its statements belong to one isolation domain at a time; they are not `Sendable`.
 public final class DatabaseConnection {

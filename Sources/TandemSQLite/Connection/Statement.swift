@@ -41,21 +41,26 @@ public final class Statement {
 
   /// Whether a text holds more than white space, semicolons and comments.
   private static func holdsStatement(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-    var rest = text
+    !skippingComments(text).isEmpty
+  }
+
+  /// A text from its first statement on: without what SQLite skips before it.
+  static func skippingComments<Text: Collection<UInt8>>(_ text: Text) -> Text.SubSequence {
+    var rest = text[...]
     while let byte = rest.first {
-      if rest.starts(with: "--".utf8) {
+      switch byte {
+      case UInt8(ascii: ";"), UInt8(ascii: " "), 9...13: rest = rest.dropFirst()
+      case UInt8(ascii: "-") where rest.starts(with: "--".utf8):
         rest = rest.drop { $0 != UInt8(ascii: "\n") }
-      } else if rest.starts(with: "/*".utf8) {
+      case UInt8(ascii: "/") where rest.starts(with: "/*".utf8):
         rest = rest.dropFirst(2)
         while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
         rest = rest.dropFirst(2)
-      } else if byte == UInt8(ascii: ";") || byte == UInt8(ascii: " ") || (9...13).contains(byte) {
-        rest = rest.dropFirst()
-      } else {
-        return true
+      case 0xEF where rest.starts(with: "\u{FEFF}".utf8): rest = rest.dropFirst(3)
+      default: return rest
       }
     }
-    return false
+    return rest
   }
 }
 

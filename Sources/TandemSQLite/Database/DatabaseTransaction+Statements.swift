@@ -90,7 +90,7 @@ extension ConnectionSession {
 extension SQL {
   /// - Throws: ``DatabaseError`` with code `misuse` for a statement that begins or ends a transaction.
   fileprivate func checkIsNoTransactionControl(path: String) throws(DatabaseError) {
-    let word = text.utf8.drop { $0 == 32 || (9...13).contains($0) }.prefix(10)
+    let word = Statement.skippingComments(text.utf8).prefix(10)
       .prefix { $0 | 0x20 >= UInt8(ascii: "a") && $0 | 0x20 <= UInt8(ascii: "z") }
     let isControl = ["begin", "commit", "end", "rollback", "savepoint", "release"].contains {
       $0.isSameSQLName(as: String(decoding: word, as: UTF8.self))

@@ -14,6 +14,8 @@ struct DatabaseMigrations {
   func run(
     in session: ConnectionSession, _ cancellation: AccessCancellation?
   ) throws -> [String] {
+    // A file that is up to date, as it mostly is, costs no lock: others may be writing.
+    if try session.read(cancellation, isComplete) { return [] }
     // Has no effect inside a transaction, so it comes before.
     try session.run("PRAGMA foreign_keys=OFF")
     defer { try? session.run("PRAGMA foreign_keys=ON") }
@@ -22,11 +24,24 @@ struct DatabaseMigrations {
     return ran
   }
 
+  /// Whether the file has all migrations, and no others.
+  private func isComplete(_ transaction: borrowing ReadTransaction) throws -> Bool {
+    guard try transaction.connection.schema(ofTable: "tandem_migrations") != nil else {
+      return false
+    }
+    return try recordedNames(transaction) == migrations.map(\.name)
+  }
+
   /// Runs the first migration that the file does not have; returns whether there was one.
   private func runNext(
     _ transaction: borrowing WriteTransaction, noting ran: inout [String]
   ) throws -> Bool {
     // Read anew each time: another program may have migrated meanwhile.
+    try transaction.execute(
+      """
+      CREATE TABLE IF NOT EXISTS tandem_migrations (
+        position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)
+      """)
     let known = try recordedNames(transaction)
     try check(known, path: transaction.connection.path)
     guard known.count < migrations.count else { return false }
@@ -42,13 +57,10 @@ struct DatabaseMigrations {
     return true
   }
 
-  private func recordedNames(_ transaction: borrowing WriteTransaction) throws -> [String] {
-    try transaction.execute(
-      """
-      CREATE TABLE IF NOT EXISTS tandem_migrations (
-        position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)
-      """)
-    return try transaction.fetchValues("SELECT name FROM tandem_migrations ORDER BY position")
+  private func recordedNames(
+    _ transaction: borrowing DatabaseTransaction<some Any>
+  ) throws -> [String] {
+    try transaction.fetchValues("SELECT name FROM tandem_migrations ORDER BY position")
   }
 
   private func check(_ recorded: [String], path: String) throws(DatabaseError) {

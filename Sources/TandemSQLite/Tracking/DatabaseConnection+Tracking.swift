@@ -10,28 +10,49 @@ extension DatabaseConnection {
     for trigger in tracking.triggers { try execute(trigger.sql) }
   }
 
-  /// Removes the triggers and the log of a table; `false` if there are none.
+  /// Removes the triggers and the log of a table, also those it got under an earlier name; `false` if
+  /// there are none.
   @discardableResult
   package func untrack(_ table: String) throws(DatabaseError) -> Bool {
-    let log = "tandem_changes_\(table)"
-    let objects = try prepare(
+    let triggers = try trackingTriggers(of: table)
+    for name in triggers { try execute("DROP TRIGGER IF EXISTS \(name.sqlQuoted)") }
+    let logs = try trackingLogs(of: table, triggers)
+    // Their own triggers go with them.
+    for name in logs { try execute("DROP TABLE \(name.sqlQuoted)") }
+    return !triggers.isEmpty || !logs.isEmpty
+  }
+
+  /// The triggers that note changes of a table, or that bear its name though the table has another now.
+  private func trackingTriggers(of table: String) throws(DatabaseError) -> [String] {
+    let names = TableTracking.Kind.allCases.map { $0.triggerName(table) }
+    let places = names.map { _ in "?" }.joined(separator: ", ")
+    let found = try prepare(
       """
-      SELECT name, type FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE AND type = 'table'
-        OR type = 'trigger' AND name LIKE 'tandem@_track@_%' ESCAPE '@'
-          AND tbl_name COLLATE NOCASE IN (?1, ?2)
+      SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'tandem@_track@_%' ESCAPE '@'
+        AND (tbl_name = ? COLLATE NOCASE OR name COLLATE NOCASE IN (\(places)))
       """)
-    try objects.bind([.text(log), .text(table)])
-    var removals: [String] = []
-    while try objects.step() {
-      guard case .text(let name) = try objects.value(at: 0),
-        case .text(let type) = try objects.value(at: 1)
-      else { continue }
-      // The log last: its own triggers go with it.
-      removals.insert(
-        "DROP \(type) IF EXISTS \(name.sqlQuoted)", at: type == "table" ? removals.endIndex : 0)
+    try found.bind(([table] + names).map { .text($0) })
+    return try found.texts()
+  }
+
+  /// The logs of a table: of its name, and of the names in its triggers.
+  private func trackingLogs(
+    of table: String, _ triggers: [String]
+  ) throws(DatabaseError) -> [String] {
+    let prefix = TableTracking.Kind.insert.triggerName("")
+    let formerNames = triggers.filter { $0.hasPrefix(prefix) }.map {
+      String($0.dropFirst(prefix.count))
     }
-    for sql in removals { try execute(sql) }
-    return !removals.isEmpty
+    let found = try prepare(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE")
+    var logs: Set<String> = []
+    for name in [table] + formerNames {
+      found.reset()
+      try found.bind([.text(TableTracking.logName(name))])
+      logs.formUnion(try found.texts())
+    }
+    found.reset()
+    return logs.sorted()
   }
 
   /// Whether the table is tracked in just this way.
@@ -44,5 +65,16 @@ extension DatabaseConnection {
       guard try found.step(), case .integer(1) = try found.value(at: 0) else { return false }
     }
     return true
+  }
+}
+
+extension Statement {
+  /// The first column of all rows, which holds texts.
+  fileprivate func texts() throws(DatabaseError) -> [String] {
+    var texts: [String] = []
+    while try step() {
+      if case .text(let text) = try value(at: 0) { texts.append(text) }
+    }
+    return texts
   }
 }

@@ -46,7 +46,20 @@ package struct TableTracking: Sendable {
   }
 
   /// The log table.
-  package var logName: String { "tandem_changes_\(table)" }
+  package var logName: String { TableTracking.logName(table) }
+
+  /// The log of a table of this name.
+  static func logName(_ table: String) -> String { "tandem_changes_\(table)" }
+
+  /// What a trigger does.
+  enum Kind: String, CaseIterable {
+    case insert, update, delete, prune
+    case replaceInsert = "replace_insert"
+    case replaceUpdate = "replace_update"
+
+    /// Its name, which tells the kind and the table: no two share one.
+    func triggerName(_ table: String) -> String { "tandem_track_\(rawValue)_\(table)" }
+  }
 }
 
 // MARK: - Statements
@@ -67,13 +80,13 @@ extension TableTracking {
     let isOther = names.map { "new.\($0) IS NOT old.\($0) COLLATE BINARY" }
       .joined(separator: " OR ")
     var triggers = [
-      trigger("insert", "AFTER INSERT", on: table, [note("VALUES (\(row("new")))")]),
-      trigger("delete", "AFTER DELETE", on: table, [note("VALUES (\(row("old")))")]),
+      trigger(.insert, "AFTER INSERT", on: table, [note("VALUES (\(row("new")))")]),
+      trigger(.delete, "AFTER DELETE", on: table, [note("VALUES (\(row("old")))")]),
       trigger(
-        "update", "AFTER UPDATE", on: table,
+        .update, "AFTER UPDATE", on: table,
         [note("VALUES (\(row("old")))"), note("SELECT \(row("new")) WHERE \(isOther)")]),
       trigger(
-        "prune", "AFTER INSERT", on: logName,
+        .prune, "AFTER INSERT", on: logName,
         when: "WHEN new.seq % \(TableTracking.pruningInterval) = 0",
         [
           "DELETE FROM \(logName.sqlQuoted) WHERE seq <= new.seq - \(TableTracking.maxEntryCount);"
@@ -84,8 +97,8 @@ extension TableTracking {
         note(
           "SELECT \(names.joined(separator: ", ")) FROM \(table.sqlQuoted) WHERE \(index.conflict)")
       }
-      triggers.append(trigger("replace_insert", "BEFORE INSERT", on: table, notes))
-      triggers.append(trigger("replace_update", "BEFORE UPDATE", on: table, notes))
+      triggers.append(trigger(.replaceInsert, "BEFORE INSERT", on: table, notes))
+      triggers.append(trigger(.replaceUpdate, "BEFORE UPDATE", on: table, notes))
     }
     return triggers
   }
@@ -99,10 +112,10 @@ extension TableTracking {
   }
 
   private func trigger(
-    _ kind: String, _ event: String, on table: String, when condition: String = "",
+    _ kind: Kind, _ event: String, on table: String, when condition: String = "",
     _ statements: [String]
   ) -> (name: String, sql: String) {
-    let name = "tandem_track_\(self.table)_\(kind)"
+    let name = kind.triggerName(self.table)
     let body = statements.joined(separator: " ")
     return (
       name,

@@ -1,0 +1,63 @@
+import Foundation
+import Synchronization
+
+/// The executable `tandem` while it runs: what it writes arrives line by line.
+final class RunningTool {
+  private let process = Process()
+  private var outputLines: AsyncStream<String>.Iterator
+  private var errorLines: AsyncStream<String>.Iterator
+  private var endings: AsyncStream<Void>.Iterator
+
+  /// Starts it with the given arguments.
+  init(_ arguments: [String]) throws {
+    let (output, error) = (Pipe(), Pipe())
+    process.executableURL = URL(fileURLWithPath: Tool.path)
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    process.standardError = error
+    let (ended, end) = AsyncStream<Void>.makeStream()
+    process.terminationHandler = { _ in end.yield() }
+    endings = ended.makeAsyncIterator()
+    outputLines = Self.lines(of: output).makeAsyncIterator()
+    errorLines = Self.lines(of: error).makeAsyncIterator()
+    try process.run()
+  }
+
+  deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+
+  private static func lines(of pipe: Pipe) -> AsyncStream<String> {
+    let (lines, continuation) = AsyncStream<String>.makeStream()
+    let reading = pipe.fileHandleForReading
+    Thread.detachNewThread {
+      var bytes: [UInt8] = []
+      while let data = try? reading.read(upToCount: 1), let byte = data.first {
+        guard byte == UInt8(ascii: "\n") else {
+          bytes.append(byte)
+          continue
+        }
+        continuation.yield(String(decoding: bytes, as: UTF8.self))
+        bytes = []
+      }
+      if !bytes.isEmpty { continuation.yield(String(decoding: bytes, as: UTF8.self)) }
+      continuation.finish()
+    }
+    return lines
+  }
+
+  /// The next line of standard output; `nil` at its end.
+  func line() async -> String? { await outputLines.next() }
+
+  /// The next line of standard error; `nil` at its end.
+  func errorLine() async -> String? { await errorLines.next() }
+
+  /// Sends a signal to it.
+  func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
+  /// Waits for its end; returns the exit status, or minus the signal that ended it.
+  func end() async -> Int32 {
+    _ = await endings.next()
+    return process.terminationReason == .exit
+      ? process.terminationStatus : -process.terminationStatus
+  }
+}

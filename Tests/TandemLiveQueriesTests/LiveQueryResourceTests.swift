@@ -1,0 +1,114 @@
+#if os(Linux)
+  import Foundation
+  import Synchronization
+  import TandemDifferences
+  import TandemRecords
+  import TandemSQLite
+  import TestFolder
+  import Testing
+
+  @testable import TandemLiveQueries
+
+  /// Each in a process of its own, where nobody else uses anything.
+  @Suite("What live queries use", .timeLimit(.minutes(5)))
+  struct LiveQueryResourceTests {
+    @Test("10,000 runs started and cancelled leave no run, file, thread or memory behind")
+    func cycles() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        let database = try await folder.database(
+          "CREATE TABLE t (k INTEGER PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+        let runs = WeakReferences()
+        for _ in 0..<5_000 { try await startAndCancel(database, runs) }
+        let half = try ProcessUsage()
+        for _ in 0..<5_000 { try await startAndCancel(database, runs) }
+        // Behind the last work of the reader, which holds the run until it is done.
+        try await database.read { _ in }
+        let end = try ProcessUsage()
+        #expect(runs.count == 10_000 && runs.liveCount == 0)
+        #expect(try await database.changeFeed().isIdle)
+        #expect(end.fileCount <= half.fileCount, "\(half), \(end)")
+        #expect(end.threadCount <= half.threadCount + 4, "\(half), \(end)")
+        #expect(end.residentByteCount <= half.residentByteCount + 2 << 20, "\(half), \(end)")
+      }
+    }
+
+    @Test("for a consumer that does not read, memory is bounded, and then it gets all at once")
+    func slowConsumer() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        let database = try await folder.database("CREATE TABLE t (k TEXT PRIMARY KEY, v)")
+        try await database.withWriter { try $0.execute("PRAGMA synchronous=OFF") }
+        var iterator = LiveQuery(table: "t").differences(in: database).makeAsyncIterator()
+        #expect(try await iterator.next()?.isEmpty == true)
+        try insert(150_000, from: 0, in: database)
+        let half = try ProcessUsage()
+        try insert(150_000, from: 150_000, in: database)
+        let end = try ProcessUsage()
+        #expect(end.residentByteCount <= half.residentByteCount + 8 << 20, "\(half), \(end)")
+        #expect(try await iterator.next()?.inserted.count == 300_000)
+        try await database.run("UPDATE t SET v = 1 WHERE k = 'a key of some length: 7'")
+        let difference = try await iterator.next()
+        #expect(difference?.updated.count == 1 && difference?.count == 1)
+      }
+    }
+  }
+
+  /// Starts a run, waits for its first element, cancels it and waits for its end.
+  private func startAndCancel(_ database: Database, _ runs: WeakReferences) async throws {
+    let (started, start) = AsyncStream<Void>.makeStream()
+    let task = Task {
+      var iterator = LiveQuery(table: "t").differences(in: database).makeAsyncIterator()
+      runs.append(iterator.run)
+      while try await iterator.next() != nil { start.yield() }
+    }
+    for await _ in started { break }
+    task.cancel()
+    try await task.value
+  }
+
+  /// On one thread, whose memory the next call uses again.
+  private func insert(_ count: Int, from first: Int, in database: Database) throws {
+    try database.write { transaction in
+      try transaction.connection.execute(
+        """
+        WITH RECURSIVE n(i) AS (
+          SELECT \(first) UNION ALL SELECT i + 1 FROM n WHERE i < \(first + count - 1))
+        INSERT INTO t SELECT 'a key of some length: ' || i, 0 FROM n
+        """)
+    }
+  }
+
+  /// Objects that may be gone.
+  private final class WeakReferences: Sendable {
+    private struct Reference: @unchecked Sendable {
+      // Safe to send: only whether it is there is asked.
+      weak var object: AnyObject?
+    }
+
+    private let references = Mutex<[Reference]>([])
+
+    func append(_ object: AnyObject) {
+      let reference = Reference(object: object)
+      references.withLock { $0.append(reference) }
+    }
+
+    var count: Int { references.withLock { $0.count } }
+    var liveCount: Int { references.withLock { $0.count { $0.object != nil } } }
+  }
+
+  /// What this process has from the system at the moment.
+  private struct ProcessUsage {
+    var fileCount: Int
+    var threadCount: Int
+    var residentByteCount: Int
+
+    init() throws {
+      fileCount = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+      threadCount = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+      let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(
+        separator: " ")
+      residentByteCount = (Int(pages[1]) ?? .max / 1 << 20) * Int(getpagesize())
+    }
+  }
+#endif

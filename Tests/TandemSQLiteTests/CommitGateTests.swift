@@ -1,0 +1,94 @@
+import Synchronization
+import TandemRecords
+import TandemSQLite
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("Between a commit and its publication", .timeLimit(.minutes(5)))
+struct CommitGateTests {
+  private static let commitCount = 1_000
+  private static let interest = TableInterest(table: "t", key: .rowid)
+
+  /// Passes everything on to a feed; after a commit is visible, and before it is published, it has a
+  /// reader try to begin a snapshot.
+  private final class Interloper: CommitObserver {
+    private let feed: ChangeFeed
+    private let reader: Reader
+
+    init(_ feed: ChangeFeed, _ reader: Reader) {
+      self.feed = feed
+      self.reader = reader
+    }
+
+    func didAttach(_ connection: DatabaseConnection) { feed.didAttach(connection) }
+    func didBegin(_ connection: DatabaseConnection) { feed.didBegin(connection) }
+    func didRollback(_ connection: DatabaseConnection) { feed.didRollback(connection) }
+    func willDetach(_ connection: DatabaseConnection) { feed.willDetach(connection) }
+
+    func didCommit(_ connection: DatabaseConnection) {
+      while !reader.isKnocking.load(ordering: .acquiring), !reader.hasEnded { sched_yield() }
+      // Where nothing keeps it out, it is inside before long.
+      for _ in 0..<100 { sched_yield() }
+      feed.didCommit(connection)
+    }
+  }
+
+  /// Follows a table by the keys it is told, and compares with what it sees.
+  private final class Reader: Sendable {
+    let isKnocking = Atomic(false)
+    private let end = Mutex(false)
+    var hasEnded: Bool { end.withLock { $0 } }
+
+    func follow(_ database: Database, _ feed: ChangeFeed) throws {
+      defer { end.withLock { $0 = true } }
+      let subscription = feed.subscribe()
+      defer { feed.unsubscribe(subscription) }
+      feed.setInterests([CommitGateTests.interest], of: subscription)
+      var known: Set<RowKey> = []
+      while known.count < CommitGateTests.commitCount {
+        let (changes, present) = try database.read { transaction in
+          isKnocking.store(true, ordering: .releasing)
+          let changes = try feed.beginSnapshot(transaction.connection, for: subscription)
+          isKnocking.store(false, ordering: .releasing)
+          let keys = try transaction.fetchValues("SELECT k FROM t", as: Int64.self)
+          return (changes, Set(keys.map(RowKey.integer)))
+        }
+        if changes.isUnknown { known = present }
+        known.formUnion(changes.touched[CommitGateTests.interest]?.keys ?? [])
+        guard known == present else { throw Tear(told: known.count, shown: present.count) }
+      }
+    }
+  }
+
+  /// A snapshot showed other rows than its reader had been told of.
+  private struct Tear: Error {
+    var told: Int
+    var shown: Int
+  }
+
+  @Test("no snapshot begins there, so it never shows what its reader has not been told")
+  func interloper() async throws {
+    let folder = try TestFolder()
+    let database = try Database(path: folder.file())
+    try await database.write { try $0.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)") }
+    try await database.withWriter { try $0.execute("PRAGMA synchronous=OFF") }
+    let feed = try await database.changeFeed()
+    let reader = Reader()
+    try await database.setCommitObserver(Interloper(feed, reader))
+    let failure = Mutex<(any Error)?>(nil)
+    let thread = TestThread {
+      do { try reader.follow(database, feed) } catch { failure.withLock { $0 = error } }
+    }
+    for key in 1...Self.commitCount where !reader.hasEnded {
+      try await database.write { try $0.execute("INSERT INTO t VALUES (\(key))") }
+    }
+    await thread.join()
+    if let failure = failure.withLock({ $0 }) { throw failure }
+    try await database.setCommitObserver(nil)
+  }
+}
