@@ -12,7 +12,9 @@ internal import Dispatch
 ///
 /// On Linux, inotify tells of writes, and an idle file costs nothing. A write comes before the commit
 /// that it belongs to, so after each the question is asked at growing intervals, up to
-/// ``maxPauseMilliseconds``, for ``attentionMilliseconds``. Elsewhere it is asked every
+/// ``maxPauseMilliseconds``, for ``attentionMilliseconds``. A commit may be made of thousands of writes,
+/// and being told of each would slow whoever commits; so the system tells of one, and is asked to tell
+/// of another only when the pause is at its longest. Elsewhere the question is asked every
 /// ``pollingMilliseconds``.
 ///
 /// Unchecked: everything that changes is touched on `queue` only.
@@ -57,12 +59,12 @@ final class FileWatch: @unchecked Sendable {
   }
 
   private func ask() {
+    isAttentive = DispatchTime.now() < attentionEnd
+    // Before the question: what it does not see yet is told of.
+    if !isAttentive || pauseMilliseconds == FileWatch.maxPauseMilliseconds { watchFiles() }
     pauseMilliseconds =
       noticesChange() ? 1 : min(pauseMilliseconds * 2, FileWatch.maxPauseMilliseconds)
-    guard DispatchTime.now() < attentionEnd else {
-      isAttentive = false
-      return
-    }
+    guard isAttentive else { return }
     queue.asyncAfter(deadline: .now() + .milliseconds(pauseMilliseconds)) { [weak self] in
       self?.ask()
     }
@@ -71,29 +73,31 @@ final class FileWatch: @unchecked Sendable {
 
 #if os(Linux)
   extension FileWatch {
-    /// Tells of writes to the file and to its write-ahead log; `nil` if the system refuses.
+    /// Tells of a write to the file or to its write-ahead log; `nil` if the system refuses.
     private func makeEventSource() -> (any DispatchSourceProtocol)? {
       let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
       guard descriptor >= 0 else { return nil }
-      guard watchFiles(descriptor) else {
+      guard FileWatch.watchFiles(path, descriptor) else {
         close(descriptor)
         return nil
       }
       let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
       source.setEventHandler { [weak self] in
         FileWatch.drain(descriptor)
-        guard let self else { return }
-        // The log may be new since last time.
-        _ = watchFiles(descriptor)
-        payAttention()
+        self?.payAttention()
       }
       source.setCancelHandler { close(descriptor) }
       source.resume()
       return source
     }
 
-    private func watchFiles(_ descriptor: Int32) -> Bool {
-      let events = UInt32(IN_MODIFY)
+    /// Asks the system to tell of the next write. The log may be new since last time.
+    private func watchFiles() {
+      if let source { _ = FileWatch.watchFiles(path, Int32(truncatingIfNeeded: source.handle)) }
+    }
+
+    private static func watchFiles(_ path: String, _ descriptor: Int32) -> Bool {
+      let events = UInt32(IN_MODIFY) | UInt32(IN_ONESHOT)
       let isWatched = inotify_add_watch(descriptor, path, events) >= 0
       inotify_add_watch(descriptor, path + "-wal", events)
       return isWatched
@@ -108,5 +112,7 @@ final class FileWatch: @unchecked Sendable {
 #else
   extension FileWatch {
     private func makeEventSource() -> (any DispatchSourceProtocol)? { nil }
+
+    private func watchFiles() {}
   }
 #endif
