@@ -8,7 +8,9 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "Tandem", path: "..")],
   targets: [
-    .target(name: "CFloors", cSettings: [.unsafeFlags(["-O3"])]),
+    .target(
+      name: "CFloors", cSettings: [.unsafeFlags(["-O3"])],
+      linkerSettings: [.linkedLibrary("sqlite3")]),
     .executableTarget(
       name: "Benchmarks",
       dependencies: ["CFloors", .product(name: "Tandem", package: "Tandem")]),

@@ -8,20 +8,20 @@ import Testing
 
 @Suite("Lists and limits of live queries against fresh ones", .timeLimit(.minutes(5)))
 struct LiveListFuzzTests {
-  /// `TANDEM_FUZZ` multiplies it.
-  static let worldCount = FuzzSize.worldCount / 16
+  static let seeds = FuzzSize.seeds(count: 25)
   static let transactionCount = 250
 
   @Test("after random transactions, lists and limited sets equal a fresh query")
   func listsEqualFreshQuery() async throws {
     var counts = ListFuzzCourse.Counts()
-    for world in 1...Self.worldCount {
+    for (offset, seed) in Self.seeds.enumerated() {
       let folder = try TemporaryFolder()
-      var course = try await ListFuzzCourse(seed: UInt64(world), path: folder.path(of: "test.db"))
+      var course = try await ListFuzzCourse(seed: seed, path: folder.path(of: "test.db"))
       try await course.run(transactionCount: Self.transactionCount)
       await course.database.close()
       counts.checked += course.counts.checked
       counts.placed += course.counts.placed
+      FuzzSize.report("lists", offset, of: Self.seeds.count)
     }
     // Otherwise, nothing but fresh queries would have been compared with themselves.
     #expect(counts.placed > counts.checked / 2)
@@ -133,7 +133,8 @@ struct ListFuzzCourse {
     }
     counts.checked += 1
     if isPlaced { counts.placed += 1 }
-    let place = "seed \(seed), transaction \(number), placed \(isPlaced), \(next.query.sql.text)"
+    let place =
+      "\(FuzzSize.repetition(seed)); transaction \(number), placed \(isPlaced), \(next.query.sql.text)"
     let applied = list.applying(to: next.list)
     try #require(
       applied == fresh,

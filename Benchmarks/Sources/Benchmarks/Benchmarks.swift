@@ -19,7 +19,9 @@ struct Benchmarks {
       ListCases.identities, ListCases.items, ListCases.growth,
       MergeCases.integers, MergeCases.strings,
       TextCases.sessions,
-      CommandCases.diff, CommandCases.mirror,
+      DatabaseCases.insertion, DatabaseCases.reading,
+      LiveQueryCases.oneRow, LiveQueryCases.manyRows, LiveQueryCases.manyQueries,
+      CommandCases.diff, CommandCases.mirror, WatchCases.tracked,
     ]
   }
 

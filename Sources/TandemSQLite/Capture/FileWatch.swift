@@ -13,8 +13,10 @@ internal import Dispatch
 /// On Linux, inotify tells of writes, and an idle file costs nothing. A write comes before the commit
 /// that it belongs to, so after each the question is asked again: at pauses of up to
 /// ``maxPauseMilliseconds`` for ``attentionMilliseconds``, then at pauses that double, since a disk may
-/// be slow to finish a commit, until one would be longer than ``lastPauseMilliseconds``. Elsewhere it
-/// is asked every ``pollingMilliseconds``.
+/// be slow to finish a commit, until one would be longer than ``lastPauseMilliseconds``. A commit may be
+/// made of thousands of writes, and being told of each would slow whoever commits; so the system tells
+/// of one, and is asked to tell of another only when the pause is long. Elsewhere the question is asked
+/// every ``pollingMilliseconds``.
 ///
 /// Unchecked: everything that changes is touched on `queue` only.
 final class FileWatch: @unchecked Sendable {
@@ -65,6 +67,8 @@ final class FileWatch: @unchecked Sendable {
   }
 
   private func ask() {
+    // Before the question: what it does not see yet is told of.
+    if pauseMilliseconds >= FileWatch.maxPauseMilliseconds { watchFiles() }
     lastQuestion = .now()
     if noticesChange() {
       pauseMilliseconds = FileWatch.minPauseMilliseconds
@@ -74,8 +78,6 @@ final class FileWatch: @unchecked Sendable {
         pauseMilliseconds = min(pauseMilliseconds, FileWatch.maxPauseMilliseconds)
       }
     }
-    // Asking makes the log if it is missing.
-    watchFiles()
     if pauseMilliseconds <= FileWatch.lastPauseMilliseconds {
       timer.schedule(deadline: .now() + .milliseconds(pauseMilliseconds))
     }
@@ -84,7 +86,7 @@ final class FileWatch: @unchecked Sendable {
 
 #if os(Linux)
   extension FileWatch {
-    /// Tells of writes to the file and to its write-ahead log, and of the file going away; `nil` if the
+    /// Tells of a write to the file or to its write-ahead log, or of the file going away; `nil` if the
     /// system refuses.
     private func makeEventSource() -> (any DispatchSourceRead)? {
       let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
@@ -96,7 +98,6 @@ final class FileWatch: @unchecked Sendable {
       let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
       source.setEventHandler { [weak self] in
         FileWatch.drain(descriptor)
-        self?.watchFiles()
         self?.payAttention()
       }
       source.setCancelHandler { close(descriptor) }
@@ -104,14 +105,14 @@ final class FileWatch: @unchecked Sendable {
       return source
     }
 
-    /// Watches files that are new since last time; those that are watched stay so.
+    /// Asks the system to tell of what happens next. The log may be new since last time.
     private func watchFiles() {
       if let events { _ = FileWatch.watchFiles(path, Int32(events.handle)) }
     }
 
     /// Whether the database file is watched; its log need not be there yet.
     private static func watchFiles(_ path: String, _ descriptor: Int32) -> Bool {
-      let events = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF)
+      let events = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF) | UInt32(IN_ONESHOT)
       let isWatched = inotify_add_watch(descriptor, path, events) >= 0
       inotify_add_watch(descriptor, path + "-wal", events)
       return isWatched

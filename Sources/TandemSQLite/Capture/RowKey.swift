@@ -3,7 +3,7 @@ package import TandemRecords
 /// What identifies a row: one value per key column, equal where SQLite's BINARY collation says so.
 ///
 /// A key that is one integer, the usual kind, needs no memory of its own.
-package enum RowKey: Hashable, Sendable {
+package enum RowKey: Sendable {
   /// A rowid, or the one column of a key whose value is a whole number.
   case integer(Int64)
   /// Any other key.
@@ -28,6 +28,7 @@ package enum RowKey: Hashable, Sendable {
   }
 
   /// One value per key column.
+  @inlinable
   package var values: [FieldValue] {
     switch self {
     case .integer(let number): return [.integer(number)]
@@ -36,8 +37,31 @@ package enum RowKey: Hashable, Sendable {
   }
 }
 
+// By hand and inlinable: these run several times for each row of a live query, in another module.
+extension RowKey: Hashable {
+  /// Whether the two identify the same row.
+  @inlinable
+  package static func == (first: RowKey, second: RowKey) -> Bool {
+    switch (first, second) {
+    case (.integer(let a), .integer(let b)): return a == b
+    case (.values(let a), .values(let b)): return a == b
+    case (.integer, .values), (.values, .integer): return false
+    }
+  }
+
+  /// Hashes the values.
+  @inlinable
+  package func hash(into hasher: inout Hasher) {
+    switch self {
+    case .integer(let number): hasher.combine(number)
+    case .values(let values): hasher.combine(values)
+    }
+  }
+}
+
 extension RowKey: Comparable {
   /// Whether the first comes before the second in the order of their values.
+  @inlinable
   package static func < (first: RowKey, second: RowKey) -> Bool {
     if case .integer(let a) = first, case .integer(let b) = second { return a < b }
     return first.values.lexicographicallyPrecedes(second.values)

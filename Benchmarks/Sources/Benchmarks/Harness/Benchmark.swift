@@ -4,18 +4,18 @@ struct Benchmark {
   /// What is compared, one contender at a time.
   struct Contender {
     var name: String
+    /// How many equal operations one run makes; times are given per operation.
+    var operationCount = 1
     /// Runs the job once and returns how many changes it found, by which contenders check each other;
     /// `nil` if it does another job.
     var run: () throws -> Int?
   }
 
   /// What our time is held against.
-  struct Goal {
-    enum Direction { case atMost, atLeastFasterBy }
-
-    var contender: String
-    var direction: Direction
-    var factor: Double
+  enum Goal {
+    case atMost(Double, times: String)
+    case atLeast(Double, timesFasterThan: String)
+    case within(milliseconds: Double)
   }
 
   var name: String
@@ -24,11 +24,16 @@ struct Benchmark {
   var goals: [Goal]
 
   static func goal(atMost factor: Double, times contender: String) -> Goal {
-    Goal(contender: contender, direction: .atMost, factor: factor)
+    .atMost(factor, times: contender)
   }
 
   static func goal(atLeast factor: Double, timesFasterThan contender: String) -> Goal {
-    Goal(contender: contender, direction: .atLeastFasterBy, factor: factor)
+    .atLeast(factor, timesFasterThan: contender)
+  }
+
+  /// A bound that no other contender sets.
+  static func goal(withinMilliseconds milliseconds: Double) -> Goal {
+    .within(milliseconds: milliseconds)
   }
 }
 

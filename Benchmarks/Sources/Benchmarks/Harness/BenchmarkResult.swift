@@ -14,18 +14,49 @@ struct BenchmarkResult {
   var ours: Line
   var others: [Line]
 
-  /// Our time over the contender's, and whether that keeps the goal.
-  func ratio(to goal: Benchmark.Goal) -> (value: Double, isKept: Bool)? {
-    guard let other = others.first(where: { $0.contender == goal.contender }) else { return nil }
-    switch goal.direction {
-    case .atMost:
-      let ratio = ours.median / other.median
-      return (ratio, ratio <= goal.factor)
-    case .atLeastFasterBy:
-      let ratio = other.median / ours.median
-      return (ratio, ratio >= goal.factor)
+  /// What a goal asks for, in words and figures, and what was measured.
+  struct Verdict {
+    var direction: String
+    var contender: String?
+    var bound: Double
+    var value: Double
+    var isKept: Bool
+    var text: String
+  }
+
+  /// Whether a goal is kept; `nil` if the contender that it names is missing.
+  func verdict(on goal: Benchmark.Goal) -> Verdict? {
+    switch goal {
+    case .atMost(let bound, let contender):
+      guard let other = median(of: contender) else { return nil }
+      let value = ours.median / other
+      return Verdict(
+        direction: "atMost", contender: contender, bound: bound, value: value,
+        isKept: value <= bound,
+        text: "\(Self.short(value)) × \(contender) (goal: at most \(Self.plain(bound)) ×)")
+    case .atLeast(let bound, let contender):
+      guard let other = median(of: contender) else { return nil }
+      let value = other / ours.median
+      return Verdict(
+        direction: "atLeastFasterBy", contender: contender, bound: bound, value: value,
+        isKept: value >= bound,
+        text: "\(Self.short(value)) × as fast as \(contender)"
+          + " (goal: at least \(Self.plain(bound)) ×)")
+    case .within(let bound):
+      return Verdict(
+        direction: "withinMilliseconds", contender: nil, bound: bound, value: ours.median,
+        isKept: ours.median <= bound,
+        text: "\(Self.short(ours.median)) ms (goal: at most \(Self.plain(bound)) ms)")
     }
   }
+
+  private func median(of contender: String) -> Double? {
+    others.first { $0.contender == contender }?.median
+  }
+
+  private static func short(_ value: Double) -> String { String(format: "%.2f", value) }
+
+  private static func plain(_ value: Double) -> String { String(format: "%g", value) }
 
   /// Lines for people.
   var text: String {
@@ -34,18 +65,8 @@ struct BenchmarkResult {
       let name = line.contender.padding(toLength: 44, withPad: " ", startingAt: 0)
       text += "  \(name) \(Self.format(line.median)) ms   (fastest \(Self.format(line.minimum)))\n"
     }
-    for goal in benchmark.goals {
-      guard let ratio = ratio(to: goal) else { continue }
-      let value = String(format: "%.2f", ratio.value)
-      let bound = String(format: "%g", goal.factor)
-      let verdict = ratio.isKept ? "kept" : "MISSED"
-      switch goal.direction {
-      case .atMost:
-        text += "  → \(value) × \(goal.contender) (goal: at most \(bound) ×) \(verdict)\n"
-      case .atLeastFasterBy:
-        text +=
-          "  → \(value) × as fast as \(goal.contender) (goal: at least \(bound) ×) \(verdict)\n"
-      }
+    for verdict in benchmark.goals.compactMap(verdict) {
+      text += "  → \(verdict.text) \(verdict.isKept ? "kept" : "MISSED")\n"
     }
     return text
   }
@@ -62,12 +83,11 @@ struct BenchmarkResult {
     return [
       "benchmark": benchmark.name, "runs": runs, "ours": object(ours),
       "others": others.map(object),
-      "goals": benchmark.goals.compactMap { goal -> [String: Any]? in
-        guard let ratio = ratio(to: goal) else { return nil }
-        return [
-          "contender": goal.contender, "factor": goal.factor, "ratio": ratio.value,
-          "direction": goal.direction == .atMost ? "atMost" : "atLeastFasterBy",
-          "kept": ratio.isKept,
+      "goals": benchmark.goals.compactMap(verdict).map { verdict -> [String: Any] in
+        [
+          "contender": verdict.contender.map { $0 as Any } ?? NSNull(),
+          "direction": verdict.direction, "factor": verdict.bound, "ratio": verdict.value,
+          "kept": verdict.isKept,
         ]
       },
     ]

@@ -17,7 +17,8 @@ struct BenchmarkRunner {
         let start = clock.now
         changes[index] = try contender.run()
         let elapsed = clock.now - start
-        if round > 0 { times[index].append(elapsed.milliseconds) }
+        guard round > 0 else { continue }
+        times[index].append(elapsed.milliseconds / Double(contender.operationCount))
       }
     }
     guard Set(changes.compactMap { $0 }).count <= 1 else {

@@ -55,8 +55,13 @@ struct Program {
 final class TemporaryFolder: Sendable {
   let url: URL
 
-  init() throws {
-    url = FileManager.default.temporaryDirectory.appending(
+  /// - Parameter inMemory: Whether to make it where no disk is behind it, if the system has such a
+  ///   place.
+  init(inMemory: Bool = false) throws {
+    let memory = URL(filePath: "/dev/shm", directoryHint: .isDirectory)
+    let isThere = inMemory && FileManager.default.isWritableFile(atPath: memory.path)
+    let parent = isThere ? memory : FileManager.default.temporaryDirectory
+    url = parent.appending(
       path: "tandem-bench-\(getpid())-\(UInt32.random(in: 0...UInt32.max))")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
   }

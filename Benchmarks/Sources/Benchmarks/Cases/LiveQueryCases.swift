@@ -1,0 +1,178 @@
+import Dispatch
+import Foundation
+import Synchronization
+import Tandem
+
+/// Commits whose difference is awaited, beside the same commits with nobody watching.
+///
+/// Every time is that of the transaction and the way of its difference to the consumer together.
+/// Files lie in memory where the system has such a place, so that no disk hides what the code costs.
+enum LiveQueryCases {
+  static let oneRow = BenchmarkGroup(name: "live-one-row") {
+    let folder = try TemporaryFolder(inMemory: true)
+    let large = try WatchedPlaces(folder.makePlaces("large.db", count: 1_000_000))
+    let small = try WatchedPlaces(folder.makePlaces("small.db", count: 10_000))
+    let bare = try FloorDatabase(folder.makePlaces("bare.db", count: 1_000_000))
+    func updates(_ name: String, of count: Int, _ update: @escaping Update) -> Benchmark.Contender {
+      .init(name: name, operationCount: 500) { try repeating(500, 1, of: count, folder, update) }
+    }
+    let observedSmall = updates("the same of 10,000 rows", of: 10_000, small.update)
+    let transaction = updates("the transaction alone, in C", of: 1_000_000, bare.update)
+    return [
+      Benchmark(
+        name: "one row of 1 M updated and its difference delivered",
+        ours: updates("UPDATE, then its difference", of: 1_000_000, large.update),
+        others: [observedSmall, transaction],
+        goals: [
+          Benchmark.goal(atMost: 15, times: transaction.name),
+          Benchmark.goal(atMost: 1.5, times: observedSmall.name),
+        ])
+    ]
+  }
+
+  static let manyRows = BenchmarkGroup(name: "live-many-rows") {
+    let folder = try TemporaryFolder(inMemory: true)
+    let watched = try WatchedPlaces(folder.makePlaces("watched.db", count: 1_000_000))
+    let unwatched = try Database(path: folder.makePlaces("unwatched.db", count: 1_000_000))
+    let bare = try FloorDatabase(folder.makePlaces("bare.db", count: 1_000_000))
+    return [(100, 100), (10_000, 2)].map { rowCount, commitCount in
+      func commits(_ name: String, _ update: @escaping Update) -> Benchmark.Contender {
+        .init(name: name, operationCount: commitCount) {
+          try repeating(commitCount, rowCount, of: 1_000_000, folder, update)
+        }
+      }
+      let transaction = commits("the transaction alone", unwatched.updatePlaces)
+      return Benchmark(
+        name: "\(rowCount) rows of 1 M updated one by one in a transaction",
+        ours: commits("UPDATEs, then their difference", watched.update),
+        others: [transaction, commits("the transaction alone, in C", bare.update)],
+        goals: [Benchmark.goal(atMost: 2, times: transaction.name)])
+    }
+  }
+
+  static let manyQueries = BenchmarkGroup(name: "live-many-queries") {
+    let folder = try TemporaryFolder(inMemory: true)
+    let tables = (0..<100).map { $0 == 0 ? "place" : "place\($0)" }
+    func contender(_ name: String, watching tables: ArraySlice<String>) throws
+      -> Benchmark.Contender
+    {
+      let path = try folder.makePlaces("\(tables.count).db", count: 10_000)
+      let places = try WatchedPlaces(path, others: Array(tables.dropFirst()))
+      return .init(name: name, operationCount: 500) {
+        try repeating(500, 1, of: 10_000, folder, places.update)
+      }
+    }
+    let one = try contender("UPDATE with 1 live query", watching: tables.prefix(1))
+    return [
+      Benchmark(
+        name: "100 live queries on different tables, one of them written",
+        ours: try contender("UPDATE with 100 live queries", watching: tables[...]),
+        others: [one], goals: [Benchmark.goal(atMost: 1.1, times: one.name)])
+    ]
+  }
+
+  /// Sets the population of the rows with these ids, and returns how many changed.
+  typealias Update = (_ ids: [Int64], _ population: Int64) throws -> Int
+
+  /// Makes commits that change different rows each, all over the table.
+  private static func repeating(
+    _ commitCount: Int, _ rowCount: Int, of count: Int, _ folder: TemporaryFolder,
+    _ update: Update
+  ) throws -> Int {
+    var changedCount = 0
+    var number = 0
+    // New in every run, so that each update changes its row.
+    let population = Int64.random(in: 2_000_000...(.max))
+    for _ in 0..<commitCount {
+      let ids = (number..<number + rowCount).map { Int64($0 * 7_919 % count) }
+      number += rowCount
+      changedCount += try update(ids, population)
+    }
+    return changedCount
+  }
+}
+
+// MARK: - What is watched
+
+/// A database whose table `place` is watched by a live query.
+private final class WatchedPlaces: Sendable {
+  private let database: Database
+  private let observers: [DifferenceObserver]
+
+  /// Other tables are created as copies of a few rows, and watched as well.
+  init(_ path: String, others: [String] = []) throws {
+    let database = try Database(path: path)
+    try database.write { transaction in
+      for table in others {
+        try transaction.execute(
+          "CREATE TABLE \(identifier: table) (id INTEGER PRIMARY KEY, name TEXT)")
+        try transaction.execute(
+          "INSERT INTO \(identifier: table) SELECT id, name FROM place LIMIT 100")
+      }
+    }
+    self.database = database
+    observers = try (["place"] + others).map { table in
+      let observer = DifferenceObserver(LiveQuery(table: table), in: database)
+      _ = try observer.nextChangeCount()
+      return observer
+    }
+  }
+
+  /// Commits, waits for the difference, and returns how many changes it holds.
+  func update(_ ids: [Int64], population: Int64) throws -> Int {
+    _ = try database.updatePlaces(ids, population: population)
+    return try observers[0].nextChangeCount()
+  }
+}
+
+extension Database {
+  fileprivate func updatePlaces(_ ids: [Int64], population: Int64) throws -> Int {
+    try write { transaction in
+      var count = 0
+      for id in ids {
+        count += try transaction.execute(
+          "UPDATE place SET population = \(population) WHERE id = \(id)")
+      }
+      return count
+    }
+  }
+}
+
+/// Hands the differences of a live query to a thread that waits for them.
+private final class DifferenceObserver: Sendable {
+  /// What has arrived and has not been asked for.
+  private final class Arrivals: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let changeCounts = Mutex<[Result<Int, any Error>]>([])
+
+    func append(_ changeCount: Result<Int, any Error>) {
+      changeCounts.withLock { $0.append(changeCount) }
+      semaphore.signal()
+    }
+
+    func next() throws -> Int {
+      semaphore.wait()
+      return try changeCounts.withLock { $0.removeFirst() }.get()
+    }
+  }
+
+  private let arrivals = Arrivals()
+  private let task: Task<Void, Never>
+
+  init(_ query: LiveQuery<Record>, in database: Database) {
+    task = Task { [arrivals] in
+      do {
+        for try await difference in query.differences(in: database) {
+          arrivals.append(.success(difference.count))
+        }
+      } catch {
+        arrivals.append(.failure(error))
+      }
+    }
+  }
+
+  deinit { task.cancel() }
+
+  /// Waits for the next difference, and returns how many changes it holds.
+  func nextChangeCount() throws -> Int { try arrivals.next() }
+}

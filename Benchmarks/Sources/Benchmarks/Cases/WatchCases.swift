@@ -1,0 +1,67 @@
+import Foundation
+import Tandem
+
+/// `tandem watch` beside itself on a smaller table, with SQLite's shell as the writer.
+///
+/// A time is that from handing the shell an UPDATE to having read the line that shows it, so it
+/// contains the shell's whole transaction.
+enum WatchCases {
+  static let tracked = BenchmarkGroup(name: "watch-other-process") {
+    let folder = try TemporaryFolder()
+    func contender(_ name: String, rowCount: Int) throws -> Benchmark.Contender {
+      let watched = try WatchedFile(
+        folder.makePlaces("\(rowCount).db", count: rowCount), rowCount: rowCount)
+      return .init(name: name, operationCount: 20) {
+        _ = folder
+        for _ in 0..<20 { try watched.update() }
+        return 20
+      }
+    }
+    let small = try contender("the same of 10,000 rows", rowCount: 10_000)
+    return [
+      Benchmark(
+        name: "another process updates a row of 1 M, tandem watch prints it",
+        ours: try contender("UPDATE by sqlite3, then the line", rowCount: 1_000_000),
+        others: [small],
+        goals: [
+          Benchmark.goal(withinMilliseconds: 50), Benchmark.goal(atMost: 1.5, times: small.name),
+        ])
+    ]
+  }
+}
+
+/// A tracked table, watched by one process and written by another.
+private final class WatchedFile {
+  private let watch: RunningProgram
+  private let shell: RunningProgram
+  private let rowCount: Int
+  private var number = 0
+
+  init(_ path: String, rowCount: Int) throws {
+    let tandem = try Program.tandem()
+    try tandem.output(["track", path, "--table", "place"])
+    watch = try RunningProgram(
+      tandem, ["watch", path, "--table", "place", "--json", "--quiet"])
+    shell = try RunningProgram(Program.system("sqlite3"), [path])
+    self.rowCount = rowCount
+    try shell.write(".timeout 5000\n")
+    // What is written before the watch has begun is not shown.
+    for _ in 0..<60 where try update(withinMilliseconds: 1_000) { return }
+    throw Program.Failure(description: "tandem watch shows nothing")
+  }
+
+  /// Updates a row, and returns when that is shown.
+  func update() throws {
+    guard try update(withinMilliseconds: 10_000) else {
+      throw Program.Failure(description: "tandem watch did not show an update")
+    }
+  }
+
+  private func update(withinMilliseconds limit: Int32) throws -> Bool {
+    number += 1
+    let population = 1_000_000_000 + number
+    let id = number * 7_919 % rowCount
+    try shell.write("UPDATE place SET population = \(population) WHERE id = \(id);\n")
+    return try watch.skipLines(through: "\"population\":\(population),", withinMilliseconds: limit)
+  }
+}
