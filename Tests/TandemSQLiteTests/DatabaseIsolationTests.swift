@@ -26,6 +26,21 @@ struct DatabaseIsolationTests {
     #expect(try database.read { try $0.fetchValue(sum) } == 0)
   }
 
+  @Test("a statement that is left unfinished does not keep the next read in the past")
+  func unfinishedStatement() throws {
+    let reader = try Database(
+      path: folder.file(),
+      configuration: DatabaseConfiguration(access: .readOnly, maxReaderCount: 1))
+    var unfinished: Statement?
+    try reader.read { transaction in
+      unfinished = try transaction.connection.prepare("SELECT balance FROM account")
+      #expect(try unfinished?.step() == true)
+    }
+    try database.write { try $0.execute("UPDATE account SET balance = 0") }
+    #expect(try reader.read { try $0.fetchValue("SELECT sum(balance) FROM account") } == 0)
+    withExtendedLifetime(unfinished) {}
+  }
+
   @Test("while tasks move money, every reader counts the same sum, twice")
   func transfers() async throws {
     let database = database

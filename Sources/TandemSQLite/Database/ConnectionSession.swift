@@ -68,8 +68,7 @@ extension ConnectionSession {
       try interruption.check()
       // A commit that has begun is finished.
       interruption.end()
-      resetStatements()
-      try run("COMMIT")
+      try commit()
       observer?.didCommit(connection)
       return value
     } catch {
@@ -77,6 +76,17 @@ extension ConnectionSession {
       observer?.didRollback(connection)
       throw error
     }
+  }
+
+  private func commit() throws(DatabaseError) {
+    guard !isWriter else {
+      resetStatements()
+      return try run("COMMIT")
+    }
+    try run("COMMIT")
+    // A reader may keep many statements. Only one that is unfinished keeps the transaction open.
+    let state = sqlite3_txn_state(connection.handle.pointer, nil)
+    if state != SQLITE_TXN_NONE { resetStatements() }
   }
 
   private func rollBack() {
