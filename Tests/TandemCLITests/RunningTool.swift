@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// The executable `tandem` while it runs: what it writes arrives line by line.
 final class RunningTool {

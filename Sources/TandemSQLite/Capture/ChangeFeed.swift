@@ -11,7 +11,7 @@ internal import Synchronization
 /// those of this process by version numbers.
 ///
 /// Unchecked: `writer`, `notedVersion`, `isWriting` and `isCommitting` belong to whoever has the writer
-/// for itself, `monitor`, `isFileGone` and `isLocked` to whoever has closed the gate.
+/// for itself, `monitor` and `isFileGone` to whoever has closed the gate.
 package final class ChangeFeed: @unchecked Sendable {
   private let gate = CommitGate()
   private let registry = Mutex(SubscriptionRegistry())
@@ -25,8 +25,6 @@ package final class ChangeFeed: @unchecked Sendable {
   private var monitor: ChangeMonitor?
   /// Whether the file is no longer where it was when it was opened.
   private var isFileGone = false
-  /// Whether this process has the write lock, so that nobody else can commit.
-  private var isLocked = false
   private var writer: WriterChanges?
   private var notedVersion = 0
   private var isWriting = false
@@ -99,9 +97,9 @@ extension ChangeFeed {
     let reading = try connection.cachedStatement("PRAGMA schema_version")
     defer { reading.reset() }
     _ = try reading.step()
-    let changes = subscription.take()
-    // A commit between the two may be in the snapshot or not.
-    noticeOthers()
+    var changes = subscription.take()
+    // A commit between the two may be in the snapshot or not: it counts for this one and the next.
+    if noticeOthers() { changes.isUnknown = true }
     return changes
   }
 
@@ -128,8 +126,7 @@ extension ChangeFeed {
 
   @discardableResult
   private func noticeOthers() -> Bool {
-    // Beginning the write-ahead log anew would pass for a commit.
-    guard !isLocked, monitor?.noticesChange() == true else { return false }
+    guard monitor?.noticesChange() == true else { return false }
     registry.withLock { $0.publishUnknown() }
     return true
   }
@@ -159,7 +156,6 @@ extension ChangeFeed: CommitObserver {
     if currentVersion.load(ordering: .acquiring) != notedVersion { noteInterests() }
     gate.withClosed {
       if !isIdle { noticeOthers() }
-      isLocked = true
     }
   }
 
@@ -181,7 +177,7 @@ extension ChangeFeed: CommitObserver {
 
   package func didCommit(_ connection: DatabaseConnection) {
     isWriting = false
-    guard isCommitting else { return gate.withClosed { isLocked = false } }
+    guard isCommitting else { return }
     defer { endCommit() }
     guard let writer, !isIdle else { return }
     let touched = writer.capture.take()
@@ -196,13 +192,11 @@ extension ChangeFeed: CommitObserver {
   package func didRollback(_ connection: DatabaseConnection) {
     isWriting = false
     _ = writer?.capture.take()
-    if !isCommitting { gate.close() }
-    endCommit()
+    if isCommitting { endCommit() }
   }
 
   private func endCommit() {
     isCommitting = false
-    isLocked = false
     gate.open()
   }
 }
