@@ -57,8 +57,13 @@ struct KeyedResult: Sendable {
   private mutating func note(_ touched: [TouchedRow]) -> SetDifference<Record> {
     var changes = KeyedChanges()
     for row in touched {
-      changes.note(row.key, from: rows[row.key], to: row.record)
-      rows[row.key] = row.record
+      let old: Record?
+      if let record = row.record {
+        old = rows.updateValue(record, forKey: row.key)
+      } else {
+        old = rows.removeValue(forKey: row.key)
+      }
+      changes.note(row.key, from: old, to: row.record)
     }
     return changes.difference()
   }

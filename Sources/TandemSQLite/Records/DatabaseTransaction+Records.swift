@@ -15,8 +15,12 @@ extension DatabaseTransaction where Access == WriteAccess {
   ///
   /// - Throws: As ``insert(_:)``.
   @inlinable
-  public func insert(contentsOf records: some Sequence<some DatabaseRecord>) throws {
-    try session.write(records, .insert) { _ in }
+  public func insert<Records: Sequence>(
+    contentsOf records: Records
+  ) throws where Records.Element: DatabaseRecord {
+    let operation = try session.insertion(
+      into: Records.Element.tableName, count: records.underestimatedCount)
+    try session.write(records, operation) { _ in }
   }
 
   /// Inserts a record, or overwrites the one with its key. Other uniqueness constraints still hold.

@@ -3,8 +3,11 @@
 /// The parameter of a column has the column's number in all of these, so that one way of binding a
 /// record serves all.
 @usableFromInline
-enum RecordOperation: Hashable {
+enum RecordOperation: Hashable, Sendable {
   case insert
+  /// The same for a table in which nothing can fail once the row is written, so that SQLite need not
+  /// keep what would undo half of it.
+  case insertWithoutUndo
   case upsert
   case update
   case delete
@@ -16,9 +19,11 @@ enum RecordOperation: Hashable {
     let table = table.sqlQuoted
     let list = columns.map(\.sqlQuoted).joined(separator: ", ")
     let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
-    let insertion = "INSERT INTO \(table) (\(list)) VALUES (\(marks))"
+    let values = "INTO \(table) (\(list)) VALUES (\(marks))"
+    let insertion = "INSERT \(values)"
     switch self {
     case .insert: return insertion
+    case .insertWithoutUndo: return "INSERT OR FAIL \(values)"
     case .upsert:
       let conflict = " ON CONFLICT (\(key.map(\.sqlQuoted).joined(separator: ", "))) DO "
       let others = Self.others(columns, key).map { "\($0) = excluded.\($0)" }
