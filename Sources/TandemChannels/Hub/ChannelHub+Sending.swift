@@ -168,7 +168,7 @@ class SubjectTap {
   /// Whether the tap listens for somebody.
   func isFor(_ listener: AnyObject) -> Bool { false }
   /// Told of values of the subject's channels that were sent together, after everybody bound to them.
-  func sent(_ entries: [BatchEntry], excluding sender: AnyObject?) {}
+  func sent(_ entries: [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub) {}
 }
 
 extension ChannelHub {
@@ -181,7 +181,7 @@ extension ChannelHub {
     for (subject, taps) in taps {
       let own = entries.filter { ObjectIdentifier($0.address.subject) == subject }
       guard !own.isEmpty else { continue }
-      for tap in taps { tap.sent(own, excluding: sender) }
+      for tap in taps { tap.sent(own, excluding: sender, in: self) }
     }
   }
 }
