@@ -33,7 +33,22 @@ public struct KeyPathMap<Subject, Object> {
 
 extension KeyPathMap where Subject == Object {
   /// The map of models that are themselves the subject: every writable property to itself.
+  ///
+  /// There is none between two types whose properties happen to have the same names. To the compiler
+  /// the key paths of one say nothing about the other, and a key path does not know its name for
+  /// certain when the program runs; so each pair is written down, and checked: `mapping(\.name, to:
+  /// \.name)`.
   public static var identity: KeyPathMap { KeyPathMap(whole: \.self) }
+
+  /// The map of models that are themselves the subject: each of the given properties to itself, and no
+  /// other one.
+  public static func identity<each Value: Equatable>(
+    _ property: repeat WritableKeyPath<Object, each Value>
+  ) -> KeyPathMap {
+    var map = KeyPathMap()
+    for path in repeat each property { map = map.mapping(path, to: path) }
+    return map
+  }
 }
 
 // MARK: - Mapping
