@@ -3,44 +3,6 @@ import TandemTransports
 import TestFolder
 import Testing
 
-/// A `tandem` that runs until it is told to end, with what it says as it says it.
-private final class RunningTool {
-  private let process = Process()
-  private let output = Pipe()
-  private let error = Pipe()
-  private let (ends, ended) = AsyncStream.makeStream(of: Void.self)
-
-  init(_ arguments: [String], executable: String = Tool.path) throws {
-    process.executableURL = URL(fileURLWithPath: executable)
-    process.arguments = arguments
-    process.standardOutput = output
-    process.standardError = error
-    process.terminationHandler = { [ended] _ in ended.finish() }
-    try process.run()
-  }
-
-  private func text(of pipe: Pipe) async -> String {
-    let file = pipe.fileHandleForReading.fileDescriptor
-    let bytes = await Task.detached {
-      FileHandle(fileDescriptor: file, closeOnDealloc: false).availableData
-    }.value
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  func nextOutput() async -> String { await text(of: output) }
-  func nextError() async -> String { await text(of: error) }
-
-  func send(_ signalNumber: Int32) { kill(process.processIdentifier, signalNumber) }
-
-  /// Waits for the end; the exit status, or minus the signal.
-  func status() async -> Int32 {
-    for await _ in ends {}
-    process.waitUntilExit()
-    return process.terminationReason == .exit
-      ? process.terminationStatus : -process.terminationStatus
-  }
-}
-
 @Suite("tandem channel", .timeLimit(.minutes(5)))
 struct ChannelCommandTests {
   let folder: TemporaryFolder
@@ -167,28 +129,5 @@ struct ChannelCommandTests {
     #expect(
       result.status == 0 && result.output.contains("tandem channel send unix:/tmp/app.socket"))
     #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
-  }
-}
-
-@Suite("The example LiveScreen", .timeLimit(.minutes(5)))
-struct LiveScreenTests {
-  @Test("two models of different classes show what another program writes into the database")
-  func following() async throws {
-    let folder = try TemporaryFolder()
-    let path = folder.path(of: "people.db")
-    let executable = URL(fileURLWithPath: Tool.path).deletingLastPathComponent()
-      .appendingPathComponent("LiveScreen").path
-    let screen = try RunningTool([path, "--count", "4"], executable: executable)
-    #expect(await screen.nextOutput() == "Daniel  [1 visit]\n")
-    for (statement, line) in [
-      ("UPDATE person SET name = 'Tom', visits = 2", "Tom  [2 visits]\n"),
-      ("DELETE FROM person", "Tom  [2 visits]  gone\n"),
-      ("INSERT INTO person VALUES (1, 'Ann', 1)", "Ann  [1 visit]\n"),
-    ] {
-      let written = try await Tool.shell("sqlite3 people.db \"\(statement)\"", in: folder)
-      #expect(written.status == 0 && written.error.isEmpty)
-      #expect(await screen.nextOutput() == line)
-    }
-    #expect(await screen.status() == 0)
   }
 }
