@@ -1,5 +1,5 @@
 import Foundation
-import TandemTransports
+import Tandem
 import TestFolder
 import Testing
 
