@@ -60,6 +60,9 @@ let package = Package(
         "TandemLiveQueries", "TandemTransports",
       ]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
+    .executableTarget(
+      name: "LiveScreen", dependencies: ["Tandem"], path: "Examples/LiveScreen",
+      swiftSettings: settings),
     // Tests
     .target(
       name: "TestHTTPServer", dependencies: ["TandemTransports"],

@@ -43,7 +43,8 @@ extension Channel: CustomStringConvertible {
 ///
 /// Sendable, because all that it and its only subclass hold is immutable and Sendable.
 class ChannelAddress: @unchecked Sendable {
-  private let hash: Int
+  /// Of the subject type and the id; computed once.
+  let hash: Int
 
   fileprivate init(hash: Int) { self.hash = hash }
 

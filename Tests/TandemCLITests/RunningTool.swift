@@ -1,6 +1,6 @@
 import Foundation
 
-/// The executable `tandem` while it runs: what it writes arrives line by line.
+/// The executable `tandem`, or another, while it runs: what it writes arrives line by line.
 final class RunningTool {
   private let process = Process()
   private var outputLines: AsyncStream<String>.Iterator
@@ -8,9 +8,9 @@ final class RunningTool {
   private var endings: AsyncStream<Void>.Iterator
 
   /// Starts it with the given arguments.
-  init(_ arguments: [String]) throws {
+  init(_ arguments: [String], executable: String = Tool.path) throws {
     let (output, error) = (Pipe(), Pipe())
-    process.executableURL = URL(fileURLWithPath: Tool.path)
+    process.executableURL = URL(fileURLWithPath: executable)
     process.arguments = arguments
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output

@@ -54,6 +54,17 @@ struct ChannelHubTests {
     #expect(one.name == "Tom" && other.name == "Nike")
   }
 
+  @Test("models of the subject's own type may accept some properties, and no others")
+  func partialIdentity() {
+    let other = UserModel1()
+    let channel = Channel<UserModel1>(id: 7)
+    hub.bind(one, to: channel, through: .identity(\.name, \.age))
+    hub.bind(other, to: channel, through: .identity(\.age))
+    hub.send(\.name, "Tom", on: channel)
+    hub.send(\.age, 1, on: channel)
+    #expect(one.name == "Tom" && one.age == 1 && other.name == "Nike" && other.age == 1)
+  }
+
   @Test("a model that holds a whole subject accepts each property of it, also nested ones")
   func whole() {
     final class Holder { var user = User(name: "", age: 0) }

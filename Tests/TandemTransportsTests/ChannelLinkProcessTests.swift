@@ -40,7 +40,7 @@ import Testing
     let serving = Task { try await link.run(accepting: listener) { _ in broken.yield() } }
     hub.send(\.name, "Tom", on: channel)
 
-    let (process, output) = tandem(["listen", "--connect", "\(address)"])
+    let (process, output) = tandem(["listen", "--json", "--connect", "\(address)"])
     try process.run()
     let reading = Task.detached { output.fileHandleForReading.availableData }
     let line = String(decoding: await reading.value, as: UTF8.self)
@@ -60,10 +60,42 @@ import Testing
     await expect(30, from: &ages)
     #expect(model.name == "Ann" && model.age == 30)
 
-    let next = try await run(["listen", "\(address)", "--connect", "--count", "1", "--id", "\"1\""])
+    let next = try await run([
+      "listen", "\(address)", "--json", "--connect", "--count", "1", "--id", "\"1\"",
+    ])
     #expect(
       next == "{\"id\":\"1\",\"subject\":\"User\",\"values\":{\"age\":30,\"name\":\"Ann\"}}\n")
     serving.cancel()
     _ = await serving.result
+  }
+
+  @Test(
+    "a link finds a listening process that was killed and started again, with all it should know")
+  func restarting() async throws {
+    let address = temporarySocket()
+    let link = ChannelLink(hub, subjects: [linkedUsers])
+    hub.send(\.name, "Tom", on: channel)
+    let (process, output) = tandem(["listen", "--json", "\(address)"])
+    try process.run()
+    let (breaks, broken) = AsyncStream.makeStream(of: Bool.self)
+    let linking = Task {
+      await link.run(onBreak: { broken.yield($0?.message.hasPrefix("cannot use") != true) }) {
+        try await SocketConnection.connect(to: address)
+      }
+    }
+    let reading = Task.detached { output.fileHandleForReading.availableData }
+    let line = String(decoding: await reading.value, as: UTF8.self)
+    #expect(line == "{\"id\":\"1\",\"subject\":\"User\",\"values\":{\"name\":\"Tom\"}}\n")
+
+    kill(process.processIdentifier, SIGKILL)
+    for await wasConnected in breaks where wasConnected { break }
+    hub.send(\.age, 30, on: channel)
+    // The socket's file is still there, and is taken over.
+    let next = try await run(["listen", "--json", "\(address)", "--count", "1"])
+    #expect(
+      next == "{\"id\":\"1\",\"subject\":\"User\",\"values\":{\"age\":30,\"name\":\"Tom\"}}\n")
+    linking.cancel()
+    await linking.value
+    if case .unix(let path) = address { #expect(!FileManager.default.fileExists(atPath: path)) }
   }
 }

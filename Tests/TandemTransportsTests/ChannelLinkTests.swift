@@ -182,6 +182,44 @@ func temporarySocket() -> SocketAddress {
     _ = await task.result
   }
 
+  @Test("what a peer that is away misses beyond the limit is told, and so is what is too large")
+  func telling() async throws {
+    let options = ChannelLinkOptions(maxFrameByteCount: 100, maxWaitingChannelCount: 2)
+    let (near, far) = MemoryConnection.pair()
+    let link = ChannelLink(other, subjects: [linkedUsers], options: options)
+    let (breaks, broken) = AsyncStream.makeStream(of: Void.self)
+    let (attempts, attempt) = AsyncStream.makeStream(of: Void.self)
+    let task = Task {
+      await link.run(onBreak: { _ in broken.yield() }) {
+        for await _ in attempts { return near }
+        throw CancellationError()
+      }
+    }
+    // The link is attached once it waits for its connection; nothing else is told before.
+    attempt.yield()
+    var breakings = breaks.makeAsyncIterator()
+    far.close()
+    await breakings.next()
+    for id in ["1", "2", "3"] { other.send(\.age, 5, on: Channel<LinkedUser>(id: id)) }
+    #expect(other.diagnostics.map(\.kind) == [.peerTooSlow])
+    #expect(other.diagnostics.map(\.channel) == ["User \"1\""])
+    #expect(other.diagnostics.map(\.property) == ["age"])
+    task.cancel()
+    await task.value
+
+    let (told, diagnostic) = AsyncStream.makeStream(of: ChannelDiagnostic.self)
+    hub.onDiagnostic = { diagnostic.yield($0) }
+    hub.send(\.name, String(repeating: "x", count: 100), on: channel)
+    let (end, peer) = MemoryConnection.pair()
+    let second = ChannelLink(hub, subjects: [linkedUsers], options: options)
+    let running = Task { try await second.run(on: end) }
+    var diagnostics = told.makeAsyncIterator()
+    let first = await diagnostics.next()
+    #expect(first?.kind == .tooLargeForLink && first?.property == "name")
+    peer.close()
+    _ = await running.result
+  }
+
   @Test("a link connects again when its peer comes back, with what was sent meanwhile")
   func reconnecting() async throws {
     let address = temporarySocket()
@@ -241,5 +279,35 @@ struct SocketAddressTests {
     #expect(throws: ChannelLinkError.self) {
       try SocketListener(at: .unix(path: "/" + String(repeating: "x", count: 200)))
     }
+  }
+
+  @Test("a file that is no socket stays as it is, and so does a socket of somebody else")
+  func otherFiles() throws {
+    let address = temporarySocket()
+    guard case .unix(let path) = address else { return }
+    let manager = FileManager.default
+    defer { try? manager.removeItem(atPath: path) }
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+    #expect(throws: ChannelLinkError.self) { try SocketListener(at: address) }
+    #expect(manager.contents(atPath: path) == Data("mine".utf8))
+    try manager.removeItem(atPath: path)
+
+    let first = try SocketListener(at: address)
+    try manager.removeItem(atPath: path)
+    let second = try SocketListener(at: address)
+    first.close()
+    #expect(manager.fileExists(atPath: path), "the first one's file was not this")
+    second.close()
+    #expect(!manager.fileExists(atPath: path))
+  }
+
+  @Test("nobody but its owner may use a socket's file")
+  func permissions() throws {
+    let address = temporarySocket()
+    guard case .unix(let path) = address else { return }
+    let listener = try SocketListener(at: address)
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    listener.close()
   }
 }

@@ -22,6 +22,7 @@ struct Benchmarks {
       DatabaseCases.insertion, DatabaseCases.reading,
       LiveQueryCases.oneRow, LiveQueryCases.manyRows, LiveQueryCases.manyQueries,
       CommandCases.diff, CommandCases.mirror, WatchCases.tracked,
+      ChannelCases.one, ChannelCases.million,
     ]
   }
 

@@ -3,78 +3,157 @@
 ///
 /// ```swift
 /// let users = RecordChannel<User>(id: "id").column("name", to: \.name).column("age", to: \.age)
-/// hub.send(users.batch(for: difference))
+/// try await hub.follow(LiveQuery(table: "user"), in: database, by: users)   // until cancelled
 /// ```
+///
+/// Values are converted as ``DatabaseValue`` does: exactly, or not at all. A value that is none of its
+/// property's type is an error that names the record and the column.
 public struct RecordChannel<Subject>: Sendable {
   private struct Column: Sendable {
     var name: String
-    var add: @Sendable (FieldValue, Channel<Subject>, inout ChannelBatch) -> Void
+    var add:
+      @Sendable (FieldValue, Channel<Subject>, inout ChannelBatch) throws(RecordChannelError) ->
+        Void
   }
 
-  private let channel: @Sendable (Record) -> Channel<Subject>?
+  private let channel: @Sendable (Record) throws(RecordChannelError) -> Channel<Subject>
   private var columns: [Column] = []
+  private var addPresence: (@Sendable (Bool, Channel<Subject>, inout ChannelBatch) -> Void)?
 
-  /// A subject whose channels have the values of a key column as ids: an `Int64` for an integer, a
-  /// `String` for a text. Records with other values are passed over.
-  public init(id column: String) {
-    channel = { record in
-      switch record[column] {
-      case .integer(let id): Channel(id: id)
-      case .text(let id): Channel(id: id)
-      case .null, .real, .blob: nil
-      }
+  /// A subject whose channels have the values of a column as ids: `Int`s, unless told otherwise, so
+  /// that the record with the id 7 belongs to `Channel<Subject>(id: 7)`.
+  public init<ID: DatabaseValue & Hashable & Sendable>(id column: String, as _: ID.Type = Int.self)
+  {
+    channel = { record throws(RecordChannelError) in
+      Channel(id: try Self.value(in: record, column, as: ID.self))
     }
   }
 
-  /// A subject whose channels have ids made of records; `nil` passes a record over.
-  public init<ID: Hashable & Sendable>(idOf id: @escaping @Sendable (Record) -> ID?) {
-    channel = { record in id(record).map { Channel(id: $0) } }
+  /// A subject whose channels have ids made of several columns, or in another way.
+  public init<ID: Hashable & Sendable>(idOf id: @escaping @Sendable (Record) -> ID) {
+    channel = { record in Channel(id: id(record)) }
   }
 
-  /// Also carries a column of texts. A null, or a value of another type, is passed over.
-  public func column(
-    _ name: String, to property: any KeyPath<Subject, String> & Sendable
-  ) -> RecordChannel {
-    self.column(name, to: property) { if case .text(let text) = $0 { text } else { nil } }
-  }
-
-  /// Also carries a column of integers. A null, a value of another type, or one that is out of range is
-  /// passed over.
-  public func column<Value: FixedWidthInteger & Sendable>(
+  /// Also carries a column.
+  public func column<Value: DatabaseValue & Sendable>(
     _ name: String, to property: any KeyPath<Subject, Value> & Sendable
   ) -> RecordChannel {
-    self.column(name, to: property) {
-      if case .integer(let number) = $0 { Value(exactly: number) } else { nil }
+    adding(name) { value, channel, batch throws(RecordChannelError) in
+      batch.set(property, to: try Self.converted(value, name, channel), on: channel)
     }
   }
 
-  /// Also carries a column by a conversion, of which `nil` passes the value over.
+  /// Also carries a column by a conversion, of which `nil` leaves the models as they are.
   public func column<Value: Sendable>(
     _ name: String, to property: any KeyPath<Subject, Value> & Sendable,
     converting convert: @escaping @Sendable (FieldValue) -> Value?
   ) -> RecordChannel {
+    adding(name) { value, channel, batch in
+      if let value = convert(value) { batch.set(property, to: value, on: channel) }
+    }
+  }
+
+  /// Also tells whether there is a record: `true` when one is inserted, `false` when it is deleted.
+  public func presence(
+    to property: any KeyPath<Subject, Bool> & Sendable
+  ) -> RecordChannel {
     var result = self
-    result.columns.append(
-      Column(name: name) { value, channel, batch in
-        if let value = convert(value) { batch.set(property, to: value, on: channel) }
-      })
+    result.addPresence = { isThere, channel, batch in
+      batch.set(property, to: isThere, on: channel)
+    }
     return result
   }
 
+  private func adding(
+    _ name: String,
+    _ add:
+      @escaping @Sendable (FieldValue, Channel<Subject>, inout ChannelBatch)
+      throws(RecordChannelError) -> Void
+  ) -> RecordChannel {
+    var result = self
+    result.columns.append(Column(name: name, add: add))
+    return result
+  }
+}
+
+// MARK: - Batches
+
+extension RecordChannel {
   /// What a difference says, as one batch: the columns that changed of updated records, all columns of
-  /// inserted ones. Deleted records say nothing.
-  public func batch(for difference: SetDifference<Record>) -> ChannelBatch {
+  /// inserted ones, and of those that moved to another channel. Deleted records say nothing but that
+  /// they have gone, see ``presence(to:)``; their models keep what they had.
+  ///
+  /// - Throws: if a record lacks a column, or has a value in it that is none of the property's type.
+  public func batch(
+    for difference: SetDifference<Record>
+  ) throws(RecordChannelError) -> ChannelBatch {
     var batch = ChannelBatch()
-    for update in difference.updated {
-      guard let channel = channel(update.new) else { continue }
-      for column in columns where update.old[column.name] != update.new[column.name] {
-        column.add(update.new[column.name], channel, &batch)
-      }
-    }
-    for record in difference.inserted {
-      guard let channel = channel(record) else { continue }
-      for column in columns { column.add(record[column.name], channel, &batch) }
-    }
+    for record in difference.deleted { try addEnd(of: record, to: &batch) }
+    for update in difference.updated { try add(update, to: &batch) }
+    for record in difference.inserted { try add(record, to: &batch) }
     return batch
+  }
+
+  private func add(
+    _ update: SetDifference<Record>.Update, to batch: inout ChannelBatch
+  ) throws(RecordChannelError) {
+    let channel = try channel(update.new)
+    guard try self.channel(update.old) == channel else {
+      try addEnd(of: update.old, to: &batch)
+      return try add(update.new, to: &batch)
+    }
+    for column in columns where update.old[column.name] != update.new[column.name] {
+      try add(column, of: update.new, channel, to: &batch)
+    }
+  }
+
+  private func add(
+    _ record: Record, to batch: inout ChannelBatch
+  ) throws(RecordChannelError) {
+    let channel = try channel(record)
+    for column in columns { try add(column, of: record, channel, to: &batch) }
+    addPresence?(true, channel, &batch)
+  }
+
+  private func addEnd(
+    of record: Record, to batch: inout ChannelBatch
+  ) throws(RecordChannelError) {
+    if let addPresence { addPresence(false, try channel(record), &batch) }
+  }
+
+  private func add(
+    _ column: Column, of record: Record, _ channel: Channel<Subject>, to batch: inout ChannelBatch
+  ) throws(RecordChannelError) {
+    guard record.layout.offset(of: column.name) != nil else {
+      throw RecordChannelError(.missingColumn, column: column.name, of: "\(channel)")
+    }
+    try column.add(record[column.name], channel, &batch)
+  }
+}
+
+// MARK: - Values
+
+extension RecordChannel {
+  private static func value<ID: DatabaseValue>(
+    in record: Record, _ column: String, as _: ID.Type
+  ) throws(RecordChannelError) -> ID {
+    guard record.layout.offset(of: column) != nil else {
+      throw RecordChannelError(.missingColumn, column: column, of: "\(Subject.self)")
+    }
+    guard let id = ID(fieldValue: record[column]) else {
+      throw RecordChannelError(
+        .wrongValue(record[column], type: "\(ID.self)"), column: column, of: "\(Subject.self)")
+    }
+    return id
+  }
+
+  private static func converted<Value: DatabaseValue>(
+    _ value: FieldValue, _ column: String, _ channel: Channel<Subject>
+  ) throws(RecordChannelError) -> Value {
+    guard let converted = Value(fieldValue: value) else {
+      throw RecordChannelError(
+        .wrongValue(value, type: "\(Value.self)"), column: column, of: "\(channel)")
+    }
+    return converted
   }
 }

@@ -6,9 +6,9 @@ enum ChannelCommand: Command {
     name: "channel",
     summary: "Listen to a program's channels, or send on them.",
     discussion: """
-      listen  Prints what arrives, one JSON object per line: {"id":…,"subject":…,"values":{…}}.
-              Waits for programs to connect; with --connect, connects to one that waits, and
-              again when it comes back. Ends with Ctrl-C, or after --count messages.
+      listen  Prints what arrives, a line per message. Waits for programs to connect; with
+              --connect, connects to one that waits, and again when it comes back. Ends with
+              Ctrl-C, or after --count messages.
       send    Connects, and sends values of one channel together: each as a JSON value.
 
       ADDRESS is unix:PATH, HOST:PORT or :PORT on loopback. Nothing is encrypted.
@@ -28,11 +28,14 @@ enum ChannelCommand: Command {
         help: "The id: a JSON value, or else a text; for listen: only it."),
       .init(name: "connect", help: "For listen: connect to a program that waits."),
       .init(name: "count", value: "N", help: "For listen: end after so many messages."),
+      .init(
+        name: "json",
+        help: "For listen: print JSON objects: {\"id\":…,\"subject\":…,\"values\":{…}}."),
     ],
     examples: [
       "tandem channel listen unix:/tmp/app.socket --subject User",
       "tandem channel send unix:/tmp/app.socket --subject User --id 1 name='\"Tom\"' age=30",
-      "tandem channel listen :4000 --connect | jq .values.name",
+      "tandem channel listen :4000 --connect --json | jq .values.name",
     ],
     repeatsLastOperand: true)
 
@@ -54,7 +57,7 @@ enum ChannelCommand: Command {
   }
 
   /// A JSON value, or the text itself if it is none.
-  private static func id(_ text: String) -> JSONValue {
+  static func id(_ text: String) -> JSONValue {
     (try? JSONValue(parsing: text.utf8)) ?? .string(text)
   }
 }
@@ -65,6 +68,9 @@ extension ChannelCommand {
   private static func send(
     to address: SocketAddress, _ arguments: ParsedArguments
   ) async throws -> Int32 {
+    for option in ["connect", "count", "json"] where arguments.has(option) {
+      throw UsageError("--\(option) is for listen", command: specification)
+    }
     guard let subject = arguments["subject"], let id = arguments["id"].map(id) else {
       throw UsageError("send needs --subject and --id", command: specification)
     }
@@ -101,107 +107,5 @@ extension ChannelCommand {
       throw UsageError("send needs values: name='\"Tom\"'", command: specification)
     }
     return values
-  }
-}
-
-// MARK: - Listening
-
-extension ChannelCommand {
-  private static func listen(
-    at address: SocketAddress, _ arguments: ParsedArguments
-  ) async throws -> Int32 {
-    guard arguments.operands.count == 2 else {
-      throw UsageError("unexpected argument '\(arguments.operands[2])'", command: specification)
-    }
-    let printer = MessagePrinter(
-      subject: arguments["subject"], id: arguments["id"].map(id), count: try count(arguments))
-    if arguments.has("connect") {
-      try await listenConnected(to: address, printer)
-    } else {
-      try await listenAccepting(at: address, printer)
-    }
-    return 0
-  }
-
-  private static func count(_ arguments: ParsedArguments) throws(UsageError) -> Int? {
-    guard let text = arguments["count"] else { return nil }
-    guard let count = Int(text), count > 0 else {
-      throw UsageError("--count needs a number above 0", command: specification)
-    }
-    return count
-  }
-
-  private static func listenConnected(
-    to address: SocketAddress, _ printer: MessagePrinter
-  ) async throws {
-    let options = ChannelLinkOptions()
-    var delay = options.firstRetryDelay
-    while await !printer.isDone {
-      if let connection = try? await SocketConnection.connect(to: address) {
-        delay = options.firstRetryDelay
-        try await printer.read(connection)
-      }
-      if await !printer.isDone { try await Task.sleep(for: delay) }
-      delay = min(delay * 2, options.maxRetryDelay)
-    }
-  }
-
-  private static func listenAccepting(
-    at address: SocketAddress, _ printer: MessagePrinter
-  ) async throws {
-    let listener = try SocketListener(at: address)
-    defer { listener.close() }
-    note("listening at \(listener.address)")
-    try await withThrowingDiscardingTaskGroup { group in
-      while let connection = try await listener.accept() {
-        group.addTask {
-          try await printer.read(connection)
-          if await printer.isDone { listener.close() }
-        }
-      }
-      group.cancelAll()
-    }
-  }
-
-  private static func note(_ text: String) {
-    try? OutputStream.write(Array("tandem: \(text)\n".utf8), to: STDERR_FILENO)
-  }
-}
-
-/// Prints the messages that are asked for, until there were enough.
-private actor MessagePrinter {
-  private let subject: String?
-  private let id: JSONValue?
-  private var remainingCount: Int?
-
-  init(subject: String?, id: JSONValue?, count: Int?) {
-    self.subject = subject
-    self.id = id
-    remainingCount = count
-  }
-
-  var isDone: Bool { remainingCount == 0 }
-
-  /// Prints what arrives until the peer ends, breaks the rules, or enough has been printed.
-  func read(_ connection: any ChannelConnection) async throws {
-    defer { connection.close() }
-    var reader = ChannelMessageReader(maxFrameByteCount: ChannelLinkOptions().maxFrameByteCount)
-    do {
-      while !isDone, let bytes = try await connection.receive() {
-        for message in try reader.messages(adding: bytes) { try print(message) }
-      }
-    } catch let error as ChannelLinkError {
-      try OutputStream.write(Array("tandem: \(error)\n".utf8), to: STDERR_FILENO)
-    }
-  }
-
-  private func print(_ message: ChannelMessage) throws {
-    guard !isDone, subject == nil || subject == message.subject, id == nil || id == message.id
-    else { return }
-    let line = JSONValue.object([
-      "subject": .string(message.subject), "id": message.id, "values": .object(message.values),
-    ])
-    try OutputStream.write(Array("\(line)\n".utf8), to: STDOUT_FILENO)
-    remainingCount = remainingCount.map { $0 - 1 }
   }
 }

@@ -7,8 +7,9 @@ final class Interruption {
 
   private static let signals = [SIGINT, SIGTERM]
 
-  /// Calls `body` when the process is to end.
+  /// Calls `body` when the process is to end; from the return on, no signal is missed.
   init(_ body: @escaping @Sendable () -> Void) {
+    let registrations = DispatchSemaphore(value: 0)
     sources = Self.signals.map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -16,9 +17,12 @@ final class Interruption {
         signal(number, SIG_DFL)
         body()
       }
+      source.setRegistrationHandler { registrations.signal() }
       source.activate()
       return source
     }
+    // A signal that comes before is ignored, as the lines above ask for.
+    for _ in sources { registrations.wait() }
   }
 
   /// Leaves signals to the system again.

@@ -21,8 +21,10 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
   }
 
   /// What the hub has written is what the channel knows already.
-  override func apply<Value>(_ value: Value, of property: AnyKeyPath) {
-    super.apply(value, of: property)
+  override func apply<Value>(
+    _ value: Value, of property: AnyKeyPath, by routes: RouteCache
+  ) {
+    super.apply(value, of: property, by: routes)
     guard let object, let place = sources.firstIndex(of: property) else { return }
     snapshots[place].last = snapshots[place].reader.snapshot(of: object)
   }

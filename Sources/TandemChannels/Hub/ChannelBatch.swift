@@ -58,7 +58,9 @@ class BatchValue {
   fileprivate init(property: AnyKeyPath) { self.property = property }
 
   func remember(at address: ChannelAddress, in hub: ChannelHub) { preconditionFailure("Abstract") }
-  func apply(to binding: ChannelBinding) { preconditionFailure("Abstract") }
+  func apply(to binding: ChannelBinding, by routes: RouteCache) {
+    preconditionFailure("Abstract")
+  }
   func announce(to binding: ChannelBinding) { preconditionFailure("Abstract") }
 }
 
@@ -77,6 +79,8 @@ final class TypedBatchValue<Value>: BatchValue {
     hub.remember(value, of: property, at: address)
   }
 
-  override func apply(to binding: ChannelBinding) { binding.apply(value, of: property) }
+  override func apply(to binding: ChannelBinding, by routes: RouteCache) {
+    binding.apply(value, of: property, by: routes)
+  }
   override func announce(to binding: ChannelBinding) { binding.announce(value, of: property) }
 }

@@ -48,7 +48,7 @@ public class ChannelBinding {
   /// Whether it belongs to what a sender excludes.
   func belongs(to sender: AnyObject) -> Bool { self === sender }
   /// Writes a value.
-  func apply<Value>(_ value: Value, of property: AnyKeyPath) {}
+  func apply<Value>(_ value: Value, of property: AnyKeyPath, by routes: RouteCache) {}
   /// Tells of a value that all objects have now.
   func announce<Value>(_ value: Value, of property: AnyKeyPath) {}
   /// Lets go of what is not needed after the end.

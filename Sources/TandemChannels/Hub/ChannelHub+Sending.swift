@@ -9,12 +9,12 @@ extension ChannelHub {
     _ property: KeyPath<Subject, Value>, _ value: Value, on channel: Channel<Subject>,
     excluding sender: AnyObject? = nil
   ) {
-    guard !delivery.isRunning else {
+    guard !isDelivering else {
       let entry = BatchEntry(
         address: channel.address, value: TypedBatchValue(property: property, value: value))
       return enqueue(.values([entry], excluding: sender))
     }
-    delivery.isRunning = true
+    isDelivering = true
     deliver(value, of: property, on: channel.address, excluding: sender)
     settle()
   }
@@ -27,16 +27,16 @@ extension ChannelHub {
   }
 
   func send(_ entries: [BatchEntry], excluding sender: AnyObject?) {
-    guard !delivery.isRunning else { return enqueue(.values(entries, excluding: sender)) }
-    delivery.isRunning = true
+    guard !isDelivering else { return enqueue(.values(entries, excluding: sender)) }
+    isDelivering = true
     deliver(entries, excluding: sender)
     settle()
   }
 
   /// Hands a new binding what its channel remembers.
   func replay(to binding: ChannelBinding) {
-    guard !delivery.isRunning else { return enqueue(.memory(to: binding)) }
-    delivery.isRunning = true
+    guard !isDelivering else { return enqueue(.memory(to: binding)) }
+    isDelivering = true
     deliverMemory(to: binding)
     settle()
   }
@@ -44,54 +44,55 @@ extension ChannelHub {
 
 // MARK: - Delivery
 
-/// What is being delivered, and what waits for it.
-struct DeliveryState {
-  enum Delivery {
+/// What waits while something is delivered.
+struct QueuedDelivery {
+  enum Contents {
     case values([BatchEntry], excluding: AnyObject?)
     case memory(to: ChannelBinding)
   }
 
-  struct Queued {
-    var delivery: Delivery
-    /// How many sends led to this one.
-    var depth: Int
-  }
-
-  var isRunning = false
-  var depth = 0
-  var queue: [Queued] = []
+  var contents: Contents
+  /// How many sends led to this one.
+  var depth: Int
 }
 
 extension ChannelHub {
-  private func enqueue(_ next: DeliveryState.Delivery) {
-    let depth = delivery.depth + 1
+  private func enqueue(_ next: QueuedDelivery.Contents) {
+    let depth = depth + 1
     if depth > limits.maxCascadeDepth { return refuse(next, .cascadeTooDeep) }
-    if delivery.queue.count >= limits.maxQueuedSendCount { return refuse(next, .queueFull) }
-    delivery.queue.append(.init(delivery: next, depth: depth))
+    if queue.count >= limits.maxQueuedSendCount { return refuse(next, .queueFull) }
+    queue.append(.init(contents: next, depth: depth))
+    hasQueued = true
   }
 
-  private func refuse(_ delivery: DeliveryState.Delivery, _ kind: ChannelDiagnostic.Kind) {
-    guard case .values(let entries, _) = delivery, let first = entries.first else { return }
+  private func refuse(_ contents: QueuedDelivery.Contents, _ kind: ChannelDiagnostic.Kind) {
+    guard case .values(let entries, _) = contents, let first = entries.first else { return }
     report(
       ChannelDiagnostic(
         kind: kind, channel: "\(first.address)", property: "\(first.value.property)"))
   }
 
   /// Delivers what listeners have sent, and what follows from that, until nothing waits.
+  @inline(__always)
   private func settle() {
+    if hasQueued { deliverQueued() }
+    isDelivering = false
+  }
+
+  private func deliverQueued() {
     var next = 0
-    while next < delivery.queue.count {
-      let queued = delivery.queue[next]
+    while next < queue.count {
+      let queued = queue[next]
       next += 1
-      delivery.depth = queued.depth
-      switch queued.delivery {
+      depth = queued.depth
+      switch queued.contents {
       case .values(let entries, let sender): deliver(entries, excluding: sender)
       case .memory(let binding): deliverMemory(to: binding)
       }
     }
-    if next > 0 { delivery.queue.removeAll(keepingCapacity: next <= Self.keptQueueCapacity) }
-    delivery.depth = 0
-    delivery.isRunning = false
+    queue.removeAll(keepingCapacity: next <= Self.keptQueueCapacity)
+    hasQueued = false
+    depth = 0
   }
 
   private static let keptQueueCapacity = 64
@@ -106,8 +107,9 @@ extension ChannelHub {
       remember(value, of: property, at: address)
     }
     if let node = node(at: address) {
-      for binding in node.bindings where binding.takesPart(since: newest, excluding: sender) {
-        binding.apply(value, of: property)
+      node.forEachBinding { binding in
+        guard binding.takesPart(since: newest, excluding: sender) else { return }
+        binding.apply(value, of: property, by: routes)
       }
       if node.announcerCount > 0 {
         for binding in node.bindings where binding.takesPart(since: newest, excluding: sender) {
@@ -115,7 +117,7 @@ extension ChannelHub {
         }
       }
     }
-    if !taps.isEmpty {
+    if hasTaps {
       let entry = BatchEntry(
         address: address, value: TypedBatchValue(property: property, value: value))
       tellTaps(of: [entry], excluding: sender)
@@ -130,7 +132,7 @@ extension ChannelHub {
       }
       guard let node = node(at: entry.address) else { continue }
       for binding in node.bindings where binding.takesPart(since: newest, excluding: sender) {
-        entry.value.apply(to: binding)
+        entry.value.apply(to: binding, by: routes)
       }
     }
     for entry in entries {
@@ -139,12 +141,12 @@ extension ChannelHub {
         entry.value.announce(to: binding)
       }
     }
-    if !taps.isEmpty { tellTaps(of: entries, excluding: sender) }
+    if hasTaps { tellTaps(of: entries, excluding: sender) }
   }
 
   private func deliverMemory(to binding: ChannelBinding) {
     guard let values = binding.node?.remembered?.values else { return }
-    for value in values where binding.isActive { value.apply(to: binding) }
+    for value in values where binding.isActive { value.apply(to: binding, by: routes) }
     for value in values where binding.isActive { value.announce(to: binding) }
   }
 }
@@ -166,7 +168,7 @@ class SubjectTap {
   /// Whether the tap listens for somebody.
   func isFor(_ listener: AnyObject) -> Bool { false }
   /// Told of values of the subject's channels that were sent together, after everybody bound to them.
-  func sent(_ entries: [BatchEntry], excluding sender: AnyObject?) {}
+  func sent(_ entries: [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub) {}
 }
 
 extension ChannelHub {
@@ -179,7 +181,7 @@ extension ChannelHub {
     for (subject, taps) in taps {
       let own = entries.filter { ObjectIdentifier($0.address.subject) == subject }
       guard !own.isEmpty else { continue }
-      for tap in taps { tap.sent(own, excluding: sender) }
+      for tap in taps { tap.sent(own, excluding: sender, in: self) }
     }
   }
 }

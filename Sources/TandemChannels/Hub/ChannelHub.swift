@@ -14,7 +14,9 @@
 /// the channel is next sent on, and at the latest when as many bindings have been made as there were.
 ///
 /// **Cost.** A send costs O(listeners of the channel), however many channels there are, and allocates
-/// nothing unless a did-change hook is to be told.
+/// nothing, unless a did-change hook is to be told, something is remembered, or a link listens. A map
+/// made of key paths in variables instead of literals costs what the standard library takes for a write
+/// through such a key path, with an allocation.
 public final class ChannelHub {
   /// How much the hub takes on.
   public let limits: ChannelLimits
@@ -25,10 +27,16 @@ public final class ChannelHub {
   /// How many diagnostics are kept.
   public static let maxDiagnosticCount = 16
 
-  private var nodes: [ChannelAddress: ChannelNode] = [:]
+  private let channels = ChannelTable()
   let routes = RouteCache()
-  var taps: [ObjectIdentifier: [SubjectTap]] = [:]
-  var delivery = DeliveryState()
+  var taps: [ObjectIdentifier: [SubjectTap]] = [:] { didSet { hasTaps = !taps.isEmpty } }
+  private(set) var hasTaps = false
+  var isDelivering = false
+  // The flag spares a send that nobody answers a look at the queue.
+  var hasQueued = false
+  var queue: [QueuedDelivery] = []
+  /// How many sends led to the one that is being delivered.
+  var depth = 0
   var memory = Recency()
   private var lastSerial: UInt64 = 0
   private var bindingsUntilSweep = minBindingCountPerSweep
@@ -39,39 +47,36 @@ public final class ChannelHub {
   public init(limits: ChannelLimits = ChannelLimits()) { self.limits = limits }
 
   deinit {
-    for node in nodes.values {
+    for node in channels.nodes {
       for binding in node.bindings { binding.hubEnded() }
     }
   }
 
   /// How many channels have bindings or remembered values; those of objects that have gone count until
   /// they are released.
-  public var channelCount: Int { nodes.count }
+  public var channelCount: Int { channels.count }
 }
 
 // MARK: - Channels
 
 extension ChannelHub {
-  func node(at address: ChannelAddress) -> ChannelNode? { nodes[address] }
+  func node(at address: ChannelAddress) -> ChannelNode? { channels.node(at: address) }
 
   func nodeOrNew(at address: ChannelAddress) -> ChannelNode {
-    if let node = nodes[address] { return node }
+    if let node = channels.node(at: address) { return node }
     let node = ChannelNode(address: address, hub: self)
-    nodes[address] = node
+    channels.insert(node)
     return node
   }
 
   /// All remembered values of a subject's channels.
   func rememberedEntries(of subject: ObjectIdentifier) -> [BatchEntry] {
-    nodes.values.filter { ObjectIdentifier($0.address.subject) == subject }.flatMap { node in
+    channels.nodes.filter { ObjectIdentifier($0.address.subject) == subject }.flatMap { node in
       (node.remembered?.values ?? []).map { BatchEntry(address: node.address, value: $0) }
     }
   }
 
-  func remove(_ node: ChannelNode) {
-    guard nodes[node.address] === node else { return }
-    nodes[node.address] = nil
-  }
+  func remove(_ node: ChannelNode) { channels.remove(node) }
 
   /// The place of the next binding in the order of registration.
   func nextSerial() -> UInt64 {
@@ -99,7 +104,7 @@ extension ChannelHub {
   public func releaseEnded() {
     var ended: [ChannelBinding] = []
     var count = 0
-    for node in nodes.values {
+    for node in channels.nodes {
       for binding in node.bindings where binding.node != nil {
         if binding.isAlive { count += 1 } else { ended.append(binding) }
       }

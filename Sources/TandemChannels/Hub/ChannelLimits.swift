@@ -27,13 +27,18 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
     case cascadeTooDeep
     /// More sends waited than ``ChannelLimits/maxQueuedSendCount``.
     case queueFull
+    /// Values of more channels than ``ChannelLinkOptions/maxWaitingChannelCount`` waited for a peer of
+    /// a link that is slow or away, and these were the oldest.
+    case peerTooSlow
+    /// The values of a channel are more than fit into ``ChannelLinkOptions/maxFrameByteCount``.
+    case tooLargeForLink
   }
 
   /// What kind of limit it was.
   public var kind: Kind
   /// The channel that was sent on, such as "User 1".
   public var channel: String
-  /// The property that was sent, such as `\User.name`.
+  /// The property that was sent, such as `\User.name`; for a link, the names of all that were to be.
   public var property: String
 
   /// What happened, and what to do.
@@ -44,6 +49,12 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
         + "without end; suppress equal values or exclude the sender"
     case .queueFull:
       return "\(property) on \(channel) was not delivered: too many sends wait for one delivery"
+    case .peerTooSlow:
+      return
+        "\(property) on \(channel) was not sent to a peer: it is slow or away, and values of too "
+        + "many channels wait for it"
+    case .tooLargeForLink:
+      return "\(property) on \(channel) was not sent to a peer: it does not fit into a message"
     }
   }
 }

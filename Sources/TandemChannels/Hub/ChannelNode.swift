@@ -5,10 +5,12 @@ final class ChannelNode {
   /// Unsafe for speed, and safe: tokens may outlive the hub, and nodes with them, but a hub that goes
   /// detaches all bindings from their nodes, and only bindings ask for it.
   unowned(unsafe) let hub: ChannelHub
-  private(set) var bindings: [ChannelBinding] = []
-  private var endedCount = 0
+  /// Most channels have one binding or two, and the first needs no array.
+  private var first: ChannelBinding?
+  private var others: [ChannelBinding] = []
+  private var endedCount: Int32 = 0
   /// How many bindings have something to do after all objects have their values.
-  var announcerCount = 0
+  var announcerCount: Int32 = 0
   var remembered: RememberedValues?
 
   init(address: ChannelAddress, hub: ChannelHub) {
@@ -16,19 +18,35 @@ final class ChannelNode {
     self.hub = hub
   }
 
-  var isUnused: Bool { bindings.isEmpty && remembered == nil }
+  var isUnused: Bool { first == nil && remembered == nil }
 
-  func append(_ binding: ChannelBinding) { bindings.append(binding) }
+  /// The bindings in the order of their registration.
+  var bindings: [ChannelBinding] { first.map { [$0] + others } ?? [] }
+
+  /// Hands out the bindings there are now, in order.
+  @inline(__always)
+  func forEachBinding(_ body: (ChannelBinding) -> Void) {
+    guard let first else { return }
+    if others.isEmpty { return body(first) }
+    let others = others
+    body(first)
+    for binding in others { body(binding) }
+  }
+
+  func append(_ binding: ChannelBinding) {
+    if first == nil { first = binding } else { others.append(binding) }
+  }
 
   /// Takes note that one of the bindings has ended.
   ///
   /// Ended bindings are removed once they are the majority, so that ending all costs O(*n*).
   func bindingEnded() {
     endedCount += 1
-    guard endedCount * 2 > bindings.count else { return }
-    bindings.removeAll { !$0.isActive }
+    guard Int(endedCount) * 2 > others.count + 1 else { return }
+    let lasting = bindings.filter { $0.node != nil }
+    first = lasting.first
+    others = Array(lasting.dropFirst())
     endedCount = 0
-    if bindings.isEmpty { bindings = [] }
     if isUnused { hub.remove(self) }
   }
 }

@@ -24,11 +24,16 @@ class MappedBinding<Target>: ChannelBinding {
     pendingHooks = nil
   }
 
-  fileprivate final func route<Value>(
-    for property: AnyKeyPath, _: Value.Type
-  ) -> ValueRoute<Target, Value>? {
-    guard let table, let node else { return nil }
-    return node.hub.routes.route(for: property, in: table, Value.self)
+  /// Brings a value to where the object is.
+  @inline(__always)
+  fileprivate final func bring<Value>(
+    _ value: Value, of property: AnyKeyPath, to target: inout Target, by routes: RouteCache
+  ) {
+    guard let table, let route = routes.route(for: property, in: table, Value.self) else { return }
+    take(
+      route._withUnsafeGuaranteedRef {
+        unsafeDowncast($0, to: ValueRoute<Target, Value>.self).apply(value, to: &target)
+      })
   }
 
   fileprivate final func take(_ hook: (() -> Void)?) {
@@ -52,10 +57,11 @@ class ObjectBinding<Object: AnyObject>: MappedBinding<Object> {
 
   override func belongs(to sender: AnyObject) -> Bool { self === sender || object === sender }
 
-  override func apply<Value>(_ value: Value, of property: AnyKeyPath) {
+  override func apply<Value>(
+    _ value: Value, of property: AnyKeyPath, by routes: RouteCache
+  ) {
     guard var object else { return cancel() }
-    guard let route = route(for: property, Value.self) else { return }
-    take(route.apply(value, to: &object))
+    bring(value, of: property, to: &object, by: routes)
   }
 
   override func released() {
@@ -82,10 +88,11 @@ final class AccessBinding<Owner: AnyObject, Target>: MappedBinding<Target> {
 
   override func belongs(to sender: AnyObject) -> Bool { self === sender || owner === sender }
 
-  override func apply<Value>(_ value: Value, of property: AnyKeyPath) {
+  override func apply<Value>(
+    _ value: Value, of property: AnyKeyPath, by routes: RouteCache
+  ) {
     guard let owner else { return cancel() }
-    guard let access, let route = route(for: property, Value.self) else { return }
-    access(owner) { target in take(route.apply(value, to: &target)) }
+    access?(owner) { target in bring(value, of: property, to: &target, by: routes) }
   }
 
   override func released() {

@@ -24,7 +24,7 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   public var maxFrameByteCount: Int
   /// How many channels' values may wait for a slow or absent peer. Values of one property of one
   /// channel replace one another; beyond the limit, the values of the channel that has waited longest
-  /// are dropped.
+  /// are dropped, with a diagnostic of the hub.
   public var maxWaitingChannelCount: Int
   /// How many connections a listening link serves at a time.
   public var maxPeerCount: Int

@@ -5,7 +5,7 @@
 /// be suppressed, or they go round.
 ///
 /// Senders never wait for a peer: the latest value of each property of each channel waits for one that
-/// is slow or away. On each new connection, the hub sends all that it remembers
+/// is slow or away; what is dropped beyond that is told as a ``ChannelDiagnostic``. On each new connection, the hub sends all that it remembers
 /// (``ChannelLimits/maxRememberedValueCount``); of one that does not, what was under way when a
 /// connection broke may be lost. A peer that sends anything but well-formed messages is disconnected.
 ///
@@ -131,17 +131,30 @@ extension ChannelLink {
   private func write(to connection: any ChannelConnection, from peer: LinkPeer) async throws {
     for await _ in peer.outbox.news() {
       let messages = peer.outbox.takeAll()
-      do {
-        var bytes: [UInt8] = []
-        for message in messages {
-          // What is too large for a frame cannot be sent, now or later.
-          bytes += (try? message.frame(maxByteCount: options.maxFrameByteCount)) ?? []
+      var bytes: [UInt8] = []
+      var misfits: [ChannelMessage] = []
+      for message in messages {
+        if let frame = try? message.frame(maxByteCount: options.maxFrameByteCount) {
+          bytes += frame
+        } else {
+          misfits.append(message)
         }
+      }
+      await report(misfits, .tooLargeForLink)
+      do {
         if !bytes.isEmpty { try await connection.send(bytes) }
       } catch {
-        peer.outbox.putBack(messages)
+        await report(peer.outbox.putBack(messages), .peerTooSlow)
         throw error
       }
+    }
+  }
+
+  /// Tells the hub what was not sent.
+  private func report(_ messages: [ChannelMessage], _ kind: ChannelDiagnostic.Kind) async {
+    guard !messages.isEmpty else { return }
+    await sender.perform { hub in
+      for message in messages { hub.report(message.diagnostic(kind)) }
     }
   }
 
@@ -194,7 +207,9 @@ extension ChannelLink {
     await sender.perform { hub in
       for subject in subjects.values {
         for entry in hub.rememberedEntries(of: subject.type) {
-          subject.encode(entry).map(peer.outbox.add)
+          if let dropped = subject.encode(entry).flatMap(peer.outbox.add) {
+            hub.report(dropped.diagnostic(.peerTooSlow))
+          }
         }
       }
     }
@@ -222,7 +237,7 @@ private final class LinkTap: SubjectTap {
 
   override func isFor(_ listener: AnyObject) -> Bool { peer === listener }
 
-  override func sent(_ entries: [BatchEntry], excluding sender: AnyObject?) {
+  override func sent(_ entries: [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub) {
     guard sender !== peer else { return }
     var joined: [ChannelMessage] = []
     for message in entries.compactMap(subject.encode) {
@@ -232,6 +247,17 @@ private final class LinkTap: SubjectTap {
         joined.append(message)
       }
     }
-    for message in joined { peer.outbox.add(message) }
+    for message in joined {
+      if let dropped = peer.outbox.add(message) { hub.report(dropped.diagnostic(.peerTooSlow)) }
+    }
+  }
+}
+
+extension ChannelMessage {
+  /// Says that these values were not sent.
+  fileprivate func diagnostic(_ kind: ChannelDiagnostic.Kind) -> ChannelDiagnostic {
+    ChannelDiagnostic(
+      kind: kind, channel: "\(subject) \(id)",
+      property: values.keys.sorted().joined(separator: ", "))
   }
 }

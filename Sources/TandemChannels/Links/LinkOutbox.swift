@@ -32,31 +32,37 @@ final class LinkOutbox: Sendable {
   }
 
   /// Adds values, which take the place of older ones that wait.
-  func add(_ message: ChannelMessage) {
-    let bell = state.withLock { state in
+  ///
+  /// - Returns: what was dropped to make room.
+  func add(_ message: ChannelMessage) -> ChannelMessage? {
+    let (bell, dropped) = state.withLock { state in
+      var dropped: ChannelMessage?
       let address = Address(subject: message.subject, id: message.id)
       if state.waiting[address]?.merge(message.values, uniquingKeysWith: { $1 }) == nil {
-        if state.waiting.count >= maxChannelCount { state.dropOldest() }
+        if state.waiting.count >= maxChannelCount { dropped = state.dropOldest() }
         state.waiting[address] = message.values
         state.order.append(address)
       }
-      return state.bell
+      return (state.bell, dropped)
     }
     bell?.yield()
+    return dropped
   }
 
   /// Puts back what could not be sent; what has been added since is newer.
-  func putBack(_ messages: [ChannelMessage]) {
+  ///
+  /// - Returns: what there was no room for.
+  func putBack(_ messages: [ChannelMessage]) -> [ChannelMessage] {
     state.withLock { state in
-      for message in messages {
+      messages.filter { message in
         let address = Address(subject: message.subject, id: message.id)
-        if state.waiting[address]?.merge(message.values, uniquingKeysWith: { old, _ in old })
-          == nil,
-          state.waiting.count < maxChannelCount
-        {
-          state.waiting[address] = message.values
-          state.order.append(address)
-        }
+        let isMerged =
+          state.waiting[address]?.merge(message.values, uniquingKeysWith: { old, _ in old }) != nil
+        if isMerged { return false }
+        if state.waiting.count >= maxChannelCount { return true }
+        state.waiting[address] = message.values
+        state.order.append(address)
+        return false
       }
     }
   }
@@ -75,12 +81,14 @@ final class LinkOutbox: Sendable {
 }
 
 extension LinkOutbox.State {
-  fileprivate mutating func dropOldest() {
-    waiting[order[first]] = nil
+  fileprivate mutating func dropOldest() -> ChannelMessage? {
+    let address = order[first]
+    let values = waiting.removeValue(forKey: address)
     first += 1
     if first * 2 > order.count {
       order.removeFirst(first)
       first = 0
     }
+    return values.map { ChannelMessage(subject: address.subject, id: address.id, values: $0) }
   }
 }

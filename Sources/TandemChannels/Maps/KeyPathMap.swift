@@ -33,7 +33,22 @@ public struct KeyPathMap<Subject, Object> {
 
 extension KeyPathMap where Subject == Object {
   /// The map of models that are themselves the subject: every writable property to itself.
+  ///
+  /// There is none between two types whose properties happen to have the same names. To the compiler
+  /// the key paths of one say nothing about the other, and a key path does not know its name for
+  /// certain when the program runs; so each pair is written down, and checked: `mapping(\.name, to:
+  /// \.name)`.
   public static var identity: KeyPathMap { KeyPathMap(whole: \.self) }
+
+  /// The map of models that are themselves the subject: each of the given properties to itself, and no
+  /// other one.
+  public static func identity<each Value: Equatable>(
+    _ property: repeat WritableKeyPath<Object, each Value>
+  ) -> KeyPathMap {
+    var map = KeyPathMap()
+    for path in repeat each property { map = map.mapping(path, to: path) }
+    return map
+  }
 }
 
 // MARK: - Mapping
@@ -46,7 +61,8 @@ public typealias WillChange<Object, Value> = (Object, ChannelChange<Value>) -> C
 public typealias DidChange<Object, Value> = (Object, ChannelChange<Value>) -> Void
 
 extension KeyPathMap {
-  // Mappings are inlinable so that values are compared by code made for their type.
+  // Mappings are inlinable and consume the key paths of objects, so that code is made for the
+  // property and its type; see PropertyAccess.
 
   /// Maps a property to one of the same type.
   ///
@@ -57,28 +73,24 @@ extension KeyPathMap {
   ///     sent together.
   @inlinable @inline(__always)
   public func mapping<Value: Equatable>(
-    _ source: KeyPath<Subject, Value>, to target: WritableKeyPath<Object, Value>,
+    _ source: KeyPath<Subject, Value>, to target: consuming WritableKeyPath<Object, Value>,
     equalValues: EqualValues = .suppressed,
     willChange: WillChange<Object, Value>? = nil, didChange: DidChange<Object, Value>? = nil
   ) -> KeyPathMap {
-    let access = PropertyAccess<Object, Value>(
-      read: { $0[keyPath: target] },
-      write: { object, value, always in
-        if always || object[keyPath: target] != value { object[keyPath: target] = value }
-      })
-    return mapping(source, to: access, equalValues, willChange, didChange)
+    mapping(
+      source, by: PropertyAccess<Object, Value>.comparing(target), equalValues, willChange,
+      didChange)
   }
 
   /// Maps a property of a type whose values cannot be compared: every value is written.
   @_disfavoredOverload @inlinable @inline(__always)
   public func mapping<Value>(
-    _ source: KeyPath<Subject, Value>, to target: WritableKeyPath<Object, Value>,
+    _ source: KeyPath<Subject, Value>, to target: consuming WritableKeyPath<Object, Value>,
     willChange: WillChange<Object, Value>? = nil, didChange: DidChange<Object, Value>? = nil
   ) -> KeyPathMap {
-    let access = PropertyAccess<Object, Value>(
-      read: { $0[keyPath: target] },
-      write: { object, value, _ in object[keyPath: target] = value })
-    return mapping(incomparable: source, to: access, willChange, didChange)
+    mapping(
+      incomparable: source, by: PropertyAccess<Object, Value>.writing(target), willChange,
+      didChange)
   }
 
   /// Maps a property to one of another type.
@@ -89,43 +101,37 @@ extension KeyPathMap {
   ///     both ways.
   @inlinable @inline(__always)
   public func mapping<Value, Target: Equatable>(
-    _ source: KeyPath<Subject, Value>, to target: WritableKeyPath<Object, Target>,
+    _ source: KeyPath<Subject, Value>, to target: consuming WritableKeyPath<Object, Target>,
     equalValues: EqualValues = .suppressed, converting convert: @escaping (Value) -> Target?,
     back: ((Target) -> Value?)? = nil,
     willChange: WillChange<Object, Target>? = nil, didChange: DidChange<Object, Target>? = nil
   ) -> KeyPathMap {
-    let access = PropertyAccess<Object, Target>(
-      read: { $0[keyPath: target] },
-      write: { object, value, always in
-        if always || object[keyPath: target] != value { object[keyPath: target] = value }
-      })
-    return mapping(source, to: access, convert, back, equalValues, willChange, didChange)
+    mapping(
+      source, by: PropertyAccess<Object, Target>.comparing(target), convert, back, equalValues,
+      willChange, didChange)
   }
 }
 
 extension KeyPathMap {
-  /// Maps a property by two closures, where a key path does not exist or is not fast enough: a write
-  /// through a key path costs several times one by `{ $0.name = $1 }`, and allocates.
+  /// Maps a property by two closures, where a key path does not exist.
   @inlinable
   public func mapping<Value: Equatable>(
     _ source: KeyPath<Subject, Value>, get: @escaping (Object) -> Value,
     set: @escaping (inout Object, Value) -> Void, equalValues: EqualValues = .suppressed,
     willChange: WillChange<Object, Value>? = nil, didChange: DidChange<Object, Value>? = nil
   ) -> KeyPathMap {
-    let access = PropertyAccess<Object, Value>(
-      read: get,
-      write: { object, value, always in
-        if always || get(object) != value { set(&object, value) }
-      })
-    return mapping(source, to: access, equalValues, willChange, didChange)
+    mapping(
+      source, by: PropertyAccess<Object, Value>.calling(get: get, set: set), equalValues,
+      willChange, didChange)
   }
 
   @usableFromInline
   func mapping<Value: Equatable>(
-    _ source: KeyPath<Subject, Value>, to access: PropertyAccess<Object, Value>,
+    _ source: KeyPath<Subject, Value>, by access: @escaping PropertyAccess<Object, Value>.Body,
     _ equalValues: EqualValues, _ willChange: WillChange<Object, Value>?,
     _ didChange: DidChange<Object, Value>?
   ) -> KeyPathMap {
+    let access = PropertyAccess(access)
     let route = PropertyRoute(
       source: source, access: access, areEqual: equalValues == .suppressed ? (==) : nil,
       hooks: PropertyHooks(willChange: willChange, didChange: didChange))
@@ -135,22 +141,24 @@ extension KeyPathMap {
 
   @usableFromInline
   func mapping<Value>(
-    incomparable source: KeyPath<Subject, Value>, to access: PropertyAccess<Object, Value>,
+    incomparable source: KeyPath<Subject, Value>,
+    by access: @escaping PropertyAccess<Object, Value>.Body,
     _ willChange: WillChange<Object, Value>?, _ didChange: DidChange<Object, Value>?
   ) -> KeyPathMap {
     adding(
       PropertyRoute(
-        source: source, access: access, areEqual: nil,
+        source: source, access: PropertyAccess(access), areEqual: nil,
         hooks: PropertyHooks(willChange: willChange, didChange: didChange)))
   }
 
   @usableFromInline
   func mapping<Value, Target: Equatable>(
-    _ source: KeyPath<Subject, Value>, to access: PropertyAccess<Object, Target>,
+    _ source: KeyPath<Subject, Value>, by access: @escaping PropertyAccess<Object, Target>.Body,
     _ convert: @escaping (Value) -> Target?, _ back: ((Target) -> Value?)?,
     _ equalValues: EqualValues, _ willChange: WillChange<Object, Target>?,
     _ didChange: DidChange<Object, Target>?
   ) -> KeyPathMap {
+    let access = PropertyAccess(access)
     let inner = PropertyRoute(
       source: source, access: access, areEqual: equalValues == .suppressed ? (==) : nil,
       hooks: PropertyHooks(willChange: willChange, didChange: didChange))

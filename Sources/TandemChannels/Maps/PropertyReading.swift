@@ -18,7 +18,8 @@ struct PropertyReading<Subject, Value, Object, Target: Equatable>: PropertyReade
   var convert: (Target) -> Value?
 
   func snapshot(of object: Object) -> any PropertySnapshot<Object> {
-    Snapshot(reading: self, value: access.read(object))
+    var object = object
+    return Snapshot(reading: self, value: access.read(&object))
   }
 
   private struct Snapshot: PropertySnapshot {
@@ -27,7 +28,8 @@ struct PropertyReading<Subject, Value, Object, Target: Equatable>: PropertyReade
 
     func change(in object: Object) -> (snapshot: any PropertySnapshot<Object>, entry: BatchValue?)?
     {
-      let now = reading.access.read(object)
+      var object = object
+      let now = reading.access.read(&object)
       guard now != value else { return nil }
       let entry = reading.convert(now).map { TypedBatchValue(property: reading.source, value: $0) }
       return (Snapshot(reading: reading, value: now), entry)

@@ -33,22 +33,6 @@ struct PropertyHooks<Object, Value> {
   }
 }
 
-/// How to get at a property.
-@usableFromInline
-struct PropertyAccess<Object, Value> {
-  @usableFromInline let read: (Object) -> Value
-  /// Writes a value; one that equals what is there only if told so.
-  @usableFromInline let write: (_ object: inout Object, _ value: Value, _ always: Bool) -> Void
-
-  @usableFromInline
-  init(
-    read: @escaping (Object) -> Value, write: @escaping (inout Object, Value, Bool) -> Void
-  ) {
-    self.read = read
-    self.write = write
-  }
-}
-
 /// A route into a property of the same type.
 final class PropertyRoute<Object, Value>: ValueRoute<Object, Value> {
   private let access: PropertyAccess<Object, Value>
@@ -70,19 +54,19 @@ final class PropertyRoute<Object, Value>: ValueRoute<Object, Value> {
 
   override func apply(_ value: Value, to object: inout Object) -> (() -> Void)? {
     if hooks != nil { return applyWithHooks(value, to: &object) }
-    access.write(&object, value, areEqual == nil)
+    access.write(value, to: &object, always: areEqual == nil)
     return nil
   }
 
   private func applyWithHooks(_ value: Value, to object: inout Object) -> (() -> Void)? {
-    var change = ChannelChange(old: access.read(object), new: value)
+    var change = ChannelChange(old: access.read(&object), new: value)
     if let areEqual, areEqual(change.old, value) { return nil }
     switch hooks?.willChange?(object, change) ?? .accept {
     case .accept: break
     case .veto: return nil
     case .replace(let other): change.new = other
     }
-    access.write(&object, change.new, true)
+    access.write(change.new, to: &object, always: true)
     guard let didChange = hooks?.didChange else { return nil }
     return { [object, change] in didChange(object, change) }
   }

@@ -33,12 +33,7 @@ struct WholeSubject<Subject, Object>: WholeSubjectRouting {
     guard let property = property as? WritableKeyPath<Subject, Value> else { return nil }
     let target = path.appending(path: property)
     let areEqual = equality(of: Value.self)
-    let access = PropertyAccess<Object, Value>(
-      read: { $0[keyPath: target] },
-      write: { object, value, always in
-        let isKnown = !always && areEqual?(object[keyPath: target], value) == true
-        if !isKnown { object[keyPath: target] = value }
-      })
+    let access = PropertyAccess<Object, Value>(path: target, areEqual: areEqual)
     return PropertyRoute(source: property, access: access, areEqual: areEqual, hooks: nil)
   }
 }

@@ -15,7 +15,7 @@ public final class SocketListener: ChannelListener {
   private let descriptor: SocketDescriptor
   private let queue = DispatchQueue(label: "tandem.channel.accept")
   private let isClosed = Atomic(false)
-  private let path: String?
+  private let file: SocketFile?
   private let requestedAddress: SocketAddress
 
   /// How many connections may wait to be accepted.
@@ -24,37 +24,28 @@ public final class SocketListener: ChannelListener {
   /// Listens at an address; at TCP port 0, at one that is free, see ``address``.
   ///
   /// The file of a Unix-domain socket may be used by its owner only. One that is left over from a
-  /// process that has gone is replaced; one that somebody listens at is not.
+  /// process that has gone is replaced; one that somebody listens at, or a file that is no socket, is
+  /// not.
   ///
   /// - Throws: `ChannelLinkError` with the code `connection`.
   public init(at address: SocketAddress) throws {
     requestedAddress = address
-    if case .unix(let path) = address {
-      Self.removeLeftover(path)
-      self.path = path
-    } else {
-      path = nil
-    }
-    descriptor = try SystemSockets.open(address, isPassive: true) { descriptor, name, count in
-      var on: CInt = 1
-      setsockopt(
-        descriptor.number, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
-      guard bind(descriptor.number, name, count) == 0 else { return false }
-      // Nobody can connect before it listens.
-      if case .unix(let path) = address { _ = chmod(path, 0o600) }
-      return listen(descriptor.number, Self.maxWaitingConnectionCount) == 0
+    switch address {
+    case .unix(let path): (descriptor, file) = try SocketFile.listen(at: path)
+    case .tcp: (descriptor, file) = (try Self.listen(at: address), nil)
     }
   }
 
   deinit { close() }
 
-  private static func removeLeftover(_ path: String) {
-    var status = stat()
-    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
-    let connection = try? SystemSockets.open(.unix(path: path), isPassive: false) {
-      connect($0.number, $1, $2) == 0 || errno != ECONNREFUSED
+  private static func listen(at address: SocketAddress) throws -> SocketDescriptor {
+    try SystemSockets.open(address, isPassive: true) { descriptor, name, count in
+      var on: CInt = 1
+      setsockopt(
+        descriptor.number, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
+      return bind(descriptor.number, name, count) == 0
+        && systemListen(descriptor.number, maxWaitingConnectionCount) == 0
     }
-    if connection == nil { unlink(path) }
   }
 
   /// The address to connect to: with the port that was free, if it was left open.
@@ -111,8 +102,9 @@ public final class SocketListener: ChannelListener {
   public func close() {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     descriptor.shutDown()
-    if let path { unlink(path) }
+    file?.remove()
   }
 }
 
+private func systemListen(_ number: CInt, _ count: CInt) -> CInt { listen(number, count) }
 private func systemAccept(_ number: CInt) -> CInt { accept(number, nil, nil) }

@@ -1,0 +1,96 @@
+// A screen in the terminal that follows a database, whichever program changes it.
+//
+//     swift run LiveScreen people.db
+//     sqlite3 people.db "UPDATE person SET visits = visits + 1"     # in another terminal
+//
+// Two models of different classes show one person. Neither knows the other, the database, or this file.
+// With `--count N` it ends after N drawings; into a pipe it draws each as one line.
+
+import Foundation
+import Tandem
+
+/// The subject: what travels.
+struct Person {
+  var name: String
+  var visits: Int
+  var isStored: Bool
+}
+
+/// The model at the top of the screen.
+@MainActor final class Headline {
+  var title = "nobody"
+}
+
+/// The model in the corner of the screen.
+@MainActor final class Badge {
+  var number = "–"
+  var isBright = false
+}
+
+/// Draws the two when something has changed.
+@MainActor final class Screen {
+  let headline = Headline()
+  let badge = Badge()
+  /// Called after each drawing with the number of drawings so far.
+  var onDrawing: (Int) -> Void = { _ in }
+  private var lastText = ""
+  private var drawingCount = 0
+  private let isTerminal = isatty(STDOUT_FILENO) == 1
+
+  func draw() {
+    let text = "\(headline.title)  [\(badge.number)]\(badge.isBright ? "" : "  gone")"
+    guard text != lastText else { return }
+    lastText = text
+    print(isTerminal ? "\u{1B}[H\u{1B}[2J\(text)" : text)
+    fflush(nil)
+    drawingCount += 1
+    onDrawing(drawingCount)
+  }
+}
+
+@main struct LiveScreen {
+  static func main() async throws {
+    var arguments = CommandLine.arguments.dropFirst()
+    guard let path = arguments.popFirst() else {
+      print("usage: LiveScreen DATABASE [--count N]")
+      exit(2)
+    }
+    let isCounting = arguments.popFirst() == "--count"
+    let database = try Database(path: path)
+    try await database.write { transaction in
+      try transaction.execute(
+        "CREATE TABLE IF NOT EXISTS person (id INTEGER PRIMARY KEY, name TEXT, visits INTEGER)")
+      try transaction.execute("INSERT OR IGNORE INTO person VALUES (1, 'Daniel', 1)")
+    }
+    try await show(database, drawingLimit: isCounting ? arguments.first.flatMap { Int($0) } : nil)
+    await database.close()
+  }
+
+  @MainActor static func show(_ database: Database, drawingLimit: Int?) async throws {
+    // The models, bound to the channel of person 1.
+    let screen = Screen()
+    let hub = ChannelHub()
+    let channel = Channel<Person>(id: 1)
+    hub.bind(
+      screen.headline, to: channel,
+      through: KeyPathMap<Person, Headline>().mapping(\.name, to: \.title))
+    hub.bind(
+      screen.badge, to: channel,
+      through: KeyPathMap<Person, Badge>().mapping(\.isStored, to: \.isBright)
+        .mapping(\.visits, to: \.number, converting: { $0 == 1 ? "1 visit" : "\($0) visits" }))
+
+    // Drawn once all models have all of a commit; the same text is not drawn again.
+    hub.observe(\.name, on: channel, for: screen) { screen, _ in screen.draw() }
+    hub.observe(\.visits, on: channel, for: screen) { screen, _ in screen.draw() }
+    hub.observe(\.isStored, on: channel, for: screen) { screen, _ in screen.draw() }
+
+    // From each row to the channel of its id, until enough has been drawn.
+    let people = RecordChannel<Person>(id: "id").column("name", to: \.name)
+      .column("visits", to: \.visits).presence(to: \.isStored)
+    let following = Task {
+      try await hub.follow(LiveQuery(table: "person"), in: database, by: people)
+    }
+    screen.onDrawing = { count in if count == drawingLimit { following.cancel() } }
+    try await following.value
+  }
+}
