@@ -8,8 +8,6 @@ struct MirrorExecution<Processor: MirrorProcessor> {
     case transferFailed(
       Transfer, byteCount: Int, error: any Error, outlook: MirrorRun.TransferFailure)
     case retryDue(Transfer)
-    case bytesReceived
-    case bytesEnded
   }
 
   private let driver: MirrorRunDriver<Processor>
@@ -17,17 +15,14 @@ struct MirrorExecution<Processor: MirrorProcessor> {
   private var machine: MirrorRun
   private(set) var ledger: MirrorLedger<Processor.Item>
   private var isCancelled = false
-  private let tally = MirrorByteTally()
-  private var isWatchingBytes = false
-  private var stopwatch: MirrorStopwatch
-  private var timedStage: MirrorStage?
+  private let meter: MirrorMeter
 
   init(_ driver: MirrorRunDriver<Processor>) {
     self.driver = driver
     stages = driver.options.distinctStages
     machine = MirrorRun(driver.options)
     ledger = MirrorLedger(stages: stages)
-    stopwatch = MirrorStopwatch(driver.clock)
+    meter = MirrorMeter(clock: driver.clock, publish: driver.publish)
   }
 
   /// Goes on until the machine has ended and the group is empty.
@@ -38,7 +33,7 @@ struct MirrorExecution<Processor: MirrorProcessor> {
         if let event = await perform(action, in: &group) { actions += advance(event) }
       }
       guard !machine.isEnded, let event = await group.next() else { return }
-      actions += take(event, in: &group)
+      actions += take(event)
     }
   }
 
@@ -49,9 +44,7 @@ struct MirrorExecution<Processor: MirrorProcessor> {
     return machine.handle(.cancelled) + machine.handle(event)
   }
 
-  private mutating func take(
-    _ event: ChildEvent, in group: inout TaskGroup<ChildEvent>
-  ) -> [MirrorRun.Action] {
+  private mutating func take(_ event: ChildEvent) -> [MirrorRun.Action] {
     switch event {
     case .transferred(let transfer, let byteCount):
       ledger.record(transfer, byteCount: byteCount, error: nil)
@@ -61,11 +54,6 @@ struct MirrorExecution<Processor: MirrorProcessor> {
       return advance(.transferFailed(transfer, outlook))
     case .retryDue(let transfer):
       return advance(.retryDue(transfer))
-    case .bytesReceived:
-      watchBytes(in: &group)
-      return advance(.bytesReceived)
-    case .bytesEnded:
-      return []
     }
   }
 
@@ -74,7 +62,7 @@ struct MirrorExecution<Processor: MirrorProcessor> {
     _ action: MirrorRun.Action, in group: inout TaskGroup<ChildEvent>
   ) async -> MirrorRun.Event? {
     switch action {
-    case .report(let phase): await report(phase)
+    case .report(let phase): meter.report(phase)
     case .begin: return await begin()
     case .compare: return await compare()
     case .prepare: return await prepare()
@@ -131,7 +119,6 @@ extension MirrorExecution {
   }
 
   private mutating func end(_ ending: MirrorRun.Ending) async -> MirrorRun.Event {
-    tally.finish()
     if case .cancelled(let step) = ending { ledger.recordCancellation(during: step) }
     ledger.close()
     do {
@@ -152,14 +139,10 @@ extension MirrorExecution {
 
 extension MirrorExecution {
   private mutating func start(_ transfer: Transfer, in group: inout TaskGroup<ChildEvent>) {
-    if !isWatchingBytes {
-      isWatchingBytes = true
-      watchBytes(in: &group)
-    }
-    let (driver, tally) = (driver, tally)
+    let (driver, meter) = (driver, meter)
     let (item, stage) = (ledger.items[transfer.item], stages[transfer.stage])
     group.addTask {
-      let progress = MirrorTransferProgress(attempt: transfer.attempt) { tally.add($0) }
+      let progress = MirrorTransferProgress(attempt: transfer.attempt) { meter.add($0) }
       do {
         try await driver.transfer(item, stage, progress: progress)
         return .transferred(transfer, byteCount: progress.byteCount)
@@ -179,23 +162,5 @@ extension MirrorExecution {
       try? await clock.sleep(for: delay)  // Cancelled or not, the machine knows what follows.
       return .retryDue(transfer)
     }
-  }
-
-  /// Has a child wait for further bytes.
-  private func watchBytes(in group: inout TaskGroup<ChildEvent>) {
-    let tally = tally
-    group.addTask { await tally.next() ? .bytesReceived : .bytesEnded }
-  }
-
-  /// Publishes a phase, with the figures that the machine does not know.
-  private mutating func report(_ phase: MirrorPhase) async {
-    guard case .transferring(var progress) = phase else { return await driver.publish(phase) }
-    if progress.doneCount == 0, timedStage != progress.stage || timedStage == nil {
-      timedStage = progress.stage
-      stopwatch = MirrorStopwatch(driver.clock)
-    }
-    progress.byteCount = tally.byteCount
-    progress.elapsed = stopwatch.elapsed
-    await driver.publish(.transferring(progress))
   }
 }

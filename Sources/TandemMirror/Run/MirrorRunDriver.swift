@@ -10,7 +10,7 @@ struct MirrorRunDriver<Processor: MirrorProcessor>: Sendable {
   let clock: any Clock<Duration>
   /// Draws a number from 0 to 1.
   let chance: @Sendable () async -> Double
-  let publish: @Sendable (MirrorPhase) async -> Void
+  let publish: @Sendable (MirrorPhase) -> Void
 
   /// Runs until everything is done that follows from the start, or from the task's cancellation.
   func run() async -> MirrorReport<Item.ID> {
