@@ -20,6 +20,9 @@ final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
+  /// A path to it for as long as it is open, even if it has no name.
+  var descriptorPath: String { "/proc/self/fd/\(descriptor)" }
+
   /// Whether it is neither a pipe nor a device.
   var isRegular: Bool {
     var status = stat()
