@@ -20,6 +20,7 @@ struct Benchmarks {
       MergeCases.integers, MergeCases.strings,
       TextCases.sessions,
       CommandCases.diff, CommandCases.mirror,
+      MirrorCases.files, MirrorCases.comparison, MirrorCases.unchanged,
     ]
   }
 
