@@ -14,9 +14,9 @@ struct MirrorRunDriver<Processor: MirrorProcessor>: Sendable {
 
   /// Runs until everything is done that follows from the start, or from the task's cancellation.
   func run() async -> MirrorReport<Item.ID> {
-    var execution = MirrorExecution(self)
+    let execution = MirrorExecution(self)
     await withTaskGroup { group in await execution.run(in: &group) }
-    return execution.ledger.report
+    return execution.report
   }
 
   /// Calls a step of the processor, for no longer than it may take.

@@ -128,6 +128,9 @@ final class Directory: Sendable {
   /// Gives an unnamed file a name, unless something has it; returns whether it did.
   func name(_ file: OpenFile, _ name: String) -> Bool {
     #if os(Linux)
+      // By the descriptor itself, where the kernel allows that; otherwise by its path.
+      if file.link(into: descriptor, as: name) { return true }
+      if errno == EEXIST { return false }
       return linkat(AT_FDCWD, file.descriptorPath, descriptor, name, AT_SYMLINK_FOLLOW) == 0
     #else
       return false

@@ -156,8 +156,8 @@ extension FileReception {
   }
 
   private func mayResume(_ head: HTTPResponseHead, _ total: Int?) -> Bool {
-    PartialFile.Resumption(of: head, url: request.url) != nil
-      && total.map { $0 > PartialFile.maxRestartedByteCount } ?? true
+    total.map { $0 > PartialFile.maxRestartedByteCount } ?? true
+      && PartialFile.Resumption(of: head, url: request.url) != nil
   }
 
   private func openPart(

@@ -226,7 +226,8 @@ private struct Lists: Sendable {
   let source: [Item]
   let local: [Item]
   private let localIDs: [Int64]
-  private let updates: Set<Int64>
+  /// Those to be updated, by page.
+  fileprivate let updates: [Set<Int64>]
   private let sourcePages: [[Item]]
   private let localPages: [[Int64]]
 
@@ -234,15 +235,19 @@ private struct Lists: Sendable {
     let ids = 0..<Int64(count)
     source = ids.filter { $0 % 3_000 != 0 }.map(Item.init)
     localIDs = ids.filter { $0 % 3_000 != 1_000 }
-    updates = Set(ids.filter { $0 % 3_000 == 2_000 })
+    updates = stride(from: 0, to: count, by: Self.pageSize).map { start in
+      Set((Int64(start)..<Int64(start + Self.pageSize)).filter { $0 % 3_000 == 2_000 })
+    }
     local = localIDs.map(Item.init)
     sourcePages = Self.pages(source)
     localPages = Self.pages(localIDs)
   }
 
+  fileprivate static let pageSize = 10_000
+
   private static func pages<Element>(_ list: [Element]) -> [[Element]] {
-    stride(from: 0, to: list.count, by: 10_000).map {
-      Array(list[$0..<min($0 + 10_000, list.count)])
+    stride(from: 0, to: list.count, by: pageSize).map {
+      Array(list[$0..<min($0 + pageSize, list.count)])
     }
   }
 
@@ -258,7 +263,8 @@ private struct Lists: Sendable {
     let processor = Processor(lists: self)
     let mirror = OneWayMirror(processor, options: MirrorOptions(stages: []))
     let report = try waiting { try await mirror.run() }
-    return report.sourceCount - report.skippedCount - updates.count + report.removed.count
+    let updateCount = updates.reduce(0) { $0 + $1.count }
+    return report.sourceCount - report.skippedCount - updateCount + report.removed.count
   }
 
   private struct Processor: MirrorProcessor {
@@ -275,7 +281,10 @@ private struct Lists: Sendable {
       }
     }
 
-    func itemsToUpdate(among items: [Item]) async throws -> Set<Int64> { lists.updates }
+    func itemsToUpdate(among items: [Item]) async throws -> Set<Int64> {
+      let pages = [items[0], items[items.count - 1]].map { Int($0.id) / Lists.pageSize }
+      return lists.updates[pages[0]...pages[1]].reduce([]) { $0.union($1) }
+    }
 
     func transfer(
       _ item: Item, in stage: MirrorStage, progress: MirrorTransferProgress
