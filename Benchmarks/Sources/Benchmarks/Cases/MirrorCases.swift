@@ -9,28 +9,30 @@ enum MirrorCases {
 
   static let files = BenchmarkGroup(name: "mirror-files") {
     let site = try Site()
-    return [8, 32].flatMap { concurrency in
+    func mirror(_ concurrency: Int, _ count: Int, isSynchronized: Bool) -> Benchmark.Contender {
+      Benchmark.Contender(
+        name: "OneWayMirror into a FileStore, with\(isSynchronized ? "" : "out") fsync",
+        run: { try site.mirror(concurrency, count, isSynchronized: isSynchronized) },
+        prepare: site.removeFiles)
+    }
+    let comparisons = [8, 32].map { concurrency in
       let curl = Benchmark.Contender(
         name: "curl --parallel, into files", run: { try site.curl(concurrency) },
         prepare: site.removeFiles)
-      return [
-        Benchmark(
-          name: "10,000 items of 4 KiB from nginx, \(concurrency) at a time",
-          ours: .init(
-            name: "OneWayMirror into a FileStore, without fsync",
-            run: { try site.mirror(concurrency, isSynchronized: false) },
-            prepare: site.removeFiles),
-          others: [
-            curl,
-            .init(
-              name: "OneWayMirror into a FileStore, with fsync",
-              run: { try site.mirror(concurrency, isSynchronized: true) },
-              prepare: site.removeFiles),
-            .init(name: "SystemHTTPClient, into memory") { try site.readIntoMemory(concurrency) },
-          ],
-          goals: [Benchmark.goal(atMost: 1, times: curl.name)])
-      ]
+      return Benchmark(
+        name: "10,000 items of 4 KiB from nginx, \(concurrency) at a time",
+        ours: mirror(concurrency, fileCount, isSynchronized: false),
+        others: [
+          curl,
+          .init(name: "SystemHTTPClient, into memory") { try site.readIntoMemory(concurrency) },
+        ],
+        goals: [Benchmark.goal(atMost: 1, times: curl.name)])
     }
+    let synchronization = Benchmark(
+      name: "500 of them, 8 at a time, with fsync of each file and its directory",
+      ours: mirror(8, 500, isSynchronized: true), others: [mirror(8, 500, isSynchronized: false)],
+      goals: [])
+    return comparisons + [synchronization]
   }
 
   static let comparison = BenchmarkGroup(name: "mirror-comparison") {
@@ -41,11 +43,11 @@ enum MirrorCases {
       }
       return Benchmark(
         name: "\(count) keys on both sides, 0.1 % changed",
-        ours: .init(name: "OneWayMirror, sorted, in pages of 10,000") { try lists.mirror() },
+        ours: .init(name: "MirrorPlanning, sorted, in pages of 10,000") { try lists.planInPages() },
         others: [
           difference,
-          .init(name: "MirrorPlan, sorted") { try lists.plan(.sorted) },
-          .init(name: "MirrorPlan, unsorted") { try lists.plan(.unsorted) },
+          .init(name: "MirrorPlan, sorted, all at hand") { try lists.plan() },
+          .init(name: "OneWayMirror, a whole run in pages") { try lists.mirror() },
         ],
         goals: [Benchmark.goal(atMost: 2, times: difference.name)])
     }
@@ -127,13 +129,13 @@ private final class Site: Sendable {
     return try FileManager.default.contentsOfDirectory(atPath: folder.path("files")).count
   }
 
-  func mirror(_ concurrency: Int, isSynchronized: Bool) throws -> Int? {
+  func mirror(_ concurrency: Int, _ count: Int, isSynchronized: Bool) throws -> Int? {
     let processor = FileProcessor(
-      url: server.url, client: try client(concurrency),
+      count: count, url: server.url, client: try client(concurrency),
       store: try FileStore(path: folder.path("files"), isSynchronized: isSynchronized))
     let mirror = OneWayMirror(processor, options: MirrorOptions(concurrency: concurrency))
     let report = try waiting { try await mirror.run() }
-    guard report.byteCount == MirrorCases.fileCount * MirrorCases.fileByteCount else {
+    guard report.byteCount == count * MirrorCases.fileByteCount else {
       throw Program.Failure(description: "\(report.byteCount) bytes were received")
     }
     return try FileManager.default.contentsOfDirectory(atPath: folder.path("files"))
@@ -174,12 +176,13 @@ private struct FileProcessor: MirrorProcessor {
     var id: Int
   }
 
+  let count: Int
   let url: String
   let client: any HTTPClient
   let store: FileStore
 
   func source() async throws -> MirrorPages<Item> {
-    MirrorPages((0..<MirrorCases.fileCount).map(Item.init))
+    MirrorPages((0..<count).map(Item.init))
   }
 
   func localIDs() async throws -> MirrorPages<Int> { MirrorPages([]) }
@@ -252,10 +255,39 @@ private struct Lists: Sendable {
   }
 
   /// How many are new or gone.
-  func plan(_ comparison: MirrorComparison<Item>) throws -> Int? {
+  func plan() throws -> Int? {
     let plan = try MirrorPlan(
-      source: source, localIDs: localIDs, comparison: comparison, needsUpdate: { _ in false })
+      source: source, localIDs: localIDs, comparison: .sorted, needsUpdate: { _ in false })
     return plan.transfers.count + plan.removals.count
+  }
+
+  /// The same page by page, as a run does it, with the items that are on both sides handed over to
+  /// find out which of them need an update.
+  func planInPages() throws -> Int? {
+    var planning = MirrorPlanning<Item>(.sorted)
+    var (sources, locals) = (sourcePages[...], localPages[...])
+    var updateCount = 0
+    while planning.need != .nothing {
+      if planning.need == .localIDs {
+        locals.popFirst().map { planning.addLocalIDs($0) } ?? planning.endLocalIDs()
+        continue
+      }
+      if planning.hasQuestions {
+        let updates = updates(among: planning.questions)
+        updateCount += updates.count
+        planning.answer(updates)
+      }
+      sources.popFirst().map { planning.addSource($0) } ?? planning.endSource()
+    }
+    if planning.hasQuestions { planning.answer([]) }
+    let plan = planning.plan(order: { _ in 0 })
+    return plan.transfers.count - updateCount + plan.removals.count
+  }
+
+  fileprivate func updates(among items: [Item]) -> Set<Int64> {
+    let (first, last) = (items[0].id, items[items.count - 1].id)
+    let pages = updates[Int(first) / Lists.pageSize...Int(last) / Lists.pageSize]
+    return pages.reduce(into: []) { $0.formUnion($1.filter { (first...last).contains($0) }) }
   }
 
   /// The same by a whole run, which transfers nothing.
@@ -282,8 +314,7 @@ private struct Lists: Sendable {
     }
 
     func itemsToUpdate(among items: [Item]) async throws -> Set<Int64> {
-      let pages = [items[0], items[items.count - 1]].map { Int($0.id) / Lists.pageSize }
-      return lists.updates[pages[0]...pages[1]].reduce([]) { $0.union($1) }
+      lists.updates(among: items)
     }
 
     func transfer(
