@@ -4,6 +4,8 @@ import Foundation
 final class WebServer {
   let url: String
   private let process = Process()
+  /// Its end is the server's: so it goes with this process, however that ends.
+  private let leash = Pipe()
   private let folder: TemporaryFolder
 
   /// Serves what is in `site`, a folder in `folder`.
@@ -18,12 +20,13 @@ final class WebServer {
     let configuration = Self.configuration(port: port, root: folder.path(site))
     try configuration.write(
       toFile: folder.path("nginx.conf"), atomically: true, encoding: .utf8)
-    process.executableURL = URL(filePath: path)
+    process.executableURL = URL(filePath: "/bin/sh")
     process.arguments = [
-      "-p", folder.url.path, "-c", folder.path("nginx.conf"), "-e", folder.path("nginx.log"),
+      "-c", #""$@" </dev/null & read -r _; kill "$!"; wait "$!""#, "sh", path, "-p",
+      folder.url.path, "-c", folder.path("nginx.conf"), "-e", folder.path("nginx.log"),
     ]
+    process.standardInput = leash
     // An inherited pipe would stay open for as long as the server runs.
-    process.standardInput = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
     try process.run()
@@ -31,7 +34,7 @@ final class WebServer {
   }
 
   deinit {
-    process.terminate()
+    try? leash.fileHandleForWriting.close()
     process.waitUntilExit()
   }
 
