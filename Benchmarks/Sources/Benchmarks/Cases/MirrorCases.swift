@@ -69,6 +69,9 @@ enum MirrorCases {
       ])
     }
     _ = try mirror()
+    let curl = try Program.system("curl")
+    let request = ["--silent", "--output", "/dev/null", "\(server.url)/list.ndjson"]
+    try curl.output(["--etag-save", folder.path("etag")] + request)
     let bound = Benchmark.Contender(
       name: "10 ms", run: { nil }, stopwatch: .fixed(milliseconds: 10))
     return [
@@ -83,7 +86,15 @@ enum MirrorCases {
             }
             return nil
           }, stopwatch: .processorTimeOfPrograms),
-        others: [bound], goals: [Benchmark.goal(atMost: 1, times: bound.name)])
+        others: [
+          bound,
+          .init(
+            name: "curl, the same request alone",
+            run: {
+              try curl.output(["--etag-compare", folder.path("etag")] + request)
+              return nil
+            }, stopwatch: .processorTimeOfPrograms),
+        ], goals: [Benchmark.goal(atMost: 1, times: bound.name)])
     ]
   }
 }
