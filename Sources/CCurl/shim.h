@@ -51,4 +51,63 @@ static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, l
   return curl_multi_setopt(multi, option, value);
 }
 
+static inline CURLMcode ccurl_multi_set_callbacks(
+    CURLM *multi, void *context, curl_socket_callback sockets, curl_multi_timer_callback timer) {
+  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+  curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer);
+  return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, sockets);
+}
+
+#ifdef __linux__
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+// The C library's Swift module has neither epoll nor eventfd.
+
+// A socket, and what curl_multi_socket_action is to be told of it.
+typedef struct {
+  int socket;
+  int actions;
+} ccurl_socket_event;
+
+static inline int ccurl_poll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+static inline int ccurl_wakeup_create(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+static inline void ccurl_close(int descriptor) { close(descriptor); }
+
+static inline void ccurl_wakeup(int wakeup) {
+  uint64_t one = 1;
+  // It fails only if it was done 2^64 times already.
+  if (write(wakeup, &one, sizeof one) < 0) return;
+}
+
+static inline void ccurl_wakeup_clear(int wakeup) {
+  uint64_t count;
+  if (read(wakeup, &count, sizeof count) < 0) return;
+}
+
+static inline int ccurl_watch(int poll, int socket, int interest, int is_known) {
+  struct epoll_event event = {0};
+  event.data.fd = socket;
+  event.events = (interest & CURL_POLL_IN ? EPOLLIN : 0) | (interest & CURL_POLL_OUT ? EPOLLOUT : 0);
+  if (interest == CURL_POLL_REMOVE) return epoll_ctl(poll, EPOLL_CTL_DEL, socket, &event);
+  return epoll_ctl(poll, is_known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event);
+}
+
+static inline int ccurl_wait(int poll, ccurl_socket_event *events, int count, int milliseconds) {
+  struct epoll_event ready[64];
+  if (count > 64) count = 64;
+  count = epoll_wait(poll, ready, count, milliseconds);
+  for (int i = 0; i < count; i++) {
+    events[i].socket = ready[i].data.fd;
+    events[i].actions = (ready[i].events & EPOLLIN ? CURL_CSELECT_IN : 0)
+        | (ready[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0)
+        | (ready[i].events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
+  }
+  return count;
+}
+#endif
+
 #endif

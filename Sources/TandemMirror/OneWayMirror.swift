@@ -20,17 +20,13 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
   public nonisolated let processor: Processor
   /// The options of the runs that start from now on.
   public private(set) var options: MirrorOptions
-  /// What the mirror is doing.
-  public private(set) var phase = MirrorPhase.idle
-
   private let clock: any Clock<Duration>
   private var random: any RandomNumberGenerator & Sendable
   private var requests = MirrorRequests()
   private var currentRun: Task<Void, Never>?
   private var callers: [Int: AsyncStream<Report>.Continuation] = [:]
-  private var observers: [Int: AsyncStream<MirrorPhase>.Continuation] = [:]
-  private var nextNumber = 0
-  private let published: @Sendable (MirrorPhase) -> Void
+  private var lastCaller = 0
+  private nonisolated let board: MirrorPhaseBoard
 
   /// A mirror that has not run yet.
   ///
@@ -44,24 +40,20 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
     clock: any Clock<Duration> = ContinuousClock(),
     random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
-    self.init(processor, options: options, clock: clock, random: random, published: { _ in })
+    self.init(
+      processor, options: options, clock: clock, random: random, board: MirrorPhaseBoard())
   }
 
-  /// A mirror that hands each phase to `published` before anybody else.
+  /// A mirror that shows its phases on `board`.
   init(
     _ processor: Processor, options: MirrorOptions, clock: any Clock<Duration>,
-    random: any RandomNumberGenerator & Sendable,
-    published: @escaping @Sendable (MirrorPhase) -> Void
+    random: any RandomNumberGenerator & Sendable, board: MirrorPhaseBoard
   ) {
     self.processor = processor
     self.options = options
     self.clock = clock
     self.random = random
-    self.published = published
-  }
-
-  deinit {
-    for observer in observers.values { observer.finish() }
+    self.board = board
   }
 
   /// Sets the options of the runs that start from now on; the one under way keeps its own.
@@ -81,7 +73,8 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
   @discardableResult
   public func run() async throws -> Report {
     try Task.checkCancellation()
-    let caller = makeNumber()
+    lastCaller += 1
+    let caller = lastCaller
     let (answers, continuation) = AsyncStream<Report>.makeStream(
       bufferingPolicy: .bufferingNewest(1))
     callers[caller] = continuation
@@ -105,16 +98,13 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
   /// whether it was asked for before or after this call, starts when this one has ended.
   public func cancelCurrentRun() { perform(requests.handle(.runCancelled)) }
 
+  /// What the mirror is doing.
+  public nonisolated var phase: MirrorPhase { board.phase }
+
   /// What the mirror is doing, starting with the phase it is in.
   ///
   /// A slow reader misses phases, but never the latest one. The sequence ends with the mirror.
-  public func phases() -> AsyncStream<MirrorPhase> {
-    let (phases, continuation) = AsyncStream<MirrorPhase>.makeStream(
-      bufferingPolicy: .bufferingNewest(1))
-    continuation.yield(phase)
-    observers[makeNumber()] = continuation
-    return phases
-  }
+  public nonisolated func phases() -> AsyncStream<MirrorPhase> { board.phases() }
 }
 
 // MARK: Running
@@ -122,11 +112,6 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
 extension OneWayMirror {
   /// How many calls of ``run()`` wait for an answer.
   var callerCount: Int { callers.count }
-
-  private func makeNumber() -> Int {
-    nextNumber += 1
-    return nextNumber
-  }
 
   private func perform(_ actions: [MirrorRequests.Action]) {
     for action in actions {
@@ -141,7 +126,7 @@ extension OneWayMirror {
   private func startRun() {
     let driver = MirrorRunDriver(
       processor: processor, options: options, clock: clock,
-      chance: { await self.drawChance() }, publish: { await self.publish($0) })
+      chance: { await self.drawChance() }, publish: { [board] in board.publish($0) })
     currentRun = Task {
       let report = await driver.run()
       endRun(report)
@@ -151,7 +136,7 @@ extension OneWayMirror {
   private func endRun(_ report: Report) {
     let (callers, actions) = requests.endRun()
     currentRun = nil
-    if !requests.isRunning { publish(.idle) }
+    if !requests.isRunning { board.publish(.idle) }
     for caller in callers { self.callers.removeValue(forKey: caller)?.yield(report) }
     perform(actions)
   }
@@ -162,15 +147,6 @@ extension OneWayMirror {
     let actions = requests.handle(.callerCancelled(caller))
     perform(actions)
     if actions.contains(.awaitRun) { await run?.value }
-  }
-
-  private func publish(_ phase: MirrorPhase) {
-    guard phase != self.phase else { return }
-    self.phase = phase
-    published(phase)
-    for (number, observer) in observers {
-      if case .terminated = observer.yield(phase) { observers[number] = nil }
-    }
   }
 
   private func drawChance() -> Double { Double.random(in: 0...1, using: &random) }

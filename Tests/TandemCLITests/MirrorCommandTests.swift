@@ -136,6 +136,10 @@ struct MirrorCommandTests {
   func controlCharacters() async throws {
     let result = try await mirror("-", input: #"[{"id":1,"\u001b[2J\n":"\u009b2J\u007f"}]"#)
     #expect(result.output.contains(#"\u001b[2J\u000a="\u009b2J\u007f""#))
+    let turned = try await mirror(
+      "-",
+      input: #"[{"id":1,"\u202e\u2066\u2028":"\u202a\u2069\u2029\u0085"}]"#)
+    #expect(turned.output.contains(#"\u202e\u2066\u2028: null → "\u202a\u2069\u2029\u0085""#))
     let refused = try await mirror("-", input: #"[{"id":2,"a\u001b":1,"A\u001b":1}]"#)
     #expect(refused.status == 1 && refused.error.contains(#"\u001b"#))
     #expect(
@@ -174,6 +178,19 @@ struct MirrorCommandTests {
     #expect(try folder.contents() == before)
   }
 
+  @Test("a file without write-ahead logging is left alone by a run that finds nothing to do")
+  func nothingNewInPlainFile() async throws {
+    let list = try folder.write(#require(Self.lists[.csv]), to: "list.csv")
+    _ = try await mirror(list)
+    try folder.execute("places.db", "PRAGMA journal_mode=DELETE")
+    let before = try folder.contents()
+    #expect(before["places.db-wal"] == nil)
+    #expect(try await mirror(list).output == "0 inserted, 0 updated, 0 deleted\n")
+    #expect(try folder.contents() == before)
+    _ = try await mirror("-", input: "id,name,area\n1,Jungholz,7\n")
+    #expect(try folder.contents() != before)
+  }
+
   @Test("of many changes 100 are shown, or all with --all, or none with --quiet")
   func howMuchIsShown() async throws {
     let ids = 1...250
@@ -202,6 +219,24 @@ struct MirrorCommandTests {
     let dry = try await Tool.shell(
       "$tandem mirror list.csv none.db --table place --key id -n >&-", in: folder)
     #expect(dry.status == 1 && dry.error.hasSuffix("Bad file descriptor\n"))
+  }
+
+  @Test("a full disk under the output is an error, however little there is to say")
+  func fullDisk() async throws {
+    try folder.write("id\n1\n", to: "list.csv")
+    for (option, database) in [("--json", "a.db"), ("", "b.db"), ("--json", "a.db")] {
+      let result = try await Tool.shell(
+        "$tandem mirror list.csv \(database) --table place --key id \(option) >/dev/full",
+        in: folder)
+      #expect(result.status == 1)
+      #expect(result.error.contains("cannot write output: No space left on device"))
+      #expect(try folder.rows(database, "SELECT id FROM place") == ["1"])
+    }
+    let contents = try await Tool.shell(
+      "$tandem mirror list.csv c.db --table place --key id --content x --into c --json >/dev/full",
+      in: folder)
+    #expect(contents.status == 1)
+    #expect(contents.error.contains("cannot write output: No space left on device"))
   }
 
   @Test("a second run with nothing new writes nothing")

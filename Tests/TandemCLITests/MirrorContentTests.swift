@@ -159,6 +159,49 @@ struct MirrorContentTests {
     }
   }
 
+  @Test("--dry-run says what would be fetched and removed, and touches nothing")
+  func dryRun() async throws {
+    let list = Mutex(#"[{"id":1,"url":"/1.txt"},{"id":2,"url":"/2.txt"}]"#)
+    try await withServer { request, connection in
+      connection.respond(
+        200, [:], Array((request.path == "/list" ? list.withLock { $0 } : request.path).utf8))
+    } test: { server in
+      let first = try await contents(server.url + "/list", "--dry-run")
+      #expect(first.status == 0 && first.error.isEmpty)
+      #expect(
+        first.output == """
+          + id=1  url="/1.txt"  url_file="content/1.txt"
+          + id=2  url="/2.txt"  url_file="content/2.txt"
+          dry run: 2 inserted, 0 updated, 0 deleted; table item would be created
+          fetch \(server.url)/1.txt as content/1.txt
+          fetch \(server.url)/2.txt as content/2.txt
+          dry run: 2 contents would be asked for, 0 files removed, 0 items are up to date
+
+          """)
+      #expect(try folder.contents().isEmpty)
+      #expect(server.requests.map(\.path) == ["/list"])
+      _ = try await contents(server.url + "/list", "--max-deletes", "1")
+      list.withLock { $0 = #"[{"id":2,"url":"/2.txt"},{"id":3,"url":"/3.txt"}]"# }
+      let json = try await contents(server.url + "/list", "-n", "--json")
+      let events = try RecordReader.records(in: Array(json.output.utf8), format: .ndjson)
+      #expect(
+        events.filter { $0["event"] != "phase" } == [
+          [
+            "event": "would_fetch", "stage": "content", "key": "3",
+            "url": .text("\(server.url)/3.txt"), "file": "content/3.txt",
+          ],
+          ["event": "would_remove", "file": "content/1.txt"],
+          [
+            "event": "end", "ok": 1, "dry_run": 1, "inserted": 1, "updated": 0, "deleted": 1,
+            "would_fetch": 1, "would_remove": 1, "skipped": 1,
+          ],
+        ])
+      list.withLock { $0 = "[]" }
+      let refused = try await contents(server.url + "/list", "-n")
+      #expect(refused.status == 1 && refused.error.contains("--allow-empty"))
+    }
+  }
+
   @Test("--watch mirrors again until it is interrupted, and ends well")
   func watch() async throws {
     let count = Mutex(0)
@@ -189,7 +232,11 @@ struct MirrorContentTests {
       }
       #expect(status == 0)
       #expect(try folder.text(of: "error").contains("404"))
-      #expect(try folder.text(of: "output").contains("1 inserted, 0 updated, 1 deleted"))
+      let output = try folder.text(of: "output")
+      #expect(output.contains("1 inserted, 0 updated, 1 deleted"))
+      let summary = try #require(output.split(separator: "\n").last?.split(separator: " "))
+      #expect(summary.first == "mirrored" && Int(summary[1]).map { $0 >= 3 } == true)
+      #expect(summary.dropFirst(2).joined(separator: " ") == "times, 1 of them with errors")
     }
   }
 
@@ -202,7 +249,7 @@ struct MirrorContentTests {
       (["--content", "a"], "--into is missing"), (["--into", "a"], "--into needs --content"),
       (["--concurrency", "3"], "--concurrency needs --content"),
       (["--content", "a", "--into", "b", "--concurrency", "0"], "--concurrency takes a number"),
-      (["--content", "a", "--into", "b", "--dry-run"], "--dry-run does not go with --content"),
+      (["--length", "n"], "--length needs --content"),
       (["--content", "a", "--preview", "a", "--into", "b"], "different fields"),
       (["--timeout", "x"], "--timeout takes seconds"), (["--watch", "0"], "--watch takes seconds"),
       (["--retries", "-1"], "--retries takes a number from 0"),

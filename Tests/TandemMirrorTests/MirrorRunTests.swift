@@ -27,7 +27,6 @@ struct MirrorRunTests {
     #expect(
       run.handle(.prepared(itemCount: 2))
         == [progress(0), .transfer(content(0)), .transfer(content(1))])
-    #expect(run.handle(.bytesReceived) == [progress(0)])
     #expect(run.handle(.transferred(content(1))) == [progress(1)])
     #expect(
       run.handle(.transferFailed(content(0), .transient(retryAfter: .seconds(1))))
@@ -147,7 +146,6 @@ struct MirrorRunExplorer {
       nodes.append(after(.retryDue(transfer), node) { $0.waiting.remove(transfer) })
     }
     if !node.isCancelled { nodes.append(after(.cancelled, node) { $0.isCancelled = true }) }
-    nodes.append(after(.bytesReceived, node) { _ in })
     return nodes
   }
 

@@ -66,7 +66,7 @@ struct OneWayMirrorRequestTests {
     let third = await held.call()
     second.cancel()
     await #expect(throws: CancellationError.self) { try await second.value }
-    #expect(await held.scene.mirror.phase == .listing)
+    #expect(held.scene.mirror.phase == .listing)
     held.release.finish()
     #expect(try await first.value.isComplete)
     #expect(try await third.value.transferred.map(\.id) == [2])
@@ -87,7 +87,7 @@ struct OneWayMirrorRequestTests {
     #expect(processor.count(of: "begin") == 1)
     #expect(processor.count(of: "end") == 1)
     #expect(processor.reports.current.first?.isCancelled == true)
-    #expect(await held.scene.mirror.phase == .idle)
+    #expect(held.scene.mirror.phase == .idle)
   }
 
   @Test("that do not wait keep a run that all others gave up")
@@ -142,7 +142,7 @@ struct OneWayMirrorRequestTests {
     #expect(processor.count(of: "begin") == 3)
     #expect(processor.count(of: "end") == 3)
     #expect(scene.phases.current.count { $0 == .ending } == 3)
-    #expect(await mirror.phase == .idle)
+    #expect(mirror.phase == .idle)
   }
 
   @Test("are answered a thousand times over", arguments: [1, 2, 10, 64])
@@ -207,7 +207,7 @@ struct OneWayMirrorRequestTests {
   @Test("can watch the phases, starting with the present one, to the end of the mirror")
   func watching() async throws {
     var scene: MirrorScene? = MirrorScene(MirrorScene.standardProcessor())
-    let phases = await scene?.mirror.phases()
+    let phases = scene?.mirror.phases()
     var iterator = phases?.makeAsyncIterator()
     #expect(await iterator?.next() == .idle)
     try await scene?.mirror.run()

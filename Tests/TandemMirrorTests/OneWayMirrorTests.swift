@@ -17,7 +17,7 @@ struct MirrorScene {
     let phases = phases
     mirror = OneWayMirror(
       processor, options: options, clock: clock, random: SplitMix64(seed: 1),
-      published: { phase in phases.withLock { $0.append(phase) } })
+      board: MirrorPhaseBoard { phase in phases.withLock { $0.append(phase) } })
   }
 
   /// Three new items, one to update, one up to date, one to remove.
@@ -61,15 +61,17 @@ struct OneWayMirrorTests {
         == [5, 2, 3, 4].map { MirrorTransferReport(id: $0, stage: .content, byteCount: 7) })
     #expect(report.byteCount == 28)
     #expect(scene.processor.log.current.local == [1, 2, 3, 4, 5])
-    var phases = scene.phases.current
-    // Bytes are reported when the watch is awake, so only their last count is certain.
-    let transfers = phases.compactMap { phase in
-      if case .transferring(let progress) = phase { progress } else { nil }
+    func transferring(_ doneCount: Int, _ byteCount: Int) -> MirrorPhase {
+      .transferring(
+        MirrorProgress(
+          stage: .content, doneCount: doneCount, totalCount: 4, byteCount: byteCount))
     }
-    #expect(transfers.last?.byteCount == 28)
-    phases.removeAll { if case .transferring = $0 { true } else { false } }
-    #expect(
-      phases == [.listing, .comparing(sourceCount: 5), .removing(count: 1), .ending, .idle])
+    var phases: [MirrorPhase] = [.listing, .comparing(sourceCount: 5), transferring(0, 0)]
+    for count in 1...4 {
+      phases.append(transferring(count - 1, 7 * count))
+      phases.append(transferring(count, 7 * count))
+    }
+    #expect(scene.phases.current == phases + [.removing(count: 1), .ending, .idle])
   }
 
   @Test("reports every transfer of a stage exactly once", arguments: [1, 2, 10, 64])

@@ -12,14 +12,15 @@ struct ContentMirrorTests {
   private var directoryPath: String { "\(folder.path)/files" }
 
   private func mirror(
-    _ contents: [MirroredContent] = [MirroredContent(field: "photo")]
+    _ contents: [MirroredContent] = [MirroredContent(field: "photo")], isDryRun: Bool = false
   ) throws -> ContentMirror {
     var options = RecordListOptions()
     options.retry = .never
     options.fields["X-Token"] = "secret"
     return try ContentMirror(
       .url("http://a.example/list"), listOptions: options,
-      mirror: DatabaseMirror(table: "place", key: ["id"]), databasePath: databasePath,
+      mirror: DatabaseMirror(table: "place", key: ["id"], isDryRun: isDryRun),
+      databasePath: databasePath,
       directoryPath: directoryPath, contents: contents, client: server)
   }
 
@@ -29,7 +30,8 @@ struct ContentMirrorTests {
   ) async throws -> MirrorReport<RecordKey> {
     let options = MirrorOptions(
       stages: mirror.contents.map { MirrorStageOptions($0.stage, errorPolicy: policy) },
-      concurrency: 3, mirrorGuard: MirrorGuard(allowsEmptySource: isEmptyAllowed), retry: .never)
+      concurrency: 3, mirrorGuard: MirrorGuard(allowsEmptySource: isEmptyAllowed), retry: .never,
+      isDryRun: mirror.isDryRun)
     return try await OneWayMirror(mirror, options: options).run()
   }
 
@@ -211,6 +213,58 @@ struct ContentMirrorTests {
     #expect(files() == ["content/Notes": "mine"])
   }
 
+  @Test("a dry run says what a run would do, and that run does it; nothing is touched")
+  func dryRun() async throws {
+    server["/list"] = #"[{"id":1,"photo":"/1"},{"id":2,"photo":"http://u:p@b.example/2"},{"id":3}]"#
+    for path in ["/1", "/2", "/4.png"] { server[path] = path }
+    let first = try mirror(isDryRun: true)
+    try await run(first)
+    #expect(first.rehearsal?.transfers.map(\.path) == ["content/1", "content/2"])
+    #expect(first.rehearsal?.transfers.last?.url == "http://b.example/2")
+    #expect(first.rehearsal?.outcome.difference.inserted.count == 3)
+    #expect(first.rehearsal?.removedPaths == [])
+    #expect(folder.files("") == [])
+    #expect(server.requests.map(\.url) == ["http://a.example/list"])
+
+    try await run(mirror())
+    folder.write("files/content/9.jpg", "orphan")
+    server["/list"] = #"[{"id":1,"photo":"/1"},{"id":3,"photo":"/1"},{"id":4,"photo":"/4.png"}]"#
+    let before = try folder.states()
+    let second = try mirror(isDryRun: true)
+    let requestCount = server.requests.count
+    let report = try await run(second)
+    #expect(server.requests.count == requestCount + 1)
+    #expect(try folder.states() == before)
+    #expect(report.skippedCount == 1)
+    let rehearsal = try #require(second.rehearsal)
+    #expect(rehearsal.transfers.map(\.path) == ["content/3", "content/4.png"])
+    #expect(rehearsal.removedPaths == ["content/2", "content/9.jpg"])
+    let real = try mirror()
+    try await run(real)
+    #expect(real.outcome?.difference == rehearsal.outcome.difference)
+    #expect(files().keys.sorted() == ["content/1", "content/3", "content/4.png"])
+
+    let third = try mirror(isDryRun: true)
+    #expect(try await run(third).skippedCount == 3)
+    #expect(third.rehearsal == nil)
+  }
+
+  @Test(
+    "a content of another length or digest than the list says is a failure, and so is no number")
+  func declaredContents() async throws {
+    let content = MirroredContent(field: "photo", byteCountField: "size")
+    server["/1"] = "one"
+    for (size, isGood) in [
+      ("3", true), ("null", true), ("4", false), ("2", false), ("\"3\"", false),
+    ] {
+      server["/list"] = #"[{"id":\#(size.utf8.first ?? 0),"photo":"/1","size":\#(size)}]"#
+      let report = try await run(mirror([content]), .skipItem)
+      #expect(report.failures.isEmpty == isGood, "\(size)")
+      let code = (report.failures.first?.error as? TransportError)?.code
+      #expect(code == (isGood ? nil : .contentMismatch))
+    }
+  }
+
   @Test("lists that cannot be mirrored are errors before anything is fetched")
   func unfitLists() async throws {
     let lists = [
@@ -272,6 +326,18 @@ final class ContentFolder: Sendable {
       return FileManager.default.fileExists(atPath: "\(root)/\($0)", isDirectory: &isFolder)
         && !isFolder.boolValue
     }
+  }
+
+  /// The contents and modification times of all files, but for those by which readers of a database
+  /// find each other.
+  func states() throws -> [String: [String]] {
+    var states: [String: [String]] = [:]
+    for name in files("") where !name.hasSuffix("-shm") {
+      if name.hasSuffix("-wal"), text(name).isEmpty { continue }
+      let attributes = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")
+      states[name] = [text(name), "\(String(describing: attributes[.modificationDate]))"]
+    }
+    return states
   }
 
   func text(_ name: String) -> String {

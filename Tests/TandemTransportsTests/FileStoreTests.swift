@@ -237,13 +237,13 @@ struct FileStoreTests {
     try outside.make()
     outside.create("secret", [7])
     try await withServer { [content] _, connection in
-      connection.respond(200, [:], content)
+      connection.respond(200, ["ETag": "\"1\""], content)
     } test: { server in
       let store = try FileStore(path: folder.path)
       let target = "\(outside.path)/secret"
       try FileManager.default.createSymbolicLink(
         atPath: "\(folder.path)/a", withDestinationPath: target)
-      _ = try await transfer(store, server.url)
+      _ = try await transfer(store, server.url + "/old")
       #expect(folder.contents("a") == content)
       try FileManager.default.createSymbolicLink(
         atPath: "\(folder.path)/.tandem/a.part", withDestinationPath: target)
@@ -256,6 +256,33 @@ struct FileStoreTests {
       atPath: "\(linked.path)/.tandem", withDestinationPath: outside.path)
     #expect(throws: TransportError.self) { try FileStore(path: linked.path) }
   }
+
+  #if os(Linux)
+    @Test(
+      "what cannot be gone on with has no name before it is whole, and takes that of another file")
+    func unnamed() async throws {
+      let (head, go) = (Signal(), Signal())
+      try await withServer { [content] request, connection in
+        guard request.path == "/slow" else { return connection.respond(200, [:], content) }
+        connection.send(200, ["Content-Length": "4"], [1, 2])
+        head.fire()
+        go.waitBlockingThread()
+        return connection.send([3, 4])
+      } test: { server in
+        let store = try FileStore(path: folder.path)
+        _ = try await transfer(store, server.url)
+        let slow = Task { try await transfer(store, server.url + "/slow") }
+        await head.wait()
+        #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
+        #expect(folder.contents("a") == content)
+        go.fire()
+        #expect(try await slow.value.isChanged)
+        #expect(folder.contents("a") == [1, 2, 3, 4])
+        #expect(folder.names("").sorted() == [".tandem", "a"])
+        #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
+      }
+    }
+  #endif
 
   @Test("a directory belongs to one store at a time")
   func lock() throws {

@@ -38,6 +38,65 @@ struct HTTPClientFailureTests {
     }
   }
 
+  @Test("a body longer than its Content-Length ends there, and the rest is no part of an answer")
+  func longBody() async throws {
+    try await withServer { request, connection in
+      let rest = Array("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nX".utf8)
+      return request.path == "/long"
+        ? connection.send(200, ["Content-Length": "3"], [1, 2, 3] + rest)
+        : connection.respond(200, [:], [7])
+    } test: { server in
+      for _ in 0..<5 {
+        for (path, body) in [("/long", [1, 2, 3]), ("/next", [7])] as [(String, [UInt8])] {
+          let request = HTTPRequest(url: server.url + path)
+          let response = try await client.response(to: request, maxBodyByteCount: 100)
+          #expect(response.body == body)
+        }
+      }
+    }
+  }
+
+  @Test("a body that drips for ever keeps the idle timeout off, and ends with the total one")
+  func endlessDrip() async throws {
+    try await withServer { _, connection in
+      connection.send(200, ["Transfer-Encoding": "chunked"])
+      while connection.send(chunk: [1]) {}
+      return false
+    } test: { server in
+      let timeouts = HTTPTimeouts(idle: .seconds(30), total: .milliseconds(150))
+      let stream = try await client.stream(HTTPRequest(url: server.url, timeouts: timeouts))
+      var byteCount = 0
+      let error = try await #require(throws: TransportError.self) {
+        for try await chunk in stream.body { byteCount += chunk.count }
+      }
+      #expect(error.code == .timedOut)
+      #expect(byteCount > 0)
+    }
+  }
+
+  @Test(
+    "a busy server says how long to wait, in seconds or as a date by its own clock",
+    arguments: [429, 503])
+  func busy(status: Int) async throws {
+    try await withServer { request, connection in
+      request.path == "/seconds"
+        ? connection.respond(status, ["Retry-After": "90"])
+        : connection.respond(
+          status,
+          [
+            "Date": "Sun, 06 Nov 1994 08:48:07 GMT", "Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT",
+          ])
+    } test: { server in
+      for path in ["/seconds", "/date"] {
+        let response = try await client.response(
+          to: HTTPRequest(url: server.url + path), maxBodyByteCount: 100)
+        let error = #expect(throws: TransportError.self) { try response.head.requireSuccess() }
+        #expect(error?.retryDelay == .seconds(90))
+        #expect(error?.isTransient == true)
+      }
+    }
+  }
+
   @Test("a chunked body without its last chunk is truncated", arguments: ["", "5\r\nab", "5\r\n"])
   func cutChunks(tail: String) async throws {
     try await withServer { _, connection in
@@ -106,6 +165,7 @@ struct HTTPClientFailureTests {
         for try await chunk in stream.body { readByteCount += chunk.count }
       }
       #expect(error.code == .tooLarge)
+      #expect(error.message.contains("the limit of \(1 << 20) bytes"))
       #expect(readByteCount <= 1 << 20)
     }
   }

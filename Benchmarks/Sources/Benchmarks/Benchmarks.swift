@@ -21,8 +21,9 @@ struct Benchmarks {
       TextCases.sessions,
       DatabaseCases.insertion, DatabaseCases.reading,
       LiveQueryCases.oneRow, LiveQueryCases.manyRows, LiveQueryCases.manyQueries,
-      CommandCases.diff, CommandCases.mirror, WatchCases.tracked,
+      MirrorCases.files, MirrorCases.comparison, MirrorCases.unchanged,
       ChannelCases.one, ChannelCases.million,
+      CommandCases.diff, CommandCases.mirror, WatchCases.tracked,
     ]
   }
 

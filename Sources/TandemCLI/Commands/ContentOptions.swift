@@ -17,10 +17,14 @@ struct ContentOptions {
       contents.append(MirroredContent(.preview, field: field, isRequired: !isContinuing))
     }
     if let field = arguments["content"] {
-      contents.append(MirroredContent(field: field, digestField: arguments["sha256"]))
+      contents.append(
+        MirroredContent(
+          field: field, digestField: arguments["sha256"],
+          byteCountField: arguments["length"]))
     }
     guard !contents.isEmpty else {
-      for name in ["into", "sha256", "concurrency", "continue-on-error"] where arguments.has(name) {
+      for name in ["into", "sha256", "length", "concurrency", "continue-on-error"]
+      where arguments.has(name) {
         throw UsageError("--\(name) needs --content", command: command)
       }
       return nil
@@ -30,9 +34,6 @@ struct ContentOptions {
     }
     guard let directory = arguments["into"], !directory.isEmpty else {
       throw UsageError("--into is missing: the directory for the files", command: command)
-    }
-    if arguments.has("dry-run") {
-      throw UsageError("--dry-run does not go with --content", command: command)
     }
     self.directory = directory
     self.contents = contents

@@ -2,9 +2,9 @@ import Tandem
 
 /// One run of `tandem mirror` with contents.
 struct ContentRun {
-  private let options: MirrorCommand.Options
-  private let contents: ContentOptions
-  private let events: MirrorEvents?
+  let options: MirrorCommand.Options
+  let contents: ContentOptions
+  let events: MirrorEvents?
 
   init(_ options: MirrorCommand.Options, _ contents: ContentOptions) {
     self.options = options
@@ -20,18 +20,32 @@ struct ContentRun {
       databasePath: options.path, directoryPath: contents.directory, contents: contents.contents,
       isConditional: !options.isUnconditional, client: try SystemHTTPClient())
     let mirror = OneWayMirror(processor, options: mirrorOptions)
-    let phases = await mirror.phases()
+    let phases = mirror.phases()
     let showing = Task { try await show(phases) }
-    let report: MirrorReport<RecordKey>
-    do {
-      report = try await mirror.run()
-    } catch let error as MirrorRunError<RecordKey> {
-      report = error.report
-    }
+    let ended = await Self.report(of: mirror)
     showing.cancel()
     try await showing.value
-    try print(report, processor.outcome)
-    return report.isComplete ? 0 : 1
+    let report = try ended.get()
+    guard options.mirror.isDryRun else {
+      try print(report, processor.outcome)
+      return report.isComplete ? 0 : 1
+    }
+    if report.interruption == nil { try print(report, processor.rehearsal) }
+    try printFailures(report)
+    return report.interruption == nil ? 0 : 1
+  }
+
+  /// The report of a run, however it ended; an error if it was given up.
+  private static func report(
+    of mirror: OneWayMirror<ContentMirror>
+  ) async -> Result<MirrorReport<RecordKey>, any Error> {
+    do {
+      return .success(try await mirror.run())
+    } catch let error as MirrorRunError<RecordKey> {
+      return .success(error.report)
+    } catch {
+      return .failure(error)
+    }
   }
 
   private var mirrorOptions: MirrorOptions {
@@ -40,7 +54,8 @@ struct ContentRun {
     }
     return MirrorOptions(
       stages: stages, concurrency: contents.concurrency,
-      mirrorGuard: options.mirror.mirrorGuard, retry: options.retry)
+      mirrorGuard: options.mirror.mirrorGuard, retry: options.retry,
+      isDryRun: options.mirror.isDryRun)
   }
 
   /// Shows phases until the task is cancelled.
@@ -82,10 +97,15 @@ extension ContentRun {
       if let outcome { try options.print(outcome) }
       if !options.arguments.has("quiet") { try printSummary(report) }
     }
-    for failure in report.allFailures { TandemCLI.report(message(failure)) }
+    try printFailures(report)
     if report.interruption?.step == .transfer {
       TandemCLI.report("\(options.path): the run ended early; its rows are as they were")
     }
+  }
+
+  private func printFailures(_ report: MirrorReport<RecordKey>) throws {
+    if options.mirror.isDryRun { try events?.writeFailures(report) }
+    for failure in report.allFailures { TandemCLI.report(message(failure)) }
   }
 
   private func printSummary(_ report: MirrorReport<RecordKey>) throws {

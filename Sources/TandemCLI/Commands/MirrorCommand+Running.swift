@@ -17,21 +17,36 @@ extension MirrorCommand.Options {
   /// Mirrors again and again; a run that fails is reported and followed by the next.
   func watch(every interval: Duration) async throws -> Int32 {
     let watching = Task {
+      var count = (runs: 0, failures: 0)
       while !Task.isCancelled {
-        do {
-          _ = try await runOnce()
-        } catch let error as OutputError {
-          throw error
-        } catch {
-          if !Task.isCancelled { TandemCLI.report("\(error)") }
-        }
+        let isDone = try await runReportingErrors()
+        // A run that was cut short by the end of watching is no run.
+        if Task.isCancelled, !isDone { break }
+        count.runs += 1
+        if !isDone { count.failures += 1 }
         try? await Task.sleep(for: interval)
       }
+      return count
     }
     let interruption = Interruption { watching.cancel() }
     defer { interruption.end() }
-    try await watching.value
+    let count = try await watching.value
+    guard !arguments.has("quiet"), !arguments.has("json") else { return 0 }
+    let text = "mirrored \(count.runs) times, \(count.failures) of them with errors\n"
+    try OutputStream.write(Array(text.utf8), to: STDOUT_FILENO)
     return 0
+  }
+
+  /// Mirrors once, and says what went wrong; returns whether nothing did.
+  private func runReportingErrors() async throws -> Bool {
+    do {
+      return try await runOnce() == 0
+    } catch let error as OutputError {
+      throw error
+    } catch {
+      if !Task.isCancelled { TandemCLI.report("\(error)") }
+      return false
+    }
   }
 
   /// Mirrors the list into the file.

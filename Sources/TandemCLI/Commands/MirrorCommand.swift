@@ -31,7 +31,8 @@ enum MirrorCommand: Command {
       With --content, --json prints events, one object per line, each with a field "event":
       "phase" (phase), "progress" (stage, done, failed, total, bytes, remaining_seconds),
       "failed" (step, stage, key, attempts, error), and at the end "end" (ok, inserted,
-      updated, deleted, transferred, skipped, failed, bytes).
+      updated, deleted, transferred, skipped, failed, bytes). With --dry-run too, "would_fetch"
+      (stage, key, url, file) and "would_remove" (file) say what a run would do.
 
       Exit status: 0 done, 1 failed or refused, 2 wrong usage; after --watch, 0.
       """,
@@ -65,9 +66,15 @@ enum MirrorCommand: Command {
       "tandem mirror places.json places.db --table place --key id",
       "tandem mirror https://example.org/feed places.db --table place --key country,code --json",
       "zcat places.csv.gz | tandem mirror - places.db --table place --key id --dry-run",
+      "tandem mirror https://example.org/api a.db --table a --key id --page link",
       "tandem mirror https://example.org/api a.db --table a --key id --items data --page cursor=next",
+      "tandem mirror https://example.org/api a.db --table a --key id --items data "
+        + "--page cursor=meta.next,after",
       "tandem mirror https://example.org/api a.db --table a --key id --page offset=skip",
+      "tandem mirror https://example.org/api a.db --table a --key id --page number=page",
       "tandem mirror https://example.org/photos p.db --table photo --key id --content url --into p",
+      "tandem mirror https://example.org/feed f.db --table f --key id --watch 60 "
+        + "--header 'Authorization: Bearer …'",
     ])
 
   private static let requestOptions: [CommandSpecification.Option] = [
@@ -99,6 +106,8 @@ enum MirrorCommand: Command {
     .init(name: "into", value: "DIR", help: "The directory for files; created if it is missing."),
     .init(
       name: "sha256", value: "FIELD", help: "Check contents by the SHA-256 in this field."),
+    .init(
+      name: "length", value: "FIELD", help: "Check contents by the number of bytes in this field."),
     .init(
       name: "concurrency", value: "N",
       help: "Fetch so many at a time (default \(MirrorOptions.automaticConcurrency))."),

@@ -24,14 +24,7 @@ struct MirrorEvents {
 
   /// Writes what failed, and how the run ended.
   func write(_ report: MirrorReport<RecordKey>, _ outcome: DatabaseMirror.Outcome?) throws {
-    for failure in report.allFailures {
-      try write([
-        "event": "failed", "step": .text(failure.step.rawValue),
-        "stage": failure.stage.map { .text($0.name) } ?? .null,
-        "key": failure.id.map { .text("\($0)") } ?? .null,
-        "attempts": .integer(Int64(failure.attemptCount)), "error": .text("\(failure.error)"),
-      ])
-    }
+    try writeFailures(report)
     let difference = outcome?.difference ?? SetDifference()
     try write([
       "event": "end", "ok": .integer(report.isComplete ? 1 : 0),
@@ -43,6 +36,41 @@ struct MirrorEvents {
       "failed": .integer(Int64(report.failures.count)),
       "bytes": .integer(Int64(report.byteCount)),
     ])
+  }
+
+  /// Writes what a run would do.
+  func write(_ report: MirrorReport<RecordKey>, _ rehearsal: ContentRehearsal?) throws {
+    for transfer in rehearsal?.transfers ?? [] {
+      try write([
+        "event": "would_fetch", "stage": .text(transfer.stage.name), "key": .text("\(transfer.id)"),
+        "url": .text(transfer.url), "file": .text(transfer.path),
+      ])
+    }
+    for path in rehearsal?.removedPaths ?? [] {
+      try write(["event": "would_remove", "file": .text(path)])
+    }
+    let difference = rehearsal?.outcome.difference ?? SetDifference()
+    try write([
+      "event": "end", "ok": 1, "dry_run": 1,
+      "inserted": .integer(Int64(difference.inserted.count)),
+      "updated": .integer(Int64(difference.updated.count)),
+      "deleted": .integer(Int64(difference.deleted.count)),
+      "would_fetch": .integer(Int64(rehearsal?.transfers.count ?? 0)),
+      "would_remove": .integer(Int64(rehearsal?.removedPaths.count ?? 0)),
+      "skipped": .integer(Int64(report.skippedCount)),
+    ])
+  }
+
+  /// Writes what failed.
+  func writeFailures(_ report: MirrorReport<RecordKey>) throws {
+    for failure in report.allFailures {
+      try write([
+        "event": "failed", "step": .text(failure.step.rawValue),
+        "stage": failure.stage.map { .text($0.name) } ?? .null,
+        "key": failure.id.map { .text("\($0)") } ?? .null,
+        "attempts": .integer(Int64(failure.attemptCount)), "error": .text("\(failure.error)"),
+      ])
+    }
   }
 
   private func write(_ event: Record) throws {

@@ -18,6 +18,9 @@ public struct MirrorOptions: Sendable {
   /// How long each step other than a transfer may take, reading and comparing both lists being one;
   /// `nil`, the default, for as long as it takes.
   public var stepTimeout: Duration?
+  /// Whether runs only find out what they would do: they list, compare, prepare and end, and the report
+  /// has all of it as ``MirrorReport/untransferred`` and ``MirrorReport/unremoved``. `false` by default.
+  public var isDryRun: Bool
 
   /// How many transfers run at a time unless told otherwise.
   public static let automaticConcurrency = 8
@@ -30,7 +33,7 @@ public struct MirrorOptions: Sendable {
     stageOrder: MirrorStageOrder = .stageByStage, concurrency: Int = 0,
     removal: MirrorRemoval = .lastIfNothingFailed, mirrorGuard: MirrorGuard = MirrorGuard(),
     duplicates: MirrorDuplicatePolicy = .refuse, retry: MirrorRetryPolicy = MirrorRetryPolicy(),
-    stepTimeout: Duration? = nil
+    stepTimeout: Duration? = nil, isDryRun: Bool = false
   ) {
     self.stages = stages
     self.stageOrder = stageOrder
@@ -40,6 +43,7 @@ public struct MirrorOptions: Sendable {
     self.duplicates = duplicates
     self.retry = retry
     self.stepTimeout = stepTimeout
+    self.isDryRun = isDryRun
   }
 
   /// How many transfers run at a time: ``concurrency`` within its bounds.

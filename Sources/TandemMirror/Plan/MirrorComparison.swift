@@ -10,12 +10,16 @@ public struct MirrorComparison<Item: Identifiable & Sendable>: Sendable where It
 
   /// Where the current page of the source has an item that was asked about, if it does.
   @usableFromInline let offset: @Sendable (MirrorPlanning<Item>, Item.ID) -> Int?
+  /// Picks the items to ask about; a closure, like the others, because it is compiled for its type
+  /// where the comparison is made.
+  @usableFromInline let pick: @Sendable (MirrorPlanning<Item>) -> [Item]
 
   @inlinable
   init(
     isSorted: Bool, advance: @escaping @Sendable (inout MirrorPlanning<Item>) -> Void,
     offset: @escaping @Sendable (MirrorPlanning<Item>, Item.ID) -> Int?
   ) {
+    pick = { $0.pickQuestions() }
     self.isSorted = isSorted
     self.advance = advance
     self.offset = offset

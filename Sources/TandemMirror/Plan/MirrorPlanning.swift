@@ -123,7 +123,10 @@ public struct MirrorPlanning<Item: Identifiable & Sendable>: Sendable where Item
   /// The items of the current page of the source found on both sides since the last answer, in order.
   ///
   /// - Complexity: O(*k*) for *k* items, unless they are the whole page.
-  public var questions: [Item] {
+  public var questions: [Item] { comparison.pick(self) }
+
+  @inlinable
+  func pickQuestions() -> [Item] {
     if askedRuns.count == 1, askedRuns[0] == source.indices { return source }
     var questions: [Item] = []
     questions.reserveCapacity(askedRuns.reduce(0) { $0 + $1.count })

@@ -1,5 +1,5 @@
-/// A run under way: the machine, and what it does not know of.
-struct MirrorExecution<Processor: MirrorProcessor> {
+/// A run under way, as its own task performs it.
+struct MirrorExecution<Processor: MirrorProcessor>: Sendable {
   typealias Transfer = MirrorTransferQueue.Transfer
 
   /// What a child of the run's task group has to say.
@@ -8,83 +8,66 @@ struct MirrorExecution<Processor: MirrorProcessor> {
     case transferFailed(
       Transfer, byteCount: Int, error: any Error, outlook: MirrorRun.TransferFailure)
     case retryDue(Transfer)
-    case bytesReceived
-    case bytesEnded
+    /// It has reported what happened itself; this is to be done.
+    case reported([MirrorRun.Action])
   }
 
   private let driver: MirrorRunDriver<Processor>
-  private let stages: [MirrorStageOptions]
-  private var machine: MirrorRun
-  private(set) var ledger: MirrorLedger<Processor.Item>
-  private var isCancelled = false
-  private let tally = MirrorByteTally()
-  private var isWatchingBytes = false
-  private var stopwatch: MirrorStopwatch
-  private var timedStage: MirrorStage?
+  private let desk: MirrorDesk<Processor.Item>
 
   init(_ driver: MirrorRunDriver<Processor>) {
     self.driver = driver
-    stages = driver.options.distinctStages
-    machine = MirrorRun(driver.options)
-    ledger = MirrorLedger(stages: stages)
-    stopwatch = MirrorStopwatch(driver.clock)
+    desk = MirrorDesk(
+      driver.options, meter: MirrorMeter(clock: driver.clock, publish: driver.publish))
   }
 
+  /// What the run has done so far.
+  var report: MirrorReport<Processor.Item.ID> { desk.withLedger { $0.report } }
+
   /// Goes on until the machine has ended and the group is empty.
-  mutating func run(in group: inout TaskGroup<ChildEvent>) async {
-    var actions = machine.handle(.started)[...]
+  func run(in group: inout TaskGroup<ChildEvent>) async {
+    var actions = advance(.started)[...]
     while true {
       while let action = actions.popFirst() {
         if let event = await perform(action, in: &group) { actions += advance(event) }
       }
-      guard !machine.isEnded, let event = await group.next() else { return }
-      actions += take(event, in: &group)
+      guard !desk.isEnded, let event = await group.next() else { return }
+      actions += take(event)
     }
   }
 
-  /// Tells the machine of an event, and before it of a cancellation that may be its cause.
-  private mutating func advance(_ event: MirrorRun.Event) -> [MirrorRun.Action] {
-    guard Task.isCancelled, !isCancelled else { return machine.handle(event) }
-    isCancelled = true
-    return machine.handle(.cancelled) + machine.handle(event)
+  private func advance(_ event: MirrorRun.Event) -> [MirrorRun.Action] {
+    desk.handle(event, isCancelled: Task.isCancelled)
   }
 
-  private mutating func take(
-    _ event: ChildEvent, in group: inout TaskGroup<ChildEvent>
-  ) -> [MirrorRun.Action] {
+  private func take(_ event: ChildEvent) -> [MirrorRun.Action] {
     switch event {
     case .transferred(let transfer, let byteCount):
-      ledger.record(transfer, byteCount: byteCount, error: nil)
-      return advance(.transferred(transfer))
+      return desk.take(
+        transfer, byteCount: byteCount, as: .transferred(transfer), isCancelled: Task.isCancelled)
     case .transferFailed(let transfer, let byteCount, let error, let outlook):
-      ledger.record(transfer, byteCount: byteCount, error: error)
-      return advance(.transferFailed(transfer, outlook))
-    case .retryDue(let transfer):
-      return advance(.retryDue(transfer))
-    case .bytesReceived:
-      watchBytes(in: &group)
-      return advance(.bytesReceived)
-    case .bytesEnded:
-      return []
+      return desk.take(
+        transfer, byteCount: byteCount, error: error, as: .transferFailed(transfer, outlook),
+        isCancelled: Task.isCancelled)
+    case .retryDue(let transfer): return advance(.retryDue(transfer))
+    case .reported(let actions): return actions
     }
   }
 
   /// Performs an action; returns what has happened, unless that is still to come.
-  private mutating func perform(
+  private func perform(
     _ action: MirrorRun.Action, in group: inout TaskGroup<ChildEvent>
   ) async -> MirrorRun.Event? {
     switch action {
-    case .report(let phase): await report(phase)
     case .begin: return await begin()
     case .compare: return await compare()
     case .prepare: return await prepare()
     case .remove: return await remove()
     case .transfer(let transfer): start(transfer, in: &group)
     case .retry(let transfer, let delay): wait(delay, toRetry: transfer, in: &group)
-    case .recordFailure(let transfer, let stopsRun):
-      ledger.recordFailure(transfer, stopsRun: stopsRun)
     case .cancelTransfers: group.cancelAll()
     case .end(let ending): return await end(ending)
+    case .report, .recordFailure: preconditionFailure("The desk performs \(action) itself")
     }
     return nil
   }
@@ -93,17 +76,17 @@ struct MirrorExecution<Processor: MirrorProcessor> {
 // MARK: Steps
 
 extension MirrorExecution {
-  private mutating func begin() async -> MirrorRun.Event {
+  private func begin() async -> MirrorRun.Event {
     do {
       try await driver.call { try await $0.begin() }
       return .begun
     } catch { return fail(.begin, error) }
   }
 
-  private mutating func compare() async -> MirrorRun.Event {
+  private func compare() async -> MirrorRun.Event {
     do {
       let plan = try await driver.timedPlan()
-      ledger.record(plan)
+      desk.withLedger { $0.record(plan) }
       if let refusal = driver.refusal(of: plan) { return fail(.compare, refusal) }
       return .compared(removalCount: plan.removals.count)
     } catch let failure as MirrorFailure<Processor.Item.ID> {
@@ -113,37 +96,40 @@ extension MirrorExecution {
     }
   }
 
-  private mutating func prepare() async -> MirrorRun.Event {
+  private func prepare() async -> MirrorRun.Event {
     do {
-      let items = ledger.items
-      try ledger.record(prepared: try await driver.call { try await $0.prepare(items) })
-      return .prepared(itemCount: ledger.items.count)
+      let items = desk.withLedger { $0.items }
+      let prepared = try await driver.call { try await $0.prepare(items) }
+      try desk.withLedger { try $0.record(prepared: prepared) }
+      return .prepared(itemCount: prepared.count)
     } catch { return fail(.prepare, error) }
   }
 
-  private mutating func remove() async -> MirrorRun.Event {
+  private func remove() async -> MirrorRun.Event {
     do {
-      let ids = ledger.removals
+      let ids = desk.withLedger { $0.removals }
       try await driver.call { try await $0.remove(ids) }
-      ledger.recordRemoval()
+      desk.withLedger { $0.recordRemoval() }
       return .removed
     } catch { return fail(.remove, error) }
   }
 
-  private mutating func end(_ ending: MirrorRun.Ending) async -> MirrorRun.Event {
-    tally.finish()
-    if case .cancelled(let step) = ending { ledger.recordCancellation(during: step) }
-    ledger.close()
+  private func end(_ ending: MirrorRun.Ending) async -> MirrorRun.Event {
+    desk.withLedger { ledger in
+      if case .cancelled(let step) = ending { ledger.recordCancellation(during: step) }
+      ledger.close()
+    }
     do {
-      try await driver.end(ledger.report)
+      try await driver.end(report)
     } catch {
-      ledger.recordFailure(.end, error, isCancelled: false)
+      desk.withLedger { $0.recordFailure(.end, error, isCancelled: false) }
     }
     return .ended
   }
 
-  private mutating func fail(_ step: MirrorStep, _ error: any Error) -> MirrorRun.Event {
-    ledger.recordFailure(step, error, isCancelled: Task.isCancelled)
+  private func fail(_ step: MirrorStep, _ error: any Error) -> MirrorRun.Event {
+    let isCancelled = Task.isCancelled
+    desk.withLedger { $0.recordFailure(step, error, isCancelled: isCancelled) }
     return .stepFailed
   }
 }
@@ -151,23 +137,36 @@ extension MirrorExecution {
 // MARK: Transfers
 
 extension MirrorExecution {
-  private mutating func start(_ transfer: Transfer, in group: inout TaskGroup<ChildEvent>) {
-    if !isWatchingBytes {
-      isWatchingBytes = true
-      watchBytes(in: &group)
-    }
-    let (driver, tally) = (driver, tally)
-    let (item, stage) = (ledger.items[transfer.item], stages[transfer.stage])
-    group.addTask {
-      let progress = MirrorTransferProgress(attempt: transfer.attempt) { tally.add($0) }
+  private func start(_ transfer: Transfer, in group: inout TaskGroup<ChildEvent>) {
+    group.addTask { await work(from: transfer) }
+  }
+
+  /// Makes a transfer, and the one that follows from its success, until something else does.
+  ///
+  /// To go on in one task saves two changes of tasks for each transfer, which are much of what a small
+  /// one costs.
+  private func work(from first: Transfer) async -> ChildEvent {
+    var transfer = first
+    while true {
+      let number = transfer.item
+      let (item, stage) = (desk.withLedger { $0.items[number] }, desk.stages[transfer.stage])
+      let meter = desk.meter
+      let progress = MirrorTransferProgress(attempt: transfer.attempt) { meter.add($0) }
       do {
         try await driver.transfer(item, stage, progress: progress)
-        return .transferred(transfer, byteCount: progress.byteCount)
       } catch {
         let outlook = await driver.outlook(afterAttempt: transfer.attempt, error: error)
         return .transferFailed(
           transfer, byteCount: progress.byteCount, error: error, outlook: outlook)
       }
+      // Only the run's own task knows whether it is the run that was cancelled.
+      if Task.isCancelled { return .transferred(transfer, byteCount: progress.byteCount) }
+      let actions = desk.take(
+        transfer, byteCount: progress.byteCount, as: .transferred(transfer), isCancelled: false)
+      guard actions.count == 1, case .transfer(let next) = actions[0] else {
+        return .reported(actions)
+      }
+      transfer = next
     }
   }
 
@@ -179,23 +178,5 @@ extension MirrorExecution {
       try? await clock.sleep(for: delay)  // Cancelled or not, the machine knows what follows.
       return .retryDue(transfer)
     }
-  }
-
-  /// Has a child wait for further bytes.
-  private func watchBytes(in group: inout TaskGroup<ChildEvent>) {
-    let tally = tally
-    group.addTask { await tally.next() ? .bytesReceived : .bytesEnded }
-  }
-
-  /// Publishes a phase, with the figures that the machine does not know.
-  private mutating func report(_ phase: MirrorPhase) async {
-    guard case .transferring(var progress) = phase else { return await driver.publish(phase) }
-    if progress.doneCount == 0, timedStage != progress.stage || timedStage == nil {
-      timedStage = progress.stage
-      stopwatch = MirrorStopwatch(driver.clock)
-    }
-    progress.byteCount = tally.byteCount
-    progress.elapsed = stopwatch.elapsed
-    await driver.publish(.transferring(progress))
   }
 }

@@ -15,7 +15,6 @@ struct MirrorRun: Hashable, Sendable {
     case transferred(Transfer)
     case transferFailed(Transfer, TransferFailure)
     case retryDue(Transfer)
-    case bytesReceived
     case removed
     /// The step under way has thrown.
     case stepFailed
@@ -66,6 +65,7 @@ struct MirrorRun: Hashable, Sendable {
   private let stageOrder: MirrorStageOrder
   private let removal: MirrorRemoval
   private let maxTransferCount: Int
+  private let isDryRun: Bool
   private var state = State.ready
   private var queue: MirrorTransferQueue
   private var isCancelled = false
@@ -79,6 +79,7 @@ struct MirrorRun: Hashable, Sendable {
     stageOrder = options.stageOrder
     removal = options.removal
     maxTransferCount = options.maxTransferCount
+    isDryRun = options.isDryRun
     queue = MirrorTransferQueue(itemCount: 0, errorPolicies: [], order: .itemByItem)
   }
 
@@ -97,14 +98,12 @@ struct MirrorRun: Hashable, Sendable {
     case .transferring:
       return handleDuringTransfers(event)
     case .ended:
-      return []  // Bytes and cancellations may arrive late.
+      return []  // Cancellations may arrive late.
     }
   }
 
   private mutating func handle(_ event: Event, during step: MirrorStep) -> [Action] {
     switch (step, event) {
-    case (_, .bytesReceived):
-      return []  // They were reported by a transfer that is done.
     case (.end, .cancelled):
       return []  // Too late: nothing is left to cancel.
     case (_, .cancelled):
@@ -120,6 +119,8 @@ struct MirrorRun: Hashable, Sendable {
     case (.list, .compared(let count)):
       removalCount = count
       return go(to: .prepare)
+    case (.prepare, .prepared) where isDryRun:
+      return end(isCancelled ? .cancelled(.transfer) : .completed)
     case (.prepare, .prepared(let count)):
       queue = MirrorTransferQueue(
         itemCount: count, errorPolicies: stages.map(\.errorPolicy), order: stageOrder,
@@ -135,8 +136,6 @@ struct MirrorRun: Hashable, Sendable {
 
   private mutating func handleDuringTransfers(_ event: Event) -> [Action] {
     switch event {
-    case .bytesReceived:
-      return [reportProgress()]
     case .cancelled:
       isCancelled = true
       queue.stop()

@@ -46,7 +46,7 @@ extension MirrorRunDriver {
       try Task.checkCancellation()
       if let items = try await pages?.next() {
         planning.addSource(items)
-        await publish(.comparing(sourceCount: planning.sourceCount))
+        publish(.comparing(sourceCount: planning.sourceCount))
       } else {
         planning.endSource()
       }

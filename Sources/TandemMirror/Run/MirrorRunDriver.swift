@@ -10,13 +10,13 @@ struct MirrorRunDriver<Processor: MirrorProcessor>: Sendable {
   let clock: any Clock<Duration>
   /// Draws a number from 0 to 1.
   let chance: @Sendable () async -> Double
-  let publish: @Sendable (MirrorPhase) async -> Void
+  let publish: @Sendable (MirrorPhase) -> Void
 
   /// Runs until everything is done that follows from the start, or from the task's cancellation.
   func run() async -> MirrorReport<Item.ID> {
-    var execution = MirrorExecution(self)
+    let execution = MirrorExecution(self)
     await withTaskGroup { group in await execution.run(in: &group) }
-    return execution.ledger.report
+    return execution.report
   }
 
   /// Calls a step of the processor, for no longer than it may take.

@@ -26,6 +26,18 @@ final class Directory: Sendable {
     guard descriptor >= 0 else { throw .cannotWrite("it cannot be opened as a directory", path) }
   }
 
+  /// Opens a directory to be read; `nil` if there is none.
+  init?(existing path: String) throws(TransportError) {
+    let opened = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if opened < 0, errno == ENOENT { return nil }
+    let reason = String(cString: strerror(errno)).lowercased()
+    descriptor = opened
+    self.path = path
+    guard opened >= 0 else {
+      throw TransportError(.cannotRead, "it cannot be read as a directory: \(reason)", url: path)
+    }
+  }
+
   /// Opens a directory in `parent`, which is created if it is missing.
   init(_ name: String, in parent: Directory) throws(TransportError) {
     let path = "\(parent.path)/\(name)"
@@ -96,6 +108,33 @@ final class Directory: Sendable {
     guard renameat(descriptor, name, target.descriptor, newName) == 0 else {
       throw .cannotWrite("the file cannot be put in place", "\(target.path)/\(newName)")
     }
+  }
+
+  /// Opens a new file that has no name, and vanishes unless it is given one; `nil` where there are no
+  /// such files.
+  ///
+  /// To give a file its only name costs a file system about half of what it costs to change it.
+  func openUnnamed() -> OpenFile? {
+    #if os(Linux)
+      // O_TMPFILE, which the C library's module does not export.
+      let flags = O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000
+      let file = openat(descriptor, ".", flags, 0o644)
+      return file < 0 ? nil : OpenFile(descriptor: file, path: path)
+    #else
+      return nil
+    #endif
+  }
+
+  /// Gives an unnamed file a name, unless something has it; returns whether it did.
+  func name(_ file: OpenFile, _ name: String) -> Bool {
+    #if os(Linux)
+      // By the descriptor itself, where the kernel allows that; otherwise by its path.
+      if file.link(into: descriptor, as: name) { return true }
+      if errno == EEXIST { return false }
+      return linkat(AT_FDCWD, file.descriptorPath, descriptor, name, AT_SYMLINK_FOLLOW) == 0
+    #else
+      return false
+    #endif
   }
 
   /// Removes a file or link; one that does not exist is removed already.

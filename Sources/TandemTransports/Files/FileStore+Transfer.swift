@@ -45,7 +45,7 @@ private struct FileReception {
   init(_ request: FileRequest, store: FileStore, resumes: Bool = true) {
     self.request = request
     self.store = store
-    partial = PartialFile(request.name, in: store.aside)
+    partial = store.partialFile(request.name)
     resumed = resumes ? partial.resumption(of: request.url) : nil
     known = store.file(request.name).flatMap { $0.url == request.url ? $0 : nil }
   }
@@ -118,7 +118,7 @@ extension FileReception {
     _ stream: HTTPResponseStream, received: (_ byteCount: Int) -> Void
   ) async throws -> FileTransfer {
     if stream.head.isNotModified, let known {
-      try partial.discard()
+      if partial.mayExist { try partial.discard() }
       return FileTransfer(file: known, receivedByteCount: 0, isChanged: false)
     }
     let start = stream.head.status == 206 ? resumed?.byteCount ?? 0 : 0
@@ -126,7 +126,8 @@ extension FileReception {
     if let total { try checkLength(total, isWhole: false) }
     let keepsPart = start > 0 || mayResume(stream.head, total)
     do {
-      let file = try openPart(stream.head, at: start, keepsPart)
+      let contents = try openPart(stream.head, at: start, keepsPart)
+      let file = contents.file
       var checker = try ContentChecker(request.sha256, prefix: start > 0 ? file : nil)
       var count = start
       for try await chunk in stream.body {
@@ -138,7 +139,7 @@ extension FileReception {
       }
       try check(count, total, checker)
       if store.isSynchronized { try file.synchronize() }
-      return try complete(stream.head, byteCount: count, received: count - start)
+      return try complete(contents, stream.head, byteCount: count, received: count - start)
     } catch {
       let isWrong = (error as? TransportError).map {
         [.contentMismatch, .tooLarge].contains($0.code)
@@ -155,20 +156,20 @@ extension FileReception {
   }
 
   private func mayResume(_ head: HTTPResponseHead, _ total: Int?) -> Bool {
-    PartialFile.Resumption(of: head, url: request.url) != nil
-      && total.map { $0 > PartialFile.maxRestartedByteCount } ?? true
+    total.map { $0 > PartialFile.maxRestartedByteCount } ?? true
+      && PartialFile.Resumption(of: head, url: request.url) != nil
   }
 
   private func openPart(
     _ head: HTTPResponseHead, at start: Int, _ keepsPart: Bool
-  ) throws(TransportError) -> OpenFile {
+  ) throws(TransportError) -> PartialFile.Contents {
     guard start > 0 else {
-      return try partial.create(
-        keepsPart ? PartialFile.Resumption(of: head, url: request.url) : nil)
+      let resumption = keepsPart ? PartialFile.Resumption(of: head, url: request.url) : nil
+      return try store.partialFile(request.name, isKept: resumption != nil).create(resumption)
     }
-    let file = try partial.extend()
-    try file.truncate(to: start)
-    return file
+    let contents = try partial.extend()
+    try contents.file.truncate(to: start)
+    return contents
   }
 
   /// Throws if the content is, or will be, longer than it may be or was declared to be.
@@ -200,12 +201,12 @@ extension FileReception {
   }
 
   private func complete(
-    _ head: HTTPResponseHead, byteCount: Int, received: Int
+    _ contents: PartialFile.Contents, _ head: HTTPResponseHead, byteCount: Int, received: Int
   ) throws(TransportError) -> FileTransfer {
     let file = StoredFile(
       name: request.name, url: request.url, validators: HTTPValidators(of: head),
       byteCount: byteCount, sha256: request.sha256)
-    try store.complete(partial, as: file)
+    try store.complete(partial, contents, as: file)
     return FileTransfer(file: file, receivedByteCount: received, isChanged: true)
   }
 }

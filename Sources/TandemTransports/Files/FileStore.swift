@@ -17,11 +17,14 @@ public final class FileStore: Sendable {
   /// failure of the machine, though not of the process, may leave files empty or cut.
   public let isSynchronized: Bool
   private let lock: OpenFile
+  private let canBeUnnamed: Bool
   private let state: Mutex<State>
 
   private struct State {
     var catalog: FileCatalog
     var busyNames: Set<FileName> = []
+    /// The files of which a part may be aside.
+    var partNames: Set<FileName>
   }
 
   private static let asideName = ".tandem"
@@ -48,7 +51,9 @@ public final class FileStore: Sendable {
       throw TransportError(
         .cannotWrite, "another run is using this directory; wait for its end", url: path)
     }
-    state = Mutex(State(catalog: try FileCatalog(in: aside)))
+    canBeUnnamed = try PartialFile.canBeUnnamed(in: aside)
+    let partNames = Set(try aside.names().compactMap(PartialFile.owner))
+    state = Mutex(State(catalog: try FileCatalog(in: aside), partNames: partNames))
     self.isSynchronized = isSynchronized
   }
 
@@ -59,11 +64,11 @@ public final class FileStore: Sendable {
 // MARK: - Files
 
 extension FileStore {
+  /// The complete files that are there.
+  public var files: StoredFiles { StoredFiles(in: directory) }
+
   /// The names of all complete files, ascending.
-  public func names() throws(TransportError) -> [FileName] {
-    try directory.names().compactMap { FileName(stored: $0) }
-      .filter { directory.byteCount(of: $0.text) != nil }.sorted()
-  }
+  public func names() throws(TransportError) -> [FileName] { try files.names() }
 
   /// How long a file is; `nil` if there is none.
   public func byteCount(of name: FileName) -> Int? { directory.byteCount(of: name.text) }
@@ -116,12 +121,25 @@ extension FileStore {
     }
   }
 
+  /// What is on its way to become a file.
+  ///
+  /// - Parameter isKept: Whether a part of it may stay behind from now on.
+  func partialFile(_ name: FileName, isKept: Bool = false) -> PartialFile {
+    let mayExist = state.withLock { state in
+      defer { if isKept { state.partNames.insert(name) } }
+      return state.partNames.contains(name)
+    }
+    return PartialFile(name, in: aside, mayExist: mayExist, canBeUnnamed: canBeUnnamed)
+  }
+
   func end(_ name: FileName) { _ = state.withLock { $0.busyNames.remove(name) } }
 
   /// Puts a partial file that is complete in place.
-  func complete(_ partial: PartialFile, as stored: StoredFile) throws(TransportError) {
+  func complete(
+    _ partial: PartialFile, _ contents: PartialFile.Contents, as stored: StoredFile
+  ) throws(TransportError) {
     try state.withLock { state throws(TransportError) in try state.catalog.remove(stored.name) }
-    try partial.complete(as: stored.name, in: directory)
+    try partial.complete(contents, as: stored.name, in: directory)
     if isSynchronized { try directory.synchronize() }
     try state.withLock { state throws(TransportError) in try state.catalog.add(stored) }
   }

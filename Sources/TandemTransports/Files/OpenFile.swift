@@ -20,6 +20,17 @@ final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
+  #if os(Linux)
+    /// Gives it a name in a directory, unless something has it; returns whether it did.
+    func link(into directory: Int32, as name: String) -> Bool {
+      let emptyPath: Int32 = 0x1000  // AT_EMPTY_PATH, which the C library's module does not export.
+      return linkat(descriptor, "", directory, name, emptyPath) == 0
+    }
+  #endif
+
+  /// A path to it for as long as it is open, even if it has no name.
+  var descriptorPath: String { "/proc/self/fd/\(descriptor)" }
+
   /// Whether it is neither a pipe nor a device.
   var isRegular: Bool {
     var status = stat()

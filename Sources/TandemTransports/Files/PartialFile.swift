@@ -1,15 +1,25 @@
 /// A file that is on its way: what has arrived of it, and, if it can be gone on with, from where.
 ///
-/// It has the name it will get, with `.part` behind it, in the directory for what is aside; what it
-/// takes to go on is in a file beside it. That is written before the first byte, and removed before
-/// the bytes are of something else: what it says of them is always true.
+/// If it can be gone on with, it has the name it will get, with `.part` behind it, in the directory for
+/// what is aside; what it takes to go on is in a file beside it. That is written before the first byte,
+/// and removed before the bytes are of something else: what it says of them is always true. Otherwise,
+/// where the system has such files, it has no name until it is complete, and nothing is left of it if it
+/// never is.
 struct PartialFile {
   private let directory: Directory
   private let name: String
+  /// Whether something may be there from before.
+  let mayExist: Bool
+  /// Whether files may be written without a name.
+  private let canBeUnnamed: Bool
 
-  init(_ name: FileName, in directory: Directory) {
+  init(
+    _ name: FileName, in directory: Directory, mayExist: Bool = true, canBeUnnamed: Bool = false
+  ) {
     self.directory = directory
     self.name = name.text
+    self.mayExist = mayExist
+    self.canBeUnnamed = canBeUnnamed
   }
 
   var partName: String { "\(name).part" }
@@ -33,7 +43,7 @@ struct PartialFile {
 
   /// How to go on with the transfer of `url`, and how many bytes have arrived.
   func resumption(of url: String) -> (resumption: Resumption, byteCount: Int)? {
-    guard let byteCount = directory.byteCount(of: partName), byteCount > 0,
+    guard mayExist, let byteCount = directory.byteCount(of: partName), byteCount > 0,
       let bytes = directory.contents(of: sidecarName, maxByteCount: Self.maxSidecarByteCount),
       let resumption = Resumption(bytes), resumption.url == url,
       resumption.totalByteCount.map({ byteCount <= $0 }) ?? true
@@ -41,16 +51,28 @@ struct PartialFile {
     return (resumption, byteCount)
   }
 
-  /// Begins anew.
-  func create(_ resumption: Resumption?) throws(TransportError) -> OpenFile {
-    try directory.remove(sidecarName)
+  /// What has arrived, open to be added to.
+  struct Contents {
+    var file: OpenFile
+    fileprivate(set) var isNamed = true
+  }
+
+  /// Begins anew a file that can be gone on with, or, for `nil`, that cannot.
+  func create(_ resumption: Resumption?) throws(TransportError) -> Contents {
+    if resumption == nil, canBeUnnamed, let file = directory.openUnnamed() {
+      if mayExist { try discard() }
+      return Contents(file: file, isNamed: false)
+    }
+    if mayExist { try directory.remove(sidecarName) }
     let file = try directory.open(partName, .create)
     if let resumption { try directory.open(sidecarName, .create).write(resumption.bytes) }
-    return file
+    return Contents(file: file)
   }
 
   /// Opens what has arrived, to add to it.
-  func extend() throws(TransportError) -> OpenFile { try directory.open(partName, .extend) }
+  func extend() throws(TransportError) -> Contents {
+    Contents(file: try directory.open(partName, .extend))
+  }
 
   /// Removes all of it.
   func discard() throws(TransportError) {
@@ -58,10 +80,30 @@ struct PartialFile {
     try directory.remove(partName)
   }
 
-  /// Gives the file its name in `target`.
-  func complete(as name: FileName, in target: Directory) throws(TransportError) {
-    try directory.remove(sidecarName)
+  /// Gives the file its name in `target`, in place of what has it there.
+  func complete(
+    _ contents: Contents, as name: FileName, in target: Directory
+  ) throws(TransportError) {
+    if contents.isNamed {
+      try directory.remove(sidecarName)
+    } else {
+      if target.name(contents.file, name.text) { return }
+      // What is there can only be replaced by a file that has a name.
+      try directory.remove(partName)
+      guard directory.name(contents.file, partName) else {
+        throw .cannotWrite("the file cannot be given a name", "\(target.path)/\(name)")
+      }
+    }
     try directory.move(partName, to: name.text, in: target)
+  }
+
+  /// Whether a directory's file system has files without a name, and gives them one.
+  static func canBeUnnamed(in directory: Directory) throws(TransportError) -> Bool {
+    let probe = "probe"
+    try directory.remove(probe)
+    guard let file = directory.openUnnamed(), directory.name(file, probe) else { return false }
+    try directory.remove(probe)
+    return true
   }
 
   /// The file that something aside belongs to; `nil` for what no partial file would be.

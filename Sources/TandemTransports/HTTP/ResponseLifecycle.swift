@@ -30,6 +30,8 @@ struct ResponseLifecycle {
   private let maxBodyByteCount: Int?
   private let maxBufferedByteCount: Int
   private var receivedHead: HTTPResponseHead?
+  /// How long the body is said to be.
+  private var declaredByteCount: Int?
   private var buffer: [UInt8] = []
   private var receivedByteCount = 0
   private var isPaused = false
@@ -46,7 +48,9 @@ struct ResponseLifecycle {
 
   /// The head of the final response has arrived.
   mutating func received(head: HTTPResponseHead) {
-    if ending == nil { receivedHead = head }
+    guard ending == nil else { return }
+    receivedHead = head
+    declaredByteCount = head.bodyByteCount
   }
 
   /// Decoded bytes of the body have arrived.
@@ -64,7 +68,7 @@ struct ResponseLifecycle {
 
   /// Whether the body is, or is declared to be, longer than `limit`.
   private func exceeds(_ limit: Int) -> Bool {
-    receivedByteCount > limit || receivedHead?.bodyByteCount.map { $0 > limit } == true
+    receivedByteCount > limit || declaredByteCount.map { $0 > limit } == true
   }
 
   /// The producer will report nothing more; `error` says why, unless the response is complete.

@@ -9,6 +9,10 @@ struct Benchmark {
     /// Runs the job once and returns how many changes it found, by which contenders check each other;
     /// `nil` if it does another job.
     var run: () throws -> Int?
+    /// What is done before each run, and not measured.
+    var prepare: () throws -> Void = {}
+    /// What is measured.
+    var stopwatch = Stopwatch.wall
   }
 
   /// What our time is held against.

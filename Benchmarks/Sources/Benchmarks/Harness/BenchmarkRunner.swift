@@ -13,12 +13,9 @@ struct BenchmarkRunner {
     var changes = [Int?](repeating: nil, count: contenders.count)
     for round in 0...runs {
       for (index, contender) in contenders.enumerated() {
-        let clock = ContinuousClock()
-        let start = clock.now
-        changes[index] = try contender.run()
-        let elapsed = clock.now - start
-        guard round > 0 else { continue }
-        times[index].append(elapsed.milliseconds / Double(contender.operationCount))
+        try contender.prepare()
+        let elapsed = try contender.stopwatch.milliseconds { changes[index] = try contender.run() }
+        if round > 0 { times[index].append(elapsed / Double(contender.operationCount)) }
       }
     }
     guard Set(changes.compactMap { $0 }).count <= 1 else {
@@ -33,11 +30,5 @@ struct BenchmarkRunner {
     }
     return BenchmarkResult(
       benchmark: benchmark, runs: runs, ours: lines[0], others: Array(lines.dropFirst()))
-  }
-}
-
-extension Duration {
-  fileprivate var milliseconds: Double {
-    Double(components.seconds) * 1e3 + Double(components.attoseconds) / 1e15
   }
 }

@@ -30,7 +30,8 @@ actor ContentDatabase {
   private func reader() throws -> DatabaseConnection {
     if let connection { return connection }
     guard access(path, F_OK) == 0 else { return try DatabaseConnection(path: ":memory:") }
-    let connection = try DatabaseConnection(path: path, access: .readWrite)
+    let connection = try DatabaseConnection(
+      path: path, access: mirror.isDryRun ? .readOnly : .readWrite)
     self.connection = connection
     return connection
   }
@@ -83,11 +84,11 @@ actor ContentDatabase {
     return try rehearsal.run(records, into: reader()).difference
   }
 
-  /// Makes the table equal to records, in one transaction.
+  /// Makes the table equal to records, in one transaction; only finds out about it in a dry run.
   func commit(
     _ records: [Record], origin: MirrorOrigin?
   ) throws -> DatabaseMirror.Outcome {
-    if connection == nil { connection = try DatabaseConnection(path: path) }
+    if connection == nil, !mirror.isDryRun { connection = try DatabaseConnection(path: path) }
     var unguarded = mirror
     // How much may be deleted was asked before the first transfer.
     unguarded.mirrorGuard = Self.noGuard

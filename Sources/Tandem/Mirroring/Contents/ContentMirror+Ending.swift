@@ -12,6 +12,7 @@ extension ContentMirror {
       return state
     }
     guard report.interruption == nil, run.isPlanned, !run.isUnmodified else { return }
+    if isDryRun { return try await rehearse(run) }
     let records = try finalRecords(run)
     var origin: MirrorOrigin?
     // What failed is to be asked for again, even if the list does not change.
@@ -24,7 +25,7 @@ extension ContentMirror {
   }
 
   /// The records of the rows as they shall be.
-  private func finalRecords(_ run: ContentRun) throws -> [Record] {
+  func finalRecords(_ run: ContentRun) throws -> [Record] {
     let extended = RecordExtension(contents)
     var records: [Record] = []
     for item in run.items {
@@ -62,12 +63,17 @@ extension ContentMirror {
     }
   }
 
+  /// The files of a content that records point to.
+  func pointedNames(_ records: [Record], _ content: MirroredContent) -> Set<FileName> {
+    Set(records.compactMap { fileName($0[content.fileField].textValue, of: content) })
+  }
+
   private func removeOldFiles(
     _ records: [Record], _ run: ContentRun, isComplete: Bool
   ) throws {
     for (position, store) in stores.enumerated() {
       let content = contents[position]
-      var kept = Set(records.compactMap { fileName($0[content.fileField].textValue, of: content) })
+      var kept = pointedNames(records, content)
       for (_, paths) in run.transferred {
         if let path = paths[position] ?? nil, let name = fileName(path, of: content) {
           kept.insert(name)

@@ -2,8 +2,8 @@ internal import TandemTransports
 
 extension ContentMirror {
   /// Whether all files that a row points to are there.
-  func areThere(_ files: [String?]) -> Bool {
-    zip(files, contents.indices).allSatisfy { $0 == nil || isThere($0, at: $1) }
+  func areThere(_ paths: [String?]) -> Bool {
+    zip(paths, contents.indices).allSatisfy { $0 == nil || isThere($0, at: $1) }
   }
 
   /// The name of the file that a row points to; `nil` if it points to none of this content.
@@ -16,6 +16,6 @@ extension ContentMirror {
   /// Whether the file that a row points to is there.
   func isThere(_ file: String?, at position: Int) -> Bool {
     guard let name = fileName(file, of: contents[position]) else { return false }
-    return stores[position].byteCount(of: name) != nil
+    return files[position].byteCount(of: name) != nil
   }
 }

@@ -8,6 +8,7 @@ extension ContentMirror {
   /// Finds out what is there, and removes files that nobody knows.
   public func begin() async throws {
     lastOutcome.withLock { $0 = nil }
+    lastRehearsal.withLock { $0 = nil }
     let rows = try await database.files()
     var run = ContentRun()
     run.files = Dictionary(rows.map { ($0.key, $0.files) }, uniquingKeysWith: { $1 })

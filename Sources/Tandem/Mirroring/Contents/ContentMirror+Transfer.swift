@@ -18,18 +18,20 @@ extension ContentMirror {
   public func transfer(
     _ item: MirroredItem, in stage: MirrorStage, progress: MirrorTransferProgress
   ) async throws {
-    guard let position = contents.firstIndex(where: { $0.stage == stage }) else { return }
+    guard !isDryRun, let position = contents.firstIndex(where: { $0.stage == stage }) else {
+      return
+    }
     guard let request = try request(for: item, contents[position]) else {
-      return state.withLock { $0.note(nil, at: position, of: item.id, count: contents.count) }
+      return state.withLock { $0.note(nil, at: position, of: item.id) }
     }
     _ = try await stores[position].transfer(
       request, client: client, received: { progress.add(byteCount: $0) })
-    let path = "\(contents[position].folder)/\(request.name)"
-    state.withLock { $0.note(path, at: position, of: item.id, count: contents.count) }
+    let path = contents[position].path(request.name)
+    state.withLock { $0.note(path, at: position, of: item.id) }
   }
 
   /// What to ask for; `nil` if the item has no such content.
-  private func request(
+  func request(
     for item: MirroredItem, _ content: MirroredContent
   ) throws -> FileRequest? {
     guard !item.record[content.field].isNull else { return nil }
@@ -47,7 +49,8 @@ extension ContentMirror {
     }
     return FileRequest(
       FileName(item.id, url: url), url: url, fields: fields,
-      sha256: try digest(of: item, content), maxByteCount: content.maxByteCount)
+      sha256: try digest(of: item, content), byteCount: try byteCount(of: item, content),
+      maxByteCount: content.maxByteCount)
   }
 
   private func digest(of item: MirroredItem, _ content: MirroredContent) throws -> SHA256Digest? {
@@ -59,6 +62,15 @@ extension ContentMirror {
         url: "\(item.id)")
     }
     return digest
+  }
+
+  private func byteCount(of item: MirroredItem, _ content: MirroredContent) throws -> Int? {
+    guard let field = content.byteCountField, !item.record[field].isNull else { return nil }
+    guard case .integer(let count) = item.record[field], count >= 0 else {
+      throw TransportError(
+        .contentMismatch, "the field \(field) holds no number of bytes", url: "\(item.id)")
+    }
+    return Int(count)
   }
 
   /// Notes which rows are to be removed: with their files, at the end.

@@ -14,6 +14,9 @@ public import TandemTransports
 /// keeps its old row, or has none. If the run ends early, the table is left as it was, and what
 /// arrived is used by the next run.
 ///
+/// With a mirror that is a dry run (``DatabaseMirror/isDryRun``), and options that say so too, nothing is
+/// written and no content is asked for; ``rehearsal`` has what a run would do.
+///
 /// Use a mirror of its own for each table and each directory.
 public final class ContentMirror: MirrorProcessor {
   /// Where the list is.
@@ -22,13 +25,19 @@ public final class ContentMirror: MirrorProcessor {
   public let isConditional: Bool
   /// The contents, in the order of their stages.
   public let contents: [MirroredContent]
+  /// Whether runs only find out what they would do; set ``MirrorOptions/isDryRun``, too.
+  public let isDryRun: Bool
   let listOptions: RecordListOptions
   let client: any HTTPClient
   let database: ContentDatabase
+  /// The files of each content, to look at, and to change; there is nothing to change them by in a dry
+  /// run.
+  let files: [StoredFiles]
   let stores: [FileStore]
   let received: @Sendable (_ received: Int, _ total: Int?) -> Void
   let state = Mutex(ContentRun())
   let lastOutcome = Mutex<DatabaseMirror.Outcome?>(nil)
+  let lastRehearsal = Mutex<ContentRehearsal?>(nil)
 
   /// A mirror from a list into a database file and a directory.
   ///
@@ -65,13 +74,23 @@ public final class ContentMirror: MirrorProcessor {
     listOptions.key = mirror.key
     self.listOptions = listOptions
     database = ContentDatabase(path: databasePath, mirror: mirror, contents: contents)
+    isDryRun = mirror.isDryRun
+    var files: [StoredFiles] = []
     var stores: [FileStore] = []
     for content in contents {
-      stores.append(try FileStore(path: directoryPath, folder: content.folder))
+      if mirror.isDryRun {
+        files.append(try StoredFiles(path: directoryPath, folder: content.folder))
+      } else {
+        stores.append(try FileStore(path: directoryPath, folder: content.folder))
+      }
     }
+    self.files = mirror.isDryRun ? files : stores.map(\.files)
     self.stores = stores
   }
 
   /// What the last run that got so far did to the table; `nil` if none has.
   public var outcome: DatabaseMirror.Outcome? { lastOutcome.withLock { $0 } }
+
+  /// What the last dry run that got so far found out; `nil` if none has.
+  public var rehearsal: ContentRehearsal? { lastRehearsal.withLock { $0 } }
 }

@@ -18,7 +18,7 @@ struct ContentRun {
   /// The path of each file that was transferred, by content; `.some(nil)` for one that there is none of.
   var transferred: [RecordKey: [Int: String?]] = [:]
 
-  mutating func note(_ path: String?, at position: Int, of id: RecordKey, count: Int) {
+  mutating func note(_ path: String?, at position: Int, of id: RecordKey) {
     transferred[id, default: [:]][position] = .some(path)
   }
 }

@@ -12,6 +12,8 @@ public struct MirroredContent: Hashable, Sendable {
   public var field: String
   /// A field with the SHA-256 that the content must have, in hexadecimal digits; null for any.
   public var digestField: String?
+  /// A field with how many bytes the content must have; null for any number.
+  public var byteCountField: String?
   /// Whether an item is in the mirror only once this content is. Without, its column is null until
   /// the transfer succeeds.
   public var isRequired: Bool
@@ -21,11 +23,12 @@ public struct MirroredContent: Hashable, Sendable {
   /// A field's content.
   public init(
     _ stage: MirrorStage = .content, field: String, digestField: String? = nil,
-    isRequired: Bool = true, maxByteCount: Int = 16 << 30
+    byteCountField: String? = nil, isRequired: Bool = true, maxByteCount: Int = 16 << 30
   ) {
     self.stage = stage
     self.field = field
     self.digestField = digestField
+    self.byteCountField = byteCountField
     self.isRequired = isRequired
     self.maxByteCount = maxByteCount
   }
@@ -34,4 +37,7 @@ public struct MirroredContent: Hashable, Sendable {
   public var fileField: String { "\(field)_file" }
 
   var folder: FileName { FileName(stage.name) }
+
+  /// What a row has for a file.
+  func path(_ name: FileName) -> String { "\(folder)/\(name)" }
 }

@@ -15,13 +15,15 @@
     private let inbox: CurlInbox
     private let options: HTTPClientOptions
     private let news = CurlNews()
+    private let sockets: CurlSockets
     private var transfers: [CurlOrder.ID: CurlTransfer] = [:]
     private var spareHandles: [UnsafeMutableRawPointer] = []
     private var nextLook: ContinuousClock.Instant?
-    private var multi: UnsafeMutableRawPointer { inbox.multi }
+    private var multi: UnsafeMutableRawPointer { sockets.multi }
 
-    init(inbox: CurlInbox, options: HTTPClientOptions) {
+    init(inbox: CurlInbox, sockets: CurlSockets, options: HTTPClientOptions) {
       self.inbox = inbox
+      self.sockets = sockets
       self.options = options
     }
 
@@ -35,16 +37,12 @@
       let keptConnections = connections * Self.maxBusyHostCount
       ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, keptConnections)
       while handleCommands() {
-        var runningCount: CInt = 0
-        curl_multi_perform(multi, &runningCount)
         collectEnded()
         endTimedOut()
         wakeReaders()
-        let sleep = inbox.beginSleep() ? sleepMilliseconds : 0
-        curl_multi_poll(multi, nil, 0, sleep, nil)
+        sockets.wait(inbox.beginSleep() ? sleepLimit : .zero)
       }
       for handle in spareHandles { curl_easy_cleanup(handle) }
-      curl_multi_cleanup(multi)
     }
 
     /// Does what was asked; returns whether to go on.
@@ -115,11 +113,10 @@
       news.transfers.removeAll(keepingCapacity: true)
     }
 
-    /// Until the next look for timeouts; libcurl shortens it to its own next timeout.
-    private var sleepMilliseconds: CInt {
+    /// Until the next look for timeouts.
+    private var sleepLimit: Duration {
       let look = nextLook.map { ContinuousClock.now.duration(to: $0) } ?? Self.maxSleep
-      let sleep = min(max(.zero, look), Self.maxSleep)
-      return CInt(sleep / .milliseconds(1)) + 1
+      return min(max(.zero, look), Self.maxSleep)
     }
   }
 #endif

@@ -45,13 +45,16 @@
     private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
     init(options: HTTPClientOptions) throws(TransportError) {
-      guard Self.isInitialized, let multi = curl_multi_init() else {
-        throw TransportError(.unavailable, "libcurl cannot be started: no memory", url: "")
+      let (poll, wakeup) = (ccurl_poll_create(), ccurl_wakeup_create())
+      guard Self.isInitialized, poll >= 0, wakeup >= 0, let multi = curl_multi_init() else {
+        for descriptor in [poll, wakeup] where descriptor >= 0 { ccurl_close(descriptor) }
+        throw TransportError(
+          .unavailable, "libcurl cannot be started: no memory, or too many open files", url: "")
       }
-      inbox = CurlInbox(multi: multi)
-      let driver = CurlDriver(inbox: inbox, options: options)
+      inbox = CurlInbox(wakeup: wakeup)
+      let sockets = CurlSockets(multi: multi, poll: poll, wakeup: wakeup)
+      let driver = CurlDriver(inbox: inbox, sockets: sockets, options: options)
       guard startThread({ driver.run() }) else {
-        curl_multi_cleanup(multi)
         throw TransportError(.unavailable, "the system grants no further thread", url: "")
       }
     }

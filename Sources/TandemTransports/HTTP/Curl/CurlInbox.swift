@@ -18,12 +18,11 @@
     var exchange: ResponseExchange
   }
 
-  /// The way into the thread that runs the transfers, and the multi handle that wakes it.
+  /// The way into the thread that runs the transfers, and what wakes it.
   final class CurlInbox: Sendable {
-    /// libcurl's multi handle. Only the thread that takes the commands may use it, but for
-    /// `curl_multi_wakeup`, which libcurl allows from any thread; that is what makes sharing it
-    /// safe. It is freed by that thread on `.stop`, after which nobody posts.
-    nonisolated(unsafe) let multi: UnsafeMutableRawPointer
+    /// An eventfd that the thread watches. It is closed by that thread on `.stop`, after which nobody
+    /// posts.
+    let wakeup: CInt
     private let state = Mutex(State())
 
     private struct State {
@@ -31,7 +30,7 @@
       var isTakerAsleep = false
     }
 
-    init(multi: UnsafeMutableRawPointer) { self.multi = multi }
+    init(wakeup: CInt) { self.wakeup = wakeup }
 
     /// Adds a command and wakes the thread if it sleeps.
     func post(_ command: CurlCommand) {
@@ -40,7 +39,7 @@
         state.commands.append(command)
         return state.isTakerAsleep
       }
-      if wasAsleep { curl_multi_wakeup(multi) }
+      if wasAsleep { ccurl_wakeup(wakeup) }
     }
 
     /// Whether the thread may sleep, from now until a command wakes it: not if there is one already.

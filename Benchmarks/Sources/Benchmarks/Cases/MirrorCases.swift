@@ -1,0 +1,357 @@
+import Foundation
+import Synchronization
+import Tandem
+
+/// Mirrors of lists and their contents: from a web server into files, and in memory.
+enum MirrorCases {
+  static let fileCount = 10_000
+  static let fileByteCount = 4 << 10
+
+  static let files = BenchmarkGroup(name: "mirror-files") {
+    let site = try Site()
+    func mirror(_ concurrency: Int, _ count: Int, isSynchronized: Bool) -> Benchmark.Contender {
+      Benchmark.Contender(
+        name: "OneWayMirror into a FileStore, with\(isSynchronized ? "" : "out") fsync",
+        run: { try site.mirror(concurrency, count, isSynchronized: isSynchronized) },
+        prepare: site.removeFiles)
+    }
+    let comparisons = [8, 32].map { concurrency in
+      let curl = Benchmark.Contender(
+        name: "curl --parallel, into files", run: { try site.curl(concurrency) },
+        prepare: site.removeFiles)
+      return Benchmark(
+        name: "10,000 items of 4 KiB from nginx, \(concurrency) at a time",
+        ours: mirror(concurrency, fileCount, isSynchronized: false),
+        others: [
+          curl,
+          .init(name: "SystemHTTPClient, into memory") { try site.readIntoMemory(concurrency) },
+        ],
+        goals: [Benchmark.goal(atMost: 1, times: curl.name)])
+    }
+    let synchronization = Benchmark(
+      name: "500 of them, 8 at a time, with fsync of each file and its directory",
+      ours: mirror(8, 500, isSynchronized: true), others: [mirror(8, 500, isSynchronized: false)],
+      goals: [])
+    return comparisons + [synchronization]
+  }
+
+  static let comparison = BenchmarkGroup(name: "mirror-comparison") {
+    [1_000_000, 100_000].map { count in
+      let lists = Lists(count: count)
+      let difference = Benchmark.Contender(name: "SetDifference(sortedBy:) of the keys") {
+        try SetDifference(from: lists.local, to: lists.source, sortedBy: \.id).count
+      }
+      return Benchmark(
+        name: "\(count) keys on both sides, 0.1 % changed",
+        ours: .init(name: "MirrorPlanning, sorted, in pages of 10,000") { try lists.planInPages() },
+        others: [
+          difference,
+          .init(name: "MirrorPlan, sorted, all at hand") { try lists.plan() },
+          .init(name: "OneWayMirror, a whole run in pages") { try lists.mirror() },
+        ],
+        goals: [Benchmark.goal(atMost: 2, times: difference.name)])
+    }
+  }
+
+  static let unchanged = BenchmarkGroup(name: "mirror-unchanged") {
+    let folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(
+      atPath: folder.path("site"), withIntermediateDirectories: true)
+    let lines = (0..<1_000_000).map { #"{"id":\#($0),"name":"Place number \#($0)"}"# }
+    try lines.joined(separator: "\n")
+      .write(toFile: folder.path("site/list.ndjson"), atomically: true, encoding: .utf8)
+    let server = try WebServer("site", in: folder)
+    let tandem = try Program.tandem()
+    func mirror() throws -> String {
+      try tandem.output([
+        "mirror", "\(server.url)/list.ndjson", folder.path("list.db"), "--table", "t", "--key",
+        "id",
+      ])
+    }
+    _ = try mirror()
+    let curl = try Program.system("curl")
+    let request = ["--silent", "--output", "/dev/null", "\(server.url)/list.ndjson"]
+    try curl.output(["--etag-save", folder.path("etag")] + request)
+    let url = "\(server.url)/list.ndjson"
+    let mirrorOfList = DatabaseMirror(table: "t", key: ["id"])
+    return [
+      Benchmark(
+        name: "processor time of a run with nothing to do, 1 M rows, list unchanged (304)",
+        ours: .init(
+          name: "opening the database and asking the server, in a program",
+          run: {
+            let path = folder.path("list.db")
+            try waiting { try await askAgain(url, path, mirrorOfList) }
+            return nil
+          }, stopwatch: .processorTime),
+        others: [
+          .init(
+            name: "tandem mirror, from its start to its end",
+            run: {
+              let output = try mirror()
+              guard output.hasPrefix("0 inserted") else {
+                throw Program.Failure(
+                  description: "an unchanged list was written again: \(output)")
+              }
+              return nil
+            }, stopwatch: .processorTimeOfPrograms),
+          .init(
+            name: "curl, the same request alone, from its start to its end",
+            run: {
+              try curl.output(["--etag-compare", folder.path("etag")] + request)
+              return nil
+            }, stopwatch: .processorTimeOfPrograms),
+        ], goals: [Benchmark.goal(withinMilliseconds: 10)])
+    ]
+  }
+
+  /// A run by the library that finds nothing to do.
+  @Sendable private static func askAgain(
+    _ url: String, _ path: String, _ mirror: DatabaseMirror
+  ) async throws {
+    let database = try DatabaseConnection(path: path, access: .readOnly)
+    var options = RecordListOptions()
+    options.validators = try mirror.validators(for: url, in: database)
+    let list = try await RecordSource.url(url).list(options, client: try SystemHTTPClient())
+    guard case .notModified = list else {
+      throw Program.Failure(description: "an unchanged list was sent again")
+    }
+  }
+}
+
+// MARK: - Files from a web server
+
+/// 10,000 files behind nginx, and ways to get them.
+private final class Site: Sendable {
+  private let folder: TemporaryFolder
+  private nonisolated(unsafe) let server: WebServer
+  private nonisolated(unsafe) let program: Program
+
+  init() throws {
+    folder = try TemporaryFolder()
+    program = try Program.system("curl")
+    try FileManager.default.createDirectory(
+      atPath: folder.path("site"), withIntermediateDirectories: true)
+    var generator = SplitMix64(seed: 9)
+    for id in 0..<MirrorCases.fileCount {
+      let words = (0..<MirrorCases.fileByteCount / 8).map { _ in generator.next() }
+      try words.withUnsafeBytes { Data($0) }.write(to: URL(filePath: folder.path("site/\(id)")))
+    }
+    server = try WebServer("site", in: folder)
+    let lines = (0..<MirrorCases.fileCount).map {
+      "url = \"\(server.url)/\($0)\"\noutput = \"\(folder.path("files/\($0)"))\"\n"
+    }
+    try lines.joined()
+      .write(toFile: folder.path("curl.cfg"), atomically: true, encoding: .utf8)
+  }
+
+  /// Makes place for the next run.
+  func removeFiles() throws {
+    try? FileManager.default.removeItem(atPath: folder.path("files"))
+    try FileManager.default.createDirectory(
+      atPath: folder.path("files"), withIntermediateDirectories: true)
+  }
+
+  func curl(_ concurrency: Int) throws -> Int? {
+    try program.output([
+      "--no-progress-meter", "--parallel", "--parallel-max", "\(concurrency)", "--config",
+      folder.path("curl.cfg"),
+    ])
+    return try FileManager.default.contentsOfDirectory(atPath: folder.path("files")).count
+  }
+
+  func mirror(_ concurrency: Int, _ count: Int, isSynchronized: Bool) throws -> Int? {
+    let processor = FileProcessor(
+      count: count, url: server.url, client: try client(concurrency),
+      store: try FileStore(path: folder.path("files"), isSynchronized: isSynchronized))
+    let mirror = OneWayMirror(processor, options: MirrorOptions(concurrency: concurrency))
+    let report = try waiting { try await mirror.run() }
+    guard report.byteCount == count * MirrorCases.fileByteCount else {
+      throw Program.Failure(description: "\(report.byteCount) bytes were received")
+    }
+    return try FileManager.default.contentsOfDirectory(atPath: folder.path("files"))
+      .count { !$0.hasPrefix(".") }
+  }
+
+  func readIntoMemory(_ concurrency: Int) throws -> Int? {
+    let client = try client(concurrency)
+    let url = server.url
+    return try waiting {
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for first in 0..<concurrency {
+          group.addTask {
+            var count = 0
+            for id in stride(from: first, to: MirrorCases.fileCount, by: concurrency) {
+              let response = try await client.response(
+                to: HTTPRequest(url: "\(url)/\(id)"), maxBodyByteCount: 1 << 20)
+              count += response.body.count == MirrorCases.fileByteCount ? 1 : 0
+            }
+            return count
+          }
+        }
+        return try await group.reduce(0, +)
+      }
+    }
+  }
+
+  private func client(_ concurrency: Int) throws -> any HTTPClient {
+    var options = HTTPClientOptions()
+    options.maxConnectionCountPerHost = concurrency
+    return try SystemHTTPClient(options: options)
+  }
+}
+
+/// Mirrors numbered contents into files.
+private struct FileProcessor: MirrorProcessor {
+  struct Item: Identifiable {
+    var id: Int
+  }
+
+  let count: Int
+  let url: String
+  let client: any HTTPClient
+  let store: FileStore
+
+  func source() async throws -> MirrorPages<Item> {
+    MirrorPages((0..<count).map(Item.init))
+  }
+
+  func localIDs() async throws -> MirrorPages<Int> { MirrorPages([]) }
+
+  func transfer(
+    _ item: Item, in stage: MirrorStage, progress: MirrorTransferProgress
+  ) async throws {
+    let request = FileRequest(FileName("\(item.id)"), url: "\(url)/\(item.id)")
+    _ = try await store.transfer(
+      request, client: client, received: { progress.add(byteCount: $0) })
+  }
+
+  func remove(_ ids: [Int]) async throws {}
+}
+
+/// Runs asynchronous work from a benchmark, which is not, and waits for it.
+private func waiting<Result: Sendable>(
+  _ body: @escaping @Sendable () async throws -> Result
+) throws -> Result {
+  let done = DispatchSemaphore(value: 0)
+  let outcome = Mutex<Swift.Result<Result, any Error>?>(nil)
+  Task {
+    do {
+      let result = try await body()
+      outcome.withLock { $0 = .success(result) }
+    } catch {
+      outcome.withLock { $0 = .failure(error) }
+    }
+    done.signal()
+  }
+  done.wait()
+  guard let outcome = outcome.withLock({ $0 }) else { preconditionFailure("it has just been set") }
+  return try outcome.get()
+}
+
+// MARK: - Two lists of keys
+
+/// A source and what is there of it: a third each of 0.1 % new, gone, and to be updated.
+private struct Lists: Sendable {
+  struct Item: Identifiable, Equatable {
+    var id: Int64
+  }
+
+  let source: [Item]
+  let local: [Item]
+  private let localIDs: [Int64]
+  /// Those to be updated, by page.
+  fileprivate let updates: [Set<Int64>]
+  private let sourcePages: [[Item]]
+  private let localPages: [[Int64]]
+
+  init(count: Int) {
+    let ids = 0..<Int64(count)
+    source = ids.filter { $0 % 3_000 != 0 }.map(Item.init)
+    localIDs = ids.filter { $0 % 3_000 != 1_000 }
+    updates = stride(from: 0, to: count, by: Self.pageSize).map { start in
+      Set((Int64(start)..<Int64(start + Self.pageSize)).filter { $0 % 3_000 == 2_000 })
+    }
+    local = localIDs.map(Item.init)
+    sourcePages = Self.pages(source)
+    localPages = Self.pages(localIDs)
+  }
+
+  fileprivate static let pageSize = 10_000
+
+  private static func pages<Element>(_ list: [Element]) -> [[Element]] {
+    stride(from: 0, to: list.count, by: pageSize).map {
+      Array(list[$0..<min($0 + pageSize, list.count)])
+    }
+  }
+
+  /// How many are new or gone.
+  func plan() throws -> Int? {
+    let plan = try MirrorPlan(
+      source: source, localIDs: localIDs, comparison: .sorted, needsUpdate: { _ in false })
+    return plan.transfers.count + plan.removals.count
+  }
+
+  /// The same page by page, as a run does it, with the items that are on both sides handed over to
+  /// find out which of them need an update.
+  func planInPages() throws -> Int? {
+    var planning = MirrorPlanning<Item>(.sorted)
+    var (sources, locals) = (sourcePages[...], localPages[...])
+    var updateCount = 0
+    while planning.need != .nothing {
+      if planning.need == .localIDs {
+        locals.popFirst().map { planning.addLocalIDs($0) } ?? planning.endLocalIDs()
+        continue
+      }
+      if planning.hasQuestions {
+        let updates = updates(among: planning.questions)
+        updateCount += updates.count
+        planning.answer(updates)
+      }
+      sources.popFirst().map { planning.addSource($0) } ?? planning.endSource()
+    }
+    if planning.hasQuestions { planning.answer([]) }
+    let plan = planning.plan(order: { _ in 0 })
+    return plan.transfers.count - updateCount + plan.removals.count
+  }
+
+  fileprivate func updates(among items: [Item]) -> Set<Int64> {
+    let (first, last) = (items[0].id, items[items.count - 1].id)
+    let pages = updates[Int(first) / Lists.pageSize...Int(last) / Lists.pageSize]
+    return pages.reduce(into: []) { $0.formUnion($1.filter { (first...last).contains($0) }) }
+  }
+
+  /// The same by a whole run, which transfers nothing.
+  func mirror() throws -> Int? {
+    let processor = Processor(lists: self)
+    let mirror = OneWayMirror(processor, options: MirrorOptions(stages: []))
+    let report = try waiting { try await mirror.run() }
+    let updateCount = updates.reduce(0) { $0 + $1.count }
+    return report.sourceCount - report.skippedCount - updateCount + report.removed.count
+  }
+
+  private struct Processor: MirrorProcessor {
+    let lists: Lists
+    var comparison: MirrorComparison<Item> { .sorted }
+
+    func source() async throws -> MirrorPages<Item> { Self.pages(lists.sourcePages) }
+
+    func localIDs() async throws -> MirrorPages<Int64> { Self.pages(lists.localPages) }
+
+    private static func pages<Element>(_ pages: [[Element]]) -> MirrorPages<Element> {
+      MirrorPages(from: 0) { number in
+        (pages[number], number + 1 < pages.count ? number + 1 : nil)
+      }
+    }
+
+    func itemsToUpdate(among items: [Item]) async throws -> Set<Int64> {
+      lists.updates(among: items)
+    }
+
+    func transfer(
+      _ item: Item, in stage: MirrorStage, progress: MirrorTransferProgress
+    ) async throws {}
+
+    func remove(_ ids: [Int64]) async throws {}
+  }
+}

@@ -1,0 +1,32 @@
+import Tandem
+
+// A processor says what is mirrored, and how: here versions of photos, into an album in memory.
+struct Photo: Identifiable, Sendable { var id: Int, version: Int }
+
+actor Album {
+  var versions: [Int: Int] = [1: 1, 2: 1, 3: 1]
+  var ids: [Int] { versions.keys.sorted() }
+  func put(_ photo: Photo) { versions[photo.id] = photo.version }
+  func remove(_ ids: [Int]) { for id in ids { versions[id] = nil } }
+}
+
+struct AlbumProcessor: MirrorProcessor {
+  let remote: [Photo]
+  let album: Album
+
+  func source() async throws -> MirrorPages<Photo> { MirrorPages(remote) }
+  func localIDs() async throws -> MirrorPages<Int> { MirrorPages(await album.ids) }
+  func needsUpdate(_ photo: Photo) async throws -> Bool {
+    await album.versions[photo.id] != photo.version
+  }
+  func transfer(
+    _ photo: Photo, in stage: MirrorStage, progress: MirrorTransferProgress
+  ) async throws { await album.put(photo) }  // Throw, and it is tried again after a while.
+  func remove(_ ids: [Int]) async throws { await album.remove(ids) }
+}
+
+// What is new or newer is transferred, then what is gone is removed; nothing, if a transfer failed.
+let remote = [Photo(id: 2, version: 1), Photo(id: 3, version: 2), Photo(id: 4, version: 1)]
+let mirror = OneWayMirror(AlbumProcessor(remote: remote, album: Album()))
+let report = try await mirror.run()
+print(report.transferred.map(\.id), report.removed)  // [3, 4] [1]
