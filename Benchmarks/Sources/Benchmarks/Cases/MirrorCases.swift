@@ -125,7 +125,7 @@ enum MirrorCases {
 private final class Site: Sendable {
   private let folder: TemporaryFolder
   private nonisolated(unsafe) let server: WebServer
-  private nonisolated(unsafe) let program: Program
+  private let program: Program
 
   init() throws {
     folder = try TemporaryFolder()
