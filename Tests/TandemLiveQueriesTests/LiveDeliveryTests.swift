@@ -191,4 +191,35 @@ struct LiveDeliveryTests {
       result == SetDifference(inserted: ["due"], updated: [.init(old: "one", new: "oneuno")]))
     #expect(presenter.presented == [1: "oneuno", 2: "due"])
   }
+
+  @Test("an update that changes an element's identity takes what is presented along")
+  func changedIdentity() {
+    var presenter = SetPresenter<Place, String>(startingFrom: [1: "one", 2: "two", 4: "four"])
+    // The first gets the identity that the second gives up, and the second that of a stranger.
+    let difference = SetDifference(updated: [
+      .init(old: Place(1, "?"), new: Place(2, "+")), .init(old: Place(2, "?"), new: Place(4, "+")),
+    ])
+    let result = presenter.present(difference, onInsert: \.name, onUpdate: { $0 += $1.name })
+    #expect(
+      result
+        == SetDifference(
+          updated: [.init(old: "one", new: "one+"), .init(old: "two", new: "two+")],
+          deleted: ["four"]))
+    #expect(presenter.presented == [2: "one+", 4: "two+"])
+  }
+
+  @Test("a closure that throws leaves what is presented as it was")
+  func throwingPresenter() {
+    struct Refusal: Error {}
+    let start: [Int64: String] = [1: "one", 2: "two"]
+    var presenter = SetPresenter<Place, String>(startingFrom: start)
+    let difference = SetDifference(
+      inserted: [Place(3, "+")], updated: [.init(old: Place(1, "?"), new: Place(1, "+"))],
+      deleted: [Place(2, "?")])
+    #expect(throws: Refusal.self) {
+      _ = try presenter.present(
+        difference, onInsert: { _ in throw Refusal() }, onUpdate: { $0 += $1.name })
+    }
+    #expect(presenter.presented == start)
+  }
 }

@@ -35,37 +35,65 @@ public struct SetPresenter<Element: Identifiable, Presented> {
   /// Presents what changed.
   ///
   /// A difference that does not follow the last one is presented as far as it can be: an element that
-  /// is unknown is inserted, one that is known updated.
+  /// is unknown is inserted, one that is known updated. An update that changes an element's identity
+  /// takes what is presented along.
   ///
   /// - Parameters:
   ///   - difference: What changed.
   ///   - onInsert: What to present for an element that was not there.
   ///   - onUpdate: Brings what is presented up to date, or replaces it.
   /// - Returns: The same in terms of what is presented.
+  /// - Throws: What `onInsert` or `onUpdate` throws; then ``presented`` is as it was, though objects may
+  ///   have been updated.
   /// - Complexity: O(*d*) for *d* elements in the difference.
   public mutating func present<Failure: Error>(
     _ difference: SetDifference<Element>,
     onInsert: (Element) throws(Failure) -> Presented,
     onUpdate: (_ presented: inout Presented, _ element: Element) throws(Failure) -> Void
   ) throws(Failure) -> SetDifference<Presented> {
+    // Made at the end, so that a closure that throws leaves everything as it was.
+    var changes = PresentedChanges<Element.ID, Presented>()
     var result = SetDifference<Presented>()
-    for element in difference.deleted {
-      if let old = presented.removeValue(forKey: element.id) { result.deleted.append(old) }
+    result.deleted = difference.deleted.compactMap { changes.take($0.id, of: presented) }
+    // All at once: an element may get the identity that another one gives up.
+    let carried = difference.updated.map { update in
+      update.old.id == update.new.id ? nil : changes.take(update.old.id, of: presented)
     }
-    for element in difference.updated.map(\.new) + difference.inserted {
-      guard let old = presented[element.id] else {
+    let arriving = difference.updated.map(\.new) + difference.inserted
+    for (offset, element) in arriving.enumerated() {
+      let known = changes.take(element.id, of: presented)
+      let moved = offset < carried.count ? carried[offset] : nil
+      guard let old = moved ?? known else {
         let new = try onInsert(element)
-        presented[element.id] = new
+        changes.put(new, element.id)
         result.inserted.append(new)
         continue
       }
+      // What stood under the identity that this one has now.
+      if moved != nil, let known { result.deleted.append(known) }
       var new = old
       try onUpdate(&new, element)
-      presented[element.id] = new
+      changes.put(new, element.id)
       result.updated.append(.init(old: old, new: new))
     }
+    for (id, new) in changes.byID { presented[id] = new }
     return result
   }
+}
+
+/// Changes of what is presented, before they are made.
+private struct PresentedChanges<ID: Hashable, Presented> {
+  /// What is to be presented; `nil` for nothing.
+  private(set) var byID: [ID: Presented?] = [:]
+
+  /// What is presented for an identity, and nothing afterwards.
+  mutating func take(_ id: ID, of presented: [ID: Presented]) -> Presented? {
+    let current = byID[id] ?? presented[id]
+    byID[id] = .some(nil)
+    return current
+  }
+
+  mutating func put(_ new: Presented, _ id: ID) { byID[id] = .some(new) }
 }
 
 extension SetPresenter: Sendable where Element.ID: Sendable, Presented: Sendable {}

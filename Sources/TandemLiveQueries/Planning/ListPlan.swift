@@ -53,7 +53,7 @@ struct ListPlan {
       return .unknown("its rows are not read one by one")
     }
     guard clauses.limit(query.parameters) != .other else {
-      return .unknown("its LIMIT is more than one integer")
+      return .unknown("its LIMIT is not a plain decimal number")
     }
     return try resolver.resolve(table)
   }

@@ -74,6 +74,7 @@ struct QueryShape {
   func explanation(_ list: ListPlan, readsRows: Bool, isTracked: Bool) -> String {
     switch source {
     case .anything: return "runs again after every commit: it reads more than ordinary tables"
+    case .tables(let tables, _) where tables.isEmpty: return "never changes: it reads no table"
     case .tables(let tables, let obstacle):
       let names = tables.map(\.schema.name).sorted().joined(separator: ", ")
       return "runs again after commits that change \(names): \(obstacle)"

@@ -11,6 +11,7 @@ internal import TandemRecords
 package final class ChangeCapture {
   private let handle: DatabaseHandle
   private var interests: [String: [TableInterest]] = [:]
+  private var isHooked = false
   private var current = NotedTable()
   private var others: [TableInterest: TouchedKeys] = [:]
 
@@ -32,10 +33,16 @@ package final class ChangeCapture {
     self.interests = Dictionary(grouping: interests, by: \.table)
     current = NotedTable()
     others = [:]
-    guard !interests.isEmpty else {
+    if interests.isEmpty {
       sqlite3_preupdate_hook(handle.pointer, nil, nil)
-      return
+      isHooked = false
+    } else if !isHooked {
+      hook()
     }
+  }
+
+  private func hook() {
+    isHooked = true
     sqlite3_preupdate_hook(
       handle.pointer,
       { context, database, operation, schema, table, oldRowid, newRowid in
@@ -44,6 +51,10 @@ package final class ChangeCapture {
           database: database, operation: operation, oldRowid: oldRowid, newRowid: newRowid)
         Unmanaged<ChangeCapture>.fromOpaque(context).takeUnretainedValue().note(row, of: table)
       }, Unmanaged.passUnretained(self).toOpaque())
+    // A `DELETE` without `WHERE` that was compiled without a hook empties its table past one for ever.
+    // An authorizer makes SQLite compile all statements again before they run.
+    sqlite3_set_authorizer(handle.pointer, { _, _, _, _, _, _ in SQLITE_OK }, nil)
+    sqlite3_set_authorizer(handle.pointer, nil, nil)
   }
 
   /// What was noted since it was last taken; afterwards, nothing is.

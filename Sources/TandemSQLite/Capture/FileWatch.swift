@@ -11,9 +11,10 @@ internal import Dispatch
 /// Asks whether a database changed whenever its files are written to, by whichever process.
 ///
 /// On Linux, inotify tells of writes, and an idle file costs nothing. A write comes before the commit
-/// that it belongs to, so after each the question is asked again: at pauses of up to
-/// ``maxPauseMilliseconds`` for ``attentionMilliseconds``, then at pauses that double, since a disk may
-/// be slow to finish a commit, until one would be longer than ``lastPauseMilliseconds``. A commit may be
+/// that it belongs to, so after each the question is asked again, since a disk may be slow to finish a
+/// commit: at pauses of up to ``maxPauseMilliseconds`` for ``attentionMilliseconds``, of up to
+/// ``pollingMilliseconds`` for ``patienceMilliseconds``, and then at pauses that double, until one would
+/// be longer than ``lastPauseMilliseconds``. A commit may be
 /// made of thousands of writes, and being told of each would slow whoever commits; so the system tells
 /// of one, and is asked to tell of another only when the pause is long. Elsewhere the question is asked
 /// every ``pollingMilliseconds``.
@@ -24,6 +25,7 @@ final class FileWatch: @unchecked Sendable {
   static let maxPauseMilliseconds = 8
   static let lastPauseMilliseconds = 60_000
   static let attentionMilliseconds = 1_000
+  static let patienceMilliseconds = 30_000
   static let pollingMilliseconds = 40
 
   private let queue = DispatchQueue(label: "tandem.file-watch")
@@ -34,7 +36,7 @@ final class FileWatch: @unchecked Sendable {
   private var events: (any DispatchSourceRead)?
   private var pauseMilliseconds = FileWatch.minPauseMilliseconds
   private var lastQuestion = DispatchTime.now()
-  private var attentionEnd = DispatchTime.now()
+  private var lastEvent = DispatchTime.now()
 
   /// Begins to watch; ends with the last reference to it.
   init(path: String, noticesChange: @escaping @Sendable () -> Bool) {
@@ -61,7 +63,7 @@ final class FileWatch: @unchecked Sendable {
 
   /// Asks as soon as that makes sense, and again for a while.
   private func payAttention() {
-    attentionEnd = .now() + .milliseconds(FileWatch.attentionMilliseconds)
+    lastEvent = .now()
     pauseMilliseconds = FileWatch.minPauseMilliseconds
     timer.schedule(deadline: lastQuestion + .milliseconds(pauseMilliseconds))
   }
@@ -73,14 +75,22 @@ final class FileWatch: @unchecked Sendable {
     if noticesChange() {
       pauseMilliseconds = FileWatch.minPauseMilliseconds
     } else {
-      pauseMilliseconds *= 2
-      if lastQuestion < attentionEnd {
-        pauseMilliseconds = min(pauseMilliseconds, FileWatch.maxPauseMilliseconds)
-      }
+      pauseMilliseconds = min(pauseMilliseconds * 2, longestPauseMilliseconds)
     }
     if pauseMilliseconds <= FileWatch.lastPauseMilliseconds {
       timer.schedule(deadline: .now() + .milliseconds(pauseMilliseconds))
     }
+  }
+}
+
+extension FileWatch {
+  /// How long a pause may be, so long after the last event.
+  private var longestPauseMilliseconds: Int {
+    if lastQuestion < lastEvent + .milliseconds(FileWatch.attentionMilliseconds) {
+      return FileWatch.maxPauseMilliseconds
+    }
+    let isPatient = lastQuestion < lastEvent + .milliseconds(FileWatch.patienceMilliseconds)
+    return isPatient ? FileWatch.pollingMilliseconds : .max
   }
 }
 

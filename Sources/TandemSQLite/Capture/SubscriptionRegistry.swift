@@ -23,12 +23,15 @@ struct SubscriptionRegistry {
 
   /// Sets what a subscription wants to know; `nil` for all changes.
   mutating func set(_ interests: [TableInterest]?, for subscription: ChangeSubscription) {
-    remove(subscription)
     let id = ObjectIdentifier(subscription)
+    let former = entries[id]?.interests
+    remove(subscription)
     entries[id] = Entry(subscription: subscription, interests: interests, version: version)
     recent.append((version, id))
     guard let interests else { return ofEverything.append(id) }
     for interest in Set(interests) { byInterest[interest, default: []].append(id) }
+    // What was committed since it made up its mind was told by what it wanted to know before.
+    if let former, former != interests { publishUnknown(to: [id]) }
   }
 
   mutating func remove(_ subscription: ChangeSubscription) {

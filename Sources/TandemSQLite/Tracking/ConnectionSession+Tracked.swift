@@ -8,8 +8,9 @@ extension ConnectionSession {
   ///
   /// A statement that fires triggers copies each page before it writes to it, in case it fails later,
   /// which costs as much again as noting a row for ``Database/track(table:)``. On a table whose only
-  /// triggers are those, an insertion can fail only before it writes anything, and `OR FAIL` says that
-  /// nothing needs to be undone.
+  /// triggers are those, nothing fails once the row is written, and `OR FAIL` says so. The triggers may
+  /// note a row that then fails, which does no harm. SQLite goes on copying where a foreign key is
+  /// checked, and undoes a row that violates one.
   @usableFromInline
   func insertion(into table: String, count: Int) throws(DatabaseError) -> RecordOperation {
     guard count >= ConnectionSession.minCountForLook else { return .insert }
@@ -25,7 +26,7 @@ extension DatabaseConnection {
     let look = try cachedStatement(
       """
       SELECT coalesce(sum(type = 'trigger'), 0) > 0
-        AND NOT coalesce(sum(CASE type WHEN 'trigger' THEN NOT \(own) ELSE sql LIKE '%conflict%' END), 0)
+        AND NOT coalesce(sum(CASE type WHEN 'trigger' THEN NOT \(own) ELSE instr(lower(sql), 'conflict') END), 0)
       FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
       WHERE type IN ('table', 'view', 'trigger')
         AND (tbl_name = ?1 COLLATE NOCASE OR tbl_name = ?2 COLLATE NOCASE)
