@@ -78,6 +78,7 @@ struct FileStoreTests {
 
   enum Answer: CaseIterable {
     case wholeOfNewVersion, unsatisfiable, wrongStart, wrongTotal, wrongTag, noRange, encoded
+    case shorterOfUnknown
   }
 
   @Test("a server that cannot go on is asked for all", arguments: Answer.allCases)
@@ -88,8 +89,15 @@ struct FileStoreTests {
       guard let range = request.fields["Range"] else {
         let isFirst = request.path == "/first"
         guard isFirst else { return connection.respond(200, ["ETag": "\"2\""], new) }
-        connection.send(
-          200, ["ETag": "\"1\"", "Content-Length": "\(total)"], Array(content[..<100_000]))
+        if answer == .shorterOfUnknown {
+          // A chunk that is whole, and no end.
+          connection.send(
+            200, ["ETag": "\"1\"", "Transfer-Encoding": "chunked"],
+            Array("186A0\r\n".utf8) + content[..<100_000] + Array("\r\n".utf8))
+        } else {
+          connection.send(
+            200, ["ETag": "\"1\"", "Content-Length": "\(total)"], Array(content[..<100_000]))
+        }
         return false
       }
       let start = Int(range.dropFirst(6).dropLast()) ?? 0
@@ -106,6 +114,9 @@ struct FileStoreTests {
       case .wrongTag:
         return connection.respond(206, ["ETag": "\"3\"", "Content-Range": usual], rest)
       case .noRange: return connection.respond(206, [:], rest)
+      case .shorterOfUnknown:
+        return connection.respond(
+          206, ["Content-Range": "bytes \(start)-\(start + 49_999)/*"], Array(rest[..<50_000]))
       case .encoded:
         return connection.respond(206, ["Content-Encoding": "br", "Content-Range": usual], rest)
       }
@@ -228,6 +239,25 @@ struct FileStoreTests {
       let store = try FileStore(path: folder.path)
       await #expect(throws: TransportError.self) { try await transfer(store, server.url) }
       #expect(try store.names().isEmpty)
+    }
+  }
+
+  @Test(
+    "what no longer has the digest that is wanted is not taken for it, whatever the server says")
+  func unaskedNotModified() async throws {
+    try await withServer { [content, folder] _, connection in
+      !folder.contents("a").isEmpty
+        ? connection.respond(304, ["ETag": "\"1\""])
+        : connection.respond(200, ["ETag": "\"1\""], content)
+    } test: { server in
+      let store = try FileStore(path: folder.path)
+      _ = try await transfer(store, server.url + "/a")
+      let digest = try #require(SHA256Digest(hexadecimal: String(repeating: "0", count: 64)))
+      let request = FileRequest(FileName("a"), url: server.url + "/a", sha256: digest)
+      let error = await #expect(throws: TransportError.self) {
+        try await store.transfer(request, client: client)
+      }
+      #expect(error?.code == .malformedResponse)
     }
   }
 

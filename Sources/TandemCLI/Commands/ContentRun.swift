@@ -18,7 +18,7 @@ struct ContentRun {
     let processor = try ContentMirror(
       options.source, listOptions: options.list, mirror: options.mirror,
       databasePath: options.path, directoryPath: contents.directory, contents: contents.contents,
-      isConditional: !options.isUnconditional, client: try SystemHTTPClient())
+      isConditional: !options.isUnconditional, client: try client())
     let mirror = OneWayMirror(processor, options: mirrorOptions)
     let phases = mirror.phases()
     let showing = Task { try await show(phases) }
@@ -33,6 +33,14 @@ struct ContentRun {
     if report.interruption == nil { try print(report, processor.rehearsal) }
     try printFailures(report)
     return report.interruption == nil ? 0 : 1
+  }
+
+  /// A client with a connection for each transfer, so that none waits for another's.
+  private func client() throws -> SystemHTTPClient {
+    var clientOptions = HTTPClientOptions()
+    clientOptions.maxConnectionCountPerHost = max(
+      clientOptions.maxConnectionCountPerHost, mirrorOptions.maxTransferCount)
+    return try SystemHTTPClient(options: clientOptions)
   }
 
   /// The report of a run, however it ended; an error if it was given up.

@@ -50,6 +50,11 @@ private struct FileReception {
     known = store.file(request.name).flatMap { $0.url == request.url ? $0 : nil }
   }
 
+  /// What the server is asked to send only if it changed.
+  private var questioned: StoredFile? {
+    resumed == nil ? known.flatMap { $0.meets(request) ? $0 : nil } : nil
+  }
+
   /// The response; `nil` if the server cannot go on, and is to be asked for all.
   func response(from client: any HTTPClient) async throws -> HTTPResponseStream? {
     var http = HTTPRequest(url: request.url, fields: request.fields)
@@ -59,8 +64,8 @@ private struct FileReception {
     if let resumed {
       http.fields["Range"] = "bytes=\(resumed.byteCount)-"
       http.fields["If-Range"] = resumed.resumption.validator
-    } else if let known, known.meets(request) {
-      http.makeConditional(on: known.validators)
+    } else if let questioned {
+      http.makeConditional(on: questioned.validators)
     }
     let stream = try await client.stream(http)
     switch stream.head.status {
@@ -68,7 +73,7 @@ private struct FileReception {
       guard let resumed else { throw unexpected(stream.head, "a part, which was not asked for") }
       return isContinuation(stream.head, of: resumed) ? stream : nil
     case 304:
-      guard known != nil, resumed == nil else {
+      guard questioned != nil else {
         throw unexpected(stream.head, "not modified, which was not asked")
       }
     case 416 where resumed != nil: return nil
@@ -82,7 +87,8 @@ private struct FileReception {
       .malformedResponse, "the server answered \(head.status): \(words)", url: request.url)
   }
 
-  /// Whether a part is just what is missing.
+  /// Whether a part is just what is missing, up to an end that is known: a server may send less than it
+  /// was asked for.
   private func isContinuation(
     _ head: HTTPResponseHead, of resumed: (resumption: PartialFile.Resumption, byteCount: Int)
   ) -> Bool {
@@ -93,7 +99,7 @@ private struct FileReception {
     let isEncoded = head.fields["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false
     let tag = head.fields["ETag"] ?? resumed.resumption.validator
     return range.start == resumed.byteCount && !isEncoded
-      && (range.totalByteCount ?? total) == total && total.map { range.end == $0 - 1 } ?? true
+      && (range.totalByteCount ?? total) == total && total.map { range.end == $0 - 1 } ?? false
       && (tag == resumed.resumption.validator || !resumed.resumption.validator.hasPrefix("\""))
   }
 
@@ -117,9 +123,9 @@ extension FileReception {
   func receive(
     _ stream: HTTPResponseStream, received: (_ byteCount: Int) -> Void
   ) async throws -> FileTransfer {
-    if stream.head.isNotModified, let known {
+    if stream.head.isNotModified, let questioned {
       if partial.mayExist { try partial.discard() }
-      return FileTransfer(file: known, receivedByteCount: 0, isChanged: false)
+      return FileTransfer(file: questioned, receivedByteCount: 0, isChanged: false)
     }
     let start = stream.head.status == 206 ? resumed?.byteCount ?? 0 : 0
     let total = totalByteCount(stream.head, from: start)

@@ -30,7 +30,8 @@ public struct HTTPRequest: Hashable, Sendable {
   /// An absolute http or https address. Characters beyond ASCII in path and query are
   /// percent-encoded when sent.
   public var url: String
-  /// The fields to send; the client adds those it needs where they are not given.
+  /// The fields to send; the client adds those it needs where they are not given. A redirect to another
+  /// scheme, host or port takes along only those that negotiate content, such as `Accept` and `Range`.
   public var fields: HTTPFields
   /// The content to send, if any; as `application/octet-stream` unless `fields` name another type.
   public var body: [UInt8]?

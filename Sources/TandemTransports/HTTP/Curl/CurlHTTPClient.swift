@@ -27,7 +27,20 @@
     ///
     /// - Throws: ``TransportError``; `CancellationError` if the task is cancelled.
     public func stream(_ request: HTTPRequest) async throws -> HTTPResponseStream {
-      let request = try request.prepared(by: options)
+      var request = try request.prepared(by: options)
+      for _ in 0...max(0, options.maxRedirectCount) {
+        let stream = try await start(request)
+        // libcurl would take fields along to any server, but for a few that it knows to be secrets.
+        if request.leavesRedirectsToClient { return stream }
+        guard let next = try request.redirected(by: stream.head) else { return stream }
+        request = next
+      }
+      throw TransportError(
+        .tooManyRedirects,
+        "too many redirects, perhaps in a circle; ask for the final address", url: request.url)
+    }
+
+    private func start(_ request: HTTPRequest) async throws -> HTTPResponseStream {
       try Task.checkCancellation()
       let lifecycle = ResponseLifecycle(
         url: request.url, maxBodyByteCount: request.maxBodyByteCount,

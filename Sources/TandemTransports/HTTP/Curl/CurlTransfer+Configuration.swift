@@ -31,7 +31,7 @@
     private func setRedirects() {
       let isSecure = request.url.prefix(6).lowercased() == "https:"
       ccurl_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, isSecure ? "https" : "http,https")
-      ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, request.method.followsRedirects ? 1 : 0)
+      ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, request.leavesRedirectsToClient ? 1 : 0)
       ccurl_set_long(easy, CURLOPT_MAXREDIRS, max(0, options.maxRedirectCount))
     }
 

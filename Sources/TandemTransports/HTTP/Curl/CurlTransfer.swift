@@ -40,7 +40,7 @@
       idle = IdleWatch(timeout: timeouts.idle, now: now)
       deadline = timeouts.total.map { now + $0 }
       parser = HTTPHeadParser(
-        followsRedirects: request.method.followsRedirects,
+        followsRedirects: request.leavesRedirectsToClient,
         maxFieldByteCount: options.maxFieldByteCount)
       errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))

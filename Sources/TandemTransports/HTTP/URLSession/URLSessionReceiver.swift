@@ -111,7 +111,7 @@
         completionHandler(nil)
         return task.cancel()
       }
-      completionHandler(withoutCredentials(request, unlessFor: task.originalRequest?.url))
+      completionHandler(withoutSecrets(request, unlessFor: task.originalRequest?.url))
     }
 
     private func refusal(of target: URL?, _ transfer: Transfer) -> TransportError? {
@@ -129,14 +129,15 @@
       return TransportError(.refusedRedirect, message, url: url)
     }
 
-    private func withoutCredentials(_ request: URLRequest, unlessFor origin: URL?) -> URLRequest {
+    private func withoutSecrets(_ request: URLRequest, unlessFor origin: URL?) -> URLRequest {
       let isSameOrigin =
         request.url?.scheme == origin?.scheme
         && request.url?.host == origin?.host && request.url?.port == origin?.port
       if isSameOrigin { return request }
       var request = request
-      request.setValue(nil, forHTTPHeaderField: "Authorization")
-      request.setValue(nil, forHTTPHeaderField: "Cookie")
+      for name in (request.allHTTPHeaderFields ?? [:]).keys where !HTTPRequest.isPublic(name) {
+        request.setValue(nil, forHTTPHeaderField: name)
+      }
       return request
     }
   }
