@@ -50,7 +50,8 @@ struct TrackedInsertionTests {
     #expect(try await Self.insert(into: database) == .insertWithoutUndo)
     let rows = try await Self.values("SELECT id FROM item", in: database)
     #expect(rows.count == 30)
-    #expect(try await Self.values("SELECT k1 FROM tandem_changes_item", in: database) == rows)
+    let log = "SELECT k1 FROM tandem_changes_item WHERE k1 NOT NULL"
+    #expect(try await Self.values(log, in: database) == rows)
   }
 
   @Test(

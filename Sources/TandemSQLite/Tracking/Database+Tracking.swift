@@ -10,7 +10,8 @@ extension Database {
   /// Nobody sees what writes past triggers: a connection that has them disabled, incremental blob
   /// input and output, and `PRAGMA writable_schema`.
   ///
-  /// - Returns: What else tracking cannot see in this table, in words; empty for most.
+  /// - Returns: What else tracking cannot see in this table, in words: rows that `REPLACE` removes in a
+  ///   way that no trigger foresees. Empty for most tables whose key is one integer.
   /// - Throws: ``DatabaseError``, for a table that does not exist, a view, or one without a key; also
   ///   `CancellationError`.
   public func track(table: String) async throws -> [String] {

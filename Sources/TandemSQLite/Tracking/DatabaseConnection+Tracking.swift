@@ -8,6 +8,7 @@ extension DatabaseConnection {
     try untrack(tracking.table)
     try execute(tracking.logCreation)
     for trigger in tracking.triggers { try execute(trigger.sql) }
+    try execute(tracking.beginning)
   }
 
   /// Removes the triggers and the log of a table, also those it got under an earlier name; `false` if
@@ -70,7 +71,7 @@ extension DatabaseConnection {
 
 extension Statement {
   /// The first column of all rows, which holds texts.
-  fileprivate func texts() throws(DatabaseError) -> [String] {
+  func texts() throws(DatabaseError) -> [String] {
     var texts: [String] = []
     while try step() {
       if case .text(let text) = try value(at: 0) { texts.append(text) }

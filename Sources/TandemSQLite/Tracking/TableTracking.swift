@@ -5,14 +5,20 @@ internal import TandemRecords
 ///
 /// The keys of rows inserted, updated (before and after) and deleted go to a log table, which keeps the
 /// last ``maxEntryCount`` or a few more. `REPLACE` removes rows without firing their triggers, unless
-/// `PRAGMA recursive_triggers` is on, so the rows that a unique index says are about to be replaced are
-/// noted beforehand. More is noted than changes; nothing that changes is left out, but for
+/// `PRAGMA recursive_triggers` is on, so the rows that a unique index or a new rowid says are about to be
+/// replaced are noted beforehand. More is noted than changes; nothing that changes is left out, but for
 /// ``blindSpots``.
+///
+/// The log begins at a random number, and whatever empties it makes it begin at another, so that no
+/// reader takes it for the one it knew.
 package struct TableTracking: Sendable {
   /// How many entries the log keeps; a reader that is further behind reads everything again.
   package static let maxEntryCount = 100_000
   /// How many entries come between two times that old ones are removed.
   static let pruningInterval = 1_000
+  /// The bits of the number at which a log begins: enough to meet no other, and no longer in the file
+  /// than they must be.
+  static let firstEntryMask: Int64 = (1 << 48) - 1
 
   /// The table, as declared.
   package let table: String
@@ -20,7 +26,13 @@ package struct TableTracking: Sendable {
   package let identity: [String]
   /// What it cannot see, in words; empty for most tables.
   package let blindSpots: [String]
+  /// The unique indexes by which a row can remove one of another key.
   private let replacements: [UniqueIndex]
+  /// The columns where `REPLACE` puts a default in place of `NULL`, after it was asked which rows
+  /// conflict.
+  private let defaultedColumns: [String]
+  /// The names of the rowid, if it is not the key, so that a row can remove one of another key by it.
+  private let rowidNames: [String]
 
   /// Plans the tracking of a table.
   ///
@@ -30,19 +42,46 @@ package struct TableTracking: Sendable {
     guard let facts = try TableFacts(name, in: connection) else {
       throw DatabaseError(code: .error, message: "no such table: \(name)", path: connection.path)
     }
-    identity = facts.identity
+    let identity = facts.identity
     guard facts.isOrdinary, !identity.isEmpty else {
       throw DatabaseError(
         code: .error, message: "\(name) cannot be tracked: only tables whose rows have a key can",
         path: connection.path)
     }
     table = facts.schema.name
+    self.identity = identity
+    let isByRowid = facts.isRowid(identity[0])
+    rowidNames = isByRowid ? [] : ["rowid", "_rowid_", "oid"].filter(facts.isRowid)
     let indexes = try UniqueIndex.all(of: facts.schema.name, in: connection)
-    let identity = identity
-    replacements = indexes.filter { !$0.isByExpression && !$0.isBinaryKey(identity) }
-    blindSpots = indexes.filter(\.isByExpression).map {
+    let replacements = indexes.filter { !$0.isByExpression && !$0.isBinaryKey(identity) }
+    self.replacements = replacements
+    let generatedColumns = facts.schema.columns.filter(\.isGenerated).map(\.name)
+    let computed = replacements.filter { $0.holds(anyOf: generatedColumns) }
+    defaultedColumns = try connection.requiredColumnsWithDefault(of: facts.schema.name).filter {
+      column in !computed.isEmpty || replacements.contains { $0.holds(anyOf: [column]) }
+    }
+    blindSpots = TableTracking.blindSpots(
+      indexes.filter(\.isByExpression), isByRowid ? computed : [],
+      hasOtherRowid: !rowidNames.isEmpty)
+  }
+
+  /// What cannot be seen because of indexes on expressions, of indexes on what may be computed from a
+  /// rowid that is not known beforehand, and of a rowid that is not the key.
+  private static func blindSpots(
+    _ byExpression: [UniqueIndex], _ computed: [UniqueIndex], hasOtherRowid: Bool
+  ) -> [String] {
+    var spots = byExpression.map {
       "rows that REPLACE removes because of the index \($0.name), which is on an expression"
     }
+    spots += computed.map {
+      """
+      rows that REPLACE removes because of the index \($0.name), which is on a generated column, \
+      where that is computed from a key that SQLite chose
+      """
+    }
+    // To look at each new row's rowid beforehand would cost every insertion a tenth more.
+    if hasOtherRowid { spots.append("rows that INSERT OR REPLACE removes by naming their rowid") }
+    return spots
   }
 
   /// The log table.
@@ -56,6 +95,9 @@ package struct TableTracking: Sendable {
     case insert, update, delete, prune
     case replaceInsert = "replace_insert"
     case replaceUpdate = "replace_update"
+    case replaceRowid = "replace_rowid"
+    case defaultInsert = "default_insert"
+    case defaultUpdate = "default_update"
 
     /// Its name, which tells the kind and the table: no two share one.
     func triggerName(_ table: String) -> String { "tandem_track_\(rawValue)_\(table)" }
@@ -74,12 +116,21 @@ extension TableTracking {
     identity.indices.map { "k\($0 + 1)" }.joined(separator: ", ")
   }
 
+  /// The log's first entry, which says nothing but where it begins.
+  var beginning: String { "INSERT INTO \(logName.sqlQuoted) (seq) VALUES (1);" }
+
   /// What creates each trigger, by its name.
   var triggers: [(name: String, sql: String)] {
-    let names = identity.map(\.sqlQuoted)
-    let isOther = names.map { "new.\($0) IS NOT old.\($0) COLLATE BINARY" }
-      .joined(separator: " OR ")
-    var triggers = [
+    noteTriggers + replacementTriggers + defaultTriggers
+  }
+
+  /// What notes the rows that a statement changes, and keeps the log short.
+  private var noteTriggers: [(name: String, sql: String)] {
+    let isOther = identity.map {
+      "new.\($0.sqlQuoted) IS NOT old.\($0.sqlQuoted) COLLATE BINARY"
+    }
+    .joined(separator: " OR ")
+    return [
       trigger(.insert, "AFTER INSERT", on: table, [note("VALUES (\(row("new")))")]),
       trigger(.delete, "AFTER DELETE", on: table, [note("VALUES (\(row("old")))")]),
       trigger(
@@ -87,20 +138,46 @@ extension TableTracking {
         [note("VALUES (\(row("old")))"), note("SELECT \(row("new")) WHERE \(isOther)")]),
       trigger(
         .prune, "AFTER INSERT", on: logName,
-        when: "WHEN new.seq % \(TableTracking.pruningInterval) = 0",
+        when: "WHEN new.seq % \(TableTracking.pruningInterval) = 1",
         [
-          "DELETE FROM \(logName.sqlQuoted) WHERE seq <= new.seq - \(TableTracking.maxEntryCount);"
+          "DELETE FROM \(logName.sqlQuoted) WHERE seq <= new.seq - \(TableTracking.maxEntryCount);",
+          // An empty log begins at 1.
+          "UPDATE \(logName.sqlQuoted) SET seq = random() & \(TableTracking.firstEntryMask) WHERE seq = 1;",
         ]),
     ]
+  }
+
+  /// What notes the rows that `REPLACE` is about to remove. An update that does not name the rowid
+  /// pays nothing for the last one.
+  private var replacementTriggers: [(name: String, sql: String)] {
+    var triggers: [(name: String, sql: String)] = []
     if !replacements.isEmpty {
-      let notes = replacements.map { index in
-        note(
-          "SELECT \(names.joined(separator: ", ")) FROM \(table.sqlQuoted) WHERE \(index.conflict)")
-      }
+      let notes = replacements.map { noteRows(where: $0.conflict) }
       triggers.append(trigger(.replaceInsert, "BEFORE INSERT", on: table, notes))
       triggers.append(trigger(.replaceUpdate, "BEFORE UPDATE", on: table, notes))
     }
+    if let rowid = rowidNames.first {
+      let names = rowidNames.joined(separator: ", ")
+      triggers.append(
+        trigger(
+          .replaceRowid, "BEFORE UPDATE OF \(names)", on: table,
+          [noteRows(where: "\(rowid) = new.\(rowid)")]))
+    }
     return triggers
+  }
+
+  /// What makes the log begin anew if a default decides which row is removed, so that readers read
+  /// everything again: nobody needs that often, and a default may be any expression.
+  private var defaultTriggers: [(name: String, sql: String)] {
+    guard !defaultedColumns.isEmpty else { return [] }
+    let names = defaultedColumns.map(\.sqlQuoted)
+    let condition = names.map { "new.\($0) IS NULL" }.joined(separator: " OR ")
+    let restart = ["DELETE FROM \(logName.sqlQuoted);", beginning]
+    let update = "BEFORE UPDATE OF \(names.joined(separator: ", "))"
+    return [
+      trigger(.defaultInsert, "BEFORE INSERT", on: table, when: "WHEN \(condition)", restart),
+      trigger(.defaultUpdate, update, on: table, when: "WHEN \(condition)", restart),
+    ]
   }
 
   private func row(_ alias: String) -> String {
@@ -109,6 +186,11 @@ extension TableTracking {
 
   private func note(_ rows: String) -> String {
     "INSERT INTO \(logName.sqlQuoted) (\(logColumns)) \(rows);"
+  }
+
+  private func noteRows(where condition: String) -> String {
+    let names = identity.map(\.sqlQuoted).joined(separator: ", ")
+    return note("SELECT \(names) FROM \(table.sqlQuoted) WHERE \(condition)")
   }
 
   private func trigger(

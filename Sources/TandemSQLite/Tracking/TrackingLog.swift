@@ -14,23 +14,20 @@ package struct TrackingLog: Sendable {
       columns.append("k\(place + 1)")
     }
     // One minimum or maximum at a time is found without reading the table.
-    bounds = """
-      SELECT coalesce((SELECT min(seq) FROM \(log)), 0), coalesce((SELECT max(seq) FROM \(log)), 0)
-      """
+    bounds = "SELECT (SELECT min(seq) FROM \(log)), (SELECT max(seq) FROM \(log))"
     entries = "SELECT \(columns.joined(separator: ", ")) FROM \(log) WHERE seq > ?"
   }
 
-  /// The last entry, for a reader that has just read the table.
+  /// The last entry, for a reader that has just read the table; 0 if somebody emptied the log.
   package func end(in connection: DatabaseConnection) throws(DatabaseError) -> Int64 {
-    try bounds(in: connection).upperBound
+    try bounds(in: connection)?.upperBound ?? 0
   }
 
   /// The keys noted after an entry; `nil` if the log no longer goes back to it, or holds too many.
   package func keys(
     after position: Int64, in connection: DatabaseConnection
   ) throws(DatabaseError) -> TouchedKeys? {
-    let bounds = try bounds(in: connection)
-    guard bounds.lowerBound <= position + 1, position <= bounds.upperBound else { return nil }
+    guard let bounds = try bounds(in: connection), bounds.contains(position) else { return nil }
     var keys = TouchedKeys()
     let statement = try connection.cachedStatement(entries)
     defer { statement.reset() }
@@ -39,13 +36,15 @@ package struct TrackingLog: Sendable {
     return keys
   }
 
-  private func bounds(in connection: DatabaseConnection) throws(DatabaseError) -> ClosedRange<Int64>
-  {
+  /// The first and the last entry; `nil` if there is none, as after somebody emptied the log.
+  private func bounds(
+    in connection: DatabaseConnection
+  ) throws(DatabaseError) -> ClosedRange<Int64>? {
     let statement = try connection.cachedStatement(bounds)
     defer { statement.reset() }
     guard try statement.step(), case .integer(let first) = try statement.value(at: 0),
-      case .integer(let last) = try statement.value(at: 1), first <= last
-    else { return 0...0 }
+      case .integer(let last) = try statement.value(at: 1)
+    else { return nil }
     return first...last
   }
 }

@@ -17,6 +17,11 @@ struct UniqueIndex: Sendable {
       }
   }
 
+  /// Whether one of the given columns is one of its own.
+  func holds(anyOf names: [String]) -> Bool {
+    columns.contains { column in names.contains(where: column.name.isSameSQLName) }
+  }
+
   /// Whether a row of the table conflicts with the new one, as SQL. That a partial index does not hold
   /// all rows is left out.
   var conflict: String {
@@ -55,5 +60,16 @@ struct UniqueIndex: Sendable {
         isByExpression = true
       }
     }
+  }
+}
+
+extension DatabaseConnection {
+  /// The columns of a table that cannot be `NULL` and have a default, which `REPLACE` then takes.
+  func requiredColumnsWithDefault(of table: String) throws(DatabaseError) -> [String] {
+    let listing = try prepare(
+      "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" AND dflt_value NOT NULL ORDER BY cid"
+    )
+    try listing.bind([.text(table)])
+    return try listing.texts()
   }
 }
