@@ -28,7 +28,7 @@ enum TrackCommand: Command {
       TandemCLI.report("\(tracking.table): it cannot see \(blindSpot)")
     }
     TandemCLI.report(
-      "\(tracking.table) is tracked; unseen is only what bypasses triggers, as writable_schema does"
+      "\(tracking.table) is tracked; otherwise unseen is only what bypasses triggers, as writable_schema does"
     )
     return 0
   }
