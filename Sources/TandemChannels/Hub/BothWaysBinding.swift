@@ -8,17 +8,18 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
   private var changes: AsyncStream<Void>.Continuation?
 
   init<Subject>(
-    _ object: Object, map: KeyPathMap<Subject, Object>, node: ChannelNode, serial: UInt64
+    _ object: Object, map: KeyPathMap<Subject, Object>, address: ChannelAddress
   ) {
     let readable = map.table.routes.compactMap { route in
       route.reading.map { (source: route.source, reader: $0) }
     }
-    address = node.address
+    self.address = address
     snapshots = readable.map { ($0.reader, $0.reader.snapshot(of: object)) }
     sources = readable.map(\.source)
-    super.init(
-      object, node: node, serial: serial, table: map.table, hasHooks: map.hasDidChangeHooks)
+    super.init(object, table: map.table, hasHooks: map.hasDidChangeHooks)
   }
+
+  deinit { changes?.finish() }
 
   /// What the hub has written is what the channel knows already.
   override func apply<Value>(
@@ -38,7 +39,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
 
   /// Sends what the object has changed since, as one batch, and waits for the next change.
   override func publishChanges() {
-    guard let object, let node else { return cancel() }
+    guard node != nil, let object, let hub else { return cancel() }
     observe(object)
     var entries: [BatchEntry] = []
     for place in snapshots.indices {
@@ -46,7 +47,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
       snapshots[place].last = change.snapshot
       if let value = change.entry { entries.append(BatchEntry(address: address, value: value)) }
     }
-    if !entries.isEmpty { node.hub.send(entries, excluding: object) }
+    if !entries.isEmpty { hub.send(entries, excluding: object) }
   }
 
   /// Observation tells once, before the change; the stream carries the news to the domain's next turn.
@@ -89,9 +90,9 @@ extension ChannelHub {
   ) -> ChannelBinding {
     previous?.cancel()
     let binding = BothWaysBinding(
-      object, map: map, node: nodeOrNew(at: channel.address), serial: nextSerial())
+      object, map: map, address: channel.address)
     let turns = binding.start()
-    register(binding)
+    register(binding, at: channel.address)
     // The binding owns this task: it ends with the stream, which the binding finishes when it ends.
     Task { [weak binding] in
       _ = isolation

@@ -145,7 +145,7 @@ extension ChannelHub {
   }
 
   private func deliverMemory(to binding: ChannelBinding) {
-    guard let values = binding.node?.remembered?.values else { return }
+    guard let values = binding.node?.takeUnretainedValue().remembered?.values else { return }
     for value in values where binding.isActive { value.apply(to: binding, by: routes) }
     for value in values where binding.isActive { value.announce(to: binding) }
   }

@@ -46,12 +46,6 @@ public final class ChannelHub {
   /// A hub without channels.
   public init(limits: ChannelLimits = ChannelLimits()) { self.limits = limits }
 
-  deinit {
-    for node in channels.nodes {
-      for binding in node.bindings { binding.hubEnded() }
-    }
-  }
-
   /// How many channels have bindings or remembered values; those of objects that have gone count until
   /// they are released.
   public var channelCount: Int { channels.count }
@@ -64,7 +58,7 @@ extension ChannelHub {
 
   func nodeOrNew(at address: ChannelAddress) -> ChannelNode {
     if let node = channels.node(at: address) { return node }
-    let node = ChannelNode(address: address, hub: self)
+    let node = ChannelNode(address: address)
     channels.insert(node)
     return node
   }
@@ -78,22 +72,25 @@ extension ChannelHub {
 
   func remove(_ node: ChannelNode) { channels.remove(node) }
 
-  /// The place of the next binding in the order of registration.
-  func nextSerial() -> UInt64 {
-    lastSerial += 1
-    return lastSerial
-  }
-
   var newestSerial: UInt64 { lastSerial }
 
   /// Adds a binding to its channel, and hands it what the channel remembers.
-  func register(_ binding: ChannelBinding) {
-    guard let node = binding.node else { return }
+  func register(_ binding: ChannelBinding, at address: ChannelAddress) {
+    let node = nodeOrNew(at: address)
+    lastSerial += 1
+    binding.begin(at: node, in: self, serial: lastSerial)
     node.append(binding)
     if binding.announces { node.announcerCount += 1 }
     if node.remembered != nil { replay(to: binding) }
     bindingsUntilSweep -= 1
     if bindingsUntilSweep <= 0 { releaseEnded() }
+  }
+
+  /// Lets go of a binding of a channel, and of the channel with its last one.
+  func ended(_ binding: ChannelBinding, at node: ChannelNode) {
+    if binding.announces { node.announcerCount -= 1 }
+    node.bindingEnded()
+    if node.isUnused { remove(node) }
   }
 
   /// Releases what is held for objects that have gone.

@@ -5,10 +5,10 @@ class MappedBinding<Target>: ChannelBinding {
   fileprivate var pendingHooks: [() -> Void]?
   private let hasHooks: Bool
 
-  init(node: ChannelNode, serial: UInt64, table: RouteTable<Target>, hasHooks: Bool) {
+  init(table: RouteTable<Target>, hasHooks: Bool) {
     self.table = table
     self.hasHooks = hasHooks
-    super.init(node: node, serial: serial)
+    super.init()
   }
 
   override var announces: Bool { hasHooks }
@@ -46,11 +46,9 @@ class MappedBinding<Target>: ChannelBinding {
 class ObjectBinding<Object: AnyObject>: MappedBinding<Object> {
   private(set) final weak var object: Object?
 
-  init(
-    _ object: Object, node: ChannelNode, serial: UInt64, table: RouteTable<Object>, hasHooks: Bool
-  ) {
+  init(_ object: Object, table: RouteTable<Object>, hasHooks: Bool) {
     self.object = object
-    super.init(node: node, serial: serial, table: table, hasHooks: hasHooks)
+    super.init(table: table, hasHooks: hasHooks)
   }
 
   override var isAlive: Bool { object != nil }
@@ -77,11 +75,11 @@ final class AccessBinding<Owner: AnyObject, Target>: MappedBinding<Target> {
 
   init(
     _ owner: Owner, access: @escaping (Owner, (inout Target) -> Void) -> Void,
-    node: ChannelNode, serial: UInt64, table: RouteTable<Target>, hasHooks: Bool
+    table: RouteTable<Target>, hasHooks: Bool
   ) {
     self.owner = owner
     self.access = access
-    super.init(node: node, serial: serial, table: table, hasHooks: hasHooks)
+    super.init(table: table, hasHooks: hasHooks)
   }
 
   override var isAlive: Bool { owner != nil }
