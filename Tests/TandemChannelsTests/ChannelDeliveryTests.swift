@@ -95,6 +95,40 @@ struct ChannelDeliveryTests {
     #expect(count == 22, "the hub works on")
   }
 
+  @Test(
+    "who is told of a diagnostic may send, is told after the delivery, and not of its own doing")
+  func sendingDiagnostic() {
+    let hub = ChannelHub(limits: ChannelLimits(maxCascadeDepth: 3))
+    hub.observe(\.age, on: channel) { [channel, journal] in
+      journal.lines.append("\($0)")
+      hub.send(\.age, $0 + 1, on: channel)
+    }
+    hub.onDiagnostic = { [channel, journal] in
+      journal.lines.append("\($0.kind)")
+      hub.send(\.age, 10, on: channel)
+    }
+    hub.send(\.age, 0, on: channel)
+    #expect(
+      journal.lines == ["0", "1", "2", "3", "cascadeTooDeep", "10", "11", "12"])
+    #expect(hub.diagnostics.count == 2)
+    journal.lines = []
+    hub.send(\.age, 20, on: channel)
+    #expect(journal.lines.first == "20" && hub.diagnostics.count == 4, "the hub works on")
+  }
+
+  @Test("of more diagnostics than the bound the newest are kept, and the first are told")
+  func manyDiagnostics() {
+    let hub = ChannelHub(limits: ChannelLimits(maxQueuedSendCount: 0))
+    var told = 0
+    hub.onDiagnostic = { _ in told += 1 }
+    hub.observe(\.age, on: channel) { [channel] _ in
+      for age in 0..<(2 * ChannelHub.maxToldDiagnosticCount) { hub.send(\.age, age, on: channel) }
+    }
+    hub.send(\.age, 0, on: channel)
+    #expect(told == ChannelHub.maxToldDiagnosticCount)
+    #expect(hub.diagnostics.count == ChannelHub.maxDiagnosticCount)
+  }
+
   @Test("a queue that grows too long is cut, with a diagnostic")
   func flood() {
     let hub = ChannelHub(limits: ChannelLimits(maxQueuedSendCount: 5))

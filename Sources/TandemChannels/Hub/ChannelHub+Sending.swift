@@ -62,7 +62,7 @@ extension ChannelHub {
     if depth > limits.maxCascadeDepth { return refuse(next, .cascadeTooDeep) }
     if queue.count >= limits.maxQueuedSendCount { return refuse(next, .queueFull) }
     queue.append(.init(contents: next, depth: depth))
-    hasQueued = true
+    hasMoreToDo = true
   }
 
   private func refuse(_ contents: QueuedDelivery.Contents, _ kind: ChannelDiagnostic.Kind) {
@@ -72,14 +72,22 @@ extension ChannelHub {
         kind: kind, channel: "\(first.address)", property: "\(first.value.property)"))
   }
 
-  /// Delivers what listeners have sent, and what follows from that, until nothing waits.
+  /// Delivers what listeners have sent, and what follows from that, until nothing waits; then tells of
+  /// what was not delivered.
   @inline(__always)
-  private func settle() {
-    if hasQueued { deliverQueued() }
+  func settle() {
+    if hasMoreToDo { finishDelivery() }
     isDelivering = false
   }
 
-  private func deliverQueued() {
+  private func finishDelivery() {
+    isDelivering = true
+    deliverQueued()
+    tellDiagnostics()
+    hasMoreToDo = false
+  }
+
+  func deliverQueued() {
     var next = 0
     while next < queue.count {
       let queued = queue[next]
@@ -91,7 +99,6 @@ extension ChannelHub {
       }
     }
     queue.removeAll(keepingCapacity: next <= Self.keptQueueCapacity)
-    hasQueued = false
     depth = 0
   }
 

@@ -20,23 +20,29 @@
 public final class ChannelHub {
   /// How much the hub takes on.
   public let limits: ChannelLimits
-  /// Told of what the hub did not deliver.
+  /// Told of what the hub did not deliver, once all that waits is delivered: of the first
+  /// ``maxToldDiagnosticCount`` of a delivery. What the closure sends is delivered after the last one;
+  /// of what comes of that it is not told, but ``diagnostics`` has it.
   public var onDiagnostic: ((ChannelDiagnostic) -> Void)?
   /// What the hub did not deliver last; at most ``maxDiagnosticCount``, the newest last.
   public private(set) var diagnostics: [ChannelDiagnostic] = []
   /// How many diagnostics are kept.
   public static let maxDiagnosticCount = 16
+  /// Of how many diagnostics of one delivery ``onDiagnostic`` is told.
+  public static let maxToldDiagnosticCount = 1024
 
   private let channels = ChannelTable()
   let routes = RouteCache()
   var taps: [ObjectIdentifier: [SubjectTap]] = [:] { didSet { hasTaps = !taps.isEmpty } }
   private(set) var hasTaps = false
   var isDelivering = false
-  // The flag spares a send that nobody answers a look at the queue.
-  var hasQueued = false
+  // The flag spares a send that nobody answers a look at the queue and the diagnostics.
+  var hasMoreToDo = false
   var queue: [QueuedDelivery] = []
   /// How many sends led to the one that is being delivered.
   var depth = 0
+  private var untold: [ChannelDiagnostic] = []
+  private var isTelling = false
   var memory = Recency()
   private var lastSerial: UInt64 = 0
   private var bindingsUntilSweep = minBindingCountPerSweep
@@ -113,6 +119,20 @@ extension ChannelHub {
   func report(_ diagnostic: ChannelDiagnostic) {
     if diagnostics.count == Self.maxDiagnosticCount { diagnostics.removeFirst() }
     diagnostics.append(diagnostic)
-    onDiagnostic?(diagnostic)
+    guard !isTelling, untold.count < Self.maxToldDiagnosticCount else { return }
+    untold.append(diagnostic)
+    hasMoreToDo = true
+    if !isDelivering { settle() }
+  }
+
+  /// Tells of what was not delivered; what listeners send meanwhile waits.
+  func tellDiagnostics() {
+    guard !untold.isEmpty else { return }
+    let diagnostics = untold
+    untold = []
+    isTelling = true
+    for diagnostic in diagnostics { onDiagnostic?(diagnostic) }
+    deliverQueued()
+    isTelling = false
   }
 }
