@@ -142,6 +142,48 @@ struct ChannelDeliveryTests {
     #expect(one.age == 5 && reports == 3)
   }
 
+  @Test("what has been delivered no longer waits", arguments: [1, 2, 3])
+  func waiting(bound: Int) {
+    let hub = ChannelHub(limits: ChannelLimits(maxCascadeDepth: 500, maxQueuedSendCount: bound))
+    var heard: [Int] = []
+    hub.observe(\.age, on: channel) { [channel] in
+      heard.append($0)
+      if $0 < 400 { hub.send(\.age, $0 + 1, on: channel) }
+    }
+    hub.send(\.age, 0, on: channel)
+    #expect(heard == Array(0...400) && hub.diagnostics.isEmpty)
+  }
+
+  @Test("who sends two for each that it gets fills the queue, and hears the first in order")
+  func doubling() {
+    let hub = ChannelHub(limits: ChannelLimits(maxQueuedSendCount: 300))
+    var sent = 0
+    var heard: [Int] = []
+    hub.observe(\.age, on: channel) { [channel] in
+      heard.append($0)
+      for _ in 0..<2 where hub.diagnostics.isEmpty {
+        sent += 1
+        hub.send(\.age, sent, on: channel)
+      }
+    }
+    hub.send(\.age, 0, on: channel)
+    // The 300th delivery takes one of 300 that wait, and sends two.
+    #expect(heard == Array(0..<600) && sent == 600)
+  }
+
+  @Test("a binding that does not get what its channel remembers is told of")
+  func refusedMemory() {
+    let hub = ChannelHub(
+      limits: ChannelLimits(maxQueuedSendCount: 0, maxRememberedValueCount: 10))
+    let remembering = Channel<User>(id: 2)
+    hub.send(\.age, 1, on: remembering)
+    hub.send(\.name, "Tom", on: remembering)
+    hub.observe(\.age, on: channel) { [one] _ in hub.bind(one, to: remembering, through: map1()) }
+    hub.send(\.age, 1, on: channel)
+    #expect(hub.diagnostics.map(\.channel) == ["User 2"] && one.age == 21)
+    #expect(hub.diagnostics.map(\.property) == ["\(\User.age), \(\User.name)"])
+  }
+
   @Test("a cycle of equal values settles by itself")
   func settling() {
     hub.bind(

@@ -39,6 +39,8 @@ public final class ChannelHub {
   // The flag spares a send that nobody answers a look at the queue and the diagnostics.
   var hasMoreToDo = false
   var queue: [QueuedDelivery] = []
+  /// How many at the front of the queue have been delivered.
+  var deliveredCount = 0
   /// How many sends led to the one that is being delivered.
   var depth = 0
   private var untold: [ChannelDiagnostic] = []
