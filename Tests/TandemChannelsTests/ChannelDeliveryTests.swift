@@ -23,6 +23,30 @@ struct ChannelDeliveryTests {
     #expect(journal.lines == ["21→30=30", "30→150=150"])
   }
 
+  @Test("a hook or a conversion that ends its own binding keeps the value out")
+  func endingHook() {
+    var token: ChannelBinding?
+    token = hub.bind(
+      one, to: channel,
+      through: KeyPathMap().mapping(
+        \.age, to: \.age,
+        willChange: { _, _ in
+          token?.cancel()
+          return .accept
+        }))
+    hub.send(\.age, 5, on: channel)
+    token = hub.bind(
+      one, to: channel,
+      through: KeyPathMap().mapping(
+        \.name, to: \.name,
+        converting: {
+          token?.cancel()
+          return $0
+        }))
+    hub.send(\.name, "Tom", on: channel)
+    #expect(one.age == 21 && one.name == "Nike" && token?.isActive == false)
+  }
+
   @Test("a value that the object has already is not written, unless asked for")
   func equalValues() {
     final class Counting {

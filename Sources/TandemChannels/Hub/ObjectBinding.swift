@@ -32,7 +32,7 @@ class MappedBinding<Target>: ChannelBinding {
     guard let table, let route = routes.route(for: property, in: table, Value.self) else { return }
     take(
       route._withUnsafeGuaranteedRef {
-        unsafeDowncast($0, to: ValueRoute<Target, Value>.self).apply(value, to: &target)
+        unsafeDowncast($0, to: ValueRoute<Target, Value>.self).apply(value, to: &target, for: self)
       })
   }
 
