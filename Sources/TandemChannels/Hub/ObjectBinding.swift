@@ -4,6 +4,8 @@ class MappedBinding<Target>: ChannelBinding {
   /// What the object's did-change hooks are to be told of the batch that is being delivered.
   fileprivate var pendingHooks: [() -> Void]?
   private let hasHooks: Bool
+  /// Set when a hook or a conversion keeps a value from the object.
+  final var hasRefused = false
 
   init(table: RouteTable<Target>, hasHooks: Bool) {
     self.table = table

@@ -70,7 +70,9 @@ final class PropertyRoute<Object, Value>: ValueRoute<Object, Value> {
     if let areEqual, areEqual(change.old, value) { return nil }
     switch hooks?.willChange?(object, change) ?? .accept {
     case .accept: break
-    case .veto: return nil
+    case .veto:
+      binding.hasRefused = true
+      return nil
     case .replace(let other): change.new = other
     }
     guard binding.node != nil else { return nil }
@@ -99,8 +101,11 @@ final class ConvertedRoute<Object, Value, Target>: ValueRoute<Object, Value> {
   override func apply(
     _ value: Value, to object: inout Object, for binding: MappedBinding<Object>
   ) -> (() -> Void)? {
-    let converted = convert(value)
-    guard let converted, binding.node != nil else { return nil }
+    guard let converted = convert(value) else {
+      binding.hasRefused = true
+      return nil
+    }
+    guard binding.node != nil else { return nil }
     return inner.apply(converted, to: &object, for: binding)
   }
 }
