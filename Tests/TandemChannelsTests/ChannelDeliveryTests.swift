@@ -23,6 +23,30 @@ struct ChannelDeliveryTests {
     #expect(journal.lines == ["21→30=30", "30→150=150"])
   }
 
+  @Test("a hook or a conversion that ends its own binding keeps the value out")
+  func endingHook() {
+    var token: ChannelBinding?
+    token = hub.bind(
+      one, to: channel,
+      through: KeyPathMap().mapping(
+        \.age, to: \.age,
+        willChange: { _, _ in
+          token?.cancel()
+          return .accept
+        }))
+    hub.send(\.age, 5, on: channel)
+    token = hub.bind(
+      one, to: channel,
+      through: KeyPathMap().mapping(
+        \.name, to: \.name,
+        converting: {
+          token?.cancel()
+          return $0
+        }))
+    hub.send(\.name, "Tom", on: channel)
+    #expect(one.age == 21 && one.name == "Nike" && token?.isActive == false)
+  }
+
   @Test("a value that the object has already is not written, unless asked for")
   func equalValues() {
     final class Counting {
@@ -95,6 +119,40 @@ struct ChannelDeliveryTests {
     #expect(count == 22, "the hub works on")
   }
 
+  @Test(
+    "who is told of a diagnostic may send, is told after the delivery, and not of its own doing")
+  func sendingDiagnostic() {
+    let hub = ChannelHub(limits: ChannelLimits(maxCascadeDepth: 3))
+    hub.observe(\.age, on: channel) { [channel, journal] in
+      journal.lines.append("\($0)")
+      hub.send(\.age, $0 + 1, on: channel)
+    }
+    hub.onDiagnostic = { [channel, journal] in
+      journal.lines.append("\($0.kind)")
+      hub.send(\.age, 10, on: channel)
+    }
+    hub.send(\.age, 0, on: channel)
+    #expect(
+      journal.lines == ["0", "1", "2", "3", "cascadeTooDeep", "10", "11", "12"])
+    #expect(hub.diagnostics.count == 2)
+    journal.lines = []
+    hub.send(\.age, 20, on: channel)
+    #expect(journal.lines.first == "20" && hub.diagnostics.count == 4, "the hub works on")
+  }
+
+  @Test("of more diagnostics than the bound the newest are kept, and the first are told")
+  func manyDiagnostics() {
+    let hub = ChannelHub(limits: ChannelLimits(maxQueuedSendCount: 0))
+    var told = 0
+    hub.onDiagnostic = { _ in told += 1 }
+    hub.observe(\.age, on: channel) { [channel] _ in
+      for age in 0..<(2 * ChannelHub.maxToldDiagnosticCount) { hub.send(\.age, age, on: channel) }
+    }
+    hub.send(\.age, 0, on: channel)
+    #expect(told == ChannelHub.maxToldDiagnosticCount)
+    #expect(hub.diagnostics.count == ChannelHub.maxDiagnosticCount)
+  }
+
   @Test("a queue that grows too long is cut, with a diagnostic")
   func flood() {
     let hub = ChannelHub(limits: ChannelLimits(maxQueuedSendCount: 5))
@@ -106,6 +164,48 @@ struct ChannelDeliveryTests {
     hub.bind(one, to: channel, through: map1())
     hub.send(\.age, 0, on: channel)
     #expect(one.age == 5 && reports == 3)
+  }
+
+  @Test("what has been delivered no longer waits", arguments: [1, 2, 3])
+  func waiting(bound: Int) {
+    let hub = ChannelHub(limits: ChannelLimits(maxCascadeDepth: 500, maxQueuedSendCount: bound))
+    var heard: [Int] = []
+    hub.observe(\.age, on: channel) { [channel] in
+      heard.append($0)
+      if $0 < 400 { hub.send(\.age, $0 + 1, on: channel) }
+    }
+    hub.send(\.age, 0, on: channel)
+    #expect(heard == Array(0...400) && hub.diagnostics.isEmpty)
+  }
+
+  @Test("who sends two for each that it gets fills the queue, and hears the first in order")
+  func doubling() {
+    let hub = ChannelHub(limits: ChannelLimits(maxQueuedSendCount: 300))
+    var sent = 0
+    var heard: [Int] = []
+    hub.observe(\.age, on: channel) { [channel] in
+      heard.append($0)
+      for _ in 0..<2 where hub.diagnostics.isEmpty {
+        sent += 1
+        hub.send(\.age, sent, on: channel)
+      }
+    }
+    hub.send(\.age, 0, on: channel)
+    // The 300th delivery takes one of 300 that wait, and sends two.
+    #expect(heard == Array(0..<600) && sent == 600)
+  }
+
+  @Test("a binding that does not get what its channel remembers is told of")
+  func refusedMemory() {
+    let hub = ChannelHub(
+      limits: ChannelLimits(maxQueuedSendCount: 0, maxRememberedValueCount: 10))
+    let remembering = Channel<User>(id: 2)
+    hub.send(\.age, 1, on: remembering)
+    hub.send(\.name, "Tom", on: remembering)
+    hub.observe(\.age, on: channel) { [one] _ in hub.bind(one, to: remembering, through: map1()) }
+    hub.send(\.age, 1, on: channel)
+    #expect(hub.diagnostics.map(\.channel) == ["User 2"] && one.age == 21)
+    #expect(hub.diagnostics.map(\.property) == ["\(\User.age), \(\User.name)"])
   }
 
   @Test("a cycle of equal values settles by itself")

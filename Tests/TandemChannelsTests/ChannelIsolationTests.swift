@@ -1,4 +1,3 @@
-import Observation
 import TandemChannels
 import Testing
 
@@ -94,94 +93,6 @@ struct ChannelIsolationTests {
     var values: ChannelValues<Int>? = hub.values(of: \.age, on: channel)
     #expect(values != nil && hub.channelCount == 1)
     values = nil
-    hub.releaseEnded()
-    #expect(hub.channelCount == 0)
-  }
-}
-
-@Observable private final class Watched {
-  var title = "a"
-  var age = 0
-  var note = ""
-}
-
-@MainActor struct BothWaysBindingTests {
-  let hub = ChannelHub()
-  let channel = Channel<User>(id: 1)
-  private let watched = Watched()
-  private let map = KeyPathMap<User, Watched>().mapping(\.name, to: \.title)
-    .mapping(\.age, to: \.age)
-
-  @Test("a change of the model reaches the others by itself, as one batch, without echo")
-  func publishing() async {
-    hub.bindBothWays(watched, to: channel, through: map)
-    let model = UserModel1()
-    hub.bind(model, to: channel, through: map1())
-    let names = hub.values(of: \.name, on: channel)
-    watched.title = "b"
-    watched.age = 7
-    watched.title = "c"
-    var iterator = names.makeAsyncIterator()
-    #expect(await iterator.next() == "c")
-    #expect(model.name == "c" && model.age == 7)
-  }
-
-  @Test("what the hub writes is not sent back")
-  func noEcho() {
-    let binding = hub.bindBothWays(watched, to: channel, through: map)
-    var heard = 0
-    hub.observe(\.name, on: channel, equalValues: .delivered) { _ in heard += 1 }
-    hub.send(\.name, "b", on: channel)
-    binding.publishChanges()
-    #expect(watched.title == "b" && heard == 1)
-    watched.title = "c"
-    binding.publishChanges()
-    binding.publishChanges()
-    #expect(heard == 2)
-    binding.cancel()
-    watched.title = "d"
-    binding.publishChanges()
-    #expect(heard == 2)
-  }
-
-  @Test("two observable models bound both ways settle, whichever changes")
-  func twoModels() {
-    let other = Watched()
-    let first = hub.bindBothWays(watched, to: channel, through: map)
-    let second = hub.bindBothWays(other, to: channel, through: map)
-    watched.age = 1
-    first.publishChanges()
-    #expect(other.age == 1)
-    other.title = "x"
-    second.publishChanges()
-    first.publishChanges()
-    #expect(watched.title == "x" && hub.diagnostics.isEmpty)
-  }
-
-  @Test("a conversion with a way back travels both ways, one without only arrives")
-  func conversions() {
-    let map = KeyPathMap<User, Watched>()
-      .mapping(\.age, to: \.title, converting: { "\($0)" }, back: { Int($0) })
-      .mapping(\.name, to: \.note, converting: { $0 })
-    let binding = hub.bindBothWays(watched, to: channel, through: map)
-    let model = UserModel1()
-    hub.bind(model, to: channel, through: map1())
-    watched.title = "42"
-    watched.note = "mine"
-    binding.publishChanges()
-    #expect(model.age == 42 && model.name == "Nike")
-    watched.title = "no number"
-    binding.publishChanges()
-    #expect(model.age == 42)
-  }
-
-  @Test("the model is not kept alive")
-  func lifetime() {
-    var short: Watched? = Watched()
-    weak let trace = short
-    if let short { hub.bindBothWays(short, to: channel, through: map) }
-    short = nil
-    #expect(trace == nil)
     hub.releaseEnded()
     #expect(hub.channelCount == 0)
   }

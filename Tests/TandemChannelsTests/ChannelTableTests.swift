@@ -6,7 +6,7 @@ struct ChannelTableTests {
   private let hub = ChannelHub()
 
   private func node(_ id: Int) -> ChannelNode {
-    ChannelNode(address: Channel<User>(id: id).address, hub: hub)
+    ChannelNode(address: Channel<User>(id: id).address)
   }
 
   @Test("it finds what a dictionary would, whatever is added and removed", arguments: 0..<50)

@@ -79,6 +79,27 @@ struct RecordChannelTests {
     #expect(!other.isStored && other.name == "Tom", "what has gone keeps what it had")
   }
 
+  @Test(
+    "records that move up, each to the channel of the next, are there, and only the first has gone")
+  func movingUp() throws {
+    let models = (0..<4).map { _ in Model() }
+    for (id, model) in models.enumerated() { hub.bind(model, to: Channel(id: id), through: map) }
+    let channel = users.presence(to: \.isStored)
+    func rows(from first: Int) -> [Record] {
+      ["a", "b", "c"].enumerated().map { place, name in
+        ["id": .integer(Int64(first + place)), "name": .text(name), "age": 1]
+      }
+    }
+    let (old, new) = (rows(from: 0), rows(from: 1))
+    hub.send(try channel.batch(for: SetDifference(inserted: old)))
+    let updates = zip(old, new).map { SetDifference<Record>.Update(old: $0, new: $1) }
+    for updated in [updates, updates.reversed()] {
+      hub.send(try channel.batch(for: SetDifference(updated: updated)))
+      #expect(models.map(\.isStored) == [false, true, true, true])
+      #expect(models.map(\.name) == ["a", "a", "b", "c"])
+    }
+  }
+
   @Test("an optional property takes a null, and a conversion may leave the model as it is")
   func nulls() throws {
     hub.bind(model, to: Channel(id: 1), through: map)

@@ -88,10 +88,23 @@ extension RecordChannel {
     for difference: SetDifference<Record>
   ) throws(RecordChannelError) -> ChannelBatch {
     var batch = ChannelBatch()
-    for record in difference.deleted { try addEnd(of: record, to: &batch) }
+    try addEnds(of: difference, to: &batch)
     for update in difference.updated { try add(update, to: &batch) }
     for record in difference.inserted { try add(record, to: &batch) }
     return batch
+  }
+
+  /// Tells of the records that have gone from their channels, before any is said to be there: another
+  /// may have moved to the channel.
+  private func addEnds(
+    of difference: SetDifference<Record>, to batch: inout ChannelBatch
+  ) throws(RecordChannelError) {
+    guard let addPresence else { return }
+    for record in difference.deleted { addPresence(false, try channel(record), &batch) }
+    for update in difference.updated {
+      let old = try channel(update.old)
+      if try channel(update.new) != old { addPresence(false, old, &batch) }
+    }
   }
 
   private func add(
@@ -99,7 +112,6 @@ extension RecordChannel {
   ) throws(RecordChannelError) {
     let channel = try channel(update.new)
     guard try self.channel(update.old) == channel else {
-      try addEnd(of: update.old, to: &batch)
       return try add(update.new, to: &batch)
     }
     for column in columns where update.old[column.name] != update.new[column.name] {
@@ -113,12 +125,6 @@ extension RecordChannel {
     let channel = try channel(record)
     for column in columns { try add(column, of: record, channel, to: &batch) }
     addPresence?(true, channel, &batch)
-  }
-
-  private func addEnd(
-    of record: Record, to batch: inout ChannelBatch
-  ) throws(RecordChannelError) {
-    if let addPresence { addPresence(false, try channel(record), &batch) }
   }
 
   private func add(

@@ -1,44 +1,47 @@
 public import Observation
+import Synchronization
 
 /// Brings values into an observable object, and sends what the object changes itself.
 final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Object> {
   private let address: ChannelAddress
   private var snapshots: [(reader: any PropertyReader<Object>, last: any PropertySnapshot<Object>)]
   private var sources: [AnyKeyPath]
-  private var changes: AsyncStream<Void>.Continuation?
+  private var nextChange: NextChange?
 
   init<Subject>(
-    _ object: Object, map: KeyPathMap<Subject, Object>, node: ChannelNode, serial: UInt64
+    _ object: Object, map: KeyPathMap<Subject, Object>, address: ChannelAddress
   ) {
     let readable = map.table.routes.compactMap { route in
       route.reading.map { (source: route.source, reader: $0) }
     }
-    address = node.address
+    self.address = address
     snapshots = readable.map { ($0.reader, $0.reader.snapshot(of: object)) }
     sources = readable.map(\.source)
-    super.init(
-      object, node: node, serial: serial, table: map.table, hasHooks: map.hasDidChangeHooks)
+    super.init(object, table: map.table, hasHooks: map.hasDidChangeHooks)
   }
 
-  /// What the hub has written is what the channel knows already.
+  deinit { nextChange?.finish() }
+
+  /// What the hub has written is what the channel knows already; what it was refused to write is not.
   override func apply<Value>(
     _ value: Value, of property: AnyKeyPath, by routes: RouteCache
   ) {
+    hasRefused = false
     super.apply(value, of: property, by: routes)
-    guard let object, let place = sources.firstIndex(of: property) else { return }
+    guard !hasRefused, let object, let place = sources.firstIndex(of: property) else { return }
     snapshots[place].last = snapshots[place].reader.snapshot(of: object)
   }
 
   override func released() {
     super.released()
-    changes?.finish()
-    changes = nil
+    nextChange?.finish()
+    nextChange = nil
     snapshots = []
   }
 
   /// Sends what the object has changed since, as one batch, and waits for the next change.
   override func publishChanges() {
-    guard let object, let node else { return cancel() }
+    guard node != nil, let object, let hub else { return cancel() }
     observe(object)
     var entries: [BatchEntry] = []
     for place in snapshots.indices {
@@ -46,16 +49,16 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
       snapshots[place].last = change.snapshot
       if let value = change.entry { entries.append(BatchEntry(address: address, value: value)) }
     }
-    if !entries.isEmpty { node.hub.send(entries, excluding: object) }
+    if !entries.isEmpty { hub.send(entries, excluding: object) }
   }
 
-  /// Observation tells once, before the change; the stream carries the news to the domain's next turn.
+  /// Observation tells once, before the change, so there is nothing to do until it has told.
   private func observe(_ object: Object) {
-    guard let changes else { return }
+    guard let nextChange, nextChange.beginWaiting() else { return }
     withObservationTracking {
       for place in snapshots.indices { _ = snapshots[place].reader.snapshot(of: object) }
     } onChange: {
-      changes.yield()
+      nextChange.hasCome()
     }
   }
 
@@ -63,10 +66,28 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
   func start() -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    changes = continuation
+    nextChange = NextChange(turns: continuation)
     if let object { observe(object) }
     return stream
   }
+}
+
+/// Carries the news of a change to the next turn of the hub's domain.
+private final class NextChange: Sendable {
+  private let turns: AsyncStream<Void>.Continuation
+  private let isAwaited = Atomic(false)
+
+  init(turns: AsyncStream<Void>.Continuation) { self.turns = turns }
+
+  /// Returns whether the change was not awaited already.
+  func beginWaiting() -> Bool { !isAwaited.exchange(true, ordering: .acquiringAndReleasing) }
+
+  func hasCome() {
+    isAwaited.store(false, ordering: .releasing)
+    turns.yield()
+  }
+
+  func finish() { turns.finish() }
 }
 
 extension ChannelHub {
@@ -89,9 +110,9 @@ extension ChannelHub {
   ) -> ChannelBinding {
     previous?.cancel()
     let binding = BothWaysBinding(
-      object, map: map, node: nodeOrNew(at: channel.address), serial: nextSerial())
+      object, map: map, address: channel.address)
     let turns = binding.start()
-    register(binding)
+    register(binding, at: channel.address)
     // The binding owns this task: it ends with the stream, which the binding finishes when it ends.
     Task { [weak binding] in
       _ = isolation

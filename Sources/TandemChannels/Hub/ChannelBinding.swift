@@ -4,17 +4,25 @@
 /// not need to be kept: to drop the token ends nothing, since the optimiser may drop a local variable
 /// right after its last use.
 public class ChannelBinding {
-  private(set) var node: ChannelNode?
+  /// Set from the registration to the end. Tokens, and bindings with them, may outlive the hub and its
+  /// channels, so only who holds the hub may look inside.
+  private(set) final var node: Unmanaged<ChannelNode>?
+  /// Weak, since the hub may go in any isolation domain, while this one uses the token.
+  private(set) final weak var hub: ChannelHub?
   /// Tells bindings of a running delivery from those made meanwhile.
-  let serial: UInt64
+  private(set) final var serial: UInt64 = 0
 
-  init(node: ChannelNode, serial: UInt64) {
-    self.node = node
+  init() {}
+
+  /// Takes the binding's place among those of a channel, which holds it until it ends.
+  final func begin(at node: ChannelNode, in hub: ChannelHub, serial: UInt64) {
+    self.node = .passUnretained(node)
+    self.hub = hub
     self.serial = serial
   }
 
   /// Whether values still arrive.
-  public final var isActive: Bool { node != nil && isAlive }
+  public final var isActive: Bool { node != nil && hub != nil && isAlive }
 
   /// Ends the binding: nothing is delivered to it any more, not even the rest of what is just being
   /// delivered. Ending it again does nothing.
@@ -23,21 +31,13 @@ public class ChannelBinding {
   public final func cancel() {
     guard let node else { return }
     self.node = nil
-    if announces { node.announcerCount -= 1 }
+    hub?.ended(self, at: node.takeUnretainedValue())
     released()
-    node.bindingEnded()
   }
 
   /// Sends now what an object that is bound both ways has changed, instead of in the next turn of the
   /// hub's actor. Does nothing for other bindings.
   public func publishChanges() {}
-
-  /// Ends the binding with its hub, which forgets all channels.
-  final func hubEnded() {
-    guard node != nil else { return }
-    node = nil
-    released()
-  }
 
   // MARK: What subclasses say
 

@@ -14,9 +14,8 @@ extension ChannelHub {
   ) -> ChannelBinding {
     previous?.cancel()
     let binding = ObjectBinding(
-      object, node: nodeOrNew(at: channel.address), serial: nextSerial(), table: map.table,
-      hasHooks: map.hasDidChangeHooks)
-    register(binding)
+      object, table: map.table, hasHooks: map.hasDidChangeHooks)
+    register(binding, at: channel.address)
     return binding
   }
 
@@ -46,9 +45,8 @@ extension ChannelHub {
   ) -> ChannelBinding {
     previous?.cancel()
     let binding = AccessBinding(
-      owner, access: access, node: nodeOrNew(at: channel.address), serial: nextSerial(),
-      table: map.table, hasHooks: map.hasDidChangeHooks)
-    register(binding)
+      owner, access: access, table: map.table, hasHooks: map.hasDidChangeHooks)
+    register(binding, at: channel.address)
     return binding
   }
 }

@@ -60,39 +60,65 @@ extension ChannelHub {
   private func enqueue(_ next: QueuedDelivery.Contents) {
     let depth = depth + 1
     if depth > limits.maxCascadeDepth { return refuse(next, .cascadeTooDeep) }
-    if queue.count >= limits.maxQueuedSendCount { return refuse(next, .queueFull) }
+    if queue.count - deliveredCount >= limits.maxQueuedSendCount { return refuse(next, .queueFull) }
     queue.append(.init(contents: next, depth: depth))
-    hasQueued = true
+    hasMoreToDo = true
   }
 
   private func refuse(_ contents: QueuedDelivery.Contents, _ kind: ChannelDiagnostic.Kind) {
-    guard case .values(let entries, _) = contents, let first = entries.first else { return }
-    report(
-      ChannelDiagnostic(
-        kind: kind, channel: "\(first.address)", property: "\(first.value.property)"))
+    switch contents {
+    case .values(let entries, _):
+      guard let first = entries.first else { return }
+      report(kind, of: [first.value], at: first.address)
+    case .memory(let binding):
+      guard let node = binding.node?.takeUnretainedValue() else { return }
+      report(kind, of: node.remembered?.values ?? [], at: node.address)
+    }
   }
 
-  /// Delivers what listeners have sent, and what follows from that, until nothing waits.
+  private func report(
+    _ kind: ChannelDiagnostic.Kind, of values: [BatchValue], at address: ChannelAddress
+  ) {
+    let properties = values.map { "\($0.property)" }.joined(separator: ", ")
+    report(ChannelDiagnostic(kind: kind, channel: "\(address)", property: properties))
+  }
+
+  /// Delivers what listeners have sent, and what follows from that, until nothing waits; then tells of
+  /// what was not delivered.
   @inline(__always)
-  private func settle() {
-    if hasQueued { deliverQueued() }
+  func settle() {
+    if hasMoreToDo { finishDelivery() }
     isDelivering = false
   }
 
-  private func deliverQueued() {
-    var next = 0
-    while next < queue.count {
-      let queued = queue[next]
-      next += 1
+  private func finishDelivery() {
+    isDelivering = true
+    deliverQueued()
+    tellDiagnostics()
+    hasMoreToDo = false
+  }
+
+  func deliverQueued() {
+    while deliveredCount < queue.count {
+      let queued = queue[deliveredCount]
+      deliveredCount += 1
+      dropDelivered()
       depth = queued.depth
       switch queued.contents {
       case .values(let entries, let sender): deliver(entries, excluding: sender)
       case .memory(let binding): deliverMemory(to: binding)
       }
     }
-    queue.removeAll(keepingCapacity: next <= Self.keptQueueCapacity)
-    hasQueued = false
+    queue.removeAll(keepingCapacity: queue.capacity <= Self.keptQueueCapacity)
+    deliveredCount = 0
     depth = 0
+  }
+
+  /// Lets go of what was delivered once it is the larger part, so that each costs O(1).
+  private func dropDelivered() {
+    guard deliveredCount > Self.keptQueueCapacity, deliveredCount * 2 > queue.count else { return }
+    queue.removeFirst(deliveredCount)
+    deliveredCount = 0
   }
 
   private static let keptQueueCapacity = 64
@@ -145,7 +171,7 @@ extension ChannelHub {
   }
 
   private func deliverMemory(to binding: ChannelBinding) {
-    guard let values = binding.node?.remembered?.values else { return }
+    guard let values = binding.node?.takeUnretainedValue().remembered?.values else { return }
     for value in values where binding.isActive { value.apply(to: binding, by: routes) }
     for value in values where binding.isActive { value.announce(to: binding) }
   }

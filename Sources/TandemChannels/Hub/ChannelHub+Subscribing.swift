@@ -76,9 +76,8 @@ extension ChannelHub {
     _ receiver: ValueReceiver<Value>
   ) -> ChannelBinding {
     let subscription = Subscription(
-      node: nodeOrNew(at: channel.address), serial: nextSerial(), property: property,
-      receiver: receiver)
-    register(subscription)
+      property: property, receiver: receiver)
+    register(subscription, at: channel.address)
     return subscription
   }
 

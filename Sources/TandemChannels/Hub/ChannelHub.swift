@@ -20,23 +20,31 @@
 public final class ChannelHub {
   /// How much the hub takes on.
   public let limits: ChannelLimits
-  /// Told of what the hub did not deliver.
+  /// Told of what the hub did not deliver, once all that waits is delivered: of the first
+  /// ``maxToldDiagnosticCount`` of a delivery. What the closure sends is delivered after the last one;
+  /// of what comes of that it is not told, but ``diagnostics`` has it.
   public var onDiagnostic: ((ChannelDiagnostic) -> Void)?
   /// What the hub did not deliver last; at most ``maxDiagnosticCount``, the newest last.
   public private(set) var diagnostics: [ChannelDiagnostic] = []
   /// How many diagnostics are kept.
   public static let maxDiagnosticCount = 16
+  /// Of how many diagnostics of one delivery ``onDiagnostic`` is told.
+  public static let maxToldDiagnosticCount = 1024
 
   private let channels = ChannelTable()
   let routes = RouteCache()
   var taps: [ObjectIdentifier: [SubjectTap]] = [:] { didSet { hasTaps = !taps.isEmpty } }
   private(set) var hasTaps = false
   var isDelivering = false
-  // The flag spares a send that nobody answers a look at the queue.
-  var hasQueued = false
+  // The flag spares a send that nobody answers a look at the queue and the diagnostics.
+  var hasMoreToDo = false
   var queue: [QueuedDelivery] = []
+  /// How many at the front of the queue have been delivered.
+  var deliveredCount = 0
   /// How many sends led to the one that is being delivered.
   var depth = 0
+  private var untold: [ChannelDiagnostic] = []
+  private var isTelling = false
   var memory = Recency()
   private var lastSerial: UInt64 = 0
   private var bindingsUntilSweep = minBindingCountPerSweep
@@ -45,12 +53,6 @@ public final class ChannelHub {
 
   /// A hub without channels.
   public init(limits: ChannelLimits = ChannelLimits()) { self.limits = limits }
-
-  deinit {
-    for node in channels.nodes {
-      for binding in node.bindings { binding.hubEnded() }
-    }
-  }
 
   /// How many channels have bindings or remembered values; those of objects that have gone count until
   /// they are released.
@@ -64,7 +66,7 @@ extension ChannelHub {
 
   func nodeOrNew(at address: ChannelAddress) -> ChannelNode {
     if let node = channels.node(at: address) { return node }
-    let node = ChannelNode(address: address, hub: self)
+    let node = ChannelNode(address: address)
     channels.insert(node)
     return node
   }
@@ -78,22 +80,25 @@ extension ChannelHub {
 
   func remove(_ node: ChannelNode) { channels.remove(node) }
 
-  /// The place of the next binding in the order of registration.
-  func nextSerial() -> UInt64 {
-    lastSerial += 1
-    return lastSerial
-  }
-
   var newestSerial: UInt64 { lastSerial }
 
   /// Adds a binding to its channel, and hands it what the channel remembers.
-  func register(_ binding: ChannelBinding) {
-    guard let node = binding.node else { return }
+  func register(_ binding: ChannelBinding, at address: ChannelAddress) {
+    let node = nodeOrNew(at: address)
+    lastSerial += 1
+    binding.begin(at: node, in: self, serial: lastSerial)
     node.append(binding)
     if binding.announces { node.announcerCount += 1 }
     if node.remembered != nil { replay(to: binding) }
     bindingsUntilSweep -= 1
     if bindingsUntilSweep <= 0 { releaseEnded() }
+  }
+
+  /// Lets go of a binding of a channel, and of the channel with its last one.
+  func ended(_ binding: ChannelBinding, at node: ChannelNode) {
+    if binding.announces { node.announcerCount -= 1 }
+    node.bindingEnded()
+    if node.isUnused { remove(node) }
   }
 
   /// Releases what is held for objects that have gone.
@@ -116,6 +121,20 @@ extension ChannelHub {
   func report(_ diagnostic: ChannelDiagnostic) {
     if diagnostics.count == Self.maxDiagnosticCount { diagnostics.removeFirst() }
     diagnostics.append(diagnostic)
-    onDiagnostic?(diagnostic)
+    guard !isTelling, untold.count < Self.maxToldDiagnosticCount else { return }
+    untold.append(diagnostic)
+    hasMoreToDo = true
+    if !isDelivering { settle() }
+  }
+
+  /// Tells of what was not delivered; what listeners send meanwhile waits.
+  func tellDiagnostics() {
+    guard !untold.isEmpty else { return }
+    let diagnostics = untold
+    untold = []
+    isTelling = true
+    for diagnostic in diagnostics { onDiagnostic?(diagnostic) }
+    deliverQueued()
+    isTelling = false
   }
 }

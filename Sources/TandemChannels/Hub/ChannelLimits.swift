@@ -3,7 +3,9 @@ public struct ChannelLimits: Hashable, Sendable {
   /// How many sends may follow from one another: a listener sends, whereupon another one sends, …
   /// Beyond it, a cycle that does not settle is assumed, and cut with a diagnostic.
   public var maxCascadeDepth: Int
-  /// How many sends of listeners may wait while one is delivered. More are dropped, with a diagnostic.
+  /// How many sends of listeners may wait at a time, while another one is delivered, and with them the
+  /// bindings made meanwhile that are to get what their channels remember. More are dropped, with a
+  /// diagnostic.
   public var maxQueuedSendCount: Int
   /// How many values are kept for late joiners, over all channels; those sent longest ago go first.
   /// None unless told otherwise.
@@ -38,7 +40,8 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
   public var kind: Kind
   /// The channel that was sent on, such as "User 1".
   public var channel: String
-  /// The property that was sent, such as `\User.name`; for a link, the names of all that were to be.
+  /// The property that was sent, such as `\User.name`; for a link, the names of all that were to be,
+  /// and for a new binding, all that the channel remembers.
   public var property: String
 
   /// What happened, and what to do.

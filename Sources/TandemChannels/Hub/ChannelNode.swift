@@ -2,9 +2,6 @@
 /// it remembers.
 final class ChannelNode {
   let address: ChannelAddress
-  /// Unsafe for speed, and safe: tokens may outlive the hub, and nodes with them, but a hub that goes
-  /// detaches all bindings from their nodes, and only bindings ask for it.
-  unowned(unsafe) let hub: ChannelHub
   /// Most channels have one binding or two, and the first needs no array.
   private var first: ChannelBinding?
   private var others: [ChannelBinding] = []
@@ -13,10 +10,7 @@ final class ChannelNode {
   var announcerCount: Int32 = 0
   var remembered: RememberedValues?
 
-  init(address: ChannelAddress, hub: ChannelHub) {
-    self.address = address
-    self.hub = hub
-  }
+  init(address: ChannelAddress) { self.address = address }
 
   var isUnused: Bool { first == nil && remembered == nil }
 
@@ -47,6 +41,5 @@ final class ChannelNode {
     first = lasting.first
     others = Array(lasting.dropFirst())
     endedCount = 0
-    if isUnused { hub.remove(self) }
   }
 }

@@ -5,14 +5,15 @@
 /// await sender.send(\.name, "Tom", on: channel)   // anywhere
 /// ```
 ///
-/// A sender keeps the hub alive.
+/// A sender keeps the hub alive. When the last one goes, wherever that is, the hub is released where
+/// it lives.
 public struct ChannelSender: Sendable {
   private let domain: any Actor
   private let hub: HubReference
 
   fileprivate init(domain: any Actor, hub: ChannelHub) {
     self.domain = domain
-    self.hub = HubReference(hub: hub)
+    self.hub = HubReference(hub, in: domain)
   }
 
   /// Sends a value, and returns when everybody has it.
@@ -40,9 +41,32 @@ public struct ChannelSender: Sendable {
   }
 }
 
-/// Sendable, because only ``ChannelSender`` looks inside, and only in the hub's isolation domain.
-private struct HubReference: @unchecked Sendable {
-  let hub: ChannelHub
+/// Keeps a hub, and lets go of it in the hub's isolation domain, where what the hub holds is used.
+private final class HubReference: Sendable {
+  /// Sendable, because only ``ChannelSender`` looks inside, and only in the hub's isolation domain.
+  private struct Retained: @unchecked Sendable {
+    let hub: Unmanaged<ChannelHub>
+  }
+
+  private let retained: Retained
+  private let domain: any Actor
+
+  init(_ hub: ChannelHub, in domain: any Actor) {
+    retained = Retained(hub: .passRetained(hub))
+    self.domain = domain
+  }
+
+  // Nobody can wait for this task: it is all that is left of the reference.
+  deinit {
+    Task { [retained, domain] in await Self.release(retained, in: domain) }
+  }
+
+  /// To be used in the hub's domain only.
+  var hub: ChannelHub { retained.hub.takeUnretainedValue() }
+
+  private static func release(_ retained: Retained, in domain: isolated any Actor) {
+    retained.hub.release()
+  }
 }
 
 extension ChannelHub {

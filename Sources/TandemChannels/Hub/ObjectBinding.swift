@@ -4,11 +4,13 @@ class MappedBinding<Target>: ChannelBinding {
   /// What the object's did-change hooks are to be told of the batch that is being delivered.
   fileprivate var pendingHooks: [() -> Void]?
   private let hasHooks: Bool
+  /// Set when a hook or a conversion keeps a value from the object.
+  final var hasRefused = false
 
-  init(node: ChannelNode, serial: UInt64, table: RouteTable<Target>, hasHooks: Bool) {
+  init(table: RouteTable<Target>, hasHooks: Bool) {
     self.table = table
     self.hasHooks = hasHooks
-    super.init(node: node, serial: serial)
+    super.init()
   }
 
   override var announces: Bool { hasHooks }
@@ -32,7 +34,7 @@ class MappedBinding<Target>: ChannelBinding {
     guard let table, let route = routes.route(for: property, in: table, Value.self) else { return }
     take(
       route._withUnsafeGuaranteedRef {
-        unsafeDowncast($0, to: ValueRoute<Target, Value>.self).apply(value, to: &target)
+        unsafeDowncast($0, to: ValueRoute<Target, Value>.self).apply(value, to: &target, for: self)
       })
   }
 
@@ -46,11 +48,9 @@ class MappedBinding<Target>: ChannelBinding {
 class ObjectBinding<Object: AnyObject>: MappedBinding<Object> {
   private(set) final weak var object: Object?
 
-  init(
-    _ object: Object, node: ChannelNode, serial: UInt64, table: RouteTable<Object>, hasHooks: Bool
-  ) {
+  init(_ object: Object, table: RouteTable<Object>, hasHooks: Bool) {
     self.object = object
-    super.init(node: node, serial: serial, table: table, hasHooks: hasHooks)
+    super.init(table: table, hasHooks: hasHooks)
   }
 
   override var isAlive: Bool { object != nil }
@@ -77,11 +77,11 @@ final class AccessBinding<Owner: AnyObject, Target>: MappedBinding<Target> {
 
   init(
     _ owner: Owner, access: @escaping (Owner, (inout Target) -> Void) -> Void,
-    node: ChannelNode, serial: UInt64, table: RouteTable<Target>, hasHooks: Bool
+    table: RouteTable<Target>, hasHooks: Bool
   ) {
     self.owner = owner
     self.access = access
-    super.init(node: node, serial: serial, table: table, hasHooks: hasHooks)
+    super.init(table: table, hasHooks: hasHooks)
   }
 
   override var isAlive: Bool { owner != nil }

@@ -3,10 +3,10 @@ final class Subscription<Received>: ChannelBinding {
   private let property: AnyKeyPath
   private var receiver: ValueReceiver<Received>?
 
-  init(node: ChannelNode, serial: UInt64, property: AnyKeyPath, receiver: ValueReceiver<Received>) {
+  init(property: AnyKeyPath, receiver: ValueReceiver<Received>) {
     self.property = property
     self.receiver = receiver
-    super.init(node: node, serial: serial)
+    super.init()
   }
 
   override var announces: Bool { true }

@@ -30,9 +30,17 @@ struct PropertyReading<Subject, Value, Object, Target: Equatable>: PropertyReade
     {
       var object = object
       let now = reading.access.read(&object)
-      guard now != value else { return nil }
+      guard !Self.areSame(value, now) else { return nil }
       let entry = reading.convert(now).map { TypedBatchValue(property: reading.source, value: $0) }
       return (Snapshot(reading: reading, value: now), entry)
+    }
+
+    /// Whether nothing has changed. A number that is none differs even from itself, and would be sent
+    /// for ever; values with one in them are the same if they print the same.
+    private static func areSame(_ old: Target, _ new: Target) -> Bool {
+      if old == new { return true }
+      guard old != old, new != new else { return false }
+      return String(reflecting: old) == String(reflecting: new)
     }
   }
 }

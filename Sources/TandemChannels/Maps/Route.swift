@@ -14,8 +14,11 @@ class Route<Object> {
 class ValueRoute<Object, Value>: Route<Object> {
   /// Brings a value to the object.
   ///
+  /// - Parameter binding: for whom; nothing is written once a hook or a conversion has ended it.
   /// - Returns: what remains to be done once all objects have their values.
-  func apply(_ value: Value, to object: inout Object) -> (() -> Void)? {
+  func apply(
+    _ value: Value, to object: inout Object, for binding: MappedBinding<Object>
+  ) -> (() -> Void)? {
     preconditionFailure("Only subclasses are made")
   }
 }
@@ -52,20 +55,27 @@ final class PropertyRoute<Object, Value>: ValueRoute<Object, Value> {
 
   override var hasDidChangeHook: Bool { hooks?.didChange != nil }
 
-  override func apply(_ value: Value, to object: inout Object) -> (() -> Void)? {
-    if hooks != nil { return applyWithHooks(value, to: &object) }
+  override func apply(
+    _ value: Value, to object: inout Object, for binding: MappedBinding<Object>
+  ) -> (() -> Void)? {
+    if hooks != nil { return applyWithHooks(value, to: &object, for: binding) }
     access.write(value, to: &object, always: areEqual == nil)
     return nil
   }
 
-  private func applyWithHooks(_ value: Value, to object: inout Object) -> (() -> Void)? {
+  private func applyWithHooks(
+    _ value: Value, to object: inout Object, for binding: MappedBinding<Object>
+  ) -> (() -> Void)? {
     var change = ChannelChange(old: access.read(&object), new: value)
     if let areEqual, areEqual(change.old, value) { return nil }
     switch hooks?.willChange?(object, change) ?? .accept {
     case .accept: break
-    case .veto: return nil
+    case .veto:
+      binding.hasRefused = true
+      return nil
     case .replace(let other): change.new = other
     }
+    guard binding.node != nil else { return nil }
     access.write(change.new, to: &object, always: true)
     guard let didChange = hooks?.didChange else { return nil }
     return { [object, change] in didChange(object, change) }
@@ -88,7 +98,14 @@ final class ConvertedRoute<Object, Value, Target>: ValueRoute<Object, Value> {
 
   override var hasDidChangeHook: Bool { inner.hasDidChangeHook }
 
-  override func apply(_ value: Value, to object: inout Object) -> (() -> Void)? {
-    convert(value).flatMap { inner.apply($0, to: &object) }
+  override func apply(
+    _ value: Value, to object: inout Object, for binding: MappedBinding<Object>
+  ) -> (() -> Void)? {
+    guard let converted = convert(value) else {
+      binding.hasRefused = true
+      return nil
+    }
+    guard binding.node != nil else { return nil }
+    return inner.apply(converted, to: &object, for: binding)
   }
 }

@@ -23,7 +23,9 @@ enum ChannelCases {
     return try [
       numbers("a number to one bound object", by: map, mustNotAllocate: true),
       numbers("a number to one bound object, by closures", by: closures, mustNotAllocate: true),
-      numbers("a number to one bound object, by a key path in a variable", by: variables),
+      numbers(
+        "a number to one bound object, by a key path in a variable (may allocate, and is not held "
+          + "against notifications)", by: variables),
       texts("a text to one bound object", by: map),
     ].map { try $0.checked() }
   }
@@ -45,12 +47,9 @@ enum ChannelCases {
       defer { withExtendedLifetime(only) {} }
       return send(on: Channel(id: 7), of: small)
     }
-    let verdict = byteCount < maxBytesPerBinding ? "kept" : "MISSED"
     return [
       Benchmark(
-        name: "\(sendCount) sends to one of \(channelCount) channels with one binding each, of "
-          + String(format: "%.0f bytes", byteCount)
-          + " (goal: under \(Int(maxBytesPerBinding))) \(verdict)",
+        name: "\(sendCount) sends to one of \(channelCount) channels with one binding each",
         ours: .init(name: "one of a million channels") {
           defer { withExtendedLifetime(models) {} }
           return send(on: Channel(id: channelCount / 2), of: hub)
@@ -59,7 +58,10 @@ enum ChannelCases {
           alone,
           .init(name: "each time another of the million") { sendToMany(of: hub, models) },
         ],
-        goals: [Benchmark.goal(atMost: 2, times: alone.name)])
+        goals: [
+          Benchmark.goal(atMost: 2, times: alone.name),
+          Benchmark.goal(atMost: maxBytesPerBinding, bytesPer: "binding", measured: byteCount),
+        ])
     ]
   }
 
@@ -82,6 +84,9 @@ extension ChannelCases {
 
     func checked() throws -> Benchmark {
       _ = try benchmark.ours.run()
+      let ratios = try [plainStore, variableWrite].map { name in
+        String(format: "%.1f × %@", try ratio(to: name), name)
+      }
       let before = floor_allocation_count()
       _ = try benchmark.ours.run()
       let count = floor_allocation_count() - before
@@ -92,7 +97,20 @@ extension ChannelCases {
       var benchmark = benchmark
       benchmark.name += String(
         format: ", %d sends, %g allocations each", sendCount, Double(count) / Double(sendCount))
+      benchmark.name +=
+        "; " + ratios.joined(separator: ", ") + ", of which only the latter has a goal"
       return benchmark
+    }
+
+    /// How much longer than a contender the fastest of a few runs takes.
+    private func ratio(to name: String) throws -> Double {
+      guard let other = benchmark.others.first(where: { $0.name == name }) else { return .nan }
+      func fastest(_ contender: Benchmark.Contender) throws -> Double {
+        try (0..<5).map { _ in
+          try ContinuousClock().measure { _ = try contender.run() } / .nanoseconds(1)
+        }.min() ?? .nan
+      }
+      return try fastest(benchmark.ours) / fastest(other)
     }
   }
 
@@ -103,8 +121,12 @@ extension ChannelCases {
     let (hub, channel, bound) = (ChannelHub(), Channel<User>(id: 1), Model())
     hub.bind(bound, to: channel, through: map)
     let written = Model()
+    let store = Benchmark.Contender(name: plainStore) {
+      for number in 0..<sendCount { Self.store(number, in: written) }
+      return written.count
+    }
     let path = opaque(\Model.count)
-    let write = Benchmark.Contender(name: "a write through a key path") {
+    let write = Benchmark.Contender(name: variableWrite) {
       for number in 0..<sendCount { written[keyPath: path] = number }
       return written.count
     }
@@ -124,7 +146,7 @@ extension ChannelCases {
       return bound.count
     }
     return Case(
-      benchmark: benchmark(name, ours, write, post, isFast: mustNotAllocate),
+      benchmark: benchmark(name, ours, store, write, post, isFast: mustNotAllocate),
       mustNotAllocate: mustNotAllocate)
   }
 
@@ -134,8 +156,12 @@ extension ChannelCases {
     let (hub, channel, bound) = (ChannelHub(), Channel<User>(id: 1), Model())
     hub.bind(bound, to: channel, through: map)
     let written = Model()
+    let store = Benchmark.Contender(name: plainStore) {
+      for number in 0..<sendCount { Self.store(texts[number & 15], in: written) }
+      return written.title == texts[last] ? 1 : 0
+    }
     let path = opaque(\Model.title)
-    let write = Benchmark.Contender(name: "a write through a key path") {
+    let write = Benchmark.Contender(name: variableWrite) {
       for number in 0..<sendCount { written[keyPath: path] = texts[number & 15] }
       return written.title == texts[last] ? 1 : 0
     }
@@ -154,18 +180,31 @@ extension ChannelCases {
       for number in 0..<sendCount { hub.send(\.name, texts[number & 15], on: channel) }
       return bound.title == texts[last] ? 1 : 0
     }
-    return Case(benchmark: benchmark(name, ours, write, post, isFast: true), mustNotAllocate: true)
+    return Case(
+      benchmark: benchmark(name, ours, store, write, post, isFast: true), mustNotAllocate: true)
   }
 
+  private static let plainStore = "a write through a literal key path, which is a plain store"
+  private static let variableWrite = "a write through a key path in a variable"
+
+  @inline(never)
+  private static func store(_ number: Int, in model: Model) { model[keyPath: \.count] = number }
+
+  @inline(never)
+  private static func store(_ text: String, in model: Model) { model[keyPath: \.title] = text }
+
+  /// No hub keeps to five plain stores, so the goal is held against a write through a key path that the
+  /// optimiser does not see through, and the case says how many plain stores a send takes.
+  ///
   /// A key path in a variable costs what the standard library takes for it, several times a post's
   /// fifth; so only literals and closures are held against notifications.
   private static func benchmark(
-    _ name: String, _ ours: Benchmark.Contender, _ write: Benchmark.Contender,
-    _ post: Benchmark.Contender, isFast: Bool
+    _ name: String, _ ours: Benchmark.Contender, _ store: Benchmark.Contender,
+    _ write: Benchmark.Contender, _ post: Benchmark.Contender, isFast: Bool
   ) -> Benchmark {
     let goals = [Benchmark.goal(atMost: 5, times: write.name)]
     let more = isFast ? [Benchmark.goal(atLeast: 5, timesFasterThan: post.name)] : []
-    return Benchmark(name: name, ours: ours, others: [write, post], goals: goals + more)
+    return Benchmark(name: name, ours: ours, others: [store, write, post], goals: goals + more)
   }
 
   private static func send(on channel: Channel<User>, of hub: ChannelHub) -> Int {

@@ -20,6 +20,7 @@ struct Benchmark {
     case atMost(Double, times: String)
     case atLeast(Double, timesFasterThan: String)
     case within(milliseconds: Double)
+    case size(atMost: Double, bytesPer: String, measured: Double)
   }
 
   var name: String
@@ -38,6 +39,11 @@ struct Benchmark {
   /// A bound that no other contender sets.
   static func goal(withinMilliseconds milliseconds: Double) -> Goal {
     .within(milliseconds: milliseconds)
+  }
+
+  /// A bound on memory, which was measured when the case was prepared.
+  static func goal(atMost bound: Double, bytesPer thing: String, measured: Double) -> Goal {
+    .size(atMost: bound, bytesPer: thing, measured: measured)
   }
 }
 

@@ -47,6 +47,11 @@ struct BenchmarkResult {
         direction: "withinMilliseconds", contender: nil, bound: bound, value: ours.median,
         isKept: ours.median <= bound,
         text: "\(Self.short(ours.median)) ms (goal: at most \(Self.plain(bound)) ms)")
+    case .size(let bound, let thing, let measured):
+      return Verdict(
+        direction: "atMostBytes", contender: nil, bound: bound, value: measured,
+        isKept: measured <= bound,
+        text: "\(Self.short(measured)) bytes per \(thing) (goal: at most \(Self.plain(bound)))")
     }
   }
 
