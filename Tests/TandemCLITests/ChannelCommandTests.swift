@@ -65,8 +65,8 @@ struct ChannelCommandTests {
         Array("GET / HTTP/1.1\r\n\r\n".utf8),
         "tandem: the peer sent a message of 1195725856 bytes"
       ),
-      ([0, 0, 0, 2, 9, 9], "tandem: the peer does not speak version 1"),
-      ([0, 0, 0, 9, 1], "tandem: the peer ended within a message"),
+      ([0, 0, 0, 2, 9, 9], "tandem: the peer does not speak version 2"),
+      ([0, 0, 0, 9, 2], "tandem: the peer ended within a message"),
     ]
     for (bytes, message) in inputs {
       let connection = try await SocketConnection.connect(to: .unix(path: socket))

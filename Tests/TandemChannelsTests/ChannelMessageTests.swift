@@ -5,6 +5,9 @@ import Testing
 struct ChannelMessageTests {
   private let messages = [
     ChannelMessage(subject: "User", id: .string("1"), values: ["name": .string("Tom")]),
+    ChannelMessage(
+      subject: "User", id: .string("1"), values: ["name": .string("Tom")],
+      stamps: ["name": LinkStamp(counter: 300, hub: 0xAB)]),
     ChannelMessage(subject: "Überschrift", id: .number("7"), values: [:]),
   ]
 
@@ -15,7 +18,9 @@ struct ChannelMessageTests {
   @Test("messages come out as they went in, wherever the stream is cut")
   func cuts() throws {
     let bytes = try bytes()
-    let ends = [0, try messages[0].frame(maxByteCount: 1000).count, bytes.count]
+    let ends = try messages.reduce(into: [0]) { ends, message in
+      ends.append(ends[ends.count - 1] + (try message.frame(maxByteCount: 1000).count))
+    }
     for cut in 0...bytes.count {
       var reader = ChannelMessageReader(maxFrameByteCount: 1000)
       let first = try reader.messages(adding: bytes[..<cut])
@@ -52,9 +57,15 @@ struct ChannelMessageTests {
     #expect(code([0xFF, 0xFF, 0xFF, 0xFF]) == .tooLarge)
     #expect(code([0, 0, 3, 0xE9]) == .tooLarge)
     #expect(code([0, 0, 0, 0]) == .malformed)
-    #expect(code([0, 0, 0, 1, 2]) == .unknownVersion)
-    #expect(code([0, 0, 0, 1, 1]) == .malformed)
-    #expect(code([0, 0, 0, 3, 1, 0x7B, 0x7D]) == .malformed)
+    let version = ChannelMessage.version
+    #expect(code([0, 0, 0, 1, 1]) == .unknownVersion)
+    #expect(code([0, 0, 0, 1, version + 1]) == .unknownVersion)
+    #expect(code([0, 0, 0, 1, version]) == .malformed)
+    #expect(code([0, 0, 0, 3, version, 0x7B, 0x7D]) == .malformed)
+    for stamps in ["1", "{\"a\":1}", "{\"a\":[1]}"] {
+      let body = "{\"subject\":\"U\",\"id\":1,\"values\":{},\"stamps\":\(stamps)}"
+      #expect(code([0, 0, 0, UInt8(body.utf8.count + 1), version] + body.utf8) == .malformed)
+    }
     #expect(throws: ChannelLinkError.self) { try messages[0].frame(maxByteCount: 20) }
   }
 }
@@ -93,5 +104,19 @@ struct LinkOutboxTests {
       [message(1, ["a": 1, "b": 1]), message(2, ["a": 1]), message(3, ["a": 1])])
     #expect(dropped == [message(3, ["a": 1])])
     #expect(outbox.takeAll() == [message(1, ["a": 2, "b": 1]), message(2, ["a": 1])])
+  }
+
+  @Test("stamps wait with their values")
+  func stamps() {
+    func message(_ values: [String: Int]) -> ChannelMessage {
+      var message = self.message(1, values)
+      message.stamps = values.mapValues { LinkStamp(counter: UInt64($0), hub: 1) }
+      return message
+    }
+    let outbox = LinkOutbox(maxChannelCount: 2)
+    #expect(outbox.add(message(["a": 1, "b": 1])) == nil)
+    #expect(outbox.add(message(["a": 2])) == nil)
+    #expect(outbox.putBack([message(["b": 0, "c": 0])]).isEmpty)
+    #expect(outbox.takeAll() == [message(["a": 2, "b": 1, "c": 0])])
   }
 }

@@ -28,6 +28,10 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   public var maxWaitingChannelCount: Int
   /// How many connections a listening link serves at a time.
   public var maxPeerCount: Int
+  /// Of how many values the hub knows when they were sent, with which it tells old from new: those sent
+  /// last, of all subjects of its links; up to twice as many for a while. As many as the hub remembers
+  /// if that is more, and of a hub's links, the largest number counts.
+  public var maxStampCount: Int
   /// How long to wait before the first attempt to connect again; each further wait is twice as long.
   public var firstRetryDelay: Duration
   /// The longest wait between attempts.
@@ -36,12 +40,13 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   /// Limits that suit an application unless told otherwise.
   public init(
     maxFrameByteCount: Int = 1 << 20, maxWaitingChannelCount: Int = 65_536,
-    maxPeerCount: Int = 64, firstRetryDelay: Duration = .milliseconds(50),
-    maxRetryDelay: Duration = .seconds(5)
+    maxPeerCount: Int = 64, maxStampCount: Int = 65_536,
+    firstRetryDelay: Duration = .milliseconds(50), maxRetryDelay: Duration = .seconds(5)
   ) {
     self.maxFrameByteCount = maxFrameByteCount
     self.maxWaitingChannelCount = maxWaitingChannelCount
     self.maxPeerCount = maxPeerCount
+    self.maxStampCount = maxStampCount
     self.firstRetryDelay = firstRetryDelay
     self.maxRetryDelay = maxRetryDelay
   }

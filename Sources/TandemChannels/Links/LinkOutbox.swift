@@ -14,7 +14,7 @@ final class LinkOutbox: Sendable {
     /// Channels in the order in which they began to wait; those that no longer do are skipped.
     var order: [Address] = []
     var first = 0
-    var waiting: [Address: [String: JSONValue]] = [:]
+    var waiting: [Address: ChannelMessage] = [:]
     var bell: AsyncStream<Void>.Continuation?
   }
 
@@ -38,9 +38,9 @@ final class LinkOutbox: Sendable {
     let (bell, dropped) = state.withLock { state in
       var dropped: ChannelMessage?
       let address = Address(subject: message.subject, id: message.id)
-      if state.waiting[address]?.merge(message.values, uniquingKeysWith: { $1 }) == nil {
+      if state.waiting[address]?.take(message) == nil {
         if state.waiting.count >= maxChannelCount { dropped = state.dropOldest() }
-        state.waiting[address] = message.values
+        state.waiting[address] = message
         state.order.append(address)
       }
       return (state.bell, dropped)
@@ -56,11 +56,12 @@ final class LinkOutbox: Sendable {
     state.withLock { state in
       messages.filter { message in
         let address = Address(subject: message.subject, id: message.id)
-        let isMerged =
-          state.waiting[address]?.merge(message.values, uniquingKeysWith: { old, _ in old }) != nil
-        if isMerged { return false }
+        if let newer = state.waiting[address] {
+          state.waiting[address] = message.taking(newer)
+          return false
+        }
         if state.waiting.count >= maxChannelCount { return true }
-        state.waiting[address] = message.values
+        state.waiting[address] = message
         state.order.append(address)
         return false
       }
@@ -71,11 +72,7 @@ final class LinkOutbox: Sendable {
   func takeAll() -> [ChannelMessage] {
     state.withLock { state in
       defer { state = State(bell: state.bell) }
-      return state.order[state.first...].compactMap { address in
-        state.waiting[address].map {
-          ChannelMessage(subject: address.subject, id: address.id, values: $0)
-        }
-      }
+      return state.order[state.first...].compactMap { state.waiting[$0] }
     }
   }
 }
@@ -83,12 +80,12 @@ final class LinkOutbox: Sendable {
 extension LinkOutbox.State {
   fileprivate mutating func dropOldest() -> ChannelMessage? {
     let address = order[first]
-    let values = waiting.removeValue(forKey: address)
+    let message = waiting.removeValue(forKey: address)
     first += 1
     if first * 2 > order.count {
       order.removeFirst(first)
       first = 0
     }
-    return values.map { ChannelMessage(subject: address.subject, id: address.id, values: $0) }
+    return message
   }
 }

@@ -10,9 +10,9 @@ public struct LinkedSubject: Sendable {
   public let name: String
   let type: ObjectIdentifier
   /// The id, name and value on the wire of a value that is sent, or `nil` if it does not travel.
-  let encode: @Sendable (BatchEntry) -> ChannelMessage?
+  let encode: @Sendable (BatchEntry, LinkStamp) -> ChannelMessage?
   /// The values of a message. Properties that are not known here are passed over.
-  let decode: @Sendable (ChannelMessage) throws -> ChannelBatch
+  let decode: @Sendable (ChannelMessage) throws -> StampedBatch
 
   /// A subject whose channels have ids of the given type.
   public init<Subject, ID: Codable & Hashable & Sendable>(
@@ -20,25 +20,34 @@ public struct LinkedSubject: Sendable {
   ) {
     self.name = name
     type = ObjectIdentifier(Subject.self)
-    encode = { entry in
+    encode = { entry, stamp in
       guard let id = entry.address.id as? ID, let idJSON = try? JSONValue(encoding: id),
         let property = properties.first(where: { $0.path == entry.value.property }),
         let value = property.encode(entry.value)
       else { return nil }
-      return ChannelMessage(subject: name, id: idJSON, values: [property.name: value])
+      return ChannelMessage(
+        subject: name, id: idJSON, values: [property.name: value], stamps: [property.name: stamp])
     }
     decode = { message in
       // Who types an id does not know whether it is a number or a text of digits.
       let id = try (try? message.id.decoded(as: ID.self)) ?? message.id.asText.decoded(as: ID.self)
       let channel = Channel<Subject>(id: id)
-      var batch = ChannelBatch()
+      var received = StampedBatch()
       for property in properties {
         guard let value = message.values[property.name] else { continue }
-        try property.decode(value, channel, &batch)
+        try property.decode(value, channel, &received.batch)
+        received.stamps.append(message.stamps[property.name])
       }
-      return batch
+      return received
     }
   }
+}
+
+/// Values from a peer.
+struct StampedBatch: Sendable {
+  var batch = ChannelBatch()
+  /// One for each value, or `nil` for one without.
+  var stamps: [LinkStamp?] = []
 }
 
 /// A property that a link carries.
