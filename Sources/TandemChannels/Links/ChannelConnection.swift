@@ -26,6 +26,10 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   /// channel replace one another; beyond the limit, the values of the channel that has waited longest
   /// are dropped, with a diagnostic of the hub.
   public var maxWaitingChannelCount: Int
+  /// How many bytes these values may have together, about: their texts, and a few more for each. What
+  /// is being sent comes on top. Beyond the limit, the values of the channels that have waited longest
+  /// are dropped, with a diagnostic of the hub.
+  public var maxWaitingByteCount: Int
   /// How many connections a listening link serves at a time.
   public var maxPeerCount: Int
   /// Of how many values the hub knows when they were sent, with which it tells old from new: those sent
@@ -40,11 +44,12 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   /// Limits that suit an application unless told otherwise.
   public init(
     maxFrameByteCount: Int = 1 << 20, maxWaitingChannelCount: Int = 65_536,
-    maxPeerCount: Int = 64, maxStampCount: Int = 65_536,
+    maxWaitingByteCount: Int = 16 << 20, maxPeerCount: Int = 64, maxStampCount: Int = 65_536,
     firstRetryDelay: Duration = .milliseconds(50), maxRetryDelay: Duration = .seconds(5)
   ) {
     self.maxFrameByteCount = maxFrameByteCount
     self.maxWaitingChannelCount = maxWaitingChannelCount
+    self.maxWaitingByteCount = maxWaitingByteCount
     self.maxPeerCount = maxPeerCount
     self.maxStampCount = maxStampCount
     self.firstRetryDelay = firstRetryDelay

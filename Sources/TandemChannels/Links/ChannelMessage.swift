@@ -22,10 +22,13 @@ package struct ChannelMessage: Hashable, Sendable {
     stamps.merge(newer.stamps) { $1 }
   }
 
-  /// This message with the values of another one in the place of those it has.
-  func taking(_ newer: ChannelMessage) -> ChannelMessage {
+  /// This message without some of its values.
+  func removing(_ names: [String]) -> ChannelMessage {
     var result = self
-    result.take(newer)
+    for name in names {
+      result.values[name] = nil
+      result.stamps[name] = nil
+    }
     return result
   }
 }

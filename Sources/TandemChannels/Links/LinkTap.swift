@@ -3,7 +3,8 @@ final class LinkPeer: Sendable {
   let outbox: LinkOutbox
 
   init(_ options: ChannelLinkOptions) {
-    outbox = LinkOutbox(maxChannelCount: options.maxWaitingChannelCount)
+    outbox = LinkOutbox(
+      maxChannelCount: options.maxWaitingChannelCount, maxByteCount: options.maxWaitingByteCount)
   }
 }
 
@@ -29,20 +30,40 @@ final class LinkTap: SubjectTap {
   /// A property that was sent twice is put there once, with the newest value and stamp.
   private func put(_ entries: [BatchEntry], of hub: ChannelHub) {
     guard let clock = hub.linkClock else { return }
-    var messages: [ChannelMessage] = []
-    var places: [JSONValue: Int] = [:]
+    var batch = EncodedBatch()
     for entry in entries {
-      guard let message = subject.encode(entry, clock.stamp(of: entry)) else { continue }
-      if let place = places[message.id] {
-        messages[place].take(message)
-      } else {
-        places[message.id] = messages.count
-        messages.append(message)
+      do {
+        if let message = try subject.encode(entry, clock.stamp(of: entry)) { batch.add(message) }
+      } catch {
+        batch.failures.append(entry.diagnostic(.notEncodable))
       }
     }
-    for message in messages {
-      if let dropped = peer.outbox.add(message) { hub.report(dropped.diagnostic(.peerTooSlow)) }
+    let dropped = batch.messages.flatMap(peer.outbox.add)
+    // Last, because whoever is told may send.
+    for failure in batch.failures { hub.report(failure) }
+    for message in dropped { hub.report(message.diagnostic(.peerTooSlow)) }
+  }
+}
+
+/// Values of one subject for a peer, those of one channel together.
+private struct EncodedBatch {
+  private(set) var messages: [ChannelMessage] = []
+  var failures: [ChannelDiagnostic] = []
+  private var places: [JSONValue: Int] = [:]
+
+  mutating func add(_ message: ChannelMessage) {
+    if let place = places[message.id] {
+      messages[place].take(message)
+    } else {
+      places[message.id] = messages.count
+      messages.append(message)
     }
+  }
+}
+
+extension BatchEntry {
+  fileprivate func diagnostic(_ kind: ChannelDiagnostic.Kind) -> ChannelDiagnostic {
+    ChannelDiagnostic(kind: kind, channel: "\(address)", property: "\(value.property)")
   }
 }
 

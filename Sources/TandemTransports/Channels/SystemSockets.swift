@@ -78,13 +78,26 @@ enum SystemSockets {
         .connection, "the host \(host) is not known: \(String(cString: gai_strerror(status)))")
     }
     defer { freeaddrinfo(list) }
+    guard let descriptor = openFirst(of: list, body) else { throw failure("use \(host):\(port)") }
+    return descriptor
+  }
+
+  /// A socket for the first address with which `body` succeeds. A family of addresses that the machine
+  /// does not have is passed over.
+  static func openFirst(
+    of list: UnsafeMutablePointer<addrinfo>?,
+    _ body: (SocketDescriptor, UnsafePointer<sockaddr>, socklen_t) -> Bool
+  ) -> SocketDescriptor? {
     var next = list
     while let entry = next?.pointee {
-      let descriptor = try socket(family: entry.ai_family)
-      if let name = entry.ai_addr, body(descriptor, name, entry.ai_addrlen) { return descriptor }
+      if let descriptor = try? socket(family: entry.ai_family), let name = entry.ai_addr,
+        body(descriptor, name, entry.ai_addrlen)
+      {
+        return descriptor
+      }
       next = entry.ai_next
     }
-    throw failure("use \(host):\(port)")
+    return nil
   }
 
   private static func socket(family: CInt) throws(ChannelLinkError) -> SocketDescriptor {
