@@ -36,7 +36,8 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   /// last, of all subjects of its links; up to twice as many for a while. As many as the hub remembers
   /// if that is more, and of a hub's links, the largest number counts.
   public var maxStampCount: Int
-  /// How long to wait before the first attempt to connect again; each further wait is twice as long.
+  /// How long to wait before the first attempt to connect again; each further wait is twice as long, until
+  /// a peer has sent a message, or a connection has lasted as long as the longest wait.
   public var firstRetryDelay: Duration
   /// The longest wait between attempts.
   public var maxRetryDelay: Duration

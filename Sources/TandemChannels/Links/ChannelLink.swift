@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Joins a hub to others, in this process or elsewhere: what is sent on one is sent on all.
 ///
 /// A link carries the properties of the subjects it is told of. What came from a peer is not sent back
@@ -25,16 +27,29 @@ public final class ChannelLink: Sendable {
   private let sender: ChannelSender
   private let subjects: [String: LinkedSubject]
   private let options: ChannelLinkOptions
+  private let wait: @Sendable (Duration) async -> Void
 
   /// A link for a hub, made where the hub lives, which has to be an actor.
   ///
   /// From now on, the hub stamps what is sent of these subjects, connected or not.
   ///
   /// - Precondition: no two subjects have the same name.
-  public init(
+  public convenience init(
     _ hub: ChannelHub, subjects: [LinkedSubject], options: ChannelLinkOptions = .init(),
     isolation: isolated any Actor = #isolation
   ) {
+    self.init(
+      hub, subjects: subjects, options: options, waiting: { try? await Task.sleep(for: $0) },
+      isolation: isolation)
+  }
+
+  /// A link that waits as it is told between attempts to connect.
+  package init(
+    _ hub: ChannelHub, subjects: [LinkedSubject], options: ChannelLinkOptions,
+    waiting wait: @escaping @Sendable (Duration) async -> Void,
+    isolation: isolated any Actor = #isolation
+  ) {
+    self.wait = wait
     sender = hub.sender()
     self.subjects = Dictionary(uniqueKeysWithValues: subjects.map { ($0.name, $0) })
     self.options = options
@@ -52,18 +67,17 @@ public final class ChannelLink: Sendable {
   ) async {
     let peer = LinkPeer(options)
     await attach(peer)
-    var delay = options.firstRetryDelay
+    var retry = RetryDelay(options)
     while !Task.isCancelled {
+      let start = ContinuousClock.now
       do {
-        let connection = try await connect()
-        delay = options.firstRetryDelay
-        try await exchange(on: connection, with: peer)
+        try await exchange(on: try await connect(), with: peer)
         onBreak(nil)
       } catch {
         onBreak(error as? ChannelLinkError ?? ChannelLinkError(.connection, "\(error)"))
       }
-      try? await Task.sleep(for: delay)
-      delay = min(delay * 2, options.maxRetryDelay)
+      let hasReceived = peer.hasReceived.exchange(false, ordering: .relaxed)
+      await wait(retry.delay(hasReceived: hasReceived, after: start.duration(to: .now)))
     }
     await detach(peer)
   }
@@ -172,7 +186,9 @@ extension ChannelLink {
   private func read(from connection: any ChannelConnection, for peer: LinkPeer) async throws {
     var reader = ChannelMessageReader(maxFrameByteCount: options.maxFrameByteCount)
     while let bytes = try await connection.receive() {
-      let batches = try reader.messages(adding: bytes).compactMap(batch)
+      let messages = try reader.messages(adding: bytes)
+      if !messages.isEmpty { peer.hasReceived.store(true, ordering: .relaxed) }
+      let batches = try messages.compactMap(batch)
       guard !batches.isEmpty else { continue }
       await sender.perform { hub in
         for batch in batches { hub.receive(batch, from: peer) }

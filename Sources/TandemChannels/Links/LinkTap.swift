@@ -1,6 +1,10 @@
+import Synchronization
+
 /// The other end of a connection, or of one that is made again and again.
 final class LinkPeer: Sendable {
   let outbox: LinkOutbox
+  /// Whether the connection has brought a message.
+  let hasReceived = Atomic(false)
 
   init(_ options: ChannelLinkOptions) {
     outbox = LinkOutbox(

@@ -25,6 +25,9 @@ final class SocketDescriptor: Sendable {
 enum SystemSockets {
   /// How long a write may wait for a peer that does not read, and a connection for an answer.
   static let maxSendWaitSeconds = 10
+  /// After how long a silent TCP peer is probed, how often, and how many probes it may leave without an
+  /// answer: one who only receives would otherwise never notice a host that has vanished.
+  static let (firstProbeSeconds, probeSeconds, maxProbeCount) = (30, 10, 3) as (CInt, CInt, CInt)
 
   static func failure(_ action: String) -> ChannelLinkError {
     ChannelLinkError(.connection, "cannot \(action): \(String(cString: strerror(errno)))")
@@ -107,16 +110,31 @@ enum SystemSockets {
     return SocketDescriptor(number)
   }
 
-  /// No signal when the peer has gone, no inheritance by other programs, no endless write.
+  /// No signal when the peer has gone, no inheritance by other programs, no endless write, and no
+  /// endless wait for a host that has gone.
   static func configure(_ number: CInt) {
     _ = fcntl(number, F_SETFD, FD_CLOEXEC)
     var wait = timeval(tv_sec: .init(maxSendWaitSeconds), tv_usec: 0)
     setsockopt(
       number, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
     #if canImport(Darwin)
-      var on: CInt = 1
-      setsockopt(number, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<CInt>.size))
+      set(SO_NOSIGPIPE, of: SOL_SOCKET, to: 1, for: number)
+      let idle = TCP_KEEPALIVE
+    #else
+      let idle = TCP_KEEPIDLE
     #endif
+    set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, for: number)
+    // Refused by sockets that are not TCP's, which need none of it.
+    set(idle, of: tcp, to: firstProbeSeconds, for: number)
+    set(TCP_KEEPINTVL, of: tcp, to: probeSeconds, for: number)
+    set(TCP_KEEPCNT, of: tcp, to: maxProbeCount, for: number)
+  }
+
+  private static let tcp = CInt(IPPROTO_TCP)
+
+  private static func set(_ option: CInt, of level: CInt, to value: CInt, for number: CInt) {
+    var value = value
+    setsockopt(number, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
   }
 
   #if canImport(Glibc)
