@@ -146,7 +146,8 @@ private actor MessagePrinter {
   }
 
   private func print(_ message: ChannelMessage) throws {
-    guard !isDone, subject == nil || subject == message.subject, id == nil || id == message.id
+    guard !isDone, subject.map({ $0 == message.subject }) ?? true,
+      id.map(message.isFor(typedID:)) ?? true
     else { return }
     let line = isJSON ? json(message) : text(message)
     try OutputStream.write(Array("\(line)\n".utf8), to: STDOUT_FILENO)

@@ -15,6 +15,10 @@ package struct ChannelMessage: Hashable, Sendable {
     self.stamps = stamps
   }
 
+  /// Whether the message is for the channel with an id that somebody typed, who does not know whether it
+  /// is a number or a text of digits.
+  package func isFor(typedID typed: JSONValue) -> Bool { id == typed || id == typed.asText }
+
   /// Takes the values of another message of the same channel in the place of those it has.
   mutating func take(_ newer: ChannelMessage) {
     for name in newer.values.keys { stamps[name] = nil }
