@@ -56,6 +56,23 @@ struct ChannelCommandTests {
     #expect(await connecting.end() == 0)
   }
 
+  @Test("an id that is typed as a number finds the text of its digits, and no other")
+  func ids() async throws {
+    let listener = try RunningTool([
+      "channel", "listen", "unix:\(socket)", "--id", "1", "--count", "2",
+    ])
+    _ = await listener.errorLine()
+    // The last one only ends a listener that has missed another.
+    for id in ["\"2\"", "\"1\"", "true", "1", "1"] {
+      _ = try await Tool.run([
+        "channel", "send", socket, "--subject", "User", "--id", id, "age=1",
+      ])
+    }
+    #expect(await listener.line() == "User \"1\"  age=1")
+    #expect(await listener.line() == "User 1  age=1")
+    #expect(await listener.end() == 0)
+  }
+
   @Test("what is no message is told, and the next one is printed")
   func malformed() async throws {
     let listener = try RunningTool(["channel", "listen", "unix:\(socket)", "--count", "1"])
@@ -65,8 +82,8 @@ struct ChannelCommandTests {
         Array("GET / HTTP/1.1\r\n\r\n".utf8),
         "tandem: the peer sent a message of 1195725856 bytes"
       ),
-      ([0, 0, 0, 2, 9, 9], "tandem: the peer does not speak version 1"),
-      ([0, 0, 0, 9, 1], "tandem: the peer ended within a message"),
+      ([0, 0, 0, 2, 9, 9], "tandem: the peer does not speak version 2"),
+      ([0, 0, 0, 9, 2], "tandem: the peer ended within a message"),
     ]
     for (bytes, message) in inputs {
       let connection = try await SocketConnection.connect(to: .unix(path: socket))
@@ -123,6 +140,7 @@ struct ChannelCommandTests {
     let result = try await Tool.run(["channel", "--help"])
     #expect(
       result.status == 0 && result.output.contains("tandem channel send unix:/tmp/app.socket"))
+    #expect(result.output.contains("it gives no answer"))
     #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
   }
 }

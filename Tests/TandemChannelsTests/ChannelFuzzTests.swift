@@ -34,8 +34,10 @@ struct ChannelFuzzTests {
       ["inner": try JSONValue(encoding: inner), "other": .array([.bool(true), .object([:])])], [:],
     ]
     return try values.map {
-      try ChannelMessage(subject: "Thing", id: .number("7"), values: $0)
-        .frame(maxByteCount: Self.maxFrameByteCount)
+      try ChannelMessage(
+        subject: "Thing", id: .number("7"), values: $0,
+        stamps: $0.mapValues { _ in LinkStamp(counter: 70, hub: 0xF00D) }
+      ).frame(maxByteCount: Self.maxFrameByteCount)
     }
   }
 

@@ -115,8 +115,8 @@ func temporarySocket() -> SocketAddress {
   @Test("a peer that sends what is no message is disconnected, and the hub works on")
   func malformed() async throws {
     let inputs: [[UInt8]] = [
-      Array("GET / HTTP/1.1\r\n\r\n".utf8), [0, 0, 0, 2, 1, 0x7B], [0, 0, 0, 1, 9],
-      [0, 0, 0, 9, 1],
+      Array("GET / HTTP/1.1\r\n\r\n".utf8), [0, 0, 0, 2, 2, 0x7B], [0, 0, 0, 1, 9],
+      [0, 0, 0, 9, 2],
       try frame(id: .string("1"), values: ["age": .string("old")]),
     ]
     for input in inputs {
@@ -218,6 +218,29 @@ func temporarySocket() -> SocketAddress {
     #expect(first?.kind == .tooLargeForLink && first?.property == "name")
     peer.close()
     _ = await running.result
+  }
+
+  @Test("a value or an id that cannot be encoded is told, and the others travel")
+  func unencodable() async throws {
+    struct Gauge { var level: Double }
+    let gauges = LinkedSubject(
+      "Gauge", of: Gauge.self, id: Int.self, properties: [LinkedProperty("level", \Gauge.level)])
+    let link = ChannelLink(hub, subjects: [gauges])
+    let (near, far) = MemoryConnection.pair()
+    hub.send(\.level, 1, on: Channel<Gauge>(id: 1))
+    let task = Task { try await link.run(on: near) }
+    // The link is attached once it has sent something.
+    _ = try await received(by: far)
+    hub.send(\.level, .nan, on: Channel<Gauge>(id: 2))
+    hub.send(\.level, 2, on: Channel<Gauge>(id: "3"))
+    hub.send(\.level, 3, on: Channel<Gauge>(id: 4))
+    #expect(hub.diagnostics.map(\.kind) == [.notEncodable, .notEncodable])
+    #expect(hub.diagnostics.map(\.channel) == ["Gauge 2", "Gauge 3"])
+    var reader = ChannelMessageReader(maxFrameByteCount: 1000)
+    let messages = try reader.messages(adding: try await received(by: far))
+    #expect(messages.map(\.id) == [.number("4")])
+    task.cancel()
+    _ = await task.result
   }
 
   @Test("a link connects again when its peer comes back, with what was sent meanwhile")

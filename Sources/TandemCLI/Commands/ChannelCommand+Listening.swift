@@ -41,20 +41,20 @@ extension ChannelCommand {
   private static func listenConnected(
     to address: SocketAddress, _ printer: MessagePrinter
   ) async throws {
-    let options = ChannelLinkOptions()
-    var delay = options.firstRetryDelay
+    var retry = RetryDelay(ChannelLinkOptions())
     var isWaiting = false
     while await !printer.isDone, !Task.isCancelled {
+      let start = ContinuousClock.now
+      var hasReceived = false
       if let connection = try? await SocketConnection.connect(to: address) {
-        delay = options.firstRetryDelay
         isWaiting = false
-        try await printer.read(connection)
+        hasReceived = try await printer.read(connection)
         if await printer.isDone { return }
       }
       if !isWaiting { TandemCLI.report("waiting for \(address)") }
       isWaiting = true
+      let delay = retry.delay(hasReceived: hasReceived, after: start.duration(to: .now))
       try? await Task.sleep(for: delay)
-      delay = min(delay * 2, options.maxRetryDelay)
     }
   }
 
@@ -74,7 +74,7 @@ extension ChannelCommand {
             continue
           }
           group.addTask {
-            try await printer.read(connection)
+            _ = try await printer.read(connection)
             await places.giveBack()
             if await printer.isDone { listener.close() }
           }
@@ -120,14 +120,18 @@ private actor MessagePrinter {
   var isDone: Bool { remainingCount == 0 }
 
   /// Prints what arrives until the peer ends, breaks the rules, enough has been printed, or the task is
-  /// cancelled.
-  func read(_ connection: any ChannelConnection) async throws {
+  /// cancelled; returns whether that was a message at least.
+  func read(_ connection: any ChannelConnection) async throws -> Bool {
     defer { connection.close() }
     var reader = ChannelMessageReader(maxFrameByteCount: ChannelLinkOptions().maxFrameByteCount)
+    var hasReceived = false
     do {
       try await withTaskCancellationHandler {
         while !isDone, let bytes = try await connection.receive() {
-          for message in try reader.messages(adding: bytes) { try print(message) }
+          for message in try reader.messages(adding: bytes) {
+            hasReceived = true
+            try print(message)
+          }
         }
       } onCancel: {
         connection.close()
@@ -138,10 +142,12 @@ private actor MessagePrinter {
     } catch let error as ChannelLinkError {
       TandemCLI.report("\(error)")
     }
+    return hasReceived
   }
 
   private func print(_ message: ChannelMessage) throws {
-    guard !isDone, subject == nil || subject == message.subject, id == nil || id == message.id
+    guard !isDone, subject.map({ $0 == message.subject }) ?? true,
+      id.map(message.isFor(typedID:)) ?? true
     else { return }
     let line = isJSON ? json(message) : text(message)
     try OutputStream.write(Array("\(line)\n".utf8), to: STDOUT_FILENO)

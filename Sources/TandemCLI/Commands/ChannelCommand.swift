@@ -8,11 +8,13 @@ enum ChannelCommand: Command {
     discussion: """
       listen  Prints what arrives, a line per message. Waits for programs to connect; with
               --connect, connects to one that waits, and again when it comes back. Ends with
-              Ctrl-C, or after --count messages.
+              Ctrl-C, or after --count messages. --id 1 finds the text "1", too.
       send    Connects, and sends values of one channel together: each as a JSON value.
 
       ADDRESS is unix:PATH, HOST:PORT or :PORT on loopback. Nothing is encrypted.
-      Exit status: 0 done, 1 trouble, 2 a mistake in what was typed.
+      Exit status: 0 done, 1 trouble, 2 a mistake in what was typed. For send, 0 means that the
+      program has read the values, not that it uses them: it gives no answer, and none either if it
+      does not know the subject or property, or if a value or the id is of another type.
       """,
     operands: [
       .init(name: "ACTION", help: "listen or send."),

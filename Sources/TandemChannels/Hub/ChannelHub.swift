@@ -35,6 +35,8 @@ public final class ChannelHub {
   let routes = RouteCache()
   var taps: [ObjectIdentifier: [SubjectTap]] = [:] { didSet { hasTaps = !taps.isEmpty } }
   private(set) var hasTaps = false
+  /// Of the hub's links, once one has been made.
+  var linkClock: LinkClock?
   var isDelivering = false
   // The flag spares a send that nobody answers a look at the queue and the diagnostics.
   var hasMoreToDo = false

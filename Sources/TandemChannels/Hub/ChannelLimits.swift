@@ -29,11 +29,15 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
     case cascadeTooDeep
     /// More sends waited than ``ChannelLimits/maxQueuedSendCount``.
     case queueFull
-    /// Values of more channels than ``ChannelLinkOptions/maxWaitingChannelCount`` waited for a peer of
-    /// a link that is slow or away, and these were the oldest.
+    /// More values than ``ChannelLinkOptions/maxWaitingChannelCount`` or
+    /// ``ChannelLinkOptions/maxWaitingByteCount`` allows waited for a peer of a link that is slow or
+    /// away, and these were the oldest.
     case peerTooSlow
     /// The values of a channel are more than fit into ``ChannelLinkOptions/maxFrameByteCount``.
     case tooLargeForLink
+    /// The value, or the channel's id, cannot be encoded, or the id is of another type than the link's
+    /// ``LinkedSubject`` says.
+    case notEncodable
   }
 
   /// What kind of limit it was.
@@ -54,10 +58,13 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
       return "\(property) on \(channel) was not delivered: too many sends wait for one delivery"
     case .peerTooSlow:
       return
-        "\(property) on \(channel) was not sent to a peer: it is slow or away, and values of too "
-        + "many channels wait for it"
+        "\(property) on \(channel) was not sent to a peer: it is slow or away, and too many "
+        + "values wait for it"
     case .tooLargeForLink:
       return "\(property) on \(channel) was not sent to a peer: it does not fit into a message"
+    case .notEncodable:
+      return "\(property) on \(channel) was not sent to a peer: it or the id cannot be encoded, "
+        + "or the id is not of the type that the link was told"
     }
   }
 }

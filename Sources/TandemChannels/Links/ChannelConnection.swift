@@ -26,9 +26,18 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   /// channel replace one another; beyond the limit, the values of the channel that has waited longest
   /// are dropped, with a diagnostic of the hub.
   public var maxWaitingChannelCount: Int
+  /// How many bytes these values may have together, about: their texts, and a few more for each. What
+  /// is being sent comes on top. Beyond the limit, the values of the channels that have waited longest
+  /// are dropped, with a diagnostic of the hub.
+  public var maxWaitingByteCount: Int
   /// How many connections a listening link serves at a time.
   public var maxPeerCount: Int
-  /// How long to wait before the first attempt to connect again; each further wait is twice as long.
+  /// Of how many values the hub knows when they were sent, with which it tells old from new: those sent
+  /// last, of all subjects of its links; up to twice as many for a while. As many as the hub remembers
+  /// if that is more, and of a hub's links, the largest number counts.
+  public var maxStampCount: Int
+  /// How long to wait before the first attempt to connect again; each further wait is twice as long, until
+  /// a peer has sent a message, or a connection has lasted as long as the longest wait.
   public var firstRetryDelay: Duration
   /// The longest wait between attempts.
   public var maxRetryDelay: Duration
@@ -36,12 +45,14 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   /// Limits that suit an application unless told otherwise.
   public init(
     maxFrameByteCount: Int = 1 << 20, maxWaitingChannelCount: Int = 65_536,
-    maxPeerCount: Int = 64, firstRetryDelay: Duration = .milliseconds(50),
-    maxRetryDelay: Duration = .seconds(5)
+    maxWaitingByteCount: Int = 16 << 20, maxPeerCount: Int = 64, maxStampCount: Int = 65_536,
+    firstRetryDelay: Duration = .milliseconds(50), maxRetryDelay: Duration = .seconds(5)
   ) {
     self.maxFrameByteCount = maxFrameByteCount
     self.maxWaitingChannelCount = maxWaitingChannelCount
+    self.maxWaitingByteCount = maxWaitingByteCount
     self.maxPeerCount = maxPeerCount
+    self.maxStampCount = maxStampCount
     self.firstRetryDelay = firstRetryDelay
     self.maxRetryDelay = maxRetryDelay
   }

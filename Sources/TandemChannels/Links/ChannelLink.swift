@@ -1,13 +1,23 @@
+import Synchronization
+
 /// Joins a hub to others, in this process or elsewhere: what is sent on one is sent on all.
 ///
 /// A link carries the properties of the subjects it is told of. What came from a peer is not sent back
-/// to it, but on to all others, so that hubs may form a tree; in a ring, values that are equal have to
-/// be suppressed, or they go round.
+/// to it, but on to all others, in any shape: tree, ring, or two links between the same hubs.
+///
+/// **Order.** Of each property of each channel, the last write wins: a value carries a stamp, later than
+/// those of all values that its hub had sent or received before, and what is no later than the value
+/// that a hub has is neither delivered nor passed on. Of writes that did not know of each other, all
+/// hubs choose the same one. What a hub sent before its first link was made is older than all others;
+/// a value without a stamp, as scripts send it, counts as sent by the hub that receives it. Stamps are
+/// known for the ``ChannelLinkOptions/maxStampCount`` values that were sent last; a value whose stamp
+/// is forgotten counts as never sent.
 ///
 /// Senders never wait for a peer: the latest value of each property of each channel waits for one that
-/// is slow or away; what is dropped beyond that is told as a ``ChannelDiagnostic``. On each new connection, the hub sends all that it remembers
-/// (``ChannelLimits/maxRememberedValueCount``); of one that does not, what was under way when a
-/// connection broke may be lost. A peer that sends anything but well-formed messages is disconnected.
+/// is slow or away; what is dropped beyond that is told as a ``ChannelDiagnostic``. On each new
+/// connection, the hub sends all that it remembers (``ChannelLimits/maxRememberedValueCount``); of one
+/// that does not, what was under way when a connection broke may be lost, and what a peer missed
+/// meanwhile. A peer that sends anything but well-formed messages is disconnected.
 ///
 /// ```swift
 /// let link = ChannelLink(hub, subjects: [users])
@@ -17,17 +27,33 @@ public final class ChannelLink: Sendable {
   private let sender: ChannelSender
   private let subjects: [String: LinkedSubject]
   private let options: ChannelLinkOptions
+  private let wait: @Sendable (Duration) async -> Void
 
   /// A link for a hub, made where the hub lives, which has to be an actor.
   ///
+  /// From now on, the hub stamps what is sent of these subjects, connected or not.
+  ///
   /// - Precondition: no two subjects have the same name.
-  public init(
+  public convenience init(
     _ hub: ChannelHub, subjects: [LinkedSubject], options: ChannelLinkOptions = .init(),
     isolation: isolated any Actor = #isolation
   ) {
+    self.init(
+      hub, subjects: subjects, options: options, waiting: { try? await Task.sleep(for: $0) },
+      isolation: isolation)
+  }
+
+  /// A link that waits as it is told between attempts to connect.
+  package init(
+    _ hub: ChannelHub, subjects: [LinkedSubject], options: ChannelLinkOptions,
+    waiting wait: @escaping @Sendable (Duration) async -> Void,
+    isolation: isolated any Actor = #isolation
+  ) {
+    self.wait = wait
     sender = hub.sender()
     self.subjects = Dictionary(uniqueKeysWithValues: subjects.map { ($0.name, $0) })
     self.options = options
+    hub.startClock(for: subjects, maxStampCount: options.maxStampCount)
   }
 
   /// Connects, and connects again whenever the connection breaks, until the task is cancelled.
@@ -41,18 +67,17 @@ public final class ChannelLink: Sendable {
   ) async {
     let peer = LinkPeer(options)
     await attach(peer)
-    var delay = options.firstRetryDelay
+    var retry = RetryDelay(options)
     while !Task.isCancelled {
+      let start = ContinuousClock.now
       do {
-        let connection = try await connect()
-        delay = options.firstRetryDelay
-        try await exchange(on: connection, with: peer)
+        try await exchange(on: try await connect(), with: peer)
         onBreak(nil)
       } catch {
         onBreak(error as? ChannelLinkError ?? ChannelLinkError(.connection, "\(error)"))
       }
-      try? await Task.sleep(for: delay)
-      delay = min(delay * 2, options.maxRetryDelay)
+      let hasReceived = peer.hasReceived.exchange(false, ordering: .relaxed)
+      await wait(retry.delay(hasReceived: hasReceived, after: start.duration(to: .now)))
     }
     await detach(peer)
   }
@@ -161,10 +186,12 @@ extension ChannelLink {
   private func read(from connection: any ChannelConnection, for peer: LinkPeer) async throws {
     var reader = ChannelMessageReader(maxFrameByteCount: options.maxFrameByteCount)
     while let bytes = try await connection.receive() {
-      let batches = try reader.messages(adding: bytes).compactMap(batch)
+      let messages = try reader.messages(adding: bytes)
+      if !messages.isEmpty { peer.hasReceived.store(true, ordering: .relaxed) }
+      let batches = try messages.compactMap(batch)
       guard !batches.isEmpty else { continue }
       await sender.perform { hub in
-        for batch in batches { hub.send(batch, excluding: peer) }
+        for batch in batches { hub.receive(batch, from: peer) }
       }
     }
     guard reader.isComplete else {
@@ -173,7 +200,7 @@ extension ChannelLink {
   }
 
   /// The values of a message, or `nil` if its subject is not known here.
-  @Sendable private func batch(_ message: ChannelMessage) throws -> ChannelBatch? {
+  @Sendable private func batch(_ message: ChannelMessage) throws -> StampedBatch? {
     do {
       return try subjects[message.subject]?.decode(message)
     } catch {
@@ -205,59 +232,17 @@ extension ChannelLink {
   private func refresh(_ peer: LinkPeer) async {
     let subjects = subjects
     await sender.perform { hub in
-      for subject in subjects.values {
-        for entry in hub.rememberedEntries(of: subject.type) {
-          if let dropped = subject.encode(entry).flatMap(peer.outbox.add) {
-            hub.report(dropped.diagnostic(.peerTooSlow))
-          }
-        }
-      }
+      for subject in subjects.values { LinkTap(subject, peer).refresh(from: hub) }
     }
   }
 }
 
-/// The other end of a connection, or of one that is made again and again.
-private final class LinkPeer: Sendable {
-  let outbox: LinkOutbox
-
-  init(_ options: ChannelLinkOptions) {
-    outbox = LinkOutbox(maxChannelCount: options.maxWaitingChannelCount)
-  }
-}
-
-/// Puts what a hub sends into the outbox of a peer.
-private final class LinkTap: SubjectTap {
-  private let subject: LinkedSubject
-  private let peer: LinkPeer
-
-  init(_ subject: LinkedSubject, _ peer: LinkPeer) {
-    self.subject = subject
-    self.peer = peer
-  }
-
-  override func isFor(_ listener: AnyObject) -> Bool { peer === listener }
-
-  override func sent(_ entries: [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub) {
-    guard sender !== peer else { return }
-    var joined: [ChannelMessage] = []
-    for message in entries.compactMap(subject.encode) {
-      if let last = joined.last, last.id == message.id {
-        joined[joined.count - 1].values.merge(message.values) { $1 }
-      } else {
-        joined.append(message)
-      }
+extension ChannelHub {
+  /// Delivers what is later than what the hub has.
+  fileprivate func receive(_ received: StampedBatch, from peer: LinkPeer) {
+    let news = zip(received.batch.entries, received.stamps).filter { entry, stamp in
+      linkClock?.accept(entry, stamp) == true
     }
-    for message in joined {
-      if let dropped = peer.outbox.add(message) { hub.report(dropped.diagnostic(.peerTooSlow)) }
-    }
-  }
-}
-
-extension ChannelMessage {
-  /// Says that these values were not sent.
-  fileprivate func diagnostic(_ kind: ChannelDiagnostic.Kind) -> ChannelDiagnostic {
-    ChannelDiagnostic(
-      kind: kind, channel: "\(subject) \(id)",
-      property: values.keys.sorted().joined(separator: ", "))
+    if !news.isEmpty { send(news.map(\.0), excluding: peer) }
   }
 }

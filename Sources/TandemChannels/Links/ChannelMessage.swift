@@ -3,11 +3,37 @@ package struct ChannelMessage: Hashable, Sendable {
   package var subject: String
   package var id: JSONValue
   package var values: [String: JSONValue]
+  /// When the values were sent, of those of which it is known.
+  package var stamps: [String: LinkStamp]
 
-  package init(subject: String, id: JSONValue, values: [String: JSONValue]) {
+  package init(
+    subject: String, id: JSONValue, values: [String: JSONValue], stamps: [String: LinkStamp] = [:]
+  ) {
     self.subject = subject
     self.id = id
     self.values = values
+    self.stamps = stamps
+  }
+
+  /// Whether the message is for the channel with an id that somebody typed, who does not know whether it
+  /// is a number or a text of digits.
+  package func isFor(typedID typed: JSONValue) -> Bool { id == typed || id == typed.asText }
+
+  /// Takes the values of another message of the same channel in the place of those it has.
+  mutating func take(_ newer: ChannelMessage) {
+    for name in newer.values.keys { stamps[name] = nil }
+    values.merge(newer.values) { $1 }
+    stamps.merge(newer.stamps) { $1 }
+  }
+
+  /// This message without some of its values.
+  func removing(_ names: [String]) -> ChannelMessage {
+    var result = self
+    for name in names {
+      result.values[name] = nil
+      result.stamps[name] = nil
+    }
+    return result
   }
 }
 
@@ -44,14 +70,16 @@ public struct ChannelLinkError: Error, Hashable, Sendable, CustomStringConvertib
 
 extension ChannelMessage {
   /// The version of the format, which is the first byte of each frame's contents.
-  package static let version: UInt8 = 1
+  package static let version: UInt8 = 2
 
   /// The message on the wire: how many bytes follow, as four bytes, the most significant first; the
-  /// version; and `{"subject":…,"id":…,"values":{…}}`.
+  /// version; and `{"subject":…,"id":…,"values":{…},"stamps":{…}}`, without stamps if there are none.
   package func frame(maxByteCount: Int) throws(ChannelLinkError) -> [UInt8] {
-    let body = JSONValue.object([
+    var fields: [String: JSONValue] = [
       "subject": .string(subject), "id": id, "values": .object(values),
-    ]).description.utf8
+    ]
+    if !stamps.isEmpty { fields["stamps"] = .object(stamps.mapValues(\.json)) }
+    let body = JSONValue.object(fields).description.utf8
     guard body.count < maxByteCount, let count = UInt32(exactly: body.count + 1) else {
       throw ChannelLinkError(.tooLarge, "a message for \(subject) \(id) is too large")
     }
@@ -72,7 +100,23 @@ extension ChannelMessage {
     guard case .object(let fields) = json, case .string(let subject)? = fields["subject"],
       let id = fields["id"], case .object(let values)? = fields["values"]
     else { throw ChannelLinkError(.malformed, "the peer sent no message of a channel") }
-    self.init(subject: subject, id: id, values: values)
+    self.init(
+      subject: subject, id: id, values: values, stamps: try Self.stamps(fields["stamps"]))
+  }
+
+  private static func stamps(_ json: JSONValue?) throws(ChannelLinkError) -> [String: LinkStamp] {
+    guard let json else { return [:] }
+    guard case .object(let fields) = json else {
+      throw ChannelLinkError(.malformed, "the peer sent stamps that are none")
+    }
+    var stamps: [String: LinkStamp] = [:]
+    for (name, json) in fields {
+      guard let stamp = LinkStamp(json) else {
+        throw ChannelLinkError(.malformed, "the peer sent what is no stamp: \(json)")
+      }
+      stamps[name] = stamp
+    }
+    return stamps
   }
 }
 

@@ -12,9 +12,10 @@ public import TandemChannels
 /// A connection of a ``ChannelLink`` over a Unix-domain socket or TCP.
 ///
 /// Calls that wait do so on two queues of the connection's own, never on a thread of Swift's
-/// concurrency. A peer that does not read for ten seconds while bytes wait for it counts as gone.
+/// concurrency. A peer that does not read for ten seconds while bytes wait for it counts as gone, and so
+/// does a host that has not answered the system's probes for a minute.
 public final class SocketConnection: ChannelConnection {
-  private let descriptor: SocketDescriptor
+  let descriptor: SocketDescriptor
   private let sending = DispatchQueue(label: "tandem.channel.send")
   private let receiving = DispatchQueue(label: "tandem.channel.receive")
 

@@ -20,6 +20,7 @@ public final class SocketListener: ChannelListener {
 
   /// How many connections may wait to be accepted.
   public static let maxWaitingConnectionCount: CInt = 64
+  private static let lookUpMilliseconds: CInt = 200
 
   /// Listens at an address; at TCP port 0, at one that is free, see ``address``.
   ///
@@ -83,14 +84,16 @@ public final class SocketListener: ChannelListener {
   private func nextConnection() -> Result<SocketConnection?, ChannelLinkError> {
     while !isClosed.load(ordering: .acquiring) {
       var waiting = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-      guard poll(&waiting, 1, 200) > 0 else { continue }
+      guard poll(&waiting, 1, Self.lookUpMilliseconds) > 0 else { continue }
       let number = systemAccept(descriptor.number)
       if number >= 0 {
         SystemSockets.configure(number)
         return .success(SocketConnection(SocketDescriptor(number)))
       }
-      // A client that gave up meanwhile is no failure of the listener.
-      guard [EINTR, ECONNABORTED, EAGAIN].contains(errno) else {
+      switch AcceptFailure(errno) {
+      case .connection: continue
+      case .resources: _ = poll(nil, 0, Self.lookUpMilliseconds)
+      case .listener:
         return isClosed.load(ordering: .acquiring)
           ? .success(nil) : .failure(SystemSockets.failure("accept connections"))
       }
@@ -103,6 +106,26 @@ public final class SocketListener: ChannelListener {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     descriptor.shutDown()
     file?.remove()
+  }
+}
+
+/// Whom a failed `accept` concerns.
+enum AcceptFailure: Equatable {
+  /// One connection, which broke before it was accepted, or nobody; others may follow.
+  case connection
+  /// The process or the system, which has no room for a connection now.
+  case resources
+  /// The listener, which is of no use any more.
+  case listener
+
+  init(_ code: CInt) {
+    switch code {
+    case EINTR, EAGAIN, EWOULDBLOCK, ECONNABORTED, EPROTO, EPERM, ENETDOWN, EHOSTDOWN, ENETUNREACH,
+      EHOSTUNREACH, ENOPROTOOPT, ETIMEDOUT:
+      self = .connection
+    case EMFILE, ENFILE, ENOBUFS, ENOMEM: self = .resources
+    default: self = .listener
+    }
   }
 }
 

@@ -25,6 +25,9 @@ final class SocketDescriptor: Sendable {
 enum SystemSockets {
   /// How long a write may wait for a peer that does not read, and a connection for an answer.
   static let maxSendWaitSeconds = 10
+  /// After how long a silent TCP peer is probed, how often, and how many probes it may leave without an
+  /// answer: one who only receives would otherwise never notice a host that has vanished.
+  static let (firstProbeSeconds, probeSeconds, maxProbeCount) = (30, 10, 3) as (CInt, CInt, CInt)
 
   static func failure(_ action: String) -> ChannelLinkError {
     ChannelLinkError(.connection, "cannot \(action): \(String(cString: strerror(errno)))")
@@ -78,13 +81,26 @@ enum SystemSockets {
         .connection, "the host \(host) is not known: \(String(cString: gai_strerror(status)))")
     }
     defer { freeaddrinfo(list) }
+    guard let descriptor = openFirst(of: list, body) else { throw failure("use \(host):\(port)") }
+    return descriptor
+  }
+
+  /// A socket for the first address with which `body` succeeds. A family of addresses that the machine
+  /// does not have is passed over.
+  static func openFirst(
+    of list: UnsafeMutablePointer<addrinfo>?,
+    _ body: (SocketDescriptor, UnsafePointer<sockaddr>, socklen_t) -> Bool
+  ) -> SocketDescriptor? {
     var next = list
     while let entry = next?.pointee {
-      let descriptor = try socket(family: entry.ai_family)
-      if let name = entry.ai_addr, body(descriptor, name, entry.ai_addrlen) { return descriptor }
+      if let descriptor = try? socket(family: entry.ai_family), let name = entry.ai_addr,
+        body(descriptor, name, entry.ai_addrlen)
+      {
+        return descriptor
+      }
       next = entry.ai_next
     }
-    throw failure("use \(host):\(port)")
+    return nil
   }
 
   private static func socket(family: CInt) throws(ChannelLinkError) -> SocketDescriptor {
@@ -94,16 +110,31 @@ enum SystemSockets {
     return SocketDescriptor(number)
   }
 
-  /// No signal when the peer has gone, no inheritance by other programs, no endless write.
+  /// No signal when the peer has gone, no inheritance by other programs, no endless write, and no
+  /// endless wait for a host that has gone.
   static func configure(_ number: CInt) {
     _ = fcntl(number, F_SETFD, FD_CLOEXEC)
     var wait = timeval(tv_sec: .init(maxSendWaitSeconds), tv_usec: 0)
     setsockopt(
       number, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
     #if canImport(Darwin)
-      var on: CInt = 1
-      setsockopt(number, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<CInt>.size))
+      set(SO_NOSIGPIPE, of: SOL_SOCKET, to: 1, for: number)
+      let idle = TCP_KEEPALIVE
+    #else
+      let idle = TCP_KEEPIDLE
     #endif
+    set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, for: number)
+    // Refused by sockets that are not TCP's, which need none of it.
+    set(idle, of: tcp, to: firstProbeSeconds, for: number)
+    set(TCP_KEEPINTVL, of: tcp, to: probeSeconds, for: number)
+    set(TCP_KEEPCNT, of: tcp, to: maxProbeCount, for: number)
+  }
+
+  private static let tcp = CInt(IPPROTO_TCP)
+
+  private static func set(_ option: CInt, of level: CInt, to value: CInt, for number: CInt) {
+    var value = value
+    setsockopt(number, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
   }
 
   #if canImport(Glibc)

@@ -1,0 +1,73 @@
+import Synchronization
+import TandemChannels
+import Testing
+
+@testable import TandemTransports
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+@Suite(.timeLimit(.minutes(1)))
+@MainActor struct ChannelLinkRetryTests {
+  private let options = ChannelLinkOptions(
+    firstRetryDelay: .seconds(1), maxRetryDelay: .seconds(6))
+
+  @Test("waits double up to the longest, and start again after a connection that was of use")
+  func delays() {
+    var retry = RetryDelay(options)
+    func next(_ hasReceived: Bool = false, after attempt: Duration = .zero) -> Duration {
+      retry.delay(hasReceived: hasReceived, after: attempt)
+    }
+    #expect((0..<5).map { _ in next() } == [1, 2, 4, 6, 6].map { .seconds($0) })
+    #expect([next(true), next()] == [.seconds(1), .seconds(2)])
+    #expect([next(after: .seconds(5)), next(after: .seconds(6))] == [.seconds(4), .seconds(1)])
+  }
+
+  @Test("a peer that hangs up at once is called more and more seldom; one that has spoken is not")
+  func hangingUp() async throws {
+    for hasSpoken in [false, true] {
+      let (waits, waited) = AsyncStream.makeStream(of: Duration.self)
+      let link = ChannelLink(ChannelHub(), subjects: [linkedUsers], options: options) {
+        waited.yield($0)
+      }
+      let frame = try ChannelMessage(subject: "Car", id: .null, values: [:])
+        .frame(maxByteCount: 100)
+      let task = Task {
+        await link.run {
+          let (near, far) = MemoryConnection.pair()
+          if hasSpoken { try await far.send(frame) }
+          far.close()
+          return near
+        }
+      }
+      var delays: [Duration] = []
+      for await delay in waits.prefix(5) { delays.append(delay) }
+      #expect(delays == (hasSpoken ? [1, 1, 1, 1, 1] : [1, 2, 4, 6, 6]).map { .seconds($0) })
+      task.cancel()
+      await task.value
+    }
+  }
+
+  @Test("TCP connections are probed, so that a host that has vanished is noticed")
+  func probes() async throws {
+    let listener = try SocketListener(at: .tcp(host: SocketAddress.loopback, port: 0))
+    let near = try await SocketConnection.connect(to: listener.address)
+    let far = try #require(await listener.accept() as? SocketConnection)
+    for connection in [near, far] {
+      var isOn: CInt = 0
+      var size = socklen_t(MemoryLayout<CInt>.size)
+      getsockopt(connection.descriptor.number, SOL_SOCKET, SO_KEEPALIVE, &isOn, &size)
+      #expect(isOn != 0)
+      var count: CInt = 0
+      getsockopt(connection.descriptor.number, CInt(IPPROTO_TCP), TCP_KEEPCNT, &count, &size)
+      #expect(count == SystemSockets.maxProbeCount)
+      connection.close()
+    }
+    listener.close()
+  }
+}
