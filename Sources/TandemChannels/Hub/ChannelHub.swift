@@ -14,7 +14,7 @@
 /// the channel is next sent on, and at the latest when as many bindings have been made as there were.
 ///
 /// **Cost.** A send costs O(listeners of the channel), however many channels there are, and allocates
-/// nothing, unless a did-change hook is to be told, something is remembered, or a link listens. A map
+/// nothing, unless a did-change hook is to be told, something is remembered, or a link has been made. A map
 /// made of key paths in variables instead of literals costs what the standard library takes for a write
 /// through such a key path, with an allocation.
 public final class ChannelHub {
