@@ -54,6 +54,8 @@ final class Directory: Sendable {
 
   /// How a file is opened.
   enum Mode {
+    /// To be read; it must exist.
+    case read
     /// To be written from its start, with nothing in it.
     case create
     /// To be read, and written at its end; it must exist.
@@ -63,6 +65,7 @@ final class Directory: Sendable {
 
     fileprivate var flags: Int32 {
       switch self {
+      case .read: O_RDONLY
       case .create: O_RDWR | O_CREAT | O_TRUNC
       case .extend: O_RDWR
       case .append: O_RDWR | O_CREAT | O_APPEND
@@ -85,7 +88,7 @@ final class Directory: Sendable {
   /// The whole of a regular file of at most `maxByteCount` bytes; `nil` for any other, or none.
   func contents(of name: String, maxByteCount: Int) -> [UInt8]? {
     guard let byteCount = byteCount(of: name), byteCount <= maxByteCount,
-      let file = try? open(name, .extend)
+      let file = try? open(name, .read)
     else { return nil }
     var bytes: [UInt8] = []
     guard (try? file.forEachChunk { bytes += $0 }) != nil, bytes.count <= maxByteCount else {

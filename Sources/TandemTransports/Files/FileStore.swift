@@ -27,8 +27,6 @@ public final class FileStore: Sendable {
     var partNames: Set<FileName>
   }
 
-  private static let asideName = ".tandem"
-
   /// Opens a directory, which is created if it is missing; its parent must exist.
   ///
   /// - Parameters:
@@ -45,7 +43,7 @@ public final class FileStore: Sendable {
     } else {
       directory = root
     }
-    aside = try Directory(Self.asideName, in: directory)
+    aside = try Directory(StoredFiles.asideName, in: directory)
     lock = try aside.open("lock", .append)
     guard lock.lock() else {
       throw TransportError(

@@ -2,7 +2,7 @@
 ///
 /// Nothing is written: a directory that does not exist has no files.
 public struct StoredFiles: Sendable {
-  private let directory: Directory?
+  let directory: Directory?
 
   init(in directory: Directory) { self.directory = directory }
 

@@ -15,7 +15,7 @@ internal import TandemTransports
 /// The rows of a mirror with contents, on the one connection that reads and writes them.
 actor ContentDatabase {
   private let path: String
-  private let mirror: DatabaseMirror
+  let mirror: DatabaseMirror
   private let fileFields: [String]
   private var connection: DatabaseConnection?
 
@@ -27,11 +27,19 @@ actor ContentDatabase {
 
   /// The connection; until there is a file, one to a database in memory, so that none is created for
   /// a list that turns out to be unfit.
-  private func reader() throws -> DatabaseConnection {
+  func reader() throws -> DatabaseConnection {
     if let connection { return connection }
     guard access(path, F_OK) == 0 else { return try DatabaseConnection(path: ":memory:") }
     let connection = try DatabaseConnection(
       path: path, access: mirror.isDryRun ? .readOnly : .readWrite)
+    self.connection = connection
+    return connection
+  }
+
+  /// The connection to the file, which is created if it is missing.
+  func writer() throws -> DatabaseConnection {
+    if let connection { return connection }
+    let connection = try DatabaseConnection(path: path)
     self.connection = connection
     return connection
   }
@@ -88,11 +96,11 @@ actor ContentDatabase {
   func commit(
     _ records: [Record], origin: MirrorOrigin?
   ) throws -> DatabaseMirror.Outcome {
-    if connection == nil, !mirror.isDryRun { connection = try DatabaseConnection(path: path) }
     var unguarded = mirror
     // How much may be deleted was asked before the first transfer.
     unguarded.mirrorGuard = Self.noGuard
-    return try unguarded.run(records, into: reader(), origin: origin)
+    let connection = mirror.isDryRun ? try reader() : try writer()
+    return try unguarded.run(records, into: connection, origin: origin)
   }
 
   private static let noGuard = MirrorGuard(

@@ -11,7 +11,8 @@ extension ContentMirror {
       defer { state = ContentRun() }
       return state
     }
-    guard report.interruption == nil, run.isPlanned, !run.isUnmodified else { return }
+    guard report.interruption == nil, run.isPlanned else { return }
+    if run.isUnmodified { return try removeUnknownFiles(run) }
     if isDryRun { return try await rehearse(run) }
     let records = try finalRecords(run)
     var origin: MirrorOrigin?
@@ -21,7 +22,22 @@ extension ContentMirror {
     }
     let outcome = try await database.commit(records, origin: origin)
     lastOutcome.withLock { $0 = outcome }
+    try settle(records, run)
     try removeOldFiles(records, run, isComplete: report.isComplete)
+  }
+
+  /// Notes that files are those of their rows, but for those of rows that stayed as they were.
+  private func settle(_ records: [Record], _ run: ContentRun) throws {
+    var arrived = contents.map { _ in Set<FileName>() }
+    for item in run.items where isWanted(item, run) {
+      let paths = contents.indices.map { run.transferred[item.id]?[$0] ?? nil }
+      for (position, name) in names(paths) { arrived[position].insert(name) }
+    }
+    for (position, store) in stores.enumerated() {
+      let pointed = pointedNames(records, contents[position])
+      let unsettled = run.unsettled[position].intersection(pointed)
+      try store.setUnsettled(unsettled.subtracting(arrived[position]))
+    }
   }
 
   /// The records of the rows as they shall be.
@@ -66,6 +82,15 @@ extension ContentMirror {
   /// The files of a content that records point to.
   func pointedNames(_ records: [Record], _ content: MirroredContent) -> Set<FileName> {
     Set(records.compactMap { fileName($0[content.fileField].textValue, of: content) })
+  }
+
+  /// Removes what a run that was killed may have left, although the list is the same.
+  private func removeUnknownFiles(_ run: ContentRun) throws {
+    var pointed = contents.map { _ in Set<FileName>() }
+    for paths in run.files.values {
+      for (position, name) in names(paths) { pointed[position].insert(name) }
+    }
+    for (store, kept) in zip(stores, pointed) { try store.sweep(keeping: kept) }
   }
 
   private func removeOldFiles(

@@ -13,6 +13,13 @@ extension ContentMirror {
     return FileName(stored: String(path.dropFirst(prefix.count)))
   }
 
+  /// The names of all files that a row points to, with the positions of their contents.
+  func names(_ paths: [String?]) -> [(position: Int, name: FileName)] {
+    zip(contents.indices, paths).compactMap { position, path in
+      fileName(path, of: contents[position]).map { (position, $0) }
+    }
+  }
+
   /// Whether the file that a row points to is there.
   func isThere(_ file: String?, at position: Int) -> Bool {
     guard let name = fileName(file, of: contents[position]) else { return false }

@@ -5,17 +5,17 @@ internal import TandemSQLite
 internal import TandemTransports
 
 extension ContentMirror {
-  /// Finds out what is there, and removes files that nobody knows.
+  /// Finds out what is there; throws if the directory is another mirror's, or has files of others.
   public func begin() async throws {
     lastOutcome.withLock { $0 = nil }
     lastRehearsal.withLock { $0 = nil }
+    for (content, files) in zip(contents, files) {
+      _ = try files.isClaimed(by: try await database.owner(of: content))
+    }
     let rows = try await database.files()
     var run = ContentRun()
     run.files = Dictionary(rows.map { ($0.key, $0.files) }, uniquingKeysWith: { $1 })
-    for (position, store) in stores.enumerated() {
-      let pointed = rows.compactMap { fileName($0.files[position], of: contents[position]) }
-      try store.sweep(keeping: store.knownNames.union(pointed))
-    }
+    run.unsettled = try files.map { try $0.unsettledNames() }
     state.withLock { [run] in $0 = run }
   }
 
@@ -41,11 +41,13 @@ extension ContentMirror {
     }
   }
 
-  /// What to ask for the list by; nothing if a file is missing, which only the list can bring back.
+  /// What to ask for the list by; nothing if a file is missing, or may not be that of its row, which
+  /// only the list can mend.
   private func validators() async throws -> HTTPValidators? {
     guard isConditional, case .url(let url) = source else { return nil }
-    let files = state.withLock { $0.files.values }
-    guard files.allSatisfy({ areThere($0) }) else { return nil }
+    let run = state.withLock { $0 }
+    guard run.unsettled.allSatisfy(\.isEmpty), run.files.values.allSatisfy({ areThere($0) })
+    else { return nil }
     return try await database.validators(for: url)
   }
 
@@ -94,16 +96,22 @@ extension ContentMirror {
     MirrorPages(state.withLock { Array($0.files.keys) })
   }
 
-  /// The items whose record differs from their row, or a file of which is missing.
+  /// The items whose record differs from their row, or a file of which is missing, or may have been
+  /// replaced by a run that did not get to its end.
   public func itemsToUpdate(among items: [MirroredItem]) async throws -> Set<RecordKey> {
-    let (oldRows, files, isUnmodified) = state.withLock { ($0.oldRows, $0.files, $0.isUnmodified) }
-    if isUnmodified { return [] }
+    let run = state.withLock { $0 }
+    if run.isUnmodified { return [] }
     return Set(
       items.filter { item in
-        oldRows[item.id] != nil || !areThere(files[item.id] ?? [])
-          || zip(contents, files[item.id] ?? []).contains { content, file in
+        let files = run.files[item.id] ?? []
+        return run.oldRows[item.id] != nil || !areThere(files) || !areSettled(files, run)
+          || zip(contents, files).contains { content, file in
             file == nil && !item.record[content.field].isNull
           }
       }.map(\.id))
+  }
+
+  private func areSettled(_ paths: [String?], _ run: ContentRun) -> Bool {
+    names(paths).allSatisfy { !run.unsettled[$0.position].contains($0.name) }
   }
 }

@@ -5,13 +5,40 @@ internal import TandemSQLite
 internal import TandemTransports
 
 extension ContentMirror {
-  /// Notes that the run got so far, and which items are to be transferred.
+  /// Notes that the run got so far, and which items are to be transferred; from here on the
+  /// directory is this mirror's.
   public func prepare(_ items: [MirroredItem]) async throws -> [MirroredItem] {
+    if !isDryRun {
+      try await claimDirectories()
+      try unsettle(items)
+    }
     state.withLock { state in
       state.isPlanned = true
       state.plannedIDs = Set(items.map(\.id))
     }
     return items
+  }
+
+  /// Makes the directories this mirror's, in the database first.
+  private func claimDirectories() async throws {
+    for (content, store) in zip(contents, stores) {
+      if try store.files.isClaimed(by: try await database.owner(of: content)) { continue }
+      try store.claim(for: try await database.makeOwner(of: content))
+    }
+  }
+
+  /// Notes, before the first file is replaced, which may not be those of their rows until these are
+  /// written: a run that is killed cannot say it later.
+  private func unsettle(_ items: [MirroredItem]) throws {
+    let unsettled = state.withLock { state in
+      for item in items {
+        for (position, name) in names(state.files[item.id] ?? []) {
+          state.unsettled[position].insert(name)
+        }
+      }
+      return state.unsettled
+    }
+    for (store, names) in zip(stores, unsettled) { try store.setUnsettled(names) }
   }
 
   /// Puts one content of an item into its file.

@@ -12,10 +12,14 @@ public import TandemTransports
 /// An item's contents are asked for if its record differs from its row, or a file is missing; those
 /// that have not changed since are not sent again. An item whose required contents could not be had
 /// keeps its old row, or has none. If the run ends early, the table is left as it was, and what
-/// arrived is used by the next run.
+/// arrived is used by the next run, which makes sure of the files that this one may have replaced,
+/// whatever the list then is.
 ///
 /// With a mirror that is a dry run (``DatabaseMirror/isDryRun``), and options that say so too, nothing is
 /// written and no content is asked for; ``rehearsal`` has what a run would do.
+///
+/// A directory is one mirror's only: that of one database, table, key and field. It must be empty at
+/// first, and has the mark of its owner since. Whatever else is put there may be removed.
 ///
 /// Use a mirror of its own for each table and each directory.
 public final class ContentMirror: MirrorProcessor {
@@ -47,7 +51,7 @@ public final class ContentMirror: MirrorProcessor {
   ///     list's own scheme, host and port.
   ///   - mirror: The table, and its key. How much may be deleted is ``MirrorOptions/mirrorGuard``'s to
   ///     say.
-  ///   - databasePath: The database file; created when the first rows are written.
+  ///   - databasePath: The database file; created when it is known what is to be transferred.
   ///   - directoryPath: The directory; created if it is missing.
   ///   - contents: One or more contents of different stages and fields.
   ///   - isConditional: Whether the list is asked for only if it changed.

@@ -11,6 +11,8 @@ struct ContentRun {
   var oldRows: [RecordKey: Record] = [:]
   /// The rows that no item has.
   var deletedRows: [(key: RecordKey, row: Record)] = []
+  /// The files, by content, of which it is not known that they are those of their rows.
+  var unsettled: [Set<FileName>] = []
   var isUnmodified = false
   var isPlanned = false
   var plannedIDs = Set<RecordKey>()
