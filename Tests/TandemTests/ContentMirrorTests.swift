@@ -55,6 +55,15 @@ struct ContentMirrorTests {
     return files
   }
 
+  @Test("an item whose address is empty has no content, and is up to date without")
+  func emptyAddress() async throws {
+    server["/list"] = #"[{"id":1,"photo":""},{"id":2,"photo":null}]"#
+    #expect(try await run(mirror()).transferred.count == 2)
+    let second = try await run(mirror())
+    #expect(second.transferred.isEmpty && second.skippedCount == 2)
+    #expect(files().isEmpty)
+  }
+
   @Test("rows point to files; what is gone, is gone in both")
   func wholeFlow() async throws {
     server["/list"] = #"[{"id":1,"photo":"/1.jpg"},{"id":2,"photo":"http://b.example/2"},{"id":3}]"#

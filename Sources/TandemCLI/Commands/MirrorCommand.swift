@@ -17,8 +17,9 @@ enum MirrorCommand: Command {
       Of a list in pages, the first page stands for all: where others may change without it,
       use --unconditional.
 
-      What the next run needs to know is kept in the table tandem_mirror. The database is set to
-      write-ahead logging, so that readers and the writer do not wait for each other.
+      What the next run needs to know is kept in the tables tandem_mirror and, for files,
+      tandem_mirror_files. The database is set to write-ahead logging, so that readers and the
+      writer do not wait for each other.
 
       With --content, each record's content is fetched from the address in that field and put
       into DIR/content; the row gets a column FIELD_file with the path in DIR. With --preview,
@@ -103,7 +104,9 @@ enum MirrorCommand: Command {
   private static let contentOptions: [CommandSpecification.Option] = [
     .init(name: "content", value: "FIELD", help: "Fetch the content at the address in this field."),
     .init(name: "preview", value: "FIELD", help: "Fetch previews too, all of them first."),
-    .init(name: "into", value: "DIR", help: "The directory for files; created if it is missing."),
+    .init(
+      name: "into", value: "DIR",
+      help: "The directory for files: a new or empty one, or this mirror's own."),
     .init(
       name: "sha256", value: "FIELD", help: "Check contents by the SHA-256 in this field."),
     .init(

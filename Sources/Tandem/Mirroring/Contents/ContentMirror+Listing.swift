@@ -106,7 +106,7 @@ extension ContentMirror {
         let files = run.files[item.id] ?? []
         return run.oldRows[item.id] != nil || !areThere(files) || !areSettled(files, run)
           || zip(contents, files).contains { content, file in
-            file == nil && !item.record[content.field].isNull
+            file == nil && content.isNamed(by: item.record)
           }
       }.map(\.id))
   }

@@ -61,13 +61,12 @@ extension ContentMirror {
   func request(
     for item: MirroredItem, _ content: MirroredContent
   ) throws -> FileRequest? {
-    guard !item.record[content.field].isNull else { return nil }
+    guard content.isNamed(by: item.record) else { return nil }
     guard let address = item.record[content.field].textValue else {
       throw TransportError(
         .invalidURL, "the field \(content.field) holds no address",
         url: "\(item.record[content.field])")
     }
-    guard !address.isEmpty else { return nil }
     var url = address
     var fields: HTTPFields = [:]
     if case .url(let base) = source {

@@ -1,4 +1,5 @@
 public import TandemMirror
+internal import TandemRecords
 internal import TandemTransports
 
 /// A field of a list that has the address of some content, which a mirror puts into files.
@@ -35,6 +36,11 @@ public struct MirroredContent: Hashable, Sendable {
 
   /// The column with the file's path.
   public var fileField: String { "\(field)_file" }
+
+  /// Whether a record has an address of such content; an empty one is none.
+  func isNamed(by record: Record) -> Bool {
+    !record[field].isNull && record[field].textValue != ""
+  }
 
   var folder: FileName { FileName(stage.name) }
 
