@@ -29,7 +29,7 @@
         #expect(try await database.changeFeed().isIdle)
         #expect(end.fileCount <= half.fileCount, "\(half), \(end)")
         #expect(end.threadCount <= half.threadCount + 4, "\(half), \(end)")
-        #expect(end.residentByteCount <= half.residentByteCount + 2 << 20, "\(half), \(end)")
+        #expect(end.residentByteCount <= half.residentByteCount + 8 << 20, "\(half), \(end)")
       }
     }
 

@@ -70,12 +70,12 @@ enum MirrorCommand: Command {
       "tandem mirror https://example.org/api a.db --table a --key id --page link",
       "tandem mirror https://example.org/api a.db --table a --key id --items data --page cursor=next",
       "tandem mirror https://example.org/api a.db --table a --key id --items data "
-        + "--page cursor=meta.next,after",
+        + "--page cursor=next,after",
       "tandem mirror https://example.org/api a.db --table a --key id --page offset=skip",
       "tandem mirror https://example.org/api a.db --table a --key id --page number=page",
       "tandem mirror https://example.org/photos p.db --table photo --key id --content url --into p",
       "tandem mirror https://example.org/feed f.db --table f --key id --watch 60 "
-        + "--header 'Authorization: Bearer …'",
+        + "--header 'X-Api-Key: …'",
     ])
 
   private static let requestOptions: [CommandSpecification.Option] = [

@@ -11,7 +11,7 @@ internal import Synchronization
 /// those of this process by version numbers.
 ///
 /// Unchecked: `writer`, `notedVersion`, `isWriting` and `isCommitting` belong to whoever has the writer
-/// for itself, `monitor` and `isFileGone` to whoever has closed the gate.
+/// for itself, `monitor`, `isFileGone` and `isLocked` to whoever has closed the gate.
 package final class ChangeFeed: @unchecked Sendable {
   private let gate = CommitGate()
   private let registry = Mutex(SubscriptionRegistry())
@@ -25,6 +25,8 @@ package final class ChangeFeed: @unchecked Sendable {
   private var monitor: ChangeMonitor?
   /// Whether the file is no longer where it was when it was opened.
   private var isFileGone = false
+  /// Whether a transaction of this process has begun and not been seen to end.
+  private var isLocked = false
   private var writer: WriterChanges?
   private var notedVersion = 0
   private var isWriting = false
@@ -116,7 +118,9 @@ extension ChangeFeed {
   /// told.
   private func checkForOthers() -> Bool {
     gate.withClosed {
-      guard !isFileGone else { return false }
+      // Meanwhile nobody else commits, but a long transaction of this process looks like a commit when it
+      // begins the log anew. Whatever is put off by that is asked again.
+      guard !isFileGone, !isLocked else { return false }
       guard monitor?.isFileGone == true else { return noticeOthers() }
       isFileGone = true
       registry.withLock { $0.publishUnknown() }
@@ -156,6 +160,7 @@ extension ChangeFeed: CommitObserver {
     if currentVersion.load(ordering: .acquiring) != notedVersion { noteInterests() }
     gate.withClosed {
       if !isIdle { noticeOthers() }
+      isLocked = true
     }
   }
 
@@ -177,7 +182,7 @@ extension ChangeFeed: CommitObserver {
 
   package func didCommit(_ connection: DatabaseConnection) {
     isWriting = false
-    guard isCommitting else { return }
+    guard isCommitting else { return gate.withClosed { isLocked = false } }
     defer { endCommit() }
     guard let writer, !isIdle else { return }
     let touched = writer.capture.take()
@@ -192,11 +197,12 @@ extension ChangeFeed: CommitObserver {
   package func didRollback(_ connection: DatabaseConnection) {
     isWriting = false
     _ = writer?.capture.take()
-    if isCommitting { endCommit() }
+    if isCommitting { endCommit() } else { gate.withClosed { isLocked = false } }
   }
 
   private func endCommit() {
     isCommitting = false
+    isLocked = false
     gate.open()
   }
 }

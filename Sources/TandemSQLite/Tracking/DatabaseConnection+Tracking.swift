@@ -4,11 +4,17 @@ extension DatabaseConnection {
   /// Begins to note the changes of a table, in the transaction that is open; noting that is out of date
   /// is replaced.
   package func track(_ tracking: TableTracking) throws(DatabaseError) {
-    if try isTracking(tracking) { return }
+    if try isTracking(tracking), try hasWholeLog(tracking) { return }
     try untrack(tracking.table)
     try execute(tracking.logCreation)
     for trigger in tracking.triggers { try execute(trigger.sql) }
     try execute(tracking.beginning)
+  }
+
+  /// Whether nobody emptied the log.
+  private func hasWholeLog(_ tracking: TableTracking) throws(DatabaseError) -> Bool {
+    let first = try integer("SELECT min(seq) FROM \(tracking.logName.sqlQuoted)")
+    return first.map { $0 >= TableTracking.minFirstEntry } ?? false
   }
 
   /// Removes the triggers and the log of a table, also those it got under an earlier name; `false` if

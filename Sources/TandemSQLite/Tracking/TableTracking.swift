@@ -16,9 +16,9 @@ package struct TableTracking: Sendable {
   package static let maxEntryCount = 100_000
   /// How many entries come between two times that old ones are removed.
   static let pruningInterval = 1_000
-  /// The bits of the number at which a log begins: enough to meet no other, and no longer in the file
-  /// than they must be.
-  static let firstEntryMask: Int64 = (1 << 48) - 1
+  /// The least number at which a log begins: at random, between this and its double, so that it meets no
+  /// other, and is no longer in the file than it must be. SQLite begins one that was emptied at 1.
+  static let minFirstEntry: Int64 = 1 << 47
 
   /// The table, as declared.
   package let table: String
@@ -117,7 +117,10 @@ extension TableTracking {
   }
 
   /// The log's first entry, which says nothing but where it begins.
-  var beginning: String { "INSERT INTO \(logName.sqlQuoted) (seq) VALUES (1);" }
+  var beginning: String {
+    let first = TableTracking.minFirstEntry
+    return "INSERT INTO \(logName.sqlQuoted) (seq) VALUES ((random() & \(first - 1)) + \(first));"
+  }
 
   /// What creates each trigger, by its name.
   var triggers: [(name: String, sql: String)] {
@@ -138,11 +141,9 @@ extension TableTracking {
         [note("VALUES (\(row("old")))"), note("SELECT \(row("new")) WHERE \(isOther)")]),
       trigger(
         .prune, "AFTER INSERT", on: logName,
-        when: "WHEN new.seq % \(TableTracking.pruningInterval) = 1",
+        when: "WHEN new.seq % \(TableTracking.pruningInterval) = 0",
         [
-          "DELETE FROM \(logName.sqlQuoted) WHERE seq <= new.seq - \(TableTracking.maxEntryCount);",
-          // An empty log begins at 1.
-          "UPDATE \(logName.sqlQuoted) SET seq = random() & \(TableTracking.firstEntryMask) WHERE seq = 1;",
+          "DELETE FROM \(logName.sqlQuoted) WHERE seq <= new.seq - \(TableTracking.maxEntryCount);"
         ]),
     ]
   }

@@ -36,14 +36,15 @@ package struct TrackingLog: Sendable {
     return keys
   }
 
-  /// The first and the last entry; `nil` if there is none, as after somebody emptied the log.
+  /// The first and the last entry; `nil` after somebody emptied the log, until the table is tracked anew.
   private func bounds(
     in connection: DatabaseConnection
   ) throws(DatabaseError) -> ClosedRange<Int64>? {
     let statement = try connection.cachedStatement(bounds)
     defer { statement.reset() }
     guard try statement.step(), case .integer(let first) = try statement.value(at: 0),
-      case .integer(let last) = try statement.value(at: 1)
+      case .integer(let last) = try statement.value(at: 1),
+      first >= TableTracking.minFirstEntry
     else { return nil }
     return first...last
   }
