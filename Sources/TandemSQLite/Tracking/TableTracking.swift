@@ -9,8 +9,8 @@ internal import TandemRecords
 /// replaced are noted beforehand. More is noted than changes; nothing that changes is left out, but for
 /// ``blindSpots``.
 ///
-/// The log begins at a random number, and whatever empties it makes it begin at another, so that no
-/// reader takes it for the one it knew.
+/// The log begins at a random number, so that no reader takes one begun anew for the one it knew. One that
+/// somebody emptied begins at 1, and counts for nothing until the table is tracked again.
 package struct TableTracking: Sendable {
   /// How many entries the log keeps; a reader that is further behind reads everything again.
   package static let maxEntryCount = 100_000
