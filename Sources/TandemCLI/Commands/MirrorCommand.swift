@@ -69,8 +69,7 @@ enum MirrorCommand: Command {
       "zcat places.csv.gz | tandem mirror - places.db --table place --key id --dry-run",
       "tandem mirror https://example.org/api a.db --table a --key id --page link",
       "tandem mirror https://example.org/api a.db --table a --key id --items data --page cursor=next",
-      "tandem mirror https://example.org/api a.db --table a --key id --items data "
-        + "--page cursor=next,after",
+      "tandem mirror https://example.org/api a.db --table a --key id --page cursor=meta.next,after",
       "tandem mirror https://example.org/api a.db --table a --key id --page offset=skip",
       "tandem mirror https://example.org/api a.db --table a --key id --page number=page",
       "tandem mirror https://example.org/photos p.db --table photo --key id --content url --into p",
