@@ -14,10 +14,9 @@ internal import Dispatch
 /// that it belongs to, so after each the question is asked again, since a disk may be slow to finish a
 /// commit: at pauses of up to ``maxPauseMilliseconds`` for ``attentionMilliseconds``, of up to
 /// ``pollingMilliseconds`` for ``patienceMilliseconds``, and then at pauses that double, until one would
-/// be longer than ``lastPauseMilliseconds``. A commit may be
-/// made of thousands of writes, and being told of each would slow whoever commits; so the system tells
-/// of one, and is asked to tell of another only when the pause is long. Elsewhere the question is asked
-/// every ``pollingMilliseconds``.
+/// be longer than ``lastPauseMilliseconds``. A commit may be made of thousands of writes, and being told
+/// of each would slow whoever commits; so the system tells of one, and is asked to tell of another only
+/// when the pause is long. Elsewhere the question is asked every ``pollingMilliseconds``.
 ///
 /// Unchecked: everything that changes is touched on `queue` only.
 final class FileWatch: @unchecked Sendable {
