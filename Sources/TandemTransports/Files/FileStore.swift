@@ -109,7 +109,7 @@ extension FileStore {
   }
 
   /// The names of all files of which something is known.
-  public var knownNames: Set<FileName> { state.withLock { Set($0.catalog.files.keys) } }
+  var knownNames: Set<FileName> { state.withLock { Set($0.catalog.files.keys) } }
 
   /// Keeps others from transferring the same file meanwhile.
   func begin(_ name: FileName) throws(TransportError) {
