@@ -123,7 +123,7 @@ struct MirrorContentTests {
       #expect(result.output.contains(" received), 0 items up to date, 3 failed"))
       #expect(try folder.rows("list.db", "SELECT * FROM item") == [#"1|"/ok"|"content/1""#])
       // What failed is asked for again although the list is the same.
-      let next = try await contents(server.url + "/list", "--retries", "0", "--timeout", "1")
+      let next = try await contents(server.url + "/list", "--retries", "0", "--timeout", "2")
       #expect(next.status == 1)
       #expect(next.error.contains("its rows are as they were"))
     }

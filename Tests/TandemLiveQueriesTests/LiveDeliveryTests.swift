@@ -103,7 +103,7 @@ struct LiveDeliveryTests {
       return late == nil
     }
     #expect(try await task.value)
-    #expect(try await database.changeFeed().isIdle)
+    #expect(try await comesToHold { try await database.changeFeed().isIdle })
   }
 
   // MARK: Where

@@ -22,11 +22,10 @@
         for _ in 0..<5_000 { try await startAndCancel(database, runs) }
         let half = try ProcessUsage()
         for _ in 0..<5_000 { try await startAndCancel(database, runs) }
-        // Behind the last work of the reader, which holds the run until it is done.
-        try await database.read { _ in }
-        let end = try ProcessUsage()
-        #expect(runs.count == 10_000 && runs.liveCount == 0)
+        #expect(try await comesToHold { runs.liveCount == 0 })
+        #expect(runs.count == 10_000)
         #expect(try await database.changeFeed().isIdle)
+        let end = try ProcessUsage()
         #expect(end.fileCount <= half.fileCount, "\(half), \(end)")
         #expect(end.threadCount <= half.threadCount + 4, "\(half), \(end)")
         #expect(end.residentByteCount <= half.residentByteCount + 8 << 20, "\(half), \(end)")

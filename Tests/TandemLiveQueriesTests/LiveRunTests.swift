@@ -41,10 +41,10 @@ struct LiveRunTests {
         if cycle == 10 { openCount = openFileCount() }
       }
       #expect(openFileCount() <= openCount)
-      #expect(try await database.changeFeed().isIdle)
+      #expect(try await comesToHold { try await database.changeFeed().isIdle })
       await database.close()
     }
-    #expect(leaked == nil)
+    #expect(try await comesToHold { leaked == nil })
     #expect(openFileCount() == 0)
   }
 
@@ -62,7 +62,7 @@ struct LiveRunTests {
         try await group.waitForAll()
       }
     }
-    #expect(try await database.changeFeed().isIdle)
+    #expect(try await comesToHold { try await database.changeFeed().isIdle })
   }
 
   @Test("an iterator that is used after its end gives nothing more")

@@ -30,6 +30,16 @@ extension TemporaryFolder {
   }
 }
 
+/// Whether a condition comes to hold: what a reader's thread has just done with is let go of soon, but
+/// not before the one who waited for it goes on.
+func comesToHold(_ condition: () async throws -> Bool) async throws -> Bool {
+  for _ in 0..<5_000 {
+    if try await condition() { return true }
+    try await Task.sleep(for: .milliseconds(1))
+  }
+  return false
+}
+
 /// The rows of a query now, by key.
 func freshRows(
   _ sql: String, key: [String], in connection: DatabaseConnection
