@@ -117,6 +117,44 @@ struct DatabaseMigrationTests {
     #expect(try state() == [])
   }
 
+  @Test("references to nothing that were there before may stay, and no more may come")
+  func earlierDanglingReference() throws {
+    let other = try folder.open()
+    for sql in [
+      "CREATE TABLE parent (id INTEGER PRIMARY KEY)", "CREATE TABLE child (id REFERENCES parent)",
+      "INSERT INTO child VALUES (1), (2)",
+    ] {
+      try other.execute(sql)
+    }
+    let remake = DatabaseMigration("remake") { transaction in
+      try transaction.execute("CREATE TABLE new (id REFERENCES parent, name)")
+      try transaction.execute("INSERT INTO new SELECT id, 'x' FROM child")
+      try transaction.execute("DROP TABLE child")
+      try transaction.execute("ALTER TABLE new RENAME TO child")
+    }
+    #expect(try database.migrate([Self.all[0], remake]) == ["create a", "remake"])
+    let worse = DatabaseMigration("worse") { transaction in
+      try transaction.execute("INSERT INTO child VALUES (3, 'y')")
+    }
+    let error = try databaseError { try database.migrate([Self.all[0], remake, worse]) }
+    #expect(error.code == .constraint)
+    #expect(error.message.contains("child would have 3 references to rows of parent"))
+    #expect(error.message.contains("before it, it had 2"))
+  }
+
+  @Test("a declaration that does not fit its parent may be repaired")
+  func misfit() throws {
+    let other = try folder.open()
+    try other.execute("CREATE TABLE parent (id)")
+    try other.execute("CREATE TABLE child (id REFERENCES parent (id))")
+    try other.execute("INSERT INTO child VALUES (1)")
+    let repair = DatabaseMigration("repair") { transaction in
+      try transaction.execute("CREATE UNIQUE INDEX parent_id ON parent (id)")
+      try transaction.execute("INSERT INTO parent VALUES (1)")
+    }
+    #expect(try database.migrate([repair]) == ["repair"])
+  }
+
   @Test("programs that migrate one file at the same time run each step once")
   func concurrently() async throws {
     let path = folder.file()

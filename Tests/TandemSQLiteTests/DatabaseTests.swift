@@ -122,6 +122,9 @@ struct DatabaseTests {
       try await database.write { _ in try nested() }
     }
     #expect(error?.code == .misuse)
+    // What was refused has changed nothing.
+    #expect(try database.read { try $0.fetchValue(Self.count) } == 0)
+    try database.write { _ in }
   }
 
   @Test("a read inside a read is an error; inside a write, it sees what was there before")

@@ -39,7 +39,7 @@ final class ConnectionPool: Sendable {
     DatabaseError(code: .misuse, message: "the database has been closed", path: path)
   }
 
-  private func checkIsNotNested() throws(DatabaseError) {
+  func checkIsNotNested() throws(DatabaseError) {
     guard !connections.contains(where: \.isUsedByThisThread) else {
       throw DatabaseError(
         code: .misuse,

@@ -23,8 +23,8 @@ internal import Dispatch
 /// - **In memory**: the path `:memory:` gives a database that is gone with this object. It has one
 ///   connection only, so that its reads wait for its writes.
 ///
-/// From inside a closure, use the transaction, never the database: that is an error (`misuse`), as it
-/// would wait for itself.
+/// From inside a closure, use the transaction, not the database: what would wait for itself there is an
+/// error (`misuse`). A read inside a write does not wait; it sees what was there before the write.
 public final class Database: Sendable {
   /// The file, as given.
   public let path: String
@@ -165,6 +165,9 @@ extension Database {
   ///
   /// - Throws: ``DatabaseError`` with code `misuse` from inside a transaction of this database.
   public func close() throws {
+    // Before anything is closed: what is refused changes nothing.
+    try readers?.checkIsNotNested()
+    try writer?.checkIsNotNested()
     try readers?.close()
     try writer?.close()
   }

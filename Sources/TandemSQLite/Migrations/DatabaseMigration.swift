@@ -31,12 +31,13 @@ extension Database {
   ///
   /// Foreign keys are not enforced while a migration runs, so that a table may be dropped and made anew
   /// without its children being deleted with it; they are checked before it commits. (Actions such as
-  /// ON DELETE CASCADE do not run either.)
+  /// ON DELETE CASCADE do not run either.) Keys without their row that were in the file before, as
+  /// programs leave them that do not enforce foreign keys, may stay.
   ///
   /// - Returns: The names of those that ran.
   /// - Throws: ``DatabaseError``: `migration` if the file has run migrations that are not the first of
   ///   these, in this order: it was written by another, maybe newer program, and nothing is changed;
-  ///   `constraint` if one leaves a foreign key without its row. What a migration throws.
+  ///   `constraint` if one leaves more foreign keys without their row than there were. What a migration throws.
   /// - Precondition: No two have the same name.
   @discardableResult
   public func migrate(_ migrations: [DatabaseMigration]) async throws -> [String] {

@@ -33,6 +33,12 @@ public protocol RowDecodable {
 ///       var id: Int64
 ///       var name: String
 ///     }
+///
+/// Its properties are stored as their types encode themselves, one column each: numbers, texts, `Bool`
+/// (0 or 1), enumerations by their raw value, `UUID` as a text, `Data` and `[UInt8]` as a blob, `Date`
+/// as the seconds since 2001 that it encodes (not as a Unix time). What encodes itself in parts, such as
+/// arrays, dictionaries, `URL` and `Decimal`, has no column to fit into and is an error: make it a
+/// ``DatabaseValue``, for instance by its text.
 public protocol DatabaseRecord: RowDecodable {
   /// The table; by default, that of the type's name. (SQLite ignores the case of ASCII letters.)
   static var tableName: String { get }

@@ -16,11 +16,20 @@ final class EncodedColumn: Encoder {
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// What has been encoded.
-  func finished() throws(DatabaseError) -> FieldValue {
+  /// What a value of this type has encoded.
+  func finished(_ type: (some Encodable).Type) throws(DatabaseError) -> FieldValue {
     if let value { return value }
-    guard let bytes else { throw hasParts }
+    // An empty list looks like no bytes, but could not be stored once it is not empty.
+    guard let bytes, !bytes.isEmpty || Self.areBytes(type) else { throw hasParts }
     return .blob(bytes)
+  }
+
+  private static func areBytes(_ type: Any.Type) -> Bool {
+    func areBytes<Values: Sequence>(_ type: Values.Type) -> Bool {
+      Values.Element.self == UInt8.self
+    }
+    guard let type = type as? any Sequence.Type else { return false }
+    return areBytes(type)
   }
 
   func put(_ value: some DatabaseValue) throws {

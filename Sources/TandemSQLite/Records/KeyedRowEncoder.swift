@@ -14,6 +14,10 @@ final class KeyedRowEncoder: Encoder {
   private let statement: Statement?
   private let parameterCount: Int32
   let path: String
+  /// The record that last bound a value to each column, by number. Parameters keep their values from
+  /// one record to the next, so that a column bound twice must not stand for one that is not bound.
+  private var lastRecords: [UInt32]
+  private var record: UInt32 = 0
   private var boundCount = 0
   private var hasUnknownKey = false
   private var keyType: ObjectIdentifier?
@@ -22,6 +26,7 @@ final class KeyedRowEncoder: Encoder {
   /// Collects.
   init(path: String) {
     names = []
+    lastRecords = []
     statement = nil
     parameterCount = 0
     self.path = path
@@ -30,6 +35,7 @@ final class KeyedRowEncoder: Encoder {
   /// Binds to the parameters of a statement, one per column, of which the last ones may be missing.
   init(_ statement: Statement, columns: [String]) {
     names = columns
+    lastRecords = [UInt32](repeating: 0, count: columns.count)
     self.statement = statement
     parameterCount = sqlite3_bind_parameter_count(statement.handle)
     path = statement.database.path
@@ -39,6 +45,7 @@ final class KeyedRowEncoder: Encoder {
   func bind(_ value: some Encodable) throws -> Bool {
     boundCount = 0
     hasUnknownKey = false
+    record &+= 1
     try value.encode(to: self)
     return boundCount == names.count && !hasUnknownKey
   }
@@ -86,7 +93,10 @@ extension KeyedRowEncoder {
       hasUnknownKey = true
       return
     }
-    boundCount += 1
+    if lastRecords[Int(place)] != record {
+      lastRecords[Int(place)] = record
+      boundCount += 1
+    }
     guard place < parameterCount else { return }
     guard value.bind(to: ParameterBinder(statement.handle, place + 1)) else {
       throw unstorable(value, key)
@@ -111,15 +121,15 @@ extension KeyedRowEncoder {
   }
 
   /// Takes a value of a type that says how it is encoded.
-  func put(
-    encoding value: some Encodable, _ key: some CodingKey, at place: @autoclosure () -> Int32?
+  func put<Value: Encodable>(
+    encoding value: Value, _ key: some CodingKey, at place: @autoclosure () -> Int32?
   ) throws {
     if let value = value as? any DatabaseValue {
       return try put(opened: value, key, at: place())
     }
     let column = EncodedColumn(name: key.stringValue, path: path)
     try value.encode(to: column)
-    try put(try column.finished(), key, at: place())
+    try put(try column.finished(Value.self), key, at: place())
   }
 
   private func put<Value: DatabaseValue>(
