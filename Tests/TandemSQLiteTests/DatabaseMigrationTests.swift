@@ -121,7 +121,8 @@ struct DatabaseMigrationTests {
   func earlierDanglingReference() throws {
     let other = try folder.open()
     for sql in [
-      "CREATE TABLE parent (id INTEGER PRIMARY KEY)", "CREATE TABLE child (id REFERENCES parent)",
+      "PRAGMA foreign_keys=OFF", "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
+      "CREATE TABLE child (id REFERENCES parent)",
       "INSERT INTO child VALUES (1), (2)",
     ] {
       try other.execute(sql)
@@ -145,6 +146,7 @@ struct DatabaseMigrationTests {
   @Test("a declaration that does not fit its parent may be repaired")
   func misfit() throws {
     let other = try folder.open()
+    try other.execute("PRAGMA foreign_keys=OFF")
     try other.execute("CREATE TABLE parent (id)")
     try other.execute("CREATE TABLE child (id REFERENCES parent (id))")
     try other.execute("INSERT INTO child VALUES (1)")

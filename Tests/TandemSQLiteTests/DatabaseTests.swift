@@ -123,8 +123,8 @@ struct DatabaseTests {
     }
     #expect(error?.code == .misuse)
     // What was refused has changed nothing.
-    #expect(try database.read { try $0.fetchValue(Self.count) } == 0)
-    try database.write { _ in }
+    #expect(try await database.read { try $0.fetchValue(Self.count) } == 0)
+    try await database.write { _ in }
   }
 
   @Test("a read inside a read is an error; inside a write, it sees what was there before")

@@ -108,6 +108,8 @@ private struct ForeignKeyViolations {
 
   private let counts: [Reference: Int]
 
+  private init(counts: [Reference: Int]) { self.counts = counts }
+
   init(_ transaction: borrowing WriteTransaction) throws {
     let violations = try transaction.fetchAll(
       """
@@ -123,7 +125,7 @@ private struct ForeignKeyViolations {
     do {
       try self.init(transaction)
     } catch let error as DatabaseError where error.code == .error {
-      counts = [:]
+      self.init(counts: [:])
     }
   }
 
