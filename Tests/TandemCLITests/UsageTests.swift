@@ -90,7 +90,7 @@ struct UsageTests {
     }
   }
 
-  @Test("help that cannot be written is trouble, and said to be; a reader that leaves is none")
+  @Test("help that cannot be written is trouble, and said to be")
   func unwritableHelp() async throws {
     let folder = try TemporaryFolder()
     for (arguments, status) in [
