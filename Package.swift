@@ -36,7 +36,7 @@ let package = Package(
     library("TandemDifferences"),
     library("TandemRecords", ["TandemDifferences"]),
     // Engines
-    library("TandemMirror", ["TandemDifferences"]),
+    library("TandemMirror"),
     library("TandemChannels"),
     // Adapters
     .systemLibrary(
@@ -72,7 +72,7 @@ let package = Package(
       path: "Tests/Support/TestFolder", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences"]),
-    tests("TandemMirrorTests", ["TandemMirror", "TandemDifferences"]),
+    tests("TandemMirrorTests", ["TandemMirror"]),
     tests("TandemChannelsTests", ["TandemChannels"]),
     tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
     tests(

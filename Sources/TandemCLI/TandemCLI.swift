@@ -13,7 +13,7 @@ struct TandemCLI {
     // A peer or a reader that goes away is an error of the write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     occupyStandardDescriptors()
-    exit(await status(of: Array(CommandLine.arguments.dropFirst())))
+    exit(await status())
   }
 
   /// Has something stand where standard input, output and error are closed: the next file or socket
@@ -29,17 +29,9 @@ struct TandemCLI {
   }
 
   /// Runs what was typed and returns the exit status: 2 for a mistake in it.
-  static func status(of arguments: [String]) async -> Int32 {
+  private static func status() async -> Int32 {
     do throws(UsageError) {
-      guard let first = arguments.first else { throw UsageError("a command is missing") }
-      switch first {
-      case "--help", "-h": return print(helpText)
-      case "--version": return print("tandem \(PackageVersion.current)\n")
-      case "help":
-        guard let name = arguments.dropFirst().first, name != "help" else { return print(helpText) }
-        return print(try command(name).specification.helpText)
-      default: return try await run(command(first), Array(arguments.dropFirst()))
-      }
+      return try await run(TypedArguments.read())
     } catch {
       let more = error.command.map { "tandem help \($0.name)" } ?? "tandem --help"
       report("\(error.message)\n\(error.command.map { "\($0.usage)\n" } ?? "")See '\(more)'.")
@@ -47,32 +39,46 @@ struct TandemCLI {
     }
   }
 
+  private static func run(_ arguments: [String]) async throws(UsageError) -> Int32 {
+    guard let first = arguments.first else { throw UsageError("a command is missing") }
+    let rest = Array(arguments.dropFirst())
+    switch first {
+    case "--help", "-h": return print(helpText)
+    case "--version": return print("tandem \(PackageVersion.current)\n")
+    case "help": return try help(rest)
+    default:
+      return try await run(command(first, besides: ["help", "--help", "--version"]), rest)
+    }
+  }
+
   private static func run(
     _ command: any Command.Type, _ arguments: [String]
   ) async throws(UsageError) -> Int32 {
     let parsed = try ParsedArguments(arguments, for: command.specification)
-    if parsed.has("help") { return print(command.specification.helpText) }
+    if parsed.has("help") { return printHelp(of: command) }
     do {
       return try await command.run(parsed)
     } catch let error as UsageError {
       throw error
-    } catch let error as OutputError where error.isBrokenPipe {
-      return 128 + SIGPIPE
     } catch {
-      report("\(error)")
-      return command.failureStatus
+      return status(after: error, of: command.failureStatus)
     }
   }
 
-  private static func command(_ name: String) throws(UsageError) -> any Command.Type {
-    if let command = commands.first(where: { $0.specification.name == name }) { return command }
-    let names = commands.map { $0.specification.name } + ["help", "--help", "--version"]
-    let hint = Spelling.closest(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
-    throw UsageError("unknown command '\(name)'\(hint)")
+  /// Says why something failed, unless it is that nobody reads on, and returns the exit status.
+  private static func status(after error: any Error, of failureStatus: Int32) -> Int32 {
+    if let error = error as? OutputError, error.isBrokenPipe { return 128 + SIGPIPE }
+    report("\(error)")
+    return failureStatus
   }
 
-  private static func print(_ text: String) -> Int32 {
-    (try? OutputStream.write(Array(text.utf8), to: STDOUT_FILENO)) == nil ? 1 : 0
+  private static func command(
+    _ name: String, besides others: [String]
+  ) throws(UsageError) -> any Command.Type {
+    if let command = commands.first(where: { $0.specification.name == name }) { return command }
+    let names = commands.map { $0.specification.name } + others
+    let hint = Spelling.closest(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
+    throw UsageError("unknown command '\(name)'\(hint)")
   }
 
   /// Says on standard error what went wrong.
@@ -81,7 +87,34 @@ struct TandemCLI {
     try? OutputStream.write(Array("\(text)\n".utf8), to: STDERR_FILENO)
   }
 
+}
+
+// MARK: - Help
+
+extension TandemCLI {
+  private static func help(_ names: [String]) throws(UsageError) -> Int32 {
+    guard let name = names.first, !["help", "--help", "-h"].contains(name) else {
+      return print(helpText)
+    }
+    guard names.count == 1 else { throw UsageError("unexpected argument '\(names[1])'") }
+    return printHelp(of: try command(name, besides: ["help"]))
+  }
+
+  private static func printHelp(of command: any Command.Type) -> Int32 {
+    print(command.specification.helpText, failureStatus: command.failureStatus)
+  }
+
+  private static func print(_ text: String, failureStatus: Int32 = 1) -> Int32 {
+    do throws(OutputError) {
+      try OutputStream.write(Array(text.utf8), to: STDOUT_FILENO)
+      return 0
+    } catch {
+      return status(after: error, of: failureStatus)
+    }
+  }
+
   static var helpText: String {
+    let examples = commands.compactMap { $0.specification.examples.first }
     let rows = commands.map {
       CommandSpecification.row($0.specification.name, $0.specification.summary)
     }
@@ -99,8 +132,7 @@ struct TandemCLI {
         --version                 Show the version.
 
       examples:
-        tandem mirror https://example.org/places.json places.db --table place --key id
-        tandem diff monday.csv tuesday.csv --key id
+        \(examples.joined(separator: "\n  "))
 
       """
   }

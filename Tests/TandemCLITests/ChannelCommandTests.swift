@@ -126,6 +126,7 @@ struct ChannelCommandTests {
       (["send", ":1", "a=1"], "send needs --subject and --id"),
       (["send", ":1", "--subject", "U", "--id", "1"], "send needs values"),
       (["send", ":1", "--subject", "U", "--id", "1", "a"], "'a' is no NAME=JSON"),
+      (["send", ":1", "--subject", "U", "--id", "1", "a=1", "a=2"], "'a' is given twice"),
       (["send", ":1", "--subject", "U", "--id", "1", "a=Tom"], "a text needs quotes: a='\"…\"'"),
       (["send", ":1", "--subject", "U", "--id", "1", "a=1", "--json"], "--json is for listen"),
     ])

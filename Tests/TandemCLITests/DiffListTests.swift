@@ -1,6 +1,8 @@
 import TestFolder
 import Testing
 
+@testable import TandemCLI
+
 @Suite("tandem diff --list and --text", .timeLimit(.minutes(5)))
 struct DiffListTests {
   let folder: TemporaryFolder
@@ -29,6 +31,10 @@ struct DiffListTests {
     #expect(try await Tool.run(["diff", old, new]).status == 0)
     #expect(try await Tool.run(["diff", "--list", old, new]).status == 1)
     #expect(try await Tool.run(["diff", "--list", old, old]).status == 0)
+    for options in [["-q"], ["-q", "--json"]] {
+      let quiet = try await Tool.run(["diff", "--list", old, new] + options)
+      #expect(quiet.status == 1 && quiet.output.isEmpty && quiet.error.isEmpty)
+    }
   }
 
   @Test("a unified diff of two texts is what patch applies")
@@ -55,5 +61,46 @@ struct DiffListTests {
     }
     let bytes = try await Tool.shell("printf '\\377' >bad; $tandem diff --text old bad", in: folder)
     #expect(bytes.status == 2)
+    #expect(bytes.error == "tandem: bad: cannot be read: these bytes are not UTF-8\n")
+    for names in ["old http://127.0.0.1:1/new", "http://127.0.0.1:1/new old"] {
+      let url = try await Tool.shell("$tandem diff --text \(names)", in: folder)
+      #expect(url.status == 2)
+      #expect(url.error.contains("--text takes files: fetch http://127.0.0.1:1/new first"))
+    }
+  }
+
+  @Test("a file without an end, or longer than the limit, is not read on and on")
+  func limits() async throws {
+    try folder.write("a", to: "old")
+    let path = folder.path(of: "old")
+    #expect(try FileText.bytes(of: path, maxByteCount: 1) == [UInt8(ascii: "a")])
+    for name in [path, "/dev/zero"] {
+      #expect {
+        try FileText.bytes(of: name, maxByteCount: 0)
+      } throws: {
+        "\($0)" == "\(name): cannot be read: it is longer than the limit of 0 bytes"
+      }
+    }
+    let long = try await Tool.shell(
+      "truncate -s \(FileText.maxByteCount + 1) long; $tandem diff --text old long; rm long",
+      in: folder)
+    #expect(long.error.contains("long: cannot be read: it is longer than the limit of 1073741824"))
+  }
+
+  @Test("options that would do nothing are refused")
+  func unfitOptions() async throws {
+    try folder.write("id\n1\n", to: "list.csv")
+    try folder.execute("a.db", "CREATE TABLE t (id)", "INSERT INTO t VALUES (1)")
+    for (line, words) in [
+      ("list.csv list.csv --table t", "--table is for a SQLite file"),
+      ("--list list.csv list.csv --table t", "--table is for a SQLite file"),
+      ("a.db a.db --format csv", "--format is for lists"),
+    ] {
+      let result = try await Tool.shell("$tandem diff \(line)", in: folder)
+      #expect(result.status == 2 && result.error.contains(words), "\(line): \(result.error)")
+    }
+    let both = try await Tool.shell(
+      "$tandem diff list.csv a.db --table t --format csv", in: folder)
+    #expect(both.status == 0, "\(both.error)")
   }
 }

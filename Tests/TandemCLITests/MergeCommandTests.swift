@@ -136,6 +136,97 @@ struct MergeCommandTests {
     #expect(result.status == 0, "\(result.error)")
   }
 
+  @Test("standard output takes the list, by whatever name, and keeps what was written before")
+  func standardOutput() async throws {
+    for name in ["-", "/dev/stdout", "session.txt"] {
+      let result = try await Tool.shell(
+        """
+        merge="$tandem merge --base b.json --local l.json --remote r.json --key id --prefer local -q"
+        { echo header; $merge -o \(name); echo footer; } >session.txt; cat session.txt
+        """, in: folder)
+      #expect(try result.output == "header\n\(folder.text(of: "l.json"))footer\n", "\(name)")
+      #expect(result.error.isEmpty)
+    }
+    let pipe = try await Tool.shell(
+      """
+      $tandem merge --base b.json --local l.json --remote r.json --key id --prefer local -q \
+        -o /dev/stdout | cat
+      """, in: folder)
+    #expect(try pipe.output == folder.text(of: "l.json"))
+    let both = try await merge("--json -o -")
+    #expect(both.status == 2 && both.output.isEmpty && both.error.contains("--output names that"))
+  }
+
+  @Test("what cannot be replaced by a file is left alone, and called what it is")
+  func unfitOutput() async throws {
+    let result = try await Tool.shell(
+      """
+      mkdir dir; mkfifo pipe
+      merge="$tandem merge --base b.json --local l.json --remote r.json --key id"
+      for name in dir pipe; do $merge -o $name; echo $?; done
+      { echo before >&2; $merge -o /dev/stderr; echo $?; } 2>log; cat log >&2
+      """, in: folder)
+    #expect(result.output == "2\n2\n2\n")
+    #expect(
+      result.error == """
+        tandem: dir: cannot be written: it is a directory
+        tandem: pipe: cannot be written: it is no regular file
+        before
+        tandem: /dev/stderr: cannot be written: standard error goes there
+
+        """)
+  }
+
+  @Test("a text that no record has is a mistake, not a merge without it")
+  func unknownText() async throws {
+    for (options, words) in [
+      ("--text nope", "--text: no record has a field nope; there are id, n, t"),
+      ("--by field --text t,tt", "--text: no record has a field tt; did you mean t?"),
+    ] {
+      let result = try await merge(options)
+      #expect(result.status == 2 && result.output.isEmpty, "\(options)")
+      #expect(result.error.contains(words), "\(result.error)")
+    }
+    // One version with the field is enough, and where there is no record, none can be missed.
+    try folder.write(#"[{"id":1,"u":"x"}]"#, to: "r.json")
+    #expect(try await merge("--prefer local -q --text u").status == 0)
+    for name in ["b.json", "l.json", "r.json"] { try folder.write("[]", to: name) }
+    #expect(try await merge("--text nope").status == 0)
+  }
+
+  @Test("what is no list is called what it is")
+  func wrongSources() async throws {
+    try folder.execute("some.db", "CREATE TABLE t (id)")
+    let database = try await Tool.shell(
+      "$tandem merge --unknown-base --local l.json --remote some.db --key id", in: folder)
+    #expect(database.status == 2)
+    #expect(database.error.contains("some.db: cannot be merged: it is a SQLite database, not a"))
+    let url = "http://user:secret@127.0.0.1:1/x"
+    for (option, rest) in [
+      ("--remote", "--unknown-base --local l.json"), ("--local", "--unknown-base --remote r.json"),
+      ("--base", "--local l.json --remote r.json"),
+    ] {
+      let result = try await Tool.shell(
+        "$tandem merge --key id \(rest) \(option) \(url)", in: folder)
+      #expect(result.status == 2)
+      #expect(
+        result.error.contains("\(option) takes files: fetch http://127.0.0.1:1/x first, as curl"))
+    }
+    let long = try await Tool.shell(
+      """
+      truncate -s 1100M long.json
+      $tandem merge --unknown-base --local l.json --remote long.json --key id; rm long.json
+      """, in: folder)
+    #expect(long.error.contains("long.json: cannot be read: it is longer than the limit of"))
+  }
+
+  @Test("one conflict is one")
+  func oneConflict() async throws {
+    try folder.write(#"[{"id":1,"t":"a b C","n":1},{"id":2,"t":"x","n":1}]"#, to: "r.json")
+    let result = try await merge("")
+    #expect(result.error.contains("; 1 conflict, 1 unresolved\n"), "\(result.error)")
+  }
+
   @Test(
     "mistakes are trouble",
     arguments: [

@@ -12,6 +12,7 @@ struct UsageTests {
     arguments: [
       (["--help"], "usage: tandem COMMAND"), (["-h"], "usage: tandem COMMAND"),
       (["help"], "usage: tandem COMMAND"), (["help", "help"], "usage: tandem COMMAND"),
+      (["help", "--help"], "usage: tandem COMMAND"), (["help", "-h"], "usage: tandem COMMAND"),
       (["help", "diff"], "usage: tandem diff OLD NEW"),
       (["help", "mirror"], "usage: tandem mirror SOURCE DATABASE"),
       (["diff", "--help"], "usage: tandem diff OLD NEW"),
@@ -34,6 +35,8 @@ struct UsageTests {
       (["--verison"], ["did you mean '--version'?"]),
       (["frobnicate"], ["unknown command 'frobnicate'\n"]),
       (["help", "dfif"], ["did you mean 'diff'?"]),
+      (["help", "--version"], ["unknown command '--version'\n"]),
+      (["help", "diff", "merge"], ["unexpected argument 'merge'"]),
       (["diff", "a"], ["missing NEW", "usage: tandem diff OLD NEW", "See 'tandem help diff'"]),
       (["diff"], ["missing OLD"]), (["diff", "a", "b", "c"], ["unexpected argument 'c'"]),
       (["diff", "a", "b", "--kye", "id"], ["unknown option --kye; did you mean --key?"]),
@@ -61,12 +64,80 @@ struct UsageTests {
       (mirror + ["--dry-rum"], ["did you mean --dry-run?"]),
       (mirror + ["--alow-empty"], ["--allow-empty?"]),
       (mirror + ["--max-delete=1"], ["did you mean --max-deletes?"]),
+      (mirror + ["--header", "A: b"], ["--header is for a list from a URL"]),
+      (mirror + ["--page", "link"], ["--page is for a list from a URL"]),
+      (mirror + ["--unconditional"], ["--unconditional is for a list from a URL"]),
+      (mirror + ["--timeout", "1"], ["--timeout is for a list from a URL, or for --content"]),
+      (mirror + ["--retries", "1"], ["--retries is for a list from a URL, or for --content"]),
     ])
   func mistakes(arguments: [String], words: [String]) async throws {
     let result = try await Tool.run(arguments)
     #expect(result.status == 2)
     #expect(result.output.isEmpty)
     for word in words { #expect(result.error.contains(word)) }
+  }
+
+  @Test("help has an example of each command, which that command understands")
+  func examples() async throws {
+    let help = try await Tool.run(["help"]).output
+    let examples = try #require(help.split(separator: "examples:\n").last)
+      .split(separator: "\n")
+    #expect(examples.count == TandemCLI.commands.count)
+    for (example, command) in zip(examples, TandemCLI.commands) {
+      let words = example.split(separator: " ").map(String.init)
+      #expect(words.prefix(2) == ["tandem", command.specification.name])
+      _ = try ParsedArguments(Array(words.dropFirst(2)), for: command.specification)
+    }
+  }
+
+  @Test("help that cannot be written is trouble, and said to be")
+  func unwritableHelp() async throws {
+    let folder = try TemporaryFolder()
+    for (arguments, status) in [
+      ("--help", 1), ("--version", 1), ("help", 1), ("help diff", 2), ("diff --help", 2),
+      ("help mirror", 1), ("mirror -h", 1),
+    ] {
+      let full = try await Tool.shell("$tandem \(arguments) >/dev/full", in: folder)
+      #expect(full.status == status, "\(arguments)")
+      #expect(full.error.hasPrefix("tandem: cannot write output: No space"), "\(arguments)")
+    }
+  }
+
+  @Test("an argument that is not UTF-8 is refused: repaired, it would name another file")
+  func bytes() async throws {
+    let folder = try TemporaryFolder()
+    let list = try folder.write(#"[{"id":1}]"#, to: "list.json")
+    let before = try folder.contents()
+    for octal in ["376", "377"] {
+      let result = try await Tool.shell(
+        "$tandem mirror \(list) \"$(printf 'a\\\(octal).db')\" --table t --key id", in: folder)
+      #expect(result.status == 2 && result.output.isEmpty)
+      #expect(result.error.contains("argument 3, 'a\u{FFFD}.db', is not UTF-8"))
+    }
+    #expect(try folder.contents() == before)
+  }
+
+  @Test("options of requests go with a list from a file if contents are fetched")
+  func requestOptions() async throws {
+    let folder = try TemporaryFolder()
+    let list = try folder.write(#"[{"id":1,"url":null}]"#, to: "list.json")
+    for field in ["--content", "--preview"] {
+      let result = try await Tool.run([
+        "mirror", list, folder.path(of: "a.db"), "--table", "t", "--key", "id", field, "url",
+        "--into", folder.path(of: "files"), "--timeout", "1", "--retries", "1",
+      ])
+      #expect(!result.error.contains("is for a list from a URL"))
+    }
+  }
+
+  @Test("a database in the place of a list is called what it is")
+  func database() async throws {
+    let folder = try TemporaryFolder()
+    try folder.execute("some.db", "CREATE TABLE t (id)")
+    let path = folder.path(of: "some.db")
+    let result = try await Tool.run(["mirror", path, "x.db", "--table", "t", "--key", "id"])
+    #expect(result.status == 2)
+    #expect(result.error.contains("some.db is a SQLite database: SOURCE is a list"))
   }
 
   @Test("after -- everything is an operand, and --name=VALUE is any value")

@@ -7,8 +7,8 @@ enum AtomicFile {
   static func write(_ bytes: [UInt8], to path: String) throws {
     var status = stat()
     let exists = stat(path, &status) == 0
-    guard !exists || status.st_mode & S_IFMT == S_IFREG else {
-      throw FileError(path: path, action: "written", code: EINVAL)
+    if exists, let reason = refusal(of: status) {
+      throw FileError(path: path, action: "written", reason: reason)
     }
     let target = exists ? resolved(path) : path
     let temporary = "\(target).tandem-\(getpid())"
@@ -27,6 +27,26 @@ enum AtomicFile {
     }
   }
 
+  /// Whether a name is that of standard output: `-`, or what standard output goes to, such as
+  /// /dev/stdout. A new file in its place would take what was written before with it.
+  static func isStandardOutput(_ name: String) -> Bool {
+    var status = stat()
+    return name == "-" || stat(name, &status) == 0 && isOpen(status, as: STDOUT_FILENO)
+  }
+
+  /// Why nothing can be put in the place of what stands there, if so.
+  private static func refusal(of status: stat) -> String? {
+    if status.st_mode & S_IFMT == S_IFDIR { return "it is a directory" }
+    if status.st_mode & S_IFMT != S_IFREG { return "it is no regular file" }
+    return isOpen(status, as: STDERR_FILENO) ? "standard error goes there" : nil
+  }
+
+  private static func isOpen(_ status: stat, as descriptor: Int32) -> Bool {
+    var other = stat()
+    return fstat(descriptor, &other) == 0
+      && (other.st_dev, other.st_ino) == (status.st_dev, status.st_ino)
+  }
+
   private static func resolved(_ path: String) -> String {
     guard let real = realpath(path, nil) else { return path }
     defer { free(real) }
@@ -36,22 +56,35 @@ enum AtomicFile {
 
 /// Reads files whole.
 enum FileText {
+  /// The longest file that is read: 1 GiB. Up to three are held at a time, and what is made of them.
+  static let maxByteCount = 1 << 30
+
   /// The bytes of a file, or of standard input for `-`.
-  static func bytes(of name: String) throws -> [UInt8] {
+  static func bytes(of name: String, maxByteCount: Int = maxByteCount) throws -> [UInt8] {
     let descriptor = name == "-" ? dup(STDIN_FILENO) : open(name, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileError(path: name, action: "read", code: errno) }
     defer { close(descriptor) }
+    let tooLong = FileError(
+      path: name, action: "read", reason: "it is longer than the limit of \(maxByteCount) bytes")
+    guard byteCount(descriptor) <= maxByteCount else { throw tooLong }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 256 << 10)
     while true {
       let count = read(descriptor, &chunk, chunk.count)
       if count == 0 { return bytes }
       if count > 0 {
+        guard count <= maxByteCount - bytes.count else { throw tooLong }
         bytes += chunk[..<count]
       } else if errno != EINTR {
         throw FileError(path: name, action: "read", code: errno)
       }
     }
+  }
+
+  /// How long a file says it is; 0 for a pipe or a device.
+  private static func byteCount(_ descriptor: Int32) -> Int {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
   }
 }
 
@@ -59,9 +92,18 @@ enum FileText {
 struct FileError: Error, CustomStringConvertible {
   var path: String
   var action: String
-  var code: Int32
+  var reason: String
 
-  var description: String {
-    "\(path): cannot be \(action): \(String(cString: strerror(code)).lowercased())"
+  init(path: String, action: String, reason: String) {
+    self.path = path
+    self.action = action
+    self.reason = reason
   }
+
+  /// A failure with the number that the system gave it.
+  init(path: String, action: String, code: Int32) {
+    self.init(path: path, action: action, reason: String(cString: strerror(code)).lowercased())
+  }
+
+  var description: String { "\(path): cannot be \(action): \(reason)" }
 }

@@ -97,6 +97,9 @@ extension ChannelCommand {
       guard parts.count == 2, !parts[0].isEmpty else {
         throw UsageError("'\(assignment)' is no NAME=JSON", command: specification)
       }
+      guard values[String(parts[0])] == nil else {
+        throw UsageError("'\(parts[0])' is given twice", command: specification)
+      }
       do {
         values[String(parts[0])] = try JSONValue(parsing: parts[1].utf8)
       } catch {

@@ -12,15 +12,23 @@ extension DiffCommand {
     for list in [old, new] { _ = try KeyedRecords(list, key: key) }
     let difference = ListDifference(
       from: old, to: new, identifiedBy: { record in RecordKey(key.map { record[$0] }) })
+    if !arguments.has("quiet") {
+      try print(difference, to: new, key: key, isJSON: arguments.has("json"))
+    }
+    return difference.isEmpty ? 0 : 1
+  }
+
+  private static func print(
+    _ difference: ListDifference<Record>, to new: [Record], key: [String], isJSON: Bool
+  ) throws {
     let output = OutputStream(descriptor: STDOUT_FILENO)
-    if arguments.has("json") {
+    if isJSON {
       try output.write { difference.appendJSON(to: &$0) }
-    } else if !arguments.has("quiet") {
+    } else {
       let text = DifferenceText(key: key, terminal: .output)
       for line in difference.lines(text, in: new) { try output.write(line) }
     }
     try output.flush()
-    return difference.isEmpty ? 0 : 1
   }
 
   /// Compares two texts by lines, prints a unified diff, and returns the exit status.
@@ -29,6 +37,7 @@ extension DiffCommand {
       throw UsageError("--text goes without --\(option)", command: specification)
     }
     let names = arguments.operands
+    try arguments.checkFiles(names.map { ("--text", $0) }, specification)
     let diff = UnifiedDiff(
       from: try text(of: names[0]), to: try text(of: names[1]), oldName: names[0],
       newName: names[1])
@@ -42,7 +51,7 @@ extension DiffCommand {
 
   private static func text(of name: String) throws -> String {
     guard let text = String(validating: try FileText.bytes(of: name), as: UTF8.self) else {
-      throw FileError(path: name, action: "read", code: EILSEQ)
+      throw FileError(path: name, action: "read", reason: "these bytes are not UTF-8")
     }
     return text
   }

@@ -13,8 +13,8 @@ enum DiffCommand: Command {
       size, in constant memory. A list beside a table is compared as the table would store it.
 
       With --list, two lists are compared with their order: a record that left its place among
-      those that stay was moved (>). With --text, OLD and NEW are any texts in UTF-8, and what is
-      printed is a unified diff.
+      those that stay was moved (>). With --text, OLD and NEW are files with any texts in UTF-8, of
+      at most \(FileText.maxByteCount >> 30) GiB each, and what is printed is a unified diff.
 
       Exit status: 0 no difference, 1 some, 2 trouble.
       """,
@@ -60,6 +60,7 @@ enum DiffCommand: Command {
     let namedKey = try arguments.key(specification)
     let old = try await collection(names[0], arguments)
     let new = try await collection(names[1], arguments)
+    try checkOptions(arguments, for: [old, new])
     let key = namedKey ?? defaultKey(old, new)
     let comparison = RecordComparison(from: old, to: new, key: key)
     do {
@@ -78,11 +79,25 @@ enum DiffCommand: Command {
 // MARK: - What is compared
 
 extension DiffCommand {
+  /// Refuses options that would do nothing.
+  private static func checkOptions(
+    _ arguments: ParsedArguments, for collections: [RecordCollection]
+  ) throws(UsageError) {
+    let tableCount = collections.count { if case .table = $0 { true } else { false } }
+    if arguments.has("table"), tableCount == 0 {
+      throw UsageError(
+        "--table is for a SQLite file, and neither OLD nor NEW is one", command: specification)
+    }
+    if arguments.has("format"), tableCount == collections.count {
+      throw UsageError("--format is for lists, not for tables", command: specification)
+    }
+  }
+
   private static func collection(
     _ name: String, _ arguments: ParsedArguments
   ) async throws -> RecordCollection {
     let source = RecordSource(name)
-    if case .file(let path) = source, isDatabase(path) {
+    if case .file(let path) = source, SQLiteFile.isAt(path) {
       return try table(of: path, named: arguments["table"])
     }
     do {
@@ -95,20 +110,6 @@ extension DiffCommand {
     } catch let error as RecordError {
       throw SourceError(source: source, error: error)
     }
-  }
-
-  /// Whether a file begins as SQLite's do, or is empty and named as one. What is read of a pipe is
-  /// gone, so it is not looked into.
-  private static func isDatabase(_ path: String) -> Bool {
-    var status = stat()
-    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-    guard let file = fopen(path, "rb") else { return false }
-    defer { fclose(file) }
-    let magic = Array("SQLite format 3\0".utf8)
-    var start = [UInt8](repeating: 0, count: magic.count)
-    let count = fread(&start, 1, magic.count, file)
-    let isNamed = [".db", ".sqlite", ".sqlite3"].contains(where: path.hasSuffix)
-    return count == 0 ? isNamed : start == magic
   }
 
   private static func table(of path: String, named name: String?) throws -> RecordCollection {

@@ -8,9 +8,11 @@ extension MergeCommand {
     var local: String
     var remote: String
     var key: [String]
+    var textFields: [FieldName]
     var policy: MergePolicy<Record>
     var format: RecordFormat?
     var path: String?
+    /// The file to write to; `nil` for standard output.
     var output: String?
     var printsJSON: Bool
     var isQuiet: Bool
@@ -26,16 +28,24 @@ extension MergeCommand {
       guard [base, local, remote].count(where: { $0 == "-" }) <= 1 else {
         throw UsageError("only one version can be standard input", command: specification)
       }
+      try arguments.checkFiles(
+        [("--base", base ?? ""), ("--local", local), ("--remote", remote)], specification)
       guard let key = try arguments.key(specification) else {
         throw UsageError(
           "--key is missing: the fields that identify a record", command: specification)
       }
       self.key = key
-      policy = try Self.policy(arguments)
+      textFields = arguments.values(of: "text").flatMap { $0.split(separator: ",") }
+        .map { FieldName(String($0)) }
+      policy = try Self.policy(arguments, texts: textFields)
       format = try arguments.format(specification)
       path = arguments["path"]
-      output = arguments["output"]
+      output = arguments["output"].flatMap { AtomicFile.isStandardOutput($0) ? nil : $0 }
       printsJSON = arguments.has("json")
+      guard !printsJSON || !arguments.has("output") || output != nil else {
+        throw UsageError(
+          "--json goes to standard output, and --output names that too", command: specification)
+      }
       isQuiet = arguments.has("quiet")
     }
 
@@ -69,10 +79,9 @@ extension MergeCommand.Options {
     }
   }
 
-  private static func policy(_ arguments: ParsedArguments) throws(UsageError) -> MergePolicy<Record>
-  {
-    let texts = arguments.values(of: "text").flatMap { $0.split(separator: ",") }
-      .map { FieldName(String($0)) }
+  private static func policy(
+    _ arguments: ParsedArguments, texts: [FieldName]
+  ) throws(UsageError) -> MergePolicy<Record> {
     let preference: Preference? = try choice("prefer", arguments)
     let preferred: MergePolicy<FieldValue> = preference?.policy() ?? .unresolved
     let text = MergePolicy<FieldValue>.textMerge.then(preferred)

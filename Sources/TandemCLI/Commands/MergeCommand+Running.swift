@@ -7,6 +7,19 @@ extension MergeCommand {
     var base: ListText?
     var local: ListText
     var remote: ListText
+
+    /// The fields that records have, in one version at least.
+    var fieldNames: Set<FieldName> {
+      var names: Set<FieldName> = []
+      var lastLayout: RecordLayout?
+      for version in [base, local, remote] {
+        for record in version?.records ?? [] where record.layout !== lastLayout {
+          names.formUnion(record.layout.names.map { FieldName($0) })
+          lastLayout = record.layout
+        }
+      }
+      return names
+    }
   }
 }
 
@@ -16,6 +29,7 @@ extension MergeCommand.Options {
     var versions = try MergeCommand.Versions(
       base: base.map { try version($0, mayBeEmpty: true) }, local: version(local),
       remote: version(remote))
+    try checkTextFields(of: versions)
     let texts = (versions.base?.textFields ?? []).union(versions.local.textFields)
       .union(versions.remote.textFields)
     versions.base?.makeTexts(in: texts)
@@ -24,11 +38,28 @@ extension MergeCommand.Options {
     return versions
   }
 
+  /// Refuses the name of a text that no record has.
+  private func checkTextFields(of versions: MergeCommand.Versions) throws(UsageError) {
+    let names = versions.fieldNames
+    guard !names.isEmpty, let unknown = textFields.first(where: { !names.contains($0) }) else {
+      return
+    }
+    let texts = names.map(\.text).sorted()
+    let hint =
+      Spelling.closest(to: unknown.text, among: texts).map { "did you mean \($0)?" }
+      ?? "there are \(texts.joined(separator: ", "))"
+    throw UsageError(
+      "--text: no record has a field \(unknown); \(hint)", command: MergeCommand.specification)
+  }
+
   /// Reads one version. For a file that both sides added, git passes an empty base.
   private func version(_ name: String, mayBeEmpty: Bool = false) throws -> ListText {
     let text = try FileText.bytes(of: name)
     let format =
       self.format ?? RecordFormat(fileName: path ?? name) ?? RecordFormat.sniffed(from: text)
+    guard !SQLiteFile.isBegun(by: text) else {
+      throw FileError(path: name, action: "merged", reason: "it is a SQLite database, not a list")
+    }
     if mayBeEmpty, text.isEmpty { return ListText(emptyOf: format) }
     do throws(RecordError) {
       return try ListText(text, format: format)
@@ -61,7 +92,8 @@ extension MergeCommand.Options {
     var lines = [
       "\(path ?? output ?? local): to local \(merge.toLocal.summary); "
         + "to remote \(merge.toRemote.summary); "
-        + "\(merge.conflicts.count) conflicts, \(merge.unresolved.count) unresolved"
+        + "\(Quantity.count(merge.conflicts.count, "conflict")), "
+        + "\(merge.unresolved.count) unresolved"
     ]
     for report in merge.conflicts {
       let fields = zip(key, report.id.values).map { "\($0)=\($1)" }.joined(separator: " ")

@@ -33,7 +33,9 @@ enum MergeCommand: Command {
       .init(name: "unknown-base", help: "There is no such version: keep what either side has."),
       .init(
         name: "local", value: "FILE",
-        help: "One version: a JSON array, NDJSON or CSV, or - for\nstandard input. Required."),
+        help:
+          "One version: a file with a JSON array, NDJSON or CSV,\nor - for standard input. Required."
+      ),
       .init(name: "remote", value: "FILE", help: "The other version. Required."),
       .init(
         name: "key", value: "FIELD[,FIELD]", help: "The fields that identify a record. Required."),
@@ -43,7 +45,7 @@ enum MergeCommand: Command {
           "record: a record is one thing (default). field: edits of\ndifferent fields go together."),
       .init(
         name: "text", value: "FIELD[,FIELD]", isRepeatable: true,
-        help: "Merge the edits of this text. May be repeated."),
+        help: "Merge the edits of this text, which some record has.\nMay be repeated."),
       .init(
         name: "prefer", value: "WHICH",
         help: "Resolve conflicts: local, remote, or edits, by which an\nedit beats a deletion."),
@@ -54,7 +56,7 @@ enum MergeCommand: Command {
       .init(name: "json", help: "Print one JSON object instead of the list."),
       .init(
         name: "output", value: "OUT", letter: "o",
-        help: "Write the list to this file, whole or not at all."),
+        help: "Write the list to this file, whole or not at all;\n- is standard output."),
       .init(name: "quiet", letter: "q", help: "Say nothing on standard error but errors."),
     ],
     examples: [

@@ -187,6 +187,7 @@ extension MirrorCommand {
         throw UsageError("--watch needs a list that can be read again", command: specification)
       }
       isUnconditional = arguments.has("unconditional")
+      try arguments.checkMirrorSource(source)
       self.arguments = arguments
     }
   }

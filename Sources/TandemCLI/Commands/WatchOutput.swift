@@ -17,7 +17,7 @@ final class WatchOutput {
 
   /// How much there was, in words.
   var summary: String {
-    "\(differenceCount) difference\(differenceCount == 1 ? "" : "s"): \(insertedCount) inserted, "
+    "\(Quantity.count(differenceCount, "difference")): \(insertedCount) inserted, "
       + "\(updatedCount) updated, \(deletedCount) deleted"
   }
 

@@ -12,6 +12,11 @@ enum Quantity {
     return unit == "B" || tenths >= 100 ? "\(Int(value)) \(unit)" : "\(tenths) \(unit)"
   }
 
+  /// A number of things by their name: `1 conflict`, `2 conflicts`.
+  static func count(_ count: Int, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
+  }
+
   /// A duration in its two largest units: `1 h 2 min`, `40 s`.
   static func duration(_ duration: Duration) -> String {
     let seconds = max(0, duration.components.seconds)

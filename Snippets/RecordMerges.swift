@@ -1,0 +1,19 @@
+import Tandem
+
+func records(_ csv: String) throws -> [Record] {
+  try RecordReader.records(in: Array("id,title,stars\n\(csv)".utf8), format: .csv)
+}
+
+// Titles merge as texts, the larger number of stars wins, and an edit beats a deletion.
+let stars = MergePolicy<FieldValue> { conflict in
+  guard case .editEdit(_, let local, let remote) = conflict else { return .unresolved }
+  return local < remote ? .remote : .local
+}
+let fields = MergePolicy<Record>.fieldwise(byName: ["title": .textMerge, "stars": stars])
+let merge = try RecordMerge(key: ["id"], policy: fields.then(.editBeatsDelete)).merge(
+  base: .known(records("1,A lake in autumn,3\n2,Snow,1\n")),
+  local: records("1,A cold lake in autumn,4\n"),
+  remote: records("1,A lake in late autumn,5\n2,Snow,2\n"))
+for record in merge.merged { print(record["title"], record["stars"]) }
+// "A cold lake in late autumn" 5, then "Snow" 2
+print(merge.conflicts.count, merge.unresolved.count)  // 2 0
