@@ -25,7 +25,7 @@ sanitize: ## Run the suites in which threads meet under the thread sanitizer
 	@scripts/bootstrap
 	@scripts/sanitize
 
-lint: ## Check format, documentation comments and quoted snippets
+lint: ## Check format, documentation comments, quoted snippets and ARCHITECTURE.md
 	@scripts/lint
 
 clean: ## Remove everything that was built
