@@ -139,15 +139,15 @@ struct TableTrackingTests {
     var others = query.differences(in: other).makeAsyncIterator()
     #expect(try await own.next()?.inserted == [])
     #expect(try await others.next()?.inserted == [])
-    let items = (1...1_500).map { Item(id: $0 * 3, name: "Item \($0)") }
+    let items = (1...10_000).map { Item(id: $0 * 3, name: "Item \($0)") }
     for change in 0..<2 {
       try await database.write { transaction in
         if change == 0 { try transaction.insert(contentsOf: items) }
         if change == 1 { try transaction.connection.execute("DELETE FROM t WHERE id > 30") }
       }
       for difference in [try await own.next(), try await others.next()] {
-        #expect(difference?.inserted.count == (change == 0 ? 1_500 : 0))
-        #expect(difference?.deleted.count == (change == 0 ? 0 : 1_490))
+        #expect(difference?.inserted.count == (change == 0 ? 10_000 : 0))
+        #expect(difference?.deleted.count == (change == 0 ? 0 : 9_990))
       }
     }
   }

@@ -14,8 +14,9 @@ enum RecordInsertion {
 extension ConnectionSession {
   /// How many records make it worth a look at the table's triggers.
   private static var minCountForLook: Int { 16 }
-  /// How many records make it worth disabling them, after which SQLite compiles every statement anew.
-  static var minCountForNotes: Int { 1_000 }
+  /// How many records make it worth disabling them: to look closely, and to compile statements anew
+  /// afterwards, costs as much as inserting about a thousand.
+  static var minCountForNotes: Int { 10_000 }
 
   /// How to insert so many records.
   ///
