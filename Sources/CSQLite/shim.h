@@ -9,4 +9,9 @@
 // A macro that casts an integer to a function pointer is not imported into Swift.
 static inline sqlite3_destructor_type csqlite_transient(void) { return SQLITE_TRANSIENT; }
 
+// Nor is a function that takes any number of arguments.
+static inline int csqlite_enable_triggers(sqlite3 *database, int isEnabled) {
+  return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, isEnabled, (int *)0);
+}
+
 #endif

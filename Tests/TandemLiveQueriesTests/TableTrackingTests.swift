@@ -121,4 +121,34 @@ struct TableTrackingTests {
       #expect(try await iterator.next()?.updated.count == 4)
     }
   }
+
+  /// What is inserted in batches.
+  struct Item: Codable, Identifiable, Equatable, DatabaseRecord {
+    static var tableName: String { "t" }
+    var id: Int64
+    var name: String
+  }
+
+  @Test("a large batch of records reaches this process and others, and so does what follows it")
+  func batch() async throws {
+    let database = try await folder.database("CREATE TABLE t (id INTEGER PRIMARY KEY, name)")
+    _ = try await database.track(table: "t")
+    let other = try Database(path: folder.path(of: "test.db"))
+    let query = LiveQuery(Item.self)
+    var own = query.differences(in: database).makeAsyncIterator()
+    var others = query.differences(in: other).makeAsyncIterator()
+    #expect(try await own.next()?.inserted == [])
+    #expect(try await others.next()?.inserted == [])
+    let items = (1...10_000).map { Item(id: $0 * 3, name: "Item \($0)") }
+    for change in 0..<2 {
+      try await database.write { transaction in
+        if change == 0 { try transaction.insert(contentsOf: items) }
+        if change == 1 { try transaction.connection.execute("DELETE FROM t WHERE id > 30") }
+      }
+      for difference in [try await own.next(), try await others.next()] {
+        #expect(difference?.inserted.count == (change == 0 ? 10_000 : 0))
+        #expect(difference?.deleted.count == (change == 0 ? 0 : 9_990))
+      }
+    }
+  }
 }

@@ -142,6 +142,17 @@ extension DatabaseConnection {
     }
   }
 
+  /// The statements that have begun and not ended, also those that somebody keeps.
+  var unfinishedStatements: [OpaquePointer] {
+    var unfinished: [OpaquePointer] = []
+    var statement = sqlite3_next_stmt(handle.pointer, nil)
+    while let current = statement {
+      if sqlite3_stmt_busy(current) != 0 { unfinished.append(current) }
+      statement = sqlite3_next_stmt(handle.pointer, current)
+    }
+    return unfinished
+  }
+
   /// How many rows the last insert, update or delete statement changed itself.
   public var changeCount: Int { Int(sqlite3_changes64(handle.pointer)) }
 }

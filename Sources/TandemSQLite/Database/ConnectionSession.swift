@@ -89,7 +89,8 @@ extension ConnectionSession {
     if state != SQLITE_TXN_NONE { resetStatements() }
   }
 
-  private func rollBack() {
+  /// Ends the transaction without a trace, whatever state it is in.
+  func rollBack() {
     interruption.end()
     // An unfinished statement would keep an interruption pending, which would hit the rollback.
     resetStatements()
@@ -129,11 +130,6 @@ extension ConnectionSession {
 
   /// Ends every statement that has begun, also those that somebody keeps.
   private func resetStatements() {
-    let database = connection.handle.pointer
-    var statement = sqlite3_next_stmt(database, nil)
-    while let current = statement {
-      if sqlite3_stmt_busy(current) != 0 { sqlite3_reset(current) }
-      statement = sqlite3_next_stmt(database, current)
-    }
+    for statement in connection.unfinishedStatements { sqlite3_reset(statement) }
   }
 }

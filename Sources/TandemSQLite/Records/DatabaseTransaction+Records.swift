@@ -18,9 +18,7 @@ extension DatabaseTransaction where Access == WriteAccess {
   public func insert<Records: Sequence>(
     contentsOf records: Records
   ) throws where Records.Element: DatabaseRecord {
-    let operation = try session.insertion(
-      into: Records.Element.tableName, count: records.underestimatedCount)
-    try session.write(records, operation) { _ in }
+    try session.insert(records)
   }
 
   /// Inserts a record, or overwrites the one with its key. Other uniqueness constraints still hold.
@@ -77,11 +75,24 @@ extension DatabaseTransaction where Access == WriteAccess {
 }
 
 extension ConnectionSession {
+  /// Inserts each record.
+  @inlinable
+  func insert<Records: Sequence>(
+    _ records: Records
+  ) throws where Records.Element: DatabaseRecord {
+    switch try insertion(into: Records.Element.tableName, count: records.underestimatedCount) {
+    case .plain: try write(records, .insert) { _ in }
+    case .withoutUndo: try write(records, .insertWithoutUndo) { _ in }
+    case .noted(let notes):
+      try withoutTriggers(notes) { try write(records, .insert) { _ in try notes.didInsert() } }
+    }
+  }
+
   /// Runs an operation for each record, and tells how many rows each one changed.
   @inlinable
   func write<Records: Sequence>(
     _ records: Records, _ operation: RecordOperation,
-    _ didWrite: (_ changedCount: Int) -> Void
+    _ didWrite: (_ changedCount: Int) throws -> Void
   ) throws where Records.Element: DatabaseRecord {
     let statement = try statement(for: Records.Element.self, operation)
     var encoder = RowEncoder(statement)
@@ -89,7 +100,7 @@ extension ConnectionSession {
       try checkIsInTransaction()
       encoder.position = 0
       try record.encode(to: &encoder)
-      didWrite(try statement.run(boundCount: encoder.position))
+      try didWrite(try statement.run(boundCount: encoder.position))
     }
   }
 }

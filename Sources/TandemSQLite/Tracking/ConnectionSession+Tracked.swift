@@ -1,24 +1,68 @@
+internal import CSQLite
 internal import TandemRecords
+
+/// How to insert records, each a statement of its own.
+@usableFromInline
+enum RecordInsertion {
+  case plain
+  /// With ``RecordOperation/insertWithoutUndo``.
+  case withoutUndo
+  /// While triggers are disabled, and the rows are noted by other means.
+  case noted(InsertionNotes)
+}
 
 extension ConnectionSession {
   /// How many records make it worth a look at the table's triggers.
   private static var minCountForLook: Int { 16 }
+  /// How many records make it worth disabling them: to look closely, and to compile statements anew
+  /// afterwards, costs as much as inserting about a thousand.
+  static var minCountForNotes: Int { 10_000 }
 
-  /// How to insert so many records, each a statement of its own.
+  /// How to insert so many records.
   ///
   /// A statement that fires triggers copies each page before it writes to it, in case it fails later,
   /// which costs as much again as noting a row for ``Database/track(table:)``. On a table whose only
   /// triggers are those, nothing fails once the row is written, and `OR FAIL` says so. The triggers may
   /// note a row that then fails, which does no harm. SQLite goes on copying where a foreign key is
   /// checked, and undoes a row that violates one.
+  ///
+  /// To start the triggers costs more than what they do, so that ``InsertionNotes`` does it for many rows
+  /// at once. Statements that are under way forbid that: they could fail when triggers are disabled.
   @usableFromInline
-  func insertion(into table: String, count: Int) throws(DatabaseError) -> RecordOperation {
-    guard count >= ConnectionSession.minCountForLook else { return .insert }
-    return try connection.hasOnlyTrackingTriggers(table) ? .insertWithoutUndo : .insert
+  func insertion(into table: String, count: Int) throws(DatabaseError) -> RecordInsertion {
+    guard count >= ConnectionSession.minCountForLook,
+      try connection.hasOnlyTrackingTriggers(table)
+    else { return .plain }
+    guard count >= ConnectionSession.minCountForNotes, connection.unfinishedStatements.isEmpty,
+      let notes = try InsertionNotes(table, in: connection)
+    else { return .withoutUndo }
+    return .noted(notes)
+  }
+
+  /// Runs `body`, which inserts rows and notes them, while triggers are disabled.
+  ///
+  /// However it ends, the rows that are there then are noted, or the transaction has ended with them.
+  @usableFromInline
+  func withoutTriggers(_ notes: InsertionNotes, _ body: () throws -> Void) throws {
+    connection.enableTriggers(false)
+    defer { connection.enableTriggers(true) }
+    let result = Result(catching: body)
+    do {
+      try notes.finish()
+    } catch {
+      rollBack()
+      throw error
+    }
+    try result.get()
   }
 }
 
 extension DatabaseConnection {
+  /// Enables or disables all triggers. Statements under way may fail then; others are compiled anew.
+  fileprivate func enableTriggers(_ isEnabled: Bool) {
+    _ = csqlite_enable_triggers(handle.pointer, isEnabled ? 1 : 0)
+  }
+
   /// Whether a table is tracked, has no other trigger, and leaves it to statements what to do about
   /// conflicts, which `OR FAIL` would overrule.
   func hasOnlyTrackingTriggers(_ table: String) throws(DatabaseError) -> Bool {

@@ -33,6 +33,8 @@ package struct TableTracking: Sendable {
   private let defaultedColumns: [String]
   /// The names of the rowid, if it is not the key, so that a row can remove one of another key by it.
   private let rowidNames: [String]
+  /// A name of the rowid; `nil` if the rows have none, or columns took all its names.
+  private let rowidName: String?
 
   /// Plans the tracking of a table.
   ///
@@ -52,6 +54,7 @@ package struct TableTracking: Sendable {
     self.identity = identity
     let isByRowid = facts.isRowid(identity[0])
     rowidNames = isByRowid ? [] : ["rowid", "_rowid_", "oid"].filter(facts.isRowid)
+    rowidName = isByRowid ? identity[0] : rowidNames.first
     let indexes = try UniqueIndex.all(of: facts.schema.name, in: connection)
     let replacements = indexes.filter { !$0.isByExpression && !$0.isBinaryKey(identity) }
     self.replacements = replacements
@@ -120,6 +123,24 @@ extension TableTracking {
   var beginning: String {
     let first = TableTracking.minFirstEntry
     return "INSERT INTO \(logName.sqlQuoted) (seq) VALUES ((random() & \(first - 1)) + \(first));"
+  }
+
+  /// What notes the rows between two rowids, inclusive, as the triggers do when they are inserted; `nil`
+  /// if there is no asking for a rowid.
+  var rangeNote: String? {
+    guard let rowidName else { return nil }
+    let names = identity.map(\.sqlQuoted).joined(separator: ", ")
+    return """
+      INSERT INTO main.\(logName.sqlQuoted) (\(logColumns)) SELECT \(names) \
+      FROM main.\(table.sqlQuoted) WHERE \(rowidName.sqlQuoted) BETWEEN ? AND ?
+      """
+  }
+
+  /// What keeps the log short where triggers do not.
+  var pruning: String {
+    let log = "main.\(logName.sqlQuoted)"
+    return
+      "DELETE FROM \(log) WHERE seq <= (SELECT max(seq) FROM \(log)) - \(TableTracking.maxEntryCount)"
   }
 
   /// What creates each trigger, by its name.
