@@ -27,8 +27,10 @@
         #expect(try await database.changeFeed().isIdle)
         let end = try ProcessUsage()
         #expect(end.fileCount <= half.fileCount, "\(half), \(end)")
-        #expect(end.threadCount <= half.threadCount + 4, "\(half), \(end)")
-        #expect(end.residentByteCount <= half.residentByteCount + 8 << 20, "\(half), \(end)")
+        // A busy machine has Dispatch start threads, each with memory of its own, as it sees fit: what
+        // is looked for would come to one per run.
+        #expect(end.threadCount <= half.threadCount + 50, "\(half), \(end)")
+        #expect(end.residentByteCount <= half.residentByteCount + 16 << 20, "\(half), \(end)")
       }
     }
 
