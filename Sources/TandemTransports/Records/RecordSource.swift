@@ -86,7 +86,12 @@ extension RecordSource {
   ///
   /// A list that changes while its pages are read is read once more from the start, and is an error if
   /// it changes again. A change shows by a record that two pages have, if the key is known, and by a
-  /// first page that is another one at the end, if the server sends validators.
+  /// first page that has other records at the end, when it is asked for again.
+  ///
+  /// A list of a URL is taken only if it is known to be whole. JSON ends with a bracket. CSV and NDJSON
+  /// may end after any line: they have to come uncompressed, for which they are asked for once more if
+  /// need be, and with a declared end (``HTTPResponseHead/declaresEnd``); else the error is
+  /// ``TransportError/Code/uncertainEnd``.
   ///
   /// - Parameters:
   ///   - options: What to ask for. Files and standard input have one page.
