@@ -12,8 +12,9 @@ enum MirrorCommand: Command {
       left alone. Shows what was inserted (+), updated (~) and deleted (-).
 
       A list that cannot be read whole changes nothing. CSV and NDJSON may end after any line:
-      of a URL, they are taken only if the server says where they end. An empty list, or one that would delete
-      more than half of a table of more than \(MirrorDeletionLimit.maxUnguardedCount) rows, is refused.
+      of a URL, they are taken only if the server says where they end. An empty list, or one
+      that would delete more than half of a table of more than \(MirrorDeletionLimit.maxUnguardedCount)
+      rows, is refused.
       A URL is asked only for what changed since the last run, unless the table was changed.
       Of a list in pages, the first page stands for all: where others may change without it,
       use --unconditional.
