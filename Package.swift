@@ -82,7 +82,7 @@ let package = Package(
       "TandemTransportsTests",
       [
         "TandemTransports", "TandemChannels", "TandemRecords", "TandemCLI", "TestFolder",
-        "TestHTTPServer",
+        "TestHTTPServer", .target(name: "CCurl", condition: .when(platforms: [.linux])),
       ]),
     tests("TandemTests", ["Tandem", "TestFolder"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),

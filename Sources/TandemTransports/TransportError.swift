@@ -10,7 +10,7 @@ public struct TransportError: Error {
       case unresolvedHost, cannotConnect, tlsFailure
       case timedOut, connectionLost, truncated, malformedResponse, tooLarge
       case tooManyRedirects, refusedRedirect, badStatus, unavailable, cannotRead
-      case cannotWrite, contentMismatch, listChanged
+      case cannotWrite, contentMismatch, listChanged, uncertainEnd
     }
 
     private let kind: Kind
@@ -29,7 +29,7 @@ public struct TransportError: Error {
     public static let tlsFailure = Self(kind: .tlsFailure)
     /// One of ``HTTPTimeouts`` ran out.
     public static let timedOut = Self(kind: .timedOut)
-    /// The connection broke before the response was complete.
+    /// The connection broke before the response was complete, or before it was encrypted.
     public static let connectionLost = Self(kind: .connectionLost)
     /// The response ended in good order, but before the end that it had declared.
     public static let truncated = Self(kind: .truncated)
@@ -53,6 +53,8 @@ public struct TransportError: Error {
     public static let contentMismatch = Self(kind: .contentMismatch)
     /// A list changed while its pages were read, again and again.
     public static let listChanged = Self(kind: .listChanged)
+    /// Nothing shows whether a list is whole: neither its format nor the response has an end of its own.
+    public static let uncertainEnd = Self(kind: .uncertainEnd)
   }
 
   /// The kind of failure.
@@ -91,7 +93,7 @@ extension TransportError {
   public var isTransient: Bool {
     switch code {
     case .cannotConnect, .unresolvedHost, .timedOut, .connectionLost, .truncated: true
-    case .badStatus: status.map { [408, 425, 429, 500, 502, 503, 504].contains($0) } ?? false
+    case .badStatus: status.map { [202, 408, 425, 429, 500, 502, 503, 504].contains($0) } ?? false
     default: false
     }
   }

@@ -19,6 +19,17 @@ import Testing
     return (process, output)
   }
 
+  /// What comes first. It is waited for on a thread of its own, because tasks have no more threads than
+  /// there are cores, and what comes depends on other tasks.
+  private func firstText(of output: Pipe) async -> String {
+    let file = output.fileHandleForReading
+    return await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(returning: String(decoding: file.availableData, as: UTF8.self))
+      }
+    }
+  }
+
   /// Runs `tandem channel` to its end; returns what it printed.
   private func run(_ arguments: [String]) async throws -> String {
     let (process, output) = tandem(arguments)
@@ -42,8 +53,7 @@ import Testing
 
     let (process, output) = tandem(["listen", "--json", "--connect", "\(address)"])
     try process.run()
-    let reading = Task.detached { output.fileHandleForReading.availableData }
-    let line = String(decoding: await reading.value, as: UTF8.self)
+    let line = await firstText(of: output)
     #expect(line == "{\"id\":\"1\",\"subject\":\"User\",\"values\":{\"name\":\"Tom\"}}\n")
 
     kill(process.processIdentifier, SIGKILL)
@@ -83,8 +93,7 @@ import Testing
         try await SocketConnection.connect(to: address)
       }
     }
-    let reading = Task.detached { output.fileHandleForReading.availableData }
-    let line = String(decoding: await reading.value, as: UTF8.self)
+    let line = await firstText(of: output)
     #expect(line == "{\"id\":\"1\",\"subject\":\"User\",\"values\":{\"name\":\"Tom\"}}\n")
 
     kill(process.processIdentifier, SIGKILL)

@@ -24,7 +24,8 @@
     }
 
     deinit {
-      process.terminate()
+      // Not by SIGTERM, which is blocked in children of a thread that blocks it, as those of tests do.
+      kill(process.processIdentifier, SIGKILL)
       try? FileManager.default.removeItem(at: folder)
     }
 

@@ -276,8 +276,28 @@ struct HTTPClientFailureTests {
       let timeouts = HTTPTimeouts(connect: .milliseconds(300))
       let code = await failure(of: HTTPRequest(url: url, timeouts: timeouts))
       // The server of this test waits for a blank line that a TLS greeting may not contain.
-      #expect(code == .tlsFailure || code == .timedOut)
+      #expect(code == .connectionLost || code == .timedOut)
     }
+  }
+
+  @Test("a connection that is reset before it is encrypted may be tried again")
+  func resetHandshake() async throws {
+    let (listener, port) = try listeningSocket(backlog: 8)
+    defer { close(listener) }
+    Thread.detachNewThread {
+      let descriptor = accept(listener, nil, nil)
+      var byte: UInt8 = 0
+      recv(descriptor, &byte, 1, 0)
+      var abortive = linger(l_onoff: 1, l_linger: 0)
+      setsockopt(
+        descriptor, SOL_SOCKET, SO_LINGER, &abortive, socklen_t(MemoryLayout<linger>.size))
+      close(descriptor)
+    }
+    let request = HTTPRequest(url: "https://127.0.0.1:\(port)/")
+    let error = await #expect(throws: TransportError.self) {
+      try await client.response(to: request, maxBodyByteCount: 1)
+    }
+    #expect(error?.code == .connectionLost && error?.isTransient == true)
   }
 
   @Test("a mistyped request is refused before anything is sent")

@@ -66,6 +66,25 @@ struct HTTPValidatorsTests {
     #expect(request.fields.isEmpty)
   }
 
+  @Test(
+    "a date is trusted alone if it is at least a second older than the response",
+    arguments: [
+      ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:38 GMT", true),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", false),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:36 GMT", false),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", nil, false), ("today", "tomorrow", false),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", "tomorrow", false),
+    ])
+  func youngDates(modified: String, date: String?, isTrusted: Bool) {
+    var fields: HTTPFields = ["Last-Modified": modified]
+    fields["Date"] = date
+    #expect(HTTPValidators(of: head(fields)).lastModified == (isTrusted ? modified : nil))
+    fields["ETag"] = "\"1\""
+    #expect(
+      HTTPValidators(of: head(fields)) == HTTPValidators(entityTag: "\"1\"", lastModified: modified)
+    )
+  }
+
   @Test("a response without validators, or with unsendable ones, leaves none")
   func none() {
     #expect(HTTPValidators(of: head([:])).isEmpty)
@@ -87,6 +106,21 @@ struct HTTPResponseHeadTests {
       #expect(!head.isSuccess)
       #expect(error.code == .badStatus)
       #expect(error.message.contains("\(status)"))
+    }
+  }
+
+  @Test("200 and 203 bring what was asked for, and no other status does", arguments: 100..<600)
+  func content(status: Int) {
+    let head = HTTPResponseHead(status: status, url: "http://a")
+    do throws(TransportError) {
+      try head.requireContent()
+      #expect([200, 203].contains(status))
+    } catch {
+      #expect(![200, 203].contains(status))
+      #expect(error.code == .badStatus && error.status == status)
+      #expect(error.message.contains("\(status)"))
+      #expect(
+        error.isTransient == [202, 408, 425, 429, 500, 502, 503, 504].contains(status))
     }
   }
 

@@ -28,6 +28,24 @@ struct HTTPHeadParserTests {
     }
   }
 
+  @Test(
+    "a body's end is declared by its length, by chunks, or by HTTP/2",
+    arguments: [
+      (["HTTP/1.1 200 OK"], false), (["HTTP/1.0 200 OK"], false), (["HTTP/x 200 OK"], false),
+      (["HTTP/1.1 200 OK", "Content-Length: 7"], true), (["HTTP/2 200 "], true),
+      (["HTTP/3 200 "], true), (["HTTP/1.1 200 OK", "Transfer-Encoding: gzip, Chunked"], true),
+      (["HTTP/1.1 200 OK", "Transfer-Encoding: identity"], false),
+      (["HTTP/2 302 ", "Location: /", "", "HTTP/1.1 200 OK"], false),
+      (["HTTP/1.1 302 Found", "Location: /", "Content-Length: 0", "", "HTTP/1.1 200 OK"], false),
+    ])
+  func ends(lines: [String], isDeclared: Bool) {
+    var parser = HTTPHeadParser(followsRedirects: true, maxFieldByteCount: 1000)
+    for line in lines + [""] {
+      Array("\(line)\r\n".utf8).withUnsafeBytes { _ = parser.receive($0) }
+    }
+    #expect(parser.isComplete && parser.declaresEnd == isDeclared)
+  }
+
   @Test("a continued line lengthens the value before it")
   func continuation() {
     let lines = ["HTTP/1.1 200 OK\r\n", "A: b\r\n", "  c\r\n", "\t d\r\n", "\r\n"]

@@ -15,6 +15,10 @@ struct LinkHeaderTests {
       (#"</a>; rel=next; anchor="/other", </b>; rel=next"#, "/b"),
       (#",, </a>; crossorigin; rel=next"#, "/a"),
       (#"<>; rel=next"#, ""),
+      (#"</s.css>; rel=preload; as=style junk, </b>; rel="next""#, "/b"),
+      (#"garbage, </a>; rel=next"#, "/a"),
+      (#"garbage "x, <y>; rel=next", </a>; rel=next"#, "/a"),
+      (#"</a>; rel=prev </b>; rel=next"#, "/b"),
     ])
   func next(field: String, target: String) {
     #expect(LinkHeader(field).next == target)
@@ -23,11 +27,21 @@ struct LinkHeaderTests {
   @Test(
     "there is none in anything else",
     arguments: [
-      "", "next", "</a>", "</a>; rel=prev", "</a; rel=next", #"</a>; title="rel=next""#,
-      "</a>; rel=nextpage", #"</a>; rel="#, #"</a>; rel=""#, "garbage, </a>; rel=next",
+      "", "</a>", "</a>; rel=prev", #"</a>; title="rel=next""#, "</a>; rel=nextpage",
+      #"</a>; rel="#, #"</a>; rel="""#, ", </a>; rel=x ,\t, </b> ; rel=y,",
     ])
   func none(field: String) {
-    #expect(LinkHeader(field).next == nil)
+    #expect(LinkHeader(field).next == nil && LinkHeader(field).isWhole)
+  }
+
+  @Test(
+    "what is no link is noticed",
+    arguments: [
+      "next", "</a; rel=next", "</a>; rel=prev; title=x y", #"</a>; title="rel=next"#,
+      #"</a>; rel="prev" <"#, "</a> rel=next", #"</a>; rel=""#,
+    ])
+  func defects(field: String) {
+    #expect(LinkHeader(field).next == nil && !LinkHeader(field).isWhole)
   }
 
   @Test("a text that is cut off anywhere is read without harm")

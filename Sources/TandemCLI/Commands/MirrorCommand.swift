@@ -11,8 +11,10 @@ enum MirrorCommand: Command {
       missing, and columns are added as fields appear; columns that the list never had are
       left alone. Shows what was inserted (+), updated (~) and deleted (-).
 
-      A list that cannot be read whole changes nothing. An empty list, or one that would delete
-      more than half of a table of more than \(MirrorDeletionLimit.maxUnguardedCount) rows, is refused.
+      A list that cannot be read whole changes nothing. CSV and NDJSON may end after any line:
+      of a URL, they are taken only if the server says where they end. An empty list, or one
+      that would delete more than half of a table of more than \(MirrorDeletionLimit.maxUnguardedCount)
+      rows, is refused.
       A URL is asked only for what changed since the last run, unless the table was changed.
       Of a list in pages, the first page stands for all: where others may change without it,
       use --unconditional.
@@ -177,7 +179,7 @@ extension MirrorCommand {
       list.key = key
       list.timeouts = timeout.map { HTTPTimeouts(total: $0) }
       list.retry = TransportRetry { error, attemptCount in
-        guard error is TransportError else { return nil }
+        guard TransportRetry.isTransient(error) else { return nil }
         return retry.delay(
           afterAttempt: attemptCount, error: error, chance: .random(in: 0...1))
       }

@@ -126,15 +126,10 @@ extension PartialFile.Resumption {
     self.init(url: url, validator: validator, totalByteCount: head.bodyByteCount)
   }
 
-  /// A strong entity tag; or a date that is at least a second older than the response, because
-  /// content that is younger may change without a change of its date (RFC 9110, section 8.8.2.2).
+  /// A strong entity tag, or a date that no other version has.
   private static func strongValidator(of head: HTTPResponseHead) -> String? {
-    let validators = HTTPValidators(of: head)
-    if let tag = validators.entityTag { return tag.hasPrefix("W/") ? nil : tag }
-    guard let text = validators.lastModified, let modified = HTTPDate(text),
-      let date = head.fields["Date"].flatMap({ HTTPDate($0) }), modified < date
-    else { return nil }
-    return text
+    guard let tag = HTTPValidators(of: head).entityTag else { return head.provenModificationDate }
+    return tag.hasPrefix("W/") ? nil : tag
   }
 
   /// The lines of the file beside the partial one. None of them can hold a line break: an address

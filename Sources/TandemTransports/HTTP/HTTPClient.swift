@@ -18,8 +18,9 @@ extension HTTPClient {
   /// Sends `request` and returns the response with its whole body.
   ///
   /// A body that is cut short is an error where the response shows it: by its `Content-Length`, by
-  /// its chunks, by HTTP/2. A response that has none of these ends wherever the server closes, and
-  /// compressed content that was cut before it was sent ends where it was cut.
+  /// its chunks, by HTTP/2. A response that has none of these (``HTTPResponseHead/declaresEnd``) ends
+  /// wherever the server closes, and compressed content that was cut before it was sent
+  /// (``HTTPResponseHead/isEncoded``) ends where it was cut.
   ///
   /// - Parameter maxBodyByteCount: The longest body to accept, in decoded bytes; the smaller of
   ///   this and the request's own limit holds.

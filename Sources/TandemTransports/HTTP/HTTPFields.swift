@@ -60,7 +60,8 @@ public struct HTTPFields: Hashable, Sendable {
   }
 }
 
-private func isSameName(_ a: String, _ b: String) -> Bool {
+/// Whether two names are one but for the case of ASCII letters.
+func isSameName(_ a: String, _ b: String) -> Bool {
   a.utf8.count == b.utf8.count
     && zip(a.utf8, b.utf8).allSatisfy { lowercased($0) == lowercased($1) }
 }

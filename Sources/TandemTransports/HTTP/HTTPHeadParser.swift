@@ -15,6 +15,7 @@ struct HTTPHeadParser {
 
   private let followsRedirects: Bool
   private let maxFieldByteCount: Int
+  private var majorVersion = 1
   private var status = 0
   private var fields = HTTPFields()
 
@@ -25,6 +26,13 @@ struct HTTPHeadParser {
 
   /// Where the last head that was a redirect led, as the server wrote it.
   private(set) var redirectLocation: String?
+
+  /// Whether the last head tells where its body ends: by a length, by chunks, or by the version of
+  /// HTTP (RFC 9112, section 6.3).
+  var declaresEnd: Bool {
+    majorVersion >= 2 || fields["Content-Length"] != nil
+      || fields["Transfer-Encoding"]?.lowercased().hasSuffix("chunked") == true
+  }
 
   /// Whether the final head has been seen.
   private(set) var isComplete = false
@@ -47,6 +55,8 @@ struct HTTPHeadParser {
     let words = statusLine.split(separator: UInt8(ascii: " "))
     status =
       words.dropFirst().first.flatMap { Int(String(decoding: $0.prefix(3), as: UTF8.self)) } ?? 0
+    let version = words.first?.dropFirst("HTTP/".utf8.count).prefix { $0 != UInt8(ascii: ".") }
+    majorVersion = version.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 1
     fields = HTTPFields()
   }
 

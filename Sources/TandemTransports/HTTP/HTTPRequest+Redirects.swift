@@ -35,14 +35,19 @@ extension HTTPRequest {
         "this leads elsewhere, and is not followed there; ask for that address yourself if"
           + " you trust it (redirected to \(location))", url: url)
     }
-    var next = self
-    next.url = address
+    return readdressed(to: address)
+  }
+
+  /// The same request of another address; at another origin, only with fields that any server may see.
+  func readdressed(to address: String) -> HTTPRequest {
+    var request = self
+    request.url = address
     if !URLReference.haveSameOrigin(url, address) {
-      next.fields = HTTPFields()
+      request.fields = HTTPFields()
       for field in fields where Self.isPublic(field.name) {
-        next.fields.append(field.name, field.value)
+        request.fields.append(field.name, field.value)
       }
     }
-    return next
+    return request
   }
 }

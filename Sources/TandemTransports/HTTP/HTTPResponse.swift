@@ -7,6 +7,9 @@ public struct HTTPResponseHead: Hashable, Sendable {
   public var fields: HTTPFields
   /// Where the response came from: the request's address, or where redirects led.
   public var url: String
+  /// Whether a body that breaks off is told from a whole one: by its `Content-Length`, by its chunks,
+  /// or by HTTP/2 and later. Any other ends wherever the server, or whoever is between, closes.
+  public var declaresEnd = true
 
   /// A head as a server might send it.
   public init(status: Int, fields: HTTPFields = [:], url: String) {
@@ -21,10 +24,15 @@ public struct HTTPResponseHead: Hashable, Sendable {
   /// Whether the server says that what the request's ``HTTPValidators`` describe is still current.
   public var isNotModified: Bool { status == 304 }
 
+  /// Whether the body was sent in an encoding, such as gzip. Some of them do not show where they end:
+  /// content that was cut off before it was sent is decoded as far as it goes.
+  public var isEncoded: Bool {
+    fields["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false
+  }
+
   /// How many bytes the body will have once decoded, if the server said so.
   public var bodyByteCount: Int? {
-    let encoding = fields["Content-Encoding"] ?? "identity"
-    guard encoding.lowercased() == "identity" else { return nil }
+    guard !isEncoded else { return nil }
     return fields["Content-Length"].flatMap { httpNumber($0) }.flatMap { Int(exactly: $0) }
   }
 
@@ -33,15 +41,29 @@ public struct HTTPResponseHead: Hashable, Sendable {
   /// - Throws: ``TransportError/Code/badStatus`` for any status but 2xx, with what it means and how
   ///   long the server asks to wait.
   public func requireSuccess() throws(TransportError) {
-    if isSuccess { return }
+    guard isSuccess else { throw badStatus }
+  }
+
+  /// Lets a success pass that brings all of what was asked for: 200, or 203, as by a proxy.
+  ///
+  /// - Throws: ``TransportError/Code/badStatus`` for any other status, as of ``requireSuccess()``: a
+  ///   part (206), or the news that what was asked for is yet to come (202), is not it.
+  public func requireContent() throws(TransportError) {
+    guard status == 200 || status == 203 else { throw badStatus }
+  }
+
+  private var badStatus: TransportError {
     var error = TransportError(.badStatus, "the server answered \(status): \(meaning)", url: url)
     error.status = status
     error.retryDelay = retryDelay(at: .now)
-    throw error
+    return error
   }
 
   private var meaning: String {
     switch status {
+    case 202: "what is asked for is not ready; try again later"
+    case 206: "this is a part, which was not asked for"
+    case 200..<300: "this is not what is asked for; check the address"
     case 300..<400: "what is asked for is elsewhere or unchanged; check the address"
     case 401, 403, 407: "access is refused; check the credentials"
     case 404, 410: "there is nothing at this address; check it"

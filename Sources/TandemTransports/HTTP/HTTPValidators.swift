@@ -17,18 +17,34 @@ public struct HTTPValidators: Hashable, Codable, Sendable {
   }
 
   /// The validators of a response, of which there may be none. One that could not be sent back, for
-  /// a control character in it, is left out.
+  /// a control character in it, is left out; so is a date without a tag beside it, if another version
+  /// may have the same (``HTTPResponseHead/provenModificationDate``).
   public init(of head: HTTPResponseHead) {
     func sendable(_ name: String) -> String? {
       head.fields[name].flatMap {
         HTTPFields.Field(name: name, value: $0).defect == nil ? $0 : nil
       }
     }
-    self.init(entityTag: sendable("ETag"), lastModified: sendable("Last-Modified"))
+    let tag = sendable("ETag")
+    self.init(
+      entityTag: tag,
+      lastModified: tag == nil ? head.provenModificationDate : sendable("Last-Modified"))
   }
 
   /// Whether there is nothing to ask with.
   public var isEmpty: Bool { entityTag == nil && lastModified == nil }
+}
+
+extension HTTPResponseHead {
+  /// The `Last-Modified` date, as received, if no later version can have it: it must be at least a
+  /// second older than the response, because what is younger may change without a change of its date
+  /// (RFC 9110, section 8.8.2.2).
+  var provenModificationDate: String? {
+    guard let text = fields["Last-Modified"], let modified = HTTPDate(text),
+      let date = fields["Date"].flatMap({ HTTPDate($0) }), modified < date
+    else { return nil }
+    return text
+  }
 }
 
 extension HTTPRequest {

@@ -14,14 +14,17 @@ struct LinkHeader {
     subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
   }
 
-  /// The links, up to the first place that cannot be read.
+  /// The links that can be read.
   let links: [Link]
+  /// Whether there is nothing but links; what is none is passed over.
+  let isWhole: Bool
 
   init(_ text: String) {
     var scanner = Scanner(rest: text.utf8[...])
     var links: [Link] = []
     while let link = scanner.link() { links.append(link) }
     self.links = links
+    isWhole = scanner.isWhole
   }
 
   /// Where the next page is; `nil` if no link says so. A link about another document does not count.
@@ -34,10 +37,18 @@ struct LinkHeader {
 
   private struct Scanner {
     var rest: Substring.UTF8View
+    /// Whether nothing had to be passed over.
+    private(set) var isWhole = true
+
+    init(rest: Substring.UTF8View) { self.rest = rest }
 
     mutating func link() -> Link? {
-      skip(" \t,")
-      guard take("<"), let end = rest.firstIndex(of: UInt8(ascii: ">")) else { return nil }
+      skipToLink()
+      guard take("<") else { return nil }
+      guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else {
+        isWhole = false
+        return nil
+      }
       var link = Link(target: text(rest[..<end]), parameters: [])
       rest = rest[rest.index(after: end)...]
       skip(" \t")
@@ -52,18 +63,26 @@ struct LinkHeader {
       return link
     }
 
+    /// Passes over what is between links, and what is none, texts in quotes as a whole.
+    private mutating func skipToLink() {
+      while let byte = rest.first, byte != UInt8(ascii: "<") {
+        if take(" \t,") { continue }
+        isWhole = false
+        if byte == UInt8(ascii: "\"") { _ = value() } else { rest.removeFirst() }
+      }
+    }
+
     /// A token, or a text in quotes, in which a backslash takes the next character as it is.
     private mutating func value() -> String {
       skip(" \t")
       guard take("\"") else { return text(prefix(until: ";, \t")) }
       var bytes: [UInt8] = []
-      while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-        guard byte == UInt8(ascii: "\\") else {
-          bytes.append(byte)
-          continue
-        }
-        if let next = rest.popFirst() { bytes.append(next) }
+      while let byte = rest.popFirst() {
+        if byte == UInt8(ascii: "\"") { return String(decoding: bytes, as: UTF8.self) }
+        let taken = byte == UInt8(ascii: "\\") ? rest.popFirst() : byte
+        if let taken { bytes.append(taken) }
       }
+      isWhole = false
       return String(decoding: bytes, as: UTF8.self)
     }
 

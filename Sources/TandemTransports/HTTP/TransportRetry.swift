@@ -1,3 +1,5 @@
+internal import TandemRecords
+
 /// Whether and when a request that failed is made again.
 public struct TransportRetry: Sendable {
   /// How long to wait before the next attempt; `nil` to give up.
@@ -24,12 +26,20 @@ public struct TransportRetry: Sendable {
   /// What may pass is tried ``standardAttemptCount`` times, after 1, 2 and 4 seconds, some of which
   /// are left to chance, or as long as the server asks.
   public static let standard = TransportRetry { error, attemptCount in
-    guard let error = error as? TransportError, error.isTransient,
-      attemptCount < standardAttemptCount
-    else { return nil }
+    guard isTransient(error), attemptCount < standardAttemptCount else { return nil }
     let backoff = Duration.seconds(1 << min(attemptCount - 1, 6)) * Double.random(in: 0.5...1)
-    let requested = error.retryDelay ?? .zero
+    let requested = (error as? TransportError)?.retryDelay ?? .zero
     return requested > maxRequestedDelay ? nil : max(requested, backoff)
+  }
+
+  /// Whether the same request may succeed later: if a ``TransportError`` says so, or if what came is no
+  /// list, which may have been cut off or be a word of regret in place of one.
+  public static func isTransient(_ error: any Error) -> Bool {
+    switch error {
+    case let error as TransportError: error.isTransient
+    case let error as RecordError: error.code == .malformed || error.code == .notARecord
+    default: false
+    }
   }
 
   /// Calls `attempt` until it returns, or what it throws is not to be tried again.

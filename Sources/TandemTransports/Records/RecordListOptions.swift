@@ -23,7 +23,8 @@ public struct RecordListOptions: Sendable {
   public var maxPageCount = RecordListOptions.defaultMaxPageCount
   /// Timeouts for each request, in place of the client's.
   public var timeouts: HTTPTimeouts?
-  /// Which requests are made again if they fail; a page that breaks off is asked for anew.
+  /// Which requests are made again if they fail; a page that breaks off, or cannot be read, is asked
+  /// for anew.
   public var retry: TransportRetry = .standard
 
   /// The most pages to ask for unless told otherwise.

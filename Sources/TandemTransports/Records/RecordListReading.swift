@@ -33,142 +33,178 @@ struct RecordListReading {
   }
 
   private func attempt() async throws -> Outcome {
-    guard let first = try await page(at: url, received: 0, validators: options.validators) else {
-      return .list(.notModified)
-    }
-    var pages = PageCollection(first.page, byteCount: first.byteCount, options: options, url: url)
+    let question = PageQuestion(url: url, validators: options.validators)
+    guard let first = try await page(question) else { return .list(.notModified) }
+    var pages = PageCollection(first, options: options, url: url)
     while let next = try pages.nextURL() {
-      let following = try await page(at: next, received: pages.byteCount, validators: nil)
-      guard let (page, byteCount) = following else { break }
-      if let sign = try pages.add(page, byteCount: byteCount, from: next) { return .changed(sign) }
+      let question = PageQuestion(
+        url: next, isPlain: !first.format.hasEnd, receivedByteCount: pages.byteCount)
+      guard let page = try await page(question) else { break }
+      if let sign = try pages.add(page, from: next) { return .changed(sign) }
     }
-    let validators = HTTPValidators(of: first.page.head)
-    if pages.count > 1, !validators.isEmpty,
-      try await page(at: url, received: 0, validators: validators, isCheck: true) != nil
-    {
+    if pages.count > 1, try await hasChanged(first) {
       return .changed("its first page is another one now")
     }
-    return .list(.records(pages.records, validators))
+    return .list(
+      .records(pages.records, HTTPValidators(of: first.head), url: first.head.url))
   }
 
-  /// A page and its length; `nil` if the server says that it is what the validators describe.
-  private func page(
-    at url: String, received: Int, validators: HTTPValidators?, isCheck: Bool = false
-  ) async throws -> (page: RecordPage, byteCount: Int)? {
-    try await options.retry.run {
-      var request = HTTPRequest(url: url, fields: options.fields, timeouts: options.timeouts)
-      if request.fields["Accept"] == nil {
-        request.fields["Accept"] = "application/json, application/x-ndjson, text/csv, */*;q=0.5"
-      }
-      request.maxBodyByteCount = max(0, options.maxByteCount - received)
-      let isConditional = validators?.isEmpty == false
-      if let validators, isConditional { request.makeConditional(on: validators) }
-      let stream = try await client.stream(request)
-      if stream.head.isNotModified, isConditional { return nil }
-      try stream.head.requireSuccess()
-      guard stream.head.status != 206 else { throw Self.partialList(url) }
-      if isCheck {
-        let isSame = HTTPValidators(of: stream.head) == validators
-        return isSame ? nil : (RecordPage(records: [], head: stream.head), 0)
-      }
-      var bytes: [UInt8] = []
-      for try await chunk in stream.body {
-        bytes.append(contentsOf: chunk)
-        progress(received + bytes.count, received == 0 ? stream.head.bodyByteCount : nil)
-      }
-      return (try Self.page(in: bytes, of: stream.head, options), bytes.count)
-    }
+  /// Whether the first page is another one now. What the server calls the version counts only if that
+  /// is the same; some have a new name for each response. Nor does it count what the next page is
+  /// called, but whether there is one.
+  private func hasChanged(_ first: RecordPage) async throws -> Bool {
+    let question = PageQuestion(
+      url: url, validators: HTTPValidators(of: first.head), isPlain: !first.format.hasEnd,
+      isRepeated: true)
+    guard let page = try await page(question) else { return false }
+    return try page.records != first.records || hasNext(page) != hasNext(first)
   }
 
-  private static func partialList(_ url: String) -> TransportError {
-    TransportError(
-      .badStatus, "the server answered with a part of the list (206), which was not asked for",
-      url: url)
-  }
-
-  private static func page(
-    in bytes: [UInt8], of head: HTTPResponseHead, _ options: RecordListOptions
-  ) throws(RecordError) -> RecordPage {
-    if let field = options.itemsField {
-      let envelope = try RecordReader.envelope(in: bytes, items: field)
-      return RecordPage(records: envelope.records, others: envelope.others, head: head)
-    }
-    let named =
-      head.fields["Content-Type"].flatMap { RecordFormat(contentType: $0) }
-      ?? RecordFormat(fileName: String(head.url.prefix { $0 != "?" && $0 != "#" }))
-    let format = options.format ?? named ?? .sniffed(from: bytes)
-    return RecordPage(records: try RecordReader.records(in: bytes, format: format), head: head)
+  private func hasNext(_ page: RecordPage) throws(TransportError) -> Bool {
+    try options.paging.next(
+      after: page, recordCount: page.records.count, pageCount: 1, first: url) != nil
   }
 }
 
-/// The pages of a list that have arrived so far, and where the next one is.
-private struct PageCollection {
-  private(set) var records: [Record]
-  private(set) var byteCount: Int
-  private(set) var count = 1
-  private var last: RecordPage
-  private var seenURLs: Set<String>
-  private var seenKeys = Set<RecordKey>()
-  private let options: RecordListOptions
-  private let url: String
+// MARK: - One page
 
-  init(_ page: RecordPage, byteCount: Int, options: RecordListOptions, url: String) {
-    records = page.records
-    self.byteCount = byteCount
-    last = page
-    seenURLs = [url]
-    self.options = options
-    self.url = url
-    if options.paging != .none { _ = noteKeys(of: page) }
+/// What to ask of a server.
+private struct PageQuestion {
+  var url: String
+  /// Ask only for what changed since.
+  var validators: HTTPValidators?
+  /// Whether the answer is to come as it is, without an encoding.
+  var isPlain = false
+  /// How many bytes there are of earlier pages.
+  var receivedByteCount = 0
+  /// Whether the page is read already, and only to be compared.
+  var isRepeated = false
+
+  var isConditional: Bool { validators?.isEmpty == false }
+}
+
+/// What can come of a question.
+private enum PageAnswer {
+  case page(RecordPage)
+  /// The page is the one that the question's validators describe.
+  case unchanged
+  /// The page is one of lines, and compressed, so that a whole one cannot be told from one that was
+  /// cut off; it has not been read.
+  case compressedLines
+}
+
+extension RecordListReading {
+  /// A page; `nil` if the server says that it is what the validators describe.
+  private func page(_ question: PageQuestion) async throws -> RecordPage? {
+    try await options.retry.run {
+      var question = question
+      while true {
+        switch try await answer(to: question) {
+        case .page(let page): return page
+        case .unchanged: return nil
+        case .compressedLines: question.isPlain = true
+        }
+      }
+    }
   }
 
-  /// The next page's address, if there is one.
-  func nextURL() throws(TransportError) -> String? {
-    let next = try options.paging.next(
-      after: last, recordCount: records.count, pageCount: count, first: url)
-    guard let next else { return nil }
-    guard !seenURLs.contains(next) else {
-      throw problem(.malformedResponse, "a page names an earlier one as the next: \(next)")
-    }
-    guard URLReference.haveSameOrigin(next, url) || URLReference.haveSameOrigin(next, last.head.url)
-    else {
-      throw problem(
-        .refusedRedirect, "the next page is said to be on another server, which is not asked")
-    }
-    guard count < options.maxPageCount else {
-      throw problem(.tooLarge, "the list has more than \(options.maxPageCount) pages")
-    }
-    return next
+  private func answer(to question: PageQuestion) async throws -> PageAnswer {
+    let stream = try await client.stream(request(for: question))
+    var head = stream.head
+    if head.isNotModified, question.isConditional { return .unchanged }
+    try head.requireContent()
+    head.url = URLReference.adoptingCredentials(of: url, in: head.url)
+    let named = format(of: head)
+    if let named, try isUncertain(head, named, question) { return .compressedLines }
+    let bytes = try await bytes(of: stream, question)
+    let format = named ?? .sniffed(from: bytes)
+    if try isUncertain(head, format, question) { return .compressedLines }
+    return .page(try page(in: bytes, format, head))
   }
 
-  /// Adds a page; returns what shows that the list changed, if something does.
-  mutating func add(
-    _ page: RecordPage, byteCount: Int, from url: String
-  ) throws(TransportError) -> String? {
-    guard page.records.isEmpty || page.records != last.records else {
-      throw problem(
-        .malformedResponse,
-        "the server sent the same page twice; does \(options.paging) suit it?")
+  private func request(for question: PageQuestion) -> HTTPRequest {
+    var request = HTTPRequest(url: url, fields: options.fields, timeouts: options.timeouts)
+      .readdressed(to: question.url)
+    request.fields.addUnlessPresent(
+      "Accept", "application/json, application/x-ndjson, text/csv, */*;q=0.5")
+    if question.isPlain || expectsLines { request.fields["Accept-Encoding"] = "identity" }
+    request.maxBodyByteCount = max(0, options.maxByteCount - question.receivedByteCount)
+    if let validators = question.validators, question.isConditional {
+      request.makeConditional(on: validators)
     }
-    if let key = noteKeys(of: page) { return "two pages have the record with key \(key)" }
-    records += page.records
-    self.byteCount += byteCount
-    count += 1
-    last = page
-    seenURLs.insert(url)
-    return nil
+    return request
   }
 
-  /// Notes the keys of a page's records; returns one that an earlier page has. What is wrong within
-  /// a page is for whoever uses the list to find.
-  private mutating func noteKeys(of page: RecordPage) -> RecordKey? {
-    guard !options.key.isEmpty else { return nil }
-    let keys = Set(page.records.map { record in RecordKey(options.key.map { record[$0] }) })
-    defer { seenKeys.formUnion(keys) }
-    return keys.filter { seenKeys.contains($0) }.min()
+  private func bytes(
+    of stream: HTTPResponseStream, _ question: PageQuestion
+  ) async throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    let isFirst = question.receivedByteCount == 0
+    for try await chunk in stream.body {
+      bytes.append(contentsOf: chunk)
+      guard !question.isRepeated else { continue }
+      progress(
+        question.receivedByteCount + bytes.count, isFirst ? stream.head.bodyByteCount : nil)
+    }
+    return bytes
   }
 
-  private func problem(_ code: TransportError.Code, _ message: String) -> TransportError {
-    TransportError(code, message, url: url)
+  private func page(
+    in bytes: [UInt8], _ format: RecordFormat, _ head: HTTPResponseHead
+  ) throws(RecordError) -> RecordPage {
+    var page = RecordPage(records: [], head: head, byteCount: bytes.count, format: format)
+    if let field = options.itemsField {
+      let envelope = try RecordReader.envelope(in: bytes, items: field)
+      page.records = envelope.records
+      page.others = envelope.others
+    } else {
+      page.records = try RecordReader.records(in: bytes, format: format)
+    }
+    return page
+  }
+}
+
+// MARK: - What is whole
+
+extension RecordFormat {
+  /// Whether a text that was cut off is told from a whole one. Lines may end after any of them.
+  fileprivate var hasEnd: Bool { self == .json }
+}
+
+extension RecordListReading {
+  /// Whether the list is known to have no end of its own before it is asked for.
+  private var expectsLines: Bool {
+    guard options.itemsField == nil else { return false }
+    return (options.format ?? Self.format(ofName: url)).map { !$0.hasEnd } ?? false
+  }
+
+  /// The format that is known before the text is; `nil` if the text has to tell.
+  private func format(of head: HTTPResponseHead) -> RecordFormat? {
+    if options.itemsField != nil { return .json }
+    return options.format ?? head.fields["Content-Type"].flatMap { RecordFormat(contentType: $0) }
+      ?? Self.format(ofName: head.url)
+  }
+
+  private static func format(ofName url: String) -> RecordFormat? {
+    RecordFormat(fileName: String(url.prefix { $0 != "?" && $0 != "#" }))
+  }
+
+  /// Whether the response could have been cut off unnoticed, and may be asked for without compression.
+  ///
+  /// - Throws: ``TransportError/Code/uncertainEnd`` if it could, and may not.
+  private func isUncertain(
+    _ head: HTTPResponseHead, _ format: RecordFormat, _ question: PageQuestion
+  ) throws(TransportError) -> Bool {
+    if format.hasEnd || head.declaresEnd && !head.isEncoded { return false }
+    if head.isEncoded, !question.isPlain, !expectsLines { return true }
+    let reason =
+      head.isEncoded
+      ? "the server compresses it although it was asked not to"
+      : "the server does not say how long it is"
+    throw TransportError(
+      .uncertainEnd,
+      "it cannot be told whether this list is whole: \(format.rawValue) may end after any line, and "
+        + "\(reason); have it sent with a Content-Length, or as a JSON array, or fetch it to a file",
+      url: head.url)
   }
 }

@@ -5,8 +5,13 @@ struct RecordPage {
   var records: [Record]
   /// The fields beside the list, if it stands inside of an object.
   var others: Record?
-  /// Where it came from, and what the server sent with it.
+  /// Where it came from, and what the server sent with it. Within the list's origin, its address has
+  /// the credentials that the list was asked for with.
   var head: HTTPResponseHead
+  /// How long it is, decoded.
+  var byteCount: Int
+  /// How it is written.
+  var format: RecordFormat
 }
 
 extension RecordPaging {
@@ -21,12 +26,10 @@ extension RecordPaging {
   ) throws(TransportError) -> String? {
     switch self {
     case .none: return nil
-    case .link:
-      return page.head.fields["Link"].flatMap { LinkHeader($0).next }
-        .map { URLReference.resolved($0, against: page.head.url) }
+    case .link: return try Self.linkedURL(in: page.head)
     case .cursor(let field, let parameter):
       guard let others = page.others else { throw Self.missingObject(url) }
-      guard let cursor = Self.cursor(at: field, in: others) else { return nil }
+      guard let cursor = try Self.cursor(at: field, in: others, url) else { return nil }
       return parameter.map { URLReference.setting($0, to: cursor, in: url) }
         ?? URLReference.resolved(cursor, against: page.head.url)
     case .offset(let parameter):
@@ -47,6 +50,23 @@ extension RecordPaging {
     return overflow ? nil : URLReference.setting(parameter, to: "\(sum)", in: url)
   }
 
+  /// Where the `Link` field leads on to.
+  private static func linkedURL(in head: HTTPResponseHead) throws(TransportError) -> String? {
+    guard let field = head.fields["Link"] else { return nil }
+    let header = LinkHeader(field)
+    guard header.isWhole || header.next != nil else {
+      throw TransportError(
+        .malformedResponse,
+        "the server sent a Link field that cannot be read, so that the next page may be lost",
+        url: head.url)
+    }
+    return header.next.map { URLReference.resolved($0, against: head.url) }
+  }
+}
+
+// MARK: - Cursors
+
+extension RecordPaging {
   private static func missingObject(_ url: String) -> TransportError {
     TransportError(
       .malformedResponse,
@@ -54,18 +74,41 @@ extension RecordPaging {
   }
 
   /// The cursor in a field of that name, or, a part of the name at a time, of objects in objects.
-  private static func cursor(at path: String, in object: Record) -> String? {
+  private static func cursor(
+    at path: String, in object: Record, _ url: String
+  ) throws(TransportError) -> String? {
     if object.layout.offset(of: path) == nil, let point = path.firstIndex(of: ".") {
-      guard case .text(let text) = object[String(path[..<point])],
-        let inner = try? RecordReader.records(in: Array(text.utf8), format: .ndjson),
-        inner.count == 1
-      else { return nil }
-      return cursor(at: String(path[path.index(after: point)...]), in: inner[0])
+      let field = String(path[..<point])
+      guard let inner = try Self.object(in: field, of: object, url) else { return nil }
+      return try cursor(at: String(path[path.index(after: point)...]), in: inner, url)
     }
     switch object[path] {
     case .text(let text): return text.isEmpty ? nil : text
     case .integer(let number): return number == 0 ? nil : "\(number)"
-    case .null, .real, .blob: return nil
+    case .null: return nil
+    case .real, .blob: throw unreadable(path, object[path], url)
     }
+  }
+
+  /// The object in a field, if there is anything in it; an array without elements is how some servers
+  /// write an object without fields.
+  private static func object(
+    in field: String, of object: Record, _ url: String
+  ) throws(TransportError) -> Record? {
+    let value = object[field]
+    if value.isNull || [0, "", "[]"].contains(value) { return nil }
+    guard case .text(let text) = value,
+      let inner = try? RecordReader.records(in: Array(text.utf8), format: .ndjson),
+      inner.count == 1
+    else { throw unreadable(field, value, url) }
+    return inner[0]
+  }
+
+  private static func unreadable(
+    _ field: String, _ value: FieldValue, _ url: String
+  ) -> TransportError {
+    TransportError(
+      .malformedResponse,
+      "the field \"\(field)\" should lead to the next page, and holds \(value)", url: url)
   }
 }

@@ -5,7 +5,8 @@ public enum RecordPaging: Hashable, Sendable {
   /// A `Link` field with `rel=next` names the next page (RFC 8288).
   case link
   /// A field of the object around the list says where the next page is: `next`, or `meta.next` for
-  /// one inside of another. The last page has none, or null, false, or an empty text in it.
+  /// one inside of another. The last page has none, or null, false, zero, or an empty text in it; any
+  /// other value that is neither text nor integer is an error.
   ///
   /// The value is the next page's address, or, if a parameter is given, that parameter's value.
   case cursor(field: String, parameter: String? = nil)

@@ -35,10 +35,22 @@ extension RecordSource: CustomStringConvertible {
 
 /// What a source had to say.
 public enum RecordList: Sendable {
-  /// The records, and what the server, if there is one, sent to ask again by.
-  case records([Record], HTTPValidators)
+  /// The records; what the server, if there is one, sent to ask again by; and for a URL, the address
+  /// that answered for the first page, which is the one that redirects led to.
+  ///
+  /// What is relative in a record is relative to that address. Where it has the origin of the address
+  /// that was asked for, it has the credentials of that too: do not show or keep it as it is.
+  case records([Record], HTTPValidators, url: String?)
   /// The server says that nothing changed since the validators it was asked with.
   case notModified
+
+  /// The address that answered for the first page; see ``records(_:_:url:)``.
+  public var url: String? {
+    switch self {
+    case .records(_, _, let url): url
+    case .notModified: nil
+    }
+  }
 }
 
 extension RecordSource {
@@ -74,7 +86,12 @@ extension RecordSource {
   ///
   /// A list that changes while its pages are read is read once more from the start, and is an error if
   /// it changes again. A change shows by a record that two pages have, if the key is known, and by a
-  /// first page that is another one at the end, if the server sends validators.
+  /// first page that has other records at the end, when it is asked for again.
+  ///
+  /// A list of a URL is taken only if it is known to be whole. JSON ends with a bracket. CSV and NDJSON
+  /// may end after any line: they have to come uncompressed, for which they are asked for once more if
+  /// need be, and with a declared end (``HTTPResponseHead/declaresEnd``); else the error is
+  /// ``TransportError/Code/uncertainEnd``.
   ///
   /// - Parameters:
   ///   - options: What to ask for. Files and standard input have one page.
@@ -108,9 +125,10 @@ extension RecordSource {
   ) throws(RecordError) -> RecordList {
     if let field = options.itemsField {
       let envelope = try RecordReader.envelope(in: bytes, items: field)
-      return .records(envelope.records, HTTPValidators())
+      return .records(envelope.records, HTTPValidators(), url: nil)
     }
     let format = options.format ?? named ?? .sniffed(from: bytes)
-    return .records(try RecordReader.records(in: bytes, format: format), HTTPValidators())
+    let records = try RecordReader.records(in: bytes, format: format)
+    return .records(records, HTTPValidators(), url: nil)
   }
 }

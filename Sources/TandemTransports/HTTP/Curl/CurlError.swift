@@ -34,7 +34,11 @@
         (.truncated, "the response ended before it was complete; try again")
       case CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
         (.connectionLost, "the server closed the connection before the response; try again")
-      case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2,
+      case CURLE_SSL_CONNECT_ERROR:
+        (.connectionLost, "no encrypted connection was made; try again, or check the port")
+      case CURLE_HTTP2:
+        (.connectionLost, "the server broke the rules of HTTP/2; try again")
+      case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL,
         CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR:
         (.malformedResponse, "the response breaks the rules of HTTP; check that this is its port")
       case CURLE_SSL_CACERT_BADFILE:
@@ -45,8 +49,8 @@
           "the server's certificate is not trusted; if it should be, name a file of "
             + "trusted certificates"
         )
-      case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
-        CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+      case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR,
+        CURLE_SSL_INVALIDCERTSTATUS:
         (.tlsFailure, "no encrypted connection can be made; check that the port speaks https")
       case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT, CURLE_NOT_BUILT_IN, CURLE_UNKNOWN_OPTION:
         (.unavailable, "libcurl lacks memory or a feature")

@@ -59,7 +59,8 @@
       switch parser.receive(line) {
       case .incomplete: return true
       case .complete(let status, let fields):
-        let head = HTTPResponseHead(status: status, fields: fields, url: finalURL)
+        var head = HTTPResponseHead(status: status, fields: fields, url: finalURL)
+        head.declaresEnd = parser.declaresEnd
         exchange.record { $0.received(head: head) }
         announce()
         return true

@@ -43,8 +43,9 @@
       var fields = HTTPFields()
       for (name, value) in response.allHeaderFields { fields.append("\(name)", "\(value)") }
       let url = transfer.redirectCount > 0 ? response.url?.absoluteString : nil
-      let head = HTTPResponseHead(
+      var head = HTTPResponseHead(
         status: response.statusCode, fields: fields, url: url ?? transfer.request.url)
+      head.declaresEnd = declaresEnd(head)
       if transfer.request.method != .head && head.status != 304 {
         transfers.withLock {
           $0[dataTask.taskIdentifier]?.declaredByteCount = head.bodyByteCount
@@ -53,6 +54,14 @@
       transfer.exchange.record { $0.received(head: head) }
       transfer.exchange.deliver()
       completionHandler(.allow)
+    }
+
+    /// URLSession does not tell the version of HTTP. From 2 on, responses come over TLS and have no
+    /// `Connection`; one of version 1 that ends with its connection has (RFC 9112, section 9.6).
+    private func declaresEnd(_ head: HTTPResponseHead) -> Bool {
+      let isSecure = head.url.prefix(6).lowercased() == "https:"
+      return head.fields["Content-Length"] != nil || head.fields["Transfer-Encoding"] != nil
+        || isSecure && head.fields["Connection"] == nil
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -164,7 +173,9 @@
       case .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
         .cannotDecodeContentData:
         (.malformedResponse, "the response breaks the rules of HTTP; check that this is its port")
-      case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+      case .secureConnectionFailed:
+        (.connectionLost, "no encrypted connection was made; try again, or check the port")
+      case .serverCertificateUntrusted, .serverCertificateHasBadDate,
         .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
         (
           .tlsFailure,
