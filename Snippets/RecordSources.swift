@@ -5,7 +5,7 @@ func summary(of argument: String) async -> String {
   let source = RecordSource(argument)
   do {
     let list = try await source.list(client: try SystemHTTPClient())
-    guard case .records(let records, _) = list else { return "\(source): nothing new" }
+    guard case .records(let records, _, _) = list else { return "\(source): nothing new" }
     return "\(source): \(records.count) records"
   } catch {
     return "\(error)"  // Which source, which record, and what to do about it.
