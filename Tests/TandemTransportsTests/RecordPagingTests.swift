@@ -27,7 +27,7 @@ struct RecordPagingTests {
   }
 
   private func ids(_ list: RecordList) -> [FieldValue] {
-    guard case .records(let records, _) = list else { return [] }
+    guard case .records(let records, _, _) = list else { return [] }
     return records.map { $0["id"] }
   }
 
@@ -136,7 +136,7 @@ struct RecordPagingTests {
     }
     #expect(ids(list) == [20, 2])
     #expect(requests.map(\.path) == ["/list", "/2", "/list", "/list", "/2", "/list"])
-    guard case .records(_, let validators) = list else { return }
+    guard case .records(_, let validators, _) = list else { return }
     #expect(validators.entityTag == "\"2\"")
   }
 

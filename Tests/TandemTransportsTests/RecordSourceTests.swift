@@ -19,7 +19,7 @@ struct RecordSourceTests {
   ) async throws -> [Record] {
     let list = try await source.list(
       format: format, client: try SystemHTTPClient(), maxByteCount: maxByteCount)
-    guard case .records(let records, _) = list else { return [] }
+    guard case .records(let records, _, _) = list else { return [] }
     return records
   }
 
@@ -112,7 +112,7 @@ struct RecordSourceTests {
       let client = try SystemHTTPClient()
       let first = try await source.list(
         validators: HTTPValidators(entityTag: "\"1\""), client: client)
-      guard case .records(let records, let validators) = first else {
+      guard case .records(let records, let validators, _) = first else {
         Issue.record("no list")
         return
       }

@@ -22,6 +22,19 @@ struct URLReferenceTests {
     #expect(URLReference.resolved(reference, against: "http://a/b/c/d;p?q") == address)
   }
 
+  @Test(
+    "credentials are carried over within an origin, and nowhere else",
+    arguments: [
+      ("g", "http://u:p@a/b/g"), ("/g", "http://u:p@a/g"), ("http://a/g", "http://u:p@a/g"),
+      ("HTTP://A:80/g", "HTTP://u:p@A:80/g"), ("//a/g?x", "http://u:p@a/g?x"),
+      ("http://v@a/g", "http://v@a/g"), ("http://@a/g", "http://@a/g"),
+      ("http://a:81/g", "http://a:81/g"), ("https://a/g", "https://a/g"),
+      ("http://b/g", "http://b/g"), ("//b/g", "http://b/g"), ("mailto:a", "mailto:a"),
+    ])
+  func credentials(reference: String, address: String) {
+    #expect(URLReference.resolved(reference, against: "http://u:p@a/b/c") == address)
+  }
+
   @Test("a parameter takes the place of those of its name, and is encoded")
   func parameters() {
     #expect(

@@ -88,7 +88,7 @@ extension DiffCommand {
     do {
       let list = try await source.list(
         format: try arguments.format(specification), client: try SystemHTTPClient())
-      guard case .records(let records, _) = list else {
+      guard case .records(let records, _, _) = list else {
         throw TransportError(.badStatus, "the server sent no list", url: name)
       }
       return .list(records)

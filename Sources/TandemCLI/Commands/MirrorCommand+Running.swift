@@ -94,7 +94,7 @@ extension MirrorCommand.Options {
       let list = try await source.list(
         options, client: try SystemHTTPClient(),
         progress: { bar.update($0, of: $1, unit: "bytes") })
-      guard case .records(let records, let validators) = list else { return nil }
+      guard case .records(let records, let validators, _) = list else { return nil }
       return (records, validators)
     } catch let error as RecordError {
       throw SourceError(source: source, error: error)

@@ -34,8 +34,13 @@ enum URLReference {
     }
   }
 
-  /// The address that `reference` means in a document at `base` (RFC 3986, section 5.2).
+  /// The address that `reference` means in a document at `base` (RFC 3986, section 5.2), with the
+  /// credentials of `base` if it has none of its own and is of the same origin.
   static func resolved(_ reference: String, against base: String) -> String {
+    adoptingCredentials(of: base, in: address(reference, against: base))
+  }
+
+  private static func address(_ reference: String, against base: String) -> String {
     let base = Parts(base)
     var parts = Parts(reference)
     guard parts.scheme == nil else { return parts.text }
@@ -67,6 +72,18 @@ enum URLReference {
       if position == segments.count - 1 { kept.append("") }
     }
     return kept.joined(separator: "/")
+  }
+
+  /// `url` with the credentials of `base`, if it has none and is of the same origin: the server that
+  /// was told them once needs them again, and names itself without them.
+  static func adoptingCredentials(of base: String, in url: String) -> String {
+    var parts = Parts(url)
+    guard let authority = parts.authority, !authority.contains("@"),
+      let known = Parts(base).authority, let end = known.lastIndex(of: "@"),
+      haveSameOrigin(url, base)
+    else { return url }
+    parts.authority = known[...end] + authority
+    return parts.text
   }
 
   /// Whether two addresses are of one scheme, host and port, so that what one may know, the other may.

@@ -48,7 +48,7 @@ struct RecordListReading {
     {
       return .changed("its first page is another one now")
     }
-    return .list(.records(pages.records, validators))
+    return .list(.records(pages.records, validators, url: first.page.head.url))
   }
 
   /// A page and its length; `nil` if the server says that it is what the validators describe.
@@ -76,7 +76,9 @@ struct RecordListReading {
         bytes.append(contentsOf: chunk)
         progress(received + bytes.count, received == 0 ? stream.head.bodyByteCount : nil)
       }
-      return (try Self.page(in: bytes, of: stream.head, options), bytes.count)
+      var head = stream.head
+      head.url = URLReference.adoptingCredentials(of: self.url, in: head.url)
+      return (try Self.page(in: bytes, of: head, options), bytes.count)
     }
   }
 

@@ -35,10 +35,22 @@ extension RecordSource: CustomStringConvertible {
 
 /// What a source had to say.
 public enum RecordList: Sendable {
-  /// The records, and what the server, if there is one, sent to ask again by.
-  case records([Record], HTTPValidators)
+  /// The records; what the server, if there is one, sent to ask again by; and for a URL, the address
+  /// that answered for the first page, which is the one that redirects led to.
+  ///
+  /// What is relative in a record is relative to that address. Where it has the origin of the address
+  /// that was asked for, it has the credentials of that too: do not show or keep it as it is.
+  case records([Record], HTTPValidators, url: String?)
   /// The server says that nothing changed since the validators it was asked with.
   case notModified
+
+  /// The address that answered for the first page; see ``records(_:_:url:)``.
+  public var url: String? {
+    switch self {
+    case .records(_, _, let url): url
+    case .notModified: nil
+    }
+  }
 }
 
 extension RecordSource {
@@ -108,9 +120,10 @@ extension RecordSource {
   ) throws(RecordError) -> RecordList {
     if let field = options.itemsField {
       let envelope = try RecordReader.envelope(in: bytes, items: field)
-      return .records(envelope.records, HTTPValidators())
+      return .records(envelope.records, HTTPValidators(), url: nil)
     }
     let format = options.format ?? named ?? .sniffed(from: bytes)
-    return .records(try RecordReader.records(in: bytes, format: format), HTTPValidators())
+    let records = try RecordReader.records(in: bytes, format: format)
+    return .records(records, HTTPValidators(), url: nil)
   }
 }

@@ -36,7 +36,7 @@ extension ContentMirror {
         return Array(state.files.keys)
       }
       return MirrorPages(keys.map { MirroredItem(id: $0, record: [:]) })
-    case .records(let records, let validators):
+    case .records(let records, let validators, _):
       return MirrorPages(try await items(records, validators))
     }
   }
