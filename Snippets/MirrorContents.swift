@@ -22,7 +22,7 @@ try FileManager.default.createDirectory(atPath: folder, withIntermediateDirector
 defer { try? FileManager.default.removeItem(atPath: folder) }
 
 // Files first, each whole or not there; then all rows at once; then what no row points to goes.
-let processor = try ContentMirror(
+let processor = ContentMirror(
   .url("http://album.example/list"), mirror: DatabaseMirror(table: "photo", key: ["id"]),
   databasePath: "\(folder)/album.db", directoryPath: "\(folder)/files",
   contents: [MirroredContent(field: "url")], client: AlbumServer())

@@ -9,6 +9,8 @@ public struct MirrorError: Error, Hashable, Sendable {
     public static let emptySource = Code(name: "emptySource")
     /// The run would delete more elements than its limit allows.
     public static let tooManyDeletions = Code(name: "tooManyDeletions")
+    /// The source, or an element of it, lacks what the mirror was told to find there.
+    public static let unfitSource = Code(name: "unfitSource")
     /// The destination cannot take an element as it is.
     public static let unfitDestination = Code(name: "unfitDestination")
 
@@ -20,7 +22,7 @@ public struct MirrorError: Error, Hashable, Sendable {
   public var code: Code
   /// What is wrong and what to do about it, with the figures, as a sentence without a final stop.
   public var message: String
-  /// For a refusal, how many elements the run would delete.
+  /// For a refusal, how many elements the run would delete, those included that lose some content.
   public var deletionCount: Int?
 
   /// An error of the given kind.

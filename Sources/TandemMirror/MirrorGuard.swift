@@ -21,8 +21,9 @@ public struct MirrorGuard: Hashable, Sendable {
   ///   - sourceCount: How many elements the source has.
   ///   - existingCount: How many the destination has.
   ///   - deletionCount: How many the run would delete.
+  ///   - lossCount: How many more would stay, but lose some content; they count as if deleted.
   public func refusal(
-    sourceCount: Int, existingCount: Int, deletionCount: Int
+    sourceCount: Int, existingCount: Int, deletionCount: Int, lossCount: Int = 0
   ) -> MirrorError? {
     if sourceCount == 0 {
       let isCovered = deletionLimit.map { $0.maxDeletionCount(of: existingCount) >= existingCount }
@@ -36,10 +37,12 @@ public struct MirrorGuard: Hashable, Sendable {
     }
     if deletionLimit == nil, existingCount <= MirrorDeletionLimit.maxUnguardedCount { return nil }
     let limit = deletionLimit ?? .standard
-    guard deletionCount > limit.maxDeletionCount(of: existingCount) else { return nil }
+    let count = deletionCount + lossCount
+    guard count > limit.maxDeletionCount(of: existingCount) else { return nil }
+    let losses = lossCount > 0 ? ", and the contents of \(lossCount) others" : ""
     return MirrorError(
       .tooManyDeletions,
-      "mirroring would delete \(deletionCount) of \(existingCount) rows, more than the limit of "
-        + "\(limit); if that is right, allow \(deletionCount)", deletionCount: deletionCount)
+      "mirroring would delete \(deletionCount) of \(existingCount) rows\(losses), more than the "
+        + "limit of \(limit); if that is right, allow \(count)", deletionCount: count)
   }
 }

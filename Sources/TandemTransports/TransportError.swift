@@ -88,12 +88,14 @@ public struct TransportError: Error {
 }
 
 extension TransportError {
-  /// Whether the same request may succeed later: the connection failed, or the server is busy or has
-  /// a passing fault.
+  /// Whether the same request may succeed later: the connection failed, the server is busy or has a
+  /// passing fault, or sent something else than was declared.
   public var isTransient: Bool {
     switch code {
     case .cannotConnect, .unresolvedHost, .timedOut, .connectionLost, .truncated: true
     case .badStatus: status.map { [202, 408, 425, 429, 500, 502, 503, 504].contains($0) } ?? false
+    // A proxy, or a server in the middle of a change, may have mixed things up.
+    case .contentMismatch: true
     default: false
     }
   }

@@ -202,6 +202,102 @@ struct MirrorContentTests {
     }
   }
 
+  @Test("--dry-run --json ends with an event, even if the list cannot be had")
+  func failedDryRun() async throws {
+    try await withServer { _, connection in
+      connection.respond(404)
+    } test: { server in
+      let result = try await contents(server.url + "/list", "--dry-run", "--json")
+      #expect(result.status == 1)
+      let events = try RecordReader.records(in: Array(result.output.utf8), format: .ndjson)
+      #expect(events.map { $0["event"] }.filter { $0 != "phase" } == ["failed", "end"])
+      #expect(events.last?["ok"] == 0 && events.last?["dry_run"] == 1)
+      let text = try await contents(server.url + "/list", "--dry-run")
+      #expect(text.status == 1 && text.output.isEmpty && text.error.contains("404"))
+    }
+  }
+
+  @Test("a field that was misspelt is named with those that there are, and nothing is used up")
+  func misspelling() async throws {
+    try await withServer { request, connection in
+      connection.respond(
+        200, ["ETag": "\"1\""],
+        Array((request.path == "/list" ? #"[{"id":1,"url":"/1"},{"id":2,"url":""}]"# : "one").utf8))
+    } test: { server in
+      let path = folder.path(of: "list.db")
+      for (option, name) in [("--sha256", "sah"), ("--length", "n")] {
+        let result = try await contents(server.url + "/list", option, name)
+        #expect(result.status == 1)
+        #expect(
+          result.error.contains(
+            "\(path): no record of the list has the field \(name); its fields are id, url; "
+              + "nothing was changed"), "\(result.error)")
+      }
+      let other = try await Tool.run(
+        [
+          "mirror", server.url + "/list", path, "--table", "item", "--key", "id", "--content",
+          "ulr",
+        ]
+          + ["--into", folder.path(of: "files")])
+      #expect(
+        other.status == 1 && other.error.contains("has the field ulr; its fields are id, url"))
+      let result = try await contents(server.url + "/list")
+      #expect(result.status == 0 && result.error.isEmpty)
+      #expect(result.output.hasSuffix("\n1 contents fetched (3 B received), 0 items up to date\n"))
+    }
+  }
+
+  @Test("a content with a wrong digest is fetched again")
+  func wrongOnce() async throws {
+    let digest = SHA256Digest(of: Array("right".utf8))
+    let count = Mutex(0)
+    try await withServer { request, connection in
+      guard request.path == "/1" else {
+        return connection.respond(200, [:], Array(#"[{"id":1,"url":"/1","d":"\#(digest)"}]"#.utf8))
+      }
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      if number == 1 { return connection.respond(202, ["Retry-After": "0"], Array("wait".utf8)) }
+      return connection.respond(200, [:], Array((number == 2 ? "wrong" : "right").utf8))
+    } test: { server in
+      let result = try await contents(server.url + "/list", "--sha256", "d")
+      #expect(result.status == 0 && result.error.isEmpty)
+      #expect(try String(contentsOf: file("content/1"), encoding: .utf8) == "right")
+      #expect(count.withLock { $0 } == 3)
+    }
+  }
+
+  @Test("an option that is changed is not answered by a list that is not")
+  func changedOptions() async throws {
+    try await withServer { request, connection in
+      guard request.path != "/1" else { return connection.respond(200, [:], Array("one".utf8)) }
+      if request.path == "/list?p=2" {
+        return connection.respond(200, [:], Array(#"{"a":[{"id":2}],"b":[{"id":3}]}"#.utf8))
+      }
+      let isCurrent = request.fields["If-None-Match"] != nil
+      return connection.respond(
+        isCurrent ? 304 : 200, ["ETag": "\"1\"", "Link": "</list?p=2>; rel=next"],
+        isCurrent ? [] : Array(#"{"a":[{"id":1,"url":"/1"}],"b":[{"id":4,"url":"/1"}]}"#.utf8))
+    } test: { server in
+      func ids() throws -> [String] { try folder.rows("list.db", "SELECT id FROM item ORDER BY 1") }
+      let url = server.url + "/list"
+      _ = try await mirror(url, "--items", "a")
+      #expect(try ids() == ["1"])
+      _ = try await mirror(url, "--items", "a", "--page", "link")
+      #expect(try ids() == ["1", "2"])
+      _ = try await mirror(url, "--items", "b", "--page", "link")
+      #expect(try ids() == ["3", "4"])
+      let result = try await contents(url, "--items", "b", "--page", "link")
+      #expect(result.output.contains("1 contents fetched"))
+      #expect(
+        try folder.rows("list.db", "SELECT url_file FROM item WHERE id = 4") == ["\"content/4\""])
+      _ = try await contents(url, "--items", "b", "--page", "link")
+      #expect(server.requests.last?.fields["If-None-Match"] == "\"1\"")
+    }
+  }
+
   @Test("--watch mirrors again until it is interrupted, and ends well")
   func watch() async throws {
     let count = Mutex(0)

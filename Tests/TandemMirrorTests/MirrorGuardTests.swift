@@ -79,6 +79,14 @@ struct MirrorGuardTests {
     #expect(
       refusal.description == "mirroring would delete 90 of 100 rows, more than the limit of 50%; "
         + "if that is right, allow 90")
+    let losing = try #require(
+      MirrorGuard().refusal(
+        sourceCount: 100, existingCount: 100, deletionCount: 1, lossCount: 60))
+    #expect(losing.code == .tooManyDeletions)
+    #expect(losing.deletionCount == 61)
+    #expect(
+      losing.description == "mirroring would delete 1 of 100 rows, and the contents of 60 others, "
+        + "more than the limit of 50%; if that is right, allow 61")
     let followed = MirrorGuard(deletionLimit: .count(90))
     #expect(followed.refusal(sourceCount: 10, existingCount: 100, deletionCount: 90) == nil)
   }

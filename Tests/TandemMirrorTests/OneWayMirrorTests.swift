@@ -129,6 +129,43 @@ struct OneWayMirrorTests {
     #expect(processor.calls.suffix(5) == ["preview 1", "own 1", "preview 2", "own 2", "end"])
   }
 
+  @Test(
+    "is refused before it transfers what would lose more than may be deleted",
+    arguments: [0, 1, 2, 3])
+  func losses(limit: Int) async throws {
+    let processor = ScriptedProcessor(
+      source: [1, 2, 3, 4], local: [1, 2, 3, 9], updates: [1, 2], losses: [1, 2, 3])
+    let scene = MirrorScene(
+      processor, MirrorOptions(mirrorGuard: MirrorGuard(deletionLimit: .count(limit))))
+    // 9 is removed; 1 and 2 lose something, and 3 is left as it is.
+    let report = await scene.report()
+    let error = report.interruption?.error as? MirrorError
+    #expect(error?.code == (limit < 3 ? .tooManyDeletions : nil))
+    #expect(error?.deletionCount == (limit < 3 ? 3 : nil))
+    #expect(report.interruption?.step == (limit < 3 ? .compare : nil))
+    #expect(processor.count(of: "content 1") == (limit < 3 ? 0 : 1))
+  }
+
+  @Test("measures how fast bytes arrive in each stage by itself")
+  func rate() async throws {
+    let processor = ScriptedProcessor(source: [1], local: [], byteCount: 10)
+    let stages = [MirrorStageOptions(.preview), MirrorStageOptions(.content)]
+    let scene = MirrorScene(processor, MirrorOptions(stages: stages))
+    let clock = scene.clock
+    for (call, seconds) in [("preview 1", 1), ("content 1", 5)] {
+      processor.script.withLock {
+        $0[call] = .perform { clock.advance(by: .seconds(seconds)) }
+      }
+    }
+    _ = try await scene.mirror.run()
+    var last: [MirrorStage?: MirrorProgress] = [:]
+    for case .transferring(let progress) in scene.phases.current { last[progress.stage] = progress }
+    #expect(last[.preview]?.bytesPerSecond == 10)
+    #expect(last[.content]?.bytesPerSecond == 2)
+    #expect(last[.content]?.byteCount == 20)
+    #expect(last[.content]?.stageByteCount == 10)
+  }
+
   @Test("estimates the time left from the time passed")
   func progress() async throws {
     let processor = ScriptedProcessor(source: [1, 2, 3], local: [], byteCount: 10)

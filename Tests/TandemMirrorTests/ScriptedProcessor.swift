@@ -35,15 +35,18 @@ final class ScriptedProcessor: MirrorProcessor {
   let items: [Int]
   let updates: Set<Int>
   let byteCount: Int
+  /// Which items lose something when they are transferred.
+  let losses: Set<Int>
   let script: Locked<[String: Act]>
   let log: Locked<Log>
   let reports = Locked<[MirrorReport<Int>]>([])
 
   init(
     source: [Int], local: Set<Int>, updates: Set<Int> = [], byteCount: Int = 0,
-    script: [String: Act] = [:]
+    losses: Set<Int> = [], script: [String: Act] = [:]
   ) {
     items = source
+    self.losses = losses
     self.updates = updates
     self.byteCount = byteCount
     self.script = Locked(script)
@@ -84,6 +87,10 @@ final class ScriptedProcessor: MirrorProcessor {
   func itemsToUpdate(among items: [ScriptedItem]) async throws -> Set<Int> {
     try await call("update \(Self.list(items.map(\.id)))")
     return updates
+  }
+
+  func lossCount(among items: [ScriptedItem]) async throws -> Int {
+    items.count { losses.contains($0.id) }
   }
 
   func prepare(_ items: [ScriptedItem]) async throws -> [ScriptedItem] {

@@ -16,7 +16,7 @@ struct ContentDirectoryTests {
   ) async throws -> (report: MirrorReport<RecordKey>, rehearsal: ContentRehearsal?) {
     var list = RecordListOptions()
     list.retry = .never
-    let mirror = try ContentMirror(
+    let mirror = ContentMirror(
       .url("http://a.example/list"), listOptions: list,
       mirror: DatabaseMirror(table: table, key: [key], isDryRun: isDryRun),
       databasePath: "\(folder.path)/\(database)", directoryPath: "\(folder.path)/\(directory)",
@@ -38,6 +38,8 @@ struct ContentDirectoryTests {
       try await run()
     } catch let error as MirrorRunError<RecordKey> {
       description = "\(error.failure.error)"
+    } catch {
+      description = "\(error)"
     }
     #expect(description.contains(words), "\(description)", sourceLocation: sourceLocation)
     #expect(files() == before, sourceLocation: sourceLocation)
@@ -53,7 +55,8 @@ struct ContentDirectoryTests {
   private func serve(_ first: String, second: String = "/2", hasDigest: Bool) {
     let digest = hasDigest ? "\"\(SHA256Digest(of: Array(first.utf8)))\"" : "null"
     server["/list"] = """
-      [{"id":1,"n":"\(first)","photo":"/1","sha":\(digest)},{"id":2,"photo":"\(second)"}]
+      [{"id":1,"n":"\(first)","photo":"/1","sha":\(digest)},\
+      {"id":2,"photo":"\(second)","sha":null}]
       """
     server["/1"] = first
     server["/2"] = "two"
@@ -147,6 +150,119 @@ struct ContentDirectoryTests {
       try await expectRefusal("choose an empty directory") { try await run(isDryRun: true) }
     }
     #expect(files().count == 2)
+  }
+
+  @Test(
+    "a directory that is not empty is refused, whatever is in it, and nothing is put there",
+    arguments: ["mine.txt", "other/mine.txt", "content/mine.txt", "preview/1", "content", ""])
+  func notEmpty(stranger: String) async throws {
+    let path = "files/\(stranger)"
+    let manager = FileManager.default
+    let parent = URL(fileURLWithPath: "\(folder.path)/\(path)").deletingLastPathComponent()
+    try manager.createDirectory(at: parent, withIntermediateDirectories: true)
+    if stranger.isEmpty {
+      // A directory in a directory, as at the root of a system.
+      try manager.createDirectory(
+        atPath: "\(folder.path)/files/usr", withIntermediateDirectories: true)
+    } else {
+      folder.write(path, "mine")
+    }
+    server["/list"] = #"[{"id":1,"photo":"/1"}]"#
+    server["/1"] = "one"
+    let before = try manager.subpathsOfDirectory(atPath: folder.path).sorted()
+    for isDryRun in [true, false] {
+      try await expectRefusal("choose an empty directory") { try await run(isDryRun: isDryRun) }
+    }
+    #expect(try manager.subpathsOfDirectory(atPath: folder.path).sorted() == before)
+  }
+
+  @Test("hidden files may be there, and stay")
+  func hiddenFiles() async throws {
+    try FileManager.default.createDirectory(
+      atPath: "\(folder.path)/files", withIntermediateDirectories: true)
+    folder.write("files/.hidden", "mine")
+    server["/list"] = #"[{"id":1,"photo":"/1"}]"#
+    server["/1"] = "one"
+    #expect(try await run().report.isComplete)
+    #expect(files() == ["files/.hidden": "mine", "files/content/1": "one"])
+  }
+
+  @Test("the whole directory is one mirror's: nobody else's files go beside its own, or below")
+  func neighbours() async throws {
+    server["/list"] = #"[{"id":1,"photo":"/1","thumb":"/1"}]"#
+    server["/1"] = "one"
+    try await run()
+    let preview = [MirroredContent(.preview, field: "thumb")]
+    let paths = folder.files("").filter { !$0.hasPrefix("list.db") }
+    for isDryRun in [true, false] {
+      try await expectRefusal("another") {
+        try await run(preview, database: "o.db", isDryRun: isDryRun)
+      }
+      for inner in ["files/content", "files/new", "files/content/new", "files/../files/new/"] {
+        try await expectRefusal("inside the directory of another mirror") {
+          try await run(database: "o.db", into: inner, isDryRun: isDryRun)
+        }
+      }
+    }
+    try await expectRefusal("choose an empty directory") {
+      try await run(database: "o.db", into: ".")
+    }
+    #expect(folder.files("").filter { !$0.hasPrefix("list.db") } == paths)
+    // Its own mirror may have a preview there, too.
+    let both = preview + [MirroredContent(field: "photo")]
+    #expect(try await run(both).report.isComplete)
+    #expect(files() == ["files/content/1": "one", "files/preview/1": "one"])
+  }
+
+  @Test("what a stranger put where the previews are to be is not taken for one of them")
+  func strangerInside() async throws {
+    server["/list"] = #"[{"id":1,"photo":"/1","thumb":"/1"}]"#
+    server["/1"] = "one"
+    try await run()
+    try FileManager.default.createDirectory(
+      atPath: "\(folder.path)/files/preview", withIntermediateDirectories: true)
+    folder.write("files/preview/7", "mine")
+    let both = [MirroredContent(.preview, field: "thumb"), MirroredContent(field: "photo")]
+    try await expectRefusal("another") { try await run(both) }
+  }
+
+  @Test("a directory without any file is anybody's; the mirror that had it keeps nothing there")
+  func claimedAnew() async throws {
+    server["/list"] = #"[{"id":1,"photo":null}]"#
+    try await run()
+    server["/list"] = #"[{"id":1,"photo":"/1"}]"#
+    server["/1"] = "one"
+    #expect(try await run(database: "o.db").report.isComplete)
+    try await expectRefusal("another") { try await run() }
+    #expect(files() == ["files/content/1": "one"])
+  }
+
+  @Test("one process at a time has a directory, whatever it has there")
+  func locked() async throws {
+    server["/list"] = #"[{"id":1,"photo":"/1","thumb":"/1"}]"#
+    server["/1"] = "one"
+    let other = try MarkedDirectory(
+      path: "\(folder.path)/files", folders: [FileName("preview")], isReadOnly: false)
+    try await expectRefusal("another run is using this directory") { try await run() }
+    // To look at it is always possible.
+    #expect(try await run(isDryRun: true).rehearsal?.transfers.count == 1)
+    #expect(try other.mark() == nil)
+  }
+
+  @Test("a mirror has its directory only while it runs")
+  func unlocked() async throws {
+    server["/list"] = #"[{"id":1,"photo":"/1"}]"#
+    server["/1"] = "one"
+    let mirror = ContentMirror(
+      .url("http://a.example/list"), mirror: DatabaseMirror(table: "place", key: ["id"]),
+      databasePath: "\(folder.path)/list.db", directoryPath: "\(folder.path)/files",
+      contents: [MirroredContent(field: "photo")], client: server)
+    for _ in 1...2 {
+      #expect(try await OneWayMirror(mirror).run().isComplete)
+      _ = try MarkedDirectory(
+        path: "\(folder.path)/files", folders: [FileName("content")], isReadOnly: false)
+    }
+    #expect(mirror.outcome == nil)
   }
 
   @Test("nothing is removed before the list has been read and may remove as much")

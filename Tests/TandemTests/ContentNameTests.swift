@@ -6,7 +6,8 @@ import Testing
 struct ContentNameTests {
   /// Pieces that paths, file systems, terminals and Unicode treat in ways of their own.
   private static let pieces = [
-    "..", ".", "/", "\\", "\0", "\n", "~", "-", "_", ":", "*", " ", "a", "A", "b", "1", "0", "é",
+    "..", ".", "\"", "\"1\"", "/", "\\", "\0", "\n", "~", "-", "_", ":", "*", " ", "a", "A", "b",
+    "1", "0", "é",
     "e\u{301}", "\u{301}", "ﬁ", "ß", "SS", "İ", "ı", "\u{202E}", "\u{FEFF}", "\u{200B}", "😀", "%2F",
     ".tandem", "con", "NUL", "lpt1", ".part", ".resume", "catalog", "lock", "content/", "\t",
     String(repeating: "x", count: 300),
@@ -41,7 +42,7 @@ struct ContentNameTests {
     var list: [UInt8] = []
     RecordWriter.appendJSON(records, to: &list)
     server["/list"] = String(decoding: list, as: UTF8.self)
-    let mirror = try ContentMirror(
+    let mirror = ContentMirror(
       .url("http://a.example/list"), mirror: DatabaseMirror(table: "place", key: ["id"]),
       databasePath: "\(folder.path)/list.db", directoryPath: "\(folder.path)/files",
       contents: [MirroredContent(field: "photo")], client: server)
@@ -51,6 +52,25 @@ struct ContentNameTests {
     try expectFiles(keys, folder)
     // The next run finds every file again.
     #expect(try await OneWayMirror(mirror, options: options).run().skippedCount == keys.count)
+  }
+
+  @Test(
+    "a text key and another that describes it have files of their own",
+    arguments: ["1.5", "1", "a b", "\"", "é", "-1", "1e3"])
+  func descriptions(key: String) async throws {
+    let scene = ContentScene()
+    // The key as text, what describes it, and what describes that.
+    var keys = [key]
+    for _ in 1...2 { keys.append(FieldValue.text(keys[keys.count - 1]).description) }
+    let records: [Record] = keys.enumerated().map {
+      ["id": .text($1), "photo": .text("/\($0)")]
+    }
+    var list: [UInt8] = []
+    RecordWriter.appendJSON(records, to: &list)
+    scene.server["/list"] = String(decoding: list, as: UTF8.self)
+    for position in keys.indices { scene.server["/\(position)"] = "\(position)" }
+    try await scene.run()
+    #expect(Set(scene.files.values) == ["0", "1", "2"])
   }
 
   private func expectFiles(_ keys: [String], _ folder: ContentFolder) throws {

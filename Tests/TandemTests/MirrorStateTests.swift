@@ -35,6 +35,67 @@ struct MirrorStateTests {
     #expect(try validators(database()) == nil)
   }
 
+  @Test("validators are those of the same options")
+  func sameOptions() throws {
+    let connection = try database()
+    var options = RecordListOptions()
+    options.fields["X-Token"] = "hunter2"
+    options.paging = .link
+    let contents = [MirroredContent(field: "photo")]
+    let origin = MirrorOrigin(
+      url: origin.url, options: options, contents: contents, validators: origin.validators)
+    _ = try mirror.run(records, into: connection, origin: origin)
+    #expect(try dump(connection).allSatisfy { !$0.contains("hunter2") })
+    func isTrusted(
+      _ contents: [MirroredContent], _ change: (inout RecordListOptions) -> Void = { _ in }
+    ) throws -> Bool {
+      var changed = options
+      change(&changed)
+      return try mirror.validators(
+        for: origin.url, options: changed, contents: contents, in: connection) != nil
+    }
+    #expect(try isTrusted(contents))
+    #expect(try isTrusted(contents) { $0.maxByteCount = 7 })
+    #expect(try !isTrusted(contents) { $0.fields["X-Token"] = "hunter3" })
+    #expect(try !isTrusted(contents) { $0.fields = [:] })
+    #expect(try !isTrusted(contents) { $0.paging = .none })
+    #expect(try !isTrusted(contents) { $0.itemsField = "" })
+    #expect(try !isTrusted(contents) { $0.format = .csv })
+    for others in [
+      [], [MirroredContent(.preview, field: "photo")], [MirroredContent(field: "thumb")],
+      [MirroredContent(field: "photo", digestField: "sha")],
+      [MirroredContent(field: "photo", byteCountField: "sha")],
+      contents + [MirroredContent(.preview, field: "thumb")],
+    ] {
+      #expect(try !isTrusted(others))
+    }
+    #expect(try validators(connection) == nil)
+  }
+
+  @Test("what an earlier version remembered is not trusted once, and its table gets the new column")
+  func earlierVersion() throws {
+    let connection = try mirrored()
+    for statement in [
+      "CREATE TEMP TABLE old AS SELECT * FROM tandem_mirror", "DROP TABLE tandem_mirror",
+      """
+      CREATE TABLE tandem_mirror (
+        table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, columns TEXT NOT NULL,
+        key_columns TEXT NOT NULL, url TEXT, entity_tag TEXT, last_modified TEXT
+      ) WITHOUT ROWID
+      """,
+      """
+      INSERT INTO tandem_mirror
+      SELECT table_name, columns, key_columns, url, entity_tag, last_modified FROM old
+      """,
+    ] {
+      try connection.execute(statement)
+    }
+    #expect(try validators(connection) == nil)
+    #expect(try !mirror.run(records, into: connection, origin: origin).isUpToDate)
+    #expect(try validators(connection) == origin.validators)
+    #expect(try mirror.run(records, into: connection, origin: origin).isUpToDate)
+  }
+
   @Test("an address is remembered without credentials")
   func credentials() throws {
     let origin = MirrorOrigin(

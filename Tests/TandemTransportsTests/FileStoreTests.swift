@@ -178,7 +178,7 @@ struct FileStoreTests {
           try await transfer(store, server.url, change)
         }
         #expect(error?.code == .contentMismatch)
-        #expect(error?.isTransient == false)
+        #expect(error?.isTransient == true)
       }
       let error = await #expect(throws: TransportError.self) {
         try await transfer(store, server.url) { $0.maxByteCount = 299_999 }
@@ -228,6 +228,58 @@ struct FileStoreTests {
       #expect(error?.status == status)
       #expect(error?.isTransient == true)
       #expect(error?.retryDelay == .seconds(7))
+    }
+  }
+
+  @Test("a success without the content is no content", arguments: [201, 202, 203, 204, 207])
+  func otherSuccess(status: Int) async throws {
+    try await withServer { _, connection in
+      connection.respond(status, [:], status == 204 ? [] : Array("wait".utf8))
+    } test: { server in
+      let store = try FileStore(path: folder.path)
+      let error = await #expect(throws: TransportError.self) {
+        try await transfer(store, server.url)
+      }
+      #expect(error?.code == .badStatus && error?.status == status)
+      #expect(error?.isTransient == (status == 202))
+      #expect(try store.names().isEmpty)
+    }
+  }
+
+  @Test("what is kept aside has no credentials in it, is nobody else's to read, and is found again")
+  func credentials() async throws {
+    let cut = 200_000
+    try await withServer { [content] request, connection in
+      if request.fields["If-None-Match"] != nil {
+        return connection.respond(304, ["ETag": "\"1\""])
+      }
+      let start = request.fields["Range"].flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
+      guard start > 0 else {
+        connection.send(
+          200, ["ETag": "\"1\"", "Content-Length": "\(content.count)"], Array(content[..<cut]))
+        return false
+      }
+      let range = "bytes \(start)-\(content.count - 1)/\(content.count)"
+      return connection.respond(
+        206, ["ETag": "\"1\"", "Content-Range": range], Array(content[start...]))
+    } test: { server in
+      let url = server.url.replacing("http://", with: "http://me:hunter2@")
+      for step in 0..<3 {
+        let store = try FileStore(path: folder.path)
+        let outcome = try? await transfer(store, url)
+        #expect(outcome?.receivedByteCount == [nil, content.count - cut, 0][step])
+        try store.setUnsettled([FileName("b")])
+        for name in folder.names(".tandem") {
+          let text = String(
+            decoding: folder.contents(".tandem/\(name)").prefix(4_096), as: UTF8.self)
+          #expect(!text.contains("hunter2"), "\(name)")
+          guard !name.hasSuffix(".part") else { continue }
+          let attributes = try FileManager.default.attributesOfItem(
+            atPath: "\(folder.path)/.tandem/\(name)")
+          #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600, "\(name)")
+        }
+      }
+      #expect(server.requests.allSatisfy { $0.fields["Authorization"] != nil })
     }
   }
 

@@ -102,15 +102,24 @@ public struct DatabaseMirror: Sendable {
   }
 
   /// What to send along with a request for `url`, so that the answer may be "not modified": only if
-  /// the last run mirrored that URL by the same key, and nobody has changed or dropped the table, or
-  /// a column that is mirrored, since.
+  /// the last run mirrored that URL by the same key and with the same options, and nobody has changed
+  /// or dropped the table, or a column that is mirrored, since.
+  ///
+  /// - Parameters:
+  ///   - url: The URL to ask for.
+  ///   - options: How it is asked for, and read.
+  ///   - contents: What is put into files, if anything.
+  ///   - connection: The database.
   public func validators(
-    for url: String, in connection: DatabaseConnection
+    for url: String, options: RecordListOptions = RecordListOptions(),
+    contents: [MirroredContent] = [], in connection: DatabaseConnection
   ) throws(DatabaseError) -> HTTPValidators? {
     guard let schema = try connection.schema(ofTable: table),
       let state = try MirrorState.load(table: table, from: connection),
       let origin = state.origin, !origin.validators.isEmpty,
-      origin == MirrorOrigin(url: url, validators: origin.validators),
+      origin
+        == MirrorOrigin(
+          url: url, options: options, contents: contents, validators: origin.validators),
       state.columns.allSatisfy({ schema.column(named: $0) != nil }),
       state.key.count == key.count, zip(state.key, key).allSatisfy({ $0.isSameSQLName(as: $1) }),
       try MirrorState.guardsValidators(table: schema.name, in: connection)

@@ -1,16 +1,64 @@
 public import TandemTransports
 
-/// An address and the state of what it served, as the server names it.
+/// An address, the state of what it served, as the server names it, and what was made of that.
 public struct MirrorOrigin: Hashable, Sendable {
   /// The URL that was asked for, without credentials: what is remembered in a database is read by
   /// whoever gets the file.
   public let url: String
   /// What the server sent along, to be asked again on condition that it changed.
   public let validators: HTTPValidators
+  /// What else rows and files came of: another one would make others of the same answer.
+  let fingerprint: String
 
   /// An origin at the given URL, from which credentials are removed.
-  public init(url: String, validators: HTTPValidators) {
-    self.url = RecordSource.url(url).description
+  ///
+  /// - Parameters:
+  ///   - url: The URL that was asked for.
+  ///   - options: How it was asked for, and read.
+  ///   - contents: What was put into files, if anything.
+  ///   - validators: What the server sent along.
+  public init(
+    url: String, options: RecordListOptions = RecordListOptions(),
+    contents: [MirroredContent] = [], validators: HTTPValidators
+  ) {
+    self.init(
+      url: RecordSource.url(url).description, validators: validators,
+      fingerprint: Self.fingerprint(url: url, options, contents))
+  }
+
+  /// An origin as it was remembered.
+  init(url: String, validators: HTTPValidators, fingerprint: String) {
+    self.url = url
     self.validators = validators
+    self.fingerprint = fingerprint
+  }
+}
+
+// MARK: - The fingerprint
+
+extension MirrorOrigin {
+  /// How much of the digest of what may be secret is kept: enough to notice another one, and too
+  /// little to find a good one by.
+  private static let secretDigitCount = 8
+
+  private static func fingerprint(
+    url: String, _ options: RecordListOptions, _ contents: [MirroredContent]
+  ) -> String {
+    let parts = [
+      options.format.map { "\($0)" } ?? "", options.itemsField.map { "=\($0)" } ?? "",
+      "\(options.paging)",
+    ]
+    let files = contents.flatMap {
+      [$0.stage.name, $0.field, $0.digestField ?? "", $0.byteCountField ?? ""]
+    }
+    let credentials = RecordSource.url(url).description == url ? "" : url
+    let secrets = options.fields.flatMap { [$0.name.lowercased(), $0.value] } + [credentials]
+    return digest(parts + files) + " " + digest(secrets).prefix(secretDigitCount)
+  }
+
+  /// The digest of texts, wherever one ends and the next begins.
+  private static func digest(_ texts: [String]) -> String {
+    let bytes = texts.flatMap { "\($0.utf8.count):\($0)".utf8 }
+    return "\(SHA256Digest(of: bytes))"
   }
 }

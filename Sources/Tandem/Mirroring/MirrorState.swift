@@ -14,15 +14,18 @@ struct MirrorState: Equatable {
 
 extension MirrorState {
   private static let table = "tandem_mirror"
+  /// A column that tables of earlier versions lack.
+  private static let fingerprintColumn = ColumnDefinition(name: "fingerprint", type: .text)
 
   /// The state of a table's mirror; `nil` if none has run.
   static func load(
     table name: String, from connection: DatabaseConnection
   ) throws(DatabaseError) -> MirrorState? {
-    guard try connection.schema(ofTable: table) != nil else { return nil }
+    guard let schema = try connection.schema(ofTable: table) else { return nil }
+    let fingerprint = schema.column(named: fingerprintColumn.name)?.name ?? "NULL"
     let statement = try connection.prepare(
       """
-      SELECT columns, key_columns, url, entity_tag, last_modified FROM \(table)
+      SELECT columns, key_columns, url, entity_tag, last_modified, \(fingerprint) FROM \(table)
       WHERE table_name = ? COLLATE NOCASE
       """)
     try statement.bind([.text(name)])
@@ -34,20 +37,26 @@ extension MirrorState {
       let validators = HTTPValidators(
         entityTag: try statement.value(at: 3).textValue,
         lastModified: try statement.value(at: 4).textValue)
-      state.origin = MirrorOrigin(url: url, validators: validators)
+      state.origin = MirrorOrigin(
+        url: url, validators: validators,
+        fingerprint: try statement.value(at: 5).textValue ?? "")
     }
     return state
   }
 
   /// Creates the table that states are kept in, which the triggers of mirrored tables need, if it is
-  /// missing.
+  /// missing, or lacks a column.
   static func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
+    if let schema = try connection.schema(ofTable: table) {
+      guard schema.column(named: fingerprintColumn.name) == nil else { return }
+      return try connection.addColumn(fingerprintColumn, toTable: table)
+    }
     try connection.execute(
       """
-      CREATE TABLE IF NOT EXISTS \(MirrorState.table) (
+      CREATE TABLE \(MirrorState.table) (
         table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
         columns TEXT NOT NULL, key_columns TEXT NOT NULL,
-        url TEXT, entity_tag TEXT, last_modified TEXT
+        url TEXT, entity_tag TEXT, last_modified TEXT, \(fingerprintColumn.name) TEXT
       ) WITHOUT ROWID
       """)
   }
@@ -57,10 +66,10 @@ extension MirrorState {
   func save(table name: String, to connection: DatabaseConnection) throws(DatabaseError) {
     guard try !isSaved(table: name, in: connection) else { return }
     try connection.execute(
-      "INSERT OR REPLACE INTO \(MirrorState.table) VALUES (?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO \(MirrorState.table) VALUES (?, ?, ?, ?, ?, ?, ?)",
       .text(name), MirrorState.text(columns), MirrorState.text(key),
       FieldValue(origin?.url), FieldValue(origin?.validators.entityTag),
-      FieldValue(origin?.validators.lastModified))
+      FieldValue(origin?.validators.lastModified), FieldValue(origin?.fingerprint))
     try updateTriggers(table: name, in: connection)
   }
 
@@ -131,7 +140,8 @@ extension MirrorState {
 }
 
 extension FieldValue {
-  fileprivate init(_ text: String?) { self = text.map { .text($0) } ?? .null }
+  /// The text, or null.
+  init(_ text: String?) { self = text.map { .text($0) } ?? .null }
 
   /// The text, if it is one.
   var textValue: String? {

@@ -1,10 +1,11 @@
 import Tandem
 
 extension ContentRun {
-  /// Prints what a run would do; nothing, if the server says that the list did not change.
+  /// Prints what a run would do; nothing, if the server says that the list did not change. Of a run that
+  /// ended early, only events tell.
   func print(_ report: MirrorReport<RecordKey>, _ rehearsal: ContentRehearsal?) throws {
     if let events { return try events.write(report, rehearsal) }
-    guard !options.arguments.has("quiet") else { return }
+    guard !options.arguments.has("quiet"), report.interruption == nil else { return }
     try options.print(rehearsal?.outcome ?? DatabaseMirror.Outcome())
     let fetches = (rehearsal?.transfers ?? []).map { "fetch \($0.url) as \($0.path)" }
     let removals = (rehearsal?.removedPaths ?? []).map { "remove \($0)" }

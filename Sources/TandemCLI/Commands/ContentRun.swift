@@ -15,7 +15,7 @@ struct ContentRun {
 
   /// Mirrors, shows how far it is, and prints what was done; returns the exit status.
   func run() async throws -> Int32 {
-    let processor = try ContentMirror(
+    let processor = ContentMirror(
       options.source, listOptions: options.list, mirror: options.mirror,
       databasePath: options.path, directoryPath: contents.directory, contents: contents.contents,
       isConditional: !options.isUnconditional, client: try client())
@@ -27,11 +27,11 @@ struct ContentRun {
     try await showing.value
     let report = try ended.get()
     guard options.mirror.isDryRun else {
-      try print(report, processor.outcome)
+      try print(report, processor)
       return report.isComplete ? 0 : 1
     }
-    if report.interruption == nil { try print(report, processor.rehearsal) }
-    try printFailures(report)
+    try print(report, processor.rehearsal)
+    printFailures(report)
     return report.interruption == nil ? 0 : 1
   }
 
@@ -96,29 +96,27 @@ struct ContentRun {
 // MARK: - What is printed
 
 extension ContentRun {
-  private func print(
-    _ report: MirrorReport<RecordKey>, _ outcome: DatabaseMirror.Outcome?
-  ) throws {
+  private func print(_ report: MirrorReport<RecordKey>, _ processor: ContentMirror) throws {
+    let (outcome, contentCount) = (processor.outcome, processor.contentCount)
     if let events {
-      try events.write(report, outcome)
+      try events.write(report, outcome, contentCount: contentCount)
     } else {
       if let outcome { try options.print(outcome) }
-      if !options.arguments.has("quiet") { try printSummary(report) }
+      if !options.arguments.has("quiet") { try printSummary(report, contentCount: contentCount) }
     }
-    try printFailures(report)
+    printFailures(report)
     if report.interruption?.step == .transfer {
       TandemCLI.report("\(options.path): the run ended early; its rows are as they were")
     }
   }
 
-  private func printFailures(_ report: MirrorReport<RecordKey>) throws {
-    if options.mirror.isDryRun { try events?.writeFailures(report) }
+  private func printFailures(_ report: MirrorReport<RecordKey>) {
     for failure in report.allFailures { TandemCLI.report(message(failure)) }
   }
 
-  private func printSummary(_ report: MirrorReport<RecordKey>) throws {
+  private func printSummary(_ report: MirrorReport<RecordKey>, contentCount: Int) throws {
     var parts = [
-      "\(report.transferred.count) contents fetched (\(Quantity.bytes(Double(report.byteCount))) received)",
+      "\(contentCount) contents fetched (\(Quantity.bytes(Double(report.byteCount))) received)",
       "\(report.skippedCount) items up to date",
     ]
     if !report.failures.isEmpty { parts.append("\(report.failures.count) failed") }
@@ -134,6 +132,7 @@ extension ContentRun {
     case let error as MirrorError where failure.id == nil:
       "\(MirrorRefusal(path: options.path, error: error))"
     case let error as RecordError: "\(SourceError(source: options.source, error: error))"
+    case let error as TransportError where failure.id == nil: "\(error)"
     default: "\(failure)"
     }
   }

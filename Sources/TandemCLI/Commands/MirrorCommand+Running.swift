@@ -74,13 +74,18 @@ extension MirrorCommand.Options {
     for connection: DatabaseConnection
   ) async throws -> (records: [Record], origin: MirrorOrigin?)? {
     guard case .url(let url) = source else { return try await list(nil).map { ($0.records, nil) } }
-    let validators = isUnconditional ? nil : try mirror.validators(for: url, in: connection)
+    func known() throws -> HTTPValidators? {
+      try mirror.validators(for: url, options: self.list, in: connection)
+    }
+    let validators = isUnconditional ? nil : try known()
     var answer = try await list(validators)
-    if answer == nil, try mirror.validators(for: url, in: connection) != validators {
+    if answer == nil, try known() != validators {
       // The table was changed while the server was asked.
       answer = try await list(nil)
     }
-    return answer.map { ($0.records, MirrorOrigin(url: url, validators: $0.validators)) }
+    return answer.map {
+      ($0.records, MirrorOrigin(url: url, options: self.list, validators: $0.validators))
+    }
   }
 
   private func list(

@@ -20,7 +20,7 @@ enum MirrorCommand: Command {
       use --unconditional.
 
       What the next run needs to know is kept in the tables tandem_mirror and, for files,
-      tandem_mirror_files. The database is set to write-ahead logging, so that readers and the
+      tandem_mirror_directory. The database is set to write-ahead logging, so that readers and the
       writer do not wait for each other.
 
       With --content, each record's content is fetched from the address in that field and put
@@ -28,6 +28,8 @@ enum MirrorCommand: Command {
       likewise into DIR/preview. Files are whole or not there; what was interrupted is gone on
       with. Rows are written once all files are there, and files that no row points to are
       removed last; DIR belongs to the mirror. A run that fails leaves the table as it was.
+      A record that no longer names a content counts as a deletion for --max-deletes; a list
+      in which no record has one of the fields is refused.
       With --continue-on-error, what failed keeps its row or gets none, nothing is deleted,
       and the exit status is 1.
 
@@ -107,11 +109,14 @@ enum MirrorCommand: Command {
     .init(name: "preview", value: "FIELD", help: "Fetch previews too, all of them first."),
     .init(
       name: "into", value: "DIR",
-      help: "The directory for files: a new or empty one, or this mirror's own."),
+      help: "The directory for files: a new or empty one, or this mirror's\nown, and not inside of "
+        + "another mirror's."),
     .init(
-      name: "sha256", value: "FIELD", help: "Check contents by the SHA-256 in this field."),
+      name: "sha256", value: "FIELD",
+      help: "Check contents by the SHA-256 in this field (null: any)."),
     .init(
-      name: "length", value: "FIELD", help: "Check contents by the number of bytes in this field."),
+      name: "length", value: "FIELD",
+      help: "Check contents by the number of bytes in this field\n(null: any)."),
     .init(
       name: "concurrency", value: "N",
       help: "Fetch so many at a time (default \(MirrorOptions.automaticConcurrency))."),

@@ -23,7 +23,9 @@ struct MirrorEvents {
   }
 
   /// Writes what failed, and how the run ended.
-  func write(_ report: MirrorReport<RecordKey>, _ outcome: DatabaseMirror.Outcome?) throws {
+  func write(
+    _ report: MirrorReport<RecordKey>, _ outcome: DatabaseMirror.Outcome?, contentCount: Int
+  ) throws {
     try writeFailures(report)
     let difference = outcome?.difference ?? SetDifference()
     try write([
@@ -31,15 +33,16 @@ struct MirrorEvents {
       "inserted": .integer(Int64(difference.inserted.count)),
       "updated": .integer(Int64(difference.updated.count)),
       "deleted": .integer(Int64(difference.deleted.count)),
-      "transferred": .integer(Int64(report.transferred.count)),
+      "transferred": .integer(Int64(contentCount)),
       "skipped": .integer(Int64(report.skippedCount)),
       "failed": .integer(Int64(report.failures.count)),
       "bytes": .integer(Int64(report.byteCount)),
     ])
   }
 
-  /// Writes what a run would do.
+  /// Writes what failed, what a run would do, and whether it could be found out.
   func write(_ report: MirrorReport<RecordKey>, _ rehearsal: ContentRehearsal?) throws {
+    try writeFailures(report)
     for transfer in rehearsal?.transfers ?? [] {
       try write([
         "event": "would_fetch", "stage": .text(transfer.stage.name), "key": .text("\(transfer.id)"),
@@ -51,7 +54,7 @@ struct MirrorEvents {
     }
     let difference = rehearsal?.outcome.difference ?? SetDifference()
     try write([
-      "event": "end", "ok": 1, "dry_run": 1,
+      "event": "end", "ok": report.interruption == nil ? 1 : 0, "dry_run": 1,
       "inserted": .integer(Int64(difference.inserted.count)),
       "updated": .integer(Int64(difference.updated.count)),
       "deleted": .integer(Int64(difference.deleted.count)),
@@ -61,8 +64,7 @@ struct MirrorEvents {
     ])
   }
 
-  /// Writes what failed.
-  func writeFailures(_ report: MirrorReport<RecordKey>) throws {
+  private func writeFailures(_ report: MirrorReport<RecordKey>) throws {
     for failure in report.allFailures {
       try write([
         "event": "failed", "step": .text(failure.step.rawValue),

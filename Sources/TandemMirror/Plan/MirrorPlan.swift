@@ -6,6 +6,8 @@ public struct MirrorPlan<Item: Identifiable & Sendable>: Sendable where Item.ID:
   public var transfers: [Item] = []
   /// The identities to remove, in the order they were listed.
   public var removals: [Item.ID] = []
+  /// How many of the items to transfer lose by it some content that they have.
+  public var lossCount = 0
   /// How many items are there already and need no update.
   public var skippedCount = 0
   /// The items that are refused because an earlier one has their identity.

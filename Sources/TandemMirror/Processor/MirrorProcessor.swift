@@ -1,8 +1,8 @@
 /// What a mirror makes equal to what: the steps that ``OneWayMirror`` puts in order.
 ///
 /// A run calls ``begin()``, then reads ``localIDs()`` and ``source()``, asks
-/// ``itemsToUpdate(among:)`` about the items that are on both sides, lets ``prepare(_:)`` filter and
-/// reorder those to transfer, transfers each of them in each stage, removes what the source no longer
+/// ``itemsToUpdate(among:)`` about the items that are on both sides and ``lossCount(among:)`` about
+/// those to transfer, which it lets ``prepare(_:)`` filter and reorder, transfers each of them in each stage, removes what the source no longer
 /// has, and calls ``end(_:)``. Every step may throw; what happens then is said in ``MirrorOptions``.
 ///
 /// Steps are called one after the other, but for transfers, of which as many run at a time as the
@@ -36,6 +36,10 @@ public protocol MirrorProcessor<Item>: Sendable {
   /// Which of the items, all of them there already, must be transferred again. Called once for each
   /// page of the source that has any; by default it asks ``needsUpdate(_:)`` about each.
   func itemsToUpdate(among items: [Item]) async throws -> Set<Item.ID>
+
+  /// How many of the items, which are those to be transferred, lose by it some content that they have.
+  /// ``MirrorGuard`` counts them as if they were removed. 0 by default.
+  func lossCount(among items: [Item]) async throws -> Int
 
   /// Items are transferred ascending by this value, and those of equal value in the order of the
   /// source. 0 by default.
@@ -79,6 +83,9 @@ extension MirrorProcessor {
     for item in items where try await needsUpdate(item) { ids.insert(item.id) }
     return ids
   }
+
+  /// Says that none does.
+  public func lossCount(among items: [Item]) async throws -> Int { 0 }
 
   /// Leaves the order to the source.
   public func order(of item: Item) -> Int { 0 }

@@ -27,19 +27,22 @@ public struct MirrorProgress: Hashable, Sendable {
   public var totalCount: Int
   /// How many bytes the run has received, in all stages.
   public var byteCount: Int
+  /// How many of these it has received in this stage.
+  public var stageByteCount: Int
   /// How long the run has been transferring in this stage.
   public var elapsed: Duration
 
-  /// The progress of a stage.
+  /// The progress of a stage: of the first one, unless told how many bytes are of this stage.
   public init(
     stage: MirrorStage?, doneCount: Int = 0, failedCount: Int = 0, totalCount: Int,
-    byteCount: Int = 0, elapsed: Duration = .zero
+    byteCount: Int = 0, stageByteCount: Int? = nil, elapsed: Duration = .zero
   ) {
     self.stage = stage
     self.doneCount = doneCount
     self.failedCount = failedCount
     self.totalCount = totalCount
     self.byteCount = byteCount
+    self.stageByteCount = stageByteCount ?? byteCount
     self.elapsed = elapsed
   }
 
@@ -49,8 +52,8 @@ public struct MirrorProgress: Hashable, Sendable {
     return elapsed * (Double(totalCount - doneCount) / Double(doneCount))
   }
 
-  /// How many bytes arrived per second so far; `nil` as long as no time has passed.
+  /// How many bytes arrived per second so far in this stage; `nil` as long as no time has passed.
   public var bytesPerSecond: Double? {
-    elapsed > .zero ? Double(byteCount) / (elapsed / .seconds(1)) : nil
+    elapsed > .zero ? Double(stageByteCount) / (elapsed / .seconds(1)) : nil
   }
 }

@@ -6,6 +6,8 @@ internal import Synchronization
 final class MirrorMeter: Sendable {
   private struct State {
     var byteCount = 0
+    /// How many of them were there when the stage began.
+    var earlierByteCount = 0
     /// The progress published last, while there are transfers.
     var progress: MirrorProgress?
     var stopwatch: MirrorStopwatch
@@ -30,6 +32,7 @@ final class MirrorMeter: Sendable {
       }
       if state.progress == nil || state.progress?.stage != progress.stage {
         state.stopwatch = MirrorStopwatch(clock)
+        state.earlierByteCount = state.byteCount
       }
       publish(progress, in: &state)
     }
@@ -46,6 +49,7 @@ final class MirrorMeter: Sendable {
   private func publish(_ progress: MirrorProgress, in state: inout State) {
     var progress = progress
     progress.byteCount = state.byteCount
+    progress.stageByteCount = state.byteCount &- state.earlierByteCount
     progress.elapsed = state.stopwatch.elapsed
     state.progress = progress
     publish(.transferring(progress))

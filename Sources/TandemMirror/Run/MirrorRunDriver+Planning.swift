@@ -19,9 +19,17 @@ extension MirrorRunDriver {
       case .nothing:
         if let violation = planning.violation { throw failure(.list, violation) }
         try await answer(&planning)
-        return planning.plan(order: processor.order)
+        return try await withLosses(planning.plan(order: processor.order))
       }
     }
+  }
+
+  private func withLosses(_ plan: MirrorPlan<Item>) async throws -> MirrorPlan<Item> {
+    guard !plan.transfers.isEmpty else { return plan }
+    var plan = plan
+    let items = plan.transfers
+    plan.lossCount = try await attempt(.compare) { try await $0.lossCount(among: items) }
+    return plan
   }
 
   private func addLocalIDs(
@@ -87,6 +95,6 @@ extension MirrorRunDriver {
     }
     return options.mirrorGuard.refusal(
       sourceCount: plan.sourceCount, existingCount: plan.localCount,
-      deletionCount: plan.removals.count)
+      deletionCount: plan.removals.count, lossCount: plan.lossCount)
   }
 }

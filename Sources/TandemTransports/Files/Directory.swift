@@ -74,9 +74,13 @@ final class Directory: Sendable {
   }
 
   /// Opens a regular file.
-  func open(_ name: String, _ mode: Mode) throws(TransportError) -> OpenFile {
+  ///
+  /// - Parameter isPrivate: Whether nobody else may read it, if it is created.
+  func open(
+    _ name: String, _ mode: Mode, isPrivate: Bool = false
+  ) throws(TransportError) -> OpenFile {
     let flags = mode.flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
-    let file = openat(descriptor, name, flags, 0o644)
+    let file = openat(descriptor, name, flags, isPrivate ? 0o600 : 0o644)
     guard file >= 0 else { throw .cannotWrite("the file cannot be opened", "\(path)/\(name)") }
     let opened = OpenFile(descriptor: file, path: "\(path)/\(name)")
     guard opened.isRegular else {
@@ -169,6 +173,39 @@ final class Directory: Sendable {
       if name != ".", name != ".." { names.append(name) }
     }
     return names
+  }
+}
+
+// MARK: - What is above it
+
+extension Directory {
+  private struct Identity: Equatable {
+    var device: dev_t
+    var number: ino_t
+  }
+
+  /// How far up is looked: as far as the system takes paths.
+  private static let maxClimbByteCount = 3_000
+
+  /// Whether a directory above this one has a regular file at a path.
+  ///
+  /// - Parameter isIncluded: Whether this directory counts, too.
+  func isInside(directoryWith path: String, isIncluded: Bool) -> Bool {
+    var prefix = isIncluded ? "./" : "../"
+    var last = isIncluded ? nil : identity(of: "./")
+    while prefix.utf8.count < Self.maxClimbByteCount, let next = identity(of: prefix), next != last
+    {
+      if byteCount(of: prefix + path) != nil { return true }
+      last = next
+      prefix += "../"
+    }
+    return false
+  }
+
+  private func identity(of path: String) -> Identity? {
+    var status = stat()
+    guard fstatat(descriptor, path, &status, 0) == 0 else { return nil }
+    return Identity(device: status.st_dev, number: status.st_ino)
   }
 }
 

@@ -19,11 +19,11 @@ struct FileCatalog {
     for line in lines { Self.read(line, into: &files) }
     if lines.count > 2 * files.count || bytes.last.map({ $0 != Self.lineFeed }) ?? false {
       // A line that was cut off would swallow the next one; lines taken back would add up.
-      let newFile = try directory.open(Self.newName, .create)
+      let newFile = try directory.open(Self.newName, .create, isPrivate: true)
       try newFile.write(files.values.flatMap(Self.line))
       try directory.move(Self.newName, to: Self.name, in: directory)
     }
-    file = try directory.open(Self.name, .append)
+    file = try directory.open(Self.name, .append, isPrivate: true)
     self.files = files
   }
 

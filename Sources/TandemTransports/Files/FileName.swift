@@ -44,6 +44,9 @@ public struct FileName: Hashable, Sendable {
     self.text = text
   }
 
+  /// Whether the text it was made from stands in it as it is, without a digest.
+  package var isPlain: Bool { !text.utf8.contains(UInt8(ascii: "~")) }
+
   private static func safeExtension(_ text: String?) -> String? {
     guard let text = text?.lowercased(), 1...maxExtensionByteCount ~= text.utf8.count,
       text.utf8.allSatisfy(isLetterOrDigit)

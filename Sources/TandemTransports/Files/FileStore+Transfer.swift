@@ -35,6 +35,8 @@ extension FileStore {
 /// One attempt at the content of one file.
 private struct FileReception {
   let request: FileRequest
+  /// Where the content is, without credentials: what is remembered may be read by others.
+  let address: String
   let store: FileStore
   let partial: PartialFile
   /// What has arrived before, if it can be gone on with.
@@ -43,11 +45,13 @@ private struct FileReception {
   let known: StoredFile?
 
   init(_ request: FileRequest, store: FileStore, resumes: Bool = true) {
+    let address = TransportError.withoutCredentials(request.url)
     self.request = request
+    self.address = address
     self.store = store
     partial = store.partialFile(request.name)
-    resumed = resumes ? partial.resumption(of: request.url) : nil
-    known = store.file(request.name).flatMap { $0.url == request.url ? $0 : nil }
+    resumed = resumes ? partial.resumption(of: address) : nil
+    known = store.file(request.name).flatMap { $0.url == address ? $0 : nil }
   }
 
   /// What the server is asked to send only if it changed.
@@ -77,14 +81,22 @@ private struct FileReception {
         throw unexpected(stream.head, "not modified, which was not asked")
       }
     case 416 where resumed != nil: return nil
-    default: try stream.head.requireSuccess()
+    case 200: break
+    default:
+      try stream.head.requireSuccess()
+      throw unexpected(stream.head, "a success, but not with the content", .badStatus)
     }
     return stream
   }
 
-  private func unexpected(_ head: HTTPResponseHead, _ words: String) -> TransportError {
-    TransportError(
-      .malformedResponse, "the server answered \(head.status): \(words)", url: request.url)
+  private func unexpected(
+    _ head: HTTPResponseHead, _ words: String, _ code: TransportError.Code = .malformedResponse
+  ) -> TransportError {
+    var error = TransportError(
+      code, "the server answered \(head.status): \(words)", url: request.url)
+    error.status = head.status
+    error.retryDelay = head.retryDelay(at: .now)
+    return error
   }
 
   /// Whether a part is just what is missing, up to an end that is known: a server may send less than it
@@ -163,14 +175,14 @@ extension FileReception {
 
   private func mayResume(_ head: HTTPResponseHead, _ total: Int?) -> Bool {
     total.map { $0 > PartialFile.maxRestartedByteCount } ?? true
-      && PartialFile.Resumption(of: head, url: request.url) != nil
+      && PartialFile.Resumption(of: head, url: address) != nil
   }
 
   private func openPart(
     _ head: HTTPResponseHead, at start: Int, _ keepsPart: Bool
   ) throws(TransportError) -> PartialFile.Contents {
     guard start > 0 else {
-      let resumption = keepsPart ? PartialFile.Resumption(of: head, url: request.url) : nil
+      let resumption = keepsPart ? PartialFile.Resumption(of: head, url: address) : nil
       return try store.partialFile(request.name, isKept: resumption != nil).create(resumption)
     }
     let contents = try partial.extend()
@@ -210,7 +222,7 @@ extension FileReception {
     _ contents: PartialFile.Contents, _ head: HTTPResponseHead, byteCount: Int, received: Int
   ) throws(TransportError) -> FileTransfer {
     let file = StoredFile(
-      name: request.name, url: request.url, validators: HTTPValidators(of: head),
+      name: request.name, url: address, validators: HTTPValidators(of: head),
       byteCount: byteCount, sha256: request.sha256)
     try store.complete(partial, contents, as: file)
     return FileTransfer(file: file, receivedByteCount: received, isChanged: true)

@@ -44,7 +44,7 @@ public final class FileStore: Sendable {
       directory = root
     }
     aside = try Directory(StoredFiles.asideName, in: directory)
-    lock = try aside.open("lock", .append)
+    lock = try aside.open("lock", .append, isPrivate: true)
     guard lock.lock() else {
       throw TransportError(
         .cannotWrite, "another run is using this directory; wait for its end", url: path)

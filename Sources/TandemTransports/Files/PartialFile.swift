@@ -27,7 +27,7 @@ struct PartialFile {
 
   /// How a transfer goes on.
   struct Resumption: Equatable {
-    /// The address, as it was asked for.
+    /// The address, without credentials.
     var url: String
     /// What `If-Range` takes: a strong entity tag, or a date.
     var validator: String
@@ -65,7 +65,9 @@ struct PartialFile {
     }
     if mayExist { try directory.remove(sidecarName) }
     let file = try directory.open(partName, .create)
-    if let resumption { try directory.open(sidecarName, .create).write(resumption.bytes) }
+    if let resumption {
+      try directory.open(sidecarName, .create, isPrivate: true).write(resumption.bytes)
+    }
     return Contents(file: file)
   }
 

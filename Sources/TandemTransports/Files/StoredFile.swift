@@ -2,7 +2,7 @@
 public struct StoredFile: Hashable, Sendable {
   /// Its name.
   public var name: FileName
-  /// Where its content came from.
+  /// Where its content came from, without credentials.
   public var url: String
   /// What the server sent to ask again by.
   public var validators: HTTPValidators

@@ -67,7 +67,7 @@ struct PageCollection {
 
   /// The keys of the records that have one. Their fields are found as columns are, whatever the case
   /// of ASCII letters.
-  private static func keys(of records: [Record], fields: [String]) -> Set<RecordKey> {
+  static func keys(of records: [Record], fields: [String]) -> Set<RecordKey> {
     var keys = Set<RecordKey>()
     var known: (layout: RecordLayout, offsets: [Int])?
     for record in records {

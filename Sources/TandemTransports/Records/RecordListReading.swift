@@ -57,7 +57,14 @@ struct RecordListReading {
       url: url, validators: HTTPValidators(of: first.head), isPlain: !first.format.hasEnd,
       isRepeated: true)
     guard let page = try await page(question) else { return false }
-    return try page.records != first.records || hasNext(page) != hasNext(first)
+    return try !hasSameRecords(page, first) || hasNext(page) != hasNext(first)
+  }
+
+  /// Whether two pages have the same records by key: what else is new in them will be asked for next time.
+  private func hasSameRecords(_ page: RecordPage, _ other: RecordPage) -> Bool {
+    guard !options.key.isEmpty else { return page.records == other.records }
+    return PageCollection.keys(of: page.records, fields: options.key)
+      == PageCollection.keys(of: other.records, fields: options.key)
   }
 
   private func hasNext(_ page: RecordPage) throws(TransportError) -> Bool {

@@ -16,13 +16,13 @@ internal import TandemTransports
 actor ContentDatabase {
   private let path: String
   let mirror: DatabaseMirror
-  private let fileFields: [String]
+  private let contents: [MirroredContent]
   private var connection: DatabaseConnection?
 
   init(path: String, mirror: DatabaseMirror, contents: [MirroredContent]) {
     self.path = path
     self.mirror = mirror
-    fileFields = contents.map(\.fileField)
+    self.contents = contents
   }
 
   /// The connection; until there is a file, one to a database in memory, so that none is created for
@@ -52,7 +52,7 @@ actor ContentDatabase {
     else { return [] }
     let columns =
       mirror.key.map(\.sqlQuoted)
-      + fileFields.map { schema.column(named: $0) == nil ? "NULL" : $0.sqlQuoted }
+      + contents.map(\.fileField).map { schema.column(named: $0) == nil ? "NULL" : $0.sqlQuoted }
     let statement = try connection.prepare(
       "SELECT \(columns.joined(separator: ", ")) FROM \(schema.name.sqlQuoted)")
     var rows: [(key: RecordKey, files: [String?])] = []
@@ -68,9 +68,9 @@ actor ContentDatabase {
   }
 
   /// What to send along with the request for the list; see
-  /// ``DatabaseMirror/validators(for:in:)``.
-  func validators(for url: String) throws -> HTTPValidators? {
-    try mirror.validators(for: url, in: reader())
+  /// ``DatabaseMirror/validators(for:options:contents:in:)``.
+  func validators(for url: String, _ options: RecordListOptions) throws -> HTTPValidators? {
+    try mirror.validators(for: url, options: options, contents: contents, in: reader())
   }
 
   /// The keys of records as the table stores them.

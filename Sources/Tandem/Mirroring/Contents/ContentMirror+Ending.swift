@@ -7,10 +7,12 @@ internal import TandemTransports
 extension ContentMirror {
   /// Writes the rows, and removes the files that none points to any more, if the run went through.
   public func end(_ report: MirrorReport<RecordKey>) async throws {
+    defer { closeFolders() }
     let run = state.withLock { state in
       defer { state = ContentRun() }
       return state
     }
+    result.withLock { $0.contentCount = run.contentCount }
     guard report.interruption == nil, run.isPlanned else { return }
     if run.isUnmodified { return try removeUnknownFiles(run) }
     if isDryRun { return try await rehearse(run) }
@@ -18,10 +20,11 @@ extension ContentMirror {
     var origin: MirrorOrigin?
     // What failed is to be asked for again, even if the list does not change.
     if case .url(let url) = source, report.isComplete {
-      origin = MirrorOrigin(url: url, validators: run.validators)
+      origin = MirrorOrigin(
+        url: url, options: listOptions, contents: contents, validators: run.validators)
     }
     let outcome = try await database.commit(records, origin: origin)
-    lastOutcome.withLock { $0 = outcome }
+    result.withLock { $0.outcome = outcome }
     try settle(records, run)
     try removeOldFiles(records, run, isComplete: report.isComplete)
   }

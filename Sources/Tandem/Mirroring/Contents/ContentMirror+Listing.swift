@@ -7,15 +7,16 @@ internal import TandemTransports
 extension ContentMirror {
   /// Finds out what is there; throws if the directory is another mirror's, or has files of others.
   public func begin() async throws {
-    lastOutcome.withLock { $0 = nil }
-    lastRehearsal.withLock { $0 = nil }
-    for (content, files) in zip(contents, files) {
-      _ = try files.isClaimed(by: try await database.owner(of: content))
-    }
+    result.withLock { $0 = ContentResult() }
+    let unchecked = try await openFolders()
     let rows = try await database.files()
     var run = ContentRun()
     run.files = Dictionary(rows.map { ($0.key, $0.files) }, uniquingKeysWith: { $1 })
     run.unsettled = try files.map { try $0.unsettledNames() }
+    for position in unchecked {
+      run.unsettled[position].formUnion(
+        rows.compactMap { fileName($0.files[position], of: contents[position]) })
+    }
     state.withLock { [run] in $0 = run }
   }
 
@@ -36,7 +37,8 @@ extension ContentMirror {
         return Array(state.files.keys)
       }
       return MirrorPages(keys.map { MirroredItem(id: $0, record: [:]) })
-    case .records(let records, let validators, _):
+    case .records(let records, let validators, let url):
+      state.withLock { $0.listURL = url }
       return MirrorPages(try await items(records, validators))
     }
   }
@@ -48,12 +50,13 @@ extension ContentMirror {
     let run = state.withLock { $0 }
     guard run.unsettled.allSatisfy(\.isEmpty), run.files.values.allSatisfy({ areThere($0) })
     else { return nil }
-    return try await database.validators(for: url)
+    return try await database.validators(for: url, listOptions)
   }
 
   private func items(
     _ records: [Record], _ validators: HTTPValidators
   ) async throws -> [MirroredItem] {
+    try requireNamedFields(records)
     let keys = try await database.keys(of: records)
     let files = state.withLock { $0.files }
     try requireFreeFields(records)
@@ -75,6 +78,38 @@ extension ContentMirror {
       }
     }
     return items
+  }
+
+  /// Throws if no record has a field that contents are to be had by: it is another list, or one whose
+  /// fields have got other names, or the name was misspelt.
+  private func requireNamedFields(_ records: [Record]) throws(MirrorError) {
+    var seen = Set<ObjectIdentifier>()
+    var layouts: [RecordLayout] = []
+    for record in records where seen.insert(ObjectIdentifier(record.layout)).inserted {
+      layouts.append(record.layout)
+    }
+    let fields = contents.flatMap { [$0.field, $0.digestField, $0.byteCountField] }
+    for case let field? in fields {
+      guard layouts.allSatisfy({ $0.offset(of: field) == nil }), !layouts.isEmpty else { continue }
+      throw MirrorError(
+        .unfitSource,
+        "no record of the list has the field \(field); its fields are \(Self.names(in: layouts))")
+    }
+  }
+
+  /// How many fields an error names at most.
+  private static let maxNamedFieldCount = 20
+
+  private static func names(in layouts: [RecordLayout]) -> String {
+    var names: [String] = []
+    for name in layouts.lazy.flatMap(\.names) where !names.contains(name) {
+      guard names.count < maxNamedFieldCount else {
+        names.append("…")
+        break
+      }
+      names.append(name)
+    }
+    return names.joined(separator: ", ")
   }
 
   /// Throws if the list has a field that is to be that of a file.
@@ -109,6 +144,16 @@ extension ContentMirror {
             file == nil && content.isNamed(by: item.record)
           }
       }.map(\.id))
+  }
+
+  /// How many of the items have a file, and name no content any more.
+  public func lossCount(among items: [MirroredItem]) async throws -> Int {
+    let run = state.withLock { $0 }
+    return items.count { item in
+      zip(contents, run.files[item.id] ?? []).contains { content, file in
+        file != nil && !content.isNamed(by: item.record)
+      }
+    }
   }
 
   private func areSettled(_ paths: [String?], _ run: ContentRun) -> Bool {

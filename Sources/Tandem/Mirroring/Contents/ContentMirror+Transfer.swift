@@ -9,22 +9,15 @@ extension ContentMirror {
   /// directory is this mirror's.
   public func prepare(_ items: [MirroredItem]) async throws -> [MirroredItem] {
     if !isDryRun {
-      try await claimDirectories()
+      let owner = try await owner()
       try unsettle(items)
+      try await markDirectory(owner)
     }
     state.withLock { state in
       state.isPlanned = true
       state.plannedIDs = Set(items.map(\.id))
     }
     return items
-  }
-
-  /// Makes the directories this mirror's, in the database first.
-  private func claimDirectories() async throws {
-    for (content, store) in zip(contents, stores) {
-      if try store.files.isClaimed(by: try await database.owner(of: content)) { continue }
-      try store.claim(for: try await database.makeOwner(of: content))
-    }
   }
 
   /// Notes, before the first file is replaced, which may not be those of their rows until these are
@@ -67,36 +60,53 @@ extension ContentMirror {
         .invalidURL, "the field \(content.field) holds no address",
         url: "\(item.record[content.field])")
     }
-    var url = address
-    var fields: HTTPFields = [:]
-    if case .url(let base) = source {
-      url = HTTPRequest.url(address, relativeTo: base)
-      if HTTPRequest.haveSameOrigin(url, base) { fields = listOptions.fields }
-    }
+    let (url, fields) = target(of: address)
     return FileRequest(
       FileName(item.id, url: url), url: url, fields: fields,
       sha256: try digest(of: item, content), byteCount: try byteCount(of: item, content),
       maxByteCount: content.maxByteCount)
   }
 
+  /// The address that one in the list means, and the fields to send there: those of the list, to its own
+  /// server. What is relative is so to where redirects led.
+  private func target(of address: String) -> (url: String, fields: HTTPFields) {
+    guard case .url(let typed) = source else { return (address, [:]) }
+    let resolved = HTTPRequest.url(
+      address, relativeTo: state.withLock { $0.listURL } ?? typed)
+    // An address that is absolute takes nothing but credentials, if it is of the server they are for.
+    let url = HTTPRequest.url(resolved, relativeTo: typed)
+    return (url, HTTPRequest.haveSameOrigin(url, typed) ? listOptions.fields : [:])
+  }
+
   private func digest(of item: MirroredItem, _ content: MirroredContent) throws -> SHA256Digest? {
-    guard let field = content.digestField, !item.record[field].isNull else { return nil }
-    guard let digest = item.record[field].textValue.flatMap({ SHA256Digest(hexadecimal: $0) })
-    else {
-      throw TransportError(
-        .contentMismatch, "the field \(field) holds no SHA-256 in 64 hexadecimal digits",
-        url: "\(item.id)")
+    guard let field = content.digestField, let value = try check(field, of: item) else {
+      return nil
+    }
+    guard let digest = value.textValue.flatMap({ SHA256Digest(hexadecimal: $0) }) else {
+      throw MirrorError(
+        .unfitSource, "the field \(field) holds no SHA-256 in 64 hexadecimal digits")
     }
     return digest
   }
 
   private func byteCount(of item: MirroredItem, _ content: MirroredContent) throws -> Int? {
-    guard let field = content.byteCountField, !item.record[field].isNull else { return nil }
-    guard case .integer(let count) = item.record[field], count >= 0 else {
-      throw TransportError(
-        .contentMismatch, "the field \(field) holds no number of bytes", url: "\(item.id)")
+    guard let field = content.byteCountField, let value = try check(field, of: item) else {
+      return nil
+    }
+    guard case .integer(let count) = value, count >= 0 else {
+      throw MirrorError(.unfitSource, "the field \(field) holds no number of bytes")
     }
     return Int(count)
+  }
+
+  /// What an item's content is to be checked by; `nil` if the list says so.
+  private func check(_ field: String, of item: MirroredItem) throws(MirrorError) -> FieldValue? {
+    guard item.record.layout.offset(of: field) != nil else {
+      throw MirrorError(
+        .unfitSource,
+        "it has no field \(field) to check its content by; it may be null, but not missing")
+    }
+    return item.record[field].isNull ? nil : item.record[field]
   }
 
   /// Notes which rows are to be removed: with their files, at the end.

@@ -19,7 +19,11 @@ public import TandemTransports
 /// written and no content is asked for; ``rehearsal`` has what a run would do.
 ///
 /// A directory is one mirror's only: that of one database, table, key and field. It must be empty at
-/// first, and has the mark of its owner since. Whatever else is put there may be removed.
+/// first, but for hidden files, and outside of other mirrors' directories, and has the mark of its owner
+/// since. Whatever else is put there may be removed. While there is no file in it, another mirror may
+/// take it.
+/// A run ends at its begin with a ``TransportError`` if the directory cannot be had, or another process
+/// runs in it.
 ///
 /// Use a mirror of its own for each table and each directory.
 public final class ContentMirror: MirrorProcessor {
@@ -34,14 +38,11 @@ public final class ContentMirror: MirrorProcessor {
   let listOptions: RecordListOptions
   let client: any HTTPClient
   let database: ContentDatabase
-  /// The files of each content, to look at, and to change; there is nothing to change them by in a dry
-  /// run.
-  let files: [StoredFiles]
-  let stores: [FileStore]
+  let directoryPath: String
   let received: @Sendable (_ received: Int, _ total: Int?) -> Void
   let state = Mutex(ContentRun())
-  let lastOutcome = Mutex<DatabaseMirror.Outcome?>(nil)
-  let lastRehearsal = Mutex<ContentRehearsal?>(nil)
+  let folders = Mutex(ContentFolders())
+  let result = Mutex(ContentResult())
 
   /// A mirror from a list into a database file and a directory.
   ///
@@ -57,14 +58,13 @@ public final class ContentMirror: MirrorProcessor {
   ///   - isConditional: Whether the list is asked for only if it changed.
   ///   - client: What to send requests with.
   ///   - received: Called as bytes of the list arrive.
-  /// - Throws: ``TransportError`` if the directory cannot be had, or another process has it.
   /// - Precondition: `contents` have different stages and different fields.
   public init(
     _ source: RecordSource, listOptions: RecordListOptions = RecordListOptions(),
     mirror: DatabaseMirror, databasePath: String, directoryPath: String,
     contents: [MirroredContent], isConditional: Bool = true, client: any HTTPClient,
     received: @escaping @Sendable (_ received: Int, _ total: Int?) -> Void = { _, _ in }
-  ) throws(TransportError) {
+  ) {
     precondition(
       Set(contents.map(\.stage)).count == contents.count
         && Set(contents.map(\.field)).count == contents.count,
@@ -79,22 +79,32 @@ public final class ContentMirror: MirrorProcessor {
     self.listOptions = listOptions
     database = ContentDatabase(path: databasePath, mirror: mirror, contents: contents)
     isDryRun = mirror.isDryRun
-    var files: [StoredFiles] = []
-    var stores: [FileStore] = []
-    for content in contents {
-      if mirror.isDryRun {
-        files.append(try StoredFiles(path: directoryPath, folder: content.folder))
-      } else {
-        stores.append(try FileStore(path: directoryPath, folder: content.folder))
-      }
-    }
-    self.files = mirror.isDryRun ? files : stores.map(\.files)
-    self.stores = stores
+    self.directoryPath = directoryPath
   }
 
+  /// The directory and what is in it, from the begin of a run to its end.
+  var directory: MarkedDirectory? { folders.withLock { $0.directory } }
+  var files: [StoredFiles] { folders.withLock { $0.files } }
+  var stores: [FileStore] { folders.withLock { $0.stores } }
+}
+
+// MARK: - What came of the last run
+
+/// What a run has done.
+struct ContentResult {
+  var outcome: DatabaseMirror.Outcome?
+  var rehearsal: ContentRehearsal?
+  var contentCount = 0
+}
+
+extension ContentMirror {
   /// What the last run that got so far did to the table; `nil` if none has.
-  public var outcome: DatabaseMirror.Outcome? { lastOutcome.withLock { $0 } }
+  public var outcome: DatabaseMirror.Outcome? { result.withLock { $0.outcome } }
 
   /// What the last dry run that got so far found out; `nil` if none has.
-  public var rehearsal: ContentRehearsal? { lastRehearsal.withLock { $0 } }
+  public var rehearsal: ContentRehearsal? { result.withLock { $0.rehearsal } }
+
+  /// How many contents the last run fetched, or found to be what their servers have. The transfers of a
+  /// ``MirrorReport`` include those of items that have no such content.
+  public var contentCount: Int { result.withLock { $0.contentCount } }
 }

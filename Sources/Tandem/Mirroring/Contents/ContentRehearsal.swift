@@ -51,6 +51,6 @@ extension ContentMirror {
       rehearsal.removedPaths += try files[position].names().filter { !kept.contains($0) }
         .map(content.path)
     }
-    lastRehearsal.withLock { $0 = rehearsal }
+    result.withLock { $0.rehearsal = rehearsal }
   }
 }

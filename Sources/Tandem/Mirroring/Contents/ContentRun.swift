@@ -7,6 +7,8 @@ struct ContentRun {
   var files: [RecordKey: [String?]] = [:]
   var items: [MirroredItem] = []
   var validators = HTTPValidators()
+  /// What addresses in the list are relative to; `nil` if they cannot be.
+  var listURL: String?
   /// The rows that differ from their items.
   var oldRows: [RecordKey: Record] = [:]
   /// The rows that no item has.
@@ -19,6 +21,11 @@ struct ContentRun {
   var removedIDs = Set<RecordKey>()
   /// The path of each file that was transferred, by content; `.some(nil)` for one that there is none of.
   var transferred: [RecordKey: [Int: String?]] = [:]
+
+  /// How many contents were transferred.
+  var contentCount: Int {
+    transferred.values.reduce(0) { $0 + $1.values.count { $0 != nil } }
+  }
 
   mutating func note(_ path: String?, at position: Int, of id: RecordKey) {
     transferred[id, default: [:]][position] = .some(path)

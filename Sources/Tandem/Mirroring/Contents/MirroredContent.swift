@@ -11,9 +11,10 @@ public struct MirroredContent: Hashable, Sendable {
   public var stage: MirrorStage
   /// The field with the address, absolute or relative to that of the list.
   public var field: String
-  /// A field with the SHA-256 that the content must have, in hexadecimal digits; null for any.
+  /// A field with the SHA-256 that the content must have, in hexadecimal digits; null for any. A record
+  /// that has an address, but no such field, is an error.
   public var digestField: String?
-  /// A field with how many bytes the content must have; null for any number.
+  /// A field with how many bytes the content must have; null for any number, and missing for none.
   public var byteCountField: String?
   /// Whether an item is in the mirror only once this content is. Without, its column is null until
   /// the transfer succeeds.

@@ -19,7 +19,9 @@ extension FileName {
       self.init("\(number)", extension: suffix)
     // A text that reads as a number is not that number.
     case .text(let text)? where key.values.count == 1 && Double(text) == nil:
-      self.init(text, extension: suffix)
+      let name = FileName(text, extension: suffix)
+      // A text may be the description of another key.
+      self = name.isPlain ? name : FileName(text, identity: "\(key)", extension: suffix)
     default:
       self.init("\(key)", identity: "\(key)", extension: suffix)
     }

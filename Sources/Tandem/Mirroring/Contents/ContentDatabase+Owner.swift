@@ -1,25 +1,25 @@
 internal import TandemRecords
 internal import TandemSQLite
 
-/// Whose the directories of files are: the database has, for each content of each table, a random
-/// text, which the directory has too.
+/// Whose the directory of files is: the database has, for each table, a random text, which the
+/// directory has too.
 extension ContentDatabase {
-  private static let ownerTable = "tandem_mirror_files"
+  private static let ownerTable = "tandem_mirror_directory"
 
-  /// The owner of a content's files, as ``FileStore/claim(for:)`` was told; `nil` if there is none yet.
-  func owner(of content: MirroredContent) throws -> String? {
+  /// The owner of the directory, as its mark names it; `nil` if there is none yet.
+  func owner() throws -> String? {
     let connection = try reader()
     guard try connection.schema(ofTable: Self.ownerTable) != nil else { return nil }
     let statement = try connection.prepare(
-      "SELECT owner FROM \(Self.ownerTable) WHERE table_name = ? AND field = ?")
-    try statement.bind([.text(mirror.table), .text(content.field)])
+      "SELECT owner FROM \(Self.ownerTable) WHERE table_name = ?")
+    try statement.bind([.text(mirror.table)])
     guard try statement.step() else { return nil }
     return try statement.value(at: 0).textValue.map(ownerText)
   }
 
   /// A new owner, in place of the one before: what has been left in another directory would be out of
   /// date by the time that the mirror came back to it.
-  func makeOwner(of content: MirroredContent) throws -> String {
+  func makeOwner() throws -> String {
     let halves = (0..<2).map { _ in String(UInt64.random(in: 0...UInt64.max), radix: 16) }
     let token = halves.joined(separator: "-")
     let connection = try writer()
@@ -27,13 +27,12 @@ extension ContentDatabase {
       try connection.execute(
         """
         CREATE TABLE IF NOT EXISTS \(Self.ownerTable) (
-          table_name TEXT NOT NULL COLLATE NOCASE, field TEXT NOT NULL COLLATE NOCASE,
-          owner TEXT NOT NULL, PRIMARY KEY (table_name, field)
+          table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, owner TEXT NOT NULL
         ) WITHOUT ROWID
         """)
       try connection.execute(
-        "INSERT OR REPLACE INTO \(Self.ownerTable) VALUES (?, ?, ?)", .text(mirror.table),
-        .text(content.field), .text(token))
+        "INSERT OR REPLACE INTO \(Self.ownerTable) VALUES (?, ?)", .text(mirror.table),
+        .text(token))
     }
     return ownerText(token)
   }
