@@ -144,7 +144,7 @@ struct ListFuzzCourse {
     let key = next.query.key
     let rows = set.applying(to: next.rows) { record in RowKey(key.map { record[$0] }) }
     let freshRows = Dictionary(uniqueKeysWithValues: fresh.map { ($0.key, $0.record) })
-    try #require(rows == freshRows, "\(place): set \(set)")
+    try #require(areIdentical(rows, freshRows), "\(place): set \(set)")
     next.list = fresh
     next.rows = freshRows
     watchers[offset] = next
