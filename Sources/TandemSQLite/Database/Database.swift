@@ -158,6 +158,7 @@ extension Database {
   /// again does nothing.
   public func close() async {
     await readers?.close()
+    await stopChangeFeed()
     await writer?.close()
   }
 
@@ -166,6 +167,7 @@ extension Database {
   /// - Throws: ``DatabaseError`` with code `misuse` from inside a transaction of this database.
   public func close() throws {
     try readers?.close()
+    stopChangeFeed()
     try writer?.close()
   }
 }
