@@ -31,9 +31,11 @@ struct LiveFreshnessTests {
       list = OrderedResult(definition)
     }
 
-    /// What changed since the last time, as a set and as a list, and the rows that there are.
+    /// What changed since the last time, as a set and as a list, the rows that there are, and whether
+    /// somebody who waits would have been woken.
     mutating func advance() throws -> (
-      set: SetDifference<Record>, list: ListDifference<KeyedRecord>, fresh: [RecordKey: Record]
+      set: SetDifference<Record>, list: ListDifference<KeyedRecord>, fresh: [RecordKey: Record],
+      wakes: Bool
     ) {
       var (nextSet, nextList) = (set, list)
       let (feed, subscription, sql) = (feed, subscription, sql)
@@ -45,7 +47,7 @@ struct LiveFreshnessTests {
         }
         return (
           try nextSet.advance(changes, reading), try nextList.advance(changes, reading),
-          try freshRows(sql, key: ["id"], in: connection)
+          try freshRows(sql, key: ["id"], in: connection), !changes.isEmpty
         )
       }
       (set, list) = (nextSet, nextList)
@@ -91,8 +93,8 @@ struct LiveFreshnessTests {
     var course = try await Course(sql, in: database)
     _ = try course.advance()
     try await database.run("UPDATE b SET k = 2")
-    let (difference, _, fresh) = try course.advance()
-    #expect(difference.count == 1)
+    let (difference, _, fresh, wakes) = try course.advance()
+    #expect(wakes && difference.count == 1)
     #expect(difference.deleted.count == 1 - fresh.count)
   }
 
@@ -167,7 +169,7 @@ struct LiveFreshnessTests {
       } else {
         try await database.write { try update($0.connection) }
       }
-      let (set, list, _) = try course.advance()
+      let (set, list, _, _) = try course.advance()
       let updates = set.updated.map { ($0.old, $0.new) }
       let listUpdates = list.updates.map { ($0.old.record, $0.new.record) }
       for (old, new) in updates + listUpdates {
@@ -177,7 +179,7 @@ struct LiveFreshnessTests {
       known = value
     }
     try await database.run("UPDATE t SET v = v")
-    let (set, list, _) = try course.advance()
+    let (set, list, _, _) = try course.advance()
     #expect(set.isEmpty && list.isEmpty)
   }
 }
