@@ -21,6 +21,15 @@ public import TandemSQLite
 /// thrown to the consumer, and ends the sequence. There is no other mode: how many commits come as one
 /// follows from the consumer's pace alone.
 ///
+/// **Changes.** A row counts as changed if a value of it is of another type or another value than
+/// before: also if `1` becomes `1.0`, which SQLite takes for the same. Rows are told apart by their
+/// keys, and these are the same where SQLite's BINARY collation says so: a key that goes from `1` to
+/// `1.0` is an update of its row.
+///
+/// **Locks.** While another program keeps the file locked, as it may without a write-ahead log, a
+/// sequence waits, however long, whatever ``DatabaseConfiguration/busyTimeout`` says: it tries again at
+/// pauses of up to 40 ms until it can read or its task is cancelled. It never ends with `busy`.
+///
 /// **Isolation.** Queries run on the database's readers, and elements are made there. They arrive
 /// where the loop runs: a loop on the main actor gets them on the main actor, without more. Objects
 /// that live there are kept in step by a ``SetPresenter``.
@@ -72,7 +81,8 @@ public struct LiveQuery<Element: Sendable>: Sendable {
 
 extension LiveQuery<Record> {
   /// All rows of a table by its primary key, or by rowid, which then is the first field, if it has
-  /// none.
+  /// none. A null in the key, which SQLite allows unless it is an integer, ends the sequence with an
+  /// error that says what to watch instead.
   public init(table: String) {
     self.init(definition: .table(table), decode: { $0 })
   }

@@ -68,6 +68,38 @@ struct WatchConditionTests {
     #expect(try folder.contents().keys.sorted() == ["text.db"], "nothing is made")
   }
 
+  @Test("a mistake, or an error while it watches, leaves no log beside the file")
+  func noLogStays() async throws {
+    try await shell("sqlite3 test.db 'PRAGMA journal_mode=WAL; \(Self.twoTables)'")
+    for arguments in ["", "--table plac", "--query 'SELEKT' --key id", "--query 'SELECT 1'"] {
+      let result = try await Tool.shell("$tandem watch test.db \(arguments)", in: folder)
+      #expect(result.status != 0)
+      #expect(try folder.contents().keys.sorted() == ["test.db"], "\(arguments)")
+    }
+    let tool = try await watch("--table", "place")
+    try await shell("sqlite3 test.db 'DROP TABLE place'")
+    #expect(await tool.end() == 1)
+    #expect(try folder.contents().keys.sorted() == ["test.db"])
+  }
+
+  @Test("a null in the primary key ends the watch, which says what to watch instead")
+  func nullKey() async throws {
+    try await shell("sqlite3 test.db 'CREATE TABLE t (id TEXT PRIMARY KEY, v)'")
+    let advice =
+      #"choose a key that is unique and never null, such as the rowid of SELECT rowid, * FROM "t""#
+    let tool = try await watch()
+    _ = await tool.errorLine()
+    try await shell("sqlite3 test.db 'INSERT INTO t VALUES (NULL, 1)'")
+    #expect(await tool.errorLine()?.contains(advice) == true)
+    #expect(await tool.end() == 1)
+    let result = try await Tool.shell("$tandem watch test.db --table t", in: folder)
+    #expect(result.status == 1 && result.error.contains(advice), "\(result.error)")
+    let other = try await Tool.shell(
+      "$tandem watch test.db --query 'SELECT rowid, * FROM t' --key rowid --initial --once 1 -q",
+      in: folder)
+    #expect(other.status == 0 && other.output.contains("rowid=1"), "\(other)")
+  }
+
   private func watch(_ arguments: String...) async throws -> RunningTool {
     let tool = try RunningTool(["watch", folder.path(of: "test.db")] + arguments)
     #expect(await tool.errorLine()?.contains("watching") == true)

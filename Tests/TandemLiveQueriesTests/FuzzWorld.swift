@@ -23,6 +23,10 @@ struct FuzzWorld {
       reference
         ? "CREATE VIEW both AS SELECT b.id AS id, b.w AS w, a.v AS v FROM b LEFT JOIN a ON a.k = b.parent"
         : "CREATE VIEW both AS SELECT id, w, (SELECT min(v) FROM a WHERE a.k = b.parent) AS v FROM b",
+      """
+      CREATE VIEW named AS SELECT b.id AS id, max(x.v) AS v
+      FROM b JOIN (SELECT k AS parent, v FROM a) AS x USING (parent) GROUP BY b.id
+      """,
     ]
     if Bool.random(using: &random) {
       schema.append(
@@ -50,7 +54,8 @@ struct FuzzWorld {
     var isText = false
   }
 
-  private static let columns = "v INT, s TEXT, u INT"
+  /// The last one keeps each number as it comes, so that `1` and `1.0` differ.
+  private static let columns = "v INT, s TEXT, u"
 
   static let tables: [TableKind] = [
     TableKind(sql: "CREATE TABLE a (k INTEGER PRIMARY KEY, \(columns))", key: ["k"]),
@@ -97,6 +102,7 @@ struct FuzzWorld {
       ("SELECT \(key), upper(s) AS t FROM a WHERE s LIKE 'g%' OR u = 2;", keyColumns),
       ("SELECT id, w FROM b", ["id"]),
       ("SELECT id, v, w FROM both", ["id"]),
+      ("SELECT id, v FROM named", ["id"]),
       (
         "SELECT v AS kind, count(*) AS total, sum(u) AS sum FROM a WHERE v NOT NULL GROUP BY v",
         ["kind"]
@@ -125,12 +131,17 @@ struct FuzzWorld {
     ["0", "1", "2", "3", "-1", "NULL"][number(0...5)]
   }
 
+  /// A value in one of the forms that it may have.
+  private mutating func form() -> String {
+    ["0", "1", "1.0", "2", "2.0", "NULL"][number(0...5)]
+  }
+
   private mutating func text() -> String {
     ["'x'", "'y'", "'gone'", "'X'", "'x '", "'Gone'"][number(0...5)]
   }
 
   private mutating func insertion(_ conflict: String) -> String {
-    "INSERT \(conflict) INTO a (k, v, s, u) VALUES (\(keyValue()), \(value()), \(text()), \(value()))"
+    "INSERT \(conflict) INTO a (k, v, s, u) VALUES (\(keyValue()), \(value()), \(text()), \(form()))"
   }
 
   /// What makes a row take the place of another one. With a unique column instead, SQLite 3.40 itself
@@ -155,9 +166,10 @@ struct FuzzWorld {
     case 3: return insertion("OR REPLACE")
     case 4: return insertion("OR IGNORE")
     case 5: return insertion("") + " ON CONFLICT DO UPDATE SET v = excluded.v, s = excluded.s"
-    case 6, 7: return "UPDATE a SET v = \(value()) WHERE \(condition())"
+    case 6: return "UPDATE a SET v = \(value()) WHERE \(condition())"
+    case 7: return "UPDATE a SET u = \(form()) WHERE \(condition())"
     case 8: return "UPDATE OR REPLACE a SET \(replacement()) WHERE \(condition())"
-    case 9: return "UPDATE OR IGNORE a SET k = \(keyValue()), u = \(value()) WHERE \(condition())"
+    case 9: return "UPDATE OR IGNORE a SET k = \(keyValue()), u = \(form()) WHERE \(condition())"
     case 10: return "DELETE FROM a WHERE \(condition())"
     case 11: return number(0...5) == 0 ? "DELETE FROM a" : "UPDATE a SET s = \(text()), u = NULL"
     case 12:

@@ -112,7 +112,7 @@ struct ListFuzzCourse {
     let feed = feed
     var next = watchers[offset]
     let subscription = next.subscription
-    let (list, set, fresh, isPlaced) = try database.read { transaction in
+    let (list, set, fresh, isPlaced, isTold) = try database.read { transaction in
       let connection = transaction.connection
       let changes = try feed.beginSnapshot(connection, for: subscription)
       let reading = LiveReading(connection: connection) {
@@ -128,13 +128,15 @@ struct ListFuzzCourse {
       let set = try next.set.advance(changes, reading)
       return (
         list, set, try next.query.freshRows(in: connection, plan),
-        plan.list.order != nil && !changes.isUnknown
+        plan.list.order != nil && !changes.isUnknown,
+        !changes.isEmpty || list.isEmpty && set.isEmpty
       )
     }
     counts.checked += 1
     if isPlaced { counts.placed += 1 }
     let place =
       "\(FuzzSize.repetition(seed)); transaction \(number), placed \(isPlaced), \(next.query.sql.text)"
+    try #require(isTold, "\(place): nobody would have been woken")
     let applied = list.applying(to: next.list)
     try #require(
       applied == fresh,
@@ -144,7 +146,7 @@ struct ListFuzzCourse {
     let key = next.query.key
     let rows = set.applying(to: next.rows) { record in RowKey(key.map { record[$0] }) }
     let freshRows = Dictionary(uniqueKeysWithValues: fresh.map { ($0.key, $0.record) })
-    try #require(rows == freshRows, "\(place): set \(set)")
+    try #require(areIdentical(rows, freshRows), "\(place): set \(set)")
     next.list = fresh
     next.rows = freshRows
     watchers[offset] = next

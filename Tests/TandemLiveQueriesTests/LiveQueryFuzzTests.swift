@@ -142,7 +142,7 @@ struct FuzzCourse {
     var watcher = watchers[offset]
     let feed = feed
     let subscription = watcher.subscription
-    let (difference, fresh, isIncremental) = try database.read { transaction in
+    let (difference, fresh, changes) = try database.read { transaction in
       let connection = transaction.connection
       let changes = try feed.beginSnapshot(connection, for: subscription)
       let difference = try watcher.result.advance(
@@ -152,17 +152,23 @@ struct FuzzCourse {
         })
       let sql = String(watcher.sql.split(separator: ";")[0])
       return (
-        difference, try freshRows(sql, key: watcher.key, in: connection), !changes.isUnknown
+        difference, try freshRows(sql, key: watcher.key, in: connection), changes
       )
     }
+    let isIncremental = !changes.isUnknown
     if isIncremental { incrementalCount += 1 }
     let key = watcher.key
     let applied = difference.applying(to: watcher.model) { record in
       RecordKey(key.map { record[$0] })
     }
-    let isEqual = applied == fresh
+    let isKnown = (difference.deleted + difference.updated.map(\.old)).allSatisfy { old in
+      watcher.model[RecordKey(key.map { old[$0] })]?.hasSameStorage(as: old) == true
+    }
+    let isEqual = areIdentical(applied, fresh)
+    // Without changes, nobody would have been woken to look.
+    let isTold = !changes.isEmpty || difference.isEmpty
     try #require(
-      isEqual,
+      isEqual && isKnown && isTold,
       """
       \(FuzzSize.repetition(seed)); transaction \(number), incremental \(isIncremental), query \(watcher.sql): \
       applied \(applied?.values.filter { !fresh.values.contains($0) }.map(\.values) ?? []), \

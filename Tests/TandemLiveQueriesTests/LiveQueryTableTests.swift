@@ -46,7 +46,7 @@ struct LiveQueryTableTests {
         "CREATE TABLE t (k PRIMARY KEY, v)", "INSERT INTO t VALUES (1, 1), (2.0, 2), (3, 3)",
       ],
       change: ["UPDATE t SET k = 1.0 WHERE k = 1", "UPDATE t SET k = 2, v = 9 WHERE k = 2.0"],
-      expected: ([], ["2"], [])),
+      expected: ([], ["1.0", "2"], [])),
     TableCase(
       name: "a table without rowid and with a composite key",
       schema: [

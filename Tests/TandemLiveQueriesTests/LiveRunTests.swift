@@ -65,6 +65,34 @@ struct LiveRunTests {
     #expect(try await comesToHold { try await database.changeFeed().isIdle })
   }
 
+  @Test(
+    "closing the database ends who waits for a change, and lets go of the file, whatever its access",
+    arguments: [DatabaseConnection.Access.readOnly, .readWrite])
+  func closing(access: DatabaseConnection.Access) async throws {
+    await (try folder.database("CREATE TABLE t (k INTEGER PRIMARY KEY)")).close()
+    for _ in 0..<20 {
+      let database = try Database(
+        path: folder.path(of: "test.db"), configuration: DatabaseConfiguration(access: access))
+      let query = LiveQuery(table: "t")
+      var idle = query.differences(in: database).makeAsyncIterator()
+      _ = try await idle.next()
+      let (started, start) = AsyncStream<Void>.makeStream()
+      let waiting = Task {
+        var iterator = query.differences(in: database).makeAsyncIterator()
+        _ = try await iterator.next()
+        start.finish()
+        return try await iterator.next()
+      }
+      for await _ in started {}
+      // As a rule, it waits by now.
+      try await database.read { _ in }
+      await database.close()
+      #expect(openFileCount() == 0)
+      await #expect(throws: DatabaseError.self) { try await waiting.value }
+      await #expect(throws: DatabaseError.self) { try await idle.next() }
+    }
+  }
+
   @Test("an iterator that is used after its end gives nothing more")
   func afterTheEnd() async throws {
     let database = try await folder.database("CREATE TABLE t (k INTEGER PRIMARY KEY)")

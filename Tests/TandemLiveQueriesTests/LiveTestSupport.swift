@@ -57,6 +57,12 @@ func freshRows(
   return rows
 }
 
+/// Whether two results hold the same rows, no value in another form: `==` takes `1` for `1.0`.
+func areIdentical<Key>(_ first: [Key: Record]?, _ second: [Key: Record]) -> Bool {
+  guard let first, first.count == second.count else { return false }
+  return first.allSatisfy { key, record in second[key]?.hasSameStorage(as: record) == true }
+}
+
 /// Deterministic random numbers (Steele, Lea and Flood 2014).
 struct SplitMix64: RandomNumberGenerator {
   var state: UInt64

@@ -149,7 +149,7 @@ private struct Follower {
     let (sql, key) = (sql, key)
     let last = try await database.read { try freshRows(sql, key: key, in: $0.connection) }
     var hasArrived = false
-    for await rows in states where rows == last {
+    for await rows in states where areIdentical(rows, last) {
       hasArrived = true
       break
     }

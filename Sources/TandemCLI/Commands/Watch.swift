@@ -5,6 +5,8 @@ struct Watch: Sendable {
   let database: Database
   let query: LiveQuery<Record>
   let explanation: LiveQueryExplanation
+  /// How the file is written, in SQLite's words.
+  let journalMode: String?
   let isList: Bool
   let isJSON: Bool
   let showsInitial: Bool
@@ -15,10 +17,14 @@ struct Watch: Sendable {
   /// Shows differences until there were enough or the task is cancelled; returns a summary.
   func run() async throws -> String {
     let output = WatchOutput(key: explanation.key, isJSON: isJSON)
-    if isList {
-      try await show(query.listDifferences(in: database), output) { try output.write($0) }
-    } else {
-      try await show(query.differences(in: database), output) { try output.write($0) }
+    do {
+      if isList {
+        try await show(query.listDifferences(in: database), output) { try output.write($0) }
+      } else {
+        try await show(query.differences(in: database), output) { try output.write($0) }
+      }
+    } catch let error as OutputError where error.isCancellation {
+      // Its reader had stalled when it was to end.
     }
     return output.summary
   }
@@ -30,20 +36,19 @@ struct Watch: Sendable {
     var isFirst = true
     for try await difference in differences {
       // From here on, nothing that is committed goes unseen.
-      if isFirst { try await greet() }
+      if isFirst { greet() }
       if !isFirst || showsInitial { try write(difference) }
       isFirst = false
       if output.differenceCount == limit { break }
     }
   }
 
-  private func greet() async throws {
+  private func greet() {
     guard !isQuiet else { return }
     TandemCLI.report("watching \(database.path); the query \(explanation)")
-    let mode = try await database.read { try $0.fetchValue("PRAGMA journal_mode", as: String.self) }
-    guard let mode, mode != "wal" else { return }
+    guard let journalMode, journalMode != "wal" else { return }
     TandemCLI.report(
-      "its journal mode is \(mode): while rows are read, programs that write to it find it locked; "
-        + "PRAGMA journal_mode=WAL ends that")
+      "its journal mode is \(journalMode): while rows are read, programs that write to it find it "
+        + "locked; PRAGMA journal_mode=WAL ends that")
   }
 }

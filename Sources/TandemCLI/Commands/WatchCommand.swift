@@ -41,15 +41,29 @@ enum WatchCommand: Command {
     let configuration = DatabaseConfiguration(access: .readOnly, maxReaderCount: 1)
     let database = try await Database.open(
       path: arguments.operands[0], configuration: configuration)
-    let query = try await query(arguments, in: database)
-    let watch = Watch(
-      database: database, query: query, explanation: try await query.explanation(in: database),
-      isList: arguments.has("list"), isJSON: arguments.has("json"),
-      showsInitial: arguments.has("initial"), isQuiet: arguments.has("quiet"), limit: limit)
-    let summary = try await untilStopped { try await watch.run() }
+    let summary: String
+    do {
+      summary = try await watch(database, arguments, limit: limit)
+    } catch {
+      // Otherwise its log and index would stay beside the file.
+      await database.close()
+      throw error
+    }
     await database.close()
     if !arguments.has("quiet") { TandemCLI.report(summary) }
     return 0
+  }
+
+  private static func watch(
+    _ database: Database, _ arguments: ParsedArguments, limit: Int
+  ) async throws -> String {
+    let query = try await query(arguments, in: database)
+    let mode = try await database.read { try $0.fetchValue("PRAGMA journal_mode", as: String.self) }
+    let watch = Watch(
+      database: database, query: query, explanation: try await query.explanation(in: database),
+      journalMode: mode, isList: arguments.has("list"), isJSON: arguments.has("json"),
+      showsInitial: arguments.has("initial"), isQuiet: arguments.has("quiet"), limit: limit)
+    return try await untilStopped { try await watch.run() }
   }
 
   private static func limit(_ arguments: ParsedArguments) throws(UsageError) -> Int {

@@ -1,10 +1,10 @@
 import Tandem
 
-/// Prints differences as they come, each at once, and keeps count.
+/// Prints differences as they come, each at once, and keeps count of those that were printed to the end.
 final class WatchOutput {
   private let text: DifferenceText
   private let isJSON: Bool
-  private let output = OutputStream(descriptor: STDOUT_FILENO)
+  private let output = OutputStream(descriptor: STDOUT_FILENO, endsWhenCancelled: true)
   private(set) var differenceCount = 0
   private var insertedCount = 0
   private var updatedCount = 0
@@ -22,7 +22,6 @@ final class WatchOutput {
   }
 
   func write(_ difference: SetDifference<Record>) throws {
-    count(difference.inserted.count, difference.updated.count, difference.deleted.count)
     if isJSON {
       try output.write { bytes in
         RecordWriter.appendJSON(difference, to: &bytes)
@@ -32,16 +31,17 @@ final class WatchOutput {
       try difference.forEachChange { try output.write(text.line($0)) }
     }
     try output.flush()
+    count(difference.inserted.count, difference.updated.count, difference.deleted.count)
   }
 
   func write(_ difference: ListDifference<Record>) throws {
-    count(difference.insertions.count, difference.updates.count, difference.deletions.count)
     if isJSON {
       try output.write { $0.appendJSON(difference) }
     } else {
       try writeLines(difference)
     }
     try output.flush()
+    count(difference.insertions.count, difference.updates.count, difference.deletions.count)
   }
 
   private func count(_ inserted: Int, _ updated: Int, _ deleted: Int) {

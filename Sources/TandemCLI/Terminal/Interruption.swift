@@ -1,7 +1,7 @@
 internal import Dispatch
 
-/// Ctrl-C and a request to terminate, as an event instead of the end of the process. The second one
-/// ends the process after all.
+/// Ctrl-C and a request to terminate, as an event instead of the end of the process. A second one of
+/// either kind ends the process after all.
 final class Interruption {
   private let sources: [any DispatchSourceSignal]
 
@@ -14,7 +14,7 @@ final class Interruption {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
-        signal(number, SIG_DFL)
+        Self.leaveToSystem()
         body()
       }
       source.setRegistrationHandler { registrations.signal() }
@@ -28,6 +28,10 @@ final class Interruption {
   /// Leaves signals to the system again.
   func end() {
     for source in sources { source.cancel() }
-    for number in Self.signals { signal(number, SIG_DFL) }
+    Self.leaveToSystem()
+  }
+
+  private static func leaveToSystem() {
+    for number in signals { signal(number, SIG_DFL) }
   }
 }

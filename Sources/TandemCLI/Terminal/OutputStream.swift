@@ -1,11 +1,17 @@
 /// Bytes on their way to a file descriptor, collected to be written in large pieces.
 final class OutputStream {
   private let descriptor: Int32
+  private let endsWhenCancelled: Bool
   private var buffer: [UInt8] = []
 
   private static let bufferByteCount = 64 << 10
 
-  init(descriptor: Int32) { self.descriptor = descriptor }
+  /// - Parameter endsWhenCancelled: Whether a write throws, as a cancellation, when the task is cancelled
+  ///   while the reader takes nothing; otherwise it waits for the reader.
+  init(descriptor: Int32, endsWhenCancelled: Bool = false) {
+    self.descriptor = descriptor
+    self.endsWhenCancelled = endsWhenCancelled
+  }
 
   /// Adds text.
   func write(_ text: String) throws(OutputError) {
@@ -21,7 +27,11 @@ final class OutputStream {
 
   /// Writes what is collected.
   func flush() throws(OutputError) {
-    try OutputStream.write(buffer, to: descriptor)
+    if endsWhenCancelled {
+      try OutputStream.writeInPieces(buffer, to: descriptor)
+    } else {
+      try OutputStream.write(buffer, to: descriptor)
+    }
     buffer.removeAll(keepingCapacity: true)
   }
 
@@ -40,6 +50,33 @@ final class OutputStream {
   }
 }
 
+// MARK: - Readers that stall
+
+extension OutputStream {
+  /// How many bytes a pipe that takes any takes at once, so that writing them does not block.
+  private static let pieceByteCount = Int(PIPE_BUF)
+  /// How long a cancellation may go unnoticed.
+  private static let maxWaitMilliseconds: Int32 = 50
+
+  private static func writeInPieces(_ bytes: [UInt8], to descriptor: Int32) throws(OutputError) {
+    for start in stride(from: 0, to: bytes.count, by: pieceByteCount) {
+      try waitUntilReady(descriptor)
+      try write(Array(bytes[start..<min(start + pieceByteCount, bytes.count)]), to: descriptor)
+    }
+  }
+
+  private static func waitUntilReady(_ descriptor: Int32) throws(OutputError) {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    while true {
+      let count = poll(&entry, 1, maxWaitMilliseconds)
+      // What is wrong with it, the write will say.
+      if count > 0 { return }
+      if count < 0, errno != EINTR { throw OutputError(code: errno) }
+      if Task.isCancelled { throw OutputError(code: ECANCELED) }
+    }
+  }
+}
+
 /// Why output could not be written.
 struct OutputError: Error, CustomStringConvertible {
   var code: Int32
@@ -48,6 +85,9 @@ struct OutputError: Error, CustomStringConvertible {
 
   /// The reader went away, as `head` does: no mistake.
   var isBrokenPipe: Bool { code == EPIPE }
+
+  /// The task was cancelled while the reader took nothing.
+  var isCancellation: Bool { code == ECANCELED }
 
   var description: String {
     "cannot write output: \(String(cString: strerror(code)))\(consequence)"

@@ -63,7 +63,7 @@ final class LiveRun<State: LiveState>: LiveRunning {
 
   private func subscription() async throws -> (ChangeFeed, ChangeSubscription) {
     if let subscription = course.withLock({ $0.subscription }) { return subscription }
-    let feed = try await database.changeFeed()
+    let feed = try await LockPatience.wait { try await self.database.changeFeed() }
     let subscription = (feed: feed, changes: feed.subscribe())
     course.withLock { $0.subscription = subscription }
     return subscription
@@ -73,14 +73,18 @@ final class LiveRun<State: LiveState>: LiveRunning {
     _ feed: ChangeFeed, _ subscription: ChangeSubscription
   ) async throws -> State.Output? {
     try Task.checkCancellation()
-    return try await database.read { transaction in
-      let connection = transaction.connection
-      let changes = try feed.beginSnapshot(connection, for: subscription)
-      let reading = LiveReading(connection: connection) {
-        feed.setInterests($0, of: subscription)
+    let result = try await LockPatience.wait {
+      try await self.database.read { transaction in
+        let connection = transaction.connection
+        let changes = try feed.beginSnapshot(connection, for: subscription)
+        let reading = LiveReading(connection: connection) {
+          feed.setInterests($0, of: subscription)
+        }
+        // What changed has been taken: what goes wrong from here on must not be tried again.
+        return Result { try self.course.withLock { try $0.state.advance(changes, reading) } }
       }
-      return try self.course.withLock { try $0.state.advance(changes, reading) }
     }
+    return try result.get()
   }
 
   private func finish() {

@@ -36,7 +36,7 @@ struct KeyedChanges {
     case (nil, .some(let new)): inserted.append(new, key)
     case (.some(let old), nil): deleted.append(old, key)
     case (.some(let old), .some(let new)):
-      if old != new { updated.append(.init(old: old, new: new), key) }
+      if !old.hasSameStorage(as: new) { updated.append(.init(old: old, new: new), key) }
     }
   }
 

@@ -45,7 +45,7 @@ struct OrderedResult: Sendable {
     let new = placed?.visible ?? unplaced
     guard !old.isEmpty else { return OrderedResult.insertion(of: new) }
     return ListDifference(
-      from: old, to: new, identifiedBy: \.key, by: { $0.record == $1.record })
+      from: old, to: new, identifiedBy: \.key, by: { $0.record.hasSameStorage(as: $1.record) })
   }
 
   private static func insertion(of rows: [KeyedRecord]) -> ListDifference<KeyedRecord> {

@@ -30,9 +30,10 @@ struct QueryReader: Sendable {
     let (plan, isNew) = try plan(reading)
     let touched = isNew ? nil : try touchedKeys(changes, plan, reading.connection)
     if let log = plan.log { logPosition = try log.end(in: reading.connection) }
-    guard let keys = touched?.keys, let rereading = plan.rereading else {
-      return (plan, .everything)
-    }
+    // A row whose key has a null is found by no comparison: all rows tell whether the result has it.
+    guard let keys = touched?.keys, let rereading = plan.rereading,
+      !keys.contains(where: \.hasNull)
+    else { return (plan, .everything) }
     return (plan, .rows(keys.sorted(), rereading: rereading))
   }
 

@@ -16,7 +16,10 @@ extension QueryPlan {
   /// - Throws: ``DatabaseError`` with code `constraint` if a value of it is null.
   func checkedKey(of record: Record) throws(DatabaseError) -> RowKey {
     for offset in keyOffsets where record.values[offset].isNull {
-      throw keyError("a row has no value in the key column \(layout.names[offset])")
+      let example = rowidQuery.map { ", such as the rowid of \($0)" } ?? ""
+      throw keyError(
+        "a row has no value in the key column \(layout.names[offset]); choose a key that is unique "
+          + "and never null\(example)")
     }
     return key(of: record)
   }
@@ -24,12 +27,10 @@ extension QueryPlan {
   /// Two rows of the result have the same key.
   func duplicateError(_ key: RowKey) -> DatabaseError {
     let values = key.values.map(\.description).joined(separator: ", ")
-    return keyError("two rows have the same key \(values)")
+    return keyError("two rows have the same key \(values); choose a key that is unique")
   }
 
   private func keyError(_ message: String) -> DatabaseError {
-    DatabaseError(
-      code: .constraint, message: message + "; choose a key that is unique and never null",
-      sql: sql, path: path)
+    DatabaseError(code: .constraint, message: message, sql: sql, path: path)
   }
 }

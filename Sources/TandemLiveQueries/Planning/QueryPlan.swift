@@ -22,6 +22,8 @@ struct QueryPlan {
   let list: ListPlan
   /// Where the keys of rows touched are noted by whoever writes, if they are.
   let log: TrackingLog?
+  /// A query of the same table by its rowid, which is never null, if it has one.
+  let rowidQuery: String?
   /// Which way it goes, and why.
   let explanation: String
 
@@ -50,6 +52,7 @@ struct QueryPlan {
     let readsRows = shape.isOfRows && (list.order != nil || !clauses.hasLimit)
     interests = shape.interests(reads, withKeys: readsRows)
     log = readsRows ? try shape.log(in: connection) : nil
+    rowidQuery = shape.rowidQuery
     explanation = shape.explanation(list, readsRows: readsRows, isTracked: log != nil)
     rereading = readsRows ? QueryPlan.rereading(unlimited, layout, keyOffsets) : nil
   }

@@ -23,8 +23,13 @@ struct QueryShape {
     in connection: DatabaseConnection
   ) throws(DatabaseError) {
     let words = clauses.tokens.words
-    joinsByName = !words.isDisjoint(with: ["USING", "NATURAL"])
-    guard let tables = try QueryShape.tables(of: reads, in: connection) else {
+    joinsByName = try QueryShape.joinsByName(words, reads, in: connection)
+    // A table of which only columns compared by name are read is not reported itself.
+    let names =
+      try joinsByName
+      ? connection.openedTables(by: statement.sql).union(reads.columns.keys)
+      : Set(reads.columns.keys)
+    guard let tables = try QueryShape.tables(names, reads, in: connection) else {
       source = .anything
       return
     }
@@ -42,6 +47,12 @@ struct QueryShape {
   var isOfRows: Bool {
     if case .rows = source { return true }
     return false
+  }
+
+  /// A query of its one table by rowid, if it has one.
+  var rowidQuery: String? {
+    guard case .rows(let table, _) = source else { return nil }
+    return table.rowidName.map { "SELECT \($0), * FROM \(table.schema.name.sqlQuoted)" }
   }
 
   /// What matters, with the keys of rows if asked and possible; `nil` if everything may.
@@ -89,13 +100,32 @@ struct QueryShape {
     }
   }
 
+  /// Whether a join may compare columns by name: in the query or, if it reads more than one table can
+  /// give, in a view. Which views it reads is not always reported either, so any of them counts.
+  private static func joinsByName(
+    _ words: Set<String>, _ reads: StatementReads, in connection: DatabaseConnection
+  ) throws(DatabaseError) -> Bool {
+    let joinWords: Set<String> = ["NATURAL", "USING"]
+    guard words.isDisjoint(with: joinWords) else { return true }
+    guard reads.selectCount > 1 else { return false }
+    let views = try connection.prepare("SELECT sql FROM sqlite_schema WHERE type = 'view'")
+    while try views.step() {
+      if case .text(let sql) = try views.value(at: 0),
+        !SQLTokens(sql).words.isDisjoint(with: joinWords)
+      {
+        return true
+      }
+    }
+    return false
+  }
+
   /// The ordinary tables read; `nil` if something else is read as well.
   private static func tables(
-    of reads: StatementReads, in connection: DatabaseConnection
+    _ names: Set<String>, _ reads: StatementReads, in connection: DatabaseConnection
   ) throws(DatabaseError) -> [TableFacts]? {
     guard !reads.reachesFurther else { return nil }
     var tables: [TableFacts] = []
-    for name in reads.columns.keys.sorted() {
+    for name in names.sorted() {
       guard !name.lowercased().hasPrefix("sqlite_"),
         let facts = try TableFacts(name, in: connection)
       else { return nil }

@@ -10,6 +10,8 @@ internal import Synchronization
 /// have been handed out; snapshots begin only while the gate is theirs. Commits of others are told from
 /// those of this process by version numbers.
 ///
+/// What others keep locked is waited for by nobody who has closed the gate.
+///
 /// Unchecked: `writer`, `notedVersion`, `isWriting` and `isCommitting` belong to whoever has the writer
 /// for itself, `monitor`, `isFileGone` and `isLocked` to whoever has closed the gate.
 package final class ChangeFeed: @unchecked Sendable {
@@ -18,10 +20,9 @@ package final class ChangeFeed: @unchecked Sendable {
   private let currentVersion = Atomic(0)
   private let watch = Mutex<FileWatch?>(nil)
   private let path: String
-  /// What to watch; `nil` in memory.
-  private let filePath: String?
   private let attachment = Atomic(false)
 
+  /// Opened by the first snapshot; a database in memory has nobody else to watch.
   private var monitor: ChangeMonitor?
   /// Whether the file is no longer where it was when it was opened.
   private var isFileGone = false
@@ -32,17 +33,8 @@ package final class ChangeFeed: @unchecked Sendable {
   private var isWriting = false
   private var isCommitting = false
 
-  init(path: String) throws(DatabaseError) {
-    self.path = path
-    let monitor = try ChangeFeed.makeMonitor(path)
-    filePath = monitor?.filePath
-    self.monitor = monitor
-  }
-
-  /// A database in memory has nobody else to watch.
-  private static func makeMonitor(_ path: String) throws(DatabaseError) -> ChangeMonitor? {
-    path == ":memory:" ? nil : try ChangeMonitor(path: path)
-  }
+  /// The feed of a file, which is not opened yet.
+  init(path: String) { self.path = path }
 }
 
 // MARK: - Subscriptions
@@ -58,11 +50,6 @@ extension ChangeFeed {
   package func subscribe() -> ChangeSubscription {
     let subscription = ChangeSubscription()
     setInterests(nil, of: subscription)
-    watch.withLock { watch in
-      if watch == nil, let filePath {
-        watch = FileWatch(path: filePath) { [weak self] in self?.checkForOthers() ?? false }
-      }
-    }
     return subscription
   }
 
@@ -87,22 +74,48 @@ extension ChangeFeed {
   /// Begins the read transaction of `connection`, which must be open and have read nothing yet.
   ///
   /// - Returns: What changed for the subscription between its last snapshot and this one.
-  /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file was deleted or replaced.
+  /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file was deleted or replaced, and at once
+  ///   with code `busy` if another program keeps it locked; then the next one tells what changed.
   package func beginSnapshot(
     _ connection: DatabaseConnection, for subscription: ChangeSubscription
   ) throws(DatabaseError) -> CommittedChanges {
     gate.close()
     defer { gate.open() }
     try checkIsFileThere()
-    noticeOthers()
-    // A transaction sees the state of its first read.
+    try startWatching()
+    try noticeOthers()
+    try ChangeFeed.beginReading(connection)
+    var changes = subscription.take()
+    // A commit between the two may be in the snapshot or not: it counts for this one and the next. So
+    // does one that is noticed later, since another is about to follow and keeps the file locked.
+    if (try? noticeOthers()) ?? true { changes.isUnknown = true }
+    return changes
+  }
+
+  /// A transaction sees the state of its first read.
+  private static func beginReading(_ connection: DatabaseConnection) throws(DatabaseError) {
+    connection.handle.waitsForLocks = false
+    defer { connection.handle.waitsForLocks = true }
     let reading = try connection.cachedStatement("PRAGMA schema_version")
     defer { reading.reset() }
     _ = try reading.step()
-    var changes = subscription.take()
-    // A commit between the two may be in the snapshot or not: it counts for this one and the next.
-    if noticeOthers() { changes.isUnknown = true }
-    return changes
+  }
+
+  /// Opens what tells of the commits of others.
+  private func startWatching() throws(DatabaseError) {
+    if monitor == nil, path != ":memory:" { monitor = try ChangeMonitor(path: path) }
+    guard let monitor else { return }
+    watch.withLock { watch in
+      guard watch == nil else { return }
+      watch = FileWatch(path: monitor.filePath) { [weak self] in self?.checkForOthers() ?? false }
+    }
+  }
+
+  /// Lets go of the file when the database is closed. Who waits finds out.
+  func stopWatching() {
+    gate.withClosed { monitor = nil }
+    watch.withLock { $0 = nil }
+    registry.withLock { $0.publishUnknown() }
   }
 
   private func checkIsFileThere() throws(DatabaseError) {
@@ -121,16 +134,17 @@ extension ChangeFeed {
       // Meanwhile nobody else commits, but a long transaction of this process looks like a commit when it
       // begins the log anew. Whatever is put off by that is asked again.
       guard !isFileGone, !isLocked else { return false }
-      guard monitor?.isFileGone == true else { return noticeOthers() }
+      guard monitor?.isFileGone == true else { return (try? noticeOthers()) ?? false }
       isFileGone = true
       registry.withLock { $0.publishUnknown() }
       return true
     }
   }
 
+  /// - Throws: ``DatabaseError`` with code `busy` while another program keeps the file locked.
   @discardableResult
-  private func noticeOthers() -> Bool {
-    guard monitor?.noticesChange() == true else { return false }
+  private func noticeOthers() throws(DatabaseError) -> Bool {
+    guard let monitor, try monitor.noticesChange() else { return false }
     registry.withLock { $0.publishUnknown() }
     return true
   }
@@ -141,7 +155,6 @@ extension ChangeFeed {
 extension ChangeFeed: CommitObserver {
   package func didAttach(_ connection: DatabaseConnection) {
     writer = try? WriterChanges(connection, willCommit: .passUnretained(self))
-    gate.withClosed { if monitor == nil { monitor = try? ChangeFeed.makeMonitor(path) } }
     noteInterests()
     attachment.store(true, ordering: .releasing)
     registry.withLock { $0.publishUnknown() }
@@ -150,16 +163,15 @@ extension ChangeFeed: CommitObserver {
   package func willDetach(_ connection: DatabaseConnection) {
     attachment.store(false, ordering: .releasing)
     writer = nil
-    // It would keep the file open. Who waits finds out that the database is closed.
-    gate.withClosed { monitor = nil }
-    registry.withLock { $0.publishUnknown() }
+    stopWatching()
   }
 
   package func didBegin(_ connection: DatabaseConnection) {
     isWriting = true
     if currentVersion.load(ordering: .acquiring) != notedVersion { noteInterests() }
     gate.withClosed {
-      if !isIdle { noticeOthers() }
+      // What is locked now is noticed by the writer's own version numbers.
+      if !isIdle { _ = try? noticeOthers() }
       isLocked = true
     }
   }

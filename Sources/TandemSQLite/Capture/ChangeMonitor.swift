@@ -4,16 +4,20 @@ internal import CSQLite
 ///
 /// SQLite's `data_version` differs after any commit of another connection, of this process or not.
 /// Whoever acknowledges each commit of this process right away is left with those of others.
+///
+/// It never waits for a lock: whoever asks does so with a gate closed.
 final class ChangeMonitor {
   private let connection: DatabaseConnection
   private let statement: Statement
   private var acknowledged: Int64?
 
   /// Watches a file that exists.
+  ///
+  /// - Throws: ``DatabaseError``, with code `busy` while another program keeps the file locked.
   init(path: String) throws(DatabaseError) {
-    connection = try DatabaseConnection(path: path, access: .readOnly)
+    connection = try DatabaseConnection(path: path, access: .readOnly, busyTimeout: .zero)
     statement = try connection.prepare("PRAGMA data_version")
-    acknowledge()
+    acknowledged = try version()
   }
 
   /// Where the file really is, links followed: its log is beside that place.
@@ -31,20 +35,26 @@ final class ChangeMonitor {
   }
 
   /// Takes all that was committed so far as known.
-  func acknowledge() { acknowledged = version }
+  func acknowledge() { acknowledged = try? version() }
 
   /// Whether something was committed since it was last acknowledged; acknowledges it.
-  func noticesChange() -> Bool {
-    let current = version
-    // What cannot be read may have changed.
-    guard current == nil || current != acknowledged else { return false }
-    acknowledged = current
-    return true
+  ///
+  /// - Throws: ``DatabaseError`` with code `busy` while another program keeps the file locked: ask again.
+  func noticesChange() throws(DatabaseError) -> Bool {
+    let known = acknowledged
+    do throws(DatabaseError) {
+      acknowledged = try version()
+    } catch  where error.code.primary == .busy {
+      throw error
+    } catch {
+      // What cannot be read may have changed. Whoever reads it finds out what is wrong with it.
+      acknowledged = nil
+    }
+    return acknowledged == nil || acknowledged != known
   }
 
-  private var version: Int64? {
+  private func version() throws(DatabaseError) -> Int64? {
     defer { statement.reset() }
-    guard (try? statement.step()) == true else { return nil }
-    return statement.column(0).integer
+    return try statement.step() ? statement.column(0).integer : nil
   }
 }

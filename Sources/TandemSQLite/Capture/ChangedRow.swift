@@ -16,7 +16,7 @@ struct ChangedRow {
         let new = value(at: column, sqlite3_preupdate_new)
       else { return true }
       // A null may stand for the default of a column that was added after the row.
-      return old.isNull || new.isNull || old.type != new.type || old.compare(to: new) != 0
+      return old.isNull || new.isNull || !old.hasSameStorage(as: new)
     }
   }
 
@@ -52,5 +52,14 @@ struct ChangedRow {
     var value: OpaquePointer?
     guard read(database, Int32(truncatingIfNeeded: column), &value) == SQLITE_OK else { return nil }
     return ColumnValue(value)
+  }
+}
+
+extension ColumnValue {
+  /// Whether the two have the same type and the same bits, neither being null.
+  fileprivate func hasSameStorage(as other: ColumnValue) -> Bool {
+    guard type == other.type else { return false }
+    return type == SQLITE_FLOAT
+      ? real.bitPattern == other.real.bitPattern : compare(to: other) == 0
   }
 }

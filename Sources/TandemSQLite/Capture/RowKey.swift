@@ -35,6 +35,13 @@ package enum RowKey: Sendable {
     case .values(let values): return values
     }
   }
+
+  /// Whether a part of it is null, as SQLite allows in most primary keys: it identifies nothing then.
+  @inlinable
+  package var hasNull: Bool {
+    if case .values(let values) = self { return values.contains(where: \.isNull) }
+    return false
+  }
 }
 
 // By hand and inlinable: these run several times for each row of a live query, in another module.

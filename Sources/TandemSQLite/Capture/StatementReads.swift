@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import TandemRecords
 
 /// What a statement reads, as SQLite's authorizer reports it while it compiles.
 package struct StatementReads: Sendable {
@@ -44,6 +45,23 @@ extension DatabaseConnection {
       }, context)
     defer { sqlite3_set_authorizer(handle.pointer, nil, nil) }
     return (try prepare(sql), withExtendedLifetime(log) { log.reads })
+  }
+
+  /// The tables of the main database that a statement opens, itself or an index of theirs: also those
+  /// of which nothing is reported as read.
+  package func openedTables(by sql: String) throws(DatabaseError) -> Set<String> {
+    let listing = try prepare("EXPLAIN \(sql)")
+    let name = try prepare("SELECT tbl_name FROM sqlite_schema WHERE rootpage = ?")
+    var tables: Set<String> = []
+    while try listing.step() {
+      guard case .text(let operation) = try listing.value(at: 1),
+        ["OpenRead", "ReopenIdx"].contains(operation), listing.column(4).integer == 0
+      else { continue }
+      name.reset()
+      try name.bind([.integer(listing.column(3).integer)])
+      if try name.step(), case .text(let table) = try name.value(at: 0) { tables.insert(table) }
+    }
+    return tables
   }
 }
 

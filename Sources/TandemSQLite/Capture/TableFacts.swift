@@ -43,9 +43,11 @@ package struct TableFacts {
   /// The columns that identify a row: the primary key or, without one, a name of the rowid; empty if
   /// there is neither.
   package var identity: [String] {
-    guard schema.primaryKey.isEmpty else { return schema.primaryKey }
-    return ["rowid", "_rowid_", "oid"].first(where: isRowid).map { [$0] } ?? []
+    schema.primaryKey.isEmpty ? rowidName.map { [$0] } ?? [] : schema.primaryKey
   }
+
+  /// A name of the rowid that no column has, if there is one.
+  package var rowidName: String? { ["rowid", "_rowid_", "oid"].first(where: isRowid) }
 
   /// Whether a name stands for the rowid: because no column has it, or as the integer primary key.
   package func isRowid(_ name: String) -> Bool {

@@ -5,6 +5,8 @@ internal import CSQLite
 final class DatabaseHandle {
   let pointer: OpaquePointer
   let path: String
+  /// Whether a statement that meets a lock of another connection waits, as long as its connection does.
+  var waitsForLocks = true
 
   init(_ pointer: OpaquePointer, path: String) {
     self.pointer = pointer

@@ -69,7 +69,7 @@ final class ConnectionInterruption {
   private func waits(_ count: Int32) -> Bool {
     let now = ContinuousClock.now
     if count == 0 { busySince = now }
-    guard !isDue, now - busySince < busyTimeout else { return false }
+    guard handle.waitsForLocks, !isDue, now - busySince < busyTimeout else { return false }
     sqlite3_sleep(min(count + 1, Self.maxPauseMilliseconds))
     return true
   }

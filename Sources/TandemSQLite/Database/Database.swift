@@ -158,6 +158,7 @@ extension Database {
   /// again does nothing.
   public func close() async {
     await readers?.close()
+    await stopChangeFeed()
     await writer?.close()
   }
 
@@ -169,6 +170,7 @@ extension Database {
     try readers?.checkIsNotNested()
     try writer?.checkIsNotNested()
     try readers?.close()
+    stopChangeFeed()
     try writer?.close()
   }
 }

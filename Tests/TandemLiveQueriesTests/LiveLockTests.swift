@@ -1,0 +1,98 @@
+import TandemDifferences
+import TandemRecords
+import TandemSQLite
+import TestFolder
+import Testing
+
+@testable import TandemLiveQueries
+
+@Suite("Live queries on files that others keep locked", .timeLimit(.minutes(5)))
+struct LiveLockTests {
+  let folder: TemporaryFolder
+  /// Another program, whose locks keep readers out, as there is no write-ahead log.
+  let other: DatabaseConnection
+
+  init() throws {
+    folder = try TemporaryFolder()
+    other = try folder.otherConnection()
+    try other.execute("PRAGMA journal_mode=DELETE")
+    try other.execute("CREATE TABLE place (id INTEGER PRIMARY KEY)")
+  }
+
+  func database() throws -> Database {
+    try Database(
+      path: folder.path(of: "test.db"),
+      configuration: DatabaseConfiguration(access: .readOnly, busyTimeout: .milliseconds(1)))
+  }
+
+  /// Inserts a row and commits, after plain reads have given up many times.
+  func insertSlowly(_ id: Int, beside database: Database) async throws {
+    try other.execute("INSERT INTO place VALUES (\(id))")
+    for _ in 0..<50 {
+      let error = try await #require(throws: DatabaseError.self) {
+        try await database.read { _ = try $0.fetchValue("SELECT 1 FROM place", as: Int.self) }
+      }
+      #expect(error.code.primary == .busy)
+    }
+    try other.execute("COMMIT")
+  }
+
+  @Test("a sequence waits while its file is locked, when it begins and later, and then delivers")
+  func waits() async throws {
+    let database = try database()
+    let (counts, count) = AsyncStream<Int>.makeStream()
+    try other.execute("BEGIN EXCLUSIVE")
+    let task = Task {
+      defer { count.finish() }
+      for try await difference in LiveQuery(table: "place").differences(in: database) {
+        count.yield(difference.inserted.count)
+      }
+    }
+    try other.execute("INSERT INTO place VALUES (1)")
+    try other.execute("COMMIT")
+    var iterator = counts.makeAsyncIterator()
+    var total = await iterator.next() ?? 0
+    for id in 2...4 {
+      try other.execute("BEGIN EXCLUSIVE")
+      try await insertSlowly(id, beside: database)
+      while total < id, let more = await iterator.next() { total += more }
+      #expect(total == id)
+    }
+    task.cancel()
+    try await task.value
+    await database.close()
+  }
+
+  @Test("a sequence that begins while its file is locked waits, and delivers what is there then")
+  func begins() async throws {
+    let database = try database()
+    let (started, start) = AsyncStream<Void>.makeStream()
+    try other.execute("BEGIN EXCLUSIVE")
+    let task = Task {
+      var iterator = LiveQuery(table: "place").differences(in: database).makeAsyncIterator()
+      start.finish()
+      return try await iterator.next()?.inserted
+    }
+    for await _ in started {}
+    try await insertSlowly(1, beside: database)
+    #expect(try await task.value == [["id": 1]])
+    await database.close()
+  }
+
+  @Test("cancelling the task ends the wait for a lock that nobody lets go of")
+  func cancels() async throws {
+    let database = try database()
+    try other.execute("BEGIN EXCLUSIVE")
+    let (started, start) = AsyncStream<Void>.makeStream()
+    let task = Task {
+      var iterator = LiveQuery(table: "place").differences(in: database).makeAsyncIterator()
+      start.finish()
+      return try await iterator.next()
+    }
+    for await _ in started {}
+    task.cancel()
+    #expect(try await task.value == nil)
+    await database.close()
+    try other.execute("COMMIT")
+  }
+}

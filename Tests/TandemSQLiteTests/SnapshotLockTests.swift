@@ -1,0 +1,62 @@
+import Testing
+
+@testable import TandemSQLite
+
+@Suite("Snapshots of a file that another program keeps locked", .timeLimit(.minutes(5)))
+struct SnapshotLockTests {
+  let folder: TestFolder
+  let other: DatabaseConnection
+  let database: Database
+
+  /// A file without a write-ahead log, read by somebody who waits for locks without end.
+  init() throws {
+    folder = try TestFolder()
+    other = try folder.open(
+      "test.db", "PRAGMA journal_mode=DELETE", "CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    database = try Database(
+      path: folder.file(),
+      configuration: DatabaseConfiguration(access: .readOnly, busyTimeout: .seconds(3_600)))
+  }
+
+  @Test("asking for the feed reads nothing, and so waits for nothing")
+  func feed() async throws {
+    try other.execute("BEGIN EXCLUSIVE")
+    let feed = try await database.changeFeed()
+    #expect(feed.isIdle)
+    try other.execute("COMMIT")
+  }
+
+  @Test("one that cannot begin says so at once, and the next tells what changed")
+  func snapshots() async throws {
+    let feed = try await database.changeFeed()
+    let subscription = feed.subscribe()
+    defer { feed.unsubscribe(subscription) }
+    let snapshot = {
+      try self.database.read { try feed.beginSnapshot($0.connection, for: subscription) }
+    }
+    for isFirst in [true, false] {
+      try other.execute("BEGIN EXCLUSIVE")
+      try other.execute("INSERT INTO t VALUES (\(isFirst ? 1 : 2))")
+      #expect(try databaseError { _ = try snapshot() }.code.primary == .busy)
+      // The second time, nothing but a version number that can be read tells of the commit.
+      try other.execute("COMMIT")
+      #expect(try snapshot().isUnknown)
+      #expect(try snapshot().isEmpty)
+    }
+  }
+
+  @Test("a reader that is not to wait for locks finds out at once that there is one")
+  func impatience() throws {
+    try other.execute("BEGIN EXCLUSIVE")
+    let error = try databaseError {
+      try database.read { transaction in
+        transaction.connection.handle.waitsForLocks = false
+        defer { transaction.connection.handle.waitsForLocks = true }
+        _ = try transaction.connection.rows("SELECT * FROM t")
+      }
+    }
+    #expect(error.code.primary == .busy)
+    try other.execute("COMMIT")
+    #expect(try database.read { try $0.connection.rows("SELECT * FROM t") }.isEmpty)
+  }
+}
