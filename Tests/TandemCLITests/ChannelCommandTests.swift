@@ -82,8 +82,8 @@ struct ChannelCommandTests {
         Array("GET / HTTP/1.1\r\n\r\n".utf8),
         "tandem: the peer sent a message of 1195725856 bytes"
       ),
-      ([0, 0, 0, 2, 9, 9], "tandem: the peer does not speak version 2"),
-      ([0, 0, 0, 9, 2], "tandem: the peer ended within a message"),
+      ([0, 0, 0, 2, 9, 9], "tandem: the peer does not speak version 3"),
+      ([0, 0, 0, 9, 3], "tandem: the peer ended within a message"),
     ]
     for (bytes, message) in inputs {
       let connection = try await SocketConnection.connect(to: .unix(path: socket))
@@ -98,6 +98,22 @@ struct ChannelCommandTests {
     #expect(sent.status == 0)
     #expect(await listener.line() == "User 1  age=1")
     #expect(await listener.end() == 0)
+  }
+
+  @Test("one that cannot write ends with an error, and without the socket's file")
+  func fullOutput() async throws {
+    let full = FileManager.default.fileExists(atPath: "/dev/full")
+    let result = try await Tool.shell(
+      """
+      "$tandem" channel listen 'unix:\(socket)' >\(full ? "/dev/full" : "&-") 2>error & listener=$!
+      while ! grep -q listening error; do :; done
+      "$tandem" channel send 'unix:\(socket)' --subject User --id 1 age=1
+      wait $listener; echo $?
+      """, in: folder)
+    #expect(result.output == "1\n")
+    let error = try folder.text(of: "error")
+    #expect(error.split(separator: "\n").count == 2 && error.contains("tandem: "))
+    #expect(!FileManager.default.fileExists(atPath: socket))
   }
 
   @Test("where nobody listens, or somebody else does, is trouble: exit status 1")
@@ -129,6 +145,12 @@ struct ChannelCommandTests {
       (["send", ":1", "--subject", "U", "--id", "1", "a=1", "a=2"], "'a' is given twice"),
       (["send", ":1", "--subject", "U", "--id", "1", "a=Tom"], "a text needs quotes: a='\"…\"'"),
       (["send", ":1", "--subject", "U", "--id", "1", "a=1", "--json"], "--json is for listen"),
+      (
+        [
+          "send", ":1", "--subject", "U", "--id", "1",
+          "a=\(String(repeating: "[", count: 64))\(String(repeating: "]", count: 64))",
+        ], "values nest too deep"
+      ),
     ])
   func mistakes(arguments: [String], words: String) async throws {
     let result = try await Tool.run(["channel"] + arguments)
@@ -141,7 +163,7 @@ struct ChannelCommandTests {
     let result = try await Tool.run(["channel", "--help"])
     #expect(
       result.status == 0 && result.output.contains("tandem channel send unix:/tmp/app.socket"))
-    #expect(result.output.contains("it gives no answer"))
+    #expect(result.output.contains("has probably read the values"))
     #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
   }
 }

@@ -20,6 +20,7 @@ private struct Sight {
   var place: Place
 }
 
+@Suite(.timeLimit(.minutes(1)))
 @MainActor struct BothWaysBindingTests {
   let hub = ChannelHub()
   let channel = Channel<User>(id: 1)
@@ -131,6 +132,78 @@ private struct Sight {
     model.age = 0
     binding.publishChanges()
     #expect(watched.age == 8 && model.age == 0, "what the hub wrote is not sent back")
+  }
+
+  /// A map whose object has no age outside of a range.
+  private func map(clampingTo range: ClosedRange<Int>) -> KeyPathMap<User, Watched> {
+    KeyPathMap().mapping(
+      \.age, to: \.age,
+      willChange: { _, change in
+        range.contains(change.new)
+          ? .accept : .replace(min(max(change.new, range.lowerBound), range.upperBound))
+      })
+  }
+
+  @Test("what a hook or the model replaces is sent to the others, each time, and once")
+  func replacing() async {
+    let model = UserModel1()
+    hub.bind(model, to: channel, through: map1())
+    let names = KeyPathMap<User, Watched>().mapping(
+      \.name, get: { $0.title }, set: { $0.title = $1.uppercased() })
+    hub.bindBothWays(watched, to: channel, through: map(clampingTo: 0...100))
+    hub.bindBothWays(watched, to: channel, through: names)
+    var ages = hub.values(of: \.age, on: channel).makeAsyncIterator()
+    // The second time, the model has the value that it takes already.
+    for age in [150, 170] {
+      hub.send(\.age, age, on: channel)
+      #expect(watched.age == 100)
+      #expect(await ages.next(isolation: #isolation) == age)
+      #expect(await ages.next(isolation: #isolation) == 100)
+      #expect(model.age == 100)
+    }
+    hub.send(\.age, 7, on: channel)
+    #expect(await ages.next(isolation: #isolation) == 7)
+    var heard = hub.values(of: \.name, on: channel).makeAsyncIterator()
+    hub.send(\.name, "tom", on: channel)
+    #expect(await heard.next(isolation: #isolation) == "tom")
+    #expect(await heard.next(isolation: #isolation) == "TOM")
+    #expect(watched.title == "TOM" && model.name == "TOM" && hub.diagnostics.isEmpty)
+  }
+
+  @Test("what a conversion leads to is what the channel knows")
+  func replacingConverted() {
+    let map = KeyPathMap<User, Watched>().mapping(
+      \.age, to: \.title, converting: { "\($0)" }, back: { Int($0) },
+      willChange: { _, change in change.new == "150" ? .replace("100") : .accept })
+    let binding = hub.bindBothWays(watched, to: channel, through: map)
+    var ages: [Int] = []
+    hub.observe(\.age, on: channel, equalValues: .delivered) { ages.append($0) }
+    for age in [5, 150, 6] {
+      hub.send(\.age, age, on: channel)
+      binding.publishChanges()
+    }
+    #expect(ages == [5, 150, 100, 6])
+  }
+
+  @Test("two models that replace each other's values settle, and that is told")
+  func replacingDifferently() {
+    let other = Watched()
+    let bindings = [
+      hub.bindBothWays(watched, to: channel, through: map(clampingTo: 0...100)),
+      hub.bindBothWays(other, to: channel, through: map(clampingTo: 200...300)),
+    ]
+    var ages: [Int] = []
+    hub.observe(\.age, on: channel, equalValues: .delivered) { ages.append($0) }
+    func settle() { for _ in 0..<5 { for binding in bindings { binding.publishChanges() } } }
+    hub.send(\.age, 150, on: channel)
+    settle()
+    #expect(ages == [150, 100] && watched.age == 100 && other.age == 200)
+    #expect(hub.diagnostics.map(\.kind) == [.replacedDifferently])
+    // What a model changes itself is no answer, and is answered.
+    watched.age = 50
+    settle()
+    #expect(ages == [150, 100, 50, 200] && watched.age == 100)
+    #expect(hub.diagnostics.count == 2)
   }
 
   @Test("the model is observed once for each change, however often changes are published")

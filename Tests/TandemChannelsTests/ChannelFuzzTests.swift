@@ -34,11 +34,19 @@ struct ChannelFuzzTests {
       ["inner": try JSONValue(encoding: inner), "other": .array([.bool(true), .object([:])])], [:],
     ]
     return try values.map {
-      try ChannelMessage(
-        subject: "Thing", id: .number("7"), values: $0,
-        stamps: $0.mapValues { _ in LinkStamp(counter: 70, hub: 0xF00D) }
-      ).frame(maxByteCount: Self.maxFrameByteCount)
-    }
+      try LinkFrame.values(
+        ChannelMessage(
+          subject: "Thing", id: .number("7"), values: $0,
+          stamps: $0.mapValues { _ in LinkStamp(counter: 70, hub: 0xF00D) }, answers: ["small"])
+      ).bytes(maxByteCount: Self.maxFrameByteCount)
+    } + [LinkFrame.hello(counter: 1 << 40).bytes(maxByteCount: Self.maxFrameByteCount)]
+  }
+
+  /// A reader that has been greeted.
+  private func reader() throws -> LinkFrameReader {
+    var reader = LinkFrameReader(maxFrameByteCount: Self.maxFrameByteCount)
+    _ = try reader.frames(adding: LinkFrame.hello(counter: nil).bytes(maxByteCount: 100))
+    return reader
   }
 
   /// One mutation: a changed, missing, doubled or moved stretch, or JSON that stands elsewhere.
@@ -80,14 +88,15 @@ struct ChannelFuzzTests {
       var bytes = frames.randomElement(using: &generator) ?? []
       for _ in 0...Int.random(in: 0...2, using: &generator) { mutate(&bytes, &generator) }
       if Bool.random(using: &generator) { correctLength(of: &bytes) }
-      var reader = ChannelMessageReader(maxFrameByteCount: Self.maxFrameByteCount)
+      var reader = try reader()
       let cut = Int.random(in: 0...bytes.count, using: &generator)
       do {
-        let messages =
-          try reader.messages(adding: bytes[..<cut])
-          + reader.messages(adding: bytes[cut...])
-        messageCount += messages.count
-        for message in messages where (try? subject.decode(message)) == nil { badValueCount += 1 }
+        let frames =
+          try reader.frames(adding: bytes[..<cut]) + reader.frames(adding: bytes[cut...])
+        messageCount += frames.count
+        for case .values(let message) in frames where (try? subject.decode(message)) == nil {
+          badValueCount += 1
+        }
       } catch {
         refusedCount += 1
       }
@@ -102,10 +111,10 @@ struct ChannelFuzzTests {
       let text =
         String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
       let body = Array("{\"subject\":\"Thing\",\"id\":7,\"values\":{\"inner\":\(text)}}".utf8)
-      var bytes = [0, 0, 0, 0, ChannelMessage.version] + body
+      var bytes = [0, 0, 0, 0, LinkFrame.version] + body
       correctLength(of: &bytes)
-      var reader = ChannelMessageReader(maxFrameByteCount: bytes.count)
-      #expect(throws: ChannelLinkError.self) { try reader.messages(adding: bytes) }
+      var reader = LinkFrameReader(maxFrameByteCount: bytes.count)
+      #expect(throws: ChannelLinkError.self) { try reader.frames(adding: bytes) }
     }
   }
 }

@@ -18,8 +18,8 @@ struct LinkOutboxTests {
     #expect(outbox.add(message(2, ["a": 1])).isEmpty)
     #expect(outbox.add(message(1, ["a": 1])).isEmpty)
     #expect(outbox.add(message(2, ["a": 2, "b": 3])).isEmpty)
-    #expect(outbox.takeAll() == [message(2, ["a": 2, "b": 3]), message(1, ["a": 1])])
-    #expect(outbox.takeAll().isEmpty)
+    #expect(outbox.takeAll().messages == [message(2, ["a": 2, "b": 3]), message(1, ["a": 1])])
+    #expect(outbox.takeAll() == .init())
   }
 
   @Test(
@@ -29,7 +29,7 @@ struct LinkOutboxTests {
     let outbox = outbox(maxChannelCount: bound)
     let dropped = (0..<100).map { outbox.add(message($0, ["a": $0])) }
     #expect(dropped == (0..<100).map { $0 < bound ? [] : [message($0 - bound, ["a": $0 - bound])] })
-    #expect(outbox.takeAll() == (100 - bound..<100).map { message($0, ["a": $0]) })
+    #expect(outbox.takeAll().messages == (100 - bound..<100).map { message($0, ["a": $0]) })
   }
 
   @Test("what is put back is older than what was added since, and told of if there is no room")
@@ -39,7 +39,7 @@ struct LinkOutboxTests {
     let dropped = outbox.putBack(
       [message(1, ["a": 1, "b": 1]), message(2, ["a": 1]), message(3, ["a": 1])])
     #expect(dropped == [message(3, ["a": 1])])
-    #expect(outbox.takeAll() == [message(1, ["a": 2, "b": 1]), message(2, ["a": 1])])
+    #expect(outbox.takeAll().messages == [message(1, ["a": 2, "b": 1]), message(2, ["a": 1])])
   }
 
   @Test("stamps wait with their values")
@@ -53,7 +53,7 @@ struct LinkOutboxTests {
     #expect(outbox.add(message(["a": 1, "b": 1])).isEmpty)
     #expect(outbox.add(message(["a": 2])).isEmpty)
     #expect(outbox.putBack([message(["b": 0, "c": 0])]).isEmpty)
-    #expect(outbox.takeAll() == [message(["a": 2, "b": 1, "c": 0])])
+    #expect(outbox.takeAll().messages == [message(["a": 2, "b": 1, "c": 0])])
   }
 
   @Test("beyond the bound in bytes, the channels that have waited longest are dropped, and told of")
@@ -74,9 +74,42 @@ struct LinkOutboxTests {
     #expect(
       outbox.putBack([message(3, "a", byteCount: 1), message(4, "a", byteCount: 2_000)])
         == [message(4, "a", byteCount: 2_000)])
-    // What is too large alone takes all others with it, and itself.
-    #expect(outbox.add(message(5, "a", byteCount: 10_000)).count == 2)
-    #expect(outbox.takeAll().isEmpty)
-    #expect(outbox.add(message(6, "a", byteCount: 9_000)).isEmpty)
+    // What is too large alone takes nothing with it.
+    let large = message(5, "a", byteCount: 10_000)
+    #expect(outbox.add(large) == [large])
+    // Nor does what is too large with the rest of its channel, except that rest.
+    #expect(
+      outbox.add(message(3, "c", byteCount: 4_000)).map { $0.values.keys.sorted() } == [["a", "b"]])
+    #expect(outbox.takeAll().messages.map(\.id) == [.number("3")])
+    #expect(outbox.add(message(6, "a", byteCount: 5_000)).isEmpty)
+    #expect(outbox.add(message(7, "a", byteCount: 500)).isEmpty)
+    #expect(outbox.add(message(6, "b", byteCount: 9_000)).map { Array($0.values.keys) } == [["a"]])
+    #expect(
+      outbox.takeAll().messages
+        == [message(6, "b", byteCount: 9_000), message(7, "a", byteCount: 500)])
+    #expect(outbox.add(message(6, "a", byteCount: 9_800)).isEmpty, "nothing is counted any more")
+  }
+
+  @Test("what waits, and what is put back, gets new stamps; the clock's counter goes out once")
+  func restamping() {
+    func message(_ id: Int, counter: UInt64) -> ChannelMessage {
+      ChannelMessage(
+        subject: "User", id: .number("\(id)"), values: ["a": .null],
+        stamps: ["a": LinkStamp(counter: counter, hub: 1)])
+    }
+    let outbox = outbox(maxChannelCount: 10)
+    let early = message(0, counter: 1)
+    #expect(outbox.add(message(1, counter: 2)).isEmpty)
+    outbox.tell(8)
+    outbox.apply(Restamping(hub: 1, lastCounter: 3, distance: 5))
+    #expect(outbox.putBack([early]).isEmpty)
+    #expect(outbox.add(message(2, counter: 9)).isEmpty)
+    #expect(
+      outbox.takeAll()
+        == .init(
+          counter: 8,
+          messages: [message(1, counter: 7), message(0, counter: 6), message(2, counter: 9)]))
+    #expect(outbox.putBack([message(0, counter: 6)]).isEmpty)
+    #expect(outbox.takeAll() == .init(counter: nil, messages: [message(0, counter: 6)]))
   }
 }

@@ -2,6 +2,14 @@ import Testing
 
 @testable import TandemChannels
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 struct JSONValueTests {
   private struct Sample: Codable, Equatable {
     enum Kind: String, Codable { case big, small }
@@ -62,5 +70,68 @@ struct JSONValueTests {
     let deep = { String(repeating: "[", count: $0) + String(repeating: "]", count: $0) }
     _ = try JSONValue(parsing: deep(JSONValue.maxNestingDepth).utf8)
     #expect(throws: JSONFault.self) { try JSONValue(parsing: deep(100_000).utf8) }
+  }
+
+  private struct Tree: Codable, Equatable {
+    var children: [Tree]
+
+    init(depth: Int) { children = depth == 0 ? [] : [Tree(depth: depth - 1)] }
+  }
+
+  private enum Bare: Encodable {
+    case nested(depth: Int)
+
+    func encode(to encoder: any Encoder) throws {
+      guard case .nested(let depth) = self else { return }
+      var container = encoder.unkeyedContainer()
+      for _ in 0..<depth { container = container.nestedUnkeyedContainer() }
+    }
+  }
+
+  @Test("what nests deeper than is read is not encoded, however deep")
+  func encodingDepth() throws {
+    // A tree has an object and an array at each level.
+    for (depth, maxDepth) in [(31, 64), (30, 62), (0, 2)] {
+      let json = try JSONValue(encoding: Tree(depth: depth), maxNestingDepth: maxDepth)
+      let text = json.description.utf8
+      let parsed = try JSONValue(parsing: text, maxNestingDepth: maxDepth)
+      #expect(try parsed.decoded(as: Tree.self) == Tree(depth: depth))
+      #expect(throws: JSONFault.self) { try JSONValue(parsing: text, maxNestingDepth: 2 * depth) }
+      #expect(throws: EncodingError.self) {
+        try JSONValue(encoding: Tree(depth: depth + 1), maxNestingDepth: maxDepth)
+      }
+    }
+    #expect(throws: EncodingError.self) { try JSONValue(encoding: Tree(depth: 2_000)) }
+    #expect(throws: EncodingError.self) { try JSONValue(encoding: Bare.nested(depth: 100_000)) }
+    #expect(try JSONValue(encoding: Bare.nested(depth: 3)).description == "[[[[]]]]")
+  }
+
+  @Test("encoding costs as much as there is to encode")
+  func effort() async {
+    // To copy what there is for each element would take ten times as long as is allowed.
+    await #expect(processExitsWith: .success) {
+      var limit = rlimit(rlim_cur: 10, rlim_max: 10)
+      #if canImport(Glibc)
+        #expect(setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit) == 0)
+      #else
+        #expect(setrlimit(RLIMIT_CPU, &limit) == 0)
+      #endif
+      let numbers = Array(0..<100_000)
+      let numbersJSON = try JSONValue(encoding: numbers)
+      #expect(numbersJSON.textByteCount > numbers.count)
+      let table = Dictionary(uniqueKeysWithValues: numbers.map { ("\($0)", $0) })
+      let tableJSON = try JSONValue(encoding: table)
+      #expect(tableJSON.textByteCount > numbers.count)
+    }
+  }
+
+  @Test("the size of a text is known without writing it")
+  func textByteCount() throws {
+    let values: [JSONValue] = [
+      .null, .bool(true), .bool(false), .number("-1.5e7"), .string("a\"\\\n\u{1}\u{1F}\t/é😀"),
+      .array([]), .array([.null]), .array([.null, .null]), .object([:]), .object(["\n": .null]),
+      .object(["a": .array([]), "b": .number("1")]), try JSONValue(encoding: Sample()),
+    ]
+    for value in values { #expect(value.textByteCount == value.description.utf8.count) }
   }
 }

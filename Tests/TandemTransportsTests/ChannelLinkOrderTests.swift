@@ -115,8 +115,8 @@ import Testing
     #expect(names(hubs) == ["b", "b"])
   }
 
-  @Test("a value without a stamp is a new one; a peer's claim of the last stamp breaks nothing")
-  func stamps() async throws {
+  @Test("a value without a stamp is a new one, and older than none")
+  func unstamped() async throws {
     let hub = hubs(1)[0]
     let (near, far) = MemoryConnection.pair()
     let link = ChannelLink(hub, subjects: [linkedUsers])
@@ -125,14 +125,12 @@ import Testing
     var ages = hub.values(of: \LinkedUser.age, on: channel).makeAsyncIterator()
     await expect(1, from: &ages)
     func send(_ age: Int, _ stamp: LinkStamp?) async throws {
-      let message = ChannelMessage(
-        subject: "User", id: .string("1"), values: ["age": .number("\(age)")],
-        stamps: stamp.map { ["age": $0] } ?? [:])
-      try await far.send(try message.frame(maxByteCount: 1000))
+      try await far.send(age: age, stamp: stamp)
     }
+    try await far.greet(counter: 0)
     try await send(2, nil)
     try await send(3, LinkStamp(counter: 0, hub: .max))
-    try await send(4, LinkStamp(counter: LinkStamp.maxCounter, hub: .max))
+    try await send(4, LinkStamp(counter: 100, hub: .max))
     await expect(2, from: &ages)
     await expect(4, from: &ages)
     hub.send(\.age, 5, on: channel)
@@ -141,5 +139,93 @@ import Testing
     await expect(6, from: &ages)
     task.cancel()
     _ = await task.result
+  }
+
+  @Test("a peer's claim of a stamp beyond all others ends its connection, and nothing else")
+  func implausible() async throws {
+    let hubs = hubs(2)
+    let links = links(hubs)
+    for counter in [LinkStamp.maxCounter, LinkStamp.maxLead + 1_000] {
+      let (near, far) = MemoryConnection.pair()
+      let task = Task { [links] in try await links[0].run(on: near) }
+      try await far.greet(counter: 0)
+      try await far.send(age: 1, stamp: LinkStamp(counter: counter, hub: .max))
+      let result = await task.result
+      #expect(throws: ChannelLinkError.self) { try result.get() }
+    }
+    await ring(links) {
+      for (round, sender) in [0, 0, 1, 1, 0].enumerated() {
+        hubs[sender].send(\.name, "\(round)", on: channel)
+        await settle(hubs, mark: round + 1)
+        #expect(names(hubs) == ["\(round)", "\(round)"])
+      }
+    }
+    #expect(hubs.allSatisfy { $0.diagnostics.isEmpty })
+  }
+
+  @Test(
+    "a clock that was led to its end is told of, and peers are not sent what they would not take")
+  func endOfTime() async throws {
+    let hub = hubs(1)[0]
+    let link = links([hub])[0]
+    let (near, far) = MemoryConnection.pair()
+    let task = Task { try await link.run(on: near) }
+    var counter: UInt64 = 0
+    while counter < LinkStamp.maxCounter {
+      counter = min(counter + LinkStamp.maxLead, LinkStamp.maxCounter)
+      try await far.greet(counter: counter)
+    }
+    try await far.send(age: 7, stamp: nil)
+    var ages = hub.values(of: \LinkedUser.age, on: channel).makeAsyncIterator()
+    await expect(7, from: &ages)
+    hub.send(\.age, 8, on: channel)
+    await expect(8, from: &ages)
+    #expect(hub.diagnostics.map(\.kind) == [.linkClockAtEnd, .linkClockAtEnd])
+    task.cancel()
+    _ = await task.result
+    far.close()
+    var reader = LinkFrameReader(maxFrameByteCount: 1000)
+    let messages = try await far.messages(by: &reader)
+    #expect(messages.isEmpty)
+  }
+
+  @Test(
+    "more values than stamps are kept arrive once each, over two links and in a ring",
+    arguments: [2, 3])
+  func manyValues(count: Int) async throws {
+    let hubs = hubs(count)
+    let links = hubs.map {
+      ChannelLink($0, subjects: [linkedUsers], options: .init(maxStampCount: 500))
+    }
+    let channels = (0..<2_000).map { Channel<LinkedUser>(id: "\($0)") }
+    var heard = hubs.map { _ in channels.map { _ in [Int]() } }
+    for (place, hub) in hubs.enumerated() {
+      for (index, channel) in channels.enumerated() {
+        hub.observe(\LinkedUser.age, on: channel, equalValues: .delivered) {
+          heard[place][index].append($0)
+        }
+      }
+    }
+    await ring(links) {
+      await settle(hubs, mark: 0)
+      for round in 1...3 {
+        var batch = ChannelBatch()
+        for channel in channels { batch.set(\.age, to: round, on: channel) }
+        hubs[round % count].send(batch)
+        await settle(hubs, mark: round)
+      }
+    }
+    for ages in heard.joined() { #expect(ages == [1, 2, 3]) }
+    #expect(hubs.allSatisfy { $0.diagnostics.isEmpty })
+  }
+}
+
+extension MemoryConnection {
+  /// Sends an age of user 1.
+  fileprivate func send(age: Int, stamp: LinkStamp?) async throws {
+    let message = ChannelMessage(
+      subject: "User", id: .string("1"), values: ["age": .number("\(age)")],
+      stamps: stamp.map { ["age": $0] } ?? [:])
+    try await send(LinkFrame.values(message).bytes(maxByteCount: 1000))
   }
 }

@@ -45,16 +45,14 @@ extension ChannelCommand {
     var isWaiting = false
     while await !printer.isDone, !Task.isCancelled {
       let start = ContinuousClock.now
-      var hasReceived = false
       if let connection = try? await SocketConnection.connect(to: address) {
         isWaiting = false
-        hasReceived = try await printer.read(connection)
+        try await printer.read(connection)
         if await printer.isDone { return }
       }
       if !isWaiting { TandemCLI.report("waiting for \(address)") }
       isWaiting = true
-      let delay = retry.delay(hasReceived: hasReceived, after: start.duration(to: .now))
-      try? await Task.sleep(for: delay)
+      try? await Task.sleep(for: retry.delay(after: start.duration(to: .now)))
     }
   }
 
@@ -70,11 +68,17 @@ extension ChannelCommand {
         let places = ConnectionPlaces(count: ChannelLinkOptions().maxPeerCount)
         while let connection = try await listener.accept() {
           guard await places.take() else {
-            connection.close()
+            connection.refuse()
             continue
           }
           group.addTask {
-            _ = try await printer.read(connection)
+            do {
+              try await printer.read(connection)
+            } catch {
+              // The one who waits for connections does not notice that the group has failed.
+              listener.close()
+              throw error
+            }
             await places.giveBack()
             if await printer.isDone { listener.close() }
           }
@@ -120,18 +124,17 @@ private actor MessagePrinter {
   var isDone: Bool { remainingCount == 0 }
 
   /// Prints what arrives until the peer ends, breaks the rules, enough has been printed, or the task is
-  /// cancelled; returns whether that was a message at least.
-  func read(_ connection: any ChannelConnection) async throws -> Bool {
+  /// cancelled.
+  func read(_ connection: any ChannelConnection) async throws {
+    // Whoever comes too late is to notice.
+    if isDone { return connection.refuse() }
     defer { connection.close() }
-    var reader = ChannelMessageReader(maxFrameByteCount: ChannelLinkOptions().maxFrameByteCount)
-    var hasReceived = false
+    var reader = LinkFrameReader(maxFrameByteCount: ChannelLinkOptions().maxFrameByteCount)
     do {
       try await withTaskCancellationHandler {
+        try await connection.send(ChannelCommand.hello())
         while !isDone, let bytes = try await connection.receive() {
-          for message in try reader.messages(adding: bytes) {
-            hasReceived = true
-            try print(message)
-          }
+          for case .values(let message) in try reader.frames(adding: bytes) { try print(message) }
         }
       } onCancel: {
         connection.close()
@@ -142,7 +145,6 @@ private actor MessagePrinter {
     } catch let error as ChannelLinkError {
       TandemCLI.report("\(error)")
     }
-    return hasReceived
   }
 
   private func print(_ message: ChannelMessage) throws {

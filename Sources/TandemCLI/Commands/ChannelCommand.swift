@@ -13,8 +13,9 @@ enum ChannelCommand: Command {
 
       ADDRESS is unix:PATH, HOST:PORT or :PORT on loopback. Nothing is encrypted.
       Exit status: 0 done, 1 trouble, 2 a mistake in what was typed. For send, 0 means that the
-      program has read the values, not that it uses them: it gives no answer, and none either if it
-      does not know the subject or property, or if a value or the id is of another type.
+      program has probably read the values, unless it was about to end, not that it uses them: it
+      gives no answer, and none either if it does not know the subject or property, or if a value
+      or the id is of another type.
       """,
     operands: [
       .init(name: "ACTION", help: "listen or send."),
@@ -60,7 +61,13 @@ enum ChannelCommand: Command {
 
   /// A JSON value, or the text itself if it is none.
   static func id(_ text: String) -> JSONValue {
-    (try? JSONValue(parsing: text.utf8)) ?? .string(text)
+    let maxDepth = ChannelMessage.maxValueNestingDepth
+    return (try? JSONValue(parsing: text.utf8, maxNestingDepth: maxDepth)) ?? .string(text)
+  }
+
+  /// What begins a connection: there is no clock here, as nothing is kept or handed on.
+  static func hello() throws -> [UInt8] {
+    try LinkFrame.hello(counter: nil).bytes(maxByteCount: ChannelLinkOptions().maxFrameByteCount)
   }
 }
 
@@ -78,10 +85,11 @@ extension ChannelCommand {
     }
     let values = try values(arguments.operands.dropFirst(2))
     let message = ChannelMessage(subject: subject, id: id, values: values)
-    let frame = try message.frame(maxByteCount: ChannelLinkOptions().maxFrameByteCount)
+    let frame = try LinkFrame.values(message)
+      .bytes(maxByteCount: ChannelLinkOptions().maxFrameByteCount)
     let connection = try await SocketConnection.connect(to: address)
     defer { connection.close() }
-    try await connection.send(frame)
+    try await connection.send(try hello() + frame)
     // The peer closes once it has read everything.
     connection.finishSending()
     while try await connection.receive() != nil {}
@@ -101,7 +109,8 @@ extension ChannelCommand {
         throw UsageError("'\(parts[0])' is given twice", command: specification)
       }
       do {
-        values[String(parts[0])] = try JSONValue(parsing: parts[1].utf8)
+        values[String(parts[0])] = try JSONValue(
+          parsing: parts[1].utf8, maxNestingDepth: ChannelMessage.maxValueNestingDepth)
       } catch {
         throw UsageError(
           "'\(parts[1])' is no JSON value: \(error); a text needs quotes: \(parts[0])='\"…\"'",

@@ -3,9 +3,21 @@ import Synchronization
 
 /// Brings values into an observable object, and sends what the object changes itself.
 final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Object> {
+  /// A property that travels both ways.
+  private struct Place {
+    var reader: any PropertyReader<Object>
+    /// What the channel knows.
+    var last: any PropertySnapshot<Object>
+    /// What the object took in the place of the value that came last, if it did.
+    var answer: (any PropertySnapshot<Object>)?
+  }
+
   private let address: ChannelAddress
-  private var snapshots: [(reader: any PropertyReader<Object>, last: any PropertySnapshot<Object>)]
+  private var places: [Place]
   private var sources: [AnyKeyPath]
+  /// What the value that is being written was converted to.
+  private var converted: (any PropertySnapshot<Object>)?
+  private var convertingPlace: Int?
   private var nextChange: NextChange?
 
   init<Subject>(
@@ -15,28 +27,62 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
       route.reading.map { (source: route.source, reader: $0) }
     }
     self.address = address
-    snapshots = readable.map { ($0.reader, $0.reader.snapshot(of: object)) }
+    places = readable.map { Place(reader: $0.reader, last: $0.reader.snapshot(of: object)) }
     sources = readable.map(\.source)
     super.init(object, table: map.table, hasHooks: map.hasDidChangeHooks)
   }
 
   deinit { nextChange?.finish() }
 
-  /// What the hub has written is what the channel knows already; what it was refused to write is not.
+  /// What the object was to have is what the channel knows; if the object has another value now, because
+  /// a hook or the object has replaced it, that one is sent in answer. What was refused is not known.
   override func apply<Value>(
     _ value: Value, of property: AnyKeyPath, by routes: RouteCache
   ) {
+    guard let (place, answer) = write(value, of: property, by: routes) else { return }
+    places[place].answer = answer
+    if answer != nil { nextChange?.hasAnswer() }
+  }
+
+  /// Of two that replace each other's values, each has its own in the end.
+  override func applyAnswer<Value>(
+    _ value: Value, of property: AnyKeyPath, by routes: RouteCache
+  ) {
+    guard let (place, answer) = write(value, of: property, by: routes) else { return }
+    places[place].answer = nil
+    guard let answer else { return }
+    places[place].last = answer
+    hub?.report(
+      ChannelDiagnostic(
+        kind: .replacedDifferently, channel: "\(address)", property: "\(property)"))
+  }
+
+  /// Writes a value; returns the place of its property, and what the object has instead.
+  private func write<Value>(
+    _ value: Value, of property: AnyKeyPath, by routes: RouteCache
+  ) -> (place: Int, instead: (any PropertySnapshot<Object>)?)? {
     hasRefused = false
+    converted = nil
+    convertingPlace = sources.firstIndex(of: property)
     super.apply(value, of: property, by: routes)
-    guard !hasRefused, let object, let place = sources.firstIndex(of: property) else { return }
-    snapshots[place].last = snapshots[place].reader.snapshot(of: object)
+    defer { converted = nil }
+    // What was written to may have ended the binding.
+    guard !hasRefused, let object, let place = convertingPlace, places.indices.contains(place),
+      let known = converted ?? places[place].reader.snapshot(with: value)
+    else { return nil }
+    places[place].last = known
+    return (place, known.change(in: object)?.snapshot)
+  }
+
+  override func hasConverted<Converted>(to value: Converted) {
+    converted = convertingPlace.flatMap { places[$0].reader.snapshot(with: value) }
   }
 
   override func released() {
     super.released()
     nextChange?.finish()
     nextChange = nil
-    snapshots = []
+    places = []
   }
 
   /// Sends what the object has changed since, as one batch, and waits for the next change.
@@ -44,10 +90,12 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
     guard node != nil, let object, let hub else { return cancel() }
     observe(object)
     var entries: [BatchEntry] = []
-    for place in snapshots.indices {
-      guard let change = snapshots[place].last.change(in: object) else { continue }
-      snapshots[place].last = change.snapshot
-      if let value = change.entry { entries.append(BatchEntry(address: address, value: value)) }
+    for place in places.indices {
+      guard let change = places[place].last.change(in: object) else { continue }
+      let isAnswer = places[place].answer.map { $0.change(in: object) == nil } ?? false
+      (places[place].last, places[place].answer) = (change.snapshot, nil)
+      guard let value = change.entry else { continue }
+      entries.append(BatchEntry(address: address, value: isAnswer ? value.answer : value))
     }
     if !entries.isEmpty { hub.send(entries, excluding: object) }
   }
@@ -56,7 +104,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
   private func observe(_ object: Object) {
     guard let nextChange, nextChange.beginWaiting() else { return }
     withObservationTracking {
-      for place in snapshots.indices { _ = snapshots[place].reader.snapshot(of: object) }
+      for place in places { _ = place.reader.snapshot(of: object) }
     } onChange: {
       nextChange.hasCome()
     }
@@ -87,6 +135,9 @@ private final class NextChange: Sendable {
     turns.yield()
   }
 
+  /// There is something to send, although the object may not have changed.
+  func hasAnswer() { turns.yield() }
+
   func finish() { turns.finish() }
 }
 
@@ -98,6 +149,10 @@ extension ChannelHub {
   /// the hub's actor: all that the object changed in one turn becomes one batch, and a property that
   /// was changed twice is sent once. ``ChannelBinding/publishChanges()`` sends at once instead. What
   /// the hub has written is not sent back; other bindings of the same object are excluded.
+  ///
+  /// An object that takes another value than the one that was sent, by ``ChannelDecision/replace(_:)`` or
+  /// in a `didSet`, sends the one that it has taken, so that all are equal again. That is done once: an
+  /// object that replaces such an answer, too, keeps its own value, with a diagnostic.
   ///
   /// Properties travel both ways if their values are Equatable and they are mapped without conversion
   /// or with one back; others only arrive. Maps of whole subjects only arrive, too.

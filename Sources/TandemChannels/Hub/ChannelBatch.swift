@@ -43,17 +43,28 @@ public struct ChannelBatch: @unchecked Sendable {
   mutating func append(_ value: BatchValue, on address: ChannelAddress) {
     entries.append(BatchEntry(address: address, value: value))
   }
+
+  /// Makes the value that was added last one that is not to be answered.
+  mutating func markLastAsAnswer() {
+    guard let last = entries.indices.last else { return }
+    entries[last].value = entries[last].value.answer
+  }
 }
 
 /// A value for a property of a channel.
 struct BatchEntry {
   var address: ChannelAddress
   var value: BatchValue
+  /// When it was sent, if that is known, among linked hubs.
+  var stamp: LinkStamp?
 }
 
 /// A value on its way, without the type that only the sender and the receivers know.
 class BatchValue {
   let property: AnyKeyPath
+  /// The value as one that a model has in the place of one that was sent; see ``AnswerBatchValue``.
+  var answer: BatchValue { preconditionFailure("Abstract") }
+  var isAnswer: Bool { false }
 
   fileprivate init(property: AnyKeyPath) { self.property = property }
 
@@ -64,8 +75,8 @@ class BatchValue {
   func announce(to binding: ChannelBinding) { preconditionFailure("Abstract") }
 }
 
-final class TypedBatchValue<Value>: BatchValue {
-  private(set) var value: Value
+class TypedBatchValue<Value>: BatchValue {
+  private(set) final var value: Value
 
   init(property: AnyKeyPath, value: Value) {
     self.value = value
@@ -73,7 +84,9 @@ final class TypedBatchValue<Value>: BatchValue {
   }
 
   /// Takes a newer value in the place of the old one; for values that are remembered, not sent.
-  func replace(_ value: Value) { self.value = value }
+  final func replace(_ value: Value) { self.value = value }
+
+  override var answer: BatchValue { AnswerBatchValue(property: property, value: value) }
 
   override func remember(at address: ChannelAddress, in hub: ChannelHub) {
     hub.remember(value, of: property, at: address)
@@ -83,4 +96,14 @@ final class TypedBatchValue<Value>: BatchValue {
     binding.apply(value, of: property, by: routes)
   }
   override func announce(to binding: ChannelBinding) { binding.announce(value, of: property) }
+}
+
+/// What a model has in the place of a value that was sent. Nobody answers it with a value of theirs, since
+/// two models that each insist would go on for ever.
+private final class AnswerBatchValue<Value>: TypedBatchValue<Value> {
+  override var isAnswer: Bool { true }
+
+  override func apply(to binding: ChannelBinding, by routes: RouteCache) {
+    binding.applyAnswer(value, of: property, by: routes)
+  }
 }

@@ -49,6 +49,10 @@ public class ChannelBinding {
   func belongs(to sender: AnyObject) -> Bool { self === sender }
   /// Writes a value.
   func apply<Value>(_ value: Value, of property: AnyKeyPath, by routes: RouteCache) {}
+  /// Writes a value that a model has in the place of one that was sent, and that is not to be answered.
+  func applyAnswer<Value>(_ value: Value, of property: AnyKeyPath, by routes: RouteCache) {
+    apply(value, of: property, by: routes)
+  }
   /// Tells of a value that all objects have now.
   func announce<Value>(_ value: Value, of property: AnyKeyPath) {}
   /// Lets go of what is not needed after the end.

@@ -191,23 +191,19 @@ extension ChannelBinding {
 
 /// Listens to all channels of a subject type, for links.
 class SubjectTap {
-  /// Whether the tap listens for somebody.
-  func isFor(_ listener: AnyObject) -> Bool { false }
-  /// Told of values of the subject's channels that were sent together, after everybody bound to them.
-  func sent(_ entries: [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub) {}
+  /// For whom it listens.
+  var peers: [LinkPeer] { [] }
+  /// Told of values of the subject's channels that were sent together, after everybody bound to them; may
+  /// stamp them for the taps after it.
+  func sent(_ entries: inout [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub) {}
 }
 
 extension ChannelHub {
-  func removeTaps(of subject: ObjectIdentifier, where isUnwanted: (SubjectTap) -> Bool) {
-    taps[subject]?.removeAll(where: isUnwanted)
-    if taps[subject]?.isEmpty == true { taps[subject] = nil }
-  }
-
   private func tellTaps(of entries: [BatchEntry], excluding sender: AnyObject?) {
     for (subject, taps) in taps {
-      let own = entries.filter { ObjectIdentifier($0.address.subject) == subject }
+      var own = entries.filter { ObjectIdentifier($0.address.subject) == subject }
       guard !own.isEmpty else { continue }
-      for tap in taps { tap.sent(own, excluding: sender, in: self) }
+      for tap in taps { tap.sent(&own, excluding: sender, in: self) }
     }
   }
 }

@@ -33,11 +33,17 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
     /// ``ChannelLinkOptions/maxWaitingByteCount`` allows waited for a peer of a link that is slow or
     /// away, and these were the oldest.
     case peerTooSlow
-    /// The values of a channel are more than fit into ``ChannelLinkOptions/maxFrameByteCount``.
+    /// The value, with its channel's id, is more than fits into ``ChannelLinkOptions/maxFrameByteCount``.
     case tooLargeForLink
     /// The value, or the channel's id, cannot be encoded, or the id is of another type than the link's
-    /// ``LinkedSubject`` says.
+    /// ``LinkedSubject`` says, or one of them nests too deep.
     case notEncodable
+    /// The clock of the linked hubs is at its end, so that no value can be later than those there are.
+    /// A peer has led it there; start all of them again.
+    case linkClockAtEnd
+    /// A model that is bound both ways has replaced a value that another one has in the place of what
+    /// was sent; each keeps its own.
+    case replacedDifferently
   }
 
   /// What kind of limit it was.
@@ -63,8 +69,14 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
     case .tooLargeForLink:
       return "\(property) on \(channel) was not sent to a peer: it does not fit into a message"
     case .notEncodable:
-      return "\(property) on \(channel) was not sent to a peer: it or the id cannot be encoded, "
-        + "or the id is not of the type that the link was told"
+      return "\(property) on \(channel) was not sent to a peer: it or the id cannot be encoded "
+        + "or nests too deep, or the id is not of the type that the link was told"
+    case .linkClockAtEnd:
+      return "\(property) on \(channel) was not sent to any peer: the clock of the linked hubs is "
+        + "at its end; start them all again"
+    case .replacedDifferently:
+      return "\(property) on \(channel) is not the same in all models: each of two replaces what "
+        + "the other one has"
     }
   }
 }

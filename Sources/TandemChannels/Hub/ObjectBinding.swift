@@ -26,6 +26,9 @@ class MappedBinding<Target>: ChannelBinding {
     pendingHooks = nil
   }
 
+  /// Told what a value was converted to, before that is written.
+  func hasConverted<Converted>(to value: Converted) {}
+
   /// Brings a value to where the object is.
   @inline(__always)
   fileprivate final func bring<Value>(

@@ -13,14 +13,19 @@ extension JSONValue {
   package static let maxNestingDepth = 64
 
   /// The value that a text (RFC 8259) stands for.
-  package init(parsing text: some Sequence<UInt8>) throws(JSONFault) {
-    var parser = JSONParser(bytes: Array(text))
+  ///
+  /// - Parameter maxNestingDepth: how deep arrays and objects may nest.
+  package init(
+    parsing text: some Sequence<UInt8>, maxNestingDepth: Int = JSONValue.maxNestingDepth
+  ) throws(JSONFault) {
+    var parser = JSONParser(bytes: Array(text), maxNestingDepth: maxNestingDepth)
     self = try parser.document()
   }
 }
 
 private struct JSONParser {
   let bytes: [UInt8]
+  let maxNestingDepth: Int
   var index = 0
 
   mutating func document() throws(JSONFault) -> JSONValue {
@@ -46,7 +51,7 @@ private struct JSONParser {
   }
 
   private mutating func value(depth: Int) throws(JSONFault) -> JSONValue {
-    guard depth <= JSONValue.maxNestingDepth else { throw fault("values nest too deep") }
+    guard depth <= maxNestingDepth else { throw fault("values nest too deep") }
     switch byte {
     case UInt8(ascii: "\""): return .string(try string())
     case UInt8(ascii: "["): return try array(depth: depth)

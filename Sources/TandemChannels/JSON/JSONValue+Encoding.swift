@@ -1,37 +1,45 @@
 extension JSONValue {
   /// The value that something encodes itself as.
   ///
-  /// - Throws: what its `encode(to:)` throws; `EncodingError` for numbers that are not finite.
-  package init(encoding value: some Encodable) throws {
-    let slot = EncodingSlot()
+  /// - Parameter maxNestingDepth: how deep arrays and objects may nest.
+  /// - Throws: what its `encode(to:)` throws; `EncodingError` for numbers that are not finite, and for
+  ///   what nests deeper.
+  /// - Complexity: O(what is encoded).
+  package init(
+    encoding value: some Encodable, maxNestingDepth: Int = JSONValue.maxNestingDepth
+  ) throws {
+    let slot = EncodingSlot(room: maxNestingDepth)
     try slot.encode(value, at: [])
-    self = slot.json
+    self = try slot.json()
   }
 }
 
 /// A place for a value that is being encoded.
 private final class EncodingSlot {
-  enum Content {
-    case scalar(JSONValue)
-    case array([EncodingSlot])
-    case object([String: EncodingSlot])
-  }
+  // Elements and fields are properties rather than payloads of an enumeration, to be added to in place.
+  private var scalar = JSONValue.object([:])
+  private var elements: [EncodingSlot]?
+  private var fields: [String: EncodingSlot]?
+  /// How many levels of arrays and objects there may be from here on.
+  private let room: Int
 
-  var content = Content.scalar(.object([:]))
+  init(room: Int) { self.room = room }
 
-  var json: JSONValue {
-    switch content {
-    case .scalar(let value): return value
-    case .array(let slots): return .array(slots.map(\.json))
-    case .object(let slots): return .object(slots.mapValues(\.json))
-    }
+  /// What has been encoded. It may nest too deep without ever having been encoded step by step.
+  func json() throws -> JSONValue {
+    guard room >= 0 else { throw tooDeep(scalar, at: []) }
+    if let elements { return .array(try elements.map { try $0.json() }) }
+    if let fields { return .object(try fields.mapValues { try $0.json() }) }
+    return scalar
   }
 
   func encode<Value: Encodable>(_ value: Value, at path: [any CodingKey]) throws {
+    // Here, because a value that goes on for ever would leave no room on the stack.
+    guard room >= 0 else { throw tooDeep(value, at: path) }
     switch value {
-    case let value as Bool: content = .scalar(.bool(value))
-    case let value as String: content = .scalar(.string(value))
-    case let value as any BinaryInteger: content = .scalar(.number("\(value)"))
+    case let value as Bool: set(.bool(value))
+    case let value as String: set(.string(value))
+    case let value as any BinaryInteger: set(.number("\(value)"))
     case let value as Double: try encode(number: value, at: path)
     case let value as Float: try encode(number: value, at: path)
     default: try value.encode(to: SlotEncoder(slot: self, codingPath: path))
@@ -46,32 +54,39 @@ private final class EncodingSlot {
         number, .init(codingPath: path, debugDescription: "JSON has no numbers that are not finite")
       )
     }
-    content = .scalar(.number("\(number)"))
+    set(.number("\(number)"))
   }
 
+  private func tooDeep(_ value: Any, at path: [any CodingKey]) -> EncodingError {
+    .invalidValue(value, .init(codingPath: path, debugDescription: "the value nests too deep"))
+  }
+
+  /// Makes it a value that holds no others.
+  func set(_ value: JSONValue) {
+    scalar = value
+    (elements, fields) = (nil, nil)
+  }
+
+  // What is below one that is too deep is not kept: to let go of a long chain takes room on the stack, too.
+
   func element() -> EncodingSlot {
-    let slot = EncodingSlot()
-    if case .array(let slots) = content { content = .array(slots + [slot]) }
+    let slot = EncodingSlot(room: room - 1)
+    if room >= 0 { elements?.append(slot) }
     return slot
   }
 
   func field(_ name: String) -> EncodingSlot {
-    let slot = EncodingSlot()
-    if case .object(var slots) = content {
-      slots[name] = slot
-      content = .object(slots)
-    }
+    let slot = EncodingSlot(room: room - 1)
+    if room >= 0 { fields?[name] = slot }
     return slot
   }
 
   func beginObject() {
-    if case .object = content { return }
-    content = .object([:])
+    if fields == nil { (elements, fields) = (nil, [:]) }
   }
 
   func beginArray() {
-    if case .array = content { return }
-    content = .array([])
+    if elements == nil { (elements, fields) = ([], nil) }
   }
 }
 
@@ -99,7 +114,7 @@ private struct SingleSlot: SingleValueEncodingContainer {
   let slot: EncodingSlot
   let codingPath: [any CodingKey]
 
-  mutating func encodeNil() { slot.content = .scalar(.null) }
+  mutating func encodeNil() { slot.set(.null) }
 
   mutating func encode<Value: Encodable>(_ value: Value) throws {
     try slot.encode(value, at: codingPath)
@@ -121,7 +136,7 @@ private struct UnkeyedSlots: UnkeyedEncodingContainer {
     return slot.element()
   }
 
-  mutating func encodeNil() { next().content = .scalar(.null) }
+  mutating func encodeNil() { next().set(.null) }
 
   mutating func encode<Value: Encodable>(_ value: Value) throws {
     try next().encode(value, at: codingPath)
@@ -149,7 +164,7 @@ private struct KeyedSlots<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 
   mutating func encodeNil(forKey key: Key) {
-    slot.field(key.stringValue).content = .scalar(.null)
+    slot.field(key.stringValue).set(.null)
   }
 
   mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {

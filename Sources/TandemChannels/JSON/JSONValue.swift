@@ -46,3 +46,33 @@ extension JSONValue: CustomStringConvertible {
     return result + "\""
   }
 }
+
+// MARK: - Sizes
+
+extension JSONValue {
+  /// How many bytes the value has as JSON: those of ``description``, without writing it.
+  var textByteCount: Int {
+    switch self {
+    case .null: return 4
+    case .bool(let value): return value ? 4 : 5
+    case .number(let digits): return digits.utf8.count
+    case .string(let text): return Self.quotedByteCount(text)
+    case .array(let elements):
+      return elements.reduce(max(2, elements.count + 1)) { $0 + $1.textByteCount }
+    case .object(let fields):
+      return fields.reduce(max(2, fields.count + 1)) {
+        $0 + Self.quotedByteCount($1.key) + 1 + $1.value.textByteCount
+      }
+    }
+  }
+
+  private static func quotedByteCount(_ text: String) -> Int {
+    text.utf8.reduce(2) { count, byte in
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "\n"): count + 2
+      case 0..<0x20: count + 6
+      default: count + 1
+      }
+    }
+  }
+}

@@ -8,6 +8,14 @@ public protocol ChannelConnection: Sendable {
   func receive() async throws -> [UInt8]?
   /// Ends the connection from any thread; what waits on it returns or throws soon.
   func close()
+  /// Ends a connection that nothing was read from and nobody waits on, so that the peer can tell that
+  /// what it has sent was not read, if there is a way. Like ``close()`` unless there is.
+  func refuse()
+}
+
+extension ChannelConnection {
+  /// Ends the connection.
+  public func refuse() { close() }
 }
 
 /// Where connections come from.
@@ -33,11 +41,14 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   /// How many connections a listening link serves at a time.
   public var maxPeerCount: Int
   /// Of how many values the hub knows when they were sent, with which it tells old from new: those sent
-  /// last, of all subjects of its links; up to twice as many for a while. As many as the hub remembers
-  /// if that is more, and of a hub's links, the largest number counts.
+  /// last, of all subjects of its links; up to twice as many for a while, of 40 bytes each, and room to
+  /// grow. As many as the hub remembers if that is more, and of a hub's links, the largest number counts.
+  ///
+  /// Should be no less than what a peer remembers, or has waiting, at a time: of more values than that,
+  /// in another order than that in which they were sent, those sent first may be taken for old.
   public var maxStampCount: Int
   /// How long to wait before the first attempt to connect again; each further wait is twice as long, until
-  /// a peer has sent a message, or a connection has lasted as long as the longest wait.
+  /// a connection has lasted as long as the longest wait.
   public var firstRetryDelay: Duration
   /// The longest wait between attempts.
   public var maxRetryDelay: Duration
@@ -45,7 +56,7 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   /// Limits that suit an application unless told otherwise.
   public init(
     maxFrameByteCount: Int = 1 << 20, maxWaitingChannelCount: Int = 65_536,
-    maxWaitingByteCount: Int = 16 << 20, maxPeerCount: Int = 64, maxStampCount: Int = 65_536,
+    maxWaitingByteCount: Int = 16 << 20, maxPeerCount: Int = 64, maxStampCount: Int = 131_072,
     firstRetryDelay: Duration = .milliseconds(50), maxRetryDelay: Duration = .seconds(5)
   ) {
     self.maxFrameByteCount = maxFrameByteCount

@@ -5,14 +5,21 @@ package struct ChannelMessage: Hashable, Sendable {
   package var values: [String: JSONValue]
   /// When the values were sent, of those of which it is known.
   package var stamps: [String: LinkStamp]
+  /// The properties whose values a model has given in answer to others, which are not to be answered.
+  package var answers: Set<String>
+
+  /// How deep the id and the values may nest, so that the message as a whole is JSON that can be read.
+  package static let maxValueNestingDepth = JSONValue.maxNestingDepth - 2
 
   package init(
-    subject: String, id: JSONValue, values: [String: JSONValue], stamps: [String: LinkStamp] = [:]
+    subject: String, id: JSONValue, values: [String: JSONValue], stamps: [String: LinkStamp] = [:],
+    answers: Set<String> = []
   ) {
     self.subject = subject
     self.id = id
     self.values = values
     self.stamps = stamps
+    self.answers = answers
   }
 
   /// Whether the message is for the channel with an id that somebody typed, who does not know whether it
@@ -21,87 +28,52 @@ package struct ChannelMessage: Hashable, Sendable {
 
   /// Takes the values of another message of the same channel in the place of those it has.
   mutating func take(_ newer: ChannelMessage) {
-    for name in newer.values.keys { stamps[name] = nil }
+    remove(newer.values.keys)
     values.merge(newer.values) { $1 }
     stamps.merge(newer.stamps) { $1 }
+    answers.formUnion(newer.answers)
   }
 
-  /// This message without some of its values.
-  func removing(_ names: [String]) -> ChannelMessage {
-    var result = self
+  /// Leaves out some of the values.
+  mutating func remove(_ names: some Sequence<String>) {
     for name in names {
-      result.values[name] = nil
-      result.stamps[name] = nil
+      values[name] = nil
+      stamps[name] = nil
+      answers.remove(name)
     }
-    return result
+  }
+
+  /// A message for each of the values.
+  var split: [ChannelMessage] {
+    values.sorted { $0.key < $1.key }.map { name, value in
+      ChannelMessage(
+        subject: subject, id: id, values: [name: value],
+        stamps: stamps[name].map { [name: $0] } ?? [:], answers: answers.intersection([name]))
+    }
   }
 }
 
-// MARK: - Frames
-
-/// Why a link cannot go on.
-public struct ChannelLinkError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kinds of failure.
-  public enum Code: Hashable, Sendable {
-    /// The peer sent what is no message of a link.
-    case malformed
-    /// The peer sent, or was to be sent, a message of more than ``ChannelLinkOptions/maxFrameByteCount``.
-    case tooLarge
-    /// The peer speaks another version.
-    case unknownVersion
-    /// The connection could not be made, or broke.
-    case connection
-  }
-
-  /// The kind of failure.
-  public var code: Code
-  /// What happened.
-  public var message: String
-
-  /// A failure of the given kind.
-  public init(_ code: Code, _ message: String) {
-    self.code = code
-    self.message = message
-  }
-
-  /// What happened.
-  public var description: String { message }
-}
+// MARK: - JSON
 
 extension ChannelMessage {
-  /// The version of the format, which is the first byte of each frame's contents.
-  package static let version: UInt8 = 2
-
-  /// The message on the wire: how many bytes follow, as four bytes, the most significant first; the
-  /// version; and `{"subject":…,"id":…,"values":{…},"stamps":{…}}`, without stamps if there are none.
-  package func frame(maxByteCount: Int) throws(ChannelLinkError) -> [UInt8] {
+  /// `{"subject":…,"id":…,"values":{…},"stamps":{…},"answers":[…]}`, without stamps and answers if there
+  /// are none.
+  var json: JSONValue {
     var fields: [String: JSONValue] = [
       "subject": .string(subject), "id": id, "values": .object(values),
     ]
     if !stamps.isEmpty { fields["stamps"] = .object(stamps.mapValues(\.json)) }
-    let body = JSONValue.object(fields).description.utf8
-    guard body.count < maxByteCount, let count = UInt32(exactly: body.count + 1) else {
-      throw ChannelLinkError(.tooLarge, "a message for \(subject) \(id) is too large")
-    }
-    return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } + [Self.version] + body
+    if !answers.isEmpty { fields["answers"] = .array(answers.sorted().map(JSONValue.string)) }
+    return .object(fields)
   }
 
-  /// The message in a frame's contents.
-  init(contents: ArraySlice<UInt8>) throws(ChannelLinkError) {
-    guard contents.first == Self.version else {
-      throw ChannelLinkError(.unknownVersion, "the peer does not speak version \(Self.version)")
-    }
-    let json: JSONValue
-    do {
-      json = try JSONValue(parsing: contents.dropFirst())
-    } catch {
-      throw ChannelLinkError(.malformed, "the peer sent no JSON: \(error)")
-    }
-    guard case .object(let fields) = json, case .string(let subject)? = fields["subject"],
-      let id = fields["id"], case .object(let values)? = fields["values"]
+  init(_ fields: [String: JSONValue]) throws(ChannelLinkError) {
+    guard case .string(let subject)? = fields["subject"], let id = fields["id"],
+      case .object(let values)? = fields["values"]
     else { throw ChannelLinkError(.malformed, "the peer sent no message of a channel") }
     self.init(
-      subject: subject, id: id, values: values, stamps: try Self.stamps(fields["stamps"]))
+      subject: subject, id: id, values: values, stamps: try Self.stamps(fields["stamps"]),
+      answers: try Self.answers(fields["answers"]))
   }
 
   private static func stamps(_ json: JSONValue?) throws(ChannelLinkError) -> [String: LinkStamp] {
@@ -118,38 +90,14 @@ extension ChannelMessage {
     }
     return stamps
   }
-}
 
-/// Cuts the bytes of a stream into messages; holds at most one unfinished frame.
-package struct ChannelMessageReader: Sendable {
-  private let maxFrameByteCount: Int
-  private var buffer: [UInt8] = []
-
-  package init(maxFrameByteCount: Int) { self.maxFrameByteCount = maxFrameByteCount }
-
-  /// Whether the bytes so far end with a whole message.
-  package var isComplete: Bool { buffer.isEmpty }
-
-  /// The messages that are complete with these bytes.
-  ///
-  /// - Throws: for the first frame that is none; the stream is of no use then.
-  package mutating func messages(
-    adding bytes: some Sequence<UInt8>
-  ) throws(ChannelLinkError) -> [ChannelMessage] {
-    buffer.append(contentsOf: bytes)
-    var messages: [ChannelMessage] = []
-    var start = 0
-    while buffer.count - start >= 4 {
-      let count = buffer[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
-      guard count <= maxFrameByteCount else {
-        throw ChannelLinkError(.tooLarge, "the peer sent a message of \(count) bytes")
-      }
-      guard count > 0 else { throw ChannelLinkError(.malformed, "the peer sent an empty frame") }
-      guard buffer.count - start - 4 >= count else { break }
-      messages.append(try ChannelMessage(contents: buffer[start + 4..<start + 4 + count]))
-      start += 4 + count
+  private static func answers(_ json: JSONValue?) throws(ChannelLinkError) -> Set<String> {
+    guard let json else { return [] }
+    guard case .array(let elements) = json else {
+      throw ChannelLinkError(.malformed, "the peer sent answers that are none")
     }
-    buffer.removeFirst(start)
-    return messages
+    var answers: Set<String> = []
+    for case .string(let name) in elements { answers.insert(name) }
+    return answers
   }
 }

@@ -17,7 +17,16 @@ final class LinkOutbox: Sendable {
     var first = 0
     var waiting: [Address: ChannelMessage] = [:]
     var byteCount = 0
+    /// How far the hub's clock has come, if the peer has not been told.
+    var counter: UInt64?
+    var restamping: Restamping?
     var bell: AsyncStream<Void>.Continuation?
+  }
+
+  /// What is to be sent.
+  struct Parcel: Equatable {
+    var counter: UInt64?
+    var messages: [ChannelMessage] = []
   }
 
   private let state = Mutex(State())
@@ -37,14 +46,26 @@ final class LinkOutbox: Sendable {
     return stream
   }
 
+  /// Lets the peer know how far the hub's clock has come.
+  func tell(_ counter: UInt64) {
+    state.withLock { state in
+      state.counter = counter
+      return state.bell
+    }?.yield()
+  }
+
+  /// Gives what waits, or is put back, new stamps.
+  func apply(_ restamping: Restamping) { state.withLock { $0.restamping = restamping } }
+
   /// Adds values, which take the place of older ones that wait.
   ///
   /// - Returns: what was dropped to make room: the channels that have waited longest, and these values
-  ///   themselves if they alone are too large.
+  ///   themselves, and nothing else, if they alone are too large.
   func add(_ message: ChannelMessage) -> [ChannelMessage] {
+    guard message.waitingByteCount <= maxByteCount else { return [message] }
     let (bell, dropped) = state.withLock { state in
+      var dropped = state.removeOld(from: message, maxByteCount: maxByteCount)
       state.put(message)
-      var dropped: [ChannelMessage] = []
       while state.waiting.count > maxChannelCount || state.byteCount > maxByteCount,
         let oldest = state.dropOldest()
       {
@@ -63,7 +84,8 @@ final class LinkOutbox: Sendable {
     state.withLock { state in
       messages.compactMap { message in
         let newer = state.waiting[message.address]
-        let older = message.removing(newer.map { Array($0.values.keys) } ?? [])
+        var older = message
+        if let newer { older.remove(newer.values.keys) }
         if older.values.isEmpty { return nil }
         let hasPlace = newer != nil || state.waiting.count < maxChannelCount
         guard hasPlace, state.byteCount + older.waitingByteCount <= maxByteCount else {
@@ -76,10 +98,16 @@ final class LinkOutbox: Sendable {
   }
 
   /// Takes what waits, those that have waited longest first.
-  func takeAll() -> [ChannelMessage] {
+  func takeAll() -> Parcel {
     state.withLock { state in
-      defer { state = State(bell: state.bell) }
-      return state.order[state.first...].compactMap { state.waiting[$0] }
+      defer { state = State(restamping: state.restamping, bell: state.bell) }
+      var messages = state.order[state.first...].compactMap { state.waiting[$0] }
+      if let restamping = state.restamping {
+        for place in messages.indices {
+          messages[place].stamps = messages[place].stamps.mapValues(restamping.applied)
+        }
+      }
+      return Parcel(counter: state.counter, messages: messages)
     }
   }
 }
@@ -95,6 +123,20 @@ extension LinkOutbox.State {
     byteCount +=
       replaced.map { message.byteCount(of: message.values.keys) - $0 }
       ?? message.waitingByteCount
+  }
+
+  /// Makes a message's channel small enough for it, if with all that waits of it it would not be.
+  fileprivate mutating func removeOld(
+    from message: ChannelMessage, maxByteCount: Int
+  ) -> [ChannelMessage] {
+    guard var old = waiting[message.address] else { return [] }
+    old.remove(message.values.keys)
+    guard !old.values.isEmpty,
+      old.byteCount(of: old.values.keys) + message.waitingByteCount > maxByteCount
+    else { return [] }
+    byteCount -= old.byteCount(of: old.values.keys)
+    waiting[message.address]?.remove(old.values.keys)
+    return [old]
   }
 
   fileprivate mutating func dropOldest() -> ChannelMessage? {

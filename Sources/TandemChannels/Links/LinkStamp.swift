@@ -7,9 +7,12 @@ package struct LinkStamp: Hashable, Sendable {
   package var counter: UInt64
   package var hub: UInt64
 
-  /// The highest counter: what every reader of JSON keeps exactly. Nobody gets there by counting; one
-  /// who claims to have is at the end, and so are those who believe it, without a trap.
-  package static let maxCounter: UInt64 = 1 << 53 - 1
+  /// The highest counter: every reader of JSON keeps it exactly. Nobody gets there by counting; a hub that
+  /// was led there shares no more values, and says so.
+  package static let maxCounter: UInt64 = 1 << 52
+  /// How far a peer's counter may be ahead: five years of a hub that sends 100,000 values a second. Who
+  /// claims more is broken, and would bring all clocks near their end.
+  package static let maxLead: UInt64 = 1 << 44
 
   package init(counter: UInt64, hub: UInt64) {
     self.counter = counter
@@ -20,6 +23,23 @@ package struct LinkStamp: Hashable, Sendable {
 extension LinkStamp: Comparable {
   package static func < (first: LinkStamp, second: LinkStamp) -> Bool {
     (first.counter, first.hub) < (second.counter, second.hub)
+  }
+}
+
+/// What becomes of the stamps that a hub gave before it heard of any other, once it hears of one that is
+/// ahead: they are moved behind all that the other one knows, in their order.
+///
+/// To do it again to one of the new stamps changes nothing.
+struct Restamping: Hashable, Sendable {
+  var hub: UInt64
+  /// The last of these stamps.
+  var lastCounter: UInt64
+  /// By how much they are moved: no less than `lastCounter`.
+  var distance: UInt64
+
+  func applied(to stamp: LinkStamp) -> LinkStamp {
+    guard stamp.hub == hub, stamp.counter > 0, stamp.counter <= lastCounter else { return stamp }
+    return LinkStamp(counter: stamp.counter + distance, hub: hub)
   }
 }
 

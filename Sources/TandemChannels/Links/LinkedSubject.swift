@@ -27,8 +27,10 @@ public struct LinkedSubject: Sendable {
       }
       guard let id = entry.address.id as? ID else { throw UnexpectedType() }
       return ChannelMessage(
-        subject: name, id: try JSONValue(encoding: id),
-        values: [property.name: try property.encode(entry.value)], stamps: [property.name: stamp])
+        subject: name,
+        id: try JSONValue(encoding: id, maxNestingDepth: ChannelMessage.maxValueNestingDepth),
+        values: [property.name: try property.encode(entry.value)], stamps: [property.name: stamp],
+        answers: entry.value.isAnswer ? [property.name] : [])
     }
     decode = { message in
       // Who types an id does not know whether it is a number or a text of digits.
@@ -38,6 +40,7 @@ public struct LinkedSubject: Sendable {
       for property in properties {
         guard let value = message.values[property.name] else { continue }
         try property.decode(value, channel, &received.batch)
+        if message.answers.contains(property.name) { received.batch.markLastAsAnswer() }
         received.stamps.append(message.stamps[property.name])
       }
       return received
@@ -71,7 +74,8 @@ public struct LinkedProperty<Subject>: Sendable {
     path = property
     encode = { value in
       guard let value = value as? TypedBatchValue<Value> else { throw UnexpectedType() }
-      return try JSONValue(encoding: value.value)
+      return try JSONValue(
+        encoding: value.value, maxNestingDepth: ChannelMessage.maxValueNestingDepth)
     }
     decode = { json, channel, batch in
       batch.set(property, to: try json.decoded(as: Value.self), on: channel)

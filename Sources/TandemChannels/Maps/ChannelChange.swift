@@ -19,9 +19,10 @@ extension ChannelChange: Equatable where Value: Equatable {}
 public enum ChannelDecision<Value> {
   /// The value is written.
   case accept
-  /// The object keeps what it has.
+  /// The object keeps what it has, and the others have what was sent.
   case veto
-  /// Another value is written.
+  /// Another value is written. An object that is bound both ways sends it to the others, which then
+  /// have it, too; others keep what was sent.
   case replace(Value)
 }
 

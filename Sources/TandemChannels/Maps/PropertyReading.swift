@@ -3,6 +3,8 @@ protocol PropertyReader<Object> {
   associatedtype Object
   /// What the property is now.
   func snapshot(of object: Object) -> any PropertySnapshot<Object>
+  /// The property as it would be with a value of its type; `nil` for one of another.
+  func snapshot<Other>(with value: Other) -> (any PropertySnapshot<Object>)?
 }
 
 /// A property as it was at some time.
@@ -20,6 +22,10 @@ struct PropertyReading<Subject, Value, Object, Target: Equatable>: PropertyReade
   func snapshot(of object: Object) -> any PropertySnapshot<Object> {
     var object = object
     return Snapshot(reading: self, value: access.read(&object))
+  }
+
+  func snapshot<Other>(with value: Other) -> (any PropertySnapshot<Object>)? {
+    (value as? Target).map { Snapshot(reading: self, value: $0) }
   }
 
   private struct Snapshot: PropertySnapshot {

@@ -106,6 +106,7 @@ final class ConvertedRoute<Object, Value, Target>: ValueRoute<Object, Value> {
       return nil
     }
     guard binding.node != nil else { return nil }
+    binding.hasConverted(to: converted)
     return inner.apply(converted, to: &object, for: binding)
   }
 }

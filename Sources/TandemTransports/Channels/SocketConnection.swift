@@ -24,21 +24,25 @@ public final class SocketConnection: ChannelConnection {
 
   init(_ descriptor: SocketDescriptor) { self.descriptor = descriptor }
 
-  /// Connects to a listening process.
+  /// Connects to a listening process. Gives up soon once the task is cancelled, unless the system looks up
+  /// a name just then.
   ///
   /// - Throws: `ChannelLinkError` with the code `connection`.
   public static func connect(to address: SocketAddress) async throws -> SocketConnection {
     let queue = DispatchQueue(label: "tandem.channel.connect")
-    let result: Result<SocketDescriptor, ChannelLinkError> = await withCheckedContinuation {
-      continuation in
-      queue.async {
-        continuation.resume(
-          returning: Result { () throws(ChannelLinkError) in
-            try SystemSockets.open(address, isPassive: false) { descriptor, name, count in
-              systemConnect(descriptor.number, name, count) == 0
-            }
-          })
+    let attempt = ConnectAttempt()
+    let result: Result<SocketDescriptor, ChannelLinkError> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        queue.async {
+          continuation.resume(
+            returning: Result { () throws(ChannelLinkError) in
+              try SystemSockets.open(
+                address, isPassive: false, { attempt.connect($0, to: $1, $2) })
+            })
+        }
       }
+    } onCancel: {
+      attempt.cancel()
     }
     return SocketConnection(try result.get())
   }
@@ -71,10 +75,8 @@ public final class SocketConnection: ChannelConnection {
 
   /// Ends the connection.
   public func close() { descriptor.shutDown() }
-}
 
-private func systemConnect(
-  _ number: CInt, _ name: UnsafePointer<sockaddr>, _ count: socklen_t
-) -> CInt {
-  connect(number, name, count)
+  /// Ends the connection with a reset in place of an end, as soon as nobody holds it any more: a
+  /// shutdown would tell a peer that waits for an end that all was read.
+  public func refuse() { descriptor.reset() }
 }

@@ -19,12 +19,19 @@ final class SocketDescriptor: Sendable {
 
   /// Ends both directions; calls that wait return.
   func shutDown() { _ = shutdown(number, CInt(SHUT_RDWR)) }
+
+  /// Lets the peer have a reset once the socket is closed. A Unix-domain socket gives one by itself, if
+  /// something was not read.
+  func reset() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(number, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
 }
 
 /// The calls of the system, with errors that say what was tried.
 enum SystemSockets {
   /// How long a write may wait for a peer that does not read, and a connection for an answer.
-  static let maxSendWaitSeconds = 10
+  static let (maxSendWaitSeconds, maxConnectWaitSeconds) = (10, 10)
   /// After how long a silent TCP peer is probed, how often, and how many probes it may leave without an
   /// answer: one who only receives would otherwise never notice a host that has vanished.
   static let (firstProbeSeconds, probeSeconds, maxProbeCount) = (30, 10, 3) as (CInt, CInt, CInt)

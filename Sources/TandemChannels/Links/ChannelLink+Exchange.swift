@@ -1,0 +1,129 @@
+extension ChannelLink {
+  /// Exchanges values over a connection until it ends, and closes it.
+  func exchange(on connection: any ChannelConnection, with peer: LinkPeer) async throws {
+    defer { connection.close() }
+    let (greetings, greeted) = AsyncStream.makeStream(of: Void.self)
+    try await withTaskCancellationHandler {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await self.write(to: connection, from: peer, after: greetings) }
+        group.addTask { try await self.read(from: connection, for: peer, greeted) }
+        // Whichever ends first ends the other, which may wait for the connection.
+        defer { connection.close() }
+        _ = try await group.next()
+        connection.close()
+        group.cancelAll()
+      }
+    } onCancel: {
+      connection.close()
+    }
+  }
+
+  // MARK: Writing
+
+  private func write(
+    to connection: any ChannelConnection, from peer: LinkPeer, after greeting: AsyncStream<Void>
+  ) async throws {
+    let counter = await sender.perform { $0.linkClock?.counter }
+    try await connection.send(bytes(.hello(counter: counter)))
+    // What waits may get later stamps by the peer's greeting.
+    for await _ in greeting {}
+    for await _ in peer.outbox.news() {
+      if Task.isCancelled { return }
+      let parcel = peer.outbox.takeAll()
+      let bytes = await bytes(of: parcel)
+      do {
+        if !bytes.isEmpty { try await connection.send(bytes) }
+      } catch {
+        await report(peer.outbox.putBack(parcel.messages), .peerTooSlow)
+        throw error
+      }
+    }
+  }
+
+  private func bytes(_ frame: LinkFrame) throws -> [UInt8] {
+    try frame.bytes(maxByteCount: options.maxFrameByteCount)
+  }
+
+  /// The frames of a parcel. Values of one channel that do not fit into one together go alone.
+  private func bytes(of parcel: LinkOutbox.Parcel) async -> [UInt8] {
+    var result: [UInt8] = []
+    if let counter = parcel.counter, let bytes = try? bytes(.hello(counter: counter)) {
+      result += bytes
+    }
+    var misfits: [ChannelMessage] = []
+    for message in parcel.messages {
+      if let bytes = try? bytes(.values(message)) {
+        result += bytes
+        continue
+      }
+      for part in message.split {
+        if let bytes = try? bytes(.values(part)) { result += bytes } else { misfits.append(part) }
+      }
+    }
+    await report(misfits, .tooLargeForLink)
+    return result
+  }
+
+  /// Tells the hub what was not sent.
+  private func report(_ messages: [ChannelMessage], _ kind: ChannelDiagnostic.Kind) async {
+    guard !messages.isEmpty else { return }
+    await sender.perform { hub in
+      for message in messages { hub.report(message.diagnostic(kind)) }
+    }
+  }
+
+  // MARK: Reading
+
+  /// What came in a frame.
+  private enum Received: Sendable {
+    case hello(UInt64?)
+    case values(StampedBatch)
+  }
+
+  /// - Parameter greeted: finished once the peer has greeted, and the hub has followed its clock.
+  private func read(
+    from connection: any ChannelConnection, for peer: LinkPeer,
+    _ greeted: AsyncStream<Void>.Continuation
+  ) async throws {
+    var reader = LinkFrameReader(maxFrameByteCount: options.maxFrameByteCount)
+    var hasGreeted = false
+    while let bytes = try await connection.receive() {
+      let received = try reader.frames(adding: bytes).compactMap(received)
+      guard !received.isEmpty else { continue }
+      let isFirst = !hasGreeted
+      try await sender.perform { hub in
+        for received in received { try take(received, for: hub, from: peer) }
+        if isFirst { refresh(peer, from: hub) }
+      }
+      hasGreeted = true
+      greeted.finish()
+    }
+    guard reader.isComplete else {
+      throw ChannelLinkError(.malformed, "the peer ended within a message")
+    }
+  }
+
+  private func take(
+    _ received: Received, for hub: ChannelHub, from peer: LinkPeer
+  ) throws(ChannelLinkError) {
+    switch received {
+    case .hello(let counter?): try hub.hear(counter, from: peer)
+    case .hello(nil): break
+    case .values(let batch): try hub.receive(batch, from: peer)
+    }
+  }
+
+  /// What is in a frame, or `nil` if its subject is not known here.
+  @Sendable private func received(_ frame: LinkFrame) throws -> Received? {
+    switch frame {
+    case .hello(let counter): return .hello(counter)
+    case .values(let message):
+      guard let subject = subjects[message.subject] else { return nil }
+      do {
+        return .values(try subject.decode(message))
+      } catch {
+        throw ChannelLinkError(.malformed, "the peer sent what is no \(message.subject): \(error)")
+      }
+    }
+  }
+}

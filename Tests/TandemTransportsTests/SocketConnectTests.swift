@@ -1,0 +1,86 @@
+import TandemChannels
+import Testing
+
+@testable import TandemTransports
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+@Suite(.timeLimit(.minutes(1)))
+struct SocketConnectTests {
+  #if os(Linux)
+    @Test("an attempt to connect to a listener that has no room ends when its task is cancelled")
+    func cancelling() async throws {
+      let address = temporarySocket()
+      let listener = try SystemSockets.open(address, isPassive: true) { descriptor, name, count in
+        bind(descriptor.number, name, count) == 0 && listen(descriptor.number, 0) == 0
+      }
+      defer { if case .unix(let path) = address { unlink(path) } }
+      // Until the system says that there is no room.
+      var waiting: [SocketDescriptor] = []
+      while true {
+        let next = try? SystemSockets.open(address, isPassive: false) { descriptor, name, count in
+          _ = fcntl(descriptor.number, F_SETFL, O_NONBLOCK)
+          return connect(descriptor.number, name, count) == 0
+        }
+        guard let next else { break }
+        waiting.append(next)
+      }
+      let task = Task { try await SocketConnection.connect(to: address) }
+      task.cancel()
+      let result = await task.result
+      #expect {
+        try result.get()
+      } throws: {
+        "\($0)".hasSuffix(String(cString: strerror(ECANCELED)))
+      }
+      withExtendedLifetime((listener, waiting)) {}
+    }
+  #endif
+
+  @Test("a connection blocks again once it is made, and says why it was not")
+  func connecting() async throws {
+    for address in [temporarySocket(), .tcp(host: SocketAddress.loopback, port: 0)] {
+      let listener = try SocketListener(at: address)
+      let connection = try await SocketConnection.connect(to: listener.address)
+      #expect(fcntl(connection.descriptor.number, F_GETFL) & O_NONBLOCK == 0)
+      connection.close()
+      listener.close()
+      await #expect {
+        try await SocketConnection.connect(to: listener.address)
+      } throws: { error in
+        [ENOENT, ECONNREFUSED].contains { "\(error)".hasSuffix(String(cString: strerror($0))) }
+      }
+    }
+  }
+
+  @Test("a peer that is refused does not take it for an end", arguments: [true, false])
+  func refusing(isTCP: Bool) async throws {
+    let options = ChannelLinkOptions(maxPeerCount: 0)
+    for _ in 0..<20 {
+      let listener = try SocketListener(
+        at: isTCP ? .tcp(host: SocketAddress.loopback, port: 0) : temporarySocket())
+      let connection = try await SocketConnection.connect(to: listener.address)
+      try await connection.greet()
+      connection.finishSending()
+      let receiving = Task { try await connection.receive() }
+      let link = await ChannelLink.forTest(options)
+      let serving = Task { try await link.run(accepting: listener) }
+      let result = await receiving.result
+      #expect(throws: ChannelLinkError.self) { try result.get() }
+      serving.cancel()
+      _ = await serving.result
+    }
+  }
+}
+
+extension ChannelLink {
+  @MainActor fileprivate static func forTest(_ options: ChannelLinkOptions) -> ChannelLink {
+    ChannelLink(ChannelHub(), subjects: [linkedUsers], options: options)
+  }
+}
