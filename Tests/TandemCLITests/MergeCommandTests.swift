@@ -130,6 +130,8 @@ struct MergeCommandTests {
       cmp l.json r.json || exit 6
       $tandem merge $args --remote r.json -o missing/x
       test $? = 2 || exit 5
+      ln -s missing/y loose; $tandem merge $args --remote r.json -o loose
+      test $? = 2 && test -L loose || exit 3
       ls | grep tandem- && exit 4
       exit 0
       """, in: folder)
@@ -190,6 +192,8 @@ struct MergeCommandTests {
     // One version with the field is enough, and where there is no record, none can be missed.
     try folder.write(#"[{"id":1,"u":"x"}]"#, to: "r.json")
     #expect(try await merge("--prefer local -q --text u").status == 0)
+    // A driver of git's is for files of many kinds.
+    #expect(try await merge("--prefer local -q --text nope --path l.json").status == 0)
     for name in ["b.json", "l.json", "r.json"] { try folder.write("[]", to: name) }
     #expect(try await merge("--text nope").status == 0)
   }

@@ -189,6 +189,47 @@ struct CodableRecordTests {
     }
   }
 
+  /// Bytes within other types, as they encode themselves in the one way or the other.
+  private struct Wrapped: Codable, DatabaseRecord, Equatable {
+    struct Photo: Codable, Equatable {
+      var data: Data
+
+      init(_ data: Data) { self.data = data }
+
+      init(from decoder: any Decoder) throws { data = try Data(from: decoder) }
+
+      func encode(to encoder: any Encoder) throws { try data.encode(to: encoder) }
+    }
+
+    static let tableName = "t"
+    var id: Int
+    var photo: Photo
+    var thumbnail: Data?
+
+    init(_ id: Int, _ data: Data) { (self.id, photo, thumbnail) = (id, Photo(data), data) }
+
+    enum CodingKeys: CodingKey { case id, photo, thumbnail }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(id, forKey: .id)
+      try container.encode(photo, forKey: .photo)
+      // Not `encodeIfPresent`: as those write it who want a null.
+      try container.encode(thumbnail, forKey: .thumbnail)
+    }
+  }
+
+  @Test("no bytes are bytes too, also within an optional or another type")
+  func emptyBytes() throws {
+    let records = [Wrapped(1, Data([1])), Wrapped(2, Data())]
+    try database.write { transaction in
+      try transaction.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, photo, thumbnail)")
+      try transaction.insert(contentsOf: records)
+      #expect(try transaction.fetchAll(Wrapped.self) == records)
+      #expect(try transaction.fetchValues("SELECT hex(thumbnail) FROM t") == ["01", ""])
+    }
+  }
+
   @Test("what no column can hold is an error that says which column: parts, lists, nested values")
   func unsupported() throws {
     struct Nested: Codable, DatabaseRecord, Identifiable {

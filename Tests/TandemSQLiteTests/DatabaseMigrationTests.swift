@@ -143,18 +143,52 @@ struct DatabaseMigrationTests {
     #expect(error.message.contains("before it, it had 2"))
   }
 
-  @Test("a declaration that does not fit its parent may be repaired")
+  @Test(
+    "references to nothing may stay when a table is renamed or made anew in other letters",
+    arguments: [
+      ["ALTER TABLE child RENAME TO kid"], ["ALTER TABLE parent RENAME TO elder"],
+      [
+        "CREATE TABLE new (id REFERENCES PARENT)", "INSERT INTO new SELECT id FROM child",
+        "DROP TABLE child", "ALTER TABLE new RENAME TO CHILD",
+      ],
+    ])
+  func renamed(statements: [String]) throws {
+    let other = try folder.open()
+    for sql in [
+      "PRAGMA foreign_keys=OFF", "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
+      "CREATE TABLE child (id REFERENCES parent)", "INSERT INTO child VALUES (1), (2)",
+    ] {
+      try other.execute(sql)
+    }
+    let rename = DatabaseMigration("rename") { transaction in
+      for sql in statements { try transaction.connection.execute(sql) }
+    }
+    #expect(try database.migrate([rename]) == ["rename"])
+    let worse = DatabaseMigration("worse") { transaction in
+      try transaction.execute("CREATE TABLE young (id REFERENCES nobody)")
+      try transaction.execute("INSERT INTO young VALUES (1)")
+    }
+    #expect(try databaseError { try database.migrate([rename, worse]) }.code == .constraint)
+  }
+
+  @Test("a declaration that does not fit its parent may stay or be repaired, but not come")
   func misfit() throws {
     let other = try folder.open()
-    try other.execute("PRAGMA foreign_keys=OFF")
-    try other.execute("CREATE TABLE parent (id)")
-    try other.execute("CREATE TABLE child (id REFERENCES parent (id))")
-    try other.execute("INSERT INTO child VALUES (1)")
+    for sql in [
+      "PRAGMA foreign_keys=OFF", "CREATE TABLE parent (id)",
+      "CREATE TABLE child (id REFERENCES parent (id))", "INSERT INTO child VALUES (1)",
+    ] {
+      try other.execute(sql)
+    }
     let repair = DatabaseMigration("repair") { transaction in
       try transaction.execute("CREATE UNIQUE INDEX parent_id ON parent (id)")
-      try transaction.execute("INSERT INTO parent VALUES (1)")
     }
-    #expect(try database.migrate([repair]) == ["repair"])
+    let spoil = DatabaseMigration("spoil") { transaction in
+      try transaction.execute("DROP INDEX parent_id")
+    }
+    #expect(try database.migrate([Self.all[0], repair]) == ["create a", "repair"])
+    let error = try databaseError { try database.migrate([Self.all[0], repair, spoil]) }
+    #expect(error.message.contains("foreign key mismatch"))
   }
 
   @Test("programs that migrate one file at the same time run each step once")

@@ -7,7 +7,7 @@ enum AtomicFile {
   static func write(_ bytes: [UInt8], to path: String) throws {
     var status = stat()
     let exists = stat(path, &status) == 0
-    if exists, let reason = refusal(of: status) {
+    if let reason = exists ? refusal(of: status) : isLink(path) ? "it is a link to nothing" : nil {
       throw FileError(path: path, action: "written", reason: reason)
     }
     let target = exists ? resolved(path) : path
@@ -39,6 +39,11 @@ enum AtomicFile {
     if status.st_mode & S_IFMT == S_IFDIR { return "it is a directory" }
     if status.st_mode & S_IFMT != S_IFREG { return "it is no regular file" }
     return isOpen(status, as: STDERR_FILENO) ? "standard error goes there" : nil
+  }
+
+  private static func isLink(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
   private static func isOpen(_ status: stat, as descriptor: Int32) -> Bool {

@@ -47,7 +47,7 @@ struct DatabaseMigrations {
     guard known.count < migrations.count else { return false }
     let migration = migrations[known.count]
     // Programs that do not enforce foreign keys may have left some without their row long ago.
-    let earlierViolations = try ForeignKeyViolations(before: transaction)
+    let earlierViolations = try ForeignKeyViolations(transaction)
     try migration.body(transaction)
     try ForeignKeyViolations(transaction).check(
       since: earlierViolations, after: migration.name, path: transaction.connection.path)
@@ -80,67 +80,5 @@ struct DatabaseMigrations {
         + "which this program does not begin with; add new ones at the end"
     }
     throw DatabaseError(code: .migration, message: message, path: path)
-  }
-}
-
-/// How many foreign keys of each table are without their row, by the table that they refer to.
-private struct ForeignKeyViolations {
-  private struct Reference: Hashable, Comparable {
-    let table: String
-    let parent: String
-
-    static func < (one: Reference, other: Reference) -> Bool {
-      (one.table, one.parent) < (other.table, other.parent)
-    }
-  }
-
-  private struct Violation: RowDecodable {
-    static let columnNames = ["table", "parent", "count"]
-
-    let reference: Reference
-    let count: Int
-
-    init(row: inout RowDecoder) throws {
-      reference = Reference(table: try row.next(), parent: try row.next())
-      count = try row.next()
-    }
-  }
-
-  private let counts: [Reference: Int]
-
-  private init(counts: [Reference: Int]) { self.counts = counts }
-
-  init(_ transaction: borrowing WriteTransaction) throws {
-    let violations = try transaction.fetchAll(
-      """
-      SELECT "table", "parent", count(*) AS "count" FROM pragma_foreign_key_check
-      GROUP BY "table", "parent"
-      """, as: Violation.self)
-    counts = Dictionary(violations.map { ($0.reference, $0.count) }, uniquingKeysWith: +)
-  }
-
-  /// Those of a file as it was found. Where even the declarations do not fit each other, which the
-  /// migration may be there to repair, none are known.
-  init(before transaction: borrowing WriteTransaction) throws {
-    do {
-      try self.init(transaction)
-    } catch let error as DatabaseError where error.code == .error {
-      self.init(counts: [:])
-    }
-  }
-
-  /// Throws if there are more now than there were.
-  func check(
-    since earlier: ForeignKeyViolations, after name: String, path: String
-  ) throws(DatabaseError) {
-    let grown = counts.filter { $0.value > earlier.counts[$0.key, default: 0] }
-    guard let (reference, count) = grown.min(by: { $0.key < $1.key }) else { return }
-    let before = earlier.counts[reference, default: 0]
-    throw DatabaseError(
-      code: .constraint,
-      message:
-        "after the migration \(name), \(reference.table) would have \(count) references to rows "
-        + "of \(reference.parent) that do not exist; before it, it had \(before)",
-      path: path)
   }
 }

@@ -7,6 +7,8 @@ final class EncodedColumn: Encoder {
   private let path: String
   private var value: FieldValue?
   fileprivate var bytes: [UInt8]?
+  /// What the type in question has encoded in its place, such as what is in an optional.
+  private var innermostType: Any.Type?
 
   init(name: String, path: String) {
     self.name = name
@@ -20,16 +22,19 @@ final class EncodedColumn: Encoder {
   func finished(_ type: (some Encodable).Type) throws(DatabaseError) -> FieldValue {
     if let value { return value }
     // An empty list looks like no bytes, but could not be stored once it is not empty.
-    guard let bytes, !bytes.isEmpty || Self.areBytes(type) else { throw hasParts }
+    guard let bytes, !bytes.isEmpty || !Self.isListOfOthers(innermostType ?? type) else {
+      throw hasParts
+    }
     return .blob(bytes)
   }
 
-  private static func areBytes(_ type: Any.Type) -> Bool {
-    func areBytes<Values: Sequence>(_ type: Values.Type) -> Bool {
-      Values.Element.self == UInt8.self
+  /// Whether a type is known to be a list of something that is no byte.
+  private static func isListOfOthers(_ type: Any.Type) -> Bool {
+    func isOther<Values: Sequence>(_ type: Values.Type) -> Bool {
+      Values.Element.self != UInt8.self
     }
     guard let type = type as? any Sequence.Type else { return false }
-    return areBytes(type)
+    return isOther(type)
   }
 
   func put(_ value: some DatabaseValue) throws {
@@ -79,6 +84,7 @@ extension EncodedColumn: SingleValueEncodingContainer {
 
   func encode(_ value: some Encodable) throws {
     if let value = value as? any DatabaseValue { return try put(value) }
+    innermostType = type(of: value)
     try value.encode(to: self)
   }
 }
