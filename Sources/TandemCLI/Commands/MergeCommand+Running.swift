@@ -38,11 +38,13 @@ extension MergeCommand.Options {
     return versions
   }
 
-  /// Refuses the name of a text that no record has, unless git asks: its driver is for many files, of
-  /// which some may have no such field.
+  /// Refuses the name of a text that no record has, unless git asks: its driver is for many files, and
+  /// some may have no such field.
   private func checkTextFields(of versions: MergeCommand.Versions) throws(UsageError) {
     let names = versions.fieldNames
-    guard path == nil, !names.isEmpty, let unknown = textFields.first(where: { !names.contains($0) }) else {
+    guard path == nil, !names.isEmpty,
+      let unknown = textFields.first(where: { !names.contains($0) })
+    else {
       return
     }
     let texts = names.map(\.text).sorted()
