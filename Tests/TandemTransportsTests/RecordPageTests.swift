@@ -84,7 +84,6 @@ struct RecordPageTests {
       ("cursor=next,c", #""next":1700000000.5"#), ("cursor=next,c", #""next":1e3"#),
       ("cursor=meta.next", #""meta":"x""#), ("cursor=meta.next", #""meta":7"#),
       ("cursor=meta.next", #""meta":["/2"]"#), ("cursor=a.b.c", #""a":{"b":"x"}"#),
-      ("link", ""),
     ])
   func unreadablePointer(paging: String, field: String) async throws {
     let error = await #expect(throws: TransportError.self) {
@@ -92,10 +91,21 @@ struct RecordPageTests {
         $0.paging = RecordPaging(paging) ?? .none
         $0.itemsField = "items"
       } answer: { _ in
-        (
-          200, ["Link": #"</s.css>; rel=preload; as=style junk"#],
-          #"{"items":[{"id":1}]\#(field.isEmpty ? "" : ",")\#(field)}"#
-        )
+        (200, [:], #"{"items":[{"id":1}],\#(field)}"#)
+      }
+    }
+    #expect(error?.code == .malformedResponse)
+  }
+
+  @Test(
+    "a link field that cannot be read is an error, if it may be about the next page",
+    arguments: ["/2; rel=NEXT", "</2>; rel=prev; as=next junk", "</2; rel=next"])
+  func unreadableLink(field: String) async throws {
+    let error = await #expect(throws: TransportError.self) {
+      _ = try await list {
+        $0.paging = .link
+      } answer: { _ in
+        (200, ["Link": field], #"[{"id":1}]"#)
       }
     }
     #expect(error?.code == .malformedResponse)
@@ -113,6 +123,20 @@ struct RecordPageTests {
       $0.itemsField = "items"
     } answer: { _ in
       (200, [:], #"{"items":[{"id":1}]\#(field)}"#)
+    }
+    #expect(records.count == 1 && paths == ["/list"])
+  }
+
+  @Test(
+    "a link field that cannot be read, and has nothing to do with pages, is the end",
+    arguments: [
+      "https://a.example/; rel=canonical", "</s.css>; rel=preload; as=style junk", "</a", "\"",
+    ])
+  func unrelatedLink(field: String) async throws {
+    let (records, _, paths) = try await list {
+      $0.paging = .link
+    } answer: { _ in
+      (200, ["Link": field], #"[{"id":1}]"#)
     }
     #expect(records.count == 1 && paths == ["/list"])
   }
