@@ -1,3 +1,4 @@
+import Synchronization
 import TandemRecords
 import TandemTransports
 import TestHTTPServer
@@ -139,6 +140,27 @@ struct RecordPageTests {
       (200, ["Link": field], #"[{"id":1}]"#)
     }
     #expect(records.count == 1 && paths == ["/list"])
+  }
+
+  @Test("how many pages a list has is told once, at its end", arguments: 1...3)
+  func pageCount(count: Int) async throws {
+    let counts = Mutex<[Int]>([])
+    try await withServer { request, connection in
+      let page = Int(request.path.dropFirst()) ?? 0
+      let isConditional = request.fields["If-None-Match"] != nil
+      return connection.respond(
+        isConditional ? 304 : 200,
+        page < count ? ["Link": "</\(page + 1)>; rel=next", "ETag": "\"1\""] : [:],
+        isConditional ? [] : Array(#"[{"id":\#(page)}]"#.utf8))
+    } test: { server in
+      var options = RecordListTests.options { $0.paging = .link }
+      options.onLastPage = { count in counts.withLock { $0.append(count) } }
+      let source = RecordSource.url(server.url + "/1")
+      _ = try await source.list(options, client: client)
+      options.validators = HTTPValidators(entityTag: "\"1\"")
+      _ = try await source.list(options, client: client)
+    }
+    #expect(counts.withLock { $0 } == [count])
   }
 
   // MARK: Changes
