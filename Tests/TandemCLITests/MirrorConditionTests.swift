@@ -125,6 +125,21 @@ struct MirrorConditionTests {
     try expectTable("unchanged")
   }
 
+  @Test(
+    "another token asks for changes only, and leaves no trace in the file; another header does not")
+  func tokens() async throws {
+    try await mirror("--header", "Authorization: Bearer hunter2")
+    let state = try folder.rows("places.db", "SELECT * FROM tandem_mirror")
+    try await mirror("--header", "Authorization: Bearer hunter3", "--unconditional")
+    #expect(try folder.rows("places.db", "SELECT * FROM tandem_mirror") == state)
+    try await mirror("--header", "Authorization: Bearer hunter4")
+    try await mirror("--header", "X-Token: hunter4")
+    try await mirror("--header", "X-Token: hunter4", "--header", "Accept-Language: de")
+    try await mirror("--header", "X-Token: hunter4", "--header", "Accept-Language: en")
+    #expect(feed.authorizations.prefix(3).last == "Bearer hunter4")
+    #expect(feed.statuses == [200, 200, 304, 200, 200, 200])
+  }
+
   @Test("a password in the URL is sent, and neither kept in the database nor shown")
   func credentials() async throws {
     let database = folder.path(of: "places.db")

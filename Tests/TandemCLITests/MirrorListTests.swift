@@ -67,6 +67,60 @@ struct MirrorListTests {
     }
   }
 
+  @Test(
+    "a list that was to come in pages and has one is noted, for a misspelt field looks like the end",
+    arguments: [
+      ["cursor=nxt"], ["cursor=meta.next,after"], ["link"], ["cursor=nxt", "--dry-run"],
+      ["cursor=nxt", "--content", "url", "--into", "files"],
+    ])
+  func singlePage(options: [String]) async throws {
+    try await withServer(Self.page) { server in
+      let words = options.map { $0 == "files" ? folder.path(of: $0) : $0 }
+      let result = try await mirror(server.url + "/list", paging: words)
+      #expect(result.status == 0)
+      let field = options[0].split { "=,".contains($0) }.dropFirst().first.map(String.init)
+      let place = field.map { "in the field \($0)" } ?? "in a Link field with rel=next"
+      #expect(
+        result.error
+          == "tandem: note: the list has one page, which does not say where a next one is, "
+          + "\(place)\n")
+      for option in ["--quiet", "--json"] {
+        let result = try await mirror(server.url + "/list", paging: words + [option])
+        #expect(result.status == 0 && result.error.isEmpty)
+      }
+    }
+  }
+
+  @Test("nothing is noted of several pages, or of those that are counted")
+  func severalPages() async throws {
+    try await withServer(Self.page) { server in
+      for paging in ["cursor=next", "offset=skip", "number=page"] {
+        let result = try await mirror(server.url + "/list", paging: [paging])
+        #expect(result.status == 0 && result.error.isEmpty)
+      }
+    }
+  }
+
+  /// A list of two pages by the field `next`, and of one otherwise.
+  @Sendable private static func page(
+    _ request: MisbehavingServer.Request, _ connection: Connection
+  ) -> Bool {
+    let text =
+      switch request.path {
+      case "/list": #"{"data":[{"id":1,"url":"/1"}],"next":"/list?after=1"}"#
+      case "/list?after=1": #"{"data":[{"id":2,"url":"/2"}]}"#
+      case "/1", "/2": "one"
+      default: #"{"data":[]}"#
+      }
+    return connection.respond(200, [:], Array(text.utf8))
+  }
+
+  private func mirror(_ url: String, paging: [String]) async throws -> Tool.Result {
+    try await Tool.run(
+      ["mirror", url, folder.path(of: "list.db"), "--table", "list", "--key", "id"]
+        + ["--items", "data", "--page"] + paging)
+  }
+
   @Test("a key in another case than its field works in one page and in several")
   func keyInAnotherCase() async throws {
     try await withServer { request, connection in

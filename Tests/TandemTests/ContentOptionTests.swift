@@ -77,7 +77,7 @@ struct ContentOptionTests {
 
   private static let changes: [@Sendable (inout RecordListOptions) -> Void] = [
     { $0.format = .json }, { $0.itemsField = "data" }, { $0.paging = .link },
-    { $0.fields["X-Token"] = "2" }, { $0.fields["Accept"] = "text/csv" },
+    { $0.fields["X-Key"] = "2" }, { $0.fields["Accept"] = "text/csv" },
   ]
 
   @Test("a list that is read in another way is read again", arguments: changes.indices)

@@ -56,8 +56,9 @@ struct MirrorStateTests {
     }
     #expect(try isTrusted(contents))
     #expect(try isTrusted(contents) { $0.maxByteCount = 7 })
-    #expect(try !isTrusted(contents) { $0.fields["X-Token"] = "hunter3" })
+    #expect(try isTrusted(contents) { $0.fields["X-Token"] = "hunter3" })
     #expect(try !isTrusted(contents) { $0.fields = [:] })
+    #expect(try !isTrusted(contents) { $0.fields["Accept"] = "text/csv" })
     #expect(try !isTrusted(contents) { $0.paging = .none })
     #expect(try !isTrusted(contents) { $0.itemsField = "" })
     #expect(try !isTrusted(contents) { $0.format = .csv })

@@ -86,6 +86,19 @@ struct RecordListTests {
     }
   }
 
+  @Test("lines are read if the server says that it did not compress them", arguments: ["none", ""])
+  func noEncoding(encoding: String) async throws {
+    try await withServer { _, connection in
+      connection.respond(200, ["Content-Encoding": encoding], Array(Self.csv.utf8))
+    } test: { server in
+      let source = RecordSource.url(server.url + "/list.csv")
+      guard case .records(let records, _, _) = try await source.list(Self.options(), client: client)
+      else { return }
+      #expect(records == [["id": 1, "name": "a"], ["id": 2, "name": "b"]])
+      #expect(server.requests.count == 1)
+    }
+  }
+
   @Test("lines in chunks have an end, and are asked for uncompressed if their name says so")
   func chunkedLines() async throws {
     try await withServer { request, connection in

@@ -1,3 +1,4 @@
+import Synchronization
 import TandemRecords
 import TandemTransports
 import TestHTTPServer
@@ -84,7 +85,6 @@ struct RecordPageTests {
       ("cursor=next,c", #""next":1700000000.5"#), ("cursor=next,c", #""next":1e3"#),
       ("cursor=meta.next", #""meta":"x""#), ("cursor=meta.next", #""meta":7"#),
       ("cursor=meta.next", #""meta":["/2"]"#), ("cursor=a.b.c", #""a":{"b":"x"}"#),
-      ("link", ""),
     ])
   func unreadablePointer(paging: String, field: String) async throws {
     let error = await #expect(throws: TransportError.self) {
@@ -92,10 +92,21 @@ struct RecordPageTests {
         $0.paging = RecordPaging(paging) ?? .none
         $0.itemsField = "items"
       } answer: { _ in
-        (
-          200, ["Link": #"</s.css>; rel=preload; as=style junk"#],
-          #"{"items":[{"id":1}]\#(field.isEmpty ? "" : ",")\#(field)}"#
-        )
+        (200, [:], #"{"items":[{"id":1}],\#(field)}"#)
+      }
+    }
+    #expect(error?.code == .malformedResponse)
+  }
+
+  @Test(
+    "a link field that cannot be read is an error, if it may be about the next page",
+    arguments: ["/2; rel=NEXT", "</2>; rel=prev; as=next junk", "</2; rel=next"])
+  func unreadableLink(field: String) async throws {
+    let error = await #expect(throws: TransportError.self) {
+      _ = try await list {
+        $0.paging = .link
+      } answer: { _ in
+        (200, ["Link": field], #"[{"id":1}]"#)
       }
     }
     #expect(error?.code == .malformedResponse)
@@ -115,6 +126,41 @@ struct RecordPageTests {
       (200, [:], #"{"items":[{"id":1}]\#(field)}"#)
     }
     #expect(records.count == 1 && paths == ["/list"])
+  }
+
+  @Test(
+    "a link field that cannot be read, and has nothing to do with pages, is the end",
+    arguments: [
+      "https://a.example/; rel=canonical", "</s.css>; rel=preload; as=style junk", "</a", "\"",
+    ])
+  func unrelatedLink(field: String) async throws {
+    let (records, _, paths) = try await list {
+      $0.paging = .link
+    } answer: { _ in
+      (200, ["Link": field], #"[{"id":1}]"#)
+    }
+    #expect(records.count == 1 && paths == ["/list"])
+  }
+
+  @Test("how many pages a list has is told once, at its end", arguments: 1...3)
+  func pageCount(count: Int) async throws {
+    let counts = Mutex<[Int]>([])
+    try await withServer { request, connection in
+      let page = Int(request.path.dropFirst()) ?? 0
+      let isConditional = request.fields["If-None-Match"] != nil
+      return connection.respond(
+        isConditional ? 304 : 200,
+        page < count ? ["Link": "</\(page + 1)>; rel=next", "ETag": "\"1\""] : [:],
+        isConditional ? [] : Array(#"[{"id":\#(page)}]"#.utf8))
+    } test: { server in
+      var options = RecordListTests.options { $0.paging = .link }
+      options.onLastPage = { count in counts.withLock { $0.append(count) } }
+      let source = RecordSource.url(server.url + "/1")
+      _ = try await source.list(options, client: client)
+      options.validators = HTTPValidators(entityTag: "\"1\"")
+      _ = try await source.list(options, client: client)
+    }
+    #expect(counts.withLock { $0 } == [count])
   }
 
   // MARK: Changes

@@ -7,7 +7,8 @@ public struct MirrorOrigin: Hashable, Sendable {
   public let url: String
   /// What the server sent along, to be asked again on condition that it changed.
   public let validators: HTTPValidators
-  /// What else rows and files came of: another one would make others of the same answer.
+  /// What else rows and files came of, without secrets: another one would make others of the same
+  /// answer.
   let fingerprint: String
 
   /// An origin at the given URL, from which credentials are removed.
@@ -37,23 +38,23 @@ public struct MirrorOrigin: Hashable, Sendable {
 // MARK: - The fingerprint
 
 extension MirrorOrigin {
-  /// How much of the digest of what may be secret is kept: enough to notice another one, and too
-  /// little to find a good one by.
-  private static let secretDigitCount = 8
-
+  /// A digest that does not help to guess a secret, for there is none in it: of fields that may be
+  /// secret it has the names, and of credentials, whether there are any. What an answer to others is
+  /// worth, the server decides.
   private static func fingerprint(
     url: String, _ options: RecordListOptions, _ contents: [MirroredContent]
   ) -> String {
     let parts = [
       options.format.map { "\($0)" } ?? "", options.itemsField.map { "=\($0)" } ?? "",
-      "\(options.paging)",
+      "\(options.paging)", RecordSource.url(url).description == url ? "" : "@",
     ]
+    let fields = options.fields.flatMap {
+      [$0.name.lowercased(), HTTPRequest.isPublic($0.name) ? $0.value : ""]
+    }
     let files = contents.flatMap {
       [$0.stage.name, $0.field, $0.digestField ?? "", $0.byteCountField ?? ""]
     }
-    let credentials = RecordSource.url(url).description == url ? "" : url
-    let secrets = options.fields.flatMap { [$0.name.lowercased(), $0.value] } + [credentials]
-    return digest(parts + files) + " " + digest(secrets).prefix(secretDigitCount)
+    return digest(parts + ["\(options.fields.count)"] + fields + files)
   }
 
   /// The digest of texts, wherever one ends and the next begins.

@@ -87,8 +87,8 @@ enum MirrorCommand: Command {
       name: "page", value: "HOW",
       help: "The list comes in pages. link: a Link field with rel=next\nleads on. cursor=FIELD: "
         + "the next address is in a field\nbeside the list (meta.next for one inside another);\n"
-        + "cursor=FIELD,PARAM: it is the value for that parameter.\noffset=PARAM: records to "
-        + "leave out. number=PARAM: pages\nare counted."),
+        + "cursor=FIELD,PARAM: it is the value for that parameter.\nA page without that field is "
+        + "the last one. offset=PARAM:\nrecords to leave out. number=PARAM: pages are counted."),
     .init(
       name: "header", value: "'NAME: VALUE'", isRepeatable: true,
       help: "Send this with each request to the list's server.\nMay be repeated."),
@@ -181,6 +181,7 @@ extension MirrorCommand {
       list.itemsField = arguments["items"]
       list.fields = try arguments.headers(specification)
       list.paging = try arguments.paging(specification)
+      list.onLastPage = arguments.singlePageNote(list.paging)
       list.key = key
       list.timeouts = timeout.map { HTTPTimeouts(total: $0) }
       list.retry = TransportRetry { error, attemptCount in

@@ -13,7 +13,10 @@ extension HTTPRequest {
   /// Whether redirects of it may be followed without looking at them.
   var leavesRedirectsToClient: Bool { method.followsRedirects && isForAnyServer }
 
-  static func isPublic(_ field: String) -> Bool { publicFields.contains(field.lowercased()) }
+  /// Whether any server may see a field of that name.
+  package static func isPublic(_ field: String) -> Bool {
+    publicFields.contains(field.lowercased())
+  }
 
   /// What to ask instead, if an answer to this request says so; at another origin only with fields that
   /// any server may see.

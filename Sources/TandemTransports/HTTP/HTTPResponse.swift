@@ -26,8 +26,11 @@ public struct HTTPResponseHead: Hashable, Sendable {
 
   /// Whether the body was sent in an encoding, such as gzip. Some of them do not show where they end:
   /// content that was cut off before it was sent is decoded as far as it goes.
+  ///
+  /// `identity`, `none` and nothing at all are how servers say that there is no encoding.
   public var isEncoded: Bool {
-    fields["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false
+    let names = (fields["Content-Encoding"] ?? "").lowercased().split { ", \t".contains($0) }
+    return !names.allSatisfy { $0 == "identity" || $0 == "none" }
   }
 
   /// How many bytes the body will have once decoded, if the server said so.

@@ -21,6 +21,10 @@ public struct RecordListOptions: Sendable {
   public var maxByteCount = RecordSource.defaultMaxByteCount
   /// The most pages to ask for.
   public var maxPageCount = RecordListOptions.defaultMaxPageCount
+  /// Called when a list of a URL has been read to its end, with how many pages it has. One page may be
+  /// all there is, or come of a ``paging`` that does not suit the server: the last page, too, may be
+  /// without the field that leads on.
+  public var onLastPage: (@Sendable (_ pageCount: Int) -> Void)?
   /// Timeouts for each request, in place of the client's.
   public var timeouts: HTTPTimeouts?
   /// Which requests are made again if they fail; a page that breaks off, or cannot be read, is asked

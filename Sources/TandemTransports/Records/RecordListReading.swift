@@ -45,6 +45,7 @@ struct RecordListReading {
     if pages.count > 1, try await hasChanged(first) {
       return .changed("its first page is another one now")
     }
+    options.onLastPage?(pages.count)
     return .list(
       .records(pages.records, HTTPValidators(of: first.head), url: first.head.url))
   }

@@ -54,7 +54,7 @@ extension RecordPaging {
   private static func linkedURL(in head: HTTPResponseHead) throws(TransportError) -> String? {
     guard let field = head.fields["Link"] else { return nil }
     let header = LinkHeader(field)
-    guard header.isWhole || header.next != nil else {
+    guard header.isWhole || header.next != nil || !field.lowercased().contains("next") else {
       throw TransportError(
         .malformedResponse,
         "the server sent a Link field that cannot be read, so that the next page may be lost",

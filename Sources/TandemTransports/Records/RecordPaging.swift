@@ -2,7 +2,8 @@
 public enum RecordPaging: Hashable, Sendable {
   /// The list comes at once.
   case none
-  /// A `Link` field with `rel=next` names the next page (RFC 8288).
+  /// A `Link` field with `rel=next` names the next page (RFC 8288); without one, the page is the last.
+  /// A field that cannot be read, with the word `next` in it, is an error.
   case link
   /// A field of the object around the list says where the next page is: `next`, or `meta.next` for
   /// one inside of another. The last page has none, or null, false, zero, or an empty text in it; any
