@@ -76,6 +76,7 @@ struct ContentOptionTests {
     #expect(try scene.rows("SELECT thumb_file, photo_file FROM place") == rows)
     #expect(scene.files == ["files/content/1": "one", "files/preview/1": "t"])
     #expect(try await scene.run(Self.both).report.skippedCount == 1)
+    #expect(!FileManager.default.fileExists(atPath: "\(scene.folder.path)/new"))
     // Nor does a run into another directory, which did not get to its end, forget them.
     scene.server["/1"] = nil
     _ = try? await scene.run(Self.both, into: "new")
