@@ -247,6 +247,31 @@ struct MirrorContentTests {
     }
   }
 
+  @Test("options that are forgotten are named, and nothing is changed")
+  func forgottenOptions() async throws {
+    let list = Array(#"[{"id":1,"url":"/1","thumb":"/2"}]"#.utf8)
+    try await withServer { request, connection in
+      connection.respond(200, [:], request.path == "/list" ? list : Array(request.path.utf8))
+    } test: { server in
+      let url = server.url + "/list"
+      #expect(try await contents(url, "--preview", "thumb").status == 0)
+      let rows = try folder.rows("list.db", "SELECT * FROM item")
+      let results = [
+        (try await mirror(url), "--preview thumb --content url"),
+        (try await mirror(url, "--dry-run"), "--preview thumb --content url"),
+        (try await contents(url), "--preview thumb"),
+        (try await contents(url, "--dry-run"), "--preview thumb"),
+      ]
+      for (result, options) in results {
+        #expect(result.status == 1)
+        #expect(result.error.contains(": give \(options) again"), "\(result.error)")
+        #expect(result.error.hasSuffix("; nothing was changed\n"))
+      }
+      #expect(try folder.rows("list.db", "SELECT * FROM item") == rows)
+      #expect(try String(contentsOf: file("preview/1"), encoding: .utf8) == "/2")
+    }
+  }
+
   @Test("a content with a wrong digest is fetched again")
   func wrongOnce() async throws {
     let digest = SHA256Digest(of: Array("right".utf8))

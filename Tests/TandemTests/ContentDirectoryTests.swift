@@ -114,7 +114,7 @@ struct ContentDirectoryTests {
       try await expectRefusal("another") { try await run(table: "o", isDryRun: isDryRun) }
       try await expectRefusal("another") { try await run(database: "o.db", isDryRun: isDryRun) }
       try await expectRefusal("another") { try await run(key: "other", isDryRun: isDryRun) }
-      try await expectRefusal("another") { try await run(picture, isDryRun: isDryRun) }
+      try await expectRefusal("--content photo") { try await run(picture, isDryRun: isDryRun) }
     }
     // Files that the mirror left behind may be out of date when it comes back to them.
     server["/list"] = #"[{"id":1,"other":2,"photo":"/1","picture":"/1"}]"#
@@ -163,7 +163,7 @@ struct ContentDirectoryTests {
     if stranger.isEmpty {
       // A directory in a directory, as at the root of a system.
       try manager.createDirectory(
-        atPath: "\(folder.path)/files/usr", withIntermediateDirectories: true)
+        atPath: "\(folder.path)/files/usr/bin", withIntermediateDirectories: true)
     } else {
       folder.write(path, "mine")
     }
@@ -176,15 +176,17 @@ struct ContentDirectoryTests {
     #expect(try manager.subpathsOfDirectory(atPath: folder.path).sorted() == before)
   }
 
-  @Test("hidden files may be there, and stay")
-  func hiddenFiles() async throws {
-    try FileManager.default.createDirectory(
-      atPath: "\(folder.path)/files", withIntermediateDirectories: true)
-    folder.write("files/.hidden", "mine")
+  @Test(
+    "hidden files may be there, and stay; and so may what a file system keeps for its repair",
+    arguments: ["files/.hidden", "files/album/.hidden", "files/lost+found/#1"])
+  func hiddenFiles(path: String) async throws {
+    let parent = URL(fileURLWithPath: "\(folder.path)/\(path)").deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+    folder.write(path, "mine")
     server["/list"] = #"[{"id":1,"photo":"/1"}]"#
     server["/1"] = "one"
     #expect(try await run().report.isComplete)
-    #expect(files() == ["files/.hidden": "mine", "files/content/1": "one"])
+    #expect(files() == [path: "mine", "files/content/1": "one"])
   }
 
   @Test("the whole directory is one mirror's: nobody else's files go beside its own, or below")
@@ -242,7 +244,7 @@ struct ContentDirectoryTests {
     server["/list"] = #"[{"id":1,"photo":"/1","thumb":"/1"}]"#
     server["/1"] = "one"
     let other = try MarkedDirectory(
-      path: "\(folder.path)/files", folders: [FileName("preview")], isReadOnly: false)
+      path: "\(folder.path)/files", besides: [], isReadOnly: false)
     try await expectRefusal("another run is using this directory") { try await run() }
     // To look at it is always possible.
     #expect(try await run(isDryRun: true).rehearsal?.transfers.count == 1)
@@ -260,7 +262,7 @@ struct ContentDirectoryTests {
     for _ in 1...2 {
       #expect(try await OneWayMirror(mirror).run().isComplete)
       _ = try MarkedDirectory(
-        path: "\(folder.path)/files", folders: [FileName("content")], isReadOnly: false)
+        path: "\(folder.path)/files", besides: [], isReadOnly: false)
     }
     #expect(mirror.outcome == nil)
   }

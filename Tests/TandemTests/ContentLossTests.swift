@@ -52,6 +52,42 @@ struct ContentLossTests {
     #expect(try await scene.run(limit: .count(0)).report.transferred.count == 30)
   }
 
+  @Test("a run in which anything failed removes no file, though no row points to it")
+  func incompleteRun() async throws {
+    serve(30, named: Set(0..<30))
+    try await scene.run()
+    try scene.execute("UPDATE place SET photo_file = NULL")
+    for id in 0..<29 { scene.server["/\(id)"] = nil }
+    let (report, _) = try await scene.run(policy: .skipItem, limit: .count(0))
+    #expect(report.failures.count == 29)
+    #expect(scene.files.count == 30)
+    serve(29, named: Set(0..<29))
+    try await scene.run()
+    #expect(scene.files.count == 29)
+  }
+
+  @Test("a preview that cannot be had leaves the old one in place, and is asked for again")
+  func failedPreview() async throws {
+    let contents = [
+      MirroredContent(.preview, field: "thumb", isRequired: false), MirroredContent(field: "photo"),
+    ]
+    scene.server["/list"] = #"[{"id":1,"thumb":"/t.png","photo":"/1"}]"#
+    scene.server["/t.png"] = "old"
+    scene.server["/1"] = "one"
+    try await scene.run(contents)
+    scene.server["/list"] = #"[{"id":1,"thumb":"/t.jpg","photo":"/1"}]"#
+    for _ in 1...2 {
+      let (report, _) = try await scene.run(contents, policy: .continue, limit: .count(0))
+      #expect(report.failures.count == 1)
+      #expect(scene.files == ["files/content/1": "one", "files/preview/1.png": "old"])
+      #expect(
+        try scene.rows("SELECT thumb, thumb_file FROM place") == [#""/t.jpg"|"preview/1.png""#])
+    }
+    scene.server["/t.jpg"] = "new"
+    #expect(try await scene.run(contents, policy: .continue, limit: .count(0)).report.isComplete)
+    #expect(scene.files == ["files/content/1": "one", "files/preview/1.jpg": "new"])
+  }
+
   @Test("a preview that is lost counts too, and an item once")
   func previews() async throws {
     let contents = [MirroredContent(.preview, field: "thumb"), MirroredContent(field: "photo")]

@@ -30,31 +30,105 @@ struct ContentOptionTests {
     #expect(scene.files == ["files/content/1": "one"])
     #expect(try scene.rows("SELECT photo_file FROM place") == [#""content/1""#])
     #expect(try await !isListSent { try await scene.run() })
-    // And back: rows do not go on naming files that nobody keeps up to date.
-    #expect(try await isListSent { try await scene.runWithoutContents() })
-    #expect(try scene.rows("SELECT photo_file FROM place") == ["null"])
+  }
+
+  private static let both = [
+    MirroredContent(.preview, field: "thumb"), MirroredContent(field: "photo"),
+  ]
+
+  @Test("a preview beside a content, and another directory, are fetched")
+  func otherFields() async throws {
+    try await scene.run()
+    #expect(try await isListSent { try await scene.run(Self.both) })
+    #expect(scene.files == ["files/content/1": "one", "files/preview/1": "t"])
+    #expect(try await isListSent { try await scene.run(Self.both, into: "other") })
+    #expect(scene.files["other/preview/1"] == "t" && scene.files["other/content/1"] == "one")
+    #expect(try await !isListSent { try await scene.run(Self.both, into: "other") })
+  }
+
+  @Test("a run that does not name what rows have files of is refused, and says what to name")
+  func forgotten() async throws {
+    let rows = [#""preview/1"|"content/1""#]
+    try await scene.run(Self.both)
+    for isDryRun in [true, false] {
+      let plain = try await scene.failure { try await scene.runWithoutContents(isDryRun: isDryRun) }
+      #expect((plain as? MirrorError)?.code == .unfitDestination)
+      #expect(
+        "\(plain)" == """
+          table place has files in thumb_file and photo_file, which this run would forget: give \
+          --preview thumb --content photo again, with their --into; or, to have them mirrored no \
+          more, and keep what is in these columns, first run DELETE FROM tandem_mirror_directory \
+          WHERE table_name = 'place'
+          """)
+      let others = [
+        [MirroredContent(field: "photo")], [MirroredContent(.preview, field: "thumb")],
+        [MirroredContent(.preview, field: "photo"), MirroredContent(field: "thumb")],
+      ]
+      for (contents, words) in zip(others, ["--preview thumb ", "--content photo ", "--pre"]) {
+        for directory in ["files", "new"] {
+          let error = try await scene.failure {
+            try await scene.run(contents, into: directory, policy: .skipItem, isDryRun: isDryRun)
+          }
+          #expect("\(error)".contains("give \(words)"), "\(error)")
+        }
+      }
+    }
+    #expect(try scene.rows("SELECT thumb_file, photo_file FROM place") == rows)
+    #expect(scene.files == ["files/content/1": "one", "files/preview/1": "t"])
+    #expect(try await scene.run(Self.both).report.skippedCount == 1)
+    #expect(!FileManager.default.fileExists(atPath: "\(scene.folder.path)/new"))
+    // Nor does a run into another directory, which did not get to its end, forget them.
+    scene.server["/1"] = nil
+    _ = try? await scene.run(Self.both, into: "new")
+    #expect(try await scene.failure { try await scene.runWithoutContents() } is MirrorError)
+  }
+
+  @Test(
+    "contents that are to be mirrored no more leave their columns and files to the application",
+    arguments: ["DELETE FROM tandem_mirror_directory", "DROP TABLE tandem_mirror_directory"])
+  func givenUp(statement: String) async throws {
+    try await scene.run()
+    try scene.execute(statement)
+    scene.server["/list"] = scene.server["/list"]?.replacing(#""size":3"#, with: #""size":4"#)
+    for _ in 1...2 { try await scene.runWithoutContents() }
+    #expect(try scene.rows("SELECT size, photo_file FROM place") == [#"4|"content/1""#])
+    #expect(scene.files == ["files/content/1": "one"])
+    let error = try await scene.failure { try await scene.run() }
+    #expect("\(error)".contains("another mirror"))
+    try await scene.run(into: "new")
+    #expect(scene.files == ["files/content/1": "one", "new/content/1": "one"])
+    #expect(try await scene.failure { try await scene.runWithoutContents() } is MirrorError)
+  }
+
+  @Test("contents that no row has a file of may be left out: a run that failed, a dropped column")
+  func nothingForgotten() async throws {
+    scene.server["/t"] = nil
+    _ = try? await scene.run(Self.both)
+    try await scene.runWithoutContents()
+    try await scene.run()
+    try scene.execute("ALTER TABLE place DROP COLUMN photo_file")
+    try await scene.runWithoutContents()
+    #expect(try scene.rows("SELECT id FROM place") == ["1"])
+    // A column that has gone comes back with its files.
+    try await scene.run()
+    try scene.execute("ALTER TABLE place DROP COLUMN photo_file")
     #expect(try await isListSent { try await scene.run() })
     #expect(try scene.rows("SELECT photo_file FROM place") == [#""content/1""#])
   }
 
-  @Test("another field into another directory, and a preview beside it, are fetched")
-  func otherFields() async throws {
+  @Test("a database of an earlier version, which knew no contents, learns them")
+  func earlierVersion() async throws {
     try await scene.run()
-    let thumb = [MirroredContent(field: "thumb")]
-    #expect(try await isListSent { try await scene.run(thumb, into: "other") })
-    #expect(scene.files == ["files/content/1": "one", "other/content/1": "t"])
-    #expect(try scene.rows("SELECT photo_file, thumb_file FROM place") == [#"null|"content/1""#])
-    let both = [MirroredContent(.preview, field: "photo"), thumb[0]]
-    #expect(try await isListSent { try await scene.run(both, into: "other") })
-    #expect(scene.files["other/preview/1"] == "one")
-    #expect(try await !isListSent { try await scene.run(both, into: "other") })
+    try scene.execute("ALTER TABLE tandem_mirror_directory DROP COLUMN contents")
+    #expect(try await scene.run(list: Self.unconditional).report.isComplete)
+    #expect(try await scene.failure { try await scene.runWithoutContents() } is MirrorError)
   }
 
-  @Test("another field into the same directory is refused: names would be those of other contents")
-  func otherFieldInPlace() async throws {
-    try await scene.run()
-    let error = try await scene.failure { try await scene.run([MirroredContent(field: "thumb")]) }
-    #expect("\(error)".contains("another mirror"))
+  /// Options that make the list be sent again.
+  private static var unconditional: RecordListOptions {
+    var options = RecordListOptions()
+    options.fields["X-Token"] = "new"
+    return options
   }
 
   @Test("what is to be checked only later is checked, until all of it has passed")

@@ -35,8 +35,10 @@ struct ContentScene {
   }
 
   /// Mirrors the table alone, as a program without contents does.
-  func runWithoutContents(_ list: RecordListOptions = RecordListOptions()) async throws {
-    let mirror = DatabaseMirror(table: "place", key: ["id"])
+  func runWithoutContents(
+    _ list: RecordListOptions = RecordListOptions(), isDryRun: Bool = false
+  ) async throws {
+    let mirror = DatabaseMirror(table: "place", key: ["id"], isDryRun: isDryRun)
     let connection = try DatabaseConnection(path: "\(folder.path)/list.db")
     var list = list
     list.validators = try mirror.validators(for: Self.listURL, options: list, in: connection)
@@ -62,6 +64,11 @@ struct ContentScene {
     let after = try folder.states().filter { !$0.key.contains(".tandem") }
     #expect(after == before, sourceLocation: sourceLocation)
     return try #require(failure, sourceLocation: sourceLocation)
+  }
+
+  /// Changes the database, as its application does.
+  func execute(_ statement: String) throws {
+    try DatabaseConnection(path: "\(folder.path)/list.db").execute(statement)
   }
 
   /// All files of mirrors, with their contents as text.

@@ -54,6 +54,8 @@ struct MirrorStateTests {
       return try mirror.validators(
         for: origin.url, options: changed, contents: contents, in: connection) != nil
     }
+    #expect(try !isTrusted(contents), "the column of the files is missing")
+    try connection.execute("ALTER TABLE t ADD COLUMN photo_file")
     #expect(try isTrusted(contents))
     #expect(try isTrusted(contents) { $0.maxByteCount = 7 })
     #expect(try isTrusted(contents) { $0.fields["X-Token"] = "hunter3" })

@@ -231,7 +231,18 @@ struct FileStoreTests {
     }
   }
 
-  @Test("a success without the content is no content", arguments: [201, 202, 203, 204, 207])
+  @Test("content that a proxy has changed on its way is content, as it is of lists")
+  func transformed() async throws {
+    try await withServer { [content] _, connection in
+      connection.respond(203, [:], content)
+    } test: { server in
+      let store = try FileStore(path: folder.path)
+      #expect(try await transfer(store, server.url).isChanged)
+      #expect(folder.contents("a") == content)
+    }
+  }
+
+  @Test("a success without the content is no content", arguments: [201, 202, 204, 207])
   func otherSuccess(status: Int) async throws {
     try await withServer { _, connection in
       connection.respond(status, [:], status == 204 ? [] : Array("wait".utf8))

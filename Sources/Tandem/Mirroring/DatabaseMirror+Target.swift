@@ -9,23 +9,31 @@ extension DatabaseMirror {
     let name: String
     let key: [String]
     let columns: TableColumns
+    /// The columns that the list itself has fields for; those of files are not among them.
+    let listColumns: [String]
     let keyOffsets: [Int]
     /// The table as it is, if it exists.
     let schema: TableSchema?
 
     init(
-      _ mirror: DatabaseMirror, schema: TableSchema?, state: MirrorState?, records: [Record]
+      _ mirror: DatabaseMirror, schema: TableSchema?, state: MirrorState?,
+      contents: [MirroredContent], records: [Record]
     ) throws(MirrorError) {
       try mirror.requireTable(schema)
       try mirror.requireKey(schema)
+      let fileFields = contents.map(\.fileField)
       let columns = try TableColumns(
-        schema: schema, records: records, owned: mirror.key + (state?.columns ?? []))
+        schema: schema, records: records,
+        owned: mirror.key + (state?.columns ?? []) + fileFields)
       let key = mirror.key.map { field in
         columns.offset(of: field).map { columns.columns[$0].name } ?? field
       }
       name = schema?.name ?? mirror.table
       self.key = key
       self.columns = columns
+      listColumns = columns.layout.names.filter { name in
+        !fileFields.contains(where: name.isSameSQLName)
+      }
       keyOffsets = key.compactMap(columns.offset(of:))
       self.schema = schema
     }

@@ -13,6 +13,10 @@ public import TandemTransports
 /// Columns of the table that no record has ever had a field for belong to the application: they are
 /// neither compared nor written. A field that no record has any more becomes null in its column.
 ///
+/// If a ``ContentMirror`` has put files beside the table, runs that would forget them are refused, until
+/// the application deletes the table's row from `tandem_mirror_directory`; then the columns with the
+/// paths are its own.
+///
 /// What the next run needs to know is kept in the table `tandem_mirror` of the same database; where a
 /// server sent validators, triggers on the mirrored table forget them when anybody changes it.
 public struct DatabaseMirror: Sendable {
@@ -74,10 +78,21 @@ public struct DatabaseMirror: Sendable {
     _ records: [Record], into connection: DatabaseConnection, origin: MirrorOrigin? = nil,
     progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
   ) throws -> Outcome {
+    try run(records, [], into: connection, origin: origin, progress: progress)
+  }
+
+  /// Makes the table equal to `records`, which have the paths of the files of `contents`.
+  func run(
+    _ records: [Record], _ contents: [MirroredContent], into connection: DatabaseConnection,
+    origin: MirrorOrigin? = nil, progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+  ) throws -> Outcome {
     try connection.transaction(isDryRun ? .deferred : .immediate) {
       let schema = try connection.schema(ofTable: table)
       let state = try MirrorState.load(table: table, from: connection)
-      let target = try Target(self, schema: schema, state: state, records: records)
+      let directory = try DirectoryState.load(table: table, from: connection)
+      try directory?.requireContents(contents, ofTable: schema)
+      let target = try Target(
+        self, schema: schema, state: state, contents: contents, records: records)
       var outcome = try target.compare(records, in: connection)
       let refusal = mirrorGuard.refusal(
         sourceCount: records.count, existingCount: outcome.existingCount,
@@ -87,16 +102,22 @@ public struct DatabaseMirror: Sendable {
       outcome.createsTable = schema == nil && hasTable
       outcome.addedColumns = schema == nil ? [] : target.columns.additions.map(\.name)
       let newState = MirrorState(
-        columns: target.columns.layout.names, key: target.key, origin: origin)
+        columns: target.listColumns, key: target.key, origin: origin)
+      var newDirectory = directory
+      newDirectory?.contents = contents.map(DirectoryState.Content.init)
       outcome.isUpToDate =
         try !hasTable
         || (schema != nil && target.columns.additions.isEmpty && outcome.difference.isEmpty
+          && newDirectory == directory
           && newState.isSaved(table: target.name, in: connection))
       guard !isDryRun, !outcome.isUpToDate else { return outcome }
       try MirrorState.prepareTable(in: connection)
       try target.prepareTable(in: connection)
       try target.write(outcome, to: connection, progress: progress)
       try newState.save(table: target.name, to: connection)
+      if newDirectory != directory {
+        try newDirectory?.save(table: target.name, to: connection)
+      }
       return outcome
     }
   }
@@ -120,7 +141,7 @@ public struct DatabaseMirror: Sendable {
       origin
         == MirrorOrigin(
           url: url, options: options, contents: contents, validators: origin.validators),
-      state.columns.allSatisfy({ schema.column(named: $0) != nil }),
+      (state.columns + contents.map(\.fileField)).allSatisfy({ schema.column(named: $0) != nil }),
       state.key.count == key.count, zip(state.key, key).allSatisfy({ $0.isSameSQLName(as: $1) }),
       try MirrorState.guardsValidators(table: schema.name, in: connection)
     else { return nil }

@@ -152,7 +152,7 @@ extension FieldValue {
 extension String {
   /// The text as SQL writes it: `'it''s'`. A quote may carry a combining mark, so characters will not
   /// do.
-  fileprivate var sqlLiteral: String {
+  var sqlLiteral: String {
     let scalars = unicodeScalars.flatMap { $0 == "'" ? [$0, $0] : [$0] }
     return "'\(String(String.UnicodeScalarView(scalars)))'"
   }

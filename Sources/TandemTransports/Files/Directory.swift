@@ -179,9 +179,17 @@ final class Directory: Sendable {
 // MARK: - What is above it
 
 extension Directory {
-  private struct Identity: Equatable {
+  /// What a file or directory is, by whatever name.
+  struct Identity: Equatable {
     var device: dev_t
     var number: ino_t
+  }
+
+  /// What is at a path; `nil` if there is nothing.
+  static func identity(at path: String) -> Identity? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    return Identity(device: status.st_dev, number: status.st_ino)
   }
 
   /// How far up is looked: as far as the system takes paths.
@@ -202,7 +210,8 @@ extension Directory {
     return false
   }
 
-  private func identity(of path: String) -> Identity? {
+  /// What is at a path in it; `nil` if there is nothing.
+  func identity(of path: String) -> Identity? {
     var status = stat()
     guard fstatat(descriptor, path, &status, 0) == 0 else { return nil }
     return Identity(device: status.st_dev, number: status.st_ino)

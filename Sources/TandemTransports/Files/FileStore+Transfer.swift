@@ -81,7 +81,8 @@ private struct FileReception {
         throw unexpected(stream.head, "not modified, which was not asked")
       }
     case 416 where resumed != nil: return nil
-    case 200: break
+    // 203 is a 200 that a proxy has changed on its way, as lists are taken, too.
+    case 200, 203: break
     default:
       try stream.head.requireSuccess()
       throw unexpected(stream.head, "a success, but not with the content", .badStatus)

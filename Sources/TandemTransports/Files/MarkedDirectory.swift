@@ -2,10 +2,10 @@
 /// `.tandem`.
 ///
 /// It must be empty before it has a mark, and may not be inside another one that has. Hidden files do
-/// not count: no folder's store touches them. One process at a time has it for writing.
+/// not count, nor do directories with nothing but them: no folder's store touches them. One process at a time has it for writing.
 package final class MarkedDirectory: Sendable {
   private let directory: Directory?
-  private let folders: [FileName]
+  private let besides: [String]
   /// What is written to; `nil` if nothing is to be.
   private let aside: Directory?
   private let lock: OpenFile?
@@ -17,13 +17,13 @@ package final class MarkedDirectory: Sendable {
   ///
   /// - Parameters:
   ///   - path: The directory. It is created if it is missing; its parent must exist.
-  ///   - folders: The folders it may have while it has no mark.
+  ///   - besides: The paths of files that may be in it while it has no mark.
   ///   - isReadOnly: Whether nothing is written: neither is it created then, nor kept from others.
   /// - Throws: ``TransportError``, before anything is written, if it has no mark and is not empty, or
   ///   is inside a directory that has one; also if another process has it.
-  package init(path: String, folders: [FileName], isReadOnly: Bool) throws(TransportError) {
-    self.folders = folders
-    let existing = try Self.checked(path, folders)
+  package init(path: String, besides: [String], isReadOnly: Bool) throws(TransportError) {
+    self.besides = besides
+    let existing = try Self.checked(path, besides)
     guard !isReadOnly else {
       directory = existing
       aside = nil
@@ -44,7 +44,7 @@ package final class MarkedDirectory: Sendable {
 
   /// The directory at a path, if there is one, which is fit to be used.
   private static func checked(
-    _ path: String, _ folders: [FileName]
+    _ path: String, _ besides: [String]
   ) throws(TransportError) -> Directory? {
     let directory = try Directory(existing: path)
     var surroundings = directory
@@ -55,15 +55,15 @@ package final class MarkedDirectory: Sendable {
       throw TransportError(
         .cannotWrite, "it is inside the directory of another mirror; choose one outside", url: path)
     }
-    if let directory { _ = try mark(of: directory, folders) }
+    if let directory { _ = try mark(of: directory, besides) }
     return directory
   }
 
   private static func mark(
-    of directory: Directory, _ folders: [FileName]
+    of directory: Directory, _ besides: [String]
   ) throws(TransportError) -> String? {
     if let mark = try directory.note(markPath) { return mark }
-    guard try isEmpty(directory, but: folders) else {
+    guard try isEmpty(directory, besides) else {
       throw TransportError(
         .cannotWrite, "it holds files that no mirror put there; choose an empty directory",
         url: directory.path)
@@ -78,14 +78,18 @@ package final class MarkedDirectory: Sendable {
     return start + parts.dropLast().joined(separator: "/")
   }
 
-  /// Whether there is nothing but such folders, with nothing in them.
+  /// What file systems keep at their roots, for their repair.
+  private static let systemName = "lost+found"
+
+  /// Whether there is nothing but directories with nothing in them, and the files at such paths.
   private static func isEmpty(
-    _ directory: Directory, but folders: [FileName]
+    _ directory: Directory, _ besides: [String]
   ) throws(TransportError) -> Bool {
-    for name in try directory.names() where !name.hasPrefix(".") {
-      guard folders.contains(where: { $0.text == name }),
-        let folder = try? Directory(existing: "\(directory.path)/\(name)"),
-        try isEmpty(folder, but: [])
+    let tolerated = besides.compactMap { Directory.identity(at: $0) }
+    for name in try directory.names() where !name.hasPrefix(".") && name != systemName {
+      if let identity = directory.identity(of: name), tolerated.contains(identity) { continue }
+      guard let folder = try? Directory(existing: "\(directory.path)/\(name)"),
+        try folder.hasOnlyHiddenNames()
       else { return false }
     }
     return true
@@ -98,7 +102,7 @@ extension MarkedDirectory {
   /// - Throws: ``TransportError`` if it has none, and is not empty.
   package func mark() throws(TransportError) -> String? {
     guard let directory else { return nil }
-    return try Self.mark(of: directory, folders)
+    return try Self.mark(of: directory, besides)
   }
 
   /// Sets the mark, durably.
@@ -112,13 +116,27 @@ extension MarkedDirectory {
   /// Whether there are no files in it, nor in its folders.
   package func isEmpty() throws(TransportError) -> Bool {
     guard let directory else { return true }
-    return try Self.isEmpty(directory, but: folders)
+    return try Self.isEmpty(directory, besides)
   }
 
   /// Whether there are no files in one of its folders.
   package func isEmpty(_ folder: FileName) throws(TransportError) -> Bool {
     guard let directory, let folder = try Directory(existing: "\(directory.path)/\(folder)")
     else { return true }
-    return try Self.isEmpty(folder, but: [])
+    return try folder.hasOnlyHiddenNames()
+  }
+
+  /// Whether the file at a path is, or would be, in one of its folders.
+  package func isIn(_ folder: FileName, _ path: String) -> Bool {
+    guard let directory, let folder = Directory.identity(at: "\(directory.path)/\(folder)") else {
+      return false
+    }
+    return Directory.identity(at: Self.parent(of: path)) == folder
+  }
+}
+
+extension Directory {
+  fileprivate func hasOnlyHiddenNames() throws(TransportError) -> Bool {
+    try names().allSatisfy { $0.hasPrefix(".") }
   }
 }

@@ -4,17 +4,9 @@ internal import TandemSQLite
 /// Whose the directory of files is: the database has, for each table, a random text, which the
 /// directory has too.
 extension ContentDatabase {
-  private static let ownerTable = "tandem_mirror_directory"
-
   /// The owner of the directory, as its mark names it; `nil` if there is none yet.
   func owner() throws -> String? {
-    let connection = try reader()
-    guard try connection.schema(ofTable: Self.ownerTable) != nil else { return nil }
-    let statement = try connection.prepare(
-      "SELECT owner FROM \(Self.ownerTable) WHERE table_name = ?")
-    try statement.bind([.text(mirror.table)])
-    guard try statement.step() else { return nil }
-    return try statement.value(at: 0).textValue.map(ownerText)
+    try DirectoryState.load(table: mirror.table, from: reader()).map { ownerText($0.owner) }
   }
 
   /// A new owner, in place of the one before: what has been left in another directory would be out of
@@ -24,17 +16,20 @@ extension ContentDatabase {
     let token = halves.joined(separator: "-")
     let connection = try writer()
     try connection.transaction {
-      try connection.execute(
-        """
-        CREATE TABLE IF NOT EXISTS \(Self.ownerTable) (
-          table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, owner TEXT NOT NULL
-        ) WITHOUT ROWID
-        """)
-      try connection.execute(
-        "INSERT OR REPLACE INTO \(Self.ownerTable) VALUES (?, ?)", .text(mirror.table),
-        .text(token))
+      var state =
+        try DirectoryState.load(table: mirror.table, from: connection)
+        ?? DirectoryState(owner: token)
+      state.owner = token
+      try state.save(table: mirror.table, to: connection)
     }
     return ownerText(token)
+  }
+
+  /// Throws if rows have files of contents that are not among those of this mirror.
+  func requireContents() throws {
+    let connection = try reader()
+    let state = try DirectoryState.load(table: mirror.table, from: connection)
+    try state?.requireContents(contents, ofTable: connection.schema(ofTable: mirror.table))
   }
 
   /// Files are named after keys: by another key, the same name would be another record's.

@@ -16,7 +16,7 @@ internal import TandemTransports
 actor ContentDatabase {
   private let path: String
   let mirror: DatabaseMirror
-  private let contents: [MirroredContent]
+  let contents: [MirroredContent]
   private var connection: DatabaseConnection?
 
   init(path: String, mirror: DatabaseMirror, contents: [MirroredContent]) {
@@ -78,7 +78,8 @@ actor ContentDatabase {
     let connection = try reader()
     let target = try DatabaseMirror.Target(
       mirror, schema: try connection.schema(ofTable: mirror.table),
-      state: try MirrorState.load(table: mirror.table, from: connection), records: records)
+      state: try MirrorState.load(table: mirror.table, from: connection), contents: contents,
+      records: records)
     return try target.columns.stored(records).map { record in
       RecordKey(target.keyOffsets.map { record.values[$0] })
     }
@@ -89,7 +90,7 @@ actor ContentDatabase {
     var rehearsal = mirror
     rehearsal.isDryRun = true
     rehearsal.mirrorGuard = Self.noGuard
-    return try rehearsal.run(records, into: reader()).difference
+    return try rehearsal.run(records, contents, into: reader()).difference
   }
 
   /// Makes the table equal to records, in one transaction; only finds out about it in a dry run.
@@ -100,7 +101,15 @@ actor ContentDatabase {
     // How much may be deleted was asked before the first transfer.
     unguarded.mirrorGuard = Self.noGuard
     let connection = mirror.isDryRun ? try reader() : try writer()
-    return try unguarded.run(records, into: connection, origin: origin)
+    return try unguarded.run(records, contents, into: connection, origin: origin)
+  }
+
+  /// The file, and those that SQLite may put beside it.
+  nonisolated var filePaths: [String] {
+    let resolved = realpath(path, nil)
+    defer { free(resolved) }
+    let file = resolved.map { String(cString: $0) } ?? path
+    return ["", "-wal", "-shm", "-journal"].map { file + $0 }
   }
 
   private static let noGuard = MirrorGuard(

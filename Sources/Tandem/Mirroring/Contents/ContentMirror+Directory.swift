@@ -14,10 +14,11 @@ extension ContentMirror {
   /// Opens the directory and its folders, until ``closeFolders()``.
   ///
   /// - Returns: The positions of the contents whose files were not checked as they are to be.
-  /// - Throws: ``TransportError`` if the directory is another mirror's, or has files of others.
+  /// - Throws: ``TransportError`` if the directory is another mirror's, or has files of others, or the
+  ///   database would be among the files.
   func openFolders() async throws -> [Int] {
     let directory = try MarkedDirectory(
-      path: directoryPath, folders: contents.map(\.folder), isReadOnly: isDryRun)
+      path: directoryPath, besides: database.filePaths, isReadOnly: isDryRun)
     folders.withLock { $0.directory = directory }
     let unchecked = try uncheckedPositions(try await mark(), in: directory)
     var opened = ContentFolders(directory: directory)
@@ -29,8 +30,21 @@ extension ContentMirror {
         opened.files = opened.stores.map(\.files)
       }
     }
+    try requireDatabaseOutside(directory)
     folders.withLock { [opened] in $0 = opened }
     return unchecked
+  }
+
+  /// Throws if the database is, or would be, in a folder of files: it would be removed as one that no row
+  /// points to.
+  private func requireDatabaseOutside(_ directory: MarkedDirectory) throws(TransportError) {
+    for folder in contents.map(\.folder)
+    where database.filePaths.contains(where: { directory.isIn(folder, $0) }) {
+      throw TransportError(
+        .cannotWrite,
+        "its folder \(folder) is for files alone; choose another place for the database",
+        url: directoryPath)
+    }
   }
 
   /// Lets others have the directory.
@@ -67,15 +81,16 @@ extension ContentMirror {
         + "choose another directory", url: directoryPath)
   }
 
-  /// Who owns the directory, or is to: the database says so first.
-  func owner() async throws -> String {
-    if try await mark() != nil, let owner = try await database.owner() { return owner }
-    return try await database.makeOwner()
-  }
-
-  /// Makes the directory an owner's for good, with files checked as they are to be.
-  func markDirectory(_ owner: String) async throws {
+  /// Makes the directory this mirror's for good, with files checked as they are to be.
+  ///
+  /// The database says so first, and may come to be in the directory by that: whether that was fit to be
+  /// had, is found out before.
+  ///
+  /// - Parameter body: What is to be done before the directory says so.
+  func markDirectory(after body: () throws -> Void) async throws {
     let old = try await mark()
+    let owner = if let old { old.owner } else { try await database.makeOwner() }
+    try body()
     var mark = old ?? ContentMark(owner: owner)
     for content in contents { mark.folders[content.folder.text] = ContentMark.Folder(content) }
     if mark != old { try directory?.setMark(mark.text) }

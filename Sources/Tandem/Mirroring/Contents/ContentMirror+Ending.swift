@@ -5,7 +5,8 @@ internal import TandemSQLite
 internal import TandemTransports
 
 extension ContentMirror {
-  /// Writes the rows, and removes the files that none points to any more, if the run went through.
+  /// Writes the rows, if the run went through; removes the files that none points to any more, if
+  /// nothing failed.
   public func end(_ report: MirrorReport<RecordKey>) async throws {
     defer { closeFolders() }
     let run = state.withLock { state in
@@ -26,7 +27,7 @@ extension ContentMirror {
     let outcome = try await database.commit(records, origin: origin)
     result.withLock { $0.outcome = outcome }
     try settle(records, run)
-    try removeOldFiles(records, run, isComplete: report.isComplete)
+    if report.isComplete { try removeOldFiles(records) }
   }
 
   /// Notes that files are those of their rows, but for those of rows that stayed as they were.
@@ -70,15 +71,12 @@ extension ContentMirror {
     }
   }
 
-  /// The files of an item; for a content that could not be had, the old one if it came from the same
-  /// address.
+  /// The files of an item; for a content that could not be had, the one it had before.
   private func newFiles(of item: MirroredItem, _ run: ContentRun) -> [String?] {
     contents.indices.map { position in
       if let path = run.transferred[item.id]?[position] { return path }
-      let field = contents[position].field
       let old = run.files[item.id]?[position]
-      let isSame = run.oldRows[item.id].map { $0[field] == item.record[field] } ?? true
-      return isSame && isThere(old, at: position) ? old : nil
+      return isThere(old, at: position) ? old : nil
     }
   }
 
@@ -96,19 +94,12 @@ extension ContentMirror {
     for (store, kept) in zip(stores, pointed) { try store.sweep(keeping: kept) }
   }
 
-  private func removeOldFiles(
-    _ records: [Record], _ run: ContentRun, isComplete: Bool
-  ) throws {
-    for (position, store) in stores.enumerated() {
-      let content = contents[position]
-      var kept = pointedNames(records, content)
-      for (_, paths) in run.transferred {
-        if let path = paths[position] ?? nil, let name = fileName(path, of: content) {
-          kept.insert(name)
-        }
-      }
-      try store.sweep(keeping: kept)
-      if isComplete { try store.discardPartialFiles() }
+  /// Removes the files that no row points to, and what arrived of others: of a run in which all went
+  /// well, there is nothing to be gone on with.
+  private func removeOldFiles(_ records: [Record]) throws {
+    for (store, content) in zip(stores, contents) {
+      try store.sweep(keeping: pointedNames(records, content))
+      try store.discardPartialFiles()
     }
   }
 }

@@ -5,9 +5,11 @@ internal import TandemSQLite
 internal import TandemTransports
 
 extension ContentMirror {
-  /// Finds out what is there; throws if the directory is another mirror's, or has files of others.
+  /// Finds out what is there; throws if the directory is another mirror's, or has files of others, or if
+  /// rows have files that the run would forget.
   public func begin() async throws {
     result.withLock { $0 = ContentResult() }
+    try await database.requireContents()
     let unchecked = try await openFolders()
     let rows = try await database.files()
     var run = ContentRun()

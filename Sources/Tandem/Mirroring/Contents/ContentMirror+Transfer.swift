@@ -9,9 +9,7 @@ extension ContentMirror {
   /// directory is this mirror's.
   public func prepare(_ items: [MirroredItem]) async throws -> [MirroredItem] {
     if !isDryRun {
-      let owner = try await owner()
-      try unsettle(items)
-      try await markDirectory(owner)
+      try await markDirectory { try unsettle(items) }
     }
     state.withLock { state in
       state.isPlanned = true

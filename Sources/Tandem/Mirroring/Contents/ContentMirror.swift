@@ -7,7 +7,8 @@ public import TandemTransports
 ///
 /// A row points to files that are complete: files come first, then all rows in one transaction, then
 /// the files that no row points to any more are removed. Readers of the table see the old list or the
-/// new one; where the content of an item changed, they may see its new file a little earlier.
+/// new one; where the content of an item changed, they may see its new file a little earlier. If anything
+/// failed, no file is removed.
 ///
 /// An item's contents are asked for if its record differs from its row, or a file is missing; those
 /// that have not changed since are not sent again. An item whose required contents could not be had
@@ -19,9 +20,13 @@ public import TandemTransports
 /// written and no content is asked for; ``rehearsal`` has what a run would do.
 ///
 /// A directory is one mirror's only: that of one database, table, key and field. It must be empty at
-/// first, but for hidden files, and outside of other mirrors' directories, and has the mark of its owner
-/// since. Whatever else is put there may be removed. While there is no file in it, another mirror may
-/// take it.
+/// first, but for hidden files, directories without any others, and the database itself, and outside of
+/// other mirrors' directories, and has the mark of its owner since. Whatever else is put there may be
+/// removed. While there is no file in it, another mirror may take it.
+///
+/// The database remembers the contents that rows have files of. A mirror that does not name all of them is
+/// refused with a ``MirrorError``, as is a ``DatabaseMirror`` alone, before anything is changed.
+///
 /// A run ends at its begin with a ``TransportError`` if the directory cannot be had, or another process
 /// runs in it.
 ///

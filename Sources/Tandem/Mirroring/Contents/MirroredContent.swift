@@ -16,8 +16,8 @@ public struct MirroredContent: Hashable, Sendable {
   public var digestField: String?
   /// A field with how many bytes the content must have; null for any number, and missing for none.
   public var byteCountField: String?
-  /// Whether an item is in the mirror only once this content is. Without, its column is null until
-  /// the transfer succeeds.
+  /// Whether an item is in the mirror only once this content is. Without, its column has what it had,
+  /// null at first, until the transfer succeeds.
   public var isRequired: Bool
   /// The longest content to accept; 16 GiB unless told otherwise.
   public var maxByteCount: Int
