@@ -12,14 +12,27 @@ struct LinkOutboxTests {
     LinkOutbox(maxChannelCount: maxChannelCount, maxByteCount: maxByteCount)
   }
 
-  @Test("the latest value of each property waits, channels in the order in which they began to")
+  @Test("the latest value of each property waits, channels in the order of their latest values")
   func coalescing() {
     let outbox = outbox(maxChannelCount: 10)
     #expect(outbox.add(message(2, ["a": 1])).isEmpty)
     #expect(outbox.add(message(1, ["a": 1])).isEmpty)
     #expect(outbox.add(message(2, ["a": 2, "b": 3])).isEmpty)
-    #expect(outbox.takeAll().messages == [message(2, ["a": 2, "b": 3]), message(1, ["a": 1])])
+    #expect(outbox.takeAll().messages == [message(1, ["a": 1]), message(2, ["a": 2, "b": 3])])
     #expect(outbox.takeAll() == .init())
+  }
+
+  @Test("the order holds however often channels are added to", arguments: [1, 5, 100])
+  func order(channelCount: Int) {
+    let outbox = outbox(maxChannelCount: 100)
+    var latest: [Int: Int] = [:]
+    for number in 0..<1_000 {
+      let id = number * number % channelCount
+      latest[id] = number
+      #expect(outbox.add(message(id, ["a": number])).isEmpty)
+    }
+    let expected = latest.sorted { $0.value < $1.value }.map { message($0, ["a": $1]) }
+    #expect(outbox.takeAll().messages == expected)
   }
 
   @Test(
@@ -39,7 +52,7 @@ struct LinkOutboxTests {
     let dropped = outbox.putBack(
       [message(1, ["a": 1, "b": 1]), message(2, ["a": 1]), message(3, ["a": 1])])
     #expect(dropped == [message(3, ["a": 1])])
-    #expect(outbox.takeAll().messages == [message(1, ["a": 2, "b": 1]), message(2, ["a": 1])])
+    #expect(outbox.takeAll().messages == [message(2, ["a": 1]), message(1, ["a": 2, "b": 1])])
   }
 
   @Test("stamps wait with their values")
@@ -86,7 +99,7 @@ struct LinkOutboxTests {
     #expect(outbox.add(message(6, "b", byteCount: 9_000)).map { Array($0.values.keys) } == [["a"]])
     #expect(
       outbox.takeAll().messages
-        == [message(6, "b", byteCount: 9_000), message(7, "a", byteCount: 500)])
+        == [message(7, "a", byteCount: 500), message(6, "b", byteCount: 9_000)])
     #expect(outbox.add(message(6, "a", byteCount: 9_800)).isEmpty, "nothing is counted any more")
   }
 
@@ -108,7 +121,7 @@ struct LinkOutboxTests {
       outbox.takeAll()
         == .init(
           counter: 8,
-          messages: [message(1, counter: 7), message(0, counter: 6), message(2, counter: 9)]))
+          messages: [message(0, counter: 6), message(1, counter: 7), message(2, counter: 9)]))
     #expect(outbox.putBack([message(0, counter: 6)]).isEmpty)
     #expect(outbox.takeAll() == .init(counter: nil, messages: [message(0, counter: 6)]))
   }

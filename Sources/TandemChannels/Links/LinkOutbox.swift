@@ -2,6 +2,10 @@ import Synchronization
 
 /// What waits for a peer: the latest value of each property of each channel.
 ///
+/// They are sent in the order in which they were added, a newer value in the place of its own, not of the
+/// one that it replaces: so the stamps of each hub rise on the way to every other one, and who forgets
+/// them in that order takes nothing new for old.
+///
 /// Adding never waits. A peer that is slow gets fewer, newer values; one that is away costs at most
 /// ``ChannelLinkOptions/maxWaitingChannelCount`` channels' values, of about
 /// ``ChannelLinkOptions/maxWaitingByteCount`` bytes.
@@ -12,10 +16,18 @@ final class LinkOutbox: Sendable {
   }
 
   fileprivate struct State {
-    /// Channels in the order in which they began to wait.
-    var order: [Address] = []
+    struct Place {
+      var address: Address
+      var number: UInt64
+    }
+
+    /// The channels that wait in the order in which they were last added to; a place whose number is not
+    /// the one that the channel has now is an earlier one.
+    var order: [Place] = []
     var first = 0
     var waiting: [Address: ChannelMessage] = [:]
+    var numbers: [Address: UInt64] = [:]
+    var lastNumber: UInt64 = 0
     var byteCount = 0
     /// How far the hub's clock has come, if the peer has not been told.
     var counter: UInt64?
@@ -82,7 +94,11 @@ final class LinkOutbox: Sendable {
   /// - Returns: what there was no room for.
   func putBack(_ messages: [ChannelMessage]) -> [ChannelMessage] {
     state.withLock { state in
-      messages.compactMap { message in
+      // In front of all that has been added since.
+      let order = state.order[state.first...]
+      (state.order, state.first) = ([], 0)
+      defer { state.order += order }
+      return messages.compactMap { message in
         let newer = state.waiting[message.address]
         var older = message
         if let newer { older.remove(newer.values.keys) }
@@ -91,7 +107,11 @@ final class LinkOutbox: Sendable {
         guard hasPlace, state.byteCount + older.waitingByteCount <= maxByteCount else {
           return older
         }
-        state.put(older)
+        if newer == nil {
+          state.put(older)
+        } else {
+          state.merge(older)
+        }
         return nil
       }
     }
@@ -101,7 +121,8 @@ final class LinkOutbox: Sendable {
   func takeAll() -> Parcel {
     state.withLock { state in
       defer { state = State(restamping: state.restamping, bell: state.bell) }
-      var messages = state.order[state.first...].compactMap { state.waiting[$0] }
+      var messages = state.order[state.first...].filter(state.isLast)
+        .compactMap { state.waiting[$0.address] }
       if let restamping = state.restamping {
         for place in messages.indices {
           messages[place].stamps = messages[place].stamps.mapValues(restamping.applied)
@@ -113,17 +134,29 @@ final class LinkOutbox: Sendable {
 }
 
 extension LinkOutbox.State {
+  /// Lets a message wait behind all others, together with what waits of its channel.
   fileprivate mutating func put(_ message: ChannelMessage) {
+    merge(message)
+    lastNumber += 1
+    numbers[message.address] = lastNumber
+    order.append(Place(address: message.address, number: lastNumber))
+    // A channel may be added to without end while nothing is taken.
+    guard order.count > 2 * waiting.count + 32 else { return }
+    order = order[first...].filter(isLast)
+    first = 0
+  }
+
+  /// Lets a message wait where its channel does, if it does.
+  fileprivate mutating func merge(_ message: ChannelMessage) {
     let address = message.address
     let replaced = waiting[address]?.byteCount(of: message.values.keys)
-    if waiting[address]?.take(message) == nil {
-      waiting[address] = message
-      order.append(address)
-    }
+    if waiting[address]?.take(message) == nil { waiting[address] = message }
     byteCount +=
       replaced.map { message.byteCount(of: message.values.keys) - $0 }
       ?? message.waitingByteCount
   }
+
+  fileprivate func isLast(_ place: Place) -> Bool { numbers[place.address] == place.number }
 
   /// Makes a message's channel small enough for it, if with all that waits of it it would not be.
   fileprivate mutating func removeOld(
@@ -140,15 +173,20 @@ extension LinkOutbox.State {
   }
 
   fileprivate mutating func dropOldest() -> ChannelMessage? {
-    guard first < order.count else { return nil }
-    let message = waiting.removeValue(forKey: order[first])
-    byteCount -= message?.waitingByteCount ?? 0
-    first += 1
-    if first * 2 > order.count {
-      order.removeFirst(first)
-      first = 0
+    while first < order.count {
+      let place = order[first]
+      first += 1
+      guard isLast(place) else { continue }
+      numbers[place.address] = nil
+      let message = waiting.removeValue(forKey: place.address)
+      byteCount -= message?.waitingByteCount ?? 0
+      if first * 2 > order.count {
+        order.removeFirst(first)
+        first = 0
+      }
+      return message
     }
-    return message
+    return nil
   }
 }
 
