@@ -29,7 +29,8 @@ enum MirrorCommand: Command {
       with. Rows are written once all files are there, and files that no row points to are
       removed last; DIR belongs to the mirror. A run that fails leaves the table as it was.
       A record that no longer names a content counts as a deletion for --max-deletes; a list
-      in which no record has one of the fields is refused.
+      in which no record has one of the fields is refused. Once rows have files, a run must
+      name the same --content and --preview.
       With --continue-on-error, what failed keeps its row or gets none, nothing is deleted,
       and the exit status is 1.
 

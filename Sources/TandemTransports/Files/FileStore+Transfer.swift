@@ -109,9 +109,8 @@ private struct FileReception {
       return false
     }
     let total = resumed.resumption.totalByteCount ?? range.totalByteCount
-    let isEncoded = head.fields["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false
     let tag = head.fields["ETag"] ?? resumed.resumption.validator
-    return range.start == resumed.byteCount && !isEncoded
+    return range.start == resumed.byteCount && !head.isEncoded
       && (range.totalByteCount ?? total) == total && total.map { range.end == $0 - 1 } ?? false
       && (tag == resumed.resumption.validator || !resumed.resumption.validator.hasPrefix("\""))
   }

@@ -121,7 +121,7 @@ extension PartialFile.Resumption {
   /// How to go on with a transfer that begins with this response to a request for `url`; `nil` if
   /// there is no telling later whether the content still is the same (RFC 9110, section 13.1.5).
   init?(of head: HTTPResponseHead, url: String) {
-    guard head.fields["Content-Encoding"].map({ $0.lowercased() == "identity" }) ?? true,
+    guard !head.isEncoded,
       head.fields["Accept-Ranges"]?.lowercased() != "none",
       let validator = Self.strongValidator(of: head)
     else { return nil }
