@@ -20,7 +20,7 @@ private struct Sight {
   var place: Place
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 @MainActor struct BothWaysBindingTests {
   let hub = ChannelHub()
   let channel = Channel<User>(id: 1)

@@ -7,7 +7,7 @@ import Testing
   var age = 0
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 @MainActor struct ChannelLinkAnswerTests {
   private let hub = ChannelHub()
   private let channel = Channel<LinkedUser>(id: "1")

@@ -3,7 +3,7 @@ import TandemTransports
 import Testing
 
 /// Linked hubs agree, whoever wrote when, and however they are joined.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 @MainActor struct ChannelLinkOrderTests {
   let channel = Channel<LinkedUser>(id: "1")
 

@@ -4,7 +4,7 @@ import TandemTransports
 import Testing
 
 /// A hub that was started again, and has forgotten how far its clock had come, is heard all the same.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 @MainActor struct ChannelLinkRestartTests {
   let channel = Channel<LinkedUser>(id: "1")
 

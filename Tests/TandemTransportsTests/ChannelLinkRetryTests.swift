@@ -12,7 +12,7 @@ import Testing
   import Musl
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 @MainActor struct ChannelLinkRetryTests {
   private let options = ChannelLinkOptions(
     firstRetryDelay: .seconds(1), maxRetryDelay: .seconds(6))

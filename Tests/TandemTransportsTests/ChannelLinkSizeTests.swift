@@ -3,7 +3,7 @@ import TandemTransports
 import Testing
 
 /// What is too large, too deep or too much for a link is told, and nothing else suffers.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 @MainActor struct ChannelLinkSizeTests {
   private struct Thing {
     var first: String

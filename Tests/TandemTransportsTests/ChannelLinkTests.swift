@@ -50,7 +50,7 @@ extension ChannelConnection {
   #expect(next == value, sourceLocation: sourceLocation)
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 @MainActor struct ChannelLinkTests {
   let hub = ChannelHub(limits: ChannelLimits(maxRememberedValueCount: 1000))
   let other = ChannelHub()

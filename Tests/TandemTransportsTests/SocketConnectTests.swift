@@ -11,7 +11,7 @@ import Testing
   import Musl
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct SocketConnectTests {
   #if os(Linux)
     @Test("an attempt to connect to a listener that has no room ends when its task is cancelled")

@@ -3,7 +3,7 @@ import TandemChannels
 import TandemTransports
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct SocketFileTests {
   private let address = temporarySocket()
   private var path: String {
