@@ -189,9 +189,11 @@ import Testing
     #expect(messages.isEmpty)
   }
 
-  @Test("more values than stamps are kept arrive once each, over two links")
-  func manyValues() async throws {
-    let hubs = hubs(2)
+  @Test(
+    "more values than stamps are kept arrive once each, over two links and in a ring",
+    arguments: [2, 3])
+  func manyValues(count: Int) async throws {
+    let hubs = hubs(count)
     let links = hubs.map {
       ChannelLink($0, subjects: [linkedUsers], options: .init(maxStampCount: 500))
     }
@@ -209,7 +211,7 @@ import Testing
       for round in 1...3 {
         var batch = ChannelBatch()
         for channel in channels { batch.set(\.age, to: round, on: channel) }
-        hubs[round % hubs.count].send(batch)
+        hubs[round % count].send(batch)
         await settle(hubs, mark: round)
       }
     }

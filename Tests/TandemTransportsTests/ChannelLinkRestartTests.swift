@@ -127,14 +127,16 @@ import Testing
       Issue.record("the connection has ended")
     }
     for place in 0..<2 { try await next(place) { $0 == .hello(counter: 0) } }
-    try await ends[0].1.greet(counter: 0)
-    try await ends[1].1.greet(counter: 50)
-    try await next(0) { $0 == .hello(counter: 50) }
+    // Before the peers have greeted, nothing is taken out of their outboxes.
     hub.send(
       ChannelBatch().setting(\.age, to: 1, on: Channel<LinkedUser>(id: "1"))
         .setting(\.age, to: 2, on: Channel<LinkedUser>(id: "2")))
     #expect(hub.diagnostics.map(\.kind) == [.peerTooSlow, .peerTooSlow])
-    for place in 0..<2 { try await next(place) { $0 == .hello(counter: 52) } }
+    try await ends[0].1.greet(counter: 0)
+    try await next(0) { $0 == .hello(counter: 2) }
+    try await ends[1].1.greet(counter: 50)
+    try await next(0) { $0 == .hello(counter: 50) }
+    try await next(1) { $0 == .hello(counter: 2) }
     for task in tasks { task.cancel() }
     for task in tasks { _ = await task.result }
   }

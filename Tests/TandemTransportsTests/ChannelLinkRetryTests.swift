@@ -30,9 +30,10 @@ import Testing
   func hangingUp() async throws {
     for hasSpoken in [false, true] {
       let (waits, waited) = AsyncStream.makeStream(of: Duration.self)
-      let link = ChannelLink(ChannelHub(), subjects: [linkedUsers], options: options) {
-        waited.yield($0)
-      }
+      let start = ContinuousClock.now
+      let link = ChannelLink(
+        ChannelHub(), subjects: [linkedUsers], options: options, now: { start },
+        waiting: { waited.yield($0) })
       let task = Task {
         await link.run {
           let (near, far) = MemoryConnection.pair()

@@ -32,6 +32,7 @@ public final class ChannelLink: Sendable {
   let sender: ChannelSender
   let subjects: [String: LinkedSubject]
   let options: ChannelLinkOptions
+  private let now: @Sendable () -> ContinuousClock.Instant
   private let wait: @Sendable (Duration) async -> Void
 
   /// A link for a hub, made where the hub lives, which has to be an actor.
@@ -44,16 +45,18 @@ public final class ChannelLink: Sendable {
     isolation: isolated any Actor = #isolation
   ) {
     self.init(
-      hub, subjects: subjects, options: options, waiting: { try? await Task.sleep(for: $0) },
-      isolation: isolation)
+      hub, subjects: subjects, options: options, now: { .now },
+      waiting: { try? await Task.sleep(for: $0) }, isolation: isolation)
   }
 
-  /// A link that waits as it is told between attempts to connect.
+  /// A link that reads the time and waits between attempts to connect as it is told.
   package init(
     _ hub: ChannelHub, subjects: [LinkedSubject], options: ChannelLinkOptions,
+    now: @escaping @Sendable () -> ContinuousClock.Instant,
     waiting wait: @escaping @Sendable (Duration) async -> Void,
     isolation: isolated any Actor = #isolation
   ) {
+    self.now = now
     self.wait = wait
     sender = hub.sender()
     self.subjects = Dictionary(uniqueKeysWithValues: subjects.map { ($0.name, $0) })
@@ -74,14 +77,14 @@ public final class ChannelLink: Sendable {
     await sender.perform { attach(peer, to: $0) }
     var retry = RetryDelay(options)
     while !Task.isCancelled {
-      let start = ContinuousClock.now
+      let start = now()
       do {
         try await exchange(on: try await connect(), with: peer)
         onBreak(nil)
       } catch {
         onBreak(error as? ChannelLinkError ?? ChannelLinkError(.connection, "\(error)"))
       }
-      await wait(retry.delay(after: start.duration(to: .now)))
+      await wait(retry.delay(after: start.duration(to: now())))
     }
     await sender.perform { detach(peer, from: $0) }
   }
