@@ -49,20 +49,32 @@ struct Person {
 }
 
 @main struct LiveScreen {
-  static func main() async throws {
+  static func main() async {
     var arguments = CommandLine.arguments.dropFirst()
     guard let path = arguments.popFirst() else {
       print("usage: LiveScreen DATABASE [--count N]")
       exit(2)
     }
     let isCounting = arguments.popFirst() == "--count"
+    do {
+      try await follow(path, drawingLimit: isCounting ? arguments.first.flatMap { Int($0) } : nil)
+    } catch {
+      FileHandle.standardError.write(Data("LiveScreen: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  static func follow(_ path: String, drawingLimit: Int?) async throws {
     let database = try Database(path: path)
     try await database.write { transaction in
       try transaction.execute(
-        "CREATE TABLE IF NOT EXISTS person (id INTEGER PRIMARY KEY, name TEXT, visits INTEGER)")
+        """
+        CREATE TABLE IF NOT EXISTS person (
+          id INTEGER PRIMARY KEY, name TEXT NOT NULL, visits INTEGER NOT NULL)
+        """)
       try transaction.execute("INSERT OR IGNORE INTO person VALUES (1, 'Daniel', 1)")
     }
-    try await show(database, drawingLimit: isCounting ? arguments.first.flatMap { Int($0) } : nil)
+    try await show(database, drawingLimit: drawingLimit)
     await database.close()
   }
 

@@ -88,6 +88,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
   /// Sends what the object has changed since, as one batch, and waits for the next change.
   override func publishChanges() {
     guard node != nil, let object, let hub else { return cancel() }
+    let depth = nextChange?.takeDepth() ?? 0
     observe(object)
     var entries: [BatchEntry] = []
     for place in places.indices {
@@ -97,7 +98,15 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
       guard let value = change.entry else { continue }
       entries.append(BatchEntry(address: address, value: isAnswer ? value.answer : value))
     }
-    if !entries.isEmpty { hub.send(entries, excluding: object) }
+    if !entries.isEmpty { send(entries, from: object, in: hub, depth: depth) }
+  }
+
+  /// Sends what the object has changed, unless too many objects have answered each other already.
+  private func send(_ entries: [BatchEntry], from object: Object, in hub: ChannelHub, depth: Int) {
+    guard depth <= hub.limits.maxCascadeDepth else {
+      return hub.report(.cascadeTooDeep, of: entries.map(\.value), at: address)
+    }
+    hub.publication.perform(at: depth + 1) { hub.send(entries, excluding: object) }
   }
 
   /// Observation tells once, before the change, so there is nothing to do until it has told.
@@ -111,12 +120,30 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
   }
 
   /// Begins to observe; the elements of the result are turns in which to publish changes.
-  func start() -> AsyncStream<Void> {
+  ///
+  /// - Parameter publication: what tells an answer to another object from a change of one's own.
+  func start(during publication: RunningPublication) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    nextChange = NextChange(turns: continuation)
+    nextChange = NextChange(turns: continuation, during: publication)
     if let object { observe(object) }
     return stream
+  }
+}
+
+/// Tells what objects change by themselves from what they change because another has published a change:
+/// the turns between them would hide a cycle from the hub.
+final class RunningPublication: Sendable {
+  private let value = Atomic(0)
+
+  /// How many publications have led to this one, itself included; 0 outside of any.
+  var depth: Int { value.load(ordering: .relaxed) }
+
+  /// Does something that objects may answer.
+  func perform(at depth: Int, _ body: () -> Void) {
+    let outer = value.exchange(depth, ordering: .relaxed)
+    body()
+    value.store(outer, ordering: .relaxed)
   }
 }
 
@@ -124,16 +151,25 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
 private final class NextChange: Sendable {
   private let turns: AsyncStream<Void>.Continuation
   private let isAwaited = Atomic(false)
+  private let publication: RunningPublication
+  private let depth = Atomic(0)
 
-  init(turns: AsyncStream<Void>.Continuation) { self.turns = turns }
+  init(turns: AsyncStream<Void>.Continuation, during publication: RunningPublication) {
+    self.turns = turns
+    self.publication = publication
+  }
 
   /// Returns whether the change was not awaited already.
   func beginWaiting() -> Bool { !isAwaited.exchange(true, ordering: .acquiringAndReleasing) }
 
   func hasCome() {
+    depth.store(publication.depth, ordering: .relaxed)
     isAwaited.store(false, ordering: .releasing)
     turns.yield()
   }
+
+  /// How many publications led to the change that has come, if one has.
+  func takeDepth() -> Int { depth.exchange(0, ordering: .relaxed) }
 
   /// There is something to send, although the object may not have changed.
   func hasAnswer() { turns.yield() }
@@ -154,6 +190,10 @@ extension ChannelHub {
   /// in a `didSet`, sends the one that it has taken, so that all are equal again. That is done once: an
   /// object that replaces such an answer, too, keeps its own value, with a diagnostic.
   ///
+  /// Objects that answer each other's changes without end are stopped after
+  /// ``ChannelLimits/maxCascadeDepth`` turns, with a diagnostic. An observation cannot be taken back:
+  /// that of a binding that has ended is held, with about a kilobyte, until its object changes next or goes.
+  ///
   /// Properties travel both ways if their values are Equatable and they are mapped without conversion
   /// or with one back; others only arrive. Maps of whole subjects only arrive, too.
   ///
@@ -166,7 +206,7 @@ extension ChannelHub {
     previous?.cancel()
     let binding = BothWaysBinding(
       object, map: map, address: channel.address)
-    let turns = binding.start()
+    let turns = binding.start(during: publication)
     register(binding, at: channel.address)
     // The binding owns this task: it ends with the stream, which the binding finishes when it ends.
     Task { [weak binding] in

@@ -73,6 +73,7 @@ class BatchValue {
     preconditionFailure("Abstract")
   }
   func announce(to binding: ChannelBinding) { preconditionFailure("Abstract") }
+  func passOver(_ binding: ChannelBinding) { preconditionFailure("Abstract") }
 }
 
 class TypedBatchValue<Value>: BatchValue {
@@ -96,6 +97,7 @@ class TypedBatchValue<Value>: BatchValue {
     binding.apply(value, of: property, by: routes)
   }
   override func announce(to binding: ChannelBinding) { binding.announce(value, of: property) }
+  override func passOver(_ binding: ChannelBinding) { binding.passOver(value, of: property) }
 }
 
 /// What a model has in the place of a value that was sent. Nobody answers it with a value of theirs, since

@@ -55,6 +55,8 @@ public class ChannelBinding {
   }
   /// Tells of a value that all objects have now.
   func announce<Value>(_ value: Value, of property: AnyKeyPath) {}
+  /// Takes note of a value that it is not told of, because its sender excluded it.
+  func passOver<Value>(_ value: Value, of property: AnyKeyPath) {}
   /// Lets go of what is not needed after the end.
   func released() {}
 }

@@ -35,8 +35,12 @@ extension ChannelHub {
   /// }
   /// ```
   ///
-  /// - Parameter access: called with the object for each value that arrives; calls its argument with
-  ///   the place to change, or not at all if there is none.
+  /// Hooks and conversions are asked while the place is not open for writing, so they may look at the
+  /// object that holds it.
+  ///
+  /// - Parameter access: called with the object for each value that arrives, and once more before that if a
+  ///   hook or a conversion is to be asked; calls its argument with the place to change, or not at all if
+  ///   there is none.
   @discardableResult
   public func bind<Subject, Owner: AnyObject, Target>(
     _ owner: Owner, to channel: Channel<Subject>, through map: KeyPathMap<Subject, Target>,

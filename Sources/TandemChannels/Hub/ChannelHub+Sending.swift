@@ -76,7 +76,7 @@ extension ChannelHub {
     }
   }
 
-  private func report(
+  func report(
     _ kind: ChannelDiagnostic.Kind, of values: [BatchValue], at address: ChannelAddress
   ) {
     let properties = values.map { "\($0.property)" }.joined(separator: ", ")
@@ -138,8 +138,12 @@ extension ChannelHub {
         binding.apply(value, of: property, by: routes)
       }
       if node.announcerCount > 0 {
-        for binding in node.bindings where binding.takesPart(since: newest, excluding: sender) {
-          binding.announce(value, of: property)
+        for binding in node.bindings where binding.takesPart(since: newest) {
+          if binding.isExcluded(by: sender) {
+            binding.passOver(value, of: property)
+          } else {
+            binding.announce(value, of: property)
+          }
         }
       }
     }
@@ -163,8 +167,12 @@ extension ChannelHub {
     }
     for entry in entries {
       guard let node = node(at: entry.address), node.announcerCount > 0 else { continue }
-      for binding in node.bindings where binding.takesPart(since: newest, excluding: sender) {
-        entry.value.announce(to: binding)
+      for binding in node.bindings where binding.takesPart(since: newest) {
+        if binding.isExcluded(by: sender) {
+          entry.value.passOver(binding)
+        } else {
+          entry.value.announce(to: binding)
+        }
       }
     }
     if hasTaps { tellTaps(of: entries, excluding: sender) }
@@ -181,9 +189,16 @@ extension ChannelBinding {
   /// Whether a delivery that began when `newest` was the last binding is for this one.
   @inline(__always)
   fileprivate final func takesPart(since newest: UInt64, excluding sender: AnyObject?) -> Bool {
-    guard node != nil, serial <= newest else { return false }
-    guard let sender else { return true }
-    return !belongs(to: sender)
+    takesPart(since: newest) && !isExcluded(by: sender)
+  }
+
+  @inline(__always)
+  fileprivate final func takesPart(since newest: UInt64) -> Bool { node != nil && serial <= newest }
+
+  @inline(__always)
+  fileprivate final func isExcluded(by sender: AnyObject?) -> Bool {
+    guard let sender else { return false }
+    return belongs(to: sender)
   }
 }
 

@@ -47,6 +47,8 @@ public final class ChannelHub {
   var depth = 0
   private var untold: [ChannelDiagnostic] = []
   private var isTelling = false
+  /// What an object that is bound both ways is publishing.
+  let publication = RunningPublication()
   var memory = Recency()
   private var lastSerial: UInt64 = 0
   private var bindingsUntilSweep = minBindingCountPerSweep

@@ -29,6 +29,16 @@ class MappedBinding<Target>: ChannelBinding {
   /// Told what a value was converted to, before that is written.
   func hasConverted<Converted>(to value: Converted) {}
 
+  /// Where a property's values go, or `nil` if the map does not accept it.
+  fileprivate final func route<Value>(
+    for property: AnyKeyPath, _: Value.Type, by routes: RouteCache
+  ) -> ValueRoute<Target, Value>? {
+    guard let table, let route = routes.route(for: property, in: table, Value.self) else {
+      return nil
+    }
+    return unsafeDowncast(route.takeUnretainedValue(), to: ValueRoute<Target, Value>.self)
+  }
+
   /// Brings a value to where the object is.
   @inline(__always)
   fileprivate final func bring<Value>(
@@ -95,7 +105,15 @@ final class AccessBinding<Owner: AnyObject, Target>: MappedBinding<Target> {
     _ value: Value, of property: AnyKeyPath, by routes: RouteCache
   ) {
     guard let owner else { return cancel() }
-    access?(owner) { target in bring(value, of: property, to: &target, by: routes) }
+    guard let access else { return }
+    guard let route = route(for: property, Value.self, by: routes), route.asksBeforeWriting else {
+      return access(owner) { target in bring(value, of: property, to: &target, by: routes) }
+    }
+    // Who is asked may look at the owner, so that must not be open for writing meanwhile.
+    var target: Target?
+    access(owner) { target = $0 }
+    guard let target, let write = route.prepare(value, for: target, of: self) else { return }
+    access(owner) { target in take(write(&target)) }
   }
 
   override func released() {

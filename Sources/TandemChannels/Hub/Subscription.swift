@@ -23,6 +23,11 @@ final class Subscription<Received>: ChannelBinding {
     if !typed.receive(value) { cancel() }
   }
 
+  override func passOver<Value>(_ value: Value, of property: AnyKeyPath) {
+    guard property == self.property, let receiver else { return }
+    unsafeDowncast(receiver, to: ValueReceiver<Value>.self).passOver(value)
+  }
+
   override func released() { receiver = nil }
 }
 
@@ -59,5 +64,10 @@ final class ValueReceiver<Value> {
       last = value
     }
     return body(value)
+  }
+
+  /// Takes note of a value that its owner has sent, so that whoever takes that back is heard.
+  func passOver(_ value: Value) {
+    if areEqual != nil { last = value }
   }
 }

@@ -6,6 +6,8 @@ class Route<Object> {
 
   /// Whether somebody is to be told after a change.
   var hasDidChangeHook: Bool { false }
+  /// Whether an application's closure decides what is written.
+  var asksBeforeWriting: Bool { false }
 
   init(source: AnyKeyPath) { self.source = source }
 }
@@ -21,7 +23,19 @@ class ValueRoute<Object, Value>: Route<Object> {
   ) -> (() -> Void)? {
     preconditionFailure("Only subclasses are made")
   }
+
+  /// Asks what is to be written in the place of a value.
+  ///
+  /// - Returns: what writes it, with the result of ``apply(_:to:for:)``, or `nil` if nothing is to be written.
+  func prepare(
+    _ value: Value, for object: Object, of binding: MappedBinding<Object>
+  ) -> PreparedWrite<Object>? {
+    preconditionFailure("Only subclasses are made")
+  }
 }
+
+/// Writes what has been decided; returns what remains to be done once all objects have their values.
+typealias PreparedWrite<Object> = (inout Object) -> (() -> Void)?
 
 /// Who is told of a property's changes.
 struct PropertyHooks<Object, Value> {
@@ -54,31 +68,37 @@ final class PropertyRoute<Object, Value>: ValueRoute<Object, Value> {
   }
 
   override var hasDidChangeHook: Bool { hooks?.didChange != nil }
+  override var asksBeforeWriting: Bool { hooks?.willChange != nil }
 
   override func apply(
     _ value: Value, to object: inout Object, for binding: MappedBinding<Object>
   ) -> (() -> Void)? {
-    if hooks != nil { return applyWithHooks(value, to: &object, for: binding) }
+    if hooks != nil { return prepare(value, for: object, of: binding)?(&object) }
     access.write(value, to: &object, always: areEqual == nil)
     return nil
   }
 
-  private func applyWithHooks(
-    _ value: Value, to object: inout Object, for binding: MappedBinding<Object>
-  ) -> (() -> Void)? {
-    var change = ChannelChange(old: access.read(&object), new: value)
-    if let areEqual, areEqual(change.old, value) { return nil }
+  override func prepare(
+    _ value: Value, for object: Object, of binding: MappedBinding<Object>
+  ) -> PreparedWrite<Object>? {
+    var copy = object
+    var change = ChannelChange(old: access.read(&copy), new: value)
+    if let areEqual, areEqual(change.old, change.new) { return nil }
     switch hooks?.willChange?(object, change) ?? .accept {
     case .accept: break
     case .veto:
       binding.hasRefused = true
       return nil
-    case .replace(let other): change.new = other
+    case .replace(let other):
+      change.new = other
+      if let areEqual, areEqual(change.old, change.new) { return nil }
     }
     guard binding.node != nil else { return nil }
-    access.write(change.new, to: &object, always: true)
-    guard let didChange = hooks?.didChange else { return nil }
-    return { [object, change] in didChange(object, change) }
+    return { [access, hooks, change] object in
+      access.write(change.new, to: &object, always: true)
+      guard let didChange = hooks?.didChange else { return nil }
+      return { [object] in didChange(object, change) }
+    }
   }
 }
 
@@ -97,16 +117,29 @@ final class ConvertedRoute<Object, Value, Target>: ValueRoute<Object, Value> {
   }
 
   override var hasDidChangeHook: Bool { inner.hasDidChangeHook }
+  override var asksBeforeWriting: Bool { true }
 
   override func apply(
     _ value: Value, to object: inout Object, for binding: MappedBinding<Object>
   ) -> (() -> Void)? {
+    guard let converted = converted(value, for: binding) else { return nil }
+    return inner.apply(converted, to: &object, for: binding)
+  }
+
+  override func prepare(
+    _ value: Value, for object: Object, of binding: MappedBinding<Object>
+  ) -> PreparedWrite<Object>? {
+    guard let converted = converted(value, for: binding) else { return nil }
+    return inner.prepare(converted, for: object, of: binding)
+  }
+
+  private func converted(_ value: Value, for binding: MappedBinding<Object>) -> Target? {
     guard let converted = convert(value) else {
       binding.hasRefused = true
       return nil
     }
     guard binding.node != nil else { return nil }
     binding.hasConverted(to: converted)
-    return inner.apply(converted, to: &object, for: binding)
+    return converted
   }
 }
