@@ -34,15 +34,32 @@ class MappedBinding<Target>: ChannelBinding {
   fileprivate final func bring<Value>(
     _ value: Value, of property: AnyKeyPath, to target: inout Target, by routes: RouteCache
   ) {
-    guard let table, let route = routes.route(for: property, in: table, Value.self) else { return }
-    take(
-      route._withUnsafeGuaranteedRef {
-        unsafeDowncast($0, to: ValueRoute<Target, Value>.self).apply(value, to: &target, for: self)
-      })
+    guard let route = route(for: property, Value.self, by: routes) else { return }
+    let hook = route._withUnsafeGuaranteedRef {
+      unsafeDowncast($0, to: ValueRoute<Target, Value>.self).apply(value, to: &target, for: self)
+    }
+    if let hook { take(hook) }
   }
 
-  fileprivate final func take(_ hook: (() -> Void)?) {
-    guard let hook, node != nil else { return }
+  @inline(__always)
+  private final var tableIdentity: ObjectIdentifier? {
+    guard let table else { return nil }
+    return ObjectIdentifier(table)
+  }
+
+  /// The cache holds the map of what it knows, so that only a first look-up has to.
+  @inline(__always)
+  private final func route<Value>(
+    for property: AnyKeyPath, _: Value.Type, by routes: RouteCache
+  ) -> Unmanaged<AnyObject>? {
+    guard let identity = tableIdentity else { return nil }
+    if let known = routes.known(property, in: identity) { return known.route }
+    guard let table else { return nil }
+    return routes.find(property, in: table, Value.self).route
+  }
+
+  fileprivate final func take(_ hook: @escaping () -> Void) {
+    guard node != nil else { return }
     if pendingHooks?.append(hook) == nil { pendingHooks = [hook] }
   }
 }
