@@ -132,19 +132,12 @@ extension ChannelHub {
     if limits.maxRememberedValueCount > 0 {
       remember(value, of: property, at: address)
     }
-    if let node = node(at: address) {
-      node.forEachBinding { binding in
-        guard binding.takesPart(since: newest, excluding: sender) else { return }
-        binding.apply(value, of: property, by: routes)
+    if let listeners = listeners(at: address) {
+      listeners.forEach(since: newest, excluding: sender) {
+        $0.apply(value, of: property, by: routes)
       }
-      if node.announcerCount > 0 {
-        for binding in node.bindings where binding.takesPart(since: newest) {
-          if binding.isExcluded(by: sender) {
-            binding.passOver(value, of: property)
-          } else {
-            binding.announce(value, of: property)
-          }
-        }
+      if listeners.hasAnnouncers {
+        announce(value, of: property, to: listeners, since: newest, excluding: sender)
       }
     }
     if hasTaps {
@@ -154,26 +147,31 @@ extension ChannelHub {
     }
   }
 
+  @inline(never)
+  private func announce<Value>(
+    _ value: Value, of property: AnyKeyPath, to listeners: ChannelListeners,
+    since newest: UInt64, excluding sender: AnyObject?
+  ) {
+    listeners.forEach(
+      since: newest, excluding: sender, { $0.announce(value, of: property) },
+      passingOver: { $0.passOver(value, of: property) })
+  }
+
   private func deliver(_ entries: [BatchEntry], excluding sender: AnyObject?) {
     let newest = newestSerial
     for entry in entries {
       if limits.maxRememberedValueCount > 0 {
         entry.value.remember(at: entry.address, in: self)
       }
-      guard let node = node(at: entry.address) else { continue }
-      for binding in node.bindings where binding.takesPart(since: newest, excluding: sender) {
-        entry.value.apply(to: binding, by: routes)
+      listeners(at: entry.address)?.forEach(since: newest, excluding: sender) {
+        entry.value.apply(to: $0, by: routes)
       }
     }
     for entry in entries {
-      guard let node = node(at: entry.address), node.announcerCount > 0 else { continue }
-      for binding in node.bindings where binding.takesPart(since: newest) {
-        if binding.isExcluded(by: sender) {
-          entry.value.passOver(binding)
-        } else {
-          entry.value.announce(to: binding)
-        }
-      }
+      guard let listeners = listeners(at: entry.address), listeners.hasAnnouncers else { continue }
+      listeners.forEach(
+        since: newest, excluding: sender, { entry.value.announce(to: $0) },
+        passingOver: { entry.value.passOver($0) })
     }
     if hasTaps { tellTaps(of: entries, excluding: sender) }
   }
@@ -182,23 +180,6 @@ extension ChannelHub {
     guard let values = binding.node?.takeUnretainedValue().remembered?.values else { return }
     for value in values where binding.isActive { value.apply(to: binding, by: routes) }
     for value in values where binding.isActive { value.announce(to: binding) }
-  }
-}
-
-extension ChannelBinding {
-  /// Whether a delivery that began when `newest` was the last binding is for this one.
-  @inline(__always)
-  fileprivate final func takesPart(since newest: UInt64, excluding sender: AnyObject?) -> Bool {
-    takesPart(since: newest) && !isExcluded(by: sender)
-  }
-
-  @inline(__always)
-  fileprivate final func takesPart(since newest: UInt64) -> Bool { node != nil && serial <= newest }
-
-  @inline(__always)
-  fileprivate final func isExcluded(by sender: AnyObject?) -> Bool {
-    guard let sender else { return false }
-    return belongs(to: sender)
   }
 }
 

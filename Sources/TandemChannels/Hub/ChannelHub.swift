@@ -68,6 +68,12 @@ public final class ChannelHub {
 extension ChannelHub {
   func node(at address: ChannelAddress) -> ChannelNode? { channels.node(at: address) }
 
+  /// Who is bound to a channel now.
+  @inline(__always)
+  func listeners(at address: ChannelAddress) -> ChannelListeners? {
+    channels.listeners(at: address)
+  }
+
   func nodeOrNew(at address: ChannelAddress) -> ChannelNode {
     if let node = channels.node(at: address) { return node }
     let node = ChannelNode(address: address)

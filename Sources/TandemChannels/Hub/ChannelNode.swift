@@ -4,7 +4,9 @@ final class ChannelNode {
   let address: ChannelAddress
   /// Most channels have one binding or two, and the first needs no array.
   private var first: ChannelBinding?
-  private var others: [ChannelBinding] = []
+  private var others: [ChannelBinding] = [] { didSet { hasOthers = !others.isEmpty } }
+  // The flag spares a send to one binding the check of exclusive access that the array costs.
+  private var hasOthers = false
   private var endedCount: Int32 = 0
   /// How many bindings have something to do after all objects have their values.
   var announcerCount: Int32 = 0
@@ -17,14 +19,12 @@ final class ChannelNode {
   /// The bindings in the order of their registration.
   var bindings: [ChannelBinding] { first.map { [$0] + others } ?? [] }
 
-  /// Hands out the bindings there are now, in order.
+  /// The bindings there are now, if there are any.
   @inline(__always)
-  func forEachBinding(_ body: (ChannelBinding) -> Void) {
-    guard let first else { return }
-    if others.isEmpty { return body(first) }
-    let others = others
-    body(first)
-    for binding in others { body(binding) }
+  var listeners: ChannelListeners? {
+    guard let first else { return nil }
+    return ChannelListeners(
+      first: first, others: hasOthers ? others : nil, hasAnnouncers: announcerCount > 0)
   }
 
   func append(_ binding: ChannelBinding) {

@@ -37,10 +37,25 @@ final class ChannelTable {
   ///
   /// - Complexity: O(1) on average.
   func node(at address: ChannelAddress) -> ChannelNode? {
+    guard let node = find(address) else { return nil }
+    return node.takeUnretainedValue()
+  }
+
+  /// The bindings of the channel at an address, without counting a reference to the channel.
+  ///
+  /// - Complexity: O(1) on average.
+  @inline(__always)
+  func listeners(at address: ChannelAddress) -> ChannelListeners? {
+    guard let node = find(address) else { return nil }
+    return node._withUnsafeGuaranteedRef { $0.listeners }
+  }
+
+  @inline(__always)
+  private func find(_ address: ChannelAddress) -> Unmanaged<ChannelNode>? {
     var place = home(of: address)
     while let found = places[place] {
       let isIt = found._withUnsafeGuaranteedRef { $0.address === address || $0.address == address }
-      if isIt { return found.takeUnretainedValue() }
+      if isIt { return found }
       place = next(place)
     }
     return nil

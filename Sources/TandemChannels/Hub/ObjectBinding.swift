@@ -29,26 +29,33 @@ class MappedBinding<Target>: ChannelBinding {
   /// Told what a value was converted to, before that is written.
   func hasConverted<Converted>(to value: Converted) {}
 
-  /// Where a property's values go, or `nil` if the map does not accept it.
-  fileprivate final func route<Value>(
-    for property: AnyKeyPath, _: Value.Type, by routes: RouteCache
-  ) -> ValueRoute<Target, Value>? {
-    guard let table, let route = routes.route(for: property, in: table, Value.self) else {
-      return nil
-    }
-    return unsafeDowncast(route.takeUnretainedValue(), to: ValueRoute<Target, Value>.self)
-  }
-
   /// Brings a value to where the object is.
   @inline(__always)
   fileprivate final func bring<Value>(
     _ value: Value, of property: AnyKeyPath, to target: inout Target, by routes: RouteCache
   ) {
-    guard let table, let route = routes.route(for: property, in: table, Value.self) else { return }
-    take(
-      route._withUnsafeGuaranteedRef {
-        unsafeDowncast($0, to: ValueRoute<Target, Value>.self).apply(value, to: &target, for: self)
-      })
+    guard let route = route(for: property, Value.self, by: routes) else { return }
+    let hook = route._withUnsafeGuaranteedRef {
+      unsafeDowncast($0, to: ValueRoute<Target, Value>.self).apply(value, to: &target, for: self)
+    }
+    if let hook { take(hook) }
+  }
+
+  @inline(__always)
+  private final var tableIdentity: ObjectIdentifier? {
+    guard let table else { return nil }
+    return ObjectIdentifier(table)
+  }
+
+  /// The cache holds the map of what it knows, so that only a first look-up has to.
+  @inline(__always)
+  fileprivate final func route<Value>(
+    for property: AnyKeyPath, _: Value.Type, by routes: RouteCache
+  ) -> Unmanaged<AnyObject>? {
+    guard let identity = tableIdentity else { return nil }
+    if let known = routes.known(property, in: identity) { return known.route }
+    guard let table else { return nil }
+    return routes.find(property, in: table, Value.self).route
   }
 
   fileprivate final func take(_ hook: (() -> Void)?) {
@@ -105,9 +112,10 @@ final class AccessBinding<Owner: AnyObject, Target>: MappedBinding<Target> {
     _ value: Value, of property: AnyKeyPath, by routes: RouteCache
   ) {
     guard let owner else { return cancel() }
-    guard let access else { return }
-    guard let route = route(for: property, Value.self, by: routes), route.asksBeforeWriting else {
-      return access(owner) { target in bring(value, of: property, to: &target, by: routes) }
+    guard let access, let found = route(for: property, Value.self, by: routes) else { return }
+    let route = unsafeDowncast(found.takeUnretainedValue(), to: ValueRoute<Target, Value>.self)
+    guard route.asksBeforeWriting else {
+      return access(owner) { target in take(route.apply(value, to: &target, for: self)) }
     }
     // Who is asked may look at the owner, so that must not be open for writing meanwhile.
     var target: Target?

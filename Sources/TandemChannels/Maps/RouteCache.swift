@@ -7,12 +7,16 @@ final class RouteCache {
   static let entryCount = 64
 
   /// What the cache holds, by hand, so that a look-up counts no references.
-  private struct Entry {
-    var property: Unmanaged<AnyKeyPath>
-    var table: Unmanaged<AnyObject>
-    var route: Unmanaged<AnyObject>?
+  struct Entry {
+    fileprivate var property: Unmanaged<AnyKeyPath>
+    fileprivate var table: Unmanaged<AnyObject>
+    /// The `ValueRoute<Object, Value>` of a property, or `nil` if the map does not accept it.
+    ///
+    /// It is valid until the next look-up. There is none meanwhile: look-ups are made by deliveries
+    /// only, and deliveries do not nest.
+    fileprivate(set) var route: Unmanaged<AnyObject>?
 
-    func release() {
+    fileprivate func release() {
       property.release()
       table.release()
       route?.release()
@@ -33,30 +37,39 @@ final class RouteCache {
     entries.deallocate()
   }
 
-  /// The `ValueRoute<Object, Value>` of a property in a map's table, or `nil` if the map does not
-  /// accept it.
-  ///
-  /// It is valid until the next look-up. There is none meanwhile: look-ups are made by deliveries only,
-  /// and deliveries do not nest.
-  func route<Object, Value>(
-    for property: AnyKeyPath, in table: RouteTable<Object>, _: Value.Type
-  ) -> Unmanaged<AnyObject>? {
-    let keys = (Unmanaged.passUnretained(property), Unmanaged<AnyObject>.passUnretained(table))
-    let (first, second) = (keys.0.toOpaque(), keys.1.toOpaque())
-    let place = Self.place(UInt(bitPattern: first), UInt(bitPattern: second))
-    if let entry = entries[place], entry.property.toOpaque() == first,
-      entry.table.toOpaque() == second
-    {
-      return entry.route
-    }
-    let route = table.route(for: property, Value.self).map { Unmanaged<AnyObject>.passRetained($0) }
+  /// Where a property goes in a map's table, if that has been found before.
+  @inline(__always)
+  func known(_ property: AnyKeyPath, in table: ObjectIdentifier) -> Entry? {
+    let property = ObjectIdentifier(property)
+    guard let entry = entries[Self.place(property, table)],
+      entry.property.identity == property, entry.table.identity == table
+    else { return nil }
+    return entry
+  }
+
+  /// Finds where a property goes in a map's table, and remembers it.
+  func find<Object, Value>(
+    _ property: AnyKeyPath, in table: RouteTable<Object>, _: Value.Type
+  ) -> Entry {
+    let route = table.route(for: property, Value.self)
+    let entry = Entry(
+      property: .passRetained(property), table: .passRetained(table),
+      route: route.map { .passRetained($0) })
+    let place = Self.place(ObjectIdentifier(property), ObjectIdentifier(table))
     entries[place]?.release()
-    entries[place] = Entry(property: keys.0.retain(), table: keys.1.retain(), route: route)
-    return route
+    entries[place] = entry
+    return entry
   }
 
   /// Objects are aligned to 16 bytes; Fibonacci hashing spreads what is left over the 64 places.
-  private static func place(_ property: UInt, _ table: UInt) -> Int {
-    Int(truncatingIfNeeded: ((property >> 4 ^ table >> 3) &* 0x9E37_79B9_7F4A_7C15) >> 58)
+  @inline(__always)
+  private static func place(_ property: ObjectIdentifier, _ table: ObjectIdentifier) -> Int {
+    let (property, table) = (UInt(bitPattern: property), UInt(bitPattern: table))
+    return Int(truncatingIfNeeded: ((property >> 4 ^ table >> 3) &* 0x9E37_79B9_7F4A_7C15) >> 58)
   }
+}
+
+extension Unmanaged {
+  /// Of what is referred to, without counting a reference.
+  fileprivate var identity: ObjectIdentifier { _withUnsafeGuaranteedRef { ObjectIdentifier($0) } }
 }
