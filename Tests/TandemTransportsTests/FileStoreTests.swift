@@ -404,7 +404,7 @@ struct FileStoreTests {
         }
         #expect(store.path == folder.path)
       }
-      #expect(copies.count == 1)
+      #expect(!copies.isEmpty)
       _ = try FileStore(path: folder.path)
       for copy in copies { close(copy) }
     }
