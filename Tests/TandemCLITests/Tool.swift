@@ -23,10 +23,12 @@ enum Tool {
     try await run(path, arguments, input: input)
   }
 
-  /// Runs lines of shell in a folder, with `$tandem` for the executable.
+  /// Runs lines of shell in a folder, with `$tandem` for the executable, and a `sqlite3` that waits for
+  /// a file that another process reads or writes just then.
   static func shell(_ lines: String, in folder: TemporaryFolder) async throws -> Result {
-    try await run(
-      "/bin/sh", ["-c", "tandem='\(path)'; cd '\(folder.path)'; \(lines)"], input: "")
+    let patience = "sqlite3() { command sqlite3 -cmd '.timeout 120000' \"$@\"; }"
+    return try await run(
+      "/bin/sh", ["-c", "tandem='\(path)'; cd '\(folder.path)'; \(patience); \(lines)"], input: "")
   }
 
   private static func run(

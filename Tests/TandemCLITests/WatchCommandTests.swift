@@ -1,42 +1,24 @@
 import Foundation
-import TestFolder
 import Testing
 
 @Suite("tandem watch: what it shows", .timeLimit(.minutes(5)))
 struct WatchCommandTests {
-  let folder: TemporaryFolder
-  let path: String
+  private let database: WatchedDatabase
 
   init() async throws {
-    folder = try TemporaryFolder()
-    path = folder.path(of: "places.db")
-    try await sqlite(
+    database = try await WatchedDatabase(
       "PRAGMA journal_mode=WAL; CREATE TABLE place (id INTEGER PRIMARY KEY, name, b)")
-  }
-
-  /// Runs statements in SQLite's own shell.
-  private func sqlite(_ sql: String) async throws {
-    let result = try await Tool.shell("sqlite3 -bail places.db \"\(sql)\"", in: folder)
-    #expect(result.status == 0 && result.error.isEmpty, "\(result.error)")
-  }
-
-  /// Starts to watch, and returns when nothing that is committed goes unseen any more.
-  private func watch(_ arguments: String...) async throws -> RunningTool {
-    let tool = try RunningTool(["watch", path] + arguments)
-    let greeting = await tool.errorLine()
-    #expect(
-      greeting?.hasPrefix("tandem: watching \(path); the query ") == true, "\(greeting ?? "")")
-    return tool
   }
 
   @Test("with --json, each difference is one object on one line, rows in column order")
   func json() async throws {
-    let tool = try await watch("--json")
-    try await sqlite("INSERT INTO place VALUES (2, 'B' || char(10), x'00ff10'), (1, NULL, 1.5)")
+    let tool = try await database.watch("--json")
+    try await database.execute(
+      "INSERT INTO place VALUES (2, 'B' || char(10), x'00ff10'), (1, NULL, 1.5)")
     #expect(
       await tool.line() == #"{"inserted":[{"id":1,"name":null,"b":1.5},"#
         + #"{"id":2,"name":"B\n","b":{"blob":"AP8Q"}}],"updated":[],"deleted":[]}"#)
-    try await sqlite(
+    try await database.execute(
       "BEGIN; UPDATE place SET name = 'x' WHERE id = 1; DELETE FROM place WHERE id = 2; COMMIT")
     #expect(
       await tool.line() == #"{"inserted":[],"updated":[{"old":{"id":1,"name":null,"b":1.5},"#
@@ -51,15 +33,17 @@ struct WatchCommandTests {
 
   @Test("--initial begins with the rows that are there, also when there are none")
   func initial() async throws {
-    let empty = try await Tool.run(["watch", path, "--initial", "--json", "--once", "1", "--quiet"])
+    let empty = try await Tool.run([
+      "watch", database.path, "--initial", "--json", "--once", "1", "--quiet",
+    ])
     #expect(empty.output == #"{"inserted":[],"updated":[],"deleted":[]}"# + "\n")
     #expect(empty.status == 0 && empty.error.isEmpty)
-    try await sqlite("INSERT INTO place (id) VALUES (7)")
-    let tool = try await watch("--initial", "--json", "--once", "2")
+    try await database.execute("INSERT INTO place (id) VALUES (7)")
+    let tool = try await database.watch("--initial", "--json", "--once", "2")
     #expect(
       await tool.line()
         == #"{"inserted":[{"id":7,"name":null,"b":null}],"updated":[],"deleted":[]}"#)
-    try await sqlite("DELETE FROM place")
+    try await database.execute("DELETE FROM place")
     #expect(
       await tool.line()
         == #"{"inserted":[],"updated":[],"deleted":[{"id":7,"name":null,"b":null}]}"#)
@@ -68,12 +52,12 @@ struct WatchCommandTests {
 
   @Test("for people, a line per row, without colours where nobody looks")
   func text() async throws {
-    let tool = try await watch("--table", "place")
-    try await sqlite("INSERT INTO place VALUES (1, 'a', x'00')")
+    let tool = try await database.watch("--table", "place")
+    try await database.execute("INSERT INTO place VALUES (1, 'a', x'00')")
     #expect(await tool.line() == #"+ id=1  name="a"  b={"blob":"AA=="}"#)
-    try await sqlite("UPDATE place SET name = 'b'")
+    try await database.execute("UPDATE place SET name = 'b'")
     #expect(await tool.line() == #"~ id=1  name: "a" → "b""#)
-    try await sqlite("DELETE FROM place")
+    try await database.execute("DELETE FROM place")
     #expect(await tool.line() == #"- id=1  name="b"  b={"blob":"AA=="}"#)
     tool.signal(SIGTERM)
     #expect(await tool.errorLine() == "tandem: 3 differences: 1 inserted, 1 updated, 1 deleted")
@@ -82,29 +66,30 @@ struct WatchCommandTests {
 
   @Test("on a terminal, the lines are coloured, unless NO_COLOR is set")
   func colours() async throws {
-    try await sqlite("INSERT INTO place (id) VALUES (1)")
+    try await database.execute("INSERT INTO place (id) VALUES (1)")
     let watch = "$tandem watch places.db --initial --once 1 -q"
     // Python has a terminal to offer.
     let terminal = "python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])'"
     let colored = try await Tool.shell(
-      "NO_COLOR= TERM=xterm \(terminal) \(watch) </dev/null", in: folder)
+      "NO_COLOR= TERM=xterm \(terminal) \(watch) </dev/null", in: database.folder)
     #expect(colored.output.contains("\u{1B}[32m+ id=1\u{1B}[0m"), "\(colored)")
     let plain = try await Tool.shell(
-      "NO_COLOR=1 TERM=xterm \(terminal) \(watch) </dev/null", in: folder)
+      "NO_COLOR=1 TERM=xterm \(terminal) \(watch) </dev/null", in: database.folder)
     #expect(plain.output.contains("+ id=1") && !plain.output.contains("\u{1B}"), "\(plain)")
   }
 
   @Test("--list shows positions and moves in the order of the query")
   func list() async throws {
-    try await sqlite("INSERT INTO place VALUES (1, 'a', 0), (2, 'b', 0), (3, 'c', 0)")
+    try await database.execute("INSERT INTO place VALUES (1, 'a', 0), (2, 'b', 0), (3, 'c', 0)")
     let query = "SELECT id, name FROM place ORDER BY name"
-    let tool = try await watch("--query", query, "--key", "id", "--list")
-    let json = try await watch("--query", query, "--key", "id", "--list", "--json", "--initial")
+    let tool = try await database.watch("--query", query, "--key", "id", "--list")
+    let json = try await database.watch(
+      "--query", query, "--key", "id", "--list", "--json", "--initial")
     #expect(
       await json.line() == #"{"inserted":[{"offset":0,"row":{"id":1,"name":"a"}},"#
         + #"{"offset":1,"row":{"id":2,"name":"b"}},{"offset":2,"row":{"id":3,"name":"c"}}],"#
         + #""updated":[],"moved":[],"deleted":[]}"#)
-    try await sqlite(
+    try await database.execute(
       """
       BEGIN; UPDATE place SET name = 'd' WHERE id = 1; DELETE FROM place WHERE id = 2;
       INSERT INTO place VALUES (4, 'e', 0); COMMIT
@@ -128,12 +113,13 @@ struct WatchCommandTests {
 
   @Test("a query of several tables shows its own rows, by the key that is named")
   func query() async throws {
-    try await sqlite("CREATE TABLE visit (place INT); INSERT INTO place VALUES (1, 'a', 0)")
-    let tool = try await watch(
+    try await database.execute(
+      "CREATE TABLE visit (place INT); INSERT INTO place VALUES (1, 'a', 0)")
+    let tool = try await database.watch(
       "--query",
       "SELECT name, count(visit.rowid) AS n FROM place LEFT JOIN visit ON place = id "
         + "GROUP BY id", "--key", "NAME", "--json", "--once", "1")
-    try await sqlite("INSERT INTO visit VALUES (1)")
+    try await database.execute("INSERT INTO visit VALUES (1)")
     #expect(
       await tool.line() == #"{"inserted":[],"updated":[{"old":{"name":"a","n":0},"#
         + #""new":{"name":"a","n":1}}],"deleted":[]}"#)
@@ -142,13 +128,13 @@ struct WatchCommandTests {
 
   @Test("what Python writes is shown, one commit after another")
   func python() async throws {
-    let tool = try await watch("--json", "--once", "3")
+    let tool = try await database.watch("--json", "--once", "3")
     for id in 1...3 {
       let result = try await Tool.shell(
         """
         python3 -c 'import sqlite3; c = sqlite3.connect("places.db"); \
         c.execute("INSERT INTO place (id) VALUES (\(id))"); c.commit()'
-        """, in: folder)
+        """, in: database.folder)
       #expect(result.status == 0, "\(result.error)")
       #expect(
         await tool.line()

@@ -77,7 +77,10 @@ struct WatchConditionTests {
       #expect(try folder.contents().keys.sorted() == ["test.db"], "\(arguments)")
     }
     let tool = try await watch("--table", "place")
+    // It stands still until the other program has closed the file, so that it is the last to do so.
+    tool.signal(SIGSTOP)
     try await shell("sqlite3 test.db 'DROP TABLE place'")
+    tool.signal(SIGCONT)
     #expect(await tool.end() == 1)
     #expect(try folder.contents().keys.sorted() == ["test.db"])
   }

@@ -13,17 +13,11 @@ import Testing
 
   /// Joins each hub to the next one, and the last to the first, while `body` runs.
   private func ring(_ links: [ChannelLink], _ body: () async throws -> Void) async rethrows {
-    var tasks: [Task<Void, any Error>] = []
-    for (index, link) in links.enumerated() {
+    let ends = links.enumerated().flatMap { index, link in
       let (near, far) = MemoryConnection.pair()
-      let next = links[(index + 1) % links.count]
-      tasks.append(Task { try await link.run(on: near) })
-      tasks.append(Task { try await next.run(on: far) })
+      return [(link, near), (links[(index + 1) % links.count], far)]
     }
-    defer { for task in tasks { task.cancel() } }
-    try await body()
-    for task in tasks { task.cancel() }
-    for task in tasks { _ = await task.result }
+    try await running(ends, body)
   }
 
   private func links(_ hubs: [ChannelHub]) -> [ChannelLink] {

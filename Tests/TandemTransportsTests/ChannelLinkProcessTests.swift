@@ -33,12 +33,18 @@ import Testing
   /// Runs `tandem channel` to its end; returns what it printed.
   private func run(_ arguments: [String]) async throws -> String {
     let (process, output) = tandem(arguments)
-    try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
-      process.terminationHandler = { _ in ended.resume() }
-      do { try process.run() } catch { ended.resume(throwing: error) }
-    }
+    let end = try start(process)
+    for await _ in end {}
     #expect(process.terminationStatus == 0)
     return String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+  }
+
+  /// Starts a process; what it returns ends with it.
+  private func start(_ process: Process) throws -> AsyncStream<Void> {
+    let (end, ended) = AsyncStream.makeStream(of: Void.self)
+    process.terminationHandler = { _ in ended.finish() }
+    try process.run()
+    return end
   }
 
   @Test(
@@ -86,7 +92,7 @@ import Testing
     let link = ChannelLink(hub, subjects: [linkedUsers])
     hub.send(\.name, "Tom", on: channel)
     let (process, output) = tandem(["listen", "--json", "\(address)"])
-    try process.run()
+    let end = try start(process)
     let (breaks, broken) = AsyncStream.makeStream(of: Bool.self)
     let linking = Task {
       await link.run(onBreak: { broken.yield($0?.message.hasPrefix("cannot use") != true) }) {
@@ -98,6 +104,8 @@ import Testing
 
     kill(process.processIdentifier, SIGKILL)
     for await wasConnected in breaks where wasConnected { break }
+    // Until it has ended, the system may not have closed all of its sockets.
+    for await _ in end {}
     hub.send(\.age, 30, on: channel)
     // The socket's file is still there, and is taken over.
     let next = try await run(["listen", "--json", "\(address)", "--count", "1"])

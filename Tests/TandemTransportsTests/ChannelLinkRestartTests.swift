@@ -1,4 +1,3 @@
-import Synchronization
 import TandemChannels
 import TandemTransports
 import Testing
@@ -19,14 +18,7 @@ import Testing
     _ first: ChannelLink, _ second: ChannelLink, _ body: () async throws -> Void
   ) async rethrows {
     let (near, far) = MemoryConnection.pair()
-    let (attachments, attached) = AsyncStream.makeStream(of: Void.self)
-    let tasks = [(first, near), (second, far)].map { link, end in
-      Task { try await link.run(on: WatchedConnection(end) { attached.yield() }) }
-    }
-    for await _ in attachments.prefix(2) {}
-    try await body()
-    for task in tasks { task.cancel() }
-    for task in tasks { _ = await task.result }
+    try await running([(first, near), (second, far)], body)
   }
 
   /// A link whose hub has five values of another that has gone.
@@ -140,25 +132,4 @@ import Testing
     for task in tasks { task.cancel() }
     for task in tasks { _ = await task.result }
   }
-}
-
-/// A connection that tells when somebody reads from it for the first time.
-private final class WatchedConnection: ChannelConnection {
-  private let base: MemoryConnection
-  private let onReceive: @Sendable () -> Void
-  private let hasTold = Atomic(false)
-
-  init(_ base: MemoryConnection, onReceive: @escaping @Sendable () -> Void) {
-    self.base = base
-    self.onReceive = onReceive
-  }
-
-  func send(_ bytes: [UInt8]) async throws { try await base.send(bytes) }
-
-  func receive() async throws -> [UInt8]? {
-    if !hasTold.exchange(true, ordering: .relaxed) { onReceive() }
-    return try await base.receive()
-  }
-
-  func close() { base.close() }
 }

@@ -1,16 +1,6 @@
-import Synchronization
 import TandemChannels
+import TandemTransports
 import Testing
-
-@testable import TandemTransports
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 @Suite(.timeLimit(.minutes(10)))
 @MainActor struct ChannelLinkRetryTests {
@@ -48,23 +38,5 @@ import Testing
       task.cancel()
       await task.value
     }
-  }
-
-  @Test("TCP connections are probed, so that a host that has vanished is noticed")
-  func probes() async throws {
-    let listener = try SocketListener(at: .tcp(host: SocketAddress.loopback, port: 0))
-    let near = try await SocketConnection.connect(to: listener.address)
-    let far = try #require(await listener.accept() as? SocketConnection)
-    for connection in [near, far] {
-      var isOn: CInt = 0
-      var size = socklen_t(MemoryLayout<CInt>.size)
-      getsockopt(connection.descriptor.number, SOL_SOCKET, SO_KEEPALIVE, &isOn, &size)
-      #expect(isOn != 0)
-      var count: CInt = 0
-      getsockopt(connection.descriptor.number, CInt(IPPROTO_TCP), TCP_KEEPCNT, &count, &size)
-      #expect(count == SystemSockets.maxProbeCount)
-      connection.close()
-    }
-    listener.close()
   }
 }

@@ -61,12 +61,7 @@ extension ChannelConnection {
     let (near, far) = MemoryConnection.pair()
     let first = ChannelLink(hub, subjects: [linkedUsers])
     let second = ChannelLink(other, subjects: [linkedUsers])
-    let tasks = [
-      Task { try await first.run(on: near) }, Task { try await second.run(on: far) },
-    ]
-    try await body()
-    for task in tasks { task.cancel() }
-    for task in tasks { _ = await task.result }
+    try await running([(first, near), (second, far)], body)
   }
 
   @Test("what is remembered on one hub and sent on it later reaches the objects of another")

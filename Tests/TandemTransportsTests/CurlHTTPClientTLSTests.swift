@@ -31,27 +31,26 @@
 
     private func makeCertificate() throws {
       let maker = Process()
-      maker.executableURL = Self.program
-      maker.currentDirectoryURL = folder
-      maker.arguments =
+      prepare(
+        maker,
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=a"
-        .components(separatedBy: " ")
-        + ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"]
-      maker.standardError = FileHandle.nullDevice
+          + " -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem")
       try maker.run()
       maker.waitUntilExit()
+    }
+
+    private func prepare(_ process: Process, _ arguments: String) {
+      process.executableURL = Self.program
+      process.currentDirectoryURL = folder
+      process.arguments = arguments.components(separatedBy: " ")
+      process.standardError = FileHandle.nullDevice
     }
 
     /// Starts the server, which chooses a port and prints "ACCEPT 127.0.0.1:port".
     private func start() throws {
       let output = Pipe()
-      process.executableURL = Self.program
-      process.currentDirectoryURL = folder
-      process.arguments =
-        "s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem -HTTP"
-        .components(separatedBy: " ")
+      prepare(process, "s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem -HTTP")
       process.standardOutput = output
-      process.standardError = FileHandle.nullDevice
       try process.run()
       var text = ""
       while !text.contains("ACCEPT") || !text.hasSuffix("\n") {

@@ -388,6 +388,28 @@ struct FileStoreTests {
     _ = try FileStore(path: folder.path)
   }
 
+  #if os(Linux)
+    @Test("a directory is free when its store is gone, though a process that starts has its files")
+    func startingProcess() throws {
+      var copies: [CInt] = []
+      do {
+        let store = try FileStore(path: folder.path)
+        // As another thread copies all descriptors for a process, until that runs its own program.
+        for number in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+          let link = "/proc/self/fd/\(number)"
+          let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
+          if path?.hasSuffix("\(folder.path)/.tandem/lock") == true, let number = CInt(number) {
+            copies.append(dup(number))
+          }
+        }
+        #expect(store.path == folder.path)
+      }
+      #expect(!copies.isEmpty)
+      _ = try FileStore(path: folder.path)
+      for copy in copies { close(copy) }
+    }
+  #endif
+
   @Test("a sweep removes the files and parts that are not kept, and no stranger's")
   func sweep() async throws {
     try await withServer { [content] _, connection in

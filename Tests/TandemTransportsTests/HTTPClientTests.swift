@@ -106,35 +106,6 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("requests that wait for a connection are not timed out by the wait")
-  func waitingForAConnection() async throws {
-    let isReleased = Signal()
-    var options = HTTPClientOptions()
-    options.maxConnectionCountPerHost = 1
-    options.timeouts = HTTPTimeouts(connect: .milliseconds(400), idle: .milliseconds(400))
-    let impatient = try SystemHTTPClient(options: options)
-    try await withServer { request, connection in
-      if request.path == "/slow" { isReleased.waitBlockingThread() }
-      return connection.respond(200, [:], [1])
-    } test: { server in
-      let slow = HTTPRequest(
-        url: server.url + "/slow", timeouts: HTTPTimeouts(idle: .seconds(30)))
-      async let first = impatient.response(to: slow, maxBodyByteCount: 1)
-      while server.requests.isEmpty { await Task.yield() }
-      let waiting = HTTPRequest(url: server.url + "/waiting")
-      async let second = impatient.response(to: waiting, maxBodyByteCount: 1)
-      // A third request's own timeout is the clock by which the second has waited long enough.
-      let clock = HTTPRequest(
-        url: server.url, timeouts: HTTPTimeouts(total: .milliseconds(1000)))
-      await #expect(throws: TransportError.self) {
-        try await impatient.response(to: clock, maxBodyByteCount: 1)
-      }
-      isReleased.fire()
-      let bodies = try await [first.body, second.body]
-      #expect(bodies == [[1], [1]])
-    }
-  }
-
   @Test("chunks are put together, and trailers are left aside")
   func chunked() async throws {
     try await withServer { _, connection in

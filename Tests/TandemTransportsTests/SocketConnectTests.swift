@@ -31,7 +31,12 @@ struct SocketConnectTests {
         guard let next else { break }
         waiting.append(next)
       }
-      let task = Task { try await SocketConnection.connect(to: address) }
+      let clock = StandingClock()
+      let task = Task { [clock] in
+        try await SocketConnection.connect(to: address, by: ConnectAttempt(now: clock.now))
+      }
+      // It has found no room, and looks at the clock; by that, it could wait for ever.
+      await clock.advance(by: .zero)
       task.cancel()
       let result = await task.result
       #expect {
@@ -45,18 +50,44 @@ struct SocketConnectTests {
 
   @Test("a connection blocks again once it is made, and says why it was not")
   func connecting() async throws {
-    for address in [temporarySocket(), .tcp(host: SocketAddress.loopback, port: 0)] {
+    let port = try ReservedPort()
+    for (address, deserted, code) in [
+      (temporarySocket(), temporarySocket(), ENOENT),
+      (
+        .tcp(host: SocketAddress.loopback, port: 0),
+        .tcp(host: SocketAddress.loopback, port: port.number), ECONNREFUSED
+      ),
+    ] {
       let listener = try SocketListener(at: address)
       let connection = try await SocketConnection.connect(to: listener.address)
       #expect(fcntl(connection.descriptor.number, F_GETFL) & O_NONBLOCK == 0)
       connection.close()
       listener.close()
       await #expect {
-        try await SocketConnection.connect(to: listener.address)
-      } throws: { error in
-        [ENOENT, ECONNREFUSED].contains { "\(error)".hasSuffix(String(cString: strerror($0))) }
+        try await SocketConnection.connect(to: deserted)
+      } throws: {
+        "\($0)".hasSuffix(String(cString: strerror(code)))
       }
     }
+    withExtendedLifetime(port) {}
+  }
+
+  @Test("TCP connections are probed, so that a host that has vanished is noticed")
+  func probes() async throws {
+    let listener = try SocketListener(at: .tcp(host: SocketAddress.loopback, port: 0))
+    let near = try await SocketConnection.connect(to: listener.address)
+    let far = try #require(await listener.accept() as? SocketConnection)
+    for connection in [near, far] {
+      var isOn: CInt = 0
+      var size = socklen_t(MemoryLayout<CInt>.size)
+      getsockopt(connection.descriptor.number, SOL_SOCKET, SO_KEEPALIVE, &isOn, &size)
+      #expect(isOn != 0)
+      var count: CInt = 0
+      getsockopt(connection.descriptor.number, CInt(IPPROTO_TCP), TCP_KEEPCNT, &count, &size)
+      #expect(count == SystemSockets.maxProbeCount)
+      connection.close()
+    }
+    listener.close()
   }
 
   @Test("a peer that is refused does not take it for an end", arguments: [true, false])

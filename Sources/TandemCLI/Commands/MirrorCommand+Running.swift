@@ -16,7 +16,10 @@ extension MirrorCommand.Options {
 
   /// Mirrors again and again; a run that fails is reported and followed by the next.
   func watch(every interval: Duration) async throws -> Int32 {
+    // No run begins before a signal is an event, not the end.
+    let (beginnings, begin) = AsyncStream.makeStream(of: Void.self)
     let watching = Task {
+      for await _ in beginnings {}
       var count = (runs: 0, failures: 0)
       while !Task.isCancelled {
         let isDone = try await runReportingErrors()
@@ -30,6 +33,7 @@ extension MirrorCommand.Options {
     }
     let interruption = Interruption { watching.cancel() }
     defer { interruption.end() }
+    begin.finish()
     let count = try await watching.value
     guard !arguments.has("quiet"), !arguments.has("json") else { return 0 }
     let text = "mirrored \(count.runs) times, \(count.failures) of them with errors\n"

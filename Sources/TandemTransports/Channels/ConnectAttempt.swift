@@ -11,9 +11,13 @@ import Synchronization
 /// Connects sockets until one of them is, or nobody wants them any more.
 final class ConnectAttempt: Sendable {
   private let isCancelled = Atomic(false)
+  private let now: @Sendable () -> ContinuousClock.Instant
 
   /// How often it looks whether it is cancelled, or whether a listener that was busy has room now.
   private static let lookUpMilliseconds: CInt = 50
+
+  /// An attempt that reads the time as it is told.
+  init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) { self.now = now }
 
   /// Ends the attempt soon, from any thread.
   func cancel() { isCancelled.store(true, ordering: .relaxed) }
@@ -35,14 +39,14 @@ final class ConnectAttempt: Sendable {
   private func connectWithoutBlocking(
     _ number: CInt, _ name: UnsafePointer<sockaddr>, _ count: socklen_t
   ) -> CInt {
-    let deadline = ContinuousClock.now + .seconds(SystemSockets.maxConnectWaitSeconds)
+    let deadline = now() + .seconds(SystemSockets.maxConnectWaitSeconds)
     while true {
       if isCancelled.load(ordering: .relaxed) { return ECANCELED }
       if systemConnect(number, name, count) == 0 { return 0 }
       switch errno {
       case EINPROGRESS, EALREADY, EINTR: return answer(to: number, until: deadline)
       // A Unix-domain socket whose listener has no room for one more.
-      case EAGAIN where ContinuousClock.now < deadline: _ = poll(nil, 0, Self.lookUpMilliseconds)
+      case EAGAIN where now() < deadline: _ = poll(nil, 0, Self.lookUpMilliseconds)
       case let code: return code
       }
     }
@@ -50,9 +54,11 @@ final class ConnectAttempt: Sendable {
 
   private func answer(to number: CInt, until deadline: ContinuousClock.Instant) -> CInt {
     while !isCancelled.load(ordering: .relaxed) {
-      guard ContinuousClock.now < deadline else { return ETIMEDOUT }
       var waiting = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
-      guard poll(&waiting, 1, Self.lookUpMilliseconds) > 0 else { continue }
+      guard poll(&waiting, 1, Self.lookUpMilliseconds) > 0 else {
+        // Only now: an answer may be there although the thread did not run for long.
+        if now() < deadline { continue } else { return ETIMEDOUT }
+      }
       var code: CInt = 0
       var size = socklen_t(MemoryLayout<CInt>.size)
       return getsockopt(number, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : errno

@@ -29,8 +29,13 @@ public final class SocketConnection: ChannelConnection {
   ///
   /// - Throws: `ChannelLinkError` with the code `connection`.
   public static func connect(to address: SocketAddress) async throws -> SocketConnection {
+    try await connect(to: address, by: ConnectAttempt())
+  }
+
+  static func connect(
+    to address: SocketAddress, by attempt: ConnectAttempt
+  ) async throws -> SocketConnection {
     let queue = DispatchQueue(label: "tandem.channel.connect")
-    let attempt = ConnectAttempt()
     let result: Result<SocketDescriptor, ChannelLinkError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         queue.async {

@@ -16,7 +16,7 @@ public final class FileStore: Sendable {
   /// Whether files and names are brought to disk before a transfer counts as done. Without, a
   /// failure of the machine, though not of the process, may leave files empty or cut.
   public let isSynchronized: Bool
-  private let lock: OpenFile
+  private let lock: FileLock
   private let canBeUnnamed: Bool
   private let state: Mutex<State>
 
@@ -44,11 +44,11 @@ public final class FileStore: Sendable {
       directory = root
     }
     aside = try Directory(StoredFiles.asideName, in: directory)
-    lock = try aside.open("lock", .append, isPrivate: true)
-    guard lock.lock() else {
+    guard let lock = FileLock(try aside.open("lock", .append, isPrivate: true)) else {
       throw TransportError(
         .cannotWrite, "another run is using this directory; wait for its end", url: path)
     }
+    self.lock = lock
     canBeUnnamed = try PartialFile.canBeUnnamed(in: aside)
     let partNames = Set(try aside.names().compactMap(PartialFile.owner))
     state = Mutex(State(catalog: try FileCatalog(in: aside), partNames: partNames))

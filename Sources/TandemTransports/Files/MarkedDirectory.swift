@@ -8,7 +8,7 @@ package final class MarkedDirectory: Sendable {
   private let besides: [String]
   /// What is written to; `nil` if nothing is to be.
   private let aside: Directory?
-  private let lock: OpenFile?
+  private let lock: FileLock?
 
   private static let markName = "owner"
   private static let markPath = "\(StoredFiles.asideName)/\(markName)"
@@ -32,8 +32,7 @@ package final class MarkedDirectory: Sendable {
     }
     let directory = try Directory(path: path)
     let aside = try Directory(StoredFiles.asideName, in: directory)
-    let lock = try aside.open("lock", .append, isPrivate: true)
-    guard lock.lock() else {
+    guard let lock = FileLock(try aside.open("lock", .append, isPrivate: true)) else {
       throw TransportError(
         .cannotWrite, "another run is using this directory; wait for its end", url: path)
     }

@@ -79,8 +79,10 @@ final class OpenFile: Sendable {
     }
   }
 
-  /// Whether this process, and no other, now has the file; until it is closed.
-  func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+  /// Whether this process, and no other, now has the file.
+  fileprivate func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+  fileprivate func unlock() { flock(descriptor, LOCK_UN) }
 
   /// `fsync(2)`; on Apple platforms, where that leaves bytes in the drive's cache, what does not.
   static func synchronize(_ descriptor: Int32) -> Bool {
@@ -89,6 +91,22 @@ final class OpenFile: Sendable {
     #endif
     return fsync(descriptor) == 0
   }
+}
+
+/// A file that this process, and no other, has for as long as this is there.
+///
+/// It is given back by word: to close it would leave it to a process that another thread has just begun
+/// to start, which has a copy of the descriptor until it runs its own program.
+final class FileLock: Sendable {
+  private let file: OpenFile
+
+  /// Locks a file; `nil` if another process, or another lock, has it.
+  init?(_ file: OpenFile) {
+    guard file.lock() else { return nil }
+    self.file = file
+  }
+
+  deinit { file.unlock() }
 }
 
 /// `write(2)` and `read(2)`, under names that the methods above do not hide.

@@ -14,6 +14,7 @@
 
     private let inbox: CurlInbox
     private let options: HTTPClientOptions
+    private let now: () -> ContinuousClock.Instant
     private let news = CurlNews()
     private let sockets: CurlSockets
     private var transfers: [CurlOrder.ID: CurlTransfer] = [:]
@@ -21,10 +22,14 @@
     private var nextLook: ContinuousClock.Instant?
     private var multi: UnsafeMutableRawPointer { sockets.multi }
 
-    init(inbox: CurlInbox, sockets: CurlSockets, options: HTTPClientOptions) {
+    init(
+      inbox: CurlInbox, sockets: CurlSockets, options: HTTPClientOptions,
+      now: @escaping () -> ContinuousClock.Instant
+    ) {
       self.inbox = inbox
       self.sockets = sockets
       self.options = options
+      self.now = now
     }
 
     /// Runs transfers until told to stop.
@@ -64,7 +69,7 @@
         order.exchange.record { $0.ended(error) }
         return order.exchange.deliver()
       }
-      let transfer = CurlTransfer(order, easy: easy, options: options, news: news)
+      let transfer = CurlTransfer(order, easy: easy, options: options, news: news, now: now())
       transfers[order.id] = transfer
       let look = transfer.nextLook
       nextLook = nextLook.map { min($0, look) } ?? look
@@ -84,7 +89,7 @@
     }
 
     private func endTimedOut() {
-      let now = ContinuousClock.now
+      let now = self.now()
       guard let look = nextLook, look <= now else { return }
       for transfer in transfers.values where transfer.hasTimedOut(at: now) {
         end(transfer, CURLE_ABORTED_BY_CALLBACK)
@@ -115,7 +120,7 @@
 
     /// Until the next look for timeouts.
     private var sleepLimit: Duration {
-      let look = nextLook.map { ContinuousClock.now.duration(to: $0) } ?? Self.maxSleep
+      let look = nextLook.map { now().duration(to: $0) } ?? Self.maxSleep
       return min(max(.zero, look), Self.maxSleep)
     }
   }

@@ -18,9 +18,17 @@
     /// A client with a thread of its own.
     ///
     /// - Throws: ``TransportError/Code/unavailable`` if the system grants no memory or no thread.
-    public init(options: HTTPClientOptions = HTTPClientOptions()) throws(TransportError) {
+    public convenience init(options: HTTPClientOptions = HTTPClientOptions()) throws(TransportError)
+    {
+      try self.init(options: options, now: { .now })
+    }
+
+    /// A client that reads the time for its idle and total timeouts as it is told.
+    init(
+      options: HTTPClientOptions, now: @escaping @Sendable () -> ContinuousClock.Instant
+    ) throws(TransportError) {
       self.options = options
-      loop = try CurlLoop(options: options)
+      loop = try CurlLoop(options: options, now: now)
     }
 
     /// Sends `request` and returns as soon as the head of the response is here.
@@ -57,7 +65,9 @@
     /// libcurl wants to be initialised once per process; Swift does so once, safely.
     private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    init(options: HTTPClientOptions) throws(TransportError) {
+    init(
+      options: HTTPClientOptions, now: @escaping @Sendable () -> ContinuousClock.Instant
+    ) throws(TransportError) {
       let (poll, wakeup) = (ccurl_poll_create(), ccurl_wakeup_create())
       guard Self.isInitialized, poll >= 0, wakeup >= 0, let multi = curl_multi_init() else {
         for descriptor in [poll, wakeup] where descriptor >= 0 { ccurl_close(descriptor) }
@@ -66,7 +76,7 @@
       }
       inbox = CurlInbox(wakeup: wakeup)
       let sockets = CurlSockets(multi: multi, poll: poll, wakeup: wakeup)
-      let driver = CurlDriver(inbox: inbox, sockets: sockets, options: options)
+      let driver = CurlDriver(inbox: inbox, sockets: sockets, options: options, now: now)
       guard startThread({ driver.run() }) else {
         throw TransportError(.unavailable, "the system grants no further thread", url: "")
       }

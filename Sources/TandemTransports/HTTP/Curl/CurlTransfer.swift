@@ -27,7 +27,8 @@
 
     /// Takes over `easy`, which is in its initial state, and makes it ready for a multi handle.
     init(
-      _ order: CurlOrder, easy: UnsafeMutableRawPointer, options: HTTPClientOptions, news: CurlNews
+      _ order: CurlOrder, easy: UnsafeMutableRawPointer, options: HTTPClientOptions,
+      news: CurlNews, now: ContinuousClock.Instant
     ) {
       id = order.id
       self.easy = easy
@@ -36,7 +37,6 @@
       timeouts = order.request.timeouts ?? options.timeouts
       self.options = options
       self.news = news
-      let now = ContinuousClock.now
       idle = IdleWatch(timeout: timeouts.idle, now: now)
       deadline = timeouts.total.map { now + $0 }
       parser = HTTPHeadParser(
