@@ -134,6 +134,12 @@ struct UnifiedDiffTests {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = arguments
+    // Neither somebody's settings nor a repository around the temporary files are to matter.
+    process.environment = [
+      "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "LC_ALL": "C",
+      "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null",
+      "GIT_CEILING_DIRECTORIES": FileManager.default.temporaryDirectory.path,
+    ]
     if let folder { process.currentDirectoryURL = folder.url }
     let pipe = Pipe()
     process.standardOutput = pipe

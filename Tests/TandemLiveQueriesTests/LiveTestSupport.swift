@@ -14,26 +14,31 @@ extension Database {
   }
 }
 
+/// How to wait for a lock whose holder may have been stopped: until the test's time is up.
+let patience = Duration.seconds(3_600)
+
 extension TemporaryFolder {
-  /// A database in this folder that has run the given statements.
+  /// A database in this folder that has run the given statements, and waits for locks.
   func database(_ statements: String...) async throws -> Database {
-    let database = try Database(path: path(of: "test.db"))
+    let database = try Database(
+      path: path(of: "test.db"), configuration: DatabaseConfiguration(busyTimeout: patience))
     try await database.write { transaction in
       for sql in statements { try transaction.connection.execute(sql) }
     }
     return database
   }
 
-  /// A connection that the database knows nothing of, as another program has one.
+  /// A connection that the database knows nothing of, as another program has one, and that waits for
+  /// locks.
   func otherConnection() throws -> DatabaseConnection {
-    try DatabaseConnection(path: path(of: "test.db"))
+    try DatabaseConnection(path: path(of: "test.db"), busyTimeout: patience)
   }
 }
 
-/// Whether a condition comes to hold: what a reader's thread has just done with is let go of soon, but
-/// not before the one who waited for it goes on.
+/// Whether a condition comes to hold: what a reader's thread has just done with is let go of when that
+/// thread goes on, which may be minutes after the one who waited for it.
 func comesToHold(_ condition: () async throws -> Bool) async throws -> Bool {
-  for _ in 0..<5_000 {
+  for _ in 0..<200_000 {
     if try await condition() { return true }
     try await Task.sleep(for: .milliseconds(1))
   }
