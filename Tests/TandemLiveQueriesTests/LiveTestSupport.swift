@@ -67,18 +67,3 @@ func areIdentical<Key>(_ first: [Key: Record]?, _ second: [Key: Record]) -> Bool
   guard let first, first.count == second.count else { return false }
   return first.allSatisfy { key, record in second[key]?.hasSameStorage(as: record) == true }
 }
-
-/// Deterministic random numbers (Steele, Lea and Flood 2014).
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}

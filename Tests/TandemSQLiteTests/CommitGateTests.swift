@@ -4,9 +4,9 @@ import TandemRecords
 import TandemSQLite
 import Testing
 
-@Suite("Between a commit and its publication", .timeLimit(.minutes(5)))
+@Suite("Between a commit and its publication", .timeLimit(.minutes(30)))
 struct CommitGateTests {
-  private static let commitCount = 100
+  private static let commitCount = 1_000
   private static let interest = TableInterest(table: "t", key: .rowid)
 
   /// Passes everything on to a feed; after a commit is visible, and before it is published, it has a
@@ -28,7 +28,7 @@ struct CommitGateTests {
     func didCommit(_ connection: DatabaseConnection) {
       reader.untilKnocking()
       // Where nothing keeps it out, it is inside before long.
-      for _ in 0..<20 { sched_yield() }
+      for _ in 0..<10 { sched_yield() }
       feed.didCommit(connection)
     }
   }

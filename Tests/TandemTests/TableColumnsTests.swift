@@ -1,6 +1,7 @@
 import TandemMirror
 import TandemRecords
 import TandemSQLite
+import TestRandom
 import Testing
 
 @testable import Tandem
