@@ -70,21 +70,28 @@ let package = Package(
     .target(
       name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords"],
       path: "Tests/Support/TestFolder", swiftSettings: settings),
-    tests("TandemDifferencesTests", ["TandemDifferences"]),
-    tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences"]),
-    tests("TandemMirrorTests", ["TandemMirror"]),
+    .target(
+      name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
+    tests("TandemDifferencesTests", ["TandemDifferences", "TestRandom"]),
+    tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences", "TestRandom"]),
+    tests("TandemMirrorTests", ["TandemMirror", "TestRandom"]),
     tests("TandemChannelsTests", ["TandemChannels"]),
-    tests("TandemSQLiteTests", ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite"]),
+    tests(
+      "TandemSQLiteTests",
+      ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite", "TestRandom"]),
     tests(
       "TandemLiveQueriesTests",
-      ["TandemLiveQueries", "TandemSQLite", "TandemRecords", "TandemDifferences", "TestFolder"]),
+      [
+        "TandemLiveQueries", "TandemSQLite", "TandemRecords", "TandemDifferences", "TestFolder",
+        "TestRandom",
+      ]),
     tests(
       "TandemTransportsTests",
       [
         "TandemTransports", "TandemChannels", "TandemRecords", "TandemCLI", "TestFolder",
         "TestHTTPServer", .target(name: "CCurl", condition: .when(platforms: [.linux])),
       ]),
-    tests("TandemTests", ["Tandem", "TestFolder"]),
+    tests("TandemTests", ["Tandem", "TestFolder", "TestRandom"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],
   swiftLanguageModes: [.v6]

@@ -25,7 +25,8 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
   private var requests = MirrorRequests()
   private var currentRun: Task<Void, Never>?
   private var callers: [Int: AsyncStream<Report>.Continuation] = [:]
-  private var lastCaller = 0
+  /// How many calls of ``run()`` have been taken up so far.
+  private(set) var callerCount = 0
   private nonisolated let board: MirrorPhaseBoard
 
   /// A mirror that has not run yet.
@@ -73,8 +74,8 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
   @discardableResult
   public func run() async throws -> Report {
     try Task.checkCancellation()
-    lastCaller += 1
-    let caller = lastCaller
+    callerCount += 1
+    let caller = callerCount
     let (answers, continuation) = AsyncStream<Report>.makeStream(
       bufferingPolicy: .bufferingNewest(1))
     callers[caller] = continuation
@@ -110,9 +111,6 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
 // MARK: Running
 
 extension OneWayMirror {
-  /// How many calls of ``run()`` wait for an answer.
-  var callerCount: Int { callers.count }
-
   private func perform(_ actions: [MirrorRequests.Action]) {
     for action in actions {
       switch action {

@@ -1,4 +1,5 @@
 import TandemDifferences
+import TestRandom
 import Testing
 
 /// How often an element is asked for its identity: the measure of effort that does not depend on the
@@ -49,7 +50,7 @@ struct ListDifferenceEffortTests {
 
   @Test("is a few comparisons per element for a shuffled, reversed or wholly replaced list")
   func disorder() {
-    var random = ListRandom(seed: 1)
+    var random = SplitMix64(seed: 1)
     let old = Array(0..<Self.count)
     #expect(Self.effort(from: old, to: old.shuffled(using: &random)) < 16)
     #expect(Self.effort(from: old, to: old.reversed()) < 16)

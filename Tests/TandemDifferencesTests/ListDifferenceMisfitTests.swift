@@ -1,5 +1,6 @@
 import Foundation
 import TandemDifferences
+import TestRandom
 import Testing
 
 /// Differences from hand, wire or another list: refused where they make no sense, never a trap.
@@ -64,7 +65,7 @@ struct ListDifferenceMisfitTests {
   }
 
   /// Up to two changes of each kind with offsets below five; `nil` if they contradict each other.
-  static func randomDifference(using random: inout ListRandom) -> Difference? {
+  static func randomDifference(using random: inout SplitMix64) -> Difference? {
     func offset() -> Int { Int.random(in: 0..<5, using: &random) }
     func some<Change>(_ change: () -> Change) -> [Change] {
       (0..<Int.random(in: 0..<3, using: &random)).map { _ in change() }
@@ -80,7 +81,7 @@ struct ListDifferenceMisfitTests {
   func fitsSomeList() throws {
     var fitCount = 0
     for seed in 0..<3_000 as Range<UInt64> {
-      var random = ListRandom(seed: seed)
+      var random = SplitMix64(seed: seed)
       guard let difference = Self.randomDifference(using: &random) else { continue }
       fitCount += 1
       var old = Array(0..<20)

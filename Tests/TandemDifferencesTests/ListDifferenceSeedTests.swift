@@ -1,4 +1,5 @@
 import TandemDifferences
+import TestRandom
 import Testing
 
 /// Random lists long enough for every way the walk in step can go on.
@@ -30,7 +31,7 @@ struct ListDifferenceSeedTests {
   }
 
   /// A version of `old`: single elements and blocks deleted, inserted, moved, updated and reversed.
-  static func edit(_ old: [ListItem], editCount: Int, using random: inout ListRandom) -> [ListItem]
+  static func edit(_ old: [ListItem], editCount: Int, using random: inout SplitMix64) -> [ListItem]
   {
     var list = old
     var nextID = 1_000_000
@@ -57,7 +58,7 @@ struct ListDifferenceSeedTests {
 
   @Test("agrees with two dictionaries", arguments: 0..<60 as Range<UInt64>)
   func agreesWithOracle(seed: UInt64) {
-    var random = ListRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let count = Int.random(in: 0...1_500, using: &random)
     let old = (0..<count).map { ListItem(id: $0) }.shuffled(using: &random)
     let new = Self.edit(old, editCount: Int(seed % 20), using: &random)
@@ -72,7 +73,7 @@ struct ListDifferenceSeedTests {
 
   @Test("keeps the laws where identities repeat", arguments: 0..<40 as Range<UInt64>)
   func duplicates(seed: UInt64) {
-    var random = ListRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let identityCount = Int.random(in: 1...300, using: &random)
     let old = (0..<300).map { _ in ListItem(id: Int.random(in: 0..<identityCount, using: &random)) }
     let new = Self.edit(old, editCount: Int(seed % 10), using: &random)
@@ -81,7 +82,7 @@ struct ListDifferenceSeedTests {
 
   @Test("has the fewest moves after a shuffle", arguments: 0..<10 as Range<UInt64>)
   func shuffle(seed: UInt64) {
-    var random = ListRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let old = (0..<700).map { ListItem(id: $0) }
     let new = old.shuffled(using: &random)
     #expect(Difference(from: old, to: new).moves.count == Oracle(old, new).moveCount)

@@ -38,43 +38,43 @@ struct MergeErrorTests {
     }
   }
 
-  @Test("in any order, a repeated identity is found on every side, and nothing else is refused")
-  func duplicates() throws {
+  /// Every three versions of up to three of three identities.
+  func forEachThreeSequences(_ body: ([Int], [Int], [Int]) throws -> Void) rethrows {
     let sequences = Self.sequences(of: 3, length: 3)
     for base in sequences {
       for local in sequences {
-        for remote in sequences {
-          let error = failure {
-            _ = try ThreeWayMerge(
-              base: .known(Self.items(base)), local: Self.items(local), remote: Self.items(remote))
-          }
-          let expected = expected([(.base, base), (.local, local), (.remote, remote)]) { ids in
-            ids.indices.first { ids[..<$0].contains(ids[$0]) }.map { ($0, .duplicate) }
-          }
-          try #require(error == expected, "\(base) \(local) \(remote)")
-        }
+        for remote in sequences { try body(base, local, remote) }
       }
+    }
+  }
+
+  @Test("in any order, a repeated identity is found on every side, and nothing else is refused")
+  func duplicates() throws {
+    try forEachThreeSequences { base, local, remote in
+      let error = failure {
+        _ = try ThreeWayMerge(
+          base: .known(Self.items(base)), local: Self.items(local), remote: Self.items(remote))
+      }
+      let expected = expected([(.base, base), (.local, local), (.remote, remote)]) { ids in
+        ids.indices.first { ids[..<$0].contains(ids[$0]) }.map { ($0, .duplicate) }
+      }
+      try #require(error == expected, "\(base) \(local) \(remote)")
     }
   }
 
   @Test("sorted, every side that does not ascend is found, and nothing else is refused")
   func descending() throws {
-    let sequences = Self.sequences(of: 3, length: 3)
-    for base in sequences {
-      for local in sequences {
-        for remote in sequences {
-          let error = failure {
-            _ = try ThreeWayMerge(
-              base: .known(Self.items(base)), local: Self.items(local),
-              remote: Self.items(remote), sortedBy: \.id)
-          }
-          let expected = expected([(.base, base), (.local, local), (.remote, remote)]) { ids in
-            ids.indices.dropFirst().first { ids[$0] <= ids[$0 - 1] }
-              .map { ($0, ids[$0] == ids[$0 - 1] ? .duplicate : .descending) }
-          }
-          try #require(error == expected, "\(base) \(local) \(remote)")
-        }
+    try forEachThreeSequences { base, local, remote in
+      let error = failure {
+        _ = try ThreeWayMerge(
+          base: .known(Self.items(base)), local: Self.items(local), remote: Self.items(remote),
+          sortedBy: \.id)
       }
+      let expected = expected([(.base, base), (.local, local), (.remote, remote)]) { ids in
+        ids.indices.dropFirst().first { ids[$0] <= ids[$0 - 1] }
+          .map { ($0, ids[$0] == ids[$0 - 1] ? .duplicate : .descending) }
+      }
+      try #require(error == expected, "\(base) \(local) \(remote)")
     }
   }
 

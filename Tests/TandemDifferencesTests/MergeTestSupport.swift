@@ -17,24 +17,6 @@ struct MergeItem: Hashable, Codable, Identifiable, Sendable, Comparable, CustomS
 
 typealias ItemMerge = ThreeWayMerge<MergeItem, Int>
 
-/// A deterministic generator (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-/// Generators", 2014).
-struct MergeTestGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  init(seed: Int) {
-    state = UInt64(truncatingIfNeeded: seed)
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
-  }
-}
-
 enum MergeInputs {
   /// Every version of the records 1 to `count`, in ascending order, where each is absent or has one
   /// of the values 0, 1 and 2.

@@ -1,5 +1,6 @@
 import Foundation
 import TandemDifferences
+import TestRandom
 import Testing
 
 @Suite("A sectioned list difference")
@@ -133,7 +134,7 @@ struct SectionedListDifferenceTests {
   }
 
   /// Up to seven sections of up to five elements.
-  static func randomList(areUnique: Bool, using random: inout ListRandom) -> [Section] {
+  static func randomList(areUnique: Bool, using random: inout SplitMix64) -> [Section] {
     var ids = Array(0..<40).shuffled(using: &random)
     let count = Int.random(in: 0...7, using: &random)
     return Array(0..<8).shuffled(using: &random).prefix(count).map { id in
@@ -149,7 +150,7 @@ struct SectionedListDifferenceTests {
   @Test("keeps the laws for random lists, with and without duplicates")
   func randomLists() {
     for seed in 0..<600 as Range<UInt64> {
-      var random = ListRandom(seed: seed)
+      var random = SplitMix64(seed: seed)
       let areUnique = seed % 2 == 0
       let old = Self.randomList(areUnique: areUnique, using: &random)
       let new = Self.randomList(areUnique: areUnique, using: &random)

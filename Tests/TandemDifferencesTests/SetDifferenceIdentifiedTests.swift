@@ -1,4 +1,5 @@
 import TandemDifferences
+import TestRandom
 import Testing
 
 struct SetDifferenceIdentifiedTests {
@@ -58,7 +59,7 @@ struct SetDifferenceIdentifiedTests {
     case insertBurst, deleteBurst, replaceBurst, replaceMany, updateMany
   }
 
-  private static func apply(_ edit: Edit, to list: inout [ListItem], using random: inout ListRandom)
+  private static func apply(_ edit: Edit, to list: inout [ListItem], using random: inout SplitMix64)
   {
     let burst = [1, 7, 8, 9, 31, 32, 33, 64, 100].randomElement(using: &random) ?? 1
     let start = Int.random(in: 0...list.count, using: &random)
@@ -87,7 +88,7 @@ struct SetDifferenceIdentifiedTests {
 
   @Test("it agrees with the definition for long lists after all sorts of edits", arguments: 0..<300)
   func longLists(seed: UInt64) throws {
-    var random = ListRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let count = [0, 1, 31, 32, 33, 63, 64, 65, 127, 300].randomElement(using: &random) ?? 0
     let old = (0..<count).map { ListItem(id: $0) }.shuffled(using: &random)
     var new = old
@@ -129,7 +130,7 @@ struct SetDifferenceIdentifiedTests {
 
   @Test("identities that all have one hash are still told apart", arguments: 0..<20)
   func collisions(seed: UInt64) throws {
-    var random = ListRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let old = (0..<100).map { ListItem(id: $0) }.shuffled(using: &random)
     var new = old
     for edit in Edit.allCases.shuffled(using: &random).prefix(3) {

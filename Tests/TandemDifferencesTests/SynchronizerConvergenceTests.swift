@@ -1,4 +1,5 @@
 import TandemDifferences
+import TestRandom
 import Testing
 
 @Suite("Synchronizer, every interleaving")
@@ -131,7 +132,7 @@ struct SynchronizerConvergenceTests {
 
   @Test("long histories of four devices converge", arguments: 0..<60)
   func seeds(seed: Int) async throws {
-    var generator = MergeTestGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     var actions: [Action] = []
     for _ in 0..<40 {
       let device = Int.random(in: 0..<4, using: &generator)

@@ -1,3 +1,4 @@
+import TestRandom
 import Testing
 
 @testable import TandemDifferences
@@ -51,7 +52,7 @@ struct TextComparisonTests {
 
   @Test("random sequences within the bound have a minimal difference", arguments: 0..<120)
   func minimal(seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let letters = UInt32(2 + random.below(12))
     func sequence(_ count: Int) -> [UInt32] {
       (0..<count).map { _ in UInt32.random(in: 0..<letters, using: &random) }
@@ -74,7 +75,7 @@ struct TextComparisonTests {
 
   @Test("sequences beyond the bound are compared correctly, if not minimally", arguments: 0..<12)
   func beyondTheBound(seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let letters = UInt8(1 + random.below(20))
     func sequence(_ count: Int) -> [UInt8] {
       (0..<count).map { _ in UInt8.random(in: 0..<letters, using: &random) }
@@ -89,7 +90,7 @@ struct TextComparisonTests {
 
   @Test("a long text with long parts moved keeps the longest chain of unique runs")
   func moved() {
-    var random = TextRandom(seed: 3)
+    var random = SplitMix64(seed: 3)
     let parts = (0..<6).map { _ in (0..<2_000).map { _ in random.next() as UInt64 } }
     let old = parts.flatMap { $0 }.map { UInt32(truncatingIfNeeded: $0) }
     let new = [1, 2, 0, 3, 5, 4].flatMap { parts[$0] }.map { UInt32(truncatingIfNeeded: $0) }
@@ -116,7 +117,7 @@ struct TextComparisonTests {
 
   @Test("the characters next to each offset are those that the string counts", arguments: 0..<40)
   func boundaries(seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let text = random.text(of: TextPieces.all, count: random.below(60))
     let boundaries = TextOracle.boundaries(text)
     ContiguousText.with(text) { text in

@@ -1,4 +1,5 @@
 import TandemDifferences
+import TestRandom
 import Testing
 
 @Suite("Text deltas")
@@ -66,7 +67,7 @@ struct TextDeltaTests {
     "a delta that was tampered with is refused, or is the one delta of what it says",
     arguments: 0..<200)
   func fuzzed(seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let old = random.text(of: TextPieces.all, count: 60)
     let new = random.edited(old, editCount: 6, pieces: TextPieces.all)
     var bytes = Array(TextDifference(from: old, to: new).delta.utf8)

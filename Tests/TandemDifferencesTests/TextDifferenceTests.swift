@@ -1,4 +1,5 @@
 import Foundation
+import TestRandom
 import Testing
 
 @testable import TandemDifferences
@@ -145,7 +146,7 @@ struct TextDifferenceTests {
     "every difference of random texts keeps its promises", arguments: TextGranularity.allCases,
     0..<60)
   func random(granularity: TextGranularity, seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let pieces = [
       TextPieces.letters, TextPieces.accents, TextPieces.emoji, TextPieces.scripts, TextPieces.all,
     ][seed % 5]
@@ -159,7 +160,7 @@ struct TextDifferenceTests {
 
   @Test("lines and words change as few as can be", arguments: 0..<150)
   func minimal(seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let pieces = ["a\n", "b\n", "c\n", "d\r\n"]
     let old = random.text(of: pieces, count: random.below(60))
     let new = random.edited(old, editCount: random.below(9), pieces: pieces)
@@ -178,7 +179,7 @@ struct TextDifferenceTests {
 
   @Test("edits by characters have four kept characters between them", arguments: 0..<40)
   func minimumKept(seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let old = random.text(of: TextPieces.all, count: 300)
     let new = random.edited(old, editCount: 30, pieces: TextPieces.all)
     let edits = TextDifference(from: old, to: new).edits
@@ -211,7 +212,7 @@ struct TextDifferenceTests {
   @Test(
     "thousands of edits are found nearly as they were made", arguments: TextGranularity.allCases)
   func manyEdits(granularity: TextGranularity) {
-    var random = TextRandom(seed: 7)
+    var random = SplitMix64(seed: 7)
     let words = (0..<900).map { _ in random.text(of: ["a", "e", "i", "n", "r", "s", "t"], count: 6)
     }
     let tokens = (0..<7_000).map { _ in

@@ -1,4 +1,5 @@
 import TandemDifferences
+import TestRandom
 import Testing
 
 @Suite("Text merges")
@@ -89,7 +90,7 @@ struct TextMergeTests {
 
   @Test("random merges keep their promises", arguments: 0..<200)
   func random(seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let pieces = seed % 2 == 0 ? ["a ", "b", "c\n", "."] : TextPieces.all
     let base = random.text(of: pieces, count: random.below(120))
     let local = random.edited(base, editCount: random.below(6), pieces: pieces)

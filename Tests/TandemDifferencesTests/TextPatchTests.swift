@@ -1,3 +1,4 @@
+import TestRandom
 import Testing
 
 @testable import TandemDifferences
@@ -83,7 +84,7 @@ struct TextPatchTests {
 
   @Test("a patch gives the new text when applied to the old one", arguments: 0..<80)
   func unchanged(seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let old = random.text(of: TextPieces.all, count: random.below(300))
     let new = random.edited(old, editCount: random.below(12), pieces: TextPieces.all)
     for granularity in TextGranularity.allCases {
@@ -96,7 +97,7 @@ struct TextPatchTests {
 
   @Test("each hunk lands where a search of all places would put it", arguments: 0..<300)
   func oracle(seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let pieces = seed % 2 == 0 ? ["a", "b"] : ["a", "b", "\u{301}", "\u{1F1E9}"]
     let text = random.text(of: pieces, count: random.below(24))
     let hunk = Hunk(
@@ -155,7 +156,7 @@ struct TextPatchTests {
 
   @Test("patches to a text that changed elsewhere give both changes", arguments: 0..<60)
   func changedElsewhere(seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let lines = (0..<200).map { "line \($0) \(random.next())\n" }
     var (mine, theirs, both) = (lines, lines, lines)
     for index in stride(from: 5, to: 200, by: 10) {
@@ -172,7 +173,7 @@ struct TextPatchTests {
 
   @Test("hunks from elsewhere never trap", arguments: 0..<200)
   func hostile(seed: Int) {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let offsets = [.min, -1, 0, 1, 7, 40, 1 << 60, 1 << 62, Int.max]
     let hunks = (0..<4).map { _ in
       Hunk(

@@ -1,20 +1,7 @@
 import TandemDifferences
+import TestRandom
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
-struct TextRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: Int) {
-    state = UInt64(seed)
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
+extension SplitMix64 {
   mutating func below(_ bound: Int) -> Int {
     Int.random(in: 0..<bound, using: &self)
   }

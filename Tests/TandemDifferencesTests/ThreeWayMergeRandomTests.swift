@@ -1,11 +1,12 @@
 import TandemDifferences
+import TestRandom
 import Testing
 
 @Suite("ThreeWayMerge, laws over seeds")
 struct ThreeWayMergeRandomTests {
   /// A version of `base`: records edited, deleted, inserted and moved, one in `rarity` each.
   func edited(
-    _ base: [MergeItem], rarity: Int, by generator: inout MergeTestGenerator
+    _ base: [MergeItem], rarity: Int, by generator: inout SplitMix64
   ) -> [MergeItem] {
     var items: [MergeItem] = []
     var moved: [MergeItem] = []
@@ -26,7 +27,7 @@ struct ThreeWayMergeRandomTests {
 
   @Test("merges in any order agree with the oracle", arguments: 0..<200)
   func agreesWithOracle(seed: Int) throws {
-    var generator = MergeTestGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     let count = Int.random(in: 0...120, using: &generator)
     let rarity = Int.random(in: 1...20, using: &generator)
     let base = (0..<count).map { MergeItem($0 * 10, 0) }.shuffled(using: &generator)
@@ -46,7 +47,7 @@ struct ThreeWayMergeRandomTests {
 
   @Test("differences keep the promised order", arguments: 0..<50)
   func orderOfDifferences(seed: Int) throws {
-    var generator = MergeTestGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     let base = (0..<60).map { MergeItem($0 * 10, 0) }.shuffled(using: &generator)
     let local = edited(base, rarity: 2, by: &generator)
     let remote = edited(base, rarity: 2, by: &generator)

@@ -1,5 +1,6 @@
 import Foundation
 import TandemDifferences
+import TestRandom
 import Testing
 
 @Suite("Unified diffs")
@@ -73,7 +74,7 @@ struct UnifiedDiffTests {
 
   @Test("patch makes the new text of the old one", arguments: 0..<30)
   func patchProgram(seed: Int) throws {
-    var random = TextRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let (old, new) = Self.texts(&random)
     let folder = try Folder()
     let oldFile = try folder.write(old, to: "old")
@@ -89,7 +90,7 @@ struct UnifiedDiffTests {
 
   @Test("git apply makes the new text of the old one", arguments: 0..<12)
   func gitProgram(seed: Int) throws {
-    var random = TextRandom(seed: 1_000 + seed)
+    var random = SplitMix64(seed: 1_000 + seed)
     let (old, new) = Self.texts(&random)
     guard !old.isEmpty, !new.isEmpty else { return }
     let folder = try Folder()
@@ -106,7 +107,7 @@ struct UnifiedDiffTests {
 
   @Test("as many lines change as diff --minimal finds", arguments: 0..<20)
   func diffProgram(seed: Int) throws {
-    var random = TextRandom(seed: 2_000 + seed)
+    var random = SplitMix64(seed: 2_000 + seed)
     let (old, new) = Self.texts(&random)
     let folder = try Folder()
     let files = [try folder.write(old, to: "old"), try folder.write(new, to: "new")]
@@ -118,7 +119,7 @@ struct UnifiedDiffTests {
     #expect(changedLineCount(diff) == changedLineCount(result.output), "seed \(seed)")
   }
 
-  private static func texts(_ random: inout TextRandom) -> (old: String, new: String) {
+  private static func texts(_ random: inout SplitMix64) -> (old: String, new: String) {
     let pieces = ["a\n", "b\n", "c\r\n", "-\n", "+ \u{E9}\n", "\n", "\\ d\n", "e\u{301}"]
     let old = random.text(of: pieces, count: random.below(60))
     return (old, random.edited(old, editCount: 1 + random.below(8), pieces: pieces))
@@ -134,6 +135,12 @@ struct UnifiedDiffTests {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = arguments
+    // Neither somebody's settings nor a repository around the temporary files are to matter.
+    process.environment = [
+      "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "LC_ALL": "C",
+      "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null",
+      "GIT_CEILING_DIRECTORIES": FileManager.default.temporaryDirectory.path,
+    ]
     if let folder { process.currentDirectoryURL = folder.url }
     let pipe = Pipe()
     process.standardOutput = pipe

@@ -1,5 +1,6 @@
 import TandemRecords
 import TandemSQLite
+import TestRandom
 
 /// A random schema, and random statements for it.
 struct FuzzWorld {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("What a commit tells whoever begins to watch, or changes its mind", .timeLimit(.minutes(5)))
+@Suite("What a commit tells whoever begins to watch, or changes its mind", .timeLimit(.minutes(30)))
 struct LiveInterestTests {
   let folder: TemporaryFolder
   static let schema = "CREATE TABLE place (id INTEGER PRIMARY KEY, name TEXT)"

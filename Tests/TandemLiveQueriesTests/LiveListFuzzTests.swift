@@ -6,7 +6,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Lists and limits of live queries against fresh ones", .timeLimit(.minutes(5)))
+@Suite("Lists and limits of live queries against fresh ones", .timeLimit(.minutes(60)))
 struct LiveListFuzzTests {
   static let seeds = FuzzSize.seeds(count: 25)
   static let transactionCount = 250

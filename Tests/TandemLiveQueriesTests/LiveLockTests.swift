@@ -37,6 +37,21 @@ struct LiveLockTests {
     try other.execute("COMMIT")
   }
 
+  /// Locks the file and begins a sequence; the task waits for the first difference.
+  func beginLocked(in database: Database) async throws
+    -> Task<SetDifference<Record>?, any Error>
+  {
+    try other.execute("BEGIN EXCLUSIVE")
+    let (started, start) = AsyncStream<Void>.makeStream()
+    let task = Task {
+      var iterator = LiveQuery(table: "place").differences(in: database).makeAsyncIterator()
+      start.finish()
+      return try await iterator.next()
+    }
+    for await _ in started {}
+    return task
+  }
+
   @Test("a sequence waits while its file is locked, when it begins and later, and then delivers")
   func waits() async throws {
     let database = try database()
@@ -66,30 +81,16 @@ struct LiveLockTests {
   @Test("a sequence that begins while its file is locked waits, and delivers what is there then")
   func begins() async throws {
     let database = try database()
-    let (started, start) = AsyncStream<Void>.makeStream()
-    try other.execute("BEGIN EXCLUSIVE")
-    let task = Task {
-      var iterator = LiveQuery(table: "place").differences(in: database).makeAsyncIterator()
-      start.finish()
-      return try await iterator.next()?.inserted
-    }
-    for await _ in started {}
+    let task = try await beginLocked(in: database)
     try await insertSlowly(1, beside: database)
-    #expect(try await task.value == [["id": 1]])
+    #expect(try await task.value == SetDifference(inserted: [["id": 1]]))
     await database.close()
   }
 
   @Test("cancelling the task ends the wait for a lock that nobody lets go of")
   func cancels() async throws {
     let database = try database()
-    try other.execute("BEGIN EXCLUSIVE")
-    let (started, start) = AsyncStream<Void>.makeStream()
-    let task = Task {
-      var iterator = LiveQuery(table: "place").differences(in: database).makeAsyncIterator()
-      start.finish()
-      return try await iterator.next()
-    }
-    for await _ in started {}
+    let task = try await beginLocked(in: database)
     task.cancel()
     #expect(try await task.value == nil)
     await database.close()

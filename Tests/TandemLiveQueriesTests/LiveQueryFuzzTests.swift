@@ -78,7 +78,8 @@ struct FuzzCourse {
   init(seed: UInt64, path: String) async throws {
     self.seed = seed
     world = FuzzWorld(seed: seed)
-    database = try Database(path: path)
+    database = try Database(
+      path: path, configuration: DatabaseConfiguration(busyTimeout: patience))
     try await database.withWriter { try $0.execute("PRAGMA synchronous=OFF") }
     for sql in world.schema { try await database.run(sql) }
     isTracked = Bool.random(using: &world.random)
@@ -86,7 +87,7 @@ struct FuzzCourse {
       for table in ["a", "b"] { _ = try await database.track(table: table) }
     }
     othersShare = Int.random(in: 0...1, using: &world.random) == 0 ? 5 : 50
-    other = try DatabaseConnection(path: path)
+    other = try DatabaseConnection(path: path, busyTimeout: patience)
     try other.execute("PRAGMA synchronous=OFF")
     feed = try await database.changeFeed()
     for (sql, key) in world.queries {

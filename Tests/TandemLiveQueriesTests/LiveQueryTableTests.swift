@@ -17,6 +17,25 @@ struct TableCase: Sendable, CustomTestStringConvertible {
   var isIncremental = true
 
   var testDescription: String { name }
+
+  /// A table without rowid.
+  static func withoutRowid(
+    _ name: String, columns: String, rows: String, change: String...,
+    expected: (inserted: [String], updated: [String], deleted: [String])
+  ) -> TableCase {
+    TableCase(
+      name: name,
+      schema: ["CREATE TABLE t (\(columns)) WITHOUT ROWID", "INSERT INTO t VALUES \(rows)"],
+      change: change, expected: expected)
+  }
+
+  /// Expects a difference to be what must be delivered.
+  func check(_ difference: SetDifference<Record>, key: [String]) {
+    let name = { (record: Record) in RecordKey(key.map { record[$0] }).description }
+    #expect(difference.inserted.map(name) == expected.inserted)
+    #expect(difference.updated.map { name($0.new) } == expected.updated)
+    #expect(difference.deleted.map(name) == expected.deleted)
+  }
 }
 
 @Suite("Live queries over tables of all kinds", .timeLimit(.minutes(5)))
@@ -33,13 +52,10 @@ struct LiveQueryTableTests {
       ],
       change: ["UPDATE t SET k = 'A'", "INSERT INTO t VALUES ('b', 2)"],
       expected: (["\"A\"", "\"b\""], [], ["\"a\""])),
-    TableCase(
-      name: "REPLACE of a key that differs only in case",
-      schema: [
-        "CREATE TABLE t (k TEXT COLLATE NOCASE PRIMARY KEY, v) WITHOUT ROWID",
-        "INSERT INTO t VALUES ('a', 1)",
-      ],
-      change: ["REPLACE INTO t VALUES ('A', 2)"], expected: (["\"A\""], [], ["\"a\""])),
+    .withoutRowid(
+      "REPLACE of a key that differs only in case",
+      columns: "k TEXT COLLATE NOCASE PRIMARY KEY, v", rows: "('a', 1)",
+      change: "REPLACE INTO t VALUES ('A', 2)", expected: (["\"A\""], [], ["\"a\""])),
     TableCase(
       name: "an integer key that becomes a real one and back",
       schema: [
@@ -47,21 +63,14 @@ struct LiveQueryTableTests {
       ],
       change: ["UPDATE t SET k = 1.0 WHERE k = 1", "UPDATE t SET k = 2, v = 9 WHERE k = 2.0"],
       expected: ([], ["1.0", "2"], [])),
-    TableCase(
-      name: "a table without rowid and with a composite key",
-      schema: [
-        "CREATE TABLE t (v, a TEXT, b INT, PRIMARY KEY (b, a)) WITHOUT ROWID",
-        "INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 1)",
-      ],
-      change: ["UPDATE t SET b = 2 WHERE a = 'x'", "UPDATE t SET v = 3 WHERE a = 'y'"],
+    .withoutRowid(
+      "a table without rowid and with a composite key",
+      columns: "v, a TEXT, b INT, PRIMARY KEY (b, a)", rows: "(1, 'x', 1), (2, 'y', 1)",
+      change: "UPDATE t SET b = 2 WHERE a = 'x'", "UPDATE t SET v = 3 WHERE a = 'y'",
       expected: (["2, \"x\""], ["1, \"y\""], ["1, \"x\""])),
-    TableCase(
-      name: "a table without rowid",
-      schema: [
-        "CREATE TABLE t (k TEXT PRIMARY KEY, v) WITHOUT ROWID",
-        "INSERT INTO t VALUES ('a', 1), ('b', 2)",
-      ],
-      change: ["UPDATE t SET k = 'c' WHERE k = 'a'", "UPDATE t SET v = 3 WHERE k = 'b'"],
+    .withoutRowid(
+      "a table without rowid", columns: "k TEXT PRIMARY KEY, v", rows: "('a', 1), ('b', 2)",
+      change: "UPDATE t SET k = 'c' WHERE k = 'a'", "UPDATE t SET v = 3 WHERE k = 'b'",
       expected: (["\"c\""], ["\"b\""], ["\"a\""])),
     TableCase(
       name: "a composite key beside the rowid",
@@ -200,12 +209,7 @@ struct LiveQueryTableTests {
       for sql in example.change { try transaction.connection.execute(sql) }
     }
     let difference = try #require(try await iterator.next())
-    let key = { (record: Record) in
-      RecordKey(explanation.key.map { record[$0] }).description
-    }
-    #expect(difference.inserted.map(key) == example.expected.inserted)
-    #expect(difference.updated.map { key($0.new) } == example.expected.updated)
-    #expect(difference.deleted.map(key) == example.expected.deleted)
+    example.check(difference, key: explanation.key)
   }
 
   @Test(
@@ -224,12 +228,7 @@ struct LiveQueryTableTests {
     let other = try folder.otherConnection()
     try other.transaction { for sql in example.change { try other.execute(sql) } }
     let difference = try #require(try await iterator.next())
-    let key = { (record: Record) in
-      RecordKey(explanation.key.map { record[$0] }).description
-    }
-    #expect(difference.inserted.map(key) == example.expected.inserted)
-    #expect(difference.updated.map { key($0.new) } == example.expected.updated)
-    #expect(difference.deleted.map(key) == example.expected.deleted)
+    example.check(difference, key: explanation.key)
   }
 
   @Test("is followed as a list, in the order of its keys", arguments: cases)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import TandemLiveQueries
 
-@Suite("Runs of live queries", .serialized, .timeLimit(.minutes(5)))
+@Suite("Runs of live queries", .serialized, .timeLimit(.minutes(30)))
 struct LiveRunTests {
   let folder: TemporaryFolder
 

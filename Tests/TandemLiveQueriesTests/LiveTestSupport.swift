@@ -14,26 +14,31 @@ extension Database {
   }
 }
 
+/// How to wait for a lock whose holder may have been stopped: until the test's time is up.
+let patience = Duration.seconds(3_600)
+
 extension TemporaryFolder {
-  /// A database in this folder that has run the given statements.
+  /// A database in this folder that has run the given statements, and waits for locks.
   func database(_ statements: String...) async throws -> Database {
-    let database = try Database(path: path(of: "test.db"))
+    let database = try Database(
+      path: path(of: "test.db"), configuration: DatabaseConfiguration(busyTimeout: patience))
     try await database.write { transaction in
       for sql in statements { try transaction.connection.execute(sql) }
     }
     return database
   }
 
-  /// A connection that the database knows nothing of, as another program has one.
+  /// A connection that the database knows nothing of, as another program has one, and that waits for
+  /// locks.
   func otherConnection() throws -> DatabaseConnection {
-    try DatabaseConnection(path: path(of: "test.db"))
+    try DatabaseConnection(path: path(of: "test.db"), busyTimeout: patience)
   }
 }
 
-/// Whether a condition comes to hold: what a reader's thread has just done with is let go of soon, but
-/// not before the one who waited for it goes on.
+/// Whether a condition comes to hold: what a reader's thread has just done with is let go of when that
+/// thread goes on, which may be minutes after the one who waited for it.
 func comesToHold(_ condition: () async throws -> Bool) async throws -> Bool {
-  for _ in 0..<5_000 {
+  for _ in 0..<200_000 {
     if try await condition() { return true }
     try await Task.sleep(for: .milliseconds(1))
   }
@@ -61,19 +66,4 @@ func freshRows(
 func areIdentical<Key>(_ first: [Key: Record]?, _ second: [Key: Record]) -> Bool {
   guard let first, first.count == second.count else { return false }
   return first.allSatisfy { key, record in second[key]?.hasSameStorage(as: record) == true }
-}
-
-/// Deterministic random numbers (Steele, Lea and Flood 2014).
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
 }

@@ -1,6 +1,7 @@
 import TandemDifferences
 import TandemRecords
 import TandemSQLite
+import TestRandom
 import Testing
 
 @testable import TandemLiveQueries

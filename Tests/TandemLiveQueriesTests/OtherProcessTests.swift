@@ -13,11 +13,11 @@ struct OtherProcessTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// Runs statements in SQLite's own shell.
+  /// Runs statements in SQLite's own shell, which waits for locks: whoever watches the file reads it.
   func shell(_ sql: String) throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["sqlite3", folder.path(of: "test.db"), sql]
+    process.arguments = ["sqlite3", "-cmd", ".timeout 3600000", folder.path(of: "test.db"), sql]
     process.standardOutput = FileHandle.nullDevice
     try process.run()
     process.waitUntilExit()
@@ -97,7 +97,7 @@ struct OtherProcessTests {
         group.addTask { for _ in 0..<transferCount { try await database.run(sql) } }
       }
       group.addTask {
-        let other = try DatabaseConnection(path: path)
+        let other = try DatabaseConnection(path: path, busyTimeout: patience)
         try other.execute("PRAGMA synchronous=OFF")
         for _ in 0..<transferCount / 10 { try other.execute(transfer) }
       }

@@ -1,5 +1,6 @@
 import TandemRecords
 import TandemSQLite
+import TestRandom
 import Testing
 
 @testable import TandemLiveQueries
@@ -27,7 +28,8 @@ struct QueryOrderTests {
     let term = Self.terms[place]
     let connection = try DatabaseConnection(path: ":memory:")
     try connection.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v)")
-    for (key, value) in Self.values.shuffled().enumerated() {
+    var random = SplitMix64(seed: UInt64(place))
+    for (key, value) in Self.values.shuffled(using: &random).enumerated() {
       try connection.execute("INSERT INTO t VALUES (?, ?)", .integer(Int64(key)), value)
     }
     let statement = try connection.prepare(

@@ -14,7 +14,7 @@ final class SQLiteShell {
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
     try process.run()
-    try send(".timeout 60000\nPRAGMA foreign_keys=ON;\nPRAGMA synchronous=OFF;\n")
+    try send(".timeout 3600000\nPRAGMA foreign_keys=ON;\nPRAGMA synchronous=OFF;\n")
   }
 
   deinit { if process.isRunning { process.terminate() } }

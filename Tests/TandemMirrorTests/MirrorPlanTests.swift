@@ -1,4 +1,5 @@
 import TandemMirror
+import TestRandom
 import Testing
 
 @Suite("A mirror's plan")

@@ -1,22 +1,6 @@
 import Foundation
 import TandemMirror
 
-/// A small deterministic generator (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
-/// Generators, 2014).
-struct SplitMix64: RandomNumberGenerator, Sendable {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
-  }
-}
-
 /// A value behind a lock that the thread sanitizer knows.
 final class Locked<Value: Sendable>: @unchecked Sendable {
   // Every access to `value` is made under `lock`.

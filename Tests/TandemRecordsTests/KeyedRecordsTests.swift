@@ -1,4 +1,5 @@
 import TandemRecords
+import TestRandom
 import Testing
 
 struct KeyedRecordsTests {

@@ -1,5 +1,6 @@
 import Foundation
 import TandemRecords
+import TestRandom
 import Testing
 
 struct NumberReadingTests {

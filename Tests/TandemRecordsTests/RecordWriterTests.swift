@@ -1,6 +1,7 @@
 import Foundation
 import TandemDifferences
 import TandemRecords
+import TestRandom
 import Testing
 
 struct RecordWriterTests {

@@ -1,6 +1,7 @@
 import Foundation
 import TandemRecords
 import TandemSQLite
+import TestRandom
 import Testing
 
 struct CodableRecordTests {

@@ -1,15 +1,10 @@
+import Foundation
 import Synchronization
 import TandemRecords
 import TandemSQLite
 import Testing
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
-@Suite("Between a commit and its publication", .timeLimit(.minutes(5)))
+@Suite("Between a commit and its publication", .timeLimit(.minutes(30)))
 struct CommitGateTests {
   private static let commitCount = 1_000
   private static let interest = TableInterest(table: "t", key: .rowid)
@@ -31,30 +26,47 @@ struct CommitGateTests {
     func willDetach(_ connection: DatabaseConnection) { feed.willDetach(connection) }
 
     func didCommit(_ connection: DatabaseConnection) {
-      while !reader.isKnocking.load(ordering: .acquiring), !reader.hasEnded { sched_yield() }
+      reader.untilKnocking()
       // Where nothing keeps it out, it is inside before long.
-      for _ in 0..<100 { sched_yield() }
+      for _ in 0..<10 { sched_yield() }
       feed.didCommit(connection)
     }
   }
 
   /// Follows a table by the keys it is told, and compares with what it sees.
   private final class Reader: Sendable {
-    let isKnocking = Atomic(false)
-    private let end = Mutex(false)
-    var hasEnded: Bool { end.withLock { $0 } }
+    private enum Place { case away, knocking, gone }
+
+    private let place = Mutex(Place.away)
+    private let moves = NSCondition()
+    var hasEnded: Bool { place.withLock { $0 == .gone } }
+
+    private func move(to newPlace: Place) {
+      moves.withLock {
+        place.withLock { $0 = newPlace }
+        moves.broadcast()
+      }
+    }
+
+    /// Blocks the thread, as one that spins would take the place of others, until it is about to begin
+    /// a snapshot, or begins none any more.
+    func untilKnocking() {
+      moves.withLock {
+        while place.withLock({ $0 == .away }) { moves.wait() }
+      }
+    }
 
     func follow(_ database: Database, _ feed: ChangeFeed) throws {
-      defer { end.withLock { $0 = true } }
+      defer { move(to: .gone) }
       let subscription = feed.subscribe()
       defer { feed.unsubscribe(subscription) }
       feed.setInterests([CommitGateTests.interest], of: subscription)
       var known: Set<RowKey> = []
       while known.count < CommitGateTests.commitCount {
         let (changes, present) = try database.read { transaction in
-          isKnocking.store(true, ordering: .releasing)
+          move(to: .knocking)
           let changes = try feed.beginSnapshot(transaction.connection, for: subscription)
-          isKnocking.store(false, ordering: .releasing)
+          move(to: .away)
           let keys = try transaction.fetchValues("SELECT k FROM t", as: Int64.self)
           return (changes, Set(keys.map(RowKey.integer)))
         }

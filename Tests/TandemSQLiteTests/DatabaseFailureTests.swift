@@ -1,6 +1,7 @@
 import Foundation
 import TandemRecords
 import TandemSQLite
+import TestRandom
 import Testing
 
 #if canImport(Glibc)
@@ -89,15 +90,21 @@ struct DatabaseFailureTests {
     #expect(try databaseError { _ = try open() }.code.primary == .cannotOpen)
   }
 
-  @Test(
-    "a file that is full: nothing of the transaction stays, and what fits is written afterwards")
-  func full() throws {
+  /// A database with ten rows, which may take four more pages.
+  private func openNearlyFull() throws -> Database {
     try fill(rows: 10)
     let database = try open()
     try database.withWriter { connection in
       let pages = try #require(try connection.integer("PRAGMA page_count"))
       _ = try connection.integer("PRAGMA max_page_count=\(pages + 4)")
     }
+    return database
+  }
+
+  @Test(
+    "a file that is full: nothing of the transaction stays, and what fits is written afterwards")
+  func full() throws {
+    let database = try openNearlyFull()
     let error = try databaseError {
       try database.write { transaction in
         try transaction.execute("UPDATE t SET text = 'changed'")
@@ -117,12 +124,7 @@ struct DatabaseFailureTests {
 
   @Test("a full file that the closure does not notice: the write fails all the same")
   func fullAndIgnored() throws {
-    try fill(rows: 10)
-    let database = try open()
-    try database.withWriter { connection in
-      let pages = try #require(try connection.integer("PRAGMA page_count"))
-      _ = try connection.integer("PRAGMA max_page_count=\(pages + 4)")
-    }
+    let database = try openNearlyFull()
     let error = try databaseError {
       try database.write { transaction in
         for number in 100..<10_000 {
@@ -178,7 +180,7 @@ struct DatabaseFailureTests {
       // In write-ahead mode, a reader without the right to write needs the files of another.
       let keeper = try open()
       try keeper.write { try $0.execute("DELETE FROM t WHERE n >= 10") }
-      try asNobody {
+      try unprivileged {
         let database = try open(DatabaseConfiguration(access: .readOnly))
         #expect(try database.read { try $0.fetchValue("SELECT count(*) FROM t") } == 10)
         let error = try databaseError {
@@ -190,9 +192,8 @@ struct DatabaseFailureTests {
       #expect(try keeper.read { try $0.fetchValue("SELECT count(*) FROM t") } == 10)
     }
 
-    /// Runs `body` as a user who may read the files, but not write them. (Root may write everything; a
-    /// thread's user for files is its own on Linux.)
-    private func asNobody(_ body: () throws -> Void) throws {
+    /// Runs `body` while the files may be read, and not written, by this user, who is root perhaps.
+    private func unprivileged(_ body: () throws -> Void) throws {
       for name in folder.fileNames {
         try FileManager.default.setAttributes(
           [.posixPermissions: 0o444], ofItemAtPath: folder.file(name))
@@ -202,12 +203,27 @@ struct DatabaseFailureTests {
         try? FileManager.default.setAttributes(
           [.posixPermissions: 0o755], ofItemAtPath: folder.path)
       }
-      typealias SetUser = @convention(c) (UInt32) -> Int32
-      let symbol = try #require(dlsym(nil, "setfsuid"))
-      let setUser = unsafeBitCast(symbol, to: SetUser.self)
-      let user = geteuid()
-      if user == 0 { _ = setUser(65_534) }
-      defer { if user == 0 { _ = setUser(user) } }
+      try withoutOverridingPermissions(body)
+    }
+
+    /// Runs `body` without root's capabilities to read and write everything, which a thread may give up
+    /// for itself. (Another user might not even get to the folder of temporary files.)
+    private func withoutOverridingPermissions(_ body: () throws -> Void) throws {
+      typealias Call =
+        @convention(c) (
+          UnsafeMutablePointer<UInt32>, UnsafeMutablePointer<UInt32>
+        ) -> Int32
+      let get = unsafeBitCast(try #require(dlsym(nil, "capget")), to: Call.self)
+      let set = unsafeBitCast(try #require(dlsym(nil, "capset")), to: Call.self)
+      // Version 3, of this thread; what is effective comes first. 1 and 2 are CAP_DAC_OVERRIDE and
+      // CAP_DAC_READ_SEARCH.
+      var header: [UInt32] = [0x2008_0522, 0]
+      var capabilities = [UInt32](repeating: 0, count: 6)
+      try #require(get(&header, &capabilities) == 0)
+      var fewer = capabilities
+      fewer[0] &= ~(1 << 1 | 1 << 2)
+      try #require(set(&header, &fewer) == 0)
+      defer { _ = set(&header, &capabilities) }
       try body()
     }
   #endif

@@ -1,4 +1,5 @@
 import TandemSQLite
+import TestRandom
 import Testing
 
 struct DatabaseIsolationTests {

@@ -25,6 +25,12 @@ struct DatabaseMigrationTests {
     )
   }
 
+  /// Runs statements as another program, which enforces no foreign keys.
+  private func runElsewhere(_ statements: String...) throws {
+    let other = try folder.open()
+    for sql in ["PRAGMA foreign_keys=OFF"] + statements { try other.execute(sql) }
+  }
+
   @Test("from every state to every later one, exactly what is missing runs, in order")
   func everyStep() throws {
     for first in 0...4 {
@@ -117,16 +123,16 @@ struct DatabaseMigrationTests {
     #expect(try state() == [])
   }
 
+  /// Two of them, by another program.
+  private func makeDanglingReferences() throws {
+    try runElsewhere(
+      "CREATE TABLE parent (id INTEGER PRIMARY KEY)", "CREATE TABLE child (id REFERENCES parent)",
+      "INSERT INTO child VALUES (1), (2)")
+  }
+
   @Test("references to nothing that were there before may stay, and no more may come")
   func earlierDanglingReference() throws {
-    let other = try folder.open()
-    for sql in [
-      "PRAGMA foreign_keys=OFF", "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
-      "CREATE TABLE child (id REFERENCES parent)",
-      "INSERT INTO child VALUES (1), (2)",
-    ] {
-      try other.execute(sql)
-    }
+    try makeDanglingReferences()
     let remake = DatabaseMigration("remake") { transaction in
       try transaction.execute("CREATE TABLE new (id REFERENCES parent, name)")
       try transaction.execute("INSERT INTO new SELECT id, 'x' FROM child")
@@ -153,13 +159,7 @@ struct DatabaseMigrationTests {
       ],
     ])
   func renamed(statements: [String]) throws {
-    let other = try folder.open()
-    for sql in [
-      "PRAGMA foreign_keys=OFF", "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
-      "CREATE TABLE child (id REFERENCES parent)", "INSERT INTO child VALUES (1), (2)",
-    ] {
-      try other.execute(sql)
-    }
+    try makeDanglingReferences()
     let rename = DatabaseMigration("rename") { transaction in
       for sql in statements { try transaction.connection.execute(sql) }
     }
@@ -173,13 +173,9 @@ struct DatabaseMigrationTests {
 
   @Test("a declaration that does not fit its parent may stay or be repaired, but not come")
   func misfit() throws {
-    let other = try folder.open()
-    for sql in [
-      "PRAGMA foreign_keys=OFF", "CREATE TABLE parent (id)",
-      "CREATE TABLE child (id REFERENCES parent (id))", "INSERT INTO child VALUES (1)",
-    ] {
-      try other.execute(sql)
-    }
+    try runElsewhere(
+      "CREATE TABLE parent (id)", "CREATE TABLE child (id REFERENCES parent (id))",
+      "INSERT INTO child VALUES (1)")
     let repair = DatabaseMigration("repair") { transaction in
       try transaction.execute("CREATE UNIQUE INDEX parent_id ON parent (id)")
     }
@@ -197,7 +193,8 @@ struct DatabaseMigrationTests {
     let ran = try await withThrowingTaskGroup(of: [String].self) { group in
       for _ in 0..<6 {
         group.addTask {
-          let database = try await Database.open(path: path)
+          let database = try await Database.open(
+            path: path, configuration: DatabaseConfiguration(busyTimeout: .seconds(3_600)))
           return try await database.migrate(Self.all)
         }
       }

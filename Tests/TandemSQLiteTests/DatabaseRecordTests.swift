@@ -1,5 +1,6 @@
 import TandemRecords
 import TandemSQLite
+import TestRandom
 import Testing
 
 /// A record written by hand, with a key of two columns.

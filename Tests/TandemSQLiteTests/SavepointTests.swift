@@ -1,5 +1,6 @@
 import TandemRecords
 import TandemSQLite
+import TestRandom
 import Testing
 
 struct SavepointTests {

@@ -8,14 +8,17 @@ struct SnapshotLockTests {
   let other: DatabaseConnection
   let database: Database
 
-  /// A file without a write-ahead log, read by somebody who waits for locks without end.
+  /// A file without a write-ahead log, written and read by those who wait for locks without end: whoever
+  /// watches it may be stopped while it reads.
   init() throws {
+    let patience = Duration.seconds(3_600)
     folder = try TestFolder()
-    other = try folder.open(
-      "test.db", "PRAGMA journal_mode=DELETE", "CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    other = try DatabaseConnection(path: folder.file(), busyTimeout: patience)
+    try other.execute("PRAGMA journal_mode=DELETE")
+    try other.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
     database = try Database(
       path: folder.file(),
-      configuration: DatabaseConfiguration(access: .readOnly, busyTimeout: .seconds(3_600)))
+      configuration: DatabaseConfiguration(access: .readOnly, busyTimeout: patience))
   }
 
   @Test("asking for the feed reads nothing, and so waits for nothing")

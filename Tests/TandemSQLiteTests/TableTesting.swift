@@ -1,6 +1,7 @@
 import TandemDifferences
 import TandemRecords
 import TandemSQLite
+import TestRandom
 import Testing
 
 /// The ways to declare a table of two key columns and some others that the tests of walks choose from.

@@ -1,5 +1,6 @@
 import Foundation
 import Tandem
+import TestRandom
 import Testing
 
 @Suite("Mirrors with contents: keys of every kind", .timeLimit(.minutes(5)))
@@ -22,7 +23,9 @@ struct ContentNameTests {
       let key = (0..<count).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
       keys.insert(Array(key.utf8))
     }
-    return keys.map { String(decoding: $0, as: UTF8.self) }.shuffled(using: &random)
+    // A set has another order in each process.
+    let sorted = keys.sorted { $0.lexicographicallyPrecedes($1) }
+    return sorted.map { String(decoding: $0, as: UTF8.self) }.shuffled(using: &random)
   }
 
   @Test(

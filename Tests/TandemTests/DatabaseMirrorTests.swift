@@ -1,5 +1,6 @@
 import Tandem
 import TestFolder
+import TestRandom
 import Testing
 
 @Suite("Mirrors: laws over random lists and tables")

@@ -1,5 +1,6 @@
 import Tandem
 import TestFolder
+import TestRandom
 import Testing
 
 @Suite("Comparisons of lists and tables")

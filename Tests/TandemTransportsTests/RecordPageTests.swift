@@ -29,6 +29,13 @@ struct RecordPageTests {
     }
   }
 
+  /// Reads a list whose pages are linked.
+  private func linkedList(
+    answer: @escaping Answer
+  ) async throws -> (records: [Record], validators: HTTPValidators, paths: [String]) {
+    try await list({ $0.paging = .link }, answer: answer)
+  }
+
   // MARK: Secrets
 
   @Test("fields go to the server that was asked, and not to where it leads")
@@ -103,9 +110,7 @@ struct RecordPageTests {
     arguments: ["/2; rel=NEXT", "</2>; rel=prev; as=next junk", "</2; rel=next"])
   func unreadableLink(field: String) async throws {
     let error = await #expect(throws: TransportError.self) {
-      _ = try await list {
-        $0.paging = .link
-      } answer: { _ in
+      _ = try await linkedList { _ in
         (200, ["Link": field], #"[{"id":1}]"#)
       }
     }
@@ -134,9 +139,7 @@ struct RecordPageTests {
       "https://a.example/; rel=canonical", "</s.css>; rel=preload; as=style junk", "</a", "\"",
     ])
   func unrelatedLink(field: String) async throws {
-    let (records, _, paths) = try await list {
-      $0.paging = .link
-    } answer: { _ in
+    let (records, _, paths) = try await linkedList { _ in
       (200, ["Link": field], #"[{"id":1}]"#)
     }
     #expect(records.count == 1 && paths == ["/list"])
@@ -170,9 +173,7 @@ struct RecordPageTests {
     arguments: ["ETag", "Last-Modified"])
   func restlessValidators(name: String) async throws {
     let counter = Counter()
-    let (records, validators, paths) = try await list {
-      $0.paging = .link
-    } answer: { request in
+    let (records, validators, paths) = try await linkedList { request in
       let second = 10 + counter.next()
       let date = "Sun, 06 Nov 1994 08:49:\(second) GMT"
       let fields: HTTPFields = [
@@ -195,9 +196,7 @@ struct RecordPageTests {
     arguments: ["records", "end"])
   func changedRecords(what: String) async throws {
     let counter = Counter()
-    let (records, _, paths) = try await list {
-      $0.paging = .link
-    } answer: { request in
+    let (records, _, paths) = try await linkedList { request in
       guard request.path == "/list" else { return (200, [:], #"[{"id":2}]"#) }
       let isFirst = counter.next() == 0
       let id = what == "records" && !isFirst ? 10 : 1
