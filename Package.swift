@@ -75,7 +75,7 @@ let package = Package(
     tests("TandemDifferencesTests", ["TandemDifferences", "TestRandom"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences", "TestRandom"]),
     tests("TandemMirrorTests", ["TandemMirror", "TestRandom"]),
-    tests("TandemChannelsTests", ["TandemChannels"]),
+    tests("TandemChannelsTests", ["TandemChannels", "TestRandom"]),
     tests(
       "TandemSQLiteTests",
       ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite", "TestRandom"]),

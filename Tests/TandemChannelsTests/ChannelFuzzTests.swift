@@ -1,3 +1,4 @@
+import TestRandom
 import Testing
 
 @testable import TandemChannels
@@ -81,7 +82,7 @@ struct ChannelFuzzTests {
 
   @Test("30,000 mutated streams, cut anywhere, give messages or an error", arguments: 0..<3)
   func streams(seed: Int) throws {
-    var generator = SplitMix64(state: UInt64(seed))
+    var generator = SplitMix64(seed: seed)
     let frames = try frames()
     var (refusedCount, messageCount, badValueCount) = (0, 0, 0)
     for _ in 0..<10_000 {

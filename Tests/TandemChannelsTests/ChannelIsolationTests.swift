@@ -1,4 +1,5 @@
 import TandemChannels
+import TestRandom
 import Testing
 
 /// A hub that lives in an actor of its own.
@@ -45,7 +46,7 @@ struct ChannelIsolationTests {
     await withTaskGroup { group in
       for task in 0..<8 {
         group.addTask {
-          var generator = SplitMix64(state: UInt64(task))
+          var generator = SplitMix64(seed: task)
           for id in stride(from: task, to: 10_000, by: 8) {
             await room.bind(id)
             await room.send(Int.random(in: 0..<10_000, using: &generator), id)

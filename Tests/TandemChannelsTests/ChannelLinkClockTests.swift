@@ -1,3 +1,4 @@
+import TestRandom
 import Testing
 
 @testable import TandemChannels
@@ -154,7 +155,7 @@ struct ChannelLinkClockTests {
   @Test("hubs that get the same values in any order, doubled or not, end with the same one")
   func convergence() {
     for seed in 0..<200 as Range<UInt64> {
-      var generator = SplitMix64(state: seed)
+      var generator = SplitMix64(seed: seed)
       let clocks = [clock(5), clock(9), clock(1)]
       var ages = [0, 0, 0]
       var sent: [(age: Int, stamp: LinkStamp)] = []

@@ -1,4 +1,5 @@
 import TandemChannels
+import TestRandom
 import Testing
 
 struct ChannelMemoryTests {
@@ -24,7 +25,7 @@ struct ChannelMemoryTests {
     // A naive memory: pairs in the order in which they were last sent.
     var naive: [(id: Int, age: Int)] = []
     let hub = ChannelHub(limits: ChannelLimits(maxRememberedValueCount: bound))
-    var generator = SplitMix64(state: UInt64(bound))
+    var generator = SplitMix64(seed: bound)
     for age in 0..<500 {
       let id = Int.random(in: 0..<6, using: &generator)
       let channel = Channel<User>(id: id)

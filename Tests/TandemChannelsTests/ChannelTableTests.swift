@@ -1,3 +1,4 @@
+import TestRandom
 import Testing
 
 @testable import TandemChannels
@@ -11,7 +12,7 @@ struct ChannelTableTests {
 
   @Test("it finds what a dictionary would, whatever is added and removed", arguments: 0..<50)
   func dictionary(seed: Int) {
-    var generator = SplitMix64(state: UInt64(seed))
+    var generator = SplitMix64(seed: seed)
     let idCount = Int.random(in: 1...200, using: &generator)
     let table = ChannelTable()
     var naive: [Int: ChannelNode] = [:]
