@@ -93,4 +93,29 @@ struct RecordListChangeTests {
     #expect(error?.message.contains("its page 1 is another one now") == true)
     #expect(list.requests.count(where: { $0.path == "/list" }) == 8)
   }
+
+  @Test(
+    "other values of the same records are no change, if the key is known", arguments: [true, false])
+  func counters(hasKey: Bool) async throws {
+    let counter = Counter()
+    try await withServer { request, connection in
+      let record = #"[{"id":"\#(request.path)","reads":\#(counter.next())}]"#
+      return connection.respond(
+        200, request.path == "/1" ? ["Link": "</2>; rel=next"] : [:], Array(record.utf8))
+    } test: { server in
+      let options = RecordListTests.options {
+        $0.paging = .link
+        $0.key = hasKey ? ["ID"] : []
+      }
+      let read = { try await RecordSource.url(server.url + "/1").list(options, client: client) }
+      if hasKey {
+        guard case .records(let records, _, _) = try await read() else { return }
+        #expect(records == [["id": "/1", "reads": 0], ["id": "/2", "reads": 1]])
+        #expect(server.requests.count == 4)
+      } else {
+        let error = await #expect(throws: TransportError.self) { _ = try await read() }
+        #expect(error?.code == .listChanged)
+      }
+    }
+  }
 }
