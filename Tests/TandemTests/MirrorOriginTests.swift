@@ -10,7 +10,8 @@ struct MirrorOriginTests {
     var options = RecordListOptions()
     options.fields = fields
     return MirrorOrigin(
-      url: url, options: options, contents: contents, validators: HTTPValidators(entityTag: "1"))
+      url: url, options: options, contents: contents,
+      validators: RecordListValidators(HTTPValidators(entityTag: "1")))
   }
 
   @Test("of what may be secret nothing is kept, not even a digest")

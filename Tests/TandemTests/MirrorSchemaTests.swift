@@ -80,7 +80,8 @@ struct MirrorSchemaTests {
     let connection = try database()
     let mirror = DatabaseMirror.unguarded(name, table: name)
     let origin = MirrorOrigin(
-      url: "http://a.example/", validators: HTTPValidators(entityTag: "\"1\""))
+      url: "http://a.example/", validators: RecordListValidators(HTTPValidators(entityTag: "\"1\""))
+    )
     func records(_ value: Int64) throws -> [Record] {
       try [1, value].map { try #require(Record([(name, .integer($0)), ("v", .integer(value))])) }
     }

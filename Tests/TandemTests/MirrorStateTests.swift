@@ -7,7 +7,8 @@ struct MirrorStateTests {
   let mirror = DatabaseMirror.unguarded("id")
   let origin = MirrorOrigin(
     url: "https://a.example/list",
-    validators: HTTPValidators(entityTag: "W/\"x\"", lastModified: "Thu, 01 Jan 2026 00:00:00 GMT"))
+    validators: RecordListValidators(
+      HTTPValidators(entityTag: "W/\"x\"", lastModified: "Thu, 01 Jan 2026 00:00:00 GMT")))
   let records: [Record] = [["id": 1, "n": "a"], ["id": 2, "n": "b"]]
 
   func mirrored(_ statements: String...) throws -> DatabaseConnection {
@@ -19,7 +20,7 @@ struct MirrorStateTests {
 
   func validators(
     _ connection: DatabaseConnection, of mirror: DatabaseMirror? = nil, url: String? = nil
-  ) throws -> HTTPValidators? {
+  ) throws -> RecordListValidators? {
     try (mirror ?? self.mirror).validators(for: url ?? origin.url, in: connection)
   }
 
@@ -146,7 +147,7 @@ struct MirrorStateTests {
 
   @Test("a run without validators forgets those of the run before, and its triggers")
   func withoutValidators() throws {
-    for next in [nil, MirrorOrigin(url: origin.url, validators: HTTPValidators())] {
+    for next in [nil, MirrorOrigin(url: origin.url, validators: RecordListValidators())] {
       let connection = try mirrored()
       _ = try mirror.run(records, into: connection, origin: next)
       #expect(try validators(connection) == nil)
@@ -168,7 +169,8 @@ struct MirrorStateTests {
     let before = try dump(connection)
     let careful = DatabaseMirror(
       table: "t", key: ["id"], mirrorGuard: MirrorGuard(deletionLimit: .count(0)))
-    let newer = MirrorOrigin(url: origin.url, validators: HTTPValidators(entityTag: "\"y\""))
+    let newer = MirrorOrigin(
+      url: origin.url, validators: RecordListValidators(HTTPValidators(entityTag: "\"y\"")))
     #expect(message { _ = try careful.run([["id": 1]], into: connection, origin: newer) } != nil)
     #expect(try dump(connection) == before)
   }

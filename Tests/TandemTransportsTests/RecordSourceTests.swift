@@ -111,12 +111,12 @@ struct RecordSourceTests {
       let source = RecordSource.url(server.url)
       let client = try SystemHTTPClient()
       let first = try await source.list(
-        validators: HTTPValidators(entityTag: "\"1\""), client: client)
+        validators: RecordListValidators(HTTPValidators(entityTag: "\"1\"")), client: client)
       guard case .records(let records, let validators, _) = first else {
         Issue.record("no list")
         return
       }
-      #expect(records == [["id": 1]] && validators == HTTPValidators(entityTag: "\"2\""))
+      #expect(records == [["id": 1]] && validators.first == HTTPValidators(entityTag: "\"2\""))
       let second = try await source.list(validators: validators, client: client)
       guard case .notModified = second else {
         Issue.record("a list")
@@ -132,7 +132,7 @@ struct RecordSourceTests {
     try await withServer { _, connection in
       connection.respond(status, [:], status == 304 ? [] : Array("id\n1\n".utf8))
     } test: { server async throws in
-      for validators in [nil, HTTPValidators()] {
+      for validators in [nil, RecordListValidators()] {
         if status != 304 || validators == nil || validators?.isEmpty == true {
           let error = await #expect(throws: TransportError.self) {
             try await RecordSource.url(server.url).list(

@@ -134,7 +134,7 @@ public struct DatabaseMirror: Sendable {
   public func validators(
     for url: String, options: RecordListOptions = RecordListOptions(),
     contents: [MirroredContent] = [], in connection: DatabaseConnection
-  ) throws(DatabaseError) -> HTTPValidators? {
+  ) throws(DatabaseError) -> RecordListValidators? {
     guard let schema = try connection.schema(ofTable: table),
       let state = try MirrorState.load(table: table, from: connection),
       let origin = state.origin, !origin.validators.isEmpty,

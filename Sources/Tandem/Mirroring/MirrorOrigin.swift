@@ -6,7 +6,7 @@ public struct MirrorOrigin: Hashable, Sendable {
   /// whoever gets the file.
   public let url: String
   /// What the server sent along, to be asked again on condition that it changed.
-  public let validators: HTTPValidators
+  public let validators: RecordListValidators
   /// What else rows and files came of, without secrets: another one would make others of the same
   /// answer.
   let fingerprint: String
@@ -20,7 +20,7 @@ public struct MirrorOrigin: Hashable, Sendable {
   ///   - validators: What the server sent along.
   public init(
     url: String, options: RecordListOptions = RecordListOptions(),
-    contents: [MirroredContent] = [], validators: HTTPValidators
+    contents: [MirroredContent] = [], validators: RecordListValidators
   ) {
     self.init(
       url: RecordSource.url(url).description, validators: validators,
@@ -28,7 +28,7 @@ public struct MirrorOrigin: Hashable, Sendable {
   }
 
   /// An origin as it was remembered.
-  init(url: String, validators: HTTPValidators, fingerprint: String) {
+  init(url: String, validators: RecordListValidators, fingerprint: String) {
     self.url = url
     self.validators = validators
     self.fingerprint = fingerprint
@@ -46,7 +46,7 @@ extension MirrorOrigin {
   ) -> String {
     let parts = [
       options.format.map { "\($0)" } ?? "", options.itemsField.map { "=\($0)" } ?? "",
-      "\(options.paging)", RecordSource.url(url).description == url ? "" : "@",
+      pages(options.paging), RecordSource.url(url).description == url ? "" : "@",
     ]
     let fields = options.fields.flatMap {
       [$0.name.lowercased(), HTTPRequest.isPublic($0.name) ? $0.value : ""]
@@ -55,6 +55,12 @@ extension MirrorOrigin {
       [$0.stage.name, $0.field, $0.digestField ?? "", $0.byteCountField ?? ""]
     }
     return digest(parts + ["\(options.fields.count)"] + fields + files)
+  }
+
+  /// How a list is paged. Earlier versions, which remembered the first of several pages only, wrote no
+  /// more than the description: what they remembered is not trusted.
+  private static func pages(_ paging: RecordPaging) -> String {
+    paging == .none ? "\(paging)" : "\(paging), each"
   }
 
   /// The digest of texts, wherever one ends and the next begins.

@@ -14,49 +14,60 @@ struct MirrorState: Equatable {
 
 extension MirrorState {
   private static let table = "tandem_mirror"
-  /// A column that tables of earlier versions lack.
-  private static let fingerprintColumn = ColumnDefinition(name: "fingerprint", type: .text)
+  /// Columns that tables of earlier versions lack, in the order in which they are added.
+  private static let addedColumns = ["fingerprint", "pages"].map {
+    ColumnDefinition(name: $0, type: .text)
+  }
 
   /// The state of a table's mirror; `nil` if none has run.
   static func load(
     table name: String, from connection: DatabaseConnection
   ) throws(DatabaseError) -> MirrorState? {
     guard let schema = try connection.schema(ofTable: table) else { return nil }
-    let fingerprint = schema.column(named: fingerprintColumn.name)?.name ?? "NULL"
+    let added = addedColumns.map { schema.column(named: $0.name)?.name ?? "NULL" }
     let statement = try connection.prepare(
       """
-      SELECT columns, key_columns, url, entity_tag, last_modified, \(fingerprint) FROM \(table)
-      WHERE table_name = ? COLLATE NOCASE
+      SELECT columns, key_columns, url, entity_tag, last_modified, \(added.joined(separator: ", "))
+      FROM \(table) WHERE table_name = ? COLLATE NOCASE
       """)
     try statement.bind([.text(name)])
     guard try statement.step() else { return nil }
     var state = MirrorState()
     state.columns = try names(statement.value(at: 0))
     state.key = try names(statement.value(at: 1))
-    if let url = try statement.value(at: 2).textValue {
-      let validators = HTTPValidators(
-        entityTag: try statement.value(at: 3).textValue,
-        lastModified: try statement.value(at: 4).textValue)
-      state.origin = MirrorOrigin(
-        url: url, validators: validators,
-        fingerprint: try statement.value(at: 5).textValue ?? "")
-    }
+    state.origin = try origin(in: statement)
     return state
   }
 
+  /// The origin in a row; `nil` if there is none, or what is there of its pages cannot be read.
+  private static func origin(in row: Statement) throws(DatabaseError) -> MirrorOrigin? {
+    guard let url = try row.value(at: 2).textValue else { return nil }
+    let first = HTTPValidators(
+      entityTag: try row.value(at: 3).textValue, lastModified: try row.value(at: 4).textValue)
+    let pages = try row.value(at: 6)
+    guard pages.isNull || pages.textValue != nil,
+      let validators = RecordListValidators(first, laterPagesText: pages.textValue)
+    else { return nil }
+    return MirrorOrigin(
+      url: url, validators: validators, fingerprint: try row.value(at: 5).textValue ?? "")
+  }
+
   /// Creates the table that states are kept in, which the triggers of mirrored tables need, if it is
-  /// missing, or lacks a column.
+  /// missing, or lacks columns.
   static func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
     if let schema = try connection.schema(ofTable: table) {
-      guard schema.column(named: fingerprintColumn.name) == nil else { return }
-      return try connection.addColumn(fingerprintColumn, toTable: table)
+      for column in addedColumns where schema.column(named: column.name) == nil {
+        try connection.addColumn(column, toTable: table)
+      }
+      return
     }
     try connection.execute(
       """
       CREATE TABLE \(MirrorState.table) (
         table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
         columns TEXT NOT NULL, key_columns TEXT NOT NULL,
-        url TEXT, entity_tag TEXT, last_modified TEXT, \(fingerprintColumn.name) TEXT
+        url TEXT, entity_tag TEXT, last_modified TEXT,
+        \(addedColumns.map { "\($0.name) TEXT" }.joined(separator: ", "))
       ) WITHOUT ROWID
       """)
   }
@@ -66,10 +77,11 @@ extension MirrorState {
   func save(table name: String, to connection: DatabaseConnection) throws(DatabaseError) {
     guard try !isSaved(table: name, in: connection) else { return }
     try connection.execute(
-      "INSERT OR REPLACE INTO \(MirrorState.table) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO \(MirrorState.table) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
       .text(name), MirrorState.text(columns), MirrorState.text(key),
-      FieldValue(origin?.url), FieldValue(origin?.validators.entityTag),
-      FieldValue(origin?.validators.lastModified), FieldValue(origin?.fingerprint))
+      FieldValue(origin?.url), FieldValue(origin?.validators.first.entityTag),
+      FieldValue(origin?.validators.first.lastModified), FieldValue(origin?.fingerprint),
+      FieldValue(origin?.validators.laterPagesText))
     try updateTriggers(table: name, in: connection)
   }
 

@@ -78,7 +78,7 @@ extension MirrorCommand.Options {
     for connection: DatabaseConnection
   ) async throws -> (records: [Record], origin: MirrorOrigin?)? {
     guard case .url(let url) = source else { return try await list(nil).map { ($0.records, nil) } }
-    func known() throws -> HTTPValidators? {
+    func known() throws -> RecordListValidators? {
       try mirror.validators(for: url, options: self.list, in: connection)
     }
     let validators = isUnconditional ? nil : try known()
@@ -93,8 +93,8 @@ extension MirrorCommand.Options {
   }
 
   private func list(
-    _ validators: HTTPValidators?
-  ) async throws -> (records: [Record], validators: HTTPValidators)? {
+    _ validators: RecordListValidators?
+  ) async throws -> (records: [Record], validators: RecordListValidators)? {
     let bar = ProgressBar("reading", isQuiet: arguments.has("quiet"))
     defer { bar.finish() }
     do {

@@ -16,8 +16,10 @@ enum MirrorCommand: Command {
       that would delete more than half of a table of more than \(MirrorDeletionLimit.maxUnguardedCount)
       rows, is refused.
       A URL is asked only for what changed since the last run, unless the table was changed.
-      Of a list in pages, the first page stands for all: where others may change without it,
-      use --unconditional.
+      Of a list in pages, every page is asked so. At the first that changed, the whole list is
+      read; always, if a page has no validators, or there are more pages than
+      \(RecordListValidators.maxPageCount). Pages that were read are asked for once more at the end: if one has other
+      records by then, all are read again.
 
       What the next run needs to know is kept in the tables tandem_mirror and, for files,
       tandem_mirror_directory. The database is set to write-ahead logging, so that readers and the

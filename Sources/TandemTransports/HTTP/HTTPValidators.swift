@@ -21,9 +21,7 @@ public struct HTTPValidators: Hashable, Codable, Sendable {
   /// may have the same (``HTTPResponseHead/provenModificationDate``).
   public init(of head: HTTPResponseHead) {
     func sendable(_ name: String) -> String? {
-      head.fields[name].flatMap {
-        HTTPFields.Field(name: name, value: $0).defect == nil ? $0 : nil
-      }
+      head.fields[name].flatMap { Self.isSendable($0) ? $0 : nil }
     }
     let tag = sendable("ETag")
     self.init(
@@ -33,6 +31,13 @@ public struct HTTPValidators: Hashable, Codable, Sendable {
 
   /// Whether there is nothing to ask with.
   public var isEmpty: Bool { entityTag == nil && lastModified == nil }
+
+  /// Whether a request can have them.
+  var isSendable: Bool { [entityTag, lastModified].allSatisfy { $0.map(Self.isSendable) ?? true } }
+
+  private static func isSendable(_ value: String) -> Bool {
+    HTTPFields.Field(name: "ETag", value: value).defect == nil
+  }
 }
 
 extension HTTPResponseHead {

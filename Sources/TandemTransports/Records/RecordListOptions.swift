@@ -9,9 +9,9 @@ public struct RecordListOptions: Sendable {
   public var itemsField: String?
   /// Fields to send with each request. They go to the list's own scheme, host and port only.
   public var fields: HTTPFields = [:]
-  /// Ask only for what changed since. Of a list in pages, it is the first one that is asked for, and
-  /// that counts.
-  public var validators: HTTPValidators?
+  /// Ask only for what changed since. Of a list in pages, all are asked for, in their order; at the
+  /// first that changed, the whole list is read anew.
+  public var validators: RecordListValidators?
   /// Where further pages are.
   public var paging: RecordPaging = .none
   /// The fields that identify a record; if there are any, a record that comes in two pages shows that

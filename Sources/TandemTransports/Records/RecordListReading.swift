@@ -15,204 +15,40 @@ struct RecordListReading {
   }
 
   /// How often a list that changes while it is read is begun anew.
-  private static let maxRestartCount = 1
+  private static let maxRestartCount = 3
 
   /// The list.
   func list() async throws -> RecordList {
+    var validators = options.validators
     var sign = ""
     for _ in 0...Self.maxRestartCount {
-      switch try await attempt() {
+      switch try await attempt(unless: validators) {
       case .list(let list): return list
       case .changed(let reason): sign = reason
       }
+      validators = nil
     }
     throw TransportError(
       .listChanged,
-      "the list changed while its pages were read, and again when they were read anew: \(sign); "
-        + "try again when it is quiet", url: url)
+      "the list changed while its pages were read, and again each time they were read anew: "
+        + "\(sign); try again when it is quiet", url: url)
   }
 
-  private func attempt() async throws -> Outcome {
-    let question = PageQuestion(url: url, validators: options.validators)
-    guard let first = try await page(question) else { return .list(.notModified) }
+  private func attempt(unless validators: RecordListValidators?) async throws -> Outcome {
+    guard let first = try await firstPage(unless: validators) else { return .list(.notModified) }
     var pages = PageCollection(first, options: options, url: url)
     while let next = try pages.nextURL() {
       let question = PageQuestion(
-        url: next, isPlain: !first.format.hasEnd, receivedByteCount: pages.byteCount)
-      guard let page = try await page(question) else { break }
-      if let sign = try pages.add(page, from: next) { return .changed(sign) }
-    }
-    if pages.count > 1, try await hasChanged(first) {
-      return .changed("its first page is another one now")
-    }
-    options.onLastPage?(pages.count)
-    return .list(
-      .records(pages.records, HTTPValidators(of: first.head), url: first.head.url))
-  }
-
-  /// Whether the first page is another one now. What the server calls the version counts only if that
-  /// is the same; some have a new name for each response. Nor does it count what the next page is
-  /// called, but whether there is one.
-  private func hasChanged(_ first: RecordPage) async throws -> Bool {
-    let question = PageQuestion(
-      url: url, validators: HTTPValidators(of: first.head), isPlain: !first.format.hasEnd,
-      isRepeated: true)
-    guard let page = try await page(question) else { return false }
-    return try !hasSameRecords(page, first) || hasNext(page) != hasNext(first)
-  }
-
-  /// Whether two pages have the same records by key: what else is new in them will be asked for next time.
-  private func hasSameRecords(_ page: RecordPage, _ other: RecordPage) -> Bool {
-    guard !options.key.isEmpty else { return page.records == other.records }
-    return PageCollection.keys(of: page.records, fields: options.key)
-      == PageCollection.keys(of: other.records, fields: options.key)
-  }
-
-  private func hasNext(_ page: RecordPage) throws(TransportError) -> Bool {
-    try options.paging.next(
-      after: page, recordCount: page.records.count, pageCount: 1, first: url) != nil
-  }
-}
-
-// MARK: - One page
-
-/// What to ask of a server.
-private struct PageQuestion {
-  var url: String
-  /// Ask only for what changed since.
-  var validators: HTTPValidators?
-  /// Whether the answer is to come as it is, without an encoding.
-  var isPlain = false
-  /// How many bytes there are of earlier pages.
-  var receivedByteCount = 0
-  /// Whether the page is read already, and only to be compared.
-  var isRepeated = false
-
-  var isConditional: Bool { validators?.isEmpty == false }
-}
-
-/// What can come of a question.
-private enum PageAnswer {
-  case page(RecordPage)
-  /// The page is the one that the question's validators describe.
-  case unchanged
-  /// The page is one of lines, and compressed, so that a whole one cannot be told from one that was
-  /// cut off; it has not been read.
-  case compressedLines
-}
-
-extension RecordListReading {
-  /// A page; `nil` if the server says that it is what the validators describe.
-  private func page(_ question: PageQuestion) async throws -> RecordPage? {
-    try await options.retry.run {
-      var question = question
-      while true {
-        switch try await answer(to: question) {
-        case .page(let page): return page
-        case .unchanged: return nil
-        case .compressedLines: question.isPlain = true
-        }
+        url: next, isPlain: !pages.format.hasEnd, receivedByteCount: pages.byteCount)
+      if let sign = try pages.add(try await newPage(question), from: next) {
+        return .changed(sign)
       }
     }
-  }
-
-  private func answer(to question: PageQuestion) async throws -> PageAnswer {
-    let stream = try await client.stream(request(for: question))
-    var head = stream.head
-    if head.isNotModified, question.isConditional { return .unchanged }
-    try head.requireContent()
-    head.url = URLReference.adoptingCredentials(of: url, in: head.url)
-    let named = format(of: head)
-    if let named, try isUncertain(head, named, question) { return .compressedLines }
-    let bytes = try await bytes(of: stream, question)
-    let format = named ?? .sniffed(from: bytes)
-    if try isUncertain(head, format, question) { return .compressedLines }
-    return .page(try page(in: bytes, format, head))
-  }
-
-  private func request(for question: PageQuestion) -> HTTPRequest {
-    var request = HTTPRequest(url: url, fields: options.fields, timeouts: options.timeouts)
-      .readdressed(to: question.url)
-    request.fields.addUnlessPresent(
-      "Accept", "application/json, application/x-ndjson, text/csv, */*;q=0.5")
-    if question.isPlain || expectsLines { request.fields["Accept-Encoding"] = "identity" }
-    request.maxBodyByteCount = max(0, options.maxByteCount - question.receivedByteCount)
-    if let validators = question.validators, question.isConditional {
-      request.makeConditional(on: validators)
-    }
-    return request
-  }
-
-  private func bytes(
-    of stream: HTTPResponseStream, _ question: PageQuestion
-  ) async throws -> [UInt8] {
-    var bytes: [UInt8] = []
-    let isFirst = question.receivedByteCount == 0
-    for try await chunk in stream.body {
-      bytes.append(contentsOf: chunk)
-      guard !question.isRepeated else { continue }
-      progress(
-        question.receivedByteCount + bytes.count, isFirst ? stream.head.bodyByteCount : nil)
-    }
-    return bytes
-  }
-
-  private func page(
-    in bytes: [UInt8], _ format: RecordFormat, _ head: HTTPResponseHead
-  ) throws(RecordError) -> RecordPage {
-    var page = RecordPage(records: [], head: head, byteCount: bytes.count, format: format)
-    if let field = options.itemsField {
-      let envelope = try RecordReader.envelope(in: bytes, items: field)
-      page.records = envelope.records
-      page.others = envelope.others
-    } else {
-      page.records = try RecordReader.records(in: bytes, format: format)
-    }
-    return page
-  }
-}
-
-// MARK: - What is whole
-
-extension RecordFormat {
-  /// Whether a text that was cut off is told from a whole one. Lines may end after any of them.
-  fileprivate var hasEnd: Bool { self == .json }
-}
-
-extension RecordListReading {
-  /// Whether the list is known to have no end of its own before it is asked for.
-  private var expectsLines: Bool {
-    guard options.itemsField == nil else { return false }
-    return (options.format ?? Self.format(ofName: url)).map { !$0.hasEnd } ?? false
-  }
-
-  /// The format that is known before the text is; `nil` if the text has to tell.
-  private func format(of head: HTTPResponseHead) -> RecordFormat? {
-    if options.itemsField != nil { return .json }
-    return options.format ?? head.fields["Content-Type"].flatMap { RecordFormat(contentType: $0) }
-      ?? Self.format(ofName: head.url)
-  }
-
-  private static func format(ofName url: String) -> RecordFormat? {
-    RecordFormat(fileName: String(url.prefix { $0 != "?" && $0 != "#" }))
-  }
-
-  /// Whether the response could have been cut off unnoticed, and may be asked for without compression.
-  ///
-  /// - Throws: ``TransportError/Code/uncertainEnd`` if it could, and may not.
-  private func isUncertain(
-    _ head: HTTPResponseHead, _ format: RecordFormat, _ question: PageQuestion
-  ) throws(TransportError) -> Bool {
-    if format.hasEnd || head.declaresEnd && !head.isEncoded { return false }
-    if head.isEncoded, !question.isPlain, !expectsLines { return true }
-    let reason =
-      head.isEncoded
-      ? "the server compresses it although it was asked not to"
-      : "the server does not say how long it is"
-    throw TransportError(
-      .uncertainEnd,
-      "it cannot be told whether this list is whole: \(format.rawValue) may end after any line, and "
-        + "\(reason); have it sent with a Content-Length, or as a JSON array, or fetch it to a file",
-      url: head.url)
+    if pages.count > 1, let sign = try await sign(ofChangeIn: pages) { return .changed(sign) }
+    options.onLastPage?(pages.count)
+    return .list(
+      .records(
+        pages.records, RecordListValidators(of: pages.pages, at: url),
+        bases: RecordBases(pages.pages)))
   }
 }

@@ -51,7 +51,7 @@ extension RecordPaging {
   }
 
   /// Where the `Link` field leads on to.
-  private static func linkedURL(in head: HTTPResponseHead) throws(TransportError) -> String? {
+  static func linkedURL(in head: HTTPResponseHead) throws(TransportError) -> String? {
     guard let field = head.fields["Link"] else { return nil }
     let header = LinkHeader(field)
     guard header.isWhole || header.next != nil || !field.lowercased().contains("next") else {

@@ -35,22 +35,11 @@ extension RecordSource: CustomStringConvertible {
 
 /// What a source had to say.
 public enum RecordList: Sendable {
-  /// The records; what the server, if there is one, sent to ask again by; and for a URL, the address
-  /// that answered for the first page, which is the one that redirects led to.
-  ///
-  /// What is relative in a record is relative to that address. Where it has the origin of the address
-  /// that was asked for, it has the credentials of that too: do not show or keep it as it is.
-  case records([Record], HTTPValidators, url: String?)
+  /// The records; what the server, if there is one, sent to ask again by; and the addresses that what
+  /// is relative in them is relative to.
+  case records([Record], RecordListValidators, bases: RecordBases)
   /// The server says that nothing changed since the validators it was asked with.
   case notModified
-
-  /// The address that answered for the first page; see ``records(_:_:url:)``.
-  public var url: String? {
-    switch self {
-    case .records(_, _, let url): url
-    case .notModified: nil
-    }
-  }
 }
 
 extension RecordSource {
@@ -69,7 +58,7 @@ extension RecordSource {
   /// - Throws: ``TransportError`` if the list cannot be had whole; ``RecordError`` if it cannot be
   ///   read as records; `CancellationError`.
   public func list(
-    format: RecordFormat? = nil, validators: HTTPValidators? = nil,
+    format: RecordFormat? = nil, validators: RecordListValidators? = nil,
     client: @autoclosure () throws -> any HTTPClient,
     maxByteCount: Int = defaultMaxByteCount,
     progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
@@ -84,9 +73,9 @@ extension RecordSource {
 
   /// Reads the whole list, in as many pages as it has.
   ///
-  /// A list that changes while its pages are read is read once more from the start, and is an error if
-  /// it changes again. A change shows by a record that two pages have, if the key is known, and by a
-  /// first page that has other records at the end, when it is asked for again.
+  /// A list that changes while its pages are read is read from the start up to three times more, and is
+  /// an error if it changes each time. A change shows by a record that two pages have, if the key is
+  /// known, and by a page that has other records at the end, when all of several are asked for again.
   ///
   /// A list of a URL is taken only if it is known to be whole. JSON ends with a bracket. CSV and NDJSON
   /// may end after any line: they have to come uncompressed, for which they are asked for once more if
@@ -125,10 +114,10 @@ extension RecordSource {
   ) throws(RecordError) -> RecordList {
     if let field = options.itemsField {
       let envelope = try RecordReader.envelope(in: bytes, items: field)
-      return .records(envelope.records, HTTPValidators(), url: nil)
+      return .records(envelope.records, RecordListValidators(), bases: RecordBases())
     }
     let format = options.format ?? named ?? .sniffed(from: bytes)
     let records = try RecordReader.records(in: bytes, format: format)
-    return .records(records, HTTPValidators(), url: nil)
+    return .records(records, RecordListValidators(), bases: RecordBases())
   }
 }

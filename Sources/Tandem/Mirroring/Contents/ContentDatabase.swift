@@ -69,7 +69,7 @@ actor ContentDatabase {
 
   /// What to send along with the request for the list; see
   /// ``DatabaseMirror/validators(for:options:contents:in:)``.
-  func validators(for url: String, _ options: RecordListOptions) throws -> HTTPValidators? {
+  func validators(for url: String, _ options: RecordListOptions) throws -> RecordListValidators? {
     try mirror.validators(for: url, options: options, contents: contents, in: reader())
   }
 

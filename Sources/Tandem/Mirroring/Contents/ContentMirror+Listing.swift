@@ -38,16 +38,15 @@ extension ContentMirror {
         state.isUnmodified = true
         return Array(state.files.keys)
       }
-      return MirrorPages(keys.map { MirroredItem(id: $0, record: [:]) })
-    case .records(let records, let validators, let url):
-      state.withLock { $0.listURL = url }
-      return MirrorPages(try await items(records, validators))
+      return MirrorPages(keys.map { MirroredItem(id: $0, record: [:], base: nil) })
+    case .records(let records, let validators, let bases):
+      return MirrorPages(try await items(records, validators, bases))
     }
   }
 
   /// What to ask for the list by; nothing if a file is missing, or may not be that of its row, which
   /// only the list can mend.
-  private func validators() async throws -> HTTPValidators? {
+  private func validators() async throws -> RecordListValidators? {
     guard isConditional, case .url(let url) = source else { return nil }
     let run = state.withLock { $0 }
     guard run.unsettled.allSatisfy(\.isEmpty), run.files.values.allSatisfy({ areThere($0) })
@@ -56,7 +55,7 @@ extension ContentMirror {
   }
 
   private func items(
-    _ records: [Record], _ validators: HTTPValidators
+    _ records: [Record], _ validators: RecordListValidators, _ bases: RecordBases
   ) async throws -> [MirroredItem] {
     try requireNamedFields(records)
     let keys = try await database.keys(of: records)
@@ -64,9 +63,9 @@ extension ContentMirror {
     try requireFreeFields(records)
     let extended = RecordExtension(contents)
     var items: [MirroredItem] = []
-    for (key, record) in zip(keys, records) {
-      items.append(
-        MirroredItem(id: key, record: try extended.record(record, files: files[key] ?? [])))
+    for (position, (key, record)) in zip(keys, records).enumerated() {
+      let record = try extended.record(record, files: files[key] ?? [])
+      items.append(MirroredItem(id: key, record: record, base: bases[position]))
     }
     let difference = try await database.difference(to: items.map(\.record))
     let rowKeys = try await database.keys(of: difference.updated.map(\.new) + difference.deleted)

@@ -58,7 +58,7 @@ extension ContentMirror {
         .invalidURL, "the field \(content.field) holds no address",
         url: "\(item.record[content.field])")
     }
-    let (url, fields) = target(of: address)
+    let (url, fields) = target(of: address, relativeTo: item.base)
     return FileRequest(
       FileName(item.id, url: url), url: url, fields: fields,
       sha256: try digest(of: item, content), byteCount: try byteCount(of: item, content),
@@ -66,11 +66,12 @@ extension ContentMirror {
   }
 
   /// The address that one in the list means, and the fields to send there: those of the list, to its own
-  /// server. What is relative is so to where redirects led.
-  private func target(of address: String) -> (url: String, fields: HTTPFields) {
+  /// server. What is relative is so to where redirects led for the item's page.
+  private func target(
+    of address: String, relativeTo base: String?
+  ) -> (url: String, fields: HTTPFields) {
     guard case .url(let typed) = source else { return (address, [:]) }
-    let resolved = HTTPRequest.url(
-      address, relativeTo: state.withLock { $0.listURL } ?? typed)
+    let resolved = HTTPRequest.url(address, relativeTo: base ?? typed)
     // An address that is absolute takes nothing but credentials, if it is of the server they are for.
     let url = HTTPRequest.url(resolved, relativeTo: typed)
     return (url, HTTPRequest.haveSameOrigin(url, typed) ? listOptions.fields : [:])

@@ -6,9 +6,7 @@ struct ContentRun {
   /// The files of each row, by its key.
   var files: [RecordKey: [String?]] = [:]
   var items: [MirroredItem] = []
-  var validators = HTTPValidators()
-  /// What addresses in the list are relative to; `nil` if they cannot be.
-  var listURL: String?
+  var validators = RecordListValidators()
   /// The rows that differ from their items.
   var oldRows: [RecordKey: Record] = [:]
   /// The rows that no item has.

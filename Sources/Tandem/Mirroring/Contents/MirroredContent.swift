@@ -9,7 +9,7 @@ internal import TandemTransports
 public struct MirroredContent: Hashable, Sendable {
   /// The stage in which it is transferred; also the name of the folder its files are in.
   public var stage: MirrorStage
-  /// The field with the address, absolute or relative to that of the list.
+  /// The field with the address, absolute or relative to that of the item's page.
   public var field: String
   /// A field with the SHA-256 that the content must have, in hexadecimal digits; null for any. A record
   /// that has an address, but no such field, is an error.

@@ -7,6 +7,8 @@ public struct MirroredItem: Identifiable, Sendable {
   public let id: RecordKey
   /// Its fields, with those of its files.
   public let record: Record
+  /// The address that those in its record are relative to; `nil` if they cannot be.
+  let base: String?
 }
 
 extension FileName {
