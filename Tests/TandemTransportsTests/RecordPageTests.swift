@@ -32,7 +32,7 @@ struct RecordPageTests {
   /// Reads a list whose pages are linked.
   private func linkedList(
     answer: @escaping Answer
-  ) async throws -> (records: [Record], validators: HTTPValidators, paths: [String]) {
+  ) async throws -> (records: [Record], validators: RecordListValidators, paths: [String]) {
     try await list({ $0.paging = .link }, answer: answer)
   }
 
