@@ -27,8 +27,9 @@ enum MirrorCommand: Command {
       into DIR/content; the row gets a column FIELD_file with the path in DIR. With --preview,
       likewise into DIR/preview. Files are whole or not there: a content that may have been cut
       off, as the server does not say how long it is, or compresses it unasked, is refused unless
-      --length or --sha256 can tell. What was interrupted is gone on with. Rows are written once all files are there, and files that no row points to are
-      removed last; DIR belongs to the mirror. A run that fails leaves the table as it was.
+      --length or --sha256 can tell. What was interrupted is gone on with. Rows are written once
+      all files are there, and files that no row points to are removed last; DIR belongs to the
+      mirror. A run that fails leaves the table as it was.
       A record that no longer names a content counts as a deletion for --max-deletes; a list
       in which no record has one of the fields is refused. Once rows have files, a run must
       name the same --content and --preview.
