@@ -60,9 +60,11 @@ static inline CURLMcode ccurl_multi_set_callbacks(
 }
 
 #ifdef __linux__
+#include <errno.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 // The C library's Swift module has neither epoll nor eventfd.
@@ -72,6 +74,21 @@ typedef struct {
   int socket;
   int actions;
 } ccurl_socket_event;
+
+// Makes libcurl's sockets, for it does not say why it could not: the reason is put into the int at
+// error.
+static inline curl_socket_t ccurl_open_socket(
+    void *error, curlsocktype purpose, struct curl_sockaddr *address) {
+  (void)purpose;
+  int number = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (number < 0) *(int *)error = errno;
+  return number;
+}
+
+static inline void ccurl_set_socket_error(CURL *easy, int *error) {
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, ccurl_open_socket);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, error);
+}
 
 static inline int ccurl_poll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 static inline int ccurl_wakeup_create(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }

@@ -13,6 +13,7 @@ struct TandemCLI {
     // A peer or a reader that goes away is an error of the write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     occupyStandardDescriptors()
+    OpenFiles.raiseLimit()
     exit(await status())
   }
 
@@ -67,7 +68,9 @@ struct TandemCLI {
 
   /// Says why something failed, unless it is that nobody reads on, and returns the exit status.
   private static func status(after error: any Error, of failureStatus: Int32) -> Int32 {
-    if let error = error as? OutputError, error.isBrokenPipe { return 128 + SIGPIPE }
+    if let error = error as? OutputError, error.isBrokenPipe {
+      return error.followsFailure ? failureStatus : 128 + SIGPIPE
+    }
     report("\(error)")
     return failureStatus
   }

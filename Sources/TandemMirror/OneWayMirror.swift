@@ -122,6 +122,8 @@ extension OneWayMirror {
   }
 
   private func startRun() {
+    var options = options
+    options.concurrency = max(1, min(options.maxTransferCount, processor.maxTransferCount))
     let driver = MirrorRunDriver(
       processor: processor, options: options, clock: clock,
       chance: { await self.drawChance() }, publish: { [board] in board.publish($0) })

@@ -10,7 +10,7 @@ public struct TransportError: Error {
       case unresolvedHost, cannotConnect, tlsFailure
       case timedOut, connectionLost, truncated, malformedResponse, tooLarge
       case tooManyRedirects, refusedRedirect, badStatus, unavailable, cannotRead
-      case cannotWrite, contentMismatch, listChanged, uncertainEnd
+      case cannotWrite, contentMismatch, listChanged, uncertainEnd, tooManyOpenFiles
     }
 
     private let kind: Kind
@@ -53,8 +53,11 @@ public struct TransportError: Error {
     public static let contentMismatch = Self(kind: .contentMismatch)
     /// A list changed while its pages were read, again and again.
     public static let listChanged = Self(kind: .listChanged)
-    /// Nothing shows whether a list is whole: neither its format nor the response has an end of its own.
+    /// Nothing shows whether a list or a content is whole: neither its format, nor what it can be checked
+    /// by, nor the response has an end of its own.
     public static let uncertainEnd = Self(kind: .uncertainEnd)
+    /// The process, or the machine, cannot have a further socket before others are closed.
+    public static let tooManyOpenFiles = Self(kind: .tooManyOpenFiles)
   }
 
   /// The kind of failure.
@@ -65,6 +68,8 @@ public struct TransportError: Error {
   public var url: String
   /// What the library below reported: a ``CurlError``, an `NSError`, or nothing.
   public var cause: (any Error)?
+  /// For content that is ``Code/tooLarge``, the limit that it passed, in bytes.
+  public var maxByteCount: Int?
   /// For ``Code/badStatus``, the status.
   public var status: Int?
   /// How long the server asks to wait before the next attempt, if it does; it may ask for years.
@@ -92,7 +97,9 @@ extension TransportError {
   /// passing fault, or sent something else than was declared.
   public var isTransient: Bool {
     switch code {
-    case .cannotConnect, .unresolvedHost, .timedOut, .connectionLost, .truncated: true
+    case .cannotConnect, .unresolvedHost, .timedOut, .connectionLost, .truncated,
+      .tooManyOpenFiles:
+      true
     case .badStatus: status.map { [202, 408, 425, 429, 500, 502, 503, 504].contains($0) } ?? false
     // A proxy, or a server in the middle of a change, may have mixed things up.
     case .contentMismatch: true

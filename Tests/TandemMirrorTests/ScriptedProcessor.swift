@@ -37,14 +37,16 @@ final class ScriptedProcessor: MirrorProcessor {
   let byteCount: Int
   /// Which items lose something when they are transferred.
   let losses: Set<Int>
+  let maxTransferCount: Int
   let script: Locked<[String: Act]>
   let log: Locked<Log>
   let reports = Locked<[MirrorReport<Int>]>([])
 
   init(
     source: [Int], local: Set<Int>, updates: Set<Int> = [], byteCount: Int = 0,
-    losses: Set<Int> = [], script: [String: Act] = [:]
+    losses: Set<Int> = [], maxTransferCount: Int = .max, script: [String: Act] = [:]
   ) {
+    self.maxTransferCount = maxTransferCount
     items = source
     self.losses = losses
     self.updates = updates

@@ -1,5 +1,6 @@
 #if canImport(CCurl) && !canImport(Darwin)
   import CCurl
+  import Glibc
   import Testing
 
   @testable import TandemTransports
@@ -21,6 +22,20 @@
       let meaning = TransportError.meaning(of: code)
       let error = TransportError(meaning.code, meaning.message, url: "https://a")
       #expect(error.isTransient == isTransient)
+    }
+
+    @Test(
+      "a socket that the system refuses is not the server's fault",
+      arguments: [
+        (EMFILE, true), (ENFILE, true), (ENOBUFS, true), (EAFNOSUPPORT, false), (0, false),
+      ])
+    func localFailure(number: CInt, isLocal: Bool) {
+      let (code, message) = TransportError.meaning(of: CURLE_COULDNT_CONNECT, socketError: number)
+      #expect(code == (isLocal ? .tooManyOpenFiles : .cannotConnect))
+      #expect(message.contains("ulimit -n") == isLocal)
+      #expect(TransportError(code, message, url: "http://a").isTransient)
+      #expect(
+        TransportError.meaning(of: CURLE_RECV_ERROR, socketError: number).code == .connectionLost)
     }
   }
 #endif

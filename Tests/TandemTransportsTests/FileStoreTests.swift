@@ -440,7 +440,10 @@ struct FileStoreTests {
     } test: { server in
       let store = try FileStore(path: folder.path)
       let error = await #expect(throws: TransportError.self) {
-        try await transfer(store, server.url) { $0.maxByteCount = 1 << 20 }
+        try await transfer(store, server.url) {
+          $0.maxByteCount = 1 << 20
+          $0.sha256 = SHA256Digest(of: [])
+        }
       }
       #expect(error?.code == .tooLarge)
       #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])

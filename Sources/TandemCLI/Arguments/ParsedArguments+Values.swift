@@ -37,6 +37,25 @@ extension ParsedArguments {
     return count
   }
 
+  /// A number of bytes, from an option.
+  func byteCount(_ name: String, _ command: CommandSpecification) throws(UsageError) -> Int? {
+    guard let text = self[name] else { return nil }
+    guard let count = Self.byteCount(text), count > 0 else {
+      throw UsageError(
+        "--\(name) takes bytes, such as 500k, 64M or 2G, not '\(text)'", command: command)
+    }
+    return count
+  }
+
+  /// Reads `64M` as 64 MiB.
+  private static func byteCount(_ text: String) -> Int? {
+    let shifts: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30]
+    let shift = text.last.flatMap { shifts[$0] } ?? 0
+    guard let count = Int(shift > 0 ? text.dropLast() : text[...]) else { return nil }
+    let (product, isOverflow) = count.multipliedReportingOverflow(by: 1 << shift)
+    return isOverflow ? nil : product
+  }
+
   /// A duration in seconds, fractions allowed, from an option.
   func seconds(
     _ name: String, _ command: CommandSpecification

@@ -13,22 +13,26 @@ struct ContentOptions {
     let command = MirrorCommand.specification
     let isContinuing = arguments.has("continue-on-error")
     var contents: [MirroredContent] = []
+    let maxByteCount =
+      try arguments.byteCount("max-bytes", command) ?? FileRequest.defaultMaxByteCount
     if let field = arguments["preview"] {
-      contents.append(MirroredContent(.preview, field: field, isRequired: !isContinuing))
+      contents.append(
+        MirroredContent(
+          .preview, field: field, isRequired: !isContinuing, maxByteCount: maxByteCount))
     }
     if let field = arguments["content"] {
       contents.append(
         MirroredContent(
-          field: field, digestField: arguments["sha256"],
-          byteCountField: arguments["length"]))
+          field: field, digestField: arguments["sha256"], byteCountField: arguments["length"],
+          maxByteCount: maxByteCount))
     }
-    guard !contents.isEmpty else {
-      for name in ["into", "sha256", "length", "concurrency", "continue-on-error"]
-      where arguments.has(name) {
-        throw UsageError("--\(name) needs --content", command: command)
-      }
-      return nil
+    // A preview is checked by nothing.
+    let needy = contents.isEmpty ? ["into", "concurrency", "continue-on-error"] : []
+    for name in needy + ["sha256", "length"] where arguments.has(name) && !arguments.has("content")
+    {
+      throw UsageError("--\(name) needs --content", command: command)
     }
+    guard !contents.isEmpty else { return nil }
     if contents.count == 2, contents[0].field == contents[1].field {
       throw UsageError("--preview and --content name different fields", command: command)
     }

@@ -14,6 +14,8 @@ struct ContentRun {
   }
 
   /// Mirrors, shows how far it is, and prints what was done; returns the exit status.
+  ///
+  /// What failed is said first, whether or not anybody takes the rest.
   func run() async throws -> Int32 {
     let processor = ContentMirror(
       options.source, listOptions: options.list, mirror: options.mirror,
@@ -24,15 +26,20 @@ struct ContentRun {
     let showing = Task { try await show(phases) }
     let ended = await Self.report(of: mirror)
     showing.cancel()
-    try await showing.value
+    let shown = await showing.result
     let report = try ended.get()
-    guard options.mirror.isDryRun else {
-      try print(report, processor)
-      return report.isComplete ? 0 : 1
-    }
-    try print(report, processor.rehearsal)
     printFailures(report)
-    return report.interruption == nil ? 0 : 1
+    let isDone = options.mirror.isDryRun ? report.interruption == nil : report.isComplete
+    do {
+      try shown.get()
+      try print(report, processor)
+    } catch var error as OutputError where !isDone {
+      error.followsFailure = true
+      throw error
+    } catch {
+      throw options.mirror.isDryRun ? error : MirrorCommand.Options.done(error)
+    }
+    return isDone ? 0 : 1
   }
 
   /// A client with a connection for each transfer, so that none waits for another's.
@@ -97,6 +104,7 @@ struct ContentRun {
 
 extension ContentRun {
   private func print(_ report: MirrorReport<RecordKey>, _ processor: ContentMirror) throws {
+    if options.mirror.isDryRun { return try print(report, processor.rehearsal) }
     let (outcome, contentCount) = (processor.outcome, processor.contentCount)
     if let events {
       try events.write(report, outcome, contentCount: contentCount)
@@ -104,14 +112,13 @@ extension ContentRun {
       if let outcome { try options.print(outcome) }
       if !options.arguments.has("quiet") { try printSummary(report, contentCount: contentCount) }
     }
-    printFailures(report)
-    if report.interruption?.step == .transfer {
-      TandemCLI.report("\(options.path): the run ended early; its rows are as they were")
-    }
   }
 
   private func printFailures(_ report: MirrorReport<RecordKey>) {
     for failure in report.allFailures { TandemCLI.report(message(failure)) }
+    if report.interruption?.step == .transfer, !options.mirror.isDryRun {
+      TandemCLI.report("\(options.path): the run ended early; its rows are as they were")
+    }
   }
 
   private func printSummary(_ report: MirrorReport<RecordKey>, contentCount: Int) throws {
@@ -132,7 +139,9 @@ extension ContentRun {
     case let error as MirrorError where failure.id == nil:
       "\(MirrorRefusal(path: options.path, error: error))"
     case let error as RecordError: "\(SourceError(source: options.source, error: error))"
-    case let error as TransportError where failure.id == nil: "\(error)"
+    case let error as TransportError where failure.id == nil:
+      "\(ListRefusal(error: error))"
+    case let error as TransportError: "\(failure)\(error.advice(for: failure.stage))"
     default: "\(failure)"
     }
   }

@@ -7,11 +7,17 @@ extension MirrorCommand.Options {
     let outcome = try await outcome()
     do {
       try print(outcome)
-    } catch var error as OutputError where !mirror.isDryRun {
-      error.consequence = "; the table equals the list all the same"
-      throw error
+    } catch {
+      throw mirror.isDryRun ? error : Self.done(error)
     }
     return 0
+  }
+
+  /// An error of printing what was done: that stays done.
+  static func done(_ error: any Error) -> any Error {
+    guard var error = error as? OutputError else { return error }
+    error.consequence = "; the table equals the list all the same"
+    return error
   }
 
   /// Mirrors again and again; a run that fails is reported and followed by the next.
@@ -107,6 +113,8 @@ extension MirrorCommand.Options {
       return (records, validators)
     } catch let error as RecordError {
       throw SourceError(source: source, error: error)
+    } catch let error as TransportError {
+      throw ListRefusal(error: error)
     }
   }
 

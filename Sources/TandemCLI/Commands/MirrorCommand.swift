@@ -27,9 +27,11 @@ enum MirrorCommand: Command {
 
       With --content, each record's content is fetched from the address in that field and put
       into DIR/content; the row gets a column FIELD_file with the path in DIR. With --preview,
-      likewise into DIR/preview. Files are whole or not there; what was interrupted is gone on
-      with. Rows are written once all files are there, and files that no row points to are
-      removed last; DIR belongs to the mirror. A run that fails leaves the table as it was.
+      likewise into DIR/preview. Files are whole or not there: a content that may have been cut
+      off, as the server does not say how long it is, or compresses it unasked, is refused unless
+      --length or --sha256 can tell. What was interrupted is gone on with. Rows are written once
+      all files are there, and files that no row points to are removed last; DIR belongs to the
+      mirror. A run that fails leaves the table as it was.
       A record that no longer names a content counts as a deletion for --max-deletes; a list
       in which no record has one of the fields is refused. Once rows have files, a run must
       name the same --content and --preview.
@@ -103,6 +105,13 @@ enum MirrorCommand: Command {
       name: "timeout", value: "SECONDS",
       help: "Give up on a request, or a content, after this long."),
     .init(
+      name: "max-bytes", value: "N[k|M|G]",
+      help: "Refuse a list, or a content, of more bytes (default\n"
+        + "\(RecordSource.defaultMaxByteCount >> 30) GiB for a list, "
+        + "\(RecordListOptions.defaultMaxDecompressedByteCount >> 20) MiB for one that comes\n"
+        + "compressed, \(FileRequest.defaultMaxByteCount >> 30) GiB for a content), counted as "
+        + "decompressed.\nA list is held in memory."),
+    .init(
       name: "watch", value: "SECONDS",
       help: "Mirror again after each such interval, until Ctrl-C."),
   ]
@@ -122,7 +131,8 @@ enum MirrorCommand: Command {
       help: "Check contents by the number of bytes in this field\n(null: any)."),
     .init(
       name: "concurrency", value: "N",
-      help: "Fetch so many at a time (default \(MirrorOptions.automaticConcurrency))."),
+      help: "Fetch so many at a time (default \(MirrorOptions.automaticConcurrency)); fewer where "
+        + "not as\nmany files may be open (ulimit -n)."),
     .init(name: "continue-on-error", help: "Go on if the content of a record cannot be had."),
   ]
 
@@ -182,11 +192,17 @@ extension MirrorCommand {
       list = RecordListOptions()
       list.format = try arguments.format(specification)
       list.itemsField = arguments["items"]
+      if list.itemsField != nil, let format = list.format, format != .json {
+        throw UsageError("--items is for JSON, not for \(format.rawValue)", command: specification)
+      }
       list.fields = try arguments.headers(specification)
       list.paging = try arguments.paging(specification)
       list.onLastPage = arguments.singlePageNote(list.paging)
       list.key = key
       list.timeouts = timeout.map { HTTPTimeouts(total: $0) }
+      if let count = try arguments.byteCount("max-bytes", specification) {
+        (list.maxByteCount, list.maxDecompressedByteCount) = (count, count)
+      }
       list.retry = TransportRetry { error, attemptCount in
         guard TransportRetry.isTransient(error) else { return nil }
         return retry.delay(

@@ -82,6 +82,8 @@ struct OutputError: Error, CustomStringConvertible {
   var code: Int32
   /// What that means for the work done before.
   var consequence = ""
+  /// Whether the work had failed already, and that was said.
+  var followsFailure = false
 
   /// The reader went away, as `head` does: no mistake.
   var isBrokenPipe: Bool { code == EPIPE }

@@ -5,7 +5,8 @@ public struct MirrorOptions: Sendable {
   public var stages: [MirrorStageOptions]
   /// Whether a stage is done for all items before the next one begins, or item by item.
   public var stageOrder: MirrorStageOrder
-  /// How many transfers run at a time; 0, the default, means ``automaticConcurrency``.
+  /// How many transfers run at a time; 0, the default, means ``automaticConcurrency``. They are fewer if
+  /// the processor cannot do as many (``MirrorProcessor/maxTransferCount``).
   public var concurrency: Int
   /// When items are removed that the source does not have: by default last, if nothing failed.
   public var removal: MirrorRemoval

@@ -19,6 +19,11 @@ public protocol MirrorProcessor<Item>: Sendable {
   /// order and holds all local ones in memory.
   var comparison: MirrorComparison<Item> { get }
 
+  /// How many transfers may run at a time, whatever the options allow; asked at the start of each run.
+  /// Any number by default. Transfers that each hold files or connections open have a bound, such as
+  /// that of the store they fill.
+  var maxTransferCount: Int { get }
+
   /// Called once per run, before anything else. Does nothing by default.
   func begin() async throws
 
@@ -70,6 +75,9 @@ public protocol MirrorProcessor<Item>: Sendable {
 extension MirrorProcessor {
   /// In any order.
   @inlinable public var comparison: MirrorComparison<Item> { .unsorted }
+
+  /// Any number.
+  public var maxTransferCount: Int { .max }
 
   /// Does nothing.
   public func begin() async throws {}

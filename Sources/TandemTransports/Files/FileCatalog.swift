@@ -12,11 +12,11 @@ struct FileCatalog {
   private static let maxByteCount = 1 << 30
   private static let lineFeed = UInt8(ascii: "\n")
 
+  /// Opens the catalog in the directory for what is aside.
   init(in directory: Directory) throws(TransportError) {
     let bytes = directory.contents(of: Self.name, maxByteCount: Self.maxByteCount) ?? []
     let lines = bytes.split(separator: Self.lineFeed)
-    var files: [FileName: StoredFile] = [:]
-    for line in lines { Self.read(line, into: &files) }
+    let files = Self.files(in: lines)
     if lines.count > 2 * files.count || bytes.last.map({ $0 != Self.lineFeed }) ?? false {
       // A line that was cut off would swallow the next one; lines taken back would add up.
       let newFile = try directory.open(Self.newName, .create, isPrivate: true)
@@ -25,6 +25,19 @@ struct FileCatalog {
     }
     file = try directory.open(Self.name, .append, isPrivate: true)
     self.files = files
+  }
+
+  /// What the catalog of a store's directory says, whoever has the store; nothing is written.
+  static func files(in directory: Directory) -> [FileName: StoredFile] {
+    let path = "\(StoredFiles.asideName)/\(name)"
+    let bytes = directory.contents(of: path, maxByteCount: maxByteCount) ?? []
+    return files(in: bytes.split(separator: lineFeed))
+  }
+
+  private static func files(in lines: [ArraySlice<UInt8>]) -> [FileName: StoredFile] {
+    var files: [FileName: StoredFile] = [:]
+    for line in lines { read(line, into: &files) }
+    return files
   }
 
   /// Notes that a file is complete.

@@ -13,8 +13,9 @@ extension FileStore {
   ///   - client: What to fetch it with.
   ///   - received: Called as bytes arrive, with how many.
   /// - Throws: ``TransportError``: what the client reports; `badStatus`, with how long the server asks
-  ///   to wait; `contentMismatch`, after which nothing is kept; `tooLarge`; `cannotWrite`.
-  ///   `CancellationError`. The file then is what it was before.
+  ///   to wait; `uncertainEnd` if content that has neither a digest nor a length to be checked by could
+  ///   have been cut off unnoticed; `contentMismatch`, after which nothing is kept; `tooLarge`;
+  ///   `cannotWrite`. `CancellationError`. The file then is what it was before.
   public func transfer(
     _ request: FileRequest, client: any HTTPClient,
     received: (_ byteCount: Int) -> Void = { _ in }
@@ -141,7 +142,7 @@ extension FileReception {
     }
     let start = stream.head.status == 206 ? resumed?.byteCount ?? 0 : 0
     let total = totalByteCount(stream.head, from: start)
-    if let total { try checkLength(total, isWhole: false) }
+    if let total { try checkLength(total, isWhole: false) } else { try requireEnd(of: stream.head) }
     let keepsPart = start > 0 || mayResume(stream.head, total)
     do {
       let contents = try openPart(stream.head, at: start, keepsPart)
@@ -171,6 +172,18 @@ extension FileReception {
     guard start > 0 else { return head.bodyByteCount }
     return resumed?.resumption.totalByteCount
       ?? head.fields["Content-Range"].flatMap { ContentRange($0) }?.totalByteCount
+  }
+
+  /// Throws if content that breaks off would pass for whole: nothing says how long it is, neither the
+  /// response nor what is wanted.
+  private func requireEnd(of head: HTTPResponseHead) throws(TransportError) {
+    guard request.sha256 == nil, request.byteCount == nil, let reason = head.uncertainty else {
+      return
+    }
+    throw TransportError(
+      .uncertainEnd,
+      "it cannot be told whether this content is whole: \(reason); have it sent with a "
+        + "Content-Length, or declare its length or SHA-256", url: request.url)
   }
 
   private func mayResume(_ head: HTTPResponseHead, _ total: Int?) -> Bool {

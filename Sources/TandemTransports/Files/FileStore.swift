@@ -63,7 +63,9 @@ public final class FileStore: Sendable {
 
 extension FileStore {
   /// The complete files that are there.
-  public var files: StoredFiles { StoredFiles(in: directory) }
+  public var files: StoredFiles {
+    StoredFiles(in: directory) { name in self.state.withLock { $0.catalog.files[name]?.byteCount } }
+  }
 
   /// The names of all complete files, ascending.
   public func names() throws(TransportError) -> [FileName] { try files.names() }

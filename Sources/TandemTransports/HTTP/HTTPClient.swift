@@ -43,8 +43,15 @@ extension HTTPClient {
 
 extension TransportError {
   /// The error for a body of more than `maxByteCount` decoded bytes.
-  static func bodyTooLarge(url: String, maxByteCount: Int) -> TransportError {
-    let message = "the content is longer than the limit of \(maxByteCount) bytes; raise the limit"
-    return TransportError(.tooLarge, message + " if you trust the source", url: url)
+  static func bodyTooLarge(
+    url: String, maxByteCount: Int, isCompressed: Bool = false
+  ) -> TransportError {
+    let kind = isCompressed ? " for what comes compressed" : ""
+    var error = TransportError(
+      .tooLarge,
+      "the content is longer than the limit of \(maxByteCount) bytes\(kind); raise the limit if you "
+        + "trust the source", url: url)
+    error.maxByteCount = maxByteCount
+    return error
   }
 }

@@ -28,7 +28,8 @@ public struct HTTPClientOptions: Hashable, Sendable {
   /// How many redirects in a row are followed.
   public var maxRedirectCount = 10
   /// How many connections one host gets; further requests wait for their turn, without a timeout
-  /// but the total one. A body that is being read slowly occupies one.
+  /// but the total one. A body that is being read slowly occupies one. Of all hosts together, there are
+  /// no more than half as many as files may be open (`ulimit -n`).
   public var maxConnectionCountPerHost = 16
   /// How many bytes the lines in front of one response's body may take, those of the redirects that
   /// led to it and of trailers included. libcurl grants a single line no more than 100 KiB.

@@ -107,6 +107,20 @@ extension HTTPFields.Field {
   }
 }
 
+extension HTTPFields {
+  /// What `Content-Length` says, be it several times (RFC 9110, section 8.6); `nil` if that is no length,
+  /// or more than one, or longer than anything.
+  var contentLength: Int? {
+    let numbers = values(of: "Content-Length").flatMap { value in
+      value.split(separator: ",", omittingEmptySubsequences: false).map { number in
+        httpNumber(number.filter { $0 != " " && $0 != "\t" }).flatMap { Int(exactly: $0) }
+      }
+    }
+    guard let length = numbers.first, numbers.allSatisfy({ $0 == length }) else { return nil }
+    return length
+  }
+}
+
 /// The number that `text` writes in decimal digits and nothing else, as HTTP writes lengths, delays
 /// and parts of dates; `nil` too if it is too large.
 func httpNumber(_ text: some StringProtocol) -> Int64? {

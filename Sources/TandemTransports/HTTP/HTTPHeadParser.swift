@@ -30,7 +30,7 @@ struct HTTPHeadParser {
   /// Whether the last head tells where its body ends: by a length, by chunks, or by the version of
   /// HTTP (RFC 9112, section 6.3).
   var declaresEnd: Bool {
-    majorVersion >= 2 || fields["Content-Length"] != nil
+    majorVersion >= 2 || fields.contentLength != nil
       || fields["Transfer-Encoding"]?.lowercased().hasSuffix("chunked") == true
   }
 

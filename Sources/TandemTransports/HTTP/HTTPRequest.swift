@@ -38,6 +38,9 @@ public struct HTTPRequest: Hashable, Sendable {
   /// The longest response body to accept, in decoded bytes; `nil` accepts any, as a reader who
   /// does not keep it may. Exceeding it is ``TransportError/Code/tooLarge``.
   public var maxBodyByteCount: Int?
+  /// The longest response body to accept, in decoded bytes, if it comes in an encoding such as gzip, in
+  /// which few bytes may stand for very many; `nil` if `maxBodyByteCount` says it.
+  public var maxDecompressedByteCount: Int?
   /// Timeouts for this request, in place of the client's.
   public var timeouts: HTTPTimeouts?
 

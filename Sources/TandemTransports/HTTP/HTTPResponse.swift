@@ -24,19 +24,25 @@ public struct HTTPResponseHead: Hashable, Sendable {
   /// Whether the server says that what the request's ``HTTPValidators`` describe is still current.
   public var isNotModified: Bool { status == 304 }
 
-  /// Whether the body was sent in an encoding, such as gzip. Some of them do not show where they end:
-  /// content that was cut off before it was sent is decoded as far as it goes.
+  /// Whether the body was sent in an encoding, such as gzip, be it the content's or the connection's.
+  /// Some of them do not show where they end: content that was cut off before it was sent is decoded as
+  /// far as it goes.
   ///
-  /// `identity`, `none` and nothing at all are how servers say that there is no encoding.
+  /// `identity`, `none` and nothing at all are how servers say that there is no encoding; chunks do show
+  /// where they end.
   public var isEncoded: Bool {
-    let names = (fields["Content-Encoding"] ?? "").lowercased().split { ", \t".contains($0) }
-    return !names.allSatisfy { $0 == "identity" || $0 == "none" }
+    let codings = fields.values(of: "Content-Encoding") + fields.values(of: "Transfer-Encoding")
+    let names = codings.joined(separator: ",").lowercased().split { ", \t".contains($0) }
+    return !names.allSatisfy { ["identity", "none", "chunked"].contains($0) }
   }
 
   /// How many bytes the body will have once decoded, if the server said so.
-  public var bodyByteCount: Int? {
-    guard !isEncoded else { return nil }
-    return fields["Content-Length"].flatMap { httpNumber($0) }.flatMap { Int(exactly: $0) }
+  public var bodyByteCount: Int? { isEncoded ? nil : fields.contentLength }
+
+  /// Why a body that broke off would not be told from a whole one; `nil` if it would.
+  var uncertainty: String? {
+    if isEncoded { return "the server compresses it although it was asked not to" }
+    return declaresEnd ? nil : "the server does not say how long it is"
   }
 
   /// Lets a success pass.

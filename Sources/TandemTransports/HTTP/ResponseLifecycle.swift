@@ -28,6 +28,7 @@ struct ResponseLifecycle {
 
   private let url: String
   private let maxBodyByteCount: Int?
+  private let maxDecompressedByteCount: Int?
   private let maxBufferedByteCount: Int
   private var receivedHead: HTTPResponseHead?
   /// How long the body is said to be.
@@ -38,9 +39,13 @@ struct ResponseLifecycle {
   private var ending: Ending?
   private var hasProducerEnded = false
 
-  init(url: String, maxBodyByteCount: Int?, maxBufferedByteCount: Int) {
+  init(
+    url: String, maxBodyByteCount: Int?, maxDecompressedByteCount: Int? = nil,
+    maxBufferedByteCount: Int
+  ) {
     self.url = url
     self.maxBodyByteCount = maxBodyByteCount
+    self.maxDecompressedByteCount = maxDecompressedByteCount
     self.maxBufferedByteCount = maxBufferedByteCount
   }
 
@@ -57,13 +62,24 @@ struct ResponseLifecycle {
   mutating func received(_ bytes: UnsafeRawBufferPointer) -> Demand {
     guard ending == nil else { return .stop }
     receivedByteCount += bytes.count
-    if let limit = maxBodyByteCount, exceeds(limit) {
-      ending = .failed(.bodyTooLarge(url: url, maxByteCount: limit))
+    if let error = excess {
+      ending = .failed(error)
       return .stop
     }
     buffer.append(contentsOf: bytes)
     isPaused = buffer.count >= maxBufferedByteCount
     return isPaused ? .pause : .more
+  }
+
+  /// What is wrong if the body is longer than it may be.
+  private var excess: TransportError? {
+    if let limit = maxBodyByteCount, exceeds(limit) {
+      return .bodyTooLarge(url: url, maxByteCount: limit)
+    }
+    if let limit = maxDecompressedByteCount, receivedHead?.isEncoded == true, exceeds(limit) {
+      return .bodyTooLarge(url: url, maxByteCount: limit, isCompressed: true)
+    }
+    return nil
   }
 
   /// Whether the body is, or is declared to be, longer than `limit`.

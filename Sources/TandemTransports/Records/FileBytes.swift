@@ -37,8 +37,10 @@ enum FileBytes {
       if count == 0 { return bytes }
       if count < 0, errno != EINTR { throw error(errno, path: name) }
       guard bytes.count <= maxByteCount else {
-        throw TransportError(
+        var error = TransportError(
           .tooLarge, "the list is longer than the limit of \(maxByteCount) bytes", url: name)
+        error.maxByteCount = maxByteCount
+        throw error
       }
     }
   }

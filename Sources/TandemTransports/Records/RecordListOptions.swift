@@ -19,6 +19,9 @@ public struct RecordListOptions: Sendable {
   public var key: [String] = []
   /// The longest list to accept, in decoded bytes of all its pages.
   public var maxByteCount = RecordSource.defaultMaxByteCount
+  /// The longest list to accept if it comes compressed, in decoded bytes of all its pages: a server that
+  /// means ill sends few for very many.
+  public var maxDecompressedByteCount = RecordListOptions.defaultMaxDecompressedByteCount
   /// The most pages to ask for.
   public var maxPageCount = RecordListOptions.defaultMaxPageCount
   /// Called when a list of a URL has been read to its end, with how many pages it has. One page may be
@@ -30,6 +33,9 @@ public struct RecordListOptions: Sendable {
   /// Which requests are made again if they fail; a page that breaks off, or cannot be read, is asked
   /// for anew.
   public var retry: TransportRetry = .standard
+
+  /// The longest list that is accepted compressed unless told otherwise, in decoded bytes: 256 MiB.
+  public static let defaultMaxDecompressedByteCount = 256 << 20
 
   /// The most pages to ask for unless told otherwise.
   public static let defaultMaxPageCount = 10_000

@@ -88,6 +88,8 @@ extension RecordListReading {
       "Accept", "application/json, application/x-ndjson, text/csv, */*;q=0.5")
     if question.isPlain || expectsLines { request.fields["Accept-Encoding"] = "identity" }
     request.maxBodyByteCount = max(0, options.maxByteCount - question.receivedByteCount)
+    request.maxDecompressedByteCount = max(
+      0, options.maxDecompressedByteCount - question.receivedByteCount)
     if let validators = question.validators, question.isConditional, !question.showsEnd {
       request.makeConditional(on: validators)
     }
@@ -154,12 +156,8 @@ extension RecordListReading {
   private func isUncertain(
     _ head: HTTPResponseHead, _ format: RecordFormat, _ question: PageQuestion
   ) throws(TransportError) -> Bool {
-    if format.hasEnd || head.declaresEnd && !head.isEncoded { return false }
+    guard !format.hasEnd, let reason = head.uncertainty else { return false }
     if head.isEncoded, !question.isPlain, !expectsLines { return true }
-    let reason =
-      head.isEncoded
-      ? "the server compresses it although it was asked not to"
-      : "the server does not say how long it is"
     throw TransportError(
       .uncertainEnd,
       "it cannot be told whether this list is whole: \(format.rawValue) may end after any line, and "

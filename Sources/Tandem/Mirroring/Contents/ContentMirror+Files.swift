@@ -1,7 +1,7 @@
 internal import TandemTransports
 
 extension ContentMirror {
-  /// Whether all files that a row points to are there.
+  /// Whether all files that a row points to are there, and as they were stored.
   func areThere(_ paths: [String?]) -> Bool {
     zip(paths, contents.indices).allSatisfy { $0 == nil || isThere($0, at: $1) }
   }
@@ -20,9 +20,9 @@ extension ContentMirror {
     }
   }
 
-  /// Whether the file that a row points to is there.
+  /// Whether the file that a row points to is there, and as long as it was when it was stored.
   func isThere(_ file: String?, at position: Int) -> Bool {
     guard let name = fileName(file, of: contents[position]) else { return false }
-    return files[position].byteCount(of: name) != nil
+    return files[position].isIntact(name)
   }
 }

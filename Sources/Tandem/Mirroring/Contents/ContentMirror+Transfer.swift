@@ -5,6 +5,9 @@ internal import TandemSQLite
 internal import TandemTransports
 
 extension ContentMirror {
+  /// As many as the limit for open files allows.
+  public var maxTransferCount: Int { FileStore.maxTransferCount }
+
   /// Notes that the run got so far, and which items are to be transferred; from here on the
   /// directory is this mirror's.
   public func prepare(_ items: [MirroredItem]) async throws -> [MirroredItem] {

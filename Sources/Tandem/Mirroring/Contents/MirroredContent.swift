@@ -1,6 +1,6 @@
 public import TandemMirror
 internal import TandemRecords
-internal import TandemTransports
+public import TandemTransports
 
 /// A field of a list that has the address of some content, which a mirror puts into files.
 ///
@@ -25,7 +25,8 @@ public struct MirroredContent: Hashable, Sendable {
   /// A field's content.
   public init(
     _ stage: MirrorStage = .content, field: String, digestField: String? = nil,
-    byteCountField: String? = nil, isRequired: Bool = true, maxByteCount: Int = 16 << 30
+    byteCountField: String? = nil, isRequired: Bool = true,
+    maxByteCount: Int = FileRequest.defaultMaxByteCount
   ) {
     self.stage = stage
     self.field = field

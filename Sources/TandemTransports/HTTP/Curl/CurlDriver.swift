@@ -11,6 +11,8 @@
     /// For how many hosts all connections are kept open for reuse; beyond that, the oldest go.
     /// libcurl's own bound follows the transfers under way, and falls with them.
     private static let maxBusyHostCount = 4
+    /// How many connections there are at most, however many files may be open.
+    private static let maxConnectionCount = 1 << 16
 
     private let inbox: CurlInbox
     private let options: HTTPClientOptions
@@ -37,10 +39,7 @@
     /// Readers are woken once a round, after everything that could be received has been: a small
     /// response is then complete when its reader sees it, which saves a change of threads.
     func run() {
-      let connections = min(max(1, options.maxConnectionCountPerHost), 1 << 16)
-      ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections)
-      let keptConnections = connections * Self.maxBusyHostCount
-      ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, keptConnections)
+      limitConnections()
       while handleCommands() {
         collectEnded()
         endTimedOut()
@@ -48,6 +47,15 @@
         sockets.wait(inbox.beginSleep() ? sleepLimit : .zero)
       }
       for handle in spareHandles { curl_easy_cleanup(handle) }
+    }
+
+    private func limitConnections() {
+      let total = min(DescriptorBudget.current.maxConnectionCount, Self.maxConnectionCount)
+      let connections = min(max(1, options.maxConnectionCountPerHost), total)
+      ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections)
+      ccurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, total)
+      ccurl_multi_set_long(
+        multi, CURLMOPT_MAXCONNECTS, min(connections * Self.maxBusyHostCount, total))
     }
 
     /// Does what was asked; returns whether to go on.

@@ -1,5 +1,6 @@
 #if canImport(CCurl) && !canImport(Darwin)
   import CCurl
+  import Glibc
 
   /// What libcurl reported, as the cause of a ``TransportError``.
   public struct CurlError: Error, Hashable, CustomStringConvertible {
@@ -16,8 +17,18 @@
 
   extension TransportError {
     /// The kind of failure that `code` is, and what to do about it.
-    static func meaning(of code: CURLcode) -> (code: Code, message: String) {
+    ///
+    /// - Parameter socketError: Why a socket could not be made, as a number of the system; 0 if it could.
+    static func meaning(
+      of code: CURLcode, socketError: CInt = 0
+    ) -> (code: Code, message: String) {
       switch code {
+      case CURLE_COULDNT_CONNECT where [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(socketError):
+        (
+          .tooManyOpenFiles,
+          "no connection can be made from here: \(String(cString: strerror(socketError)).lowercased()); "
+            + "do less at a time, or allow more open files (ulimit -n)"
+        )
       case CURLE_URL_MALFORMAT, CURLE_BAD_FUNCTION_ARGUMENT:
         (.invalidURL, "the address is malformed; check it")
       case CURLE_COULDNT_RESOLVE_HOST:

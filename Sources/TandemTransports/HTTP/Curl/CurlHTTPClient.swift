@@ -52,6 +52,7 @@
       try Task.checkCancellation()
       let lifecycle = ResponseLifecycle(
         url: request.url, maxBodyByteCount: request.maxBodyByteCount,
+        maxDecompressedByteCount: request.maxDecompressedByteCount,
         maxBufferedByteCount: options.maxBufferedByteCount)
       return try await loop.start(request, lifecycle).stream()
     }

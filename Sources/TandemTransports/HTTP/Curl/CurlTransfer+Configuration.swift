@@ -4,9 +4,12 @@
   extension CurlTransfer {
     /// Sets the easy handle's options. Those that this libcurl does not know stay as they are, which
     /// its version requirement excludes (7.85).
-    func configure(errorText: UnsafeMutablePointer<CChar>) {
+    func configure(
+      errorText: UnsafeMutablePointer<CChar>, socketError: UnsafeMutablePointer<CInt>
+    ) {
       ccurl_set_pointer(easy, CURLOPT_PRIVATE, Unmanaged.passUnretained(self).toOpaque())
       ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+      ccurl_set_socket_error(easy, socketError)
       ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
       setTarget()
       setRedirects()

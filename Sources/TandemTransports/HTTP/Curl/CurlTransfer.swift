@@ -20,6 +20,8 @@
     private var parser: HTTPHeadParser
     private let news: CurlNews
     private let errorText: UnsafeMutablePointer<CChar>
+    /// Why the last socket could not be made, as a number of the system; 0 if all could.
+    private let socketError: UnsafeMutablePointer<CInt>
     /// The request's fields in libcurl's form.
     var fieldList: UnsafeMutablePointer<curl_slist>?
     /// An end that libcurl does not know of, and that explains why it was made to stop.
@@ -44,12 +46,15 @@
         maxFieldByteCount: options.maxFieldByteCount)
       errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-      configure(errorText: errorText)
+      socketError = .allocate(capacity: 1)
+      socketError.initialize(to: 0)
+      configure(errorText: errorText, socketError: socketError)
     }
 
     deinit {
       curl_slist_free_all(fieldList)
       errorText.deallocate()
+      socketError.deallocate()
     }
 
     // MARK: Events
@@ -164,7 +169,7 @@
 
     /// What `code` means in the light of what happened before.
     private func meaning(of code: CURLcode) -> (TransportError.Code, String) {
-      var (kind, message) = TransportError.meaning(of: code)
+      var (kind, message) = TransportError.meaning(of: code, socketError: socketError.pointee)
       if code == CURLE_OPERATION_TIMEDOUT {
         message = "no connection within \(timeouts.connect); " + message
       }

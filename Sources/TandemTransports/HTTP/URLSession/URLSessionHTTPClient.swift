@@ -45,6 +45,7 @@
       let task = session.dataTask(with: try urlRequest(for: request, timeouts))
       let lifecycle = ResponseLifecycle(
         url: request.url, maxBodyByteCount: request.maxBodyByteCount,
+        maxDecompressedByteCount: request.maxDecompressedByteCount,
         maxBufferedByteCount: options.maxBufferedByteCount)
       let queue = session.delegateQueue
       let exchange = ResponseExchange(lifecycle) { command in

@@ -60,7 +60,7 @@
     /// `Connection`; one of version 1 that ends with its connection has (RFC 9112, section 9.6).
     private func declaresEnd(_ head: HTTPResponseHead) -> Bool {
       let isSecure = head.url.prefix(6).lowercased() == "https:"
-      return head.fields["Content-Length"] != nil || head.fields["Transfer-Encoding"] != nil
+      return head.fields.contentLength != nil || head.fields["Transfer-Encoding"] != nil
         || isSecure && head.fields["Connection"] == nil
     }
 
