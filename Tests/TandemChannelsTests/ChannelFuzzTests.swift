@@ -34,13 +34,13 @@ struct ChannelFuzzTests {
       ["name": .string("Tom \"\\\u{1}é😀")], ["small": .number("255"), "inner": .null],
       ["inner": try JSONValue(encoding: inner), "other": .array([.bool(true), .object([:])])], [:],
     ]
-    return try values.map {
-      try LinkFrame.values(
-        ChannelMessage(
-          subject: "Thing", id: .number("7"), values: $0,
-          stamps: $0.mapValues { _ in LinkStamp(counter: 70, hub: 0xF00D) }, answers: ["small"])
-      ).bytes(maxByteCount: Self.maxFrameByteCount)
-    } + [LinkFrame.hello(counter: 1 << 40).bytes(maxByteCount: Self.maxFrameByteCount)]
+    let messages = values.map {
+      ChannelMessage(
+        subject: "Thing", id: .number("7"), values: $0,
+        stamps: $0.mapValues { _ in LinkStamp(counter: 70, hub: 0xF00D) }, answers: ["small"])
+    }
+    let frames = messages.map(LinkFrame.values) + [.batch(messages), .hello(counter: 1 << 40)]
+    return try frames.map { try $0.bytes(maxByteCount: Self.maxFrameByteCount) }
   }
 
   /// A reader that has been greeted.
@@ -95,7 +95,7 @@ struct ChannelFuzzTests {
         let frames =
           try reader.frames(adding: bytes[..<cut]) + reader.frames(adding: bytes[cut...])
         messageCount += frames.count
-        for case .values(let message) in frames where (try? subject.decode(message)) == nil {
+        for message in frames.flatMap(\.messages) where (try? subject.decode(message)) == nil {
           badValueCount += 1
         }
       } catch {

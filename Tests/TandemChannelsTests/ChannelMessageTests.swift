@@ -12,6 +12,10 @@ struct ChannelMessageTests {
         stamps: ["name": LinkStamp(counter: 300, hub: 0xAB)], answers: ["age"])),
     .hello(counter: nil),
     .values(ChannelMessage(subject: "Überschrift", id: .number("7"), values: [:])),
+    .batch([
+      ChannelMessage(subject: "User", id: .string("1"), values: ["age": .null], answers: ["age"]),
+      ChannelMessage(subject: "Car", id: .string("1"), values: ["age": .array([.bool(true)])]),
+    ]),
   ]
 
   private func bytes() throws -> [UInt8] {
@@ -71,6 +75,11 @@ struct ChannelMessageTests {
     let hello = try LinkFrame.hello(counter: 1).bytes(maxByteCount: 1000)
     let other = "{\"subject\":\"U\",\"id\":1,\"values\":{}"
     #expect(code(json: other + "}") == .malformed, "values came before a greeting")
+    #expect(code(json: "{\"batch\":[\(other)}]}") == .malformed, "so did a batch")
+    for batch in ["1", "{}", "[1]", "[{}]", "[\(other)},{\"subject\":1}]"] {
+      let body = "{\"batch\":\(batch)}".utf8
+      #expect(code(hello + [0, 0, 0, UInt8(body.count + 1), version] + body) == .malformed)
+    }
     let more = ["1", "{\"a\":1}", "{\"a\":[1]}"].map { "\"stamps\":" + $0 } + ["\"answers\":1"]
     for field in more {
       let body = "\(other),\(field)}".utf8

@@ -20,7 +20,7 @@ import Testing
       through: KeyPathMap().mapping(
         \.age, to: \.age, willChange: { $1.new > 100 ? .replace(100) : .accept }))
     let (near, far) = MemoryConnection.pair()
-    let link = ChannelLink(hub, subjects: [linkedUsers])
+    let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
     let task = Task { try await link.run(on: near) }
     var reader = LinkFrameReader(maxFrameByteCount: 1_000)
     func send(_ answers: Set<String>) async throws {

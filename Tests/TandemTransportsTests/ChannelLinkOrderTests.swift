@@ -21,7 +21,7 @@ import Testing
   }
 
   private func links(_ hubs: [ChannelHub]) -> [ChannelLink] {
-    hubs.map { ChannelLink($0, subjects: [linkedUsers]) }
+    hubs.map { ChannelLink($0, subjects: [linkedUsers], options: .patient) }
   }
 
   /// Returns once all that was sent has been delivered: values overtake none that waits before them.
@@ -113,7 +113,7 @@ import Testing
   func unstamped() async throws {
     let hub = hubs(1)[0]
     let (near, far) = MemoryConnection.pair()
-    let link = ChannelLink(hub, subjects: [linkedUsers])
+    let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
     hub.send(\.age, 1, on: channel)
     let task = Task { try await link.run(on: near) }
     var ages = hub.values(of: \LinkedUser.age, on: channel).makeAsyncIterator()
@@ -189,7 +189,9 @@ import Testing
   func manyValues(count: Int) async throws {
     let hubs = hubs(count)
     let links = hubs.map {
-      ChannelLink($0, subjects: [linkedUsers], options: .init(maxStampCount: 500))
+      ChannelLink(
+        $0, subjects: [linkedUsers],
+        options: .init(maxStampCount: 500, maxGreetingWait: .patient))
     }
     let channels = (0..<2_000).map { Channel<LinkedUser>(id: "\($0)") }
     var heard = hubs.map { _ in channels.map { _ in [Int]() } }

@@ -13,7 +13,7 @@ import Testing
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
     process.executableURL = URL(fileURLWithPath: bundle ?? CommandLine.arguments[0])
       .deletingLastPathComponent().appendingPathComponent("tandem")
-    process.arguments = ["channel"] + arguments
+    process.arguments = ["channel"] + arguments + ["--timeout", "3600"]
     let output = Pipe()
     process.standardOutput = output
     return (process, output)
@@ -53,7 +53,7 @@ import Testing
     let address = temporarySocket()
     let (breaks, broken) = AsyncStream.makeStream(of: Void.self)
     let listener = try SocketListener(at: address)
-    let link = ChannelLink(hub, subjects: [linkedUsers])
+    let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
     let serving = Task { try await link.run(accepting: listener) { _ in broken.yield() } }
     hub.send(\.name, "Tom", on: channel)
 
@@ -89,7 +89,7 @@ import Testing
     "a link finds a listening process that was killed and started again, with all it should know")
   func restarting() async throws {
     let address = temporarySocket()
-    let link = ChannelLink(hub, subjects: [linkedUsers])
+    let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
     hub.send(\.name, "Tom", on: channel)
     let (process, output) = tandem(["listen", "--json", "\(address)"])
     let end = try start(process)

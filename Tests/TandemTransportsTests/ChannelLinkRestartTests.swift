@@ -11,7 +11,9 @@ import Testing
     ChannelHub(limits: ChannelLimits(maxRememberedValueCount: remembers ? 10 : 0))
   }
 
-  private func link(_ hub: ChannelHub) -> ChannelLink { ChannelLink(hub, subjects: [linkedUsers]) }
+  private func link(_ hub: ChannelHub) -> ChannelLink {
+    ChannelLink(hub, subjects: [linkedUsers], options: .patient)
+  }
 
   /// Joins two hubs while `body` runs; both links are attached when it begins.
   private func joined(
@@ -108,7 +110,8 @@ import Testing
   func leaping() async throws {
     let hub = hub()
     let link = ChannelLink(
-      hub, subjects: [linkedUsers], options: ChannelLinkOptions(maxWaitingChannelCount: 1))
+      hub, subjects: [linkedUsers],
+      options: ChannelLinkOptions(maxWaitingChannelCount: 1, maxGreetingWait: .patient))
     let ends = (0..<2).map { _ in MemoryConnection.pair() }
     let tasks = ends.map { end in Task { try await link.run(on: end.0) } }
     var readers = ends.map { _ in LinkFrameReader(maxFrameByteCount: 1_000) }
@@ -120,9 +123,7 @@ import Testing
     }
     for place in 0..<2 { try await next(place) { $0 == .hello(counter: 0) } }
     // Before the peers have greeted, nothing is taken out of their outboxes.
-    hub.send(
-      ChannelBatch().setting(\.age, to: 1, on: Channel<LinkedUser>(id: "1"))
-        .setting(\.age, to: 2, on: Channel<LinkedUser>(id: "2")))
+    for id in ["1", "2"] { hub.send(\.age, 1, on: Channel<LinkedUser>(id: id)) }
     #expect(hub.diagnostics.map(\.kind) == [.peerTooSlow, .peerTooSlow])
     try await ends[0].1.greet(counter: 0)
     try await next(0) { $0 == .hello(counter: 2) }

@@ -31,7 +31,7 @@ import Testing
 
   private func text(_ byteCount: Int) -> String { String(repeating: "x", count: byteCount) }
 
-  private func link(_ options: ChannelLinkOptions = ChannelLinkOptions()) -> ChannelLink {
+  private func link(_ options: ChannelLinkOptions = .patient) -> ChannelLink {
     ChannelLink(hub, subjects: subjects, options: options)
   }
 
@@ -54,7 +54,7 @@ import Testing
 
   @Test("values that do not fit into a message together go alone, and all arrive")
   func together() async throws {
-    let link = link(ChannelLinkOptions(maxFrameByteCount: 1_000))
+    let link = link(ChannelLinkOptions(maxFrameByteCount: 1_000, maxGreetingWait: .patient))
     hub.send(
       ChannelBatch().setting(\.first, to: text(600), on: channel)
         .setting(\.second, to: text(600), on: channel).setting(\.count, to: 3, on: channel))
@@ -69,7 +69,8 @@ import Testing
   @Test("a value that fits into no message is told of, and takes no other one with it")
   func tooLarge() async throws {
     let link = link(
-      ChannelLinkOptions(maxFrameByteCount: 10_000, maxWaitingByteCount: 160_000))
+      ChannelLinkOptions(
+        maxFrameByteCount: 10_000, maxWaitingByteCount: 160_000, maxGreetingWait: .patient))
     for id in 0..<998 { hub.send(\.first, "small", on: Channel<Thing>(id: "\(id)")) }
     let large = (0..<9).map { Channel<Thing>(id: "large \($0)") }
     for channel in large { hub.send(\.first, text(20_000), on: channel) }
@@ -105,7 +106,7 @@ import Testing
       "Holder", of: Holder.self, id: Int.self,
       properties: [LinkedProperty("value", \Holder.value)])
     let hub = ChannelHub()
-    let link = ChannelLink(hub, subjects: [holders])
+    let link = ChannelLink(hub, subjects: [holders], options: .patient)
     let ends = (0..<3).map { _ in MemoryConnection.pair() }
     let tasks = ends.map { end in Task { try await link.run(on: end.0) } }
     // Links are attached once they have greeted.

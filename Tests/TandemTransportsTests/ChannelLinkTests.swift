@@ -23,6 +23,15 @@ func temporarySocket() -> SocketAddress {
   .unix(path: FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString.prefix(13)).s")
 }
 
+extension Duration {
+  /// Longer than any test takes: a peer in a process under load may be late to greet.
+  static let patient = Duration.seconds(86_400)
+}
+
+extension ChannelLinkOptions {
+  static let patient = ChannelLinkOptions(maxGreetingWait: .patient)
+}
+
 extension ChannelConnection {
   /// Begins a connection as a peer does, by default as one that has no clock.
   func greet(counter: UInt64? = nil) async throws {
@@ -32,9 +41,7 @@ extension ChannelConnection {
   /// The next messages that arrive; none at the end.
   func messages(by reader: inout LinkFrameReader) async throws -> [ChannelMessage] {
     while let bytes = try await receive() {
-      let messages = try reader.frames(adding: bytes).compactMap {
-        if case .values(let message) = $0 { message } else { nil }
-      }
+      let messages = try reader.frames(adding: bytes).flatMap(\.messages)
       if !messages.isEmpty { return messages }
     }
     return []
@@ -59,8 +66,8 @@ extension ChannelConnection {
   /// Runs `body` while two hubs are joined.
   private func joined(_ body: () async throws -> Void) async throws {
     let (near, far) = MemoryConnection.pair()
-    let first = ChannelLink(hub, subjects: [linkedUsers])
-    let second = ChannelLink(other, subjects: [linkedUsers])
+    let first = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
+    let second = ChannelLink(other, subjects: [linkedUsers], options: .patient)
     try await running([(first, near), (second, far)], body)
   }
 
@@ -111,8 +118,8 @@ extension ChannelConnection {
       at: isTCP ? .tcp(host: SocketAddress.loopback, port: 0) : temporarySocket())
     let address = listener.address
     let third = ChannelHub(limits: ChannelLimits(maxRememberedValueCount: 10))
-    let server = ChannelLink(hub, subjects: [linkedUsers])
-    let clients = [other, third].map { ChannelLink($0, subjects: [linkedUsers]) }
+    let server = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
+    let clients = [other, third].map { ChannelLink($0, subjects: [linkedUsers], options: .patient) }
     let serving = Task { try await server.run(accepting: listener) }
     let tasks = clients.map { client in
       Task { await client.run { try await SocketConnection.connect(to: address) } }
@@ -131,15 +138,15 @@ extension ChannelConnection {
     let hello = try LinkFrame.hello(counter: 1).bytes(maxByteCount: 100)
     let far = LinkStamp(counter: LinkStamp.maxLead + 2, hub: 1)
     let inputs: [[UInt8]] = [
-      Array("GET / HTTP/1.1\r\n\r\n".utf8), [0, 0, 0, 2, 3, 0x7B], [0, 0, 0, 1, 9],
-      [0, 0, 0, 9, 3], try frame(id: .string("1"), values: ["age": .number("1")]),
+      Array("GET / HTTP/1.1\r\n\r\n".utf8), [0, 0, 0, 2, 4, 0x7B], [0, 0, 0, 1, 9],
+      [0, 0, 0, 9, 4], try frame(id: .string("1"), values: ["age": .number("1")]),
       try hello + frame(id: .string("1"), values: ["age": .string("old")]),
       try LinkFrame.hello(counter: far.counter).bytes(maxByteCount: 100),
       try hello + frame(id: .string("1"), values: ["age": .number("1")], stamps: ["age": far]),
     ]
     for input in inputs {
       let (near, far) = MemoryConnection.pair()
-      let link = ChannelLink(hub, subjects: [linkedUsers])
+      let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
       let task = Task { try await link.run(on: near) }
       try await far.send(input)
       if input.count == 5, input[3] == 9 { far.close() }
@@ -167,7 +174,7 @@ extension ChannelConnection {
   @Test("unknown subjects and properties are passed over, and a number may be a text's id")
   func unknown() async throws {
     let (near, far) = MemoryConnection.pair()
-    let link = ChannelLink(hub, subjects: [linkedUsers])
+    let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
     let task = Task { try await link.run(on: near) }
     var ages = hub.values(of: \LinkedUser.age, on: channel).makeAsyncIterator()
     try await far.greet()
@@ -182,7 +189,7 @@ extension ChannelConnection {
   @Test("a peer that never reads blocks no sender, and costs one value per property")
   func slowPeer() async throws {
     let (near, far) = MemoryConnection.pair()
-    let link = ChannelLink(hub, subjects: [linkedUsers])
+    let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
     let task = Task { try await link.run(on: near) }
     hub.send(\.age, -1, on: channel)
     var reader = LinkFrameReader(maxFrameByteCount: 1 << 20)
@@ -207,7 +214,8 @@ extension ChannelConnection {
 
   @Test("what a peer that is away misses beyond the limit is told, and so is what is too large")
   func telling() async throws {
-    let options = ChannelLinkOptions(maxFrameByteCount: 100, maxWaitingChannelCount: 2)
+    let options = ChannelLinkOptions(
+      maxFrameByteCount: 100, maxWaitingChannelCount: 2, maxGreetingWait: .patient)
     let (near, far) = MemoryConnection.pair()
     let link = ChannelLink(other, subjects: [linkedUsers], options: options)
     let (breaks, broken) = AsyncStream.makeStream(of: Void.self)
@@ -249,7 +257,7 @@ extension ChannelConnection {
     struct Gauge { var level: Double }
     let gauges = LinkedSubject(
       "Gauge", of: Gauge.self, id: Int.self, properties: [LinkedProperty("level", \Gauge.level)])
-    let link = ChannelLink(hub, subjects: [gauges])
+    let link = ChannelLink(hub, subjects: [gauges], options: .patient)
     let (near, far) = MemoryConnection.pair()
     hub.send(\.level, 1, on: Channel<Gauge>(id: 1))
     let task = Task { try await link.run(on: near) }
@@ -272,7 +280,7 @@ extension ChannelConnection {
   func reconnecting() async throws {
     let address = temporarySocket()
     let (breaks, broken) = AsyncStream.makeStream(of: Void.self)
-    let link = ChannelLink(other, subjects: [linkedUsers])
+    let link = ChannelLink(other, subjects: [linkedUsers], options: .patient)
     let client = Task {
       await link.run(onBreak: { _ in broken.yield() }) {
         try await SocketConnection.connect(to: address)
@@ -286,7 +294,7 @@ extension ChannelConnection {
       .makeAsyncIterator()
     for round in 8...10 {
       let listener = try SocketListener(at: address)
-      let server = ChannelLink(hub, subjects: [linkedUsers])
+      let server = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
       let serving = Task { try await server.run(accepting: listener) }
       await expect(round, from: &ages)
       serving.cancel()

@@ -8,23 +8,15 @@ extension ChannelCommand {
     }
     let printer = MessagePrinter(
       subject: arguments["subject"], id: arguments["id"].map(id),
-      isJSON: arguments.has("json"), count: try count(arguments))
+      isJSON: arguments.has("json"), count: try count(arguments),
+      maxGreetingWait: try timeout(arguments))
     let isConnecting = arguments.has("connect")
-    let (interruptions, interrupted) = AsyncStream.makeStream(of: Void.self)
-    let interruption = Interruption { interrupted.finish() }
-    defer { interruption.end() }
-    try await withThrowingTaskGroup { group in
-      group.addTask {
-        if isConnecting {
-          try await listenConnected(to: address, printer)
-        } else {
-          try await listenAccepting(at: address, printer)
-        }
+    try await Stop.ending {
+      if isConnecting {
+        try await listenConnected(to: address, printer)
+      } else {
+        try await listenAccepting(at: address, printer)
       }
-      group.addTask { for await _ in interruptions {} }
-      // Whichever ends first ends the other.
-      try await group.next()
-      group.cancelAll()
     }
     return 0
   }
@@ -37,21 +29,26 @@ extension ChannelCommand {
     return count
   }
 
-  /// Connects, again and again, until enough has been printed or the task is cancelled.
+  /// Connects, again and again, until enough has been printed or the task is cancelled. Says what it waits
+  /// for, and why, whenever that is another reason than before.
+  ///
+  /// - Throws: what can never be connected to.
   private static func listenConnected(
     to address: SocketAddress, _ printer: MessagePrinter
   ) async throws {
     var retry = RetryDelay(ChannelLinkOptions())
-    var isWaiting = false
+    var lastReason: String?
     while await !printer.isDone, !Task.isCancelled {
       let start = ContinuousClock.now
-      if let connection = try? await SocketConnection.connect(to: address) {
-        isWaiting = false
-        try await printer.read(connection)
-        if await printer.isDone { return }
+      var reason = "the peer has ended the connection"
+      do {
+        try await printer.read(SocketConnection.connect(to: address))
+      } catch let error as ChannelLinkError where error.code != .address {
+        reason = "\(error)"
       }
-      if !isWaiting { TandemCLI.report("waiting for \(address)") }
-      isWaiting = true
+      if await printer.isDone || Task.isCancelled { return }
+      if reason != lastReason { TandemCLI.report("waiting for \(address): \(reason)") }
+      lastReason = reason
       try? await Task.sleep(for: retry.delay(after: start.duration(to: .now)))
     }
   }
@@ -74,6 +71,8 @@ extension ChannelCommand {
           group.addTask {
             do {
               try await printer.read(connection)
+            } catch let error as ChannelLinkError {
+              TandemCLI.report("\(error)")
             } catch {
               // The one who waits for connections does not notice that the group has failed.
               listener.close()
@@ -112,38 +111,37 @@ private actor MessagePrinter {
   private let subject: String?
   private let id: JSONValue?
   private let isJSON: Bool
+  private let maxGreetingWait: Duration
   private var remainingCount: Int?
 
-  init(subject: String?, id: JSONValue?, isJSON: Bool, count: Int?) {
+  init(
+    subject: String?, id: JSONValue?, isJSON: Bool, count: Int?, maxGreetingWait: Duration
+  ) {
     self.subject = subject
     self.id = id
     self.isJSON = isJSON
+    self.maxGreetingWait = maxGreetingWait
     remainingCount = count
   }
 
   var isDone: Bool { remainingCount == 0 }
 
-  /// Prints what arrives until the peer ends, breaks the rules, enough has been printed, or the task is
-  /// cancelled.
+  /// Prints what arrives until the peer ends, enough has been printed, or the task is cancelled.
+  ///
+  /// - Throws: `ChannelLinkError` if the peer breaks the rules; `OutputError`.
   func read(_ connection: any ChannelConnection) async throws {
     // Whoever comes too late is to notice.
     if isDone { return connection.refuse() }
     defer { connection.close() }
-    var reader = LinkFrameReader(maxFrameByteCount: ChannelLinkOptions().maxFrameByteCount)
+    var peer = LinkPeerSession(connection)
     do {
-      try await withTaskCancellationHandler {
-        try await connection.send(ChannelCommand.hello())
-        while !isDone, let bytes = try await connection.receive() {
-          for case .values(let message) in try reader.frames(adding: bytes) { try print(message) }
-        }
-      } onCancel: {
-        connection.close()
-      }
-      if !reader.isComplete, !isDone, !Task.isCancelled {
-        throw ChannelLinkError(.malformed, "the peer ended within a message")
+      for message in try await peer.greet(within: maxGreetingWait) { try print(message) }
+      while !isDone, let messages = try await peer.messages() {
+        for message in messages { try print(message) }
       }
     } catch let error as ChannelLinkError {
-      TandemCLI.report("\(error)")
+      // What was closed because there is enough is no failure.
+      if !isDone, !Task.isCancelled { throw error }
     }
   }
 

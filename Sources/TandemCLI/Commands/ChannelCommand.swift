@@ -12,10 +12,10 @@ enum ChannelCommand: Command {
       send    Connects, and sends values of one channel together: each as a JSON value.
 
       ADDRESS is unix:PATH, HOST:PORT or :PORT on loopback. Nothing is encrypted.
-      Exit status: 0 done, 1 trouble, 2 a mistake in what was typed. For send, 0 means that the
-      program has probably read the values, unless it was about to end, not that it uses them: it
-      gives no answer, and none either if it does not know the subject or property, or if a value
-      or the id is of another type.
+      Exit status: 0 done, 1 trouble, 2 a mistake in what was typed. For send, 0 means that a
+      program of this version has answered, and has probably read the values, unless it was about
+      to end, not that it uses them: nothing is said if it does not know the subject or property,
+      or if a value or the id is of another type.
       """,
     operands: [
       .init(name: "ACTION", help: "listen or send."),
@@ -31,6 +31,9 @@ enum ChannelCommand: Command {
         help: "The id: a JSON value, or else a text; for listen: only it."),
       .init(name: "connect", help: "For listen: connect to a program that waits."),
       .init(name: "count", value: "N", help: "For listen: end after so many messages."),
+      .init(
+        name: "timeout", value: "SECONDS",
+        help: "How long a peer may take to answer (default: 10)."),
       .init(
         name: "json",
         help: "For listen: print JSON objects: {\"id\":…,\"subject\":…,\"values\":{…}}."),
@@ -65,9 +68,9 @@ enum ChannelCommand: Command {
     return (try? JSONValue(parsing: text.utf8, maxNestingDepth: maxDepth)) ?? .string(text)
   }
 
-  /// What begins a connection: there is no clock here, as nothing is kept or handed on.
-  static func hello() throws -> [UInt8] {
-    try LinkFrame.hello(counter: nil).bytes(maxByteCount: ChannelLinkOptions().maxFrameByteCount)
+  /// How long a peer may take to answer.
+  static func timeout(_ arguments: ParsedArguments) throws(UsageError) -> Duration {
+    try arguments.seconds("timeout", specification) ?? ChannelLinkOptions().maxGreetingWait
   }
 }
 
@@ -87,12 +90,21 @@ extension ChannelCommand {
     let message = ChannelMessage(subject: subject, id: id, values: values)
     let frame = try LinkFrame.values(message)
       .bytes(maxByteCount: ChannelLinkOptions().maxFrameByteCount)
+    let timeout = try timeout(arguments)
     let connection = try await SocketConnection.connect(to: address)
     defer { connection.close() }
-    try await connection.send(try hello() + frame)
-    // The peer closes once it has read everything.
-    connection.finishSending()
-    while try await connection.receive() != nil {}
+    var peer = LinkPeerSession(connection)
+    _ = try await peer.greet(within: timeout)
+    let isRead = try await connection.within(timeout) {
+      try await connection.send(frame)
+      // The peer closes once it has read everything.
+      connection.finishSending()
+      while try await connection.receive() != nil {}
+      return true
+    }
+    guard isRead == true else {
+      throw ChannelLinkError(.silent, "the peer has not read the values within \(timeout)")
+    }
     return 0
   }
 

@@ -63,7 +63,7 @@ enum WatchCommand: Command {
       database: database, query: query, explanation: try await query.explanation(in: database),
       journalMode: mode, isList: arguments.has("list"), isJSON: arguments.has("json"),
       showsInitial: arguments.has("initial"), isQuiet: arguments.has("quiet"), limit: limit)
-    return try await untilStopped { try await watch.run() }
+    return try await Stop.ending { try await watch.run() }
   }
 
   private static func limit(_ arguments: ParsedArguments) throws(UsageError) -> Int {
@@ -121,40 +121,5 @@ extension WatchCommand {
     throw UsageError(
       "\(connection.path) has the tables \(names.joined(separator: ", ")); choose one with --table",
       command: specification)
-  }
-}
-
-// MARK: - When to stop
-
-extension WatchCommand {
-  private enum Stop {
-    case interrupted
-    case outputClosed
-  }
-
-  /// Runs `body` to its end, or cancels it when the process is to end.
-  private static func untilStopped(
-    _ body: @escaping @Sendable () async throws -> String
-  ) async throws -> String {
-    let (stops, stop) = AsyncStream<Stop>.makeStream()
-    let interruption = Interruption { stop.yield(.interrupted) }
-    defer { interruption.end() }
-    OutputClosure.notify { stop.yield(.outputClosed) }
-    return try await withThrowingTaskGroup(of: String?.self) { group in
-      group.addTask(operation: body)
-      group.addTask {
-        for await stop in stops {
-          guard stop == .interrupted else { throw OutputError(code: EPIPE) }
-          break
-        }
-        return nil
-      }
-      var summary = ""
-      for try await result in group {
-        summary = result ?? summary
-        group.cancelAll()
-      }
-      return summary
-    }
   }
 }

@@ -192,6 +192,8 @@ class SubjectTap {
   /// Told of values of the subject's channels that were sent together, after everybody bound to them; may
   /// stamp them for the taps after it.
   func sent(_ entries: inout [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub) {}
+  /// Told once all taps have been told of all values that were sent together.
+  func finishBatch(in hub: ChannelHub) {}
 }
 
 extension ChannelHub {
@@ -201,5 +203,6 @@ extension ChannelHub {
       guard !own.isEmpty else { continue }
       for tap in taps { tap.sent(&own, excluding: sender, in: self) }
     }
+    for tap in taps.values.joined() { tap.finishBatch(in: self) }
   }
 }

@@ -33,6 +33,9 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
     /// ``ChannelLinkOptions/maxWaitingByteCount`` allows waited for a peer of a link that is slow or
     /// away, and these were the oldest.
     case peerTooSlow
+    /// The values, with those that were sent together with them, are more than
+    /// ``ChannelLinkOptions/maxWaitingByteCount`` allows to wait for a peer, however fast it is.
+    case batchTooLarge
     /// The value, with its channel's id, is more than fits into ``ChannelLinkOptions/maxFrameByteCount``.
     case tooLargeForLink
     /// The value, or the channel's id, cannot be encoded, or the id is of another type than the link's
@@ -66,6 +69,10 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
       return
         "\(property) on \(channel) was not sent to a peer: it is slow or away, and too many "
         + "values wait for it"
+    case .batchTooLarge:
+      return
+        "\(property) on \(channel) was not sent to a peer: with what was sent together with it, "
+        + "it is more than may wait for a peer; send less at a time, or let the hub remember it"
     case .tooLargeForLink:
       return "\(property) on \(channel) was not sent to a peer: it does not fit into a message"
     case .notEncodable:

@@ -28,15 +28,15 @@ public protocol ChannelListener: Sendable {
 
 /// How much a link takes on, and how patient it is.
 public struct ChannelLinkOptions: Hashable, Sendable {
-  /// The most bytes that one message may have.
+  /// The most bytes that one message may have. A batch is one message if it fits into it.
   public var maxFrameByteCount: Int
-  /// How many channels' values may wait for a slow or absent peer. Values of one property of one
-  /// channel replace one another; beyond the limit, the values of the channel that has waited longest
-  /// are dropped, with a diagnostic of the hub.
+  /// How many channels' values may wait for a slow or absent peer; those of one batch may be more. Values
+  /// of one property of one channel replace one another. Beyond the limit, a hub that remembers no less
+  /// lets the peer have them from its memory later; of others, the values of the channel that has
+  /// waited longest are dropped, with a diagnostic of the hub.
   public var maxWaitingChannelCount: Int
   /// How many bytes these values may have together, about: their texts, and a few more for each. What
-  /// is being sent comes on top. Beyond the limit, the values of the channels that have waited longest
-  /// are dropped, with a diagnostic of the hub.
+  /// is being sent comes on top. What happens beyond is the same.
   public var maxWaitingByteCount: Int
   /// How many connections a listening link serves at a time.
   public var maxPeerCount: Int
@@ -47,6 +47,9 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   /// Should be no less than what a peer remembers, or has waiting, at a time: of more values than that,
   /// in another order than that in which they were sent, those sent first may be taken for old.
   public var maxStampCount: Int
+  /// How long to wait for a peer's greeting. A connection on which none has come is closed, so that it
+  /// takes nobody else's place.
+  public var maxGreetingWait: Duration
   /// How long to wait before the first attempt to connect again; each further wait is twice as long, until
   /// a connection has lasted as long as the longest wait.
   public var firstRetryDelay: Duration
@@ -57,6 +60,7 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   public init(
     maxFrameByteCount: Int = 1 << 20, maxWaitingChannelCount: Int = 65_536,
     maxWaitingByteCount: Int = 16 << 20, maxPeerCount: Int = 64, maxStampCount: Int = 131_072,
+    maxGreetingWait: Duration = .seconds(10),
     firstRetryDelay: Duration = .milliseconds(50), maxRetryDelay: Duration = .seconds(5)
   ) {
     self.maxFrameByteCount = maxFrameByteCount
@@ -64,6 +68,7 @@ public struct ChannelLinkOptions: Hashable, Sendable {
     self.maxWaitingByteCount = maxWaitingByteCount
     self.maxPeerCount = maxPeerCount
     self.maxStampCount = maxStampCount
+    self.maxGreetingWait = maxGreetingWait
     self.firstRetryDelay = firstRetryDelay
     self.maxRetryDelay = maxRetryDelay
   }

@@ -26,7 +26,7 @@ extension ChannelLink {
     let counter = await sender.perform { $0.linkClock?.counter }
     try await connection.send(bytes(.hello(counter: counter)))
     // What waits may get later stamps by the peer's greeting.
-    for await _ in greeting {}
+    try await wait(for: greeting)
     for await _ in peer.outbox.news() {
       if Task.isCancelled { return }
       let parcel = peer.outbox.takeAll()
@@ -34,9 +34,31 @@ extension ChannelLink {
       do {
         if !bytes.isEmpty { try await connection.send(bytes) }
       } catch {
-        await report(peer.outbox.putBack(parcel.messages), .peerTooSlow)
+        await reportMissed(peer.outbox.putBack(parcel.batches))
         throw error
       }
+      if parcel.hasBacklog {
+        await sender.perform { feed(of: $0)?.fill(peer, from: $0) }
+      }
+    }
+  }
+
+  /// Waits until a stream ends, at most ``ChannelLinkOptions/maxGreetingWait``.
+  private func wait(for greeting: AsyncStream<Void>) async throws {
+    let isInTime = await withTaskGroup { group in
+      group.addTask {
+        for await _ in greeting {}
+        return true
+      }
+      group.addTask {
+        await self.wait(self.options.maxGreetingWait)
+        return false
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? false
+    }
+    guard isInTime || Task.isCancelled else {
+      throw ChannelLinkError(.silent, "the peer has not greeted within \(options.maxGreetingWait)")
     }
   }
 
@@ -44,24 +66,30 @@ extension ChannelLink {
     try frame.bytes(maxByteCount: options.maxFrameByteCount)
   }
 
-  /// The frames of a parcel. Values of one channel that do not fit into one together go alone.
   private func bytes(of parcel: LinkOutbox.Parcel) async -> [UInt8] {
     var result: [UInt8] = []
     if let counter = parcel.counter, let bytes = try? bytes(.hello(counter: counter)) {
       result += bytes
     }
     var misfits: [ChannelMessage] = []
-    for message in parcel.messages {
-      if let bytes = try? bytes(.values(message)) {
-        result += bytes
-        continue
-      }
-      for part in message.split {
-        if let bytes = try? bytes(.values(part)) { result += bytes } else { misfits.append(part) }
-      }
+    for batch in parcel.batches {
+      let packed = LinkFrame.frames(for: batch, maxByteCount: options.maxFrameByteCount)
+      for frame in packed.frames { if let bytes = try? bytes(frame) { result += bytes } }
+      misfits += packed.misfits
     }
     await report(misfits, .tooLargeForLink)
     return result
+  }
+
+  /// Tells the hub what will not be sent for want of room; what it remembers will be, on the next connection.
+  private func reportMissed(_ messages: [ChannelMessage]) async {
+    guard !messages.isEmpty else { return }
+    await report(
+      sender.perform { hub in
+        messages.filter { message in
+          subjects[message.subject].map { !hub.remembers(message, of: $0) } ?? true
+        }
+      }, .peerTooSlow)
   }
 
   /// Tells the hub what was not sent.
@@ -93,7 +121,7 @@ extension ChannelLink {
       let isFirst = !hasGreeted
       try await sender.perform { hub in
         for received in received { try take(received, for: hub, from: peer) }
-        if isFirst { refresh(peer, from: hub) }
+        if isFirst { feed(of: hub)?.refresh(peer, from: hub) }
       }
       hasGreeted = true
       greeted.finish()
@@ -113,17 +141,18 @@ extension ChannelLink {
     }
   }
 
-  /// What is in a frame, or `nil` if its subject is not known here.
+  /// What is in a frame, or `nil` if none of its subjects is known here.
   @Sendable private func received(_ frame: LinkFrame) throws -> Received? {
-    switch frame {
-    case .hello(let counter): return .hello(counter)
-    case .values(let message):
-      guard let subject = subjects[message.subject] else { return nil }
+    if case .hello(let counter) = frame { return .hello(counter) }
+    var batch = StampedBatch()
+    for message in frame.messages {
+      guard let subject = subjects[message.subject] else { continue }
       do {
-        return .values(try subject.decode(message))
+        batch.append(try subject.decode(message))
       } catch {
         throw ChannelLinkError(.malformed, "the peer sent what is no \(message.subject): \(error)")
       }
     }
+    return batch.stamps.isEmpty ? nil : .values(batch)
   }
 }

@@ -17,12 +17,20 @@
 /// sends it: a new value is delivered, and what has been passed on once is not passed on again.
 ///
 /// Senders never wait for a peer: the latest value of each property of each channel waits for one that
-/// is slow or away; what is dropped beyond that is told as a ``ChannelDiagnostic``. What was sent together
-/// arrives together, unless values that wait together are more than fit into a message. On each new
-/// connection, the hub sends all that it remembers (``ChannelLimits/maxRememberedValueCount``); of one
-/// that does not, what was under way when a connection broke may be lost, and what a peer missed
-/// meanwhile. A peer that sends anything but well-formed messages, or whose clock is further ahead than
-/// one that counts can be, is disconnected.
+/// is slow or away; what is dropped beyond ``ChannelLinkOptions/maxWaitingChannelCount`` and
+/// ``ChannelLinkOptions/maxWaitingByteCount`` is told as a ``ChannelDiagnostic``. A hub whose memory
+/// (``ChannelLimits/maxRememberedValueCount``) is no smaller than the former drops nothing that it
+/// remembers, however much it sends at a time.
+/// On each new connection, the hub sends all that it remembers; of one that does not, what was under way when
+/// a connection broke may be lost, and what a peer missed meanwhile.
+///
+/// What was sent together arrives together, on several channels and of several subjects: as one batch.
+/// Batches of which the second has replaced values of the first before it was sent are one. What is more
+/// than fits into a message (``ChannelLinkOptions/maxFrameByteCount``) arrives in parts, and so may what a
+/// hub sends from its memory: to a new peer, or to one that was too slow.
+///
+/// A peer that sends anything but well-formed messages, whose clock is further ahead than one that counts
+/// can be, or that does not greet within ``ChannelLinkOptions/maxGreetingWait``, is disconnected.
 ///
 /// ```swift
 /// let link = ChannelLink(hub, subjects: [users])
@@ -33,7 +41,7 @@ public final class ChannelLink: Sendable {
   let subjects: [String: LinkedSubject]
   let options: ChannelLinkOptions
   private let now: @Sendable () -> ContinuousClock.Instant
-  private let wait: @Sendable (Duration) async -> Void
+  let wait: @Sendable (Duration) async -> Void
 
   /// A link for a hub, made where the hub lives, which has to be an actor.
   ///
@@ -49,7 +57,7 @@ public final class ChannelLink: Sendable {
       waiting: { try? await Task.sleep(for: $0) }, isolation: isolation)
   }
 
-  /// A link that reads the time and waits between attempts to connect as it is told.
+  /// A link that reads the time, and waits between attempts to connect and for greetings, as it is told.
   package init(
     _ hub: ChannelHub, subjects: [LinkedSubject], options: ChannelLinkOptions,
     now: @escaping @Sendable () -> ContinuousClock.Instant,

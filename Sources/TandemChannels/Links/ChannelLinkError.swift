@@ -8,8 +8,12 @@ public struct ChannelLinkError: Error, Hashable, Sendable, CustomStringConvertib
     case tooLarge
     /// The peer speaks another version.
     case unknownVersion
+    /// The peer did not greet within ``ChannelLinkOptions/maxGreetingWait``.
+    case silent
     /// The connection could not be made, or broke.
     case connection
+    /// There can be no connection at the address, now or later, unless somebody makes it another one.
+    case address
   }
 
   /// The kind of failure.

@@ -8,7 +8,13 @@ package struct ChannelMessage: Hashable, Sendable {
   /// The properties whose values a model has given in answer to others, which are not to be answered.
   package var answers: Set<String>
 
-  /// How deep the id and the values may nest, so that the message as a whole is JSON that can be read.
+  /// Which channel a message is for.
+  struct Address: Hashable {
+    var subject: String
+    var id: JSONValue
+  }
+
+  /// How deep the id and the values may nest.
   package static let maxValueNestingDepth = JSONValue.maxNestingDepth - 2
 
   package init(
@@ -21,6 +27,8 @@ package struct ChannelMessage: Hashable, Sendable {
     self.stamps = stamps
     self.answers = answers
   }
+
+  var address: Address { Address(subject: subject, id: id) }
 
   /// Whether the message is for the channel with an id that somebody typed, who does not know whether it
   /// is a number or a text of digits.
@@ -67,8 +75,9 @@ extension ChannelMessage {
     return .object(fields)
   }
 
-  init(_ fields: [String: JSONValue]) throws(ChannelLinkError) {
-    guard case .string(let subject)? = fields["subject"], let id = fields["id"],
+  init(_ json: JSONValue) throws(ChannelLinkError) {
+    guard case .object(let fields) = json, case .string(let subject)? = fields["subject"],
+      let id = fields["id"],
       case .object(let values)? = fields["values"]
     else { throw ChannelLinkError(.malformed, "the peer sent no message of a channel") }
     self.init(

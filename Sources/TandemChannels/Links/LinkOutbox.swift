@@ -6,31 +6,29 @@ import Synchronization
 /// one that it replaces: so the stamps of each hub rise on the way to every other one, and who forgets
 /// them in that order takes nothing new for old.
 ///
+/// What was added together is taken together. Where a value has taken the place of one of an earlier
+/// batch, all from that batch on are: without it, what is left of the batch would be half of it.
+///
 /// Adding never waits. A peer that is slow gets fewer, newer values; one that is away costs at most
-/// ``ChannelLinkOptions/maxWaitingChannelCount`` channels' values, of about
-/// ``ChannelLinkOptions/maxWaitingByteCount`` bytes.
+/// ``ChannelLinkOptions/maxWaitingChannelCount`` channels' values, or those of the last batch, if they are
+/// more, of about ``ChannelLinkOptions/maxWaitingByteCount`` bytes.
 final class LinkOutbox: Sendable {
-  fileprivate struct Address: Hashable {
-    var subject: String
-    var id: JSONValue
+  fileprivate struct Waiting {
+    var message: ChannelMessage
+    /// The first batch of which a value waits here or did, before it was replaced; and the last.
+    var firstBatch: Int
+    var lastBatch: Int
   }
 
   fileprivate struct State {
-    struct Place {
-      var address: Address
-      var number: UInt64
-    }
-
-    /// The channels that wait in the order in which they were last added to; a place whose number is not
-    /// the one that the channel has now is an earlier one.
-    var order: [Place] = []
-    var first = 0
-    var waiting: [Address: ChannelMessage] = [:]
-    var numbers: [Address: UInt64] = [:]
-    var lastNumber: UInt64 = 0
+    var queue = LatestQueue<ChannelMessage.Address, Waiting>()
     var byteCount = 0
+    /// The numbers of the batches since the outbox was emptied last: what was put back has those below 0.
+    var lowestBatch = 0
+    var lastBatch = 0
     /// How far the hub's clock has come, if the peer has not been told.
     var counter: UInt64?
+    var hasBacklog = false
     var restamping: Restamping?
     var bell: AsyncStream<Void>.Continuation?
   }
@@ -38,7 +36,17 @@ final class LinkOutbox: Sendable {
   /// What is to be sent.
   struct Parcel: Equatable {
     var counter: UInt64?
-    var messages: [ChannelMessage] = []
+    /// The values that are to arrive together.
+    var batches: [[ChannelMessage]] = []
+    /// Whether the hub has more for the peer once this has been sent.
+    var hasBacklog = false
+  }
+
+  /// What was dropped.
+  struct Loss: Equatable {
+    var message: ChannelMessage
+    /// Whether it was to be added just now, and is not one that had waited.
+    var isNew: Bool
   }
 
   private let state = Mutex(State())
@@ -49,6 +57,9 @@ final class LinkOutbox: Sendable {
     self.maxChannelCount = max(1, maxChannelCount)
     self.maxByteCount = maxByteCount
   }
+
+  /// Whether no values wait here.
+  var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
 
   /// An element now, and whenever something is added, for the one who empties the outbox from now on.
   func news() -> AsyncStream<Void> {
@@ -66,54 +77,97 @@ final class LinkOutbox: Sendable {
     }?.yield()
   }
 
+  /// Takes note of whether the hub has more for the peer than waits here.
+  func setBacklog(_ hasBacklog: Bool) {
+    state.withLock { state in
+      state.hasBacklog = hasBacklog
+      return hasBacklog ? state.bell : nil
+    }?.yield()
+  }
+
   /// Gives what waits, or is put back, new stamps.
   func apply(_ restamping: Restamping) { state.withLock { $0.restamping = restamping } }
+}
 
-  /// Adds values, which take the place of older ones that wait.
+// MARK: - Adding
+
+extension LinkOutbox {
+  /// Adds values that were sent together, one message for each channel, which take the place of older ones
+  /// that wait.
   ///
-  /// - Returns: what was dropped to make room: the channels that have waited longest, and these values
-  ///   themselves, and nothing else, if they alone are too large.
-  func add(_ message: ChannelMessage) -> [ChannelMessage] {
-    guard message.waitingByteCount <= maxByteCount else { return [message] }
-    let (bell, dropped) = state.withLock { state in
-      var dropped = state.removeOld(from: message, maxByteCount: maxByteCount)
-      state.put(message)
-      while state.waiting.count > maxChannelCount || state.byteCount > maxByteCount,
-        let oldest = state.dropOldest()
-      {
-        dropped.append(oldest)
+  /// - Returns: what was dropped to make room: the channels that have waited longest, and messages that
+  ///   alone are too large.
+  func add(_ batch: [ChannelMessage]) -> [Loss] {
+    let maxCount = max(maxChannelCount, batch.count)
+    let (bell, losses) = state.withLock { state in
+      var losses: [Loss] = []
+      state.lastBatch += 1
+      for message in batch {
+        guard message.waitingByteCount <= maxByteCount else {
+          losses.append(Loss(message: message, isNew: true))
+          continue
+        }
+        losses += state.removeOld(from: message, maxByteCount: maxByteCount)
+        state.put(message)
+        while state.queue.count > maxCount || state.byteCount > maxByteCount,
+          let oldest = state.dropOldest()
+        {
+          losses.append(oldest)
+        }
       }
-      return (state.bell, dropped)
+      return (state.bell, losses)
     }
     bell?.yield()
-    return dropped
+    return losses
   }
+
+  /// Adds values as ``add(_:)`` does if nothing is dropped for them; otherwise none of them.
+  ///
+  /// - Returns: whether they were added.
+  func addIfRoom(for batch: [ChannelMessage]) -> Bool {
+    let (bell, isAdded) = state.withLock { state in
+      let newCount = batch.count { state.queue[$0.address] == nil }
+      let byteCount = batch.reduce(state.byteCount) { $0 + $1.waitingByteCount }
+      guard state.queue.count + newCount <= maxChannelCount, byteCount <= maxByteCount else {
+        return (nil as AsyncStream<Void>.Continuation?, false)
+      }
+      state.lastBatch += 1
+      for message in batch { state.put(message) }
+      return (state.bell, true)
+    }
+    bell?.yield()
+    return isAdded
+  }
+
+  /// Removes values that wait, whatever they are.
+  func remove(_ message: ChannelMessage) { state.withLock { $0.remove(message) } }
 
   /// Puts back what could not be sent; what has been added since is newer.
   ///
   /// - Returns: what there was no room for.
-  func putBack(_ messages: [ChannelMessage]) -> [ChannelMessage] {
+  func putBack(_ batches: [[ChannelMessage]]) -> [ChannelMessage] {
     state.withLock { state in
-      // In front of all that has been added since.
-      let order = state.order[state.first...]
-      (state.order, state.first) = ([], 0)
-      defer { state.order += order }
-      return messages.compactMap { message in
-        let newer = state.waiting[message.address]
-        var older = message
-        if let newer { older.remove(newer.values.keys) }
-        if older.values.isEmpty { return nil }
-        let hasPlace = newer != nil || state.waiting.count < maxChannelCount
-        guard hasPlace, state.byteCount + older.waitingByteCount <= maxByteCount else {
-          return older
-        }
-        if newer == nil {
-          state.put(older)
-        } else {
-          state.merge(older)
-        }
-        return nil
+      state.lowestBatch -= batches.count
+      var losses: [ChannelMessage] = []
+      var returned: [(key: ChannelMessage.Address, value: Waiting)] = []
+      let numbered = zip(state.lowestBatch..., batches).flatMap { number, batch in
+        batch.map { (number, $0) }
       }
+      for (number, message) in numbered {
+        let hasRoom = state.byteCount + message.waitingByteCount <= maxByteCount
+        if state.queue[message.address] != nil {
+          losses += state.join(message, from: number, maxByteCount: maxByteCount)
+        } else if hasRoom, state.queue.count + returned.count < maxChannelCount {
+          state.byteCount += message.waitingByteCount
+          let waiting = Waiting(message: message, firstBatch: number, lastBatch: number)
+          returned.append((message.address, waiting))
+        } else {
+          losses.append(message)
+        }
+      }
+      // In front of all that has been added since.
+      state.queue.prepend(returned)
+      return losses
     }
   }
 
@@ -121,14 +175,8 @@ final class LinkOutbox: Sendable {
   func takeAll() -> Parcel {
     state.withLock { state in
       defer { state = State(restamping: state.restamping, bell: state.bell) }
-      var messages = state.order[state.first...].filter(state.isLast)
-        .compactMap { state.waiting[$0.address] }
-      if let restamping = state.restamping {
-        for place in messages.indices {
-          messages[place].stamps = messages[place].stamps.mapValues(restamping.applied)
-        }
-      }
-      return Parcel(counter: state.counter, messages: messages)
+      return Parcel(
+        counter: state.counter, batches: state.takeBatches(), hasBacklog: state.hasBacklog)
     }
   }
 }
@@ -136,88 +184,93 @@ final class LinkOutbox: Sendable {
 extension LinkOutbox.State {
   /// Lets a message wait behind all others, together with what waits of its channel.
   fileprivate mutating func put(_ message: ChannelMessage) {
-    merge(message)
-    lastNumber += 1
-    numbers[message.address] = lastNumber
-    order.append(Place(address: message.address, number: lastNumber))
-    // A channel may be added to without end while nothing is taken.
-    guard order.count > 2 * waiting.count + 32 else { return }
-    order = order[first...].filter(isLast)
-    first = 0
+    var (added, replaced) = (message.waitingByteCount, 0)
+    queue.append(
+      .init(message: message, firstBatch: lastBatch, lastBatch: lastBatch), for: message.address
+    ) { old, new in
+      added = message.byteCount(of: message.values.keys)
+      replaced = old.message.byteCount(of: message.values.keys)
+      old.message.take(new.message)
+      old.lastBatch = new.lastBatch
+    }
+    byteCount += added - replaced
   }
 
-  /// Lets a message wait where its channel does, if it does.
-  fileprivate mutating func merge(_ message: ChannelMessage) {
-    let address = message.address
-    let replaced = waiting[address]?.byteCount(of: message.values.keys)
-    if waiting[address]?.take(message) == nil { waiting[address] = message }
-    byteCount +=
-      replaced.map { message.byteCount(of: message.values.keys) - $0 }
-      ?? message.waitingByteCount
+  /// Adds values to newer ones that wait of their channel, where these do. What is left of their batch is
+  /// to arrive together with what has replaced some of it.
+  ///
+  /// - Returns: what there was no room for.
+  fileprivate mutating func join(
+    _ message: ChannelMessage, from batch: Int, maxByteCount: Int
+  ) -> [ChannelMessage] {
+    var older = message
+    let room = maxByteCount - byteCount
+    var added = 0
+    queue.update(message.address) { waiting in
+      older.remove(waiting.message.values.keys)
+      waiting.firstBatch = min(waiting.firstBatch, batch)
+      let count = older.byteCount(of: older.values.keys)
+      guard count <= room else { return true }
+      added = count
+      waiting.message.take(older)
+      older.values = [:]
+      return true
+    }
+    byteCount += added
+    return older.values.isEmpty ? [] : [older]
   }
 
-  fileprivate func isLast(_ place: Place) -> Bool { numbers[place.address] == place.number }
+  fileprivate mutating func remove(_ message: ChannelMessage) {
+    var removed = 0
+    queue.update(message.address) { waiting in
+      let before = waiting.message.waitingByteCount
+      waiting.message.remove(message.values.keys)
+      let isEmpty = waiting.message.values.isEmpty
+      removed = before - (isEmpty ? 0 : waiting.message.waitingByteCount)
+      return !isEmpty
+    }
+    byteCount -= removed
+  }
 
   /// Makes a message's channel small enough for it, if with all that waits of it it would not be.
   fileprivate mutating func removeOld(
     from message: ChannelMessage, maxByteCount: Int
-  ) -> [ChannelMessage] {
-    guard var old = waiting[message.address] else { return [] }
+  ) -> [LinkOutbox.Loss] {
+    guard var old = queue[message.address]?.message else { return [] }
     old.remove(message.values.keys)
     guard !old.values.isEmpty,
       old.byteCount(of: old.values.keys) + message.waitingByteCount > maxByteCount
     else { return [] }
-    byteCount -= old.byteCount(of: old.values.keys)
-    waiting[message.address]?.remove(old.values.keys)
-    return [old]
+    remove(old)
+    return [.init(message: old, isNew: false)]
   }
 
-  fileprivate mutating func dropOldest() -> ChannelMessage? {
-    while first < order.count {
-      let place = order[first]
-      first += 1
-      guard isLast(place) else { continue }
-      numbers[place.address] = nil
-      let message = waiting.removeValue(forKey: place.address)
-      byteCount -= message?.waitingByteCount ?? 0
-      if first * 2 > order.count {
-        order.removeFirst(first)
-        first = 0
-      }
-      return message
+  fileprivate mutating func dropOldest() -> LinkOutbox.Loss? {
+    guard let waiting = queue.removeFirst() else { return nil }
+    byteCount -= waiting.message.waitingByteCount
+    return .init(message: waiting.message, isNew: waiting.lastBatch == lastBatch)
+  }
+
+  /// What waits, cut where no batch is cut.
+  fileprivate mutating func takeBatches() -> [[ChannelMessage]] {
+    let waiting = queue.removeAll()
+    var batches: [[ChannelMessage]] = []
+    var batch: [ChannelMessage] = []
+    var firstBatch = Int.max
+    for place in waiting.indices.reversed() {
+      batch.append(restamped(waiting[place].message))
+      firstBatch = min(firstBatch, waiting[place].firstBatch)
+      guard place == 0 || waiting[place - 1].lastBatch < firstBatch else { continue }
+      batches.append(batch.reversed())
+      batch = []
     }
-    return nil
-  }
-}
-
-// MARK: - Sizes
-
-extension ChannelMessage {
-  fileprivate var address: LinkOutbox.Address { .init(subject: subject, id: id) }
-
-  /// About how many bytes it costs to let the message wait.
-  fileprivate var waitingByteCount: Int {
-    subject.utf8.count + id.byteCount + byteCount(of: values.keys)
+    return batches.reversed()
   }
 
-  fileprivate func byteCount(of names: some Sequence<String>) -> Int {
-    names.reduce(0) { count, name in
-      count + (values[name].map { name.utf8.count + $0.byteCount } ?? 0)
-    }
-  }
-}
-
-extension JSONValue {
-  /// What a value takes beside its text: the enumeration, and as much again for a table's place.
-  private static let placeByteCount = 32
-
-  fileprivate var byteCount: Int {
-    switch self {
-    case .null, .bool: return Self.placeByteCount
-    case .number(let text), .string(let text): return Self.placeByteCount + text.utf8.count
-    case .array(let elements): return elements.reduce(Self.placeByteCount) { $0 + $1.byteCount }
-    case .object(let fields):
-      return fields.reduce(Self.placeByteCount) { $0 + $1.key.utf8.count + $1.value.byteCount }
-    }
+  private func restamped(_ message: ChannelMessage) -> ChannelMessage {
+    guard let restamping else { return message }
+    var message = message
+    message.stamps = message.stamps.mapValues(restamping.applied)
+    return message
   }
 }

@@ -56,6 +56,11 @@ struct StampedBatch: Sendable {
   var batch = ChannelBatch()
   /// One for each value, or `nil` for one without.
   var stamps: [LinkStamp?] = []
+
+  mutating func append(_ other: StampedBatch) {
+    batch.append(other.batch)
+    stamps += other.stamps
+  }
 }
 
 /// A property that a link carries.

@@ -60,7 +60,8 @@ enum SystemSockets {
     let bytes = Array(path.utf8)
     let capacity = MemoryLayout.size(ofValue: address.sun_path)
     guard bytes.count < capacity else {
-      throw ChannelLinkError(.connection, "the path of a socket has at most \(capacity - 1) bytes")
+      throw ChannelLinkError(
+        .address, "the path of a socket has at most \(capacity - 1) bytes, not \(bytes.count)")
     }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
     let descriptor = try socket(family: AF_UNIX)
@@ -69,8 +70,15 @@ enum SystemSockets {
         body(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
       }
     }
-    guard hasSucceeded else { throw failure("use unix:\(path)") }
+    guard hasSucceeded else { throw unixFailure(path) }
     return descriptor
+  }
+
+  private static func unixFailure(_ path: String) -> ChannelLinkError {
+    let failure = failure("use unix:\(path)")
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK else { return failure }
+    return ChannelLinkError(.address, "cannot use unix:\(path): it is no socket")
   }
 
   private static func openTCP(

@@ -1,0 +1,34 @@
+/// What ends a command that goes on until somebody wants no more.
+enum Stop {
+  case interrupted
+  case outputClosed
+
+  /// Runs `body` to its end, or cancels it when the process is to end; returns what it gives.
+  ///
+  /// - Throws: what `body` throws; `OutputError` for a broken pipe if nobody reads the output any more.
+  static func ending<Result: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
+    let (stops, stop) = AsyncStream<Stop>.makeStream()
+    let interruption = Interruption { stop.yield(.interrupted) }
+    defer { interruption.end() }
+    OutputClosure.notify { stop.yield(.outputClosed) }
+    return try await withThrowingTaskGroup(of: Result?.self) { group in
+      group.addTask(operation: body)
+      group.addTask {
+        for await stop in stops {
+          guard stop == .interrupted else { throw OutputError(code: EPIPE) }
+          break
+        }
+        return nil
+      }
+      var result: Result?
+      for try await ended in group {
+        result = ended ?? result
+        group.cancelAll()
+      }
+      guard let result else { preconditionFailure("The body has ended, and has not thrown") }
+      return result
+    }
+  }
+}
