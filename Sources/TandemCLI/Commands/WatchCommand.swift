@@ -38,20 +38,25 @@ enum WatchCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let limit = try limit(arguments)
+    // From here on: to open the file may mean to wait for a lock.
+    let summary = try await untilStopped { try await watch(arguments, limit: limit) }
+    if !arguments.has("quiet") { TandemCLI.report(summary) }
+    return 0
+  }
+
+  private static func watch(_ arguments: ParsedArguments, limit: Int) async throws -> String {
     let configuration = DatabaseConfiguration(access: .readOnly, maxReaderCount: 1)
     let database = try await Database.open(
       path: arguments.operands[0], configuration: configuration)
-    let summary: String
     do {
-      summary = try await watch(database, arguments, limit: limit)
+      let summary = try await watch(database, arguments, limit: limit)
+      await database.close()
+      return summary
     } catch {
       // Otherwise its log and index would stay beside the file.
       await database.close()
       throw error
     }
-    await database.close()
-    if !arguments.has("quiet") { TandemCLI.report(summary) }
-    return 0
   }
 
   private static func watch(
@@ -63,7 +68,7 @@ enum WatchCommand: Command {
       database: database, query: query, explanation: try await query.explanation(in: database),
       journalMode: mode, isList: arguments.has("list"), isJSON: arguments.has("json"),
       showsInitial: arguments.has("initial"), isQuiet: arguments.has("quiet"), limit: limit)
-    return try await untilStopped { try await watch.run() }
+    return try await watch.run()
   }
 
   private static func limit(_ arguments: ParsedArguments) throws(UsageError) -> Int {
@@ -132,7 +137,7 @@ extension WatchCommand {
     case outputClosed
   }
 
-  /// Runs `body` to its end, or cancels it when the process is to end.
+  /// Runs `body` to its end, or cancels it when the process is to end; returns its summary.
   private static func untilStopped(
     _ body: @escaping @Sendable () async throws -> String
   ) async throws -> String {
@@ -141,7 +146,14 @@ extension WatchCommand {
     defer { interruption.end() }
     OutputClosure.notify { stop.yield(.outputClosed) }
     return try await withThrowingTaskGroup(of: String?.self) { group in
-      group.addTask(operation: body)
+      group.addTask {
+        do {
+          return try await body()
+        } catch is CancellationError {
+          // It was still waiting for a lock, or looking at the file.
+          return WatchOutput.emptySummary
+        }
+      }
       group.addTask {
         for await stop in stops {
           guard stop == .interrupted else { throw OutputError(code: EPIPE) }
