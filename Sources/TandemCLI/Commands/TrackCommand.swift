@@ -9,7 +9,9 @@ enum TrackCommand: Command {
       Adds triggers to a table that note the key of each row that changes, and a table
       tandem_changes_T that holds the last 100,000 of them. tandem watch, and live queries,
       then read only those rows again, however large the table. Nothing else in the file
-      changes. Repeat it after a change of the table's keys or unique indexes.
+      changes, but SQLite now refuses ALTER TABLE T DROP COLUMN for columns of its key and
+      of unique indexes, also former ones: untrack T before you change its schema, and track
+      it after. Repeat it after adding a unique index.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [.init(name: "table", value: "T", help: "The table to track.")],

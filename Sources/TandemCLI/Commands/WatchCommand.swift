@@ -38,20 +38,31 @@ enum WatchCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let limit = try limit(arguments)
+    // From here on: to open the file may mean to wait for a lock.
+    let summary = try await Stop.ending {
+      do {
+        return try await watch(arguments, limit: limit)
+      } catch is CancellationError {
+        return WatchOutput.emptySummary
+      }
+    }
+    if !arguments.has("quiet") { TandemCLI.report(summary) }
+    return 0
+  }
+
+  private static func watch(_ arguments: ParsedArguments, limit: Int) async throws -> String {
     let configuration = DatabaseConfiguration(access: .readOnly, maxReaderCount: 1)
     let database = try await Database.open(
       path: arguments.operands[0], configuration: configuration)
-    let summary: String
     do {
-      summary = try await watch(database, arguments, limit: limit)
+      let summary = try await watch(database, arguments, limit: limit)
+      await database.close()
+      return summary
     } catch {
       // Otherwise its log and index would stay beside the file.
       await database.close()
       throw error
     }
-    await database.close()
-    if !arguments.has("quiet") { TandemCLI.report(summary) }
-    return 0
   }
 
   private static func watch(
@@ -63,7 +74,7 @@ enum WatchCommand: Command {
       database: database, query: query, explanation: try await query.explanation(in: database),
       journalMode: mode, isList: arguments.has("list"), isJSON: arguments.has("json"),
       showsInitial: arguments.has("initial"), isQuiet: arguments.has("quiet"), limit: limit)
-    return try await Stop.ending { try await watch.run() }
+    return try await watch.run()
   }
 
   private static func limit(_ arguments: ParsedArguments) throws(UsageError) -> Int {

@@ -15,6 +15,9 @@ final class WatchOutput {
     self.isJSON = isJSON
   }
 
+  /// The summary where nothing was printed.
+  static var emptySummary: String { WatchOutput(key: [], isJSON: false).summary }
+
   /// How much there was, in words.
   var summary: String {
     "\(Quantity.count(differenceCount, "difference")): \(insertedCount) inserted, "

@@ -59,7 +59,11 @@ struct QueryReader: Sendable {
     _ changes: CommittedChanges, _ plan: QueryPlan, _ connection: DatabaseConnection
   ) throws(DatabaseError) -> TouchedKeys? {
     guard let interest = plan.interests?.first else { return nil }
-    guard changes.isUnknown else { return changes.touched[interest] ?? TouchedKeys() }
-    return try plan.log?.keys(after: logPosition, in: connection)
+    let touched = changes.touched[interest] ?? TouchedKeys()
+    guard changes.isUnknown else { return touched }
+    // This process sees what it removes itself even where the log has blind spots.
+    var noted = try plan.log?.keys(after: logPosition, in: connection)
+    noted?.formUnion(touched)
+    return noted
   }
 }

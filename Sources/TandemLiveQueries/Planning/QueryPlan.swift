@@ -51,9 +51,10 @@ struct QueryPlan {
     parameters = list.parameters
     let readsRows = shape.isOfRows && (list.order != nil || !clauses.hasLimit)
     interests = shape.interests(reads, withKeys: readsRows)
-    log = readsRows ? try shape.log(in: connection) : nil
+    let tracking = readsRows ? try shape.tracking(in: connection) : nil
+    log = tracking.flatMap(shape.log)
     rowidQuery = shape.rowidQuery
-    explanation = shape.explanation(list, readsRows: readsRows, isTracked: log != nil)
+    explanation = shape.explanation(list, readsRows: readsRows, log == nil ? nil : tracking)
     rereading = readsRows ? QueryPlan.rereading(unlimited, layout, keyOffsets) : nil
   }
 

@@ -74,15 +74,23 @@ struct QueryShape {
       columns: joinsByName ? nil : table.positions(ofColumns: columns))
   }
 
-  /// The log of its one table, if that is tracked as its schema is now.
-  func log(in connection: DatabaseConnection) throws(DatabaseError) -> TrackingLog? {
-    guard case .rows(let table, let names) = source else { return nil }
+  /// How its one table is tracked, if it is, as its schema is now.
+  func tracking(in connection: DatabaseConnection) throws(DatabaseError) -> TableTracking? {
+    guard case .rows(let table, _) = source, !TableTracking.isOwn(table.schema.name) else {
+      return nil
+    }
     let tracking = try TableTracking(table: table.schema.name, in: connection)
-    return try connection.isTracking(tracking) ? TrackingLog(tracking, key: names) : nil
+    return try connection.isTracking(tracking) ? tracking : nil
+  }
+
+  /// What that notes, by the key of the result.
+  func log(_ tracking: TableTracking) -> TrackingLog? {
+    guard case .rows(_, let names) = source else { return nil }
+    return TrackingLog(tracking, key: names)
   }
 
   /// Which way the query goes, in words.
-  func explanation(_ list: ListPlan, readsRows: Bool, isTracked: Bool) -> String {
+  func explanation(_ list: ListPlan, readsRows: Bool, _ tracking: TableTracking?) -> String {
     switch source {
     case .anything: return "runs again after every commit: it reads more than ordinary tables"
     case .tables(let tables, _) where tables.isEmpty: return "never changes: it reads no table"
@@ -94,10 +102,16 @@ struct QueryShape {
       guard readsRows else {
         return "runs again after commits that change \(name): \(list.obstacle ?? "")"
       }
-      let others = isTracked ? ", whoever wrote" : "; if another process wrote, runs again"
+      let others = tracking.map(QueryShape.others) ?? "; if another process wrote, runs again"
       let order = list.obstacle.map { "; as a list, runs again: \($0)" } ?? ""
       return "reads only the rows of \(name) that a commit touched" + others + order
     }
+  }
+
+  /// What of the changes by others is seen on a tracked table, in words.
+  private static func others(_ tracking: TableTracking) -> String {
+    let spots = tracking.blindSpots.joined(separator: ", nor ")
+    return ", whoever wrote" + (spots.isEmpty ? "" : "; of other processes, it cannot see \(spots)")
   }
 
   /// Whether a join may compare columns by name: in the query or, if it reads more than one table can

@@ -19,7 +19,7 @@ package final class ChangeFeed: @unchecked Sendable {
   private let registry = Mutex(SubscriptionRegistry())
   private let currentVersion = Atomic(0)
   private let watch = Mutex<FileWatch?>(nil)
-  private let path: String
+  private let file: DatabaseFile
   private let attachment = Atomic(false)
 
   /// Opened by the first snapshot; a database in memory has nobody else to watch.
@@ -33,8 +33,8 @@ package final class ChangeFeed: @unchecked Sendable {
   private var isWriting = false
   private var isCommitting = false
 
-  /// The feed of a file, which is not opened yet.
-  init(path: String) { self.path = path }
+  /// The feed of a file, which it does not open yet.
+  init(_ file: DatabaseFile) { self.file = file }
 }
 
 // MARK: - Subscriptions
@@ -103,11 +103,11 @@ extension ChangeFeed {
 
   /// Opens what tells of the commits of others.
   private func startWatching() throws(DatabaseError) {
-    if monitor == nil, path != ":memory:" { monitor = try ChangeMonitor(path: path) }
-    guard let monitor else { return }
+    guard file.isOnDisk else { return }
+    if monitor == nil { monitor = try ChangeMonitor(file) }
     watch.withLock { watch in
       guard watch == nil else { return }
-      watch = FileWatch(path: monitor.filePath) { [weak self] in self?.checkForOthers() ?? false }
+      watch = FileWatch(path: file.path) { [weak self] in self?.checkForOthers() ?? false }
     }
   }
 
@@ -119,12 +119,7 @@ extension ChangeFeed {
   }
 
   private func checkIsFileThere() throws(DatabaseError) {
-    guard !isFileGone else {
-      throw DatabaseError(
-        code: .cannotOpen,
-        message: "the file was deleted, moved or replaced after it had been opened; open it again",
-        path: path)
-    }
+    if isFileGone { throw DatabaseError.fileIsGone(path: file.givenPath) }
   }
 
   /// Whether others committed since somebody last looked, or took the file away; if so, everyone is

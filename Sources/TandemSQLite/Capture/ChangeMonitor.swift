@@ -1,5 +1,3 @@
-internal import CSQLite
-
 /// A connection that only watches whether the file changes.
 ///
 /// SQLite's `data_version` differs after any commit of another connection, of this process or not.
@@ -11,28 +9,17 @@ final class ChangeMonitor {
   private let statement: Statement
   private var acknowledged: Int64?
 
-  /// Watches a file that exists.
+  /// Watches a file.
   ///
-  /// - Throws: ``DatabaseError``, with code `busy` while another program keeps the file locked.
-  init(path: String) throws(DatabaseError) {
-    connection = try DatabaseConnection(path: path, access: .readOnly, busyTimeout: .zero)
+  /// - Throws: ``DatabaseError``, with code `cannotOpen` if it is gone, with code `busy` while another program keeps the file locked.
+  init(_ file: DatabaseFile) throws(DatabaseError) {
+    connection = try file.open(access: .readOnly, busyTimeout: .zero)
     statement = try connection.prepare("PRAGMA data_version")
     acknowledged = try version()
   }
 
-  /// Where the file really is, links followed: its log is beside that place.
-  var filePath: String {
-    sqlite3_db_filename(connection.handle.pointer, "main").map { String(cString: $0) }
-      ?? connection.path
-  }
-
   /// Whether the file was deleted, or another one stands in its place: nobody commits to it any more.
-  var isFileGone: Bool {
-    var hasMoved: Int32 = 0
-    let result = sqlite3_file_control(
-      connection.handle.pointer, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
-    return result == SQLITE_OK && hasMoved != 0
-  }
+  var isFileGone: Bool { connection.isFileGone }
 
   /// Takes all that was committed so far as known.
   func acknowledge() { acknowledged = try? version() }

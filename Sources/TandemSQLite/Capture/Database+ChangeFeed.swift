@@ -40,7 +40,7 @@ private final class FeedRegistry: Sendable {
     entries.withLock { entries in
       if let feed = FeedRegistry.feed(of: database, in: entries) { return feed }
       entries = entries.filter { $0.value.database != nil && $0.value.feed != nil }
-      let feed = ChangeFeed(path: database.path)
+      let feed = ChangeFeed(database.file)
       entries[ObjectIdentifier(database)] = Entry(database: database, feed: feed)
       return feed
     }

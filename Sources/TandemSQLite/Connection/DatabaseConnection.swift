@@ -36,8 +36,15 @@ public final class DatabaseConnection {
   ///   - access: What the connection may do.
   ///   - busyTimeout: How long to wait for another connection's lock.
   /// - Throws: ``DatabaseError``: `cannotOpen`, `notADatabase`, `busy`, `readOnly`, `corrupt`.
-  public init(
+  public convenience init(
     path: String, access: Access = .readWriteCreate, busyTimeout: Duration = defaultBusyTimeout
+  ) throws(DatabaseError) {
+    try self.init(fileAt: path, givenAs: path, access: access, busyTimeout: busyTimeout)
+  }
+
+  /// Opens a file that errors call by another path.
+  init(
+    fileAt path: String, givenAs givenPath: String, access: Access, busyTimeout: Duration
   ) throws(DatabaseError) {
     let flags: Int32
     switch access {
@@ -48,16 +55,17 @@ public final class DatabaseConnection {
     }
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw DatabaseError(
-        code: .cannotOpen, message: "a database path may not be empty or contain a NUL", path: path)
+        code: .cannotOpen, message: "a database path may not be empty or contain a NUL",
+        path: givenPath)
     }
     var pointer: OpaquePointer?
     let result = sqlite3_open_v2(
       DatabaseConnection.literal(path), &pointer, flags | SQLITE_OPEN_NOMUTEX, nil)
     guard let pointer else {
-      throw DatabaseError(code: .cannotOpen, message: "out of memory", path: path)
+      throw DatabaseError(code: .cannotOpen, message: "out of memory", path: givenPath)
     }
     sqlite3_extended_result_codes(pointer, 1)
-    handle = DatabaseHandle(pointer, path: path)
+    handle = DatabaseHandle(pointer, path: givenPath)
     guard result == SQLITE_OK else { throw openError(result, access: access) }
     sqlite3_busy_timeout(pointer, Int32(clamping: busyTimeout.wholeMilliseconds))
     try addUTF8Collation()

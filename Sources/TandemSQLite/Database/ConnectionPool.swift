@@ -15,12 +15,9 @@ final class ConnectionPool: Sendable {
   private let connections: [PooledConnection]
   private let state: Mutex<State>
 
-  init(
-    path: String, count: Int,
-    open: @escaping @Sendable () throws(DatabaseError) -> ConnectionSession
-  ) {
+  init(path: String, _ connections: [PooledConnection]) {
     self.path = path
-    connections = (0..<count).map { _ in PooledConnection(open: open) }
+    self.connections = connections
     state = Mutex(State(queue: LendingQueue(connections)))
   }
 

@@ -1,24 +1,30 @@
 extension ConnectionSession {
-  /// Opens the connection that writes.
-  static func writer(
+  /// Opens the first connection: the one that writes, unless the file is only read.
+  static func first(
     path: String, _ configuration: DatabaseConfiguration
   ) throws(DatabaseError) -> ConnectionSession {
+    let isWriter = configuration.access != .readOnly
     let connection = try DatabaseConnection(
       path: path, access: configuration.access, busyTimeout: configuration.busyTimeout)
+    if isWriter { try setCheckpoints(of: connection, configuration) }
+    return ConnectionSession(connection, isWriter: isWriter, configuration: configuration)
+  }
+
+  private static func setCheckpoints(
+    of connection: DatabaseConnection, _ configuration: DatabaseConfiguration
+  ) throws(DatabaseError) {
     switch configuration.checkpointPolicy {
     case .automatic(let pageCount):
       _ = try connection.integer("PRAGMA wal_autocheckpoint=\(max(1, pageCount))")
     case .manual: _ = try connection.integer("PRAGMA wal_autocheckpoint=0")
     }
-    return ConnectionSession(connection, isWriter: true, configuration: configuration)
   }
 
   /// Opens a connection that reads.
   static func reader(
-    path: String, _ configuration: DatabaseConfiguration
+    _ file: DatabaseFile, _ configuration: DatabaseConfiguration
   ) throws(DatabaseError) -> ConnectionSession {
-    let connection = try DatabaseConnection(
-      path: path, access: .readOnly, busyTimeout: configuration.busyTimeout)
+    let connection = try file.open(access: .readOnly, busyTimeout: configuration.busyTimeout)
     return ConnectionSession(connection, isWriter: false, configuration: configuration)
   }
 
@@ -33,6 +39,8 @@ extension ConnectionSession {
   func read<Value>(
     _ cancellation: AccessCancellation?, _ body: (borrowing ReadTransaction) throws -> Value
   ) throws -> Value {
+    isReading = true
+    defer { isReading = false }
     guard isWriter else {
       return try transaction(.deferred, cancellation) { try lend(body) }
     }

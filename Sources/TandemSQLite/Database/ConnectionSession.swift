@@ -12,6 +12,8 @@ final class ConnectionSession {
   private let interruption: ConnectionInterruption
 
   let isWriter: Bool
+  /// Whether a read of the database uses it, to which nothing is written.
+  var isReading = false
 
   init(_ connection: DatabaseConnection, isWriter: Bool, configuration: DatabaseConfiguration) {
     self.connection = connection
@@ -66,6 +68,8 @@ extension ConnectionSession {
       let value = try body()
       try checkIsInTransaction()
       try interruption.check()
+      // Asked at the end: by now, the transaction may have waited for long.
+      if isWriter { try connection.checkIsFileThere() }
       // A commit that has begun is finished.
       interruption.end()
       try commit()

@@ -20,6 +20,9 @@ internal import Dispatch
 ///   functions block their thread, and do not look at cancellation, so they serve for cleaning up.
 /// - **Other programs** may use the file at the same time. A write waits for their lock as long as
 ///   ``DatabaseConfiguration/busyTimeout`` says, then throws ``DatabaseError`` with code `busy`.
+/// - **The file** is the one that was opened first, wherever the working directory is later. Once it was
+///   deleted, moved or replaced, every write throws ``DatabaseError`` with code `cannotOpen`, and so does
+///   what needs a further connection.
 /// - **In memory**: the path `:memory:` gives a database that is gone with this object. It has one
 ///   connection only, so that its reads wait for its writes.
 ///
@@ -34,6 +37,8 @@ public final class Database: Sendable {
   private let writer: ConnectionPool?
   /// Without readers, the writer reads.
   private let readers: ConnectionPool?
+  /// What all connections open.
+  let file: DatabaseFile
 
   /// Opens a file, and creates it if it is missing and the configuration allows.
   ///
@@ -46,21 +51,19 @@ public final class Database: Sendable {
   ) throws {
     self.path = path
     self.configuration = configuration
-    writer =
-      configuration.access == .readOnly
-      ? nil
-      : ConnectionPool(path: path, count: 1) { () throws(DatabaseError) in
-        try ConnectionSession.writer(path: path, configuration)
-      }
-    readers =
-      path == ":memory:" && configuration.access != .readOnly
-      ? nil
-      : ConnectionPool(path: path, count: configuration.maxReaderCount) {
-        () throws(DatabaseError) in
-        try ConnectionSession.reader(path: path, configuration)
-      }
     // What is wrong with the file is found out here, not at the first use.
-    try (writer ?? readers)?.lend { _ in }
+    let first = try ConnectionSession.first(path: path, configuration)
+    let file = try DatabaseFile(first.connection)
+    self.file = file
+    var readers = (0..<max(1, configuration.maxReaderCount)).map { _ in
+      PooledConnection { () throws(DatabaseError) in
+        try ConnectionSession.reader(file, configuration)
+      }
+    }
+    if !first.isWriter { readers[0] = PooledConnection(first) }
+    writer = first.isWriter ? ConnectionPool(path: path, [PooledConnection(first)]) : nil
+    self.readers =
+      path == ":memory:" && first.isWriter ? nil : ConnectionPool(path: path, readers)
   }
 }
 
@@ -126,17 +129,23 @@ extension Database {
 // MARK: - Upkeep
 
 extension Database {
-  /// Opens a file without blocking this thread.
+  /// Opens a file without blocking this thread. Cancelling the task ends the wait at once; what the file
+  /// keeps waiting is closed when it comes.
   ///
-  /// - Throws: As ``init(path:configuration:)``.
+  /// - Throws: As ``init(path:configuration:)``; `CancellationError`.
   public static func open(
     path: String, configuration: DatabaseConfiguration = DatabaseConfiguration()
   ) async throws -> Database {
-    try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(
-          with: Result { try Database(path: path, configuration: configuration) })
+    let opening = DatabaseOpening()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        guard opening.begin(continuation) else { return }
+        DispatchQueue.global().async {
+          opening.end(Result { try Database(path: path, configuration: configuration) })
+        }
       }
+    } onCancel: {
+      opening.end(.failure(CancellationError()))
     }
   }
 

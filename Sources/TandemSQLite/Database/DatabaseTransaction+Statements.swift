@@ -74,12 +74,27 @@ extension ConnectionSession {
     }
     let entry = try statements.take(sql.text)
     do throws(DatabaseError) {
+      if isReading { try checkIsReading(entry.statement) }
       try entry.statement.bind(sql.parameters)
     } catch {
       statements.giveBack(entry)
       throw error
     }
     return entry
+  }
+
+  /// A `PRAGMA` may have told SQLite to let readers write.
+  ///
+  /// - Throws: ``DatabaseError`` with code `readOnly` if running the statement may change something.
+  private func checkIsReading(_ statement: Statement) throws(DatabaseError) {
+    guard !statement.isReadOnly, sqlite3_stmt_isexplain(statement.handle) == 0 else { return }
+    // Some that only ask pass for ones that write: SQLite refuses those that do.
+    if Statement.firstWord(of: statement.sql).isSameSQLName(as: "pragma") {
+      return try connection.execute("PRAGMA query_only=ON")
+    }
+    throw DatabaseError(
+      code: .readOnly, message: "a read may not write; use write(_:)", sql: statement.sql,
+      path: connection.path)
   }
 
   /// Resets a statement and keeps it for the next time.
@@ -90,10 +105,9 @@ extension ConnectionSession {
 extension SQL {
   /// - Throws: ``DatabaseError`` with code `misuse` for a statement that begins or ends a transaction.
   fileprivate func checkIsNoTransactionControl(path: String) throws(DatabaseError) {
-    let word = Statement.skippingComments(text.utf8).prefix(10)
-      .prefix { $0 | 0x20 >= UInt8(ascii: "a") && $0 | 0x20 <= UInt8(ascii: "z") }
+    let word = Statement.firstWord(of: text)
     let isControl = ["begin", "commit", "end", "rollback", "savepoint", "release"].contains {
-      $0.isSameSQLName(as: String(decoding: word, as: UTF8.self))
+      $0.isSameSQLName(as: word)
     }
     guard isControl else { return }
     throw DatabaseError(
@@ -109,6 +123,13 @@ extension DatabaseConnection {
 }
 
 extension Statement {
+  /// The word with which a statement begins, or the beginning of a long one.
+  fileprivate static func firstWord(of sql: String) -> String {
+    let word = skippingComments(sql.utf8).prefix(10)
+      .prefix { $0 | 0x20 >= UInt8(ascii: "a") && $0 | 0x20 <= UInt8(ascii: "z") }
+    return String(decoding: word, as: UTF8.self)
+  }
+
   /// The value of a column of the current row.
   ///
   /// - Throws: ``DatabaseError`` with code `mismatch` if it is none of the type.

@@ -9,7 +9,7 @@ internal import Synchronization
   internal import Musl
 #endif
 
-/// A connection that is lent out; opened when it is first used.
+/// A connection that is lent out; opened when it is first used, if it is not open already.
 ///
 /// Unchecked: ``session`` is touched only by whoever has borrowed the connection from its
 /// ``ConnectionPool``, whose lock orders one borrower's work before the next one's.
@@ -22,6 +22,12 @@ final class PooledConnection: @unchecked Sendable {
 
   init(open: @escaping @Sendable () throws(DatabaseError) -> ConnectionSession) {
     self.open = open
+  }
+
+  /// A connection that is open already.
+  init(_ session: ConnectionSession) {
+    self.session = session
+    open = { preconditionFailure("it stays open until it is closed, and is not used after that") }
   }
 
   /// Whether this is called from within ``use(_:)``.

@@ -5,15 +5,16 @@ extension Database {
   ///
   /// The log is the table `tandem_changes_` followed by the name of the table, and keeps the last
   /// 100,000 changes, and at most 1,000 more. Tracking a tracked table brings it up to date with the
-  /// schema: repeat it after adding a unique index or changing the key.
+  /// schema: repeat it after adding a unique index or changing the key. The triggers name the columns of
+  /// the key and of unique indexes: SQLite refuses to drop such a column until the table is untracked.
   ///
   /// Nobody sees what writes past triggers: a connection that has them disabled, incremental blob
   /// input and output, and `PRAGMA writable_schema`.
   ///
   /// - Returns: What else tracking cannot see in this table, in words: rows that `REPLACE` removes in a
-  ///   way that no trigger foresees. Empty for most tables whose key is one integer.
-  /// - Throws: ``DatabaseError``, for a table that does not exist, a view, or one without a key; also
-  ///   `CancellationError`.
+  ///   way that no trigger foresees. Empty unless an index is on an expression or a generated column.
+  /// - Throws: ``DatabaseError``, for a table that does not exist, a view, one without a key, or one of Tandem's
+  ///   own; also `CancellationError`.
   public func track(table: String) async throws -> [String] {
     try await write { transaction in
       let tracking = try TableTracking(table: table, in: transaction.connection)
@@ -25,6 +26,7 @@ extension Database {
   /// Ends the tracking of a table and leaves no trace of it.
   ///
   /// - Returns: Whether it was tracked.
+  /// - Throws: ``DatabaseError``, also for a table of Tandem's own; `CancellationError`.
   public func untrack(table: String) async throws -> Bool {
     try await write { transaction in try transaction.connection.untrack(table) }
   }

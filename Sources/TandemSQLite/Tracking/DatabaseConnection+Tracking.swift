@@ -19,8 +19,11 @@ extension DatabaseConnection {
 
   /// Removes the triggers and the log of a table, also those it got under an earlier name; `false` if
   /// there are none.
+  ///
+  /// - Throws: ``DatabaseError``, also for a table of Tandem's own.
   @discardableResult
   package func untrack(_ table: String) throws(DatabaseError) -> Bool {
+    try TableTracking.checkIsTrackable(table, path: path)
     let triggers = try trackingTriggers(of: table)
     for name in triggers { try execute("DROP TRIGGER IF EXISTS \(name.sqlQuoted)") }
     let logs = try trackingLogs(of: table, triggers)
@@ -36,9 +39,10 @@ extension DatabaseConnection {
     let found = try prepare(
       """
       SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'tandem@_track@_%' ESCAPE '@'
-        AND (tbl_name = ? COLLATE NOCASE OR name COLLATE NOCASE IN (\(places)))
+        AND (name COLLATE NOCASE IN (\(places))
+          OR tbl_name = ? COLLATE NOCASE AND name NOT LIKE 'tandem@_track@_prune@_%' ESCAPE '@')
       """)
-    try found.bind(([table] + names).map { .text($0) })
+    try found.bind((names + [table]).map { .text($0) })
     return try found.texts()
   }
 

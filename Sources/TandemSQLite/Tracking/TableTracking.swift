@@ -26,21 +26,25 @@ package struct TableTracking: Sendable {
   package let identity: [String]
   /// What it cannot see, in words; empty for most tables.
   package let blindSpots: [String]
-  /// The unique indexes by which a row can remove one of another key.
-  private let replacements: [UniqueIndex]
+  /// The unique indexes by which a row can remove one of another key, but for those on generated
+  /// columns.
+  private let plainReplacements: [UniqueIndex]
+  /// Those on generated columns, which change with the columns that these are computed from.
+  private let computedReplacements: [UniqueIndex]
   /// The columns where `REPLACE` puts a default in place of `NULL`, after it was asked which rows
   /// conflict.
   private let defaultedColumns: [String]
-  /// The names of the rowid, if it is not the key, so that a row can remove one of another key by it.
+  /// The names of the rowid that no column has; none if the rows have no rowid.
   private let rowidNames: [String]
-  /// A name of the rowid; `nil` if the rows have none, or columns took all its names.
-  private let rowidName: String?
+  /// Whether the rowid is the key. Otherwise a row can remove one of another key by it.
+  private let isByRowid: Bool
 
   /// Plans the tracking of a table.
   ///
   /// - Throws: ``DatabaseError`` if it cannot be tracked: it does not exist, is a view or virtual, or
   ///   its rows have neither a primary key nor a rowid.
   package init(table name: String, in connection: DatabaseConnection) throws(DatabaseError) {
+    try TableTracking.checkIsTrackable(name, path: connection.path)
     guard let facts = try TableFacts(name, in: connection) else {
       throw DatabaseError(code: .error, message: "no such table: \(name)", path: connection.path)
     }
@@ -52,26 +56,27 @@ package struct TableTracking: Sendable {
     }
     table = facts.schema.name
     self.identity = identity
-    let isByRowid = facts.isRowid(identity[0])
-    rowidNames = isByRowid ? [] : ["rowid", "_rowid_", "oid"].filter(facts.isRowid)
-    rowidName = isByRowid ? identity[0] : rowidNames.first
+    isByRowid = facts.isRowid(identity[0])
+    rowidNames = ["rowid", "_rowid_", "oid"].filter {
+      facts.schema.column(named: $0) == nil && facts.isRowid($0)
+    }
     let indexes = try UniqueIndex.all(of: facts.schema.name, in: connection)
     let replacements = indexes.filter { !$0.isByExpression && !$0.isBinaryKey(identity) }
-    self.replacements = replacements
     let generatedColumns = facts.schema.columns.filter(\.isGenerated).map(\.name)
     let computed = replacements.filter { $0.holds(anyOf: generatedColumns) }
+    computedReplacements = computed
+    plainReplacements = replacements.filter { !$0.holds(anyOf: generatedColumns) }
     defaultedColumns = try connection.requiredColumnsWithDefault(of: facts.schema.name).filter {
       column in !computed.isEmpty || replacements.contains { $0.holds(anyOf: [column]) }
     }
     blindSpots = TableTracking.blindSpots(
-      indexes.filter(\.isByExpression), isByRowid ? computed : [],
-      hasOtherRowid: !rowidNames.isEmpty)
+      indexes.filter(\.isByExpression), isByRowid ? computed : [])
   }
 
-  /// What cannot be seen because of indexes on expressions, of indexes on what may be computed from a
-  /// rowid that is not known beforehand, and of a rowid that is not the key.
+  /// What cannot be seen because of indexes on expressions, and of indexes on what may be computed from
+  /// a rowid that is not known beforehand.
   private static func blindSpots(
-    _ byExpression: [UniqueIndex], _ computed: [UniqueIndex], hasOtherRowid: Bool
+    _ byExpression: [UniqueIndex], _ computed: [UniqueIndex]
   ) -> [String] {
     var spots = byExpression.map {
       "rows that REPLACE removes because of the index \($0.name), which is on an expression"
@@ -82,9 +87,19 @@ package struct TableTracking: Sendable {
       where that is computed from a key that SQLite chose
       """
     }
-    // To look at each new row's rowid beforehand would cost every insertion a tenth more.
-    if hasOtherRowid { spots.append("rows that INSERT OR REPLACE removes by naming their rowid") }
     return spots
+  }
+
+  /// Whether a table is one of Tandem's own, such as a log.
+  package static func isOwn(_ table: String) -> Bool { table.lowercased().hasPrefix("tandem_") }
+
+  /// - Throws: ``DatabaseError`` for a table of Tandem's own.
+  static func checkIsTrackable(_ table: String, path: String) throws(DatabaseError) {
+    guard isOwn(table) else { return }
+    throw DatabaseError(
+      code: .error,
+      message: "\(table) is a table of Tandem's own, which cannot be tracked; name one of yours",
+      path: path)
   }
 
   /// The log table.
@@ -96,8 +111,10 @@ package struct TableTracking: Sendable {
   /// What a trigger does.
   enum Kind: String, CaseIterable {
     case insert, update, delete, prune
+    case key
     case replaceInsert = "replace_insert"
     case replaceUpdate = "replace_update"
+    case replaceComputed = "replace_computed"
     case replaceRowid = "replace_rowid"
     case defaultInsert = "default_insert"
     case defaultUpdate = "default_update"
@@ -128,10 +145,9 @@ extension TableTracking {
   /// What notes the rows between two rowids, inclusive, as the triggers do when they are inserted; `nil`
   /// if there is no asking for a rowid.
   var rangeNote: String? {
-    guard let rowidName else { return nil }
-    let names = identity.map(\.sqlQuoted).joined(separator: ", ")
+    guard let rowidName = isByRowid ? identity[0] : rowidNames.first else { return nil }
     return """
-      INSERT INTO main.\(logName.sqlQuoted) (\(logColumns)) SELECT \(names) \
+      INSERT INTO main.\(logName.sqlQuoted) (\(logColumns)) SELECT \(list(identity)) \
       FROM main.\(table.sqlQuoted) WHERE \(rowidName.sqlQuoted) BETWEEN ? AND ?
       """
   }
@@ -148,7 +164,8 @@ extension TableTracking {
     noteTriggers + replacementTriggers + defaultTriggers
   }
 
-  /// What notes the rows that a statement changes, and keeps the log short.
+  /// What notes the rows that a statement changes, and keeps the log short. An update that does not
+  /// name the key pays nothing for the new one.
   private var noteTriggers: [(name: String, sql: String)] {
     let isOther = identity.map {
       "new.\($0.sqlQuoted) IS NOT old.\($0.sqlQuoted) COLLATE BINARY"
@@ -157,9 +174,10 @@ extension TableTracking {
     return [
       trigger(.insert, "AFTER INSERT", on: table, [note("VALUES (\(row("new")))")]),
       trigger(.delete, "AFTER DELETE", on: table, [note("VALUES (\(row("old")))")]),
+      trigger(.update, "AFTER UPDATE", on: table, [note("VALUES (\(row("old")))")]),
       trigger(
-        .update, "AFTER UPDATE", on: table,
-        [note("VALUES (\(row("old")))"), note("SELECT \(row("new")) WHERE \(isOther)")]),
+        .key, "AFTER UPDATE OF \(list(keyNames))", on: table, when: "WHEN \(isOther)",
+        [note("VALUES (\(row("new")))")]),
       trigger(
         .prune, "AFTER INSERT", on: logName,
         when: "WHEN new.seq % \(TableTracking.pruningInterval) = 0",
@@ -169,37 +187,59 @@ extension TableTracking {
     ]
   }
 
-  /// What notes the rows that `REPLACE` is about to remove. An update that does not name the rowid
-  /// pays nothing for the last one.
+  /// The columns of the key, by all names by which an update may change them.
+  private var keyNames: [String] {
+    isByRowid ? Set(identity).union(rowidNames).sorted() : identity
+  }
+
+  /// What notes the rows that `REPLACE` is about to remove. Most insertions replace none, and most
+  /// updates name no column of the index: they pay little.
   private var replacementTriggers: [(name: String, sql: String)] {
-    var triggers: [(name: String, sql: String)] = []
-    if !replacements.isEmpty {
-      let notes = replacements.map { noteRows(where: $0.conflict) }
-      triggers.append(trigger(.replaceInsert, "BEFORE INSERT", on: table, notes))
-      triggers.append(trigger(.replaceUpdate, "BEFORE UPDATE", on: table, notes))
-    }
-    if let rowid = rowidNames.first {
-      let names = rowidNames.joined(separator: ", ")
-      triggers.append(
-        trigger(
-          .replaceRowid, "BEFORE UPDATE OF \(names)", on: table,
-          [noteRows(where: "\(rowid) = new.\(rowid)")]))
-    }
-    return triggers
+    let plain = plainReplacements.map(\.conflict)
+    let computed = computedReplacements.map(\.conflict)
+    let columns = Set(plainReplacements.flatMap(\.columnNames)).sorted()
+    return [
+      replacement(.replaceInsert, "BEFORE INSERT", of: rowidConflicts + plain + computed),
+      replacement(.replaceUpdate, "BEFORE UPDATE OF \(list(columns))", of: plain),
+      replacement(.replaceComputed, "BEFORE UPDATE", of: computed),
+      replacement(
+        .replaceRowid, "BEFORE UPDATE OF \(list(rowidNames))", of: rowidConflicts),
+    ].compactMap { $0 }
+  }
+
+  /// How a new row takes the rowid of one of another key. Before an insertion, SQLite tells the new rowid
+  /// if the statement names it; otherwise whatever row it tells is noted for nothing.
+  private var rowidConflicts: [String] {
+    isByRowid ? [] : rowidNames.prefix(1).map { "\($0) = new.\($0)" }
+  }
+
+  /// What notes the rows for which one of the conditions holds, if there is one.
+  private func replacement(
+    _ kind: Kind, _ event: String, of conditions: [String]
+  ) -> (name: String, sql: String)? {
+    guard !conditions.isEmpty else { return nil }
+    let isAny = conditions.map { "EXISTS (SELECT 1 FROM \(table.sqlQuoted) WHERE \($0))" }
+    return trigger(
+      kind, event, on: table, when: "WHEN " + isAny.joined(separator: " OR "),
+      conditions.map(noteRows))
   }
 
   /// What makes the log begin anew if a default decides which row is removed, so that readers read
   /// everything again: nobody needs that often, and a default may be any expression.
   private var defaultTriggers: [(name: String, sql: String)] {
     guard !defaultedColumns.isEmpty else { return [] }
-    let names = defaultedColumns.map(\.sqlQuoted)
-    let condition = names.map { "new.\($0) IS NULL" }.joined(separator: " OR ")
+    let condition = defaultedColumns.map { "new.\($0.sqlQuoted) IS NULL" }
+      .joined(separator: " OR ")
     let restart = ["DELETE FROM \(logName.sqlQuoted);", beginning]
-    let update = "BEFORE UPDATE OF \(names.joined(separator: ", "))"
+    let update = "BEFORE UPDATE OF \(list(defaultedColumns))"
     return [
       trigger(.defaultInsert, "BEFORE INSERT", on: table, when: "WHEN \(condition)", restart),
       trigger(.defaultUpdate, update, on: table, when: "WHEN \(condition)", restart),
     ]
+  }
+
+  private func list(_ names: [String]) -> String {
+    names.map(\.sqlQuoted).joined(separator: ", ")
   }
 
   private func row(_ alias: String) -> String {
@@ -211,8 +251,7 @@ extension TableTracking {
   }
 
   private func noteRows(where condition: String) -> String {
-    let names = identity.map(\.sqlQuoted).joined(separator: ", ")
-    return note("SELECT \(names) FROM \(table.sqlQuoted) WHERE \(condition)")
+    note("SELECT \(list(identity)) FROM \(table.sqlQuoted) WHERE \(condition)")
   }
 
   private func trigger(

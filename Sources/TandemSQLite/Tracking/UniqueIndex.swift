@@ -17,6 +17,9 @@ struct UniqueIndex: Sendable {
       }
   }
 
+  /// Its columns, but for expressions.
+  var columnNames: [String] { columns.map(\.name) }
+
   /// Whether one of the given columns is one of its own.
   func holds(anyOf names: [String]) -> Bool {
     columns.contains { column in names.contains(where: column.name.isSameSQLName) }

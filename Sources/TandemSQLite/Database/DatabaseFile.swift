@@ -1,0 +1,109 @@
+internal import CSQLite
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// The file that the first connection of a database opened, which all others must open too: also after
+/// the working directory has changed, and never another that has taken its place.
+struct DatabaseFile: Sendable {
+  /// The path as given, for errors.
+  let givenPath: String
+  /// Where the file really is, links followed; as given if there is no file.
+  let path: String
+  /// What tells the file from others; `nil` for a database in memory.
+  private let identity: Identity?
+
+  private struct Identity: Hashable {
+    var device: UInt64
+    var number: UInt64
+
+    /// Of the file that is at a path now, if there is one.
+    init?(ofFileAt path: String) {
+      var status = stat()
+      guard stat(path, &status) == 0 else { return nil }
+      device = UInt64(truncatingIfNeeded: status.st_dev)
+      number = UInt64(truncatingIfNeeded: status.st_ino)
+    }
+  }
+
+  /// The file of the first connection.
+  ///
+  /// - Throws: ``DatabaseError`` with code `cannotOpen` if it has been taken away since.
+  init(_ connection: DatabaseConnection) throws(DatabaseError) {
+    givenPath = connection.path
+    guard let path = connection.filePath else {
+      path = connection.path
+      identity = nil
+      return
+    }
+    guard let identity = Identity(ofFileAt: path), !connection.isFileGone else {
+      throw DatabaseError.fileIsGone(path: givenPath)
+    }
+    self.path = path
+    self.identity = identity
+  }
+
+  /// Whether there is a file, and not a database in memory only.
+  var isOnDisk: Bool { identity != nil }
+
+  /// A further connection to the file.
+  ///
+  /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file is no longer where it was.
+  func open(
+    access: DatabaseConnection.Access, busyTimeout: Duration
+  ) throws(DatabaseError) -> DatabaseConnection {
+    // Before it is opened: SQLite might recover the log of another.
+    try checkIsAtItsPlace()
+    let connection = try DatabaseConnection(
+      fileAt: path, givenAs: givenPath, access: access, busyTimeout: busyTimeout)
+    // What is at the place is the file, and what was opened is at the place.
+    try checkIsAtItsPlace()
+    try connection.checkIsFileThere()
+    return connection
+  }
+
+  private func checkIsAtItsPlace() throws(DatabaseError) {
+    guard identity == nil || Identity(ofFileAt: path) == identity else {
+      throw DatabaseError.fileIsGone(path: givenPath)
+    }
+  }
+}
+
+extension DatabaseConnection {
+  /// Where the file really is, links followed; `nil` for a database in memory.
+  var filePath: String? {
+    guard let name = sqlite3_db_filename(handle.pointer, "main"), name.pointee != 0 else {
+      return nil
+    }
+    return String(cString: name)
+  }
+
+  /// Whether the file was deleted, or another one stands in its place: nobody else sees what is
+  /// committed to it from then on. Asks the file system, which takes about a microsecond.
+  var isFileGone: Bool {
+    var hasMoved: Int32 = 0
+    let result = sqlite3_file_control(
+      handle.pointer, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+    return result == SQLITE_OK && hasMoved != 0
+  }
+
+  /// - Throws: ``DatabaseError`` with code `cannotOpen` if the file is no longer where it was opened.
+  func checkIsFileThere() throws(DatabaseError) {
+    if isFileGone { throw DatabaseError.fileIsGone(path: path) }
+  }
+}
+
+extension DatabaseError {
+  /// The file is no longer where it was opened.
+  static func fileIsGone(path: String) -> DatabaseError {
+    DatabaseError(
+      code: .cannotOpen,
+      message: "the file was deleted, moved or replaced after it had been opened; open it again",
+      path: path)
+  }
+}

@@ -1,0 +1,44 @@
+#if os(Linux)
+  import Foundation
+  import Tandem
+  import TestFolder
+  import Testing
+
+  @Suite("tandem watch: a file that is locked at its start", .timeLimit(.minutes(5)))
+  struct WatchStartTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test("a signal ends the wait for a lock, with a summary", arguments: [SIGINT, SIGTERM])
+    func signalWhileLocked(signal: Int32) async throws {
+      try folder.execute(
+        "test.db", "CREATE TABLE t (id INTEGER PRIMARY KEY)", "PRAGMA journal_mode=DELETE")
+      let holder = try DatabaseConnection(path: folder.path(of: "test.db"), access: .readOnly)
+      try holder.execute("PRAGMA query_only=OFF")
+      try holder.execute("BEGIN EXCLUSIVE")
+      let tool = try RunningTool(
+        [
+          "-c", "echo $$; exec '\(Tool.path)' watch '\(folder.path(of: "test.db"))' --table t",
+        ], executable: "/bin/sh")
+      let process = try #require(await tool.line().flatMap { Int($0) })
+      try await comesToCatchBoth(process)
+      tool.signal(signal)
+      #expect(await tool.errorLine() == "tandem: 0 differences: 0 inserted, 0 updated, 0 deleted")
+      #expect(await tool.end() == 0)
+      try holder.execute("ROLLBACK")
+    }
+
+    /// Returns when a process has come to catch both signals, of which a shell catches one itself, or
+    /// has ended.
+    private func comesToCatchBoth(_ process: Int) async throws {
+      let both: UInt64 = 1 << (SIGINT - 1) | 1 << (SIGTERM - 1)
+      while let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8) {
+        let line = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }
+        guard let mask = line?.split(separator: "\t").last else { return }
+        if try #require(UInt64(mask, radix: 16)) & both == both { return }
+        try await Task.sleep(for: .milliseconds(1))
+      }
+    }
+  }
+#endif

@@ -1,0 +1,128 @@
+import TandemDifferences
+import TandemRecords
+import TandemSQLite
+import TestFolder
+import Testing
+
+@testable import TandemLiveQueries
+
+@Suite("What the log of a tracked table does not say, or says at length", .timeLimit(.minutes(5)))
+struct TrackedBlindSpotTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// A table with a unique index on an expression, by which REPLACE removes rows unseen by triggers.
+  private func databaseWithBlindSpot() async throws -> Database {
+    let database = try await folder.database(
+      "CREATE TABLE t (k INTEGER PRIMARY KEY, s)", "CREATE UNIQUE INDEX i ON t(lower(s))",
+      "CREATE TABLE other (x)", "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    _ = try await database.track(table: "t")
+    return database
+  }
+
+  @Test("what this process removes is delivered, also if another commits before it is read")
+  func ownChange() async throws {
+    let database = try await databaseWithBlindSpot()
+    var iterator = LiveQuery(table: "t").differences(in: database).makeAsyncIterator()
+    #expect(try await iterator.next()?.inserted.count == 2)
+    try await database.run("INSERT OR REPLACE INTO t VALUES (3, 'A')")
+    try folder.otherConnection().execute("INSERT INTO other VALUES (1)")
+    let difference = try #require(try await iterator.next())
+    #expect(difference.deleted.map { $0["k"] } == [1])
+    #expect(difference.inserted.map { $0["k"] } == [3])
+  }
+
+  @Test("the explanation of a query tells the blind spots of its table")
+  func explanation() async throws {
+    let database = try await databaseWithBlindSpot()
+    let query = LiveQuery(table: "t")
+    let told = try await query.explanation(in: database).description
+    #expect(told.contains("whoever wrote; of other processes, it cannot see rows that REPLACE"))
+    #expect(told.contains("because of the index i"))
+    try await database.run("DROP INDEX i")
+    _ = try await database.track(table: "t")
+    #expect(try await query.explanation(in: database).description.hasSuffix("whoever wrote"))
+  }
+
+  /// How another program puts a row at the rowid of one of another key.
+  static let insertions = [
+    "INSERT OR REPLACE INTO t (rowid, name, v) VALUES (2, 'z', 7)",
+    "REPLACE INTO t (v, _rowid_, name) VALUES (7, '3', 'z')",
+    "INSERT OR REPLACE INTO t (oid, name, v) SELECT rowid, name || '!', v FROM t WHERE v < 3",
+    "INSERT OR REPLACE INTO t (rowid, name, v) VALUES (-1, 'z', 7)",
+  ]
+
+  @Test(
+    "a row that INSERT OR REPLACE removes by naming its rowid is delivered", arguments: insertions)
+  func namedRowid(insertion: String) async throws {
+    let database = try await folder.database(
+      "CREATE TABLE t (name TEXT PRIMARY KEY, v)",
+      "INSERT INTO t VALUES ('a', 1), ('b', 2), ('c', 3)",
+      "INSERT INTO t (rowid, name, v) VALUES (-1, 'd', 4)")
+    #expect(try await database.track(table: "t") == [])
+    var iterator = LiveQuery(table: "t").differences(in: database).makeAsyncIterator()
+    let key: @Sendable (Record) -> RecordKey = { RecordKey([$0["name"]]) }
+    let before = try await iterator.next()?.applying(to: [:], identifiedBy: key)
+    let other = try folder.otherConnection()
+    try other.execute(insertion)
+    try other.execute("UPDATE t SET v = 9 WHERE name = 'a'")
+    let rows = try await iterator.next()?.applying(to: try #require(before), identifiedBy: key)
+    let after = try freshRows("SELECT * FROM t", key: ["name"], in: other)
+    #expect(rows == after)
+  }
+
+  /// What another program updates, of a table with keys and indexes of all kinds, and how many entries
+  /// the log gets of it.
+  static let updates: [(update: String, entryCount: Int64)] = [
+    ("UPDATE t SET v = 9", 3), ("UPDATE t SET v = 9, u = u", 6), ("UPDATE t SET id = id", 3),
+    ("UPDATE t SET id = 7 WHERE id = 1", 2), ("UPDATE t SET rowid = 7 WHERE id = 1", 2),
+    ("UPDATE t SET \"OID\" = 7 WHERE id = 1", 2),
+    ("UPDATE OR REPLACE t SET u = 'b' WHERE id = 1", 2),
+    ("UPDATE OR REPLACE t SET _rowid_ = 3 WHERE id = 1", 2),
+    ("INSERT INTO t VALUES (1, 'q', 1) ON CONFLICT (id) DO UPDATE SET id = 8", 2),
+    ("INSERT INTO t VALUES (9, 'a', 1) ON CONFLICT (u) DO UPDATE SET v = 8", 2),
+  ]
+
+  @Test("an update notes its rows, and no more than it must", arguments: updates)
+  func updateEntries(update: String, entryCount: Int64) async throws {
+    let database = try await folder.database(
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, u UNIQUE, v)",
+      "INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)")
+    _ = try await database.track(table: "t")
+    var iterator = LiveQuery(table: "t").differences(in: database).makeAsyncIterator()
+    let key: @Sendable (Record) -> RecordKey = { RecordKey([$0["id"]]) }
+    let before = try await iterator.next()?.applying(to: [:], identifiedBy: key)
+    let other = try folder.otherConnection()
+    let counting = "SELECT count(*) FROM tandem_changes_t"
+    let former = try #require(try other.integer(counting))
+    try other.execute(update)
+    #expect(try other.integer(counting) == former + entryCount)
+    try other.execute("INSERT INTO t VALUES (100, 'y', 'something to wait for')")
+    let rows = try await iterator.next()?.applying(to: try #require(before), identifiedBy: key)
+    let after = try freshRows("SELECT * FROM t", key: ["id"], in: other)
+    #expect(rows == after)
+  }
+
+  @Test("tables of Tandem's own are neither tracked nor untracked, and their logs stay bounded")
+  func ownTables() async throws {
+    let database = try await folder.database("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    _ = try await database.track(table: "t")
+    let triggers = "SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY name"
+    let before = try await database.read { try $0.connection.rows(triggers) }
+    for table in ["tandem_changes_t", "TANDEM_CHANGES_T", "tandem_migrations", "tandem_changes_x"] {
+      let untracking = await #expect(throws: DatabaseError.self) {
+        _ = try await database.untrack(table: table)
+      }
+      #expect(untracking?.message.contains("Tandem's own") == true)
+      let tracking = await #expect(throws: DatabaseError.self) {
+        _ = try await database.track(table: table)
+      }
+      #expect(tracking?.message.contains("Tandem's own") == true)
+    }
+    #expect(try await database.read { try $0.connection.rows(triggers) } == before)
+    #expect(before.contains { $0.contains("tandem_track_prune_t") })
+    let own = LiveQuery("SELECT * FROM tandem_changes_t", key: "seq")
+    #expect(try await own.explanation(in: database).isIncremental)
+  }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import TandemRecords
+import TandemSQLite
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// All connections of a database open one file, or say that they cannot.
+@Suite(.timeLimit(.minutes(5)))
+struct DatabaseFileTests {
+  private let folder: TestFolder
+
+  init() throws { folder = try TestFolder() }
+
+  /// A closed file with a table that holds one word.
+  private static func make(_ path: String, word: String) throws {
+    let database = try Database(path: path)
+    try database.write { transaction in
+      try transaction.execute("CREATE TABLE t (word TEXT)")
+      try transaction.execute("INSERT INTO t VALUES (\(word))")
+    }
+    try database.close()
+  }
+
+  private static func words(_ path: String) throws -> [[FieldValue]] {
+    try DatabaseConnection(path: path, access: .readOnly).rows("SELECT word FROM t")
+  }
+
+  @Test("after the working directory has changed, a relative path leads where it led")
+  func otherDirectory() async throws {
+    await #expect(processExitsWith: .success) { [path = folder.path as String] in
+      for name in ["a", "b"] {
+        try FileManager.default.createDirectory(
+          atPath: "\(path)/\(name)", withIntermediateDirectories: true)
+        try DatabaseFileTests.make("\(path)/\(name)/test.db", word: name)
+      }
+      try #require(chdir("\(path)/a") == 0)
+      let database = try Database(path: "test.db")
+      try #require(chdir("\(path)/b") == 0)
+      let feed = try await database.changeFeed()
+      let subscription = feed.subscribe()
+      try await database.write { try $0.execute("INSERT INTO t VALUES ('written')") }
+      let words = try await database.read { transaction in
+        _ = try feed.beginSnapshot(transaction.connection, for: subscription)
+        return try transaction.fetchValues("SELECT word FROM t", as: String.self)
+      }
+      #expect(words == ["a", "written"])
+      try DatabaseConnection(path: "\(path)/a/test.db").execute("INSERT INTO t VALUES ('other')")
+      let changes = try await database.read { transaction in
+        try feed.beginSnapshot(transaction.connection, for: subscription)
+      }
+      #expect(changes.isUnknown, "it watches the file that it reads")
+      await database.close()
+      #expect(try DatabaseFileTests.words("\(path)/b/test.db") == [["b"]])
+    }
+  }
+
+  /// What becomes of the file, and whether another one is in its place then.
+  enum Removal: CaseIterable {
+    case deletion, move, replacement
+
+    func perform(on path: String, in folder: TestFolder) throws {
+      switch self {
+      case .deletion: try #require(unlink(path) == 0)
+      case .move: try #require(rename(path, folder.file("moved.db")) == 0)
+      case .replacement:
+        try DatabaseFileTests.make(folder.file("new.db"), word: "new")
+        try #require(rename(folder.file("new.db"), path) == 0)
+      }
+    }
+  }
+
+  @Test(
+    "once the file is gone, no write succeeds, and no connection opens another in its place",
+    arguments: Removal.allCases)
+  func gone(removal: Removal) throws {
+    try DatabaseFileTests.make(folder.file(), word: "old")
+    let database = try Database(path: folder.file())
+    try removal.perform(on: folder.file(), in: folder)
+    let writing = try databaseError {
+      try database.write { _ = try $0.execute("INSERT INTO t VALUES ('lost')") }
+    }
+    let reading = try databaseError {
+      _ = try database.read { try $0.fetchValue("SELECT word FROM t", as: String.self) }
+    }
+    for error in [writing, reading] {
+      #expect(error.code == .cannotOpen)
+      #expect(error.message.contains("deleted, moved or replaced"))
+      #expect(error.path == folder.file())
+    }
+    try database.close()
+    if removal == .replacement { #expect(try DatabaseFileTests.words(folder.file()) == [["new"]]) }
+    if removal == .move {
+      #expect(try DatabaseFileTests.words(folder.file("moved.db")) == [["old"]])
+    }
+  }
+
+  @Test("a file that is back at its place is the same, and is written again")
+  func back() throws {
+    try DatabaseFileTests.make(folder.file(), word: "old")
+    let database = try Database(path: folder.file())
+    try #require(rename(folder.file(), folder.file("moved.db")) == 0)
+    #expect(throws: DatabaseError.self) {
+      try database.write { _ = try $0.execute("INSERT INTO t VALUES ('lost')") }
+    }
+    try #require(rename(folder.file("moved.db"), folder.file()) == 0)
+    try database.write { _ = try $0.execute("INSERT INTO t VALUES ('kept')") }
+    #expect(
+      try database.read { try $0.fetchValues("SELECT word FROM t", as: String.self) }
+        == ["old", "kept"])
+  }
+
+  @Test("a file reached by a link, and a database in memory, are used as ever")
+  func others() throws {
+    try DatabaseFileTests.make(folder.file(), word: "old")
+    try #require(symlink(folder.file(), folder.file("link.db")) == 0)
+    for path in [folder.file("link.db"), ":memory:"] {
+      let database = try Database(path: path)
+      try database.write { transaction in
+        try transaction.execute("CREATE TABLE IF NOT EXISTS t (word TEXT)")
+        try transaction.execute("INSERT INTO t VALUES ('last')")
+      }
+      #expect(
+        try database.read { try $0.fetchValues("SELECT word FROM t", as: String.self) }.last
+          == "last")
+      try database.close()
+    }
+  }
+
+  @Test("cancelling the task ends the wait for a file that is locked")
+  func cancelledOpening() async throws {
+    try DatabaseFileTests.make(folder.file(), word: "old")
+    let other = try DatabaseConnection(path: folder.file())
+    try other.execute("PRAGMA journal_mode=DELETE")
+    try other.execute("BEGIN EXCLUSIVE")
+    let path = folder.file()
+    let opening = Task {
+      try await Database.open(
+        path: path, configuration: DatabaseConfiguration(busyTimeout: .seconds(3_600)))
+    }
+    opening.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await opening.value }
+    try other.execute("ROLLBACK")
+  }
+}
