@@ -1,3 +1,4 @@
+import TestRandom
 import Testing
 
 @testable import TandemChannels
@@ -61,7 +62,7 @@ struct ChannelLinkBatchTests {
   @Test("after each batch that is taken, the values are those after one that was sent")
   func law() {
     for seed in 0..<300 as Range<UInt64> {
-      var generator = SplitMix64(state: seed)
+      var generator = SplitMix64(seed: seed)
       let outbox = outbox()
       var sent: [[String: Int]] = [[:]]
       var received: [String: Int] = [:]
