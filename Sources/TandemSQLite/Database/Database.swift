@@ -60,7 +60,8 @@ public final class Database: Sendable {
         try ConnectionSession.reader(file, configuration)
       }
     }
-    if !first.isWriter { readers[0] = PooledConnection(first) }
+    // The last one is the first to be lent.
+    if !first.isWriter { readers[readers.count - 1] = PooledConnection(first) }
     writer = first.isWriter ? ConnectionPool(path: path, [PooledConnection(first)]) : nil
     self.readers =
       path == ":memory:" && first.isWriter ? nil : ConnectionPool(path: path, readers)
