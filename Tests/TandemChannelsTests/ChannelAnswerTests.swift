@@ -84,6 +84,25 @@ private final class Field {
     #expect(hub.diagnostics.isEmpty)
   }
 
+  @Test(
+    "what a model changes itself is no answer to what has just come, though it is the same turn")
+  func sameTurn() {
+    let hub = ChannelHub(limits: .init(maxCascadeDepth: 3))
+    let channel = Channel<Pair>(id: 1)
+    let map = KeyPathMap<Pair, Raising>().mapping(\.high, to: \.high).mapping(\.note, to: \.note)
+    let (one, two) = (Raising(), Raising())
+    let first = hub.bindBothWays(one, to: channel, through: map)
+    let second = hub.bindBothWays(two, to: channel, through: map)
+    for edit in 1...20 {
+      one.note = "\(edit)"
+      first.publishChanges()
+      two.high = edit
+      second.publishChanges()
+      #expect(two.note == "\(edit)" && one.high == edit)
+    }
+    #expect(hub.diagnostics.isEmpty)
+  }
+
   @Test("who sends a value and is excluded hears when somebody takes it back", arguments: [1, 2])
   func takenBack(valueCount: Int) {
     let hub = ChannelHub()

@@ -71,6 +71,8 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
       let known = converted ?? places[place].reader.snapshot(with: value)
     else { return nil }
     places[place].last = known
+    // What the hub has written is no answer; only what differs from that is.
+    if places.allSatisfy({ $0.last.change(in: object) == nil }) { nextChange?.isNoAnswer() }
     return (place, known.change(in: object)?.snapshot)
   }
 
@@ -167,6 +169,9 @@ private final class NextChange: Sendable {
     isAwaited.store(false, ordering: .releasing)
     turns.yield()
   }
+
+  /// What has come leads to nothing: what comes in the same turn begins anew.
+  func isNoAnswer() { depth.store(0, ordering: .relaxed) }
 
   /// How many publications led to the change that has come, if one has.
   func takeDepth() -> Int { depth.exchange(0, ordering: .relaxed) }

@@ -2,11 +2,11 @@ extension ChannelLink {
   /// Exchanges values over a connection until it ends, and closes it.
   func exchange(on connection: any ChannelConnection, with peer: LinkPeer) async throws {
     defer { connection.close() }
-    let (greetings, greeted) = AsyncStream.makeStream(of: Void.self)
+    let greeting = PeerGreeting()
     try await withTaskCancellationHandler {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await self.write(to: connection, from: peer, after: greetings) }
-        group.addTask { try await self.read(from: connection, for: peer, greeted) }
+        group.addTask { try await self.write(to: connection, from: peer, after: greeting) }
+        group.addTask { try await self.read(from: connection, for: peer, greeting) }
         // Whichever ends first ends the other, which may wait for the connection.
         defer { connection.close() }
         _ = try await group.next()
@@ -21,12 +21,13 @@ extension ChannelLink {
   // MARK: Writing
 
   private func write(
-    to connection: any ChannelConnection, from peer: LinkPeer, after greeting: AsyncStream<Void>
+    to connection: any ChannelConnection, from peer: LinkPeer, after greeting: PeerGreeting
   ) async throws {
     let counter = await sender.perform { $0.linkClock?.counter }
     try await connection.send(bytes(.hello(counter: counter)))
-    // What waits may get later stamps by the peer's greeting.
     try await wait(for: greeting)
+    // What waits may get later stamps by the peer's greeting.
+    await greeting.untilFollowed()
     for await _ in peer.outbox.news() {
       if Task.isCancelled { return }
       let parcel = peer.outbox.takeAll()
@@ -43,11 +44,11 @@ extension ChannelLink {
     }
   }
 
-  /// Waits until a stream ends, at most ``ChannelLinkOptions/maxGreetingWait``.
-  private func wait(for greeting: AsyncStream<Void>) async throws {
+  /// Waits until the peer has greeted, at most ``ChannelLinkOptions/maxGreetingWait``.
+  private func wait(for greeting: PeerGreeting) async throws {
     let isInTime = await withTaskGroup { group in
       group.addTask {
-        for await _ in greeting {}
+        await greeting.untilHeard()
         return true
       }
       group.addTask {
@@ -108,23 +109,23 @@ extension ChannelLink {
     case values(StampedBatch)
   }
 
-  /// - Parameter greeted: finished once the peer has greeted, and the hub has followed its clock.
   private func read(
-    from connection: any ChannelConnection, for peer: LinkPeer,
-    _ greeted: AsyncStream<Void>.Continuation
+    from connection: any ChannelConnection, for peer: LinkPeer, _ greeting: PeerGreeting
   ) async throws {
     var reader = LinkFrameReader(maxFrameByteCount: options.maxFrameByteCount)
     var hasGreeted = false
     while let bytes = try await connection.receive() {
       let received = try reader.frames(adding: bytes).compactMap(received)
       guard !received.isEmpty else { continue }
+      // The hub may take longer than a peer is waited for.
+      greeting.isHeard()
       let isFirst = !hasGreeted
       try await sender.perform { hub in
         for received in received { try take(received, for: hub, from: peer) }
         if isFirst { feed(of: hub)?.refresh(peer, from: hub) }
       }
       hasGreeted = true
-      greeted.finish()
+      greeting.isFollowed()
     }
     guard reader.isComplete else {
       throw ChannelLinkError(.malformed, "the peer ended within a message")

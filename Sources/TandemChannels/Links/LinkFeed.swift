@@ -148,16 +148,19 @@ extension LinkFeed {
     return failures
   }
 
-  /// Brings a portion of what waits for a peer to its outbox, if that is empty.
+  /// Brings of what waits for a peer as much to its outbox as there is room for.
   func fill(_ peer: LinkPeer, from hub: ChannelHub) {
-    guard let fed = attached.first(where: { $0.peer === peer }), peer.outbox.isEmpty else { return }
+    guard let fed = attached.first(where: { $0.peer === peer }) else { return }
+    let room = peer.outbox.room
     var portion = EncodedBatch(
-      maxFrameByteCount: options.maxFrameByteCount, maxByteCount: options.maxWaitingByteCount)
-    for _ in 0..<max(1, options.maxWaitingChannelCount) {
+      maxFrameByteCount: options.maxFrameByteCount, maxByteCount: room.byteCount,
+      takesOneOfAnySize: room.isAll)
+    for _ in 0..<room.channelCount {
       guard fed.backlog.removeFirst(if: { portion.add($0) }) != nil else { break }
     }
     peer.outbox.setBacklog(fed.isBehind)
-    let failures = portion.failures + add(portion.messages, to: fed, of: hub)
+    var failures = portion.failures
+    if !portion.messages.isEmpty { failures += add(portion.messages, to: fed, of: hub) }
     for failure in failures { hub.report(failure) }
   }
 }
@@ -193,16 +196,20 @@ extension LinkEntry {
 private struct EncodedBatch {
   let maxFrameByteCount: Int
   let maxByteCount: Int
+  let takesOneOfAnySize: Bool
   private(set) var messages: [ChannelMessage] = []
   private(set) var failures: [ChannelDiagnostic] = []
   /// About how many bytes it takes to let them wait.
   private var byteCount = 0
   private var places: [ChannelMessage.Address: Int] = [:]
 
-  /// - Parameter maxByteCount: about how many bytes they may have that wait, unless it is only one.
-  init(maxFrameByteCount: Int, maxByteCount: Int = .max) {
+  /// - Parameters:
+  ///   - maxByteCount: about how many bytes they may have that wait.
+  ///   - takesOneOfAnySize: whether a single one may have more.
+  init(maxFrameByteCount: Int, maxByteCount: Int = .max, takesOneOfAnySize: Bool = true) {
     self.maxFrameByteCount = maxFrameByteCount
     self.maxByteCount = maxByteCount
+    self.takesOneOfAnySize = takesOneOfAnySize
   }
 
   /// Adds a value, or the reason why it is not; returns `false` if there is no room for it.
@@ -225,7 +232,9 @@ private struct EncodedBatch {
 
   private mutating func add(_ message: ChannelMessage) -> Bool {
     let count = message.waitingByteCount
-    guard messages.isEmpty || count <= maxByteCount - byteCount else { return false }
+    guard takesOneOfAnySize && messages.isEmpty || count <= maxByteCount - byteCount else {
+      return false
+    }
     byteCount += count
     if let place = places[message.address] {
       messages[place].take(message)

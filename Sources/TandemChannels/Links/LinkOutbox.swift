@@ -61,6 +61,22 @@ final class LinkOutbox: Sendable {
   /// Whether no values wait here.
   var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
 
+  /// How much more may wait here.
+  struct Room {
+    var channelCount: Int
+    var byteCount: Int
+    /// Whether nothing waits.
+    var isAll: Bool
+  }
+
+  var room: Room {
+    state.withLock { state in
+      Room(
+        channelCount: max(0, maxChannelCount - state.queue.count),
+        byteCount: max(0, maxByteCount - state.byteCount), isAll: state.queue.isEmpty)
+    }
+  }
+
   /// An element now, and whenever something is added, for the one who empties the outbox from now on.
   func news() -> AsyncStream<Void> {
     let (stream, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
