@@ -16,6 +16,14 @@ struct FileStoreEndTests {
   enum Sending: CaseIterable {
     case untilClosed, withImpossibleLength, inGzip, inGzipOnTheWay
 
+    /// What to have changed.
+    fileprivate var advice: String {
+      switch self {
+      case .untilClosed, .withImpossibleLength: "have it sent with a Content-Length, or declare"
+      case .inGzip, .inGzipOnTheWay: "have it sent uncompressed, or declare"
+      }
+    }
+
     fileprivate func send(_ content: [UInt8], isCut: Bool, to connection: Connection) {
       func cut(_ bytes: [UInt8]) -> [UInt8] { isCut ? Array(bytes[..<(bytes.count / 2)]) : bytes }
       switch self {
@@ -59,6 +67,7 @@ struct FileStoreEndTests {
       #expect(error?.code == .uncertainEnd)
       #expect(error?.isTransient == false)
       #expect(error?.message.contains("whether this content is whole") == true)
+      #expect(error?.message.contains(sending.advice) == true)
       #expect(folder.contents("a") == [1, 2])
       #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
     }

@@ -35,11 +35,11 @@ struct HTTPBodyEndTests {
     var head = HTTPResponseHead(status: 200, fields: fields, url: "http://a")
     #expect(head.isEncoded == (word != nil))
     if let word {
-      #expect(head.uncertainty?.contains(word) == true)
+      #expect(head.uncertainty?.reason.contains(word) == true)
     } else {
       #expect(head.uncertainty == nil)
     }
     head.declaresEnd = false
-    #expect(head.uncertainty?.contains(word ?? "how long") == true)
+    #expect(head.uncertainty?.reason.contains(word ?? "how long") == true)
   }
 }

@@ -130,6 +130,50 @@ struct RecordListConditionTests {
     }
   }
 
+  @Test("validators of a list are not kept if a server repeats a secret in a later page's address")
+  func repeatedSecrets() async throws {
+    let secrets: [(credentials: String, field: HTTPFields)] = [
+      ("", ["Authorization": "Bearer s3/cr3t"]), ("", ["X-Key": "s3/cr3t"]),
+      ("", ["Cookie": "id=1; session=s3/cr3t"]), ("me:s3%2Fcr3t@", [:]),
+    ]
+    for (credentials, fields) in secrets {
+      for (repeated, isKept) in [("s3/cr3t", false), ("s3%2fcr3%74", false), ("cr3t", true)] {
+        try await expectPage("2?token=\(repeated)", isKept: isKept, credentials, fields)
+      }
+    }
+    try await expectPage("2?type=text/csv", isKept: true, "", ["Accept": "text/csv"])
+    try await expectPage("2?page=1", isKept: true, "", ["X-Version": "1"])
+  }
+
+  /// Expects validators to be kept, and to be asked by if they were kept before, or not.
+  private func expectPage(
+    _ page: String, isKept: Bool, _ credentials: String, _ fields: HTTPFields
+  ) async throws {
+    try await withServer { request, connection in
+      let isKnown = request.fields["If-None-Match"] == "\"1\""
+      let isFirst = request.path == "/list"
+      return connection.respond(
+        isKnown ? 304 : 200,
+        isFirst ? ["ETag": "\"1\"", "Link": "</\(page)>; rel=next"] : ["ETag": "\"1\""],
+        isKnown ? [] : Array(#"[{"id":\#(isFirst ? 1 : 2)}]"#.utf8))
+    } test: { server in
+      let url = server.url.replacing("//", with: "//" + credentials) + "/list"
+      var options = RecordListTests.options {
+        $0.paging = .link
+        $0.fields = fields
+      }
+      let list = try await RecordSource.url(url).list(options, client: client)
+      guard case .records(let records, let validators, _) = list else { return }
+      #expect(records.count == 2)
+      #expect(validators.isEmpty != isKept, "\(page) \(fields)")
+      options.validators = RecordListValidators(
+        HTTPValidators(entityTag: "\"1\""),
+        laterPagesText: #"[{"url":"\#(server.url)/\#(page)","entity_tag":"\"1\""}]"#)
+      let next = try await RecordSource.url(url).list(options, client: client)
+      if case .notModified = next { #expect(isKept) } else { #expect(!isKept) }
+    }
+  }
+
   @Test("later pages on another server, or that cannot be asked for, are asked nothing")
   func unfitPages() async throws {
     try await withServer { _, connection in

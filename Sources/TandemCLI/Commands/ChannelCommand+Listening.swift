@@ -112,6 +112,7 @@ private actor MessagePrinter {
   private let id: JSONValue?
   private let isJSON: Bool
   private let maxGreetingWait: Duration
+  private let output = OutputStream(descriptor: STDOUT_FILENO, endsWhenCancelled: true)
   private var remainingCount: Int?
 
   init(
@@ -135,7 +136,7 @@ private actor MessagePrinter {
     defer { connection.close() }
     var peer = LinkPeerSession(connection)
     do {
-      for message in try await peer.greet(within: maxGreetingWait) { try print(message) }
+      for message in try await peer.greet(by: PeerDeadline(maxGreetingWait)) { try print(message) }
       while !isDone, let messages = try await peer.messages() {
         for message in messages { try print(message) }
       }
@@ -150,8 +151,15 @@ private actor MessagePrinter {
       id.map(message.isFor(typedID:)) ?? true
     else { return }
     let line = isJSON ? json(message) : text(message)
-    try OutputStream.write(Array("\(line)\n".utf8), to: STDOUT_FILENO)
-    remainingCount = remainingCount.map { $0 - 1 }
+    do {
+      try output.write("\(line)\n")
+      try output.flush()
+      remainingCount = remainingCount.map { $0 - 1 }
+    } catch {
+      guard error.isCancellation else { throw error }
+      // Its reader had stalled when it was to end: nothing may follow a line that was begun.
+      remainingCount = 0
+    }
   }
 
   private func json(_ message: ChannelMessage) -> String {

@@ -90,12 +90,23 @@ extension ChannelCommand {
     let message = ChannelMessage(subject: subject, id: id, values: values)
     let frame = try LinkFrame.values(message)
       .bytes(maxByteCount: ChannelLinkOptions().maxFrameByteCount)
-    let timeout = try timeout(arguments)
-    let connection = try await SocketConnection.connect(to: address)
+    try await send(frame, to: address, by: PeerDeadline(timeout(arguments)))
+    return 0
+  }
+
+  private static func send(
+    _ frame: [UInt8], to address: SocketAddress, by deadline: PeerDeadline
+  ) async throws {
+    let connected = try await deadline.result {
+      try await SocketConnection.connectUntilCancelled(to: address)
+    }
+    guard let connection = connected else {
+      throw ChannelLinkError(.silent, "\(address) has not answered within \(deadline.limit)")
+    }
     defer { connection.close() }
     var peer = LinkPeerSession(connection)
-    _ = try await peer.greet(within: timeout)
-    let isRead = try await connection.within(timeout) {
+    _ = try await peer.greet(by: deadline)
+    let isRead = try await connection.result(by: deadline) {
       try await connection.send(frame)
       // The peer closes once it has read everything.
       connection.finishSending()
@@ -103,9 +114,8 @@ extension ChannelCommand {
       return true
     }
     guard isRead == true else {
-      throw ChannelLinkError(.silent, "the peer has not read the values within \(timeout)")
+      throw ChannelLinkError(.silent, "the peer has not read the values within \(deadline.limit)")
     }
-    return 0
   }
 
   private static func values(

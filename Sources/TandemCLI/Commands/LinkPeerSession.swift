@@ -10,11 +10,11 @@ struct LinkPeerSession {
   /// Greets, and waits for the peer's greeting; returns the messages that came with it.
   ///
   /// - Throws: `ChannelLinkError` if none has come in time, or none of this version.
-  mutating func greet(within limit: Duration) async throws -> [ChannelMessage] {
+  mutating func greet(by deadline: PeerDeadline) async throws -> [ChannelMessage] {
     let hello = try LinkFrame.hello(counter: nil)
       .bytes(maxByteCount: ChannelLinkOptions().maxFrameByteCount)
     let (connection, reader) = (connection, reader)
-    let answer = try await connection.within(limit) {
+    let answer = try await connection.result(by: deadline) {
       try await connection.send(hello)
       var reader = reader
       while let bytes = try await connection.receive() {
@@ -28,7 +28,7 @@ struct LinkPeerSession {
           : "the peer ended within a message")
     }
     guard let answer else {
-      throw ChannelLinkError(.silent, "the peer has not answered within \(limit)")
+      throw ChannelLinkError(.silent, "the peer has not answered within \(deadline.limit)")
     }
     self.reader = answer.reader
     return answer.frames.flatMap(\.messages)
@@ -47,31 +47,5 @@ struct LinkPeerSession {
       throw ChannelLinkError(.malformed, "the peer ended within a message")
     }
     return nil
-  }
-}
-
-extension ChannelConnection {
-  /// Does something with the connection, and closes it if that takes too long, or the task is cancelled.
-  ///
-  /// - Returns: `nil` if it took too long.
-  func within<Result: Sendable>(
-    _ limit: Duration, _ body: @escaping @Sendable () async throws -> Result
-  ) async throws -> Result? {
-    try await withTaskCancellationHandler {
-      try await withThrowingTaskGroup(of: Result?.self) { group in
-        group.addTask(operation: body)
-        group.addTask {
-          // Cancelled, it returns at once; then it is not the first.
-          try? await Task.sleep(for: limit)
-          return nil
-        }
-        let result = try await group.next() ?? nil
-        if result == nil { close() }
-        group.cancelAll()
-        return result
-      }
-    } onCancel: {
-      close()
-    }
   }
 }

@@ -11,18 +11,28 @@ import Synchronization
 /// Connects sockets until one of them is, or nobody wants them any more.
 final class ConnectAttempt: Sendable {
   private let isCancelled = Atomic(false)
+  private let maxWait: Duration?
   private let now: @Sendable () -> ContinuousClock.Instant
 
   /// How often it looks whether it is cancelled, or whether a listener that was busy has room now.
   private static let lookUpMilliseconds: CInt = 50
 
   /// An attempt that reads the time as it is told.
-  init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) { self.now = now }
+  ///
+  /// - Parameter maxWait: How long a socket may wait for an answer; `nil` for as long as the system lets
+  ///   it.
+  init(
+    maxWait: Duration? = .seconds(SystemSockets.maxConnectWaitSeconds),
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
+    self.maxWait = maxWait
+    self.now = now
+  }
 
   /// Ends the attempt soon, from any thread.
   func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
-  /// Connects a socket; waits for an answer at most ``SystemSockets/maxConnectWaitSeconds``.
+  /// Connects a socket.
   ///
   /// - Returns: whether it is connected; otherwise `errno` says why not.
   func connect(
@@ -39,25 +49,29 @@ final class ConnectAttempt: Sendable {
   private func connectWithoutBlocking(
     _ number: CInt, _ name: UnsafePointer<sockaddr>, _ count: socklen_t
   ) -> CInt {
-    let deadline = now() + .seconds(SystemSockets.maxConnectWaitSeconds)
+    let deadline = maxWait.map { now() + $0 }
     while true {
       if isCancelled.load(ordering: .relaxed) { return ECANCELED }
       if systemConnect(number, name, count) == 0 { return 0 }
       switch errno {
       case EINPROGRESS, EALREADY, EINTR: return answer(to: number, until: deadline)
       // A Unix-domain socket whose listener has no room for one more.
-      case EAGAIN where now() < deadline: _ = poll(nil, 0, Self.lookUpMilliseconds)
+      case EAGAIN where isBefore(deadline): _ = poll(nil, 0, Self.lookUpMilliseconds)
       case let code: return code
       }
     }
   }
 
-  private func answer(to number: CInt, until deadline: ContinuousClock.Instant) -> CInt {
+  private func isBefore(_ deadline: ContinuousClock.Instant?) -> Bool {
+    deadline.map { now() < $0 } ?? true
+  }
+
+  private func answer(to number: CInt, until deadline: ContinuousClock.Instant?) -> CInt {
     while !isCancelled.load(ordering: .relaxed) {
       var waiting = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
       guard poll(&waiting, 1, Self.lookUpMilliseconds) > 0 else {
         // Only now: an answer may be there although the thread did not run for long.
-        if now() < deadline { continue } else { return ETIMEDOUT }
+        if isBefore(deadline) { continue } else { return ETIMEDOUT }
       }
       var code: CInt = 0
       var size = socklen_t(MemoryLayout<CInt>.size)

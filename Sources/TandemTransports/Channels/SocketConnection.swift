@@ -24,12 +24,20 @@ public final class SocketConnection: ChannelConnection {
 
   init(_ descriptor: SocketDescriptor) { self.descriptor = descriptor }
 
-  /// Connects to a listening process. Gives up soon once the task is cancelled, unless the system looks up
-  /// a name just then.
+  /// Connects to a listening process; waits for an answer at most ten seconds at each of its addresses.
+  /// Gives up soon once the task is cancelled, unless the system looks up a name just then.
   ///
-  /// - Throws: `ChannelLinkError` with the code `connection`.
+  /// - Throws: `ChannelLinkError` with the code `connection`, or `address` for one that can never be
+  ///   connected to: a path that is too long, or of a file that is no socket.
   public static func connect(to address: SocketAddress) async throws -> SocketConnection {
     try await connect(to: address, by: ConnectAttempt())
+  }
+
+  /// Connects as ``connect(to:)`` does, but waits for an answer until the task is cancelled.
+  package static func connectUntilCancelled(
+    to address: SocketAddress
+  ) async throws -> SocketConnection {
+    try await connect(to: address, by: ConnectAttempt(maxWait: nil))
   }
 
   static func connect(

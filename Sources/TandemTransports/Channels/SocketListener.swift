@@ -28,7 +28,8 @@ public final class SocketListener: ChannelListener {
   /// process that has gone is replaced; one that somebody listens at, or a file that is no socket, is
   /// not.
   ///
-  /// - Throws: `ChannelLinkError` with the code `connection`.
+  /// - Throws: `ChannelLinkError` with the code `connection`, or `address` for one that nobody can ever
+  ///   listen at: a path that is too long, or of a file that is no socket.
   public init(at address: SocketAddress) throws {
     requestedAddress = address
     switch address {

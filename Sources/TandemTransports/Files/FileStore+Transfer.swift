@@ -177,13 +177,14 @@ extension FileReception {
   /// Throws if content that breaks off would pass for whole: nothing says how long it is, neither the
   /// response nor what is wanted.
   private func requireEnd(of head: HTTPResponseHead) throws(TransportError) {
-    guard request.sha256 == nil, request.byteCount == nil, let reason = head.uncertainty else {
+    guard request.sha256 == nil, request.byteCount == nil, let cause = head.uncertainty else {
       return
     }
     throw TransportError(
       .uncertainEnd,
-      "it cannot be told whether this content is whole: \(reason); have it sent with a "
-        + "Content-Length, or declare its length or SHA-256", url: request.url)
+      "it cannot be told whether this content is whole: \(cause.reason); have it sent "
+        + "\(cause.remedy), or declare its length or SHA-256 (--length, --sha256)",
+      url: request.url)
   }
 
   private func mayResume(_ head: HTTPResponseHead, _ total: Int?) -> Bool {

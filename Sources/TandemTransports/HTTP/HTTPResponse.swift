@@ -40,9 +40,9 @@ public struct HTTPResponseHead: Hashable, Sendable {
   public var bodyByteCount: Int? { isEncoded ? nil : fields.contentLength }
 
   /// Why a body that broke off would not be told from a whole one; `nil` if it would.
-  var uncertainty: String? {
-    if isEncoded { return "the server compresses it although it was asked not to" }
-    return declaresEnd ? nil : "the server does not say how long it is"
+  var uncertainty: EndUncertainty? {
+    if isEncoded { return .encoded }
+    return declaresEnd ? nil : .undeclared
   }
 
   /// Lets a success pass.
@@ -80,6 +80,26 @@ public struct HTTPResponseHead: Hashable, Sendable {
     case 400..<500: "it does not accept the request"
     case 500..<600: "it has a fault of its own; try again later"
     default: "this status has no known meaning"
+    }
+  }
+}
+
+/// Why a body that broke off would not be told from a whole one.
+enum EndUncertainty {
+  case encoded, undeclared
+
+  var reason: String {
+    switch self {
+    case .encoded: "the server compresses it although it was asked not to"
+    case .undeclared: "the server does not say how long it is"
+    }
+  }
+
+  /// How to have the body sent instead.
+  var remedy: String {
+    switch self {
+    case .encoded: "uncompressed"
+    case .undeclared: "with a Content-Length"
     }
   }
 }

@@ -117,6 +117,28 @@ enum URLReference {
     return parts.text
   }
 
+  /// The bytes of a text with those in place that are percent-encoded.
+  static func percentDecoded(_ text: some StringProtocol) -> [UInt8] {
+    var rest = Array(text.utf8)[...]
+    var decoded: [UInt8] = []
+    while let byte = rest.popFirst() {
+      let digits = rest.prefix(2)
+      if byte == UInt8(ascii: "%"), digits.count == 2, digits.allSatisfy(isHexDigit),
+        let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+      {
+        decoded.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        decoded.append(byte)
+      }
+    }
+    return decoded
+  }
+
+  private static func isHexDigit(_ byte: UInt8) -> Bool {
+    0x30...0x39 ~= byte || 0x61...0x66 ~= byte | 0x20
+  }
+
   private static func isNamed(_ pair: Substring, _ name: String) -> Bool {
     pair.hasPrefix("\(name)=") || pair == name
   }

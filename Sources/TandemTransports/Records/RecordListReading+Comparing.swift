@@ -11,7 +11,7 @@ extension RecordListReading {
 
   /// The first page; `nil` if the whole list still is what the validators describe.
   func firstPage(unless validators: RecordListValidators?) async throws -> RecordPage? {
-    guard let validators, validators.canBeAskedBy(at: url) else {
+    guard let validators, validators.canBeAskedBy(at: url, with: secrets) else {
       return try await newPage(PageQuestion(url: url))
     }
     let question = PageQuestion(

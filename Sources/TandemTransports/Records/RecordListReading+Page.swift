@@ -156,12 +156,12 @@ extension RecordListReading {
   private func isUncertain(
     _ head: HTTPResponseHead, _ format: RecordFormat, _ question: PageQuestion
   ) throws(TransportError) -> Bool {
-    guard !format.hasEnd, let reason = head.uncertainty else { return false }
+    guard !format.hasEnd, let cause = head.uncertainty else { return false }
     if head.isEncoded, !question.isPlain, !expectsLines { return true }
     throw TransportError(
       .uncertainEnd,
       "it cannot be told whether this list is whole: \(format.rawValue) may end after any line, and "
-        + "\(reason); have it sent with a Content-Length, or as a JSON array, or fetch it to a file",
+        + "\(cause.reason); have it sent \(cause.remedy), or as a JSON array, or fetch it to a file",
       url: head.url)
   }
 }

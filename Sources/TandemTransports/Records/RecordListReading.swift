@@ -7,6 +7,9 @@ struct RecordListReading {
   let client: any HTTPClient
   let progress: (_ received: Int, _ total: Int?) -> Void
 
+  /// What no address that is kept may have in it.
+  var secrets: ListSecrets { ListSecrets(url: url, fields: options.fields) }
+
   /// What can come of it.
   private enum Outcome {
     case list(RecordList)
@@ -48,7 +51,7 @@ struct RecordListReading {
     options.onLastPage?(pages.count)
     return .list(
       .records(
-        pages.records, RecordListValidators(of: pages.pages, at: url),
+        pages.records, RecordListValidators(of: pages.pages, at: url, askedWith: secrets),
         bases: RecordBases(pages.pages)))
   }
 }

@@ -33,28 +33,28 @@ public struct RecordListValidators: Hashable, Sendable {
     self.laterPages = laterPages
   }
 
-  /// Those of the list at `url` in these pages; empty if there are too many, or one of them has none
-  /// or is on another server.
-  init(of pages: [ReadPage], at url: String) {
+  /// Those of the list at `url` in these pages; empty if there are too many, or one of them has none,
+  /// is on another server, or has a secret in its address: whoever gets the database reads that.
+  init(of pages: [ReadPage], at url: String, askedWith secrets: ListSecrets) {
     let laterPages = pages.dropFirst().map {
       LaterPage(url: TransportError.withoutCredentials($0.url), validators: $0.validators)
     }
     let all = Self(pages.first?.validators ?? HTTPValidators(), laterPages)
-    self = all.canBeAskedBy(at: url) ? all : Self()
+    self = all.canBeAskedBy(at: url, with: secrets) ? all : Self()
   }
 
   /// Whether there is nothing to ask with.
   public var isEmpty: Bool { first.isEmpty }
 
   /// Whether the list at `url` may be asked for by these: whoever wrote them down may have been
-  /// mistaken.
-  func canBeAskedBy(at url: String) -> Bool {
+  /// mistaken, or have kept a secret.
+  func canBeAskedBy(at url: String, with secrets: ListSecrets) -> Bool {
     !isEmpty && first.isSendable && laterPages.count < Self.maxPageCount
       && (laterPagesText?.utf8.count ?? 0) <= Self.maxByteCount
       && laterPages.allSatisfy { page in
         !page.validators.isEmpty && page.validators.isSendable
           && URLReference.haveSameOrigin(page.url, url)
-          && (try? HTTPAddress.validated(page.url)) != nil
+          && (try? HTTPAddress.validated(page.url)) != nil && !secrets.areRepeated(in: page.url)
       }
   }
 }
