@@ -97,6 +97,58 @@ struct DatabaseFileTests {
     }
   }
 
+  @Test(
+    "a connection used alone refuses to commit into a file that is gone, but goes on reading",
+    arguments: Removal.allCases)
+  func goneFromConnection(removal: Removal) throws {
+    try DatabaseFileTests.make(folder.file(), word: "old")
+    let connection = try folder.open()
+    for kind in [DatabaseConnection.TransactionKind.immediate, .deferred] {
+      try connection.transaction(kind) { try connection.execute("UPDATE t SET word = word") }
+    }
+    let writing = try databaseError {
+      try connection.transaction {
+        try connection.execute("INSERT INTO t VALUES ('lost')")
+        try removal.perform(on: folder.file(), in: folder)
+      }
+    }
+    let beginning = try databaseError {
+      try connection.transaction(.deferred) { try connection.execute("DELETE FROM t") }
+    }
+    for error in [writing, beginning] {
+      #expect(error.code == .cannotOpen)
+      #expect(error.message.contains("deleted, moved or replaced"))
+    }
+    #expect(!connection.isInTransaction)
+    let words = try connection.transaction(.deferred) { try connection.rows("SELECT word FROM t") }
+    #expect(words == [["old"]])
+  }
+
+  #if os(Linux)
+    @Test("a file in a folder whose name is not UTF-8 is opened, written and watched")
+    func otherEncoding() async throws {
+      await #expect(processExitsWith: .success) { [path = folder.path as String] in
+        try #require(chdir(path) == 0)
+        let name: [CChar] = "caf".utf8.map { CChar($0) } + [CChar(bitPattern: 0xE9), 0]
+        try #require(mkdir(name, 0o700) == 0 && chdir(name) == 0)
+        let database = try Database(path: "y.db")
+        let feed = try await database.changeFeed()
+        let subscription = feed.subscribe()
+        try await database.write { transaction in
+          try transaction.execute("CREATE TABLE t (word TEXT)")
+          try transaction.execute("INSERT INTO t VALUES ('written')")
+        }
+        let words = try await database.read { transaction in
+          _ = try feed.beginSnapshot(transaction.connection, for: subscription)
+          return try transaction.fetchValues("SELECT word FROM t", as: String.self)
+        }
+        #expect(words == ["written"])
+        await database.close()
+        try #require(unlink("y.db") == 0 && chdir("..") == 0 && rmdir(name) == 0)
+      }
+    }
+  #endif
+
   @Test("a file that is back at its place is the same, and is written again")
   func back() throws {
     try DatabaseFileTests.make(folder.file(), word: "old")

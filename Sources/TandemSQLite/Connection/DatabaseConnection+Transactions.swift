@@ -14,13 +14,15 @@ extension DatabaseConnection {
   /// A transaction that wrote nothing leaves the file as it was. Transactions do not nest: inside one,
   /// SQLite's error says so.
   ///
-  /// - Throws: What `body` throws; ``DatabaseError`` if the transaction cannot begin or commit.
+  /// - Throws: What `body` throws; ``DatabaseError`` if the transaction cannot begin or commit, with code
+  ///   `cannotOpen` if it wrote to a file that was deleted, moved or replaced since.
   public func transaction<Result>(
     _ kind: TransactionKind = .immediate, _ body: () throws -> Result
   ) throws -> Result {
     try execute("BEGIN \(kind.rawValue)")
     do {
       let result = try body()
+      try checkMayCommit()
       try execute("COMMIT")
       return result
     } catch {

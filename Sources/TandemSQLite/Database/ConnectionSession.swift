@@ -68,8 +68,7 @@ extension ConnectionSession {
       let value = try body()
       try checkIsInTransaction()
       try interruption.check()
-      // Asked at the end: by now, the transaction may have waited for long.
-      if isWriter { try connection.checkIsFileThere() }
+      try connection.checkMayCommit()
       // A commit that has begun is finished.
       interruption.end()
       try commit()

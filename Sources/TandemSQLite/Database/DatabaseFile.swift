@@ -13,7 +13,7 @@ internal import CSQLite
 struct DatabaseFile: Sendable {
   /// The path as given, for errors.
   let givenPath: String
-  /// Where the file really is, links followed; as given if there is no file.
+  /// Where the file really is, links followed; as given if there is no file, or that is no text.
   let path: String
   /// What tells the file from others; `nil` for a database in memory.
   private let identity: Identity?
@@ -75,12 +75,13 @@ struct DatabaseFile: Sendable {
 }
 
 extension DatabaseConnection {
-  /// Where the file really is, links followed; `nil` for a database in memory.
+  /// Where the file really is, links followed, or as given if that is not UTF-8; `nil` for a database
+  /// in memory.
   var filePath: String? {
     guard let name = sqlite3_db_filename(handle.pointer, "main"), name.pointee != 0 else {
       return nil
     }
-    return String(cString: name)
+    return String(validatingCString: name) ?? path
   }
 
   /// Whether the file was deleted, or another one stands in its place: nobody else sees what is
@@ -90,6 +91,14 @@ extension DatabaseConnection {
     let result = sqlite3_file_control(
       handle.pointer, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
     return result == SQLITE_OK && hasMoved != 0
+  }
+
+  /// To be called at the end of a transaction: by then, it may have waited for long.
+  ///
+  /// - Throws: ``DatabaseError`` with code `cannotOpen` if the transaction writes to a file that is no
+  ///   longer where it was opened.
+  func checkMayCommit() throws(DatabaseError) {
+    if sqlite3_txn_state(handle.pointer, "main") == SQLITE_TXN_WRITE { try checkIsFileThere() }
   }
 
   /// - Throws: ``DatabaseError`` with code `cannotOpen` if the file is no longer where it was opened.

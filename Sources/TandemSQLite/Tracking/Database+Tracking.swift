@@ -26,7 +26,7 @@ extension Database {
   /// Ends the tracking of a table and leaves no trace of it.
   ///
   /// - Returns: Whether it was tracked.
-  /// - Throws: ``DatabaseError``, also for a table of Tandem's own; `CancellationError`.
+  /// - Throws: ``DatabaseError``; `CancellationError`.
   public func untrack(table: String) async throws -> Bool {
     try await write { transaction in try transaction.connection.untrack(table) }
   }

@@ -20,10 +20,9 @@ extension DatabaseConnection {
   /// Removes the triggers and the log of a table, also those it got under an earlier name; `false` if
   /// there are none.
   ///
-  /// - Throws: ``DatabaseError``, also for a table of Tandem's own.
+  /// A table of any name is taken: it may have been tracked before it was renamed.
   @discardableResult
   package func untrack(_ table: String) throws(DatabaseError) -> Bool {
-    try TableTracking.checkIsTrackable(table, path: path)
     let triggers = try trackingTriggers(of: table)
     for name in triggers { try execute("DROP TRIGGER IF EXISTS \(name.sqlQuoted)") }
     let logs = try trackingLogs(of: table, triggers)

@@ -26,11 +26,12 @@ package struct TableTracking: Sendable {
   package let identity: [String]
   /// What it cannot see, in words; empty for most tables.
   package let blindSpots: [String]
-  /// The unique indexes by which a row can remove one of another key, but for those on generated
-  /// columns.
+  /// The unique indexes by which a row can remove one of another key only if it gets another value in
+  /// their columns.
   private let plainReplacements: [UniqueIndex]
-  /// Those on generated columns, which change with the columns that these are computed from.
-  private let computedReplacements: [UniqueIndex]
+  /// Those where any column may decide: on generated columns, which change with the columns that these
+  /// are computed from, and partial ones, into which any column may move a row.
+  private let indirectReplacements: [UniqueIndex]
   /// The columns where `REPLACE` puts a default in place of `NULL`, after it was asked which rows
   /// conflict.
   private let defaultedColumns: [String]
@@ -64,8 +65,11 @@ package struct TableTracking: Sendable {
     let replacements = indexes.filter { !$0.isByExpression && !$0.isBinaryKey(identity) }
     let generatedColumns = facts.schema.columns.filter(\.isGenerated).map(\.name)
     let computed = replacements.filter { $0.holds(anyOf: generatedColumns) }
-    computedReplacements = computed
-    plainReplacements = replacements.filter { !$0.holds(anyOf: generatedColumns) }
+    let isIndirect = { (index: UniqueIndex) in
+      index.isPartial || index.holds(anyOf: generatedColumns)
+    }
+    indirectReplacements = replacements.filter(isIndirect)
+    plainReplacements = replacements.filter { !isIndirect($0) }
     defaultedColumns = try connection.requiredColumnsWithDefault(of: facts.schema.name).filter {
       column in !computed.isEmpty || replacements.contains { $0.holds(anyOf: [column]) }
     }
@@ -90,8 +94,12 @@ package struct TableTracking: Sendable {
     return spots
   }
 
-  /// Whether a table is one of Tandem's own, such as a log.
-  package static func isOwn(_ table: String) -> Bool { table.lowercased().hasPrefix("tandem_") }
+  /// Whether a table is one of Tandem's own: a log, or what migrations and mirrors keep.
+  package static func isOwn(_ table: String) -> Bool {
+    let name = table.lowercased()
+    return name.hasPrefix(logName(""))
+      || ["tandem_migrations", "tandem_mirror", "tandem_mirror_directory"].contains(name)
+  }
 
   /// - Throws: ``DatabaseError`` for a table of Tandem's own.
   static func checkIsTrackable(_ table: String, path: String) throws(DatabaseError) {
@@ -112,9 +120,10 @@ package struct TableTracking: Sendable {
   enum Kind: String, CaseIterable {
     case insert, update, delete, prune
     case key
+    case newKey = "new_key"
     case replaceInsert = "replace_insert"
     case replaceUpdate = "replace_update"
-    case replaceComputed = "replace_computed"
+    case replaceIndirect = "replace_indirect"
     case replaceRowid = "replace_rowid"
     case defaultInsert = "default_insert"
     case defaultUpdate = "default_update"
@@ -165,19 +174,15 @@ extension TableTracking {
   }
 
   /// What notes the rows that a statement changes, and keeps the log short. An update that does not
-  /// name the key pays nothing for the new one.
+  /// name the key pays nothing for the new one. One that changes the key notes the new one beforehand
+  /// too: if the row that it replaces takes the updated one with it, by a foreign key, nothing comes
+  /// after; and only afterwards is it known if a default stands in place of `NULL`.
   private var noteTriggers: [(name: String, sql: String)] {
-    let isOther = identity.map {
-      "new.\($0.sqlQuoted) IS NOT old.\($0.sqlQuoted) COLLATE BINARY"
-    }
-    .joined(separator: " OR ")
-    return [
+    [
       trigger(.insert, "AFTER INSERT", on: table, [note("VALUES (\(row("new")))")]),
       trigger(.delete, "AFTER DELETE", on: table, [note("VALUES (\(row("old")))")]),
       trigger(.update, "AFTER UPDATE", on: table, [note("VALUES (\(row("old")))")]),
-      trigger(
-        .key, "AFTER UPDATE OF \(list(keyNames))", on: table, when: "WHEN \(isOther)",
-        [note("VALUES (\(row("new")))")]),
+      newKeyTrigger(.newKey, "BEFORE"), newKeyTrigger(.key, "AFTER"),
       trigger(
         .prune, "AFTER INSERT", on: logName,
         when: "WHEN new.seq % \(TableTracking.pruningInterval) = 0",
@@ -185,6 +190,16 @@ extension TableTracking {
           "DELETE FROM \(logName.sqlQuoted) WHERE seq <= new.seq - \(TableTracking.maxEntryCount);"
         ]),
     ]
+  }
+
+  private func newKeyTrigger(_ kind: Kind, _ time: String) -> (name: String, sql: String) {
+    let isOther = identity.map {
+      "new.\($0.sqlQuoted) IS NOT old.\($0.sqlQuoted) COLLATE BINARY"
+    }
+    .joined(separator: " OR ")
+    return trigger(
+      kind, "\(time) UPDATE OF \(list(keyNames))", on: table, when: "WHEN \(isOther)",
+      [note("VALUES (\(row("new")))")])
   }
 
   /// The columns of the key, by all names by which an update may change them.
@@ -196,12 +211,12 @@ extension TableTracking {
   /// updates name no column of the index: they pay little.
   private var replacementTriggers: [(name: String, sql: String)] {
     let plain = plainReplacements.map(\.conflict)
-    let computed = computedReplacements.map(\.conflict)
+    let indirect = indirectReplacements.map(\.conflict)
     let columns = Set(plainReplacements.flatMap(\.columnNames)).sorted()
     return [
-      replacement(.replaceInsert, "BEFORE INSERT", of: rowidConflicts + plain + computed),
+      replacement(.replaceInsert, "BEFORE INSERT", of: rowidConflicts + plain + indirect),
       replacement(.replaceUpdate, "BEFORE UPDATE OF \(list(columns))", of: plain),
-      replacement(.replaceComputed, "BEFORE UPDATE", of: computed),
+      replacement(.replaceIndirect, "BEFORE UPDATE", of: indirect),
       replacement(
         .replaceRowid, "BEFORE UPDATE OF \(list(rowidNames))", of: rowidConflicts),
     ].compactMap { $0 }

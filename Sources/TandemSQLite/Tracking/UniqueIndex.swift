@@ -4,6 +4,8 @@ internal import TandemRecords
 struct UniqueIndex: Sendable {
   let name: String
   private var columns: [(name: String, collation: String)] = []
+  /// Whether it holds only the rows for which a condition is true.
+  let isPartial: Bool
   /// Whether one of its columns is an expression.
   private(set) var isByExpression = false
 
@@ -39,18 +41,22 @@ struct UniqueIndex: Sendable {
     of table: String, in connection: DatabaseConnection
   ) throws(DatabaseError) -> [UniqueIndex] {
     let listing = try connection.prepare(
-      "SELECT name FROM pragma_index_list(?) WHERE \"unique\" ORDER BY name")
+      "SELECT name, partial FROM pragma_index_list(?) WHERE \"unique\" ORDER BY name")
     try listing.bind([.text(table)])
     var indexes: [UniqueIndex] = []
     while try listing.step() {
       guard case .text(let name) = try listing.value(at: 0) else { continue }
-      indexes.append(try UniqueIndex(name, in: connection))
+      let isPartial = try listing.value(at: 1) == .integer(1)
+      indexes.append(try UniqueIndex(name, isPartial: isPartial, in: connection))
     }
     return indexes
   }
 
-  private init(_ name: String, in connection: DatabaseConnection) throws(DatabaseError) {
+  private init(
+    _ name: String, isPartial: Bool, in connection: DatabaseConnection
+  ) throws(DatabaseError) {
     self.name = name
+    self.isPartial = isPartial
     let listing = try connection.prepare(
       "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno")
     try listing.bind([.text(name)])
