@@ -78,7 +78,7 @@
       var pageCount = 0
       while write(descriptor, page, page.count) > 0 { pageCount += 1 }
       for _ in 0..<pageCount { read(descriptor, &page, page.count) }
-      for _ in 1..<pageCount { write(descriptor, page, page.count) }
+      for _ in 0..<max(0, pageCount - 1) { write(descriptor, page, page.count) }
       write(descriptor, page, page.count - room)
       return byteCount(descriptor)
     }
