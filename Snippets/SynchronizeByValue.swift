@@ -1,4 +1,5 @@
 import TandemDifferences
+import TandemSync
 
 struct Note: Equatable, Identifiable, Sendable {
   var id: Int

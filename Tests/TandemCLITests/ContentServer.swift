@@ -1,5 +1,6 @@
 import Synchronization
-import TandemTransports
+import TandemHTTP
+import TandemMirror
 import TestHTTPServer
 
 /// A server with a list of items that have contents, in versions: every content is different in each

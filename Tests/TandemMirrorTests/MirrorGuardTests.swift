@@ -1,4 +1,8 @@
+import TandemDifferences
+import TandemHTTP
 import TandemMirror
+import TandemRecords
+import TandemSQLite
 import Testing
 
 struct MirrorGuardTests {

@@ -1,3 +1,7 @@
+import TandemDifferences
+import TandemHTTP
+import TandemRecords
+import TandemSQLite
 import Testing
 
 @testable import TandemMirror

@@ -1,5 +1,9 @@
 import Foundation
+import TandemDifferences
+import TandemHTTP
 import TandemMirror
+import TandemRecords
+import TandemSQLite
 
 /// A value behind a lock that the thread sanitizer knows.
 final class Locked<Value: Sendable>: @unchecked Sendable {

@@ -11,7 +11,7 @@ public enum Ancestor<Element> {
 
   /// The ancestor's records; none if it is unknown.
   @inlinable
-  var elements: [Element] {
+  package var elements: [Element] {
     switch self {
     case .known(let elements): elements
     case .unknown: []

@@ -65,7 +65,7 @@ public enum MergeConflict<Value> {
 
   /// Any version, preferring the local one: enough to learn the identity they share.
   @inlinable
-  var anyVersion: Value {
+  package var anyVersion: Value {
     switch self {
     case .editEdit(_, let local, _), .addAdd(let local, _), .editDelete(_, let local): local
     case .deleteEdit(_, let remote): remote

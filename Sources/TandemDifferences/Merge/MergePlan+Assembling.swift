@@ -1,7 +1,7 @@
 extension MergePlan {
   /// The merge, given a resolution for each conflict in order.
   @inlinable
-  func merge<ID: Equatable>(
+  package func merge<ID: Equatable>(
     _ resolutions: [MergeResolution<Element>], identifiedBy id: (Element) -> ID
   ) throws(MergeError) -> ThreeWayMerge<Element, ID> {
     var assembly = MergeAssembly<Element, ID>(plan: self)

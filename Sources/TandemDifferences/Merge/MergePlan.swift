@@ -4,7 +4,7 @@
 /// result. Only the middle part may wait for somebody, so sorted, unsorted, synchronous and
 /// asynchronous merges share all the rest.
 @usableFromInline
-struct MergePlan<Element: Equatable> {
+package struct MergePlan<Element: Equatable> {
   @usableFromInline let base: [Element]
   @usableFromInline let local: [Element]
   @usableFromInline let remote: [Element]
@@ -13,7 +13,7 @@ struct MergePlan<Element: Equatable> {
 
   /// Plans the merge of versions in any order.
   @inlinable
-  init<ID: Hashable>(
+  package init<ID: Hashable>(
     base: [Element], local: [Element], remote: [Element], identifiedBy id: (Element) -> ID
   ) throws(MergeError) {
     guard let steps = Self.sides(base, local, remote, { $0.steps(by: id) }) else {

@@ -59,7 +59,7 @@ extension ThreeWayMerge where Element: Equatable & Identifiable, ID == Element.I
 extension MergePlan {
   /// A resolution for each conflict: the policy's, or the resolver's where the policy has none.
   @inlinable
-  nonisolated(nonsending) func resolutions(
+  package nonisolated(nonsending) func resolutions(
     policy: MergePolicy<Element>,
     resolver:
       nonisolated(nonsending) (MergeConflict<Element>) async throws

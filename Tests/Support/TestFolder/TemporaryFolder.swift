@@ -1,5 +1,5 @@
 package import Foundation
-import TandemRecords
+internal import TandemRecords
 package import TandemSQLite
 
 /// A folder of its own for each test, removed when nobody needs it any more.

@@ -1,6 +1,6 @@
 package import Foundation
-import Synchronization
-package import TandemTransports
+internal import Synchronization
+package import TandemHTTP
 
 /// A real HTTP server on loopback that does to each request what a test tells it to.
 ///

@@ -1,5 +1,6 @@
-import Synchronization
-internal import TandemTransports
+internal import Synchronization
+internal import TandemHTTP
+internal import TandemMirror
 
 /// A list of numbered records, two to a page, that changes between two requests when a test says so.
 ///

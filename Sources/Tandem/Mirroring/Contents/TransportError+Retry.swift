@@ -1,5 +1,0 @@
-public import TandemMirror
-public import TandemTransports
-
-/// Mirrors attempt again what may pass, and wait for as long as servers ask.
-extension TransportError: MirrorRetryError {}

@@ -1,0 +1,113 @@
+/// The links that a response tells of in its `Link` fields (RFC 8288).
+package struct LinkHeader {
+  package struct Link: Equatable {
+    /// The address, or a reference to one.
+    package var target: String
+    /// Parameters in order, their names in lower case.
+    package var parameters: [(name: String, value: String)]
+
+    package static func == (a: Link, b: Link) -> Bool {
+      a.target == b.target && a.parameters.elementsEqual(b.parameters, by: ==)
+    }
+
+    /// The first value of a parameter, which is the one that counts.
+    subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
+  }
+
+  /// The links that can be read.
+  package let links: [Link]
+  /// Whether there is nothing but links; what is none is passed over.
+  package let isWhole: Bool
+
+  package init(_ text: String) {
+    var scanner = Scanner(rest: text.utf8[...])
+    var links: [Link] = []
+    while let link = scanner.link() { links.append(link) }
+    self.links = links
+    isWhole = scanner.isWhole
+  }
+
+  /// Where the next page is; `nil` if no link says so. A link about another document does not count.
+  package var next: String? {
+    links.first { link in
+      link["anchor"] == nil
+        && link["rel"]?.lowercased().split(separator: " ").contains("next") == true
+    }?.target
+  }
+
+  private struct Scanner {
+    var rest: Substring.UTF8View
+    /// Whether nothing had to be passed over.
+    private(set) var isWhole = true
+
+    init(rest: Substring.UTF8View) { self.rest = rest }
+
+    mutating func link() -> Link? {
+      skipToLink()
+      guard take("<") else { return nil }
+      guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else {
+        isWhole = false
+        return nil
+      }
+      var link = Link(target: text(rest[..<end]), parameters: [])
+      rest = rest[rest.index(after: end)...]
+      skip(" \t")
+      while take(";") {
+        skip(" \t")
+        let name = text(prefix(until: "=;, \t")).lowercased()
+        skip(" \t")
+        let value = take("=") ? value() : ""
+        if !name.isEmpty { link.parameters.append((name, value)) }
+        skip(" \t")
+      }
+      return link
+    }
+
+    /// Passes over what is between links, and what is none, texts in quotes as a whole.
+    private mutating func skipToLink() {
+      while let byte = rest.first, byte != UInt8(ascii: "<") {
+        if take(" \t,") { continue }
+        isWhole = false
+        if byte == UInt8(ascii: "\"") { _ = value() } else { rest.removeFirst() }
+      }
+    }
+
+    /// A token, or a text in quotes, in which a backslash takes the next character as it is.
+    private mutating func value() -> String {
+      skip(" \t")
+      guard take("\"") else { return text(prefix(until: ";, \t")) }
+      var bytes: [UInt8] = []
+      while let byte = rest.popFirst() {
+        if byte == UInt8(ascii: "\"") { return String(decoding: bytes, as: UTF8.self) }
+        let taken = byte == UInt8(ascii: "\\") ? rest.popFirst() : byte
+        if let taken { bytes.append(taken) }
+      }
+      isWhole = false
+      return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private mutating func prefix(until ends: StaticString) -> Substring.UTF8View {
+      let end = rest.firstIndex { ends.contains($0) } ?? rest.endIndex
+      defer { rest = rest[end...] }
+      return rest[..<end]
+    }
+
+    private mutating func skip(_ blanks: StaticString) {
+      while let byte = rest.first, blanks.contains(byte) { rest.removeFirst() }
+    }
+
+    private mutating func take(_ mark: StaticString) -> Bool {
+      guard let byte = rest.first, mark.contains(byte) else { return false }
+      rest.removeFirst()
+      return true
+    }
+
+    private func text(_ bytes: Substring.UTF8View) -> String { String(Substring(bytes)) }
+  }
+}
+
+extension StaticString {
+  fileprivate func contains(_ byte: UInt8) -> Bool {
+    UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount).contains(byte)
+  }
+}

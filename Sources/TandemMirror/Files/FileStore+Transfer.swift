@@ -1,0 +1,270 @@
+public import TandemHTTP
+
+extension FileStore {
+  /// Makes a file have the content that is at an address.
+  ///
+  /// A file that came from there before is asked for only if it changed, and not at all if it has the
+  /// digest that is wanted.
+  ///
+  /// One attempt: after an error, call again, and what has arrived is gone on with if the server sent
+  /// a strong validator and more than 64 KiB were to come.
+  /// Memory does not grow with the content.
+  ///
+  /// - Parameters:
+  ///   - request: What is wanted, and what it is checked against.
+  ///   - client: What to fetch it with.
+  ///   - received: Called as bytes arrive, with how many.
+  /// - Throws: ``TransportError``: what the client reports; `badStatus`, with how long the server asks
+  ///   to wait; `uncertainEnd` if content that has neither a digest nor a length to be checked by could
+  ///   have been cut off unnoticed; `contentMismatch`, after which nothing is kept; `tooLarge`;
+  ///   `cannotWrite`. `CancellationError`. The file then is what it was before.
+  public func transfer(
+    _ request: FileRequest, client: any HTTPClient,
+    received: (_ byteCount: Int) -> Void = { _ in }
+  ) async throws -> FileTransfer {
+    try begin(request.name)
+    defer { end(request.name) }
+    let reception = FileReception(request, store: self)
+    if let current = reception.known, let digest = request.sha256, current.sha256 == digest {
+      return FileTransfer(file: current, receivedByteCount: 0, isChanged: false)
+    }
+    guard let stream = try await reception.response(from: client) else {
+      return try await reception.restarted(client: client, received: received)
+    }
+    return try await reception.receive(stream, received: received)
+  }
+}
+
+/// One attempt at the content of one file.
+private struct FileReception {
+  let request: FileRequest
+  /// Where the content is, without credentials: what is remembered may be read by others.
+  let address: String
+  let store: FileStore
+  let partial: PartialFile
+  /// What has arrived before, if it can be gone on with.
+  let resumed: (resumption: PartialFile.Resumption, byteCount: Int)?
+  /// What is there and need not be sent again.
+  let known: StoredFile?
+
+  init(_ request: FileRequest, store: FileStore, resumes: Bool = true) {
+    let address = TransportError.withoutCredentials(request.url)
+    self.request = request
+    self.address = address
+    self.store = store
+    partial = store.partialFile(request.name)
+    resumed = resumes ? partial.resumption(of: address) : nil
+    known = store.file(request.name).flatMap { $0.url == address ? $0 : nil }
+  }
+
+  /// What the server is asked to send only if it changed.
+  private var questioned: StoredFile? {
+    resumed == nil ? known.flatMap { $0.meets(request) ? $0 : nil } : nil
+  }
+
+  /// The response; `nil` if the server cannot go on, and is to be asked for all.
+  func response(from client: any HTTPClient) async throws -> HTTPResponseStream? {
+    var http = HTTPRequest(url: request.url, fields: request.fields)
+    // Ranges are those of the content as it is sent.
+    http.fields["Accept-Encoding"] = "identity"
+    http.maxBodyByteCount = request.maxByteCount
+    if let resumed {
+      http.fields["Range"] = "bytes=\(resumed.byteCount)-"
+      http.fields["If-Range"] = resumed.resumption.validator
+    } else if let questioned {
+      http.makeConditional(on: questioned.validators)
+    }
+    let stream = try await client.stream(http)
+    switch stream.head.status {
+    case 206:
+      guard let resumed else { throw unexpected(stream.head, "a part, which was not asked for") }
+      return isContinuation(stream.head, of: resumed) ? stream : nil
+    case 304:
+      guard questioned != nil else {
+        throw unexpected(stream.head, "not modified, which was not asked")
+      }
+    case 416 where resumed != nil: return nil
+    // 203 is a 200 that a proxy has changed on its way, as lists are taken, too.
+    case 200, 203: break
+    default:
+      try stream.head.requireSuccess()
+      throw unexpected(stream.head, "a success, but not with the content", .badStatus)
+    }
+    return stream
+  }
+
+  private func unexpected(
+    _ head: HTTPResponseHead, _ words: String, _ code: TransportError.Code = .malformedResponse
+  ) -> TransportError {
+    var error = TransportError(
+      code, "the server answered \(head.status): \(words)", url: request.url)
+    error.status = head.status
+    error.retryDelay = head.retryDelay(at: .now)
+    return error
+  }
+
+  /// Whether a part is just what is missing, up to an end that is known: a server may send less than it
+  /// was asked for.
+  private func isContinuation(
+    _ head: HTTPResponseHead, of resumed: (resumption: PartialFile.Resumption, byteCount: Int)
+  ) -> Bool {
+    guard let range = head.fields["Content-Range"].flatMap({ ContentRange($0) }) else {
+      return false
+    }
+    let total = resumed.resumption.totalByteCount ?? range.totalByteCount
+    let tag = head.fields["ETag"] ?? resumed.resumption.validator
+    return range.start == resumed.byteCount && !head.isEncoded
+      && (range.totalByteCount ?? total) == total && total.map { range.end == $0 - 1 } ?? false
+      && (tag == resumed.resumption.validator || !resumed.resumption.validator.hasPrefix("\""))
+  }
+
+  /// Asks for all, what has arrived being of no use.
+  func restarted(
+    client: any HTTPClient, received: (_ byteCount: Int) -> Void
+  ) async throws -> FileTransfer {
+    try partial.discard()
+    let reception = FileReception(request, store: store, resumes: false)
+    guard let stream = try await reception.response(from: client) else {
+      preconditionFailure("only a request that resumes can be refused to")
+    }
+    return try await reception.receive(stream, received: received)
+  }
+}
+
+// MARK: - The content
+
+extension FileReception {
+  /// Writes the content, checks it, and puts it in place.
+  func receive(
+    _ stream: HTTPResponseStream, received: (_ byteCount: Int) -> Void
+  ) async throws -> FileTransfer {
+    if stream.head.isNotModified, let questioned {
+      if partial.mayExist { try partial.discard() }
+      return FileTransfer(file: questioned, receivedByteCount: 0, isChanged: false)
+    }
+    let start = stream.head.status == 206 ? resumed?.byteCount ?? 0 : 0
+    let total = totalByteCount(stream.head, from: start)
+    if let total { try checkLength(total, isWhole: false) } else { try requireEnd(of: stream.head) }
+    let keepsPart = start > 0 || mayResume(stream.head, total)
+    do {
+      let contents = try openPart(stream.head, at: start, keepsPart)
+      let file = contents.file
+      var checker = try ContentChecker(request.sha256, prefix: start > 0 ? file : nil)
+      var count = start
+      for try await chunk in stream.body {
+        count += chunk.count
+        try checkLength(count, isWhole: false)
+        checker.update(chunk)
+        try file.write(chunk)
+        received(chunk.count)
+      }
+      try check(count, total, checker)
+      if store.isSynchronized { try file.synchronize() }
+      return try complete(contents, stream.head, byteCount: count, received: count - start)
+    } catch {
+      let isWrong = (error as? TransportError).map {
+        [.contentMismatch, .tooLarge].contains($0.code)
+      }
+      if !keepsPart || isWrong == true { try? partial.discard() }
+      throw error
+    }
+  }
+
+  private func totalByteCount(_ head: HTTPResponseHead, from start: Int) -> Int? {
+    guard start > 0 else { return head.bodyByteCount }
+    return resumed?.resumption.totalByteCount
+      ?? head.fields["Content-Range"].flatMap { ContentRange($0) }?.totalByteCount
+  }
+
+  /// Throws if content that breaks off would pass for whole: nothing says how long it is, neither the
+  /// response nor what is wanted.
+  private func requireEnd(of head: HTTPResponseHead) throws(TransportError) {
+    guard request.sha256 == nil, request.byteCount == nil, let cause = head.uncertainty else {
+      return
+    }
+    throw TransportError(
+      .uncertainEnd,
+      "it cannot be told whether this content is whole: \(cause.reason); have it sent "
+        + "\(cause.remedy), or declare its length or SHA-256",
+      url: request.url)
+  }
+
+  private func mayResume(_ head: HTTPResponseHead, _ total: Int?) -> Bool {
+    total.map { $0 > PartialFile.maxRestartedByteCount } ?? true
+      && PartialFile.Resumption(of: head, url: address) != nil
+  }
+
+  private func openPart(
+    _ head: HTTPResponseHead, at start: Int, _ keepsPart: Bool
+  ) throws(TransportError) -> PartialFile.Contents {
+    guard start > 0 else {
+      let resumption = keepsPart ? PartialFile.Resumption(of: head, url: address) : nil
+      return try store.partialFile(request.name, isKept: resumption != nil).create(resumption)
+    }
+    let contents = try partial.extend()
+    try contents.file.truncate(to: start)
+    return contents
+  }
+
+  /// Throws if the content is, or will be, longer than it may be or was declared to be.
+  private func checkLength(_ count: Int, isWhole: Bool) throws(TransportError) {
+    if let declared = request.byteCount, isWhole ? count != declared : count > declared {
+      throw TransportError(
+        .contentMismatch,
+        "the content has \(isWhole ? "" : "at least ")\(count) bytes instead of \(declared)",
+        url: request.url)
+    }
+    guard count <= request.maxByteCount else {
+      throw .bodyTooLarge(url: request.url, maxByteCount: request.maxByteCount)
+    }
+  }
+
+  private func check(
+    _ count: Int, _ total: Int?, _ checker: consuming ContentChecker
+  ) throws(TransportError) {
+    if let total, count != total {
+      throw TransportError(
+        .truncated, "the content ended after \(count) of \(total) bytes", url: request.url)
+    }
+    try checkLength(count, isWhole: true)
+    if let digest = checker.digest(), let declared = request.sha256, digest != declared {
+      throw TransportError(
+        .contentMismatch, "the content has the SHA-256 \(digest) instead of \(declared)",
+        url: request.url)
+    }
+  }
+
+  private func complete(
+    _ contents: PartialFile.Contents, _ head: HTTPResponseHead, byteCount: Int, received: Int
+  ) throws(TransportError) -> FileTransfer {
+    let file = StoredFile(
+      name: request.name, url: address, validators: HTTPValidators(of: head),
+      byteCount: byteCount, sha256: request.sha256)
+    try store.complete(partial, contents, as: file)
+    return FileTransfer(file: file, receivedByteCount: received, isChanged: true)
+  }
+}
+
+extension StoredFile {
+  /// Whether it has what the content is declared to have, as far as is known, and can be asked about.
+  fileprivate func meets(_ request: FileRequest) -> Bool {
+    !validators.isEmpty && request.byteCount.map { $0 == byteCount } ?? true
+      && request.sha256.map { $0 == sha256 } ?? true
+  }
+}
+
+/// The digest of content on its way, if it is to be checked.
+private struct ContentChecker {
+  private var hash: SHA256?
+
+  /// - Parameter prefix: What has arrived before.
+  init(_ declared: SHA256Digest?, prefix: OpenFile?) throws(TransportError) {
+    var hash = declared.map { _ in SHA256() }
+    try prefix?.forEachChunk { hash?.update($0) }
+    self.hash = hash
+  }
+
+  mutating func update(_ chunk: [UInt8]) { chunk.withUnsafeBytes { hash?.update($0) } }
+
+  consuming func digest() -> SHA256Digest? { hash?.finalized() }
+}

@@ -1,0 +1,121 @@
+internal import TandemHTTP
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// A file open for writing, closed when it is gone.
+final class OpenFile: Sendable {
+  private let descriptor: Int32
+  private let path: String
+
+  private static let chunkByteCount = 256 << 10
+
+  init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit { close(descriptor) }
+
+  #if os(Linux)
+    /// Gives it a name in a directory, unless something has it; returns whether it did.
+    func link(into directory: Int32, as name: String) -> Bool {
+      let emptyPath: Int32 = 0x1000  // AT_EMPTY_PATH, which the C library's module does not export.
+      return linkat(descriptor, "", directory, name, emptyPath) == 0
+    }
+  #endif
+
+  /// A path to it for as long as it is open, even if it has no name.
+  var descriptorPath: String { "/proc/self/fd/\(descriptor)" }
+
+  /// Whether it is neither a pipe nor a device.
+  var isRegular: Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  /// Writes all bytes.
+  func write(_ bytes: [UInt8]) throws(TransportError) {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes { bytes in
+        systemWrite(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+      }
+      if count < 0, errno != EINTR { throw .cannotWrite("the file cannot be written", path) }
+      written += max(0, count)
+    }
+  }
+
+  /// Reads from the start to the end, and leaves the place to write there.
+  func forEachChunk(_ body: (UnsafeRawBufferPointer) -> Void) throws(TransportError) {
+    guard lseek(descriptor, 0, SEEK_SET) == 0 else {
+      throw .cannotWrite("the file cannot be read", path)
+    }
+    while true {
+      let count = withUnsafeTemporaryAllocation(byteCount: Self.chunkByteCount, alignment: 1) {
+        let count = systemRead(descriptor, $0.baseAddress, $0.count)
+        if count > 0 { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        return count
+      }
+      if count == 0 { return }
+      if count < 0, errno != EINTR { throw .cannotWrite("the file cannot be read", path) }
+    }
+  }
+
+  /// Cuts it to a length, and leaves the place to write there.
+  func truncate(to byteCount: Int) throws(TransportError) {
+    guard ftruncate(descriptor, off_t(byteCount)) == 0,
+      lseek(descriptor, off_t(byteCount), SEEK_SET) == off_t(byteCount)
+    else { throw .cannotWrite("the file cannot be cut", path) }
+  }
+
+  /// Returns once the contents are on disk.
+  func synchronize() throws(TransportError) {
+    guard OpenFile.synchronize(descriptor) else {
+      throw .cannotWrite("the file cannot be written to disk", path)
+    }
+  }
+
+  /// Whether this process, and no other, now has the file.
+  fileprivate func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+  fileprivate func unlock() { flock(descriptor, LOCK_UN) }
+
+  /// `fsync(2)`; on Apple platforms, where that leaves bytes in the drive's cache, what does not.
+  static func synchronize(_ descriptor: Int32) -> Bool {
+    #if canImport(Darwin)
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+    #endif
+    return fsync(descriptor) == 0
+  }
+}
+
+/// A file that this process, and no other, has for as long as this is there.
+///
+/// It is given back by word: to close it would leave it to a process that another thread has just begun
+/// to start, which has a copy of the descriptor until it runs its own program.
+final class FileLock: Sendable {
+  private let file: OpenFile
+
+  /// Locks a file; `nil` if another process, or another lock, has it.
+  init?(_ file: OpenFile) {
+    guard file.lock() else { return nil }
+    self.file = file
+  }
+
+  deinit { file.unlock() }
+}
+
+/// `write(2)` and `read(2)`, under names that the methods above do not hide.
+private func systemWrite(
+  _ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int
+) -> Int { write(descriptor, bytes, count) }
+
+private func systemRead(
+  _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int
+) -> Int { read(descriptor, bytes, count) }

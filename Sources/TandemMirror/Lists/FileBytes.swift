@@ -1,0 +1,69 @@
+internal import TandemHTTP
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// The whole contents of a file or of standard input.
+enum FileBytes {
+  /// How much is read at a time.
+  private static let chunkByteCount = 256 << 10
+
+  /// Reads a file, which may be a pipe.
+  static func read(path: String, maxByteCount: Int) throws(TransportError) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw error(errno, path: path) }
+    defer { close(descriptor) }
+    return try read(descriptor: descriptor, name: path, maxByteCount: maxByteCount)
+  }
+
+  /// Reads standard input to its end.
+  static func readStandardInput(maxByteCount: Int) throws(TransportError) -> [UInt8] {
+    try read(descriptor: STDIN_FILENO, name: "standard input", maxByteCount: maxByteCount)
+  }
+
+  private static func read(
+    descriptor: Int32, name: String, maxByteCount: Int
+  ) throws(TransportError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var status = stat()
+    if fstat(descriptor, &status) == 0, status.st_size > 0, status.st_size <= maxByteCount {
+      bytes.reserveCapacity(Int(status.st_size))
+    }
+    while true {
+      let count = appendChunk(to: &bytes, from: descriptor)
+      if count == 0 { return bytes }
+      if count < 0, errno != EINTR { throw error(errno, path: name) }
+      guard bytes.count <= maxByteCount else {
+        var error = TransportError(
+          .tooLarge, "the list is longer than the limit of \(maxByteCount) bytes", url: name)
+        error.maxByteCount = maxByteCount
+        throw error
+      }
+    }
+  }
+
+  /// Reads once; returns what `read(2)` does.
+  private static func appendChunk(to bytes: inout [UInt8], from descriptor: Int32) -> Int {
+    withUnsafeTemporaryAllocation(byteCount: chunkByteCount, alignment: 1) { chunk in
+      let count = systemRead(descriptor, chunk.baseAddress, chunk.count)
+      if count > 0 { bytes.append(contentsOf: chunk[..<count]) }
+      return count
+    }
+  }
+
+  private static func error(_ code: Int32, path: String) -> TransportError {
+    TransportError(
+      .cannotRead, "cannot be read: \(String(cString: strerror(code)).lowercased())", url: path)
+  }
+}
+
+/// `read(2)`, under a name that ``FileBytes/read(path:maxByteCount:)`` does not hide.
+private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int
+{
+  read(descriptor, bytes, count)
+}

@@ -1,0 +1,129 @@
+internal import TandemHTTP
+internal import TandemRecords
+
+/// What is remembered of a page whose records are among those of the list.
+struct ReadPage {
+  /// The address that was asked for; within the list's origin, with its credentials.
+  var url: String
+  /// The address that answered, likewise.
+  var base: String
+  var validators: HTTPValidators
+  /// Where its records are in the list.
+  var records: Range<Int>
+}
+
+/// The pages of a list that have arrived so far, and where the next one is.
+struct PageCollection {
+  private(set) var records: [Record] = []
+  private(set) var pages: [ReadPage] = []
+  private(set) var byteCount = 0
+  /// How the first page is written.
+  let format: RecordFormat
+  private var last: RecordPage
+  private var seenURLs = Set<String>()
+  private var seenKeys = Set<RecordKey>()
+  private let options: RecordListOptions
+  private let url: String
+
+  init(_ page: RecordPage, options: RecordListOptions, url: String) {
+    format = page.format
+    last = page
+    self.options = options
+    self.url = url
+    if options.paging != .none { _ = noteKeys(of: page) }
+    keep(page, from: url)
+  }
+
+  var count: Int { pages.count }
+
+  /// The next page's address, if there is one.
+  func nextURL() throws(TransportError) -> String? {
+    guard let next = try nextURL(after: last, at: count - 1) else { return nil }
+    guard !seenURLs.contains(next) else {
+      throw problem(.malformedResponse, "a page names an earlier one as the next: \(next)")
+    }
+    guard count < options.maxPageCount else {
+      throw problem(.tooLarge, "the list has more than \(options.maxPageCount) pages")
+    }
+    return next
+  }
+
+  /// The address after that of `page`, which is the one at that position, perhaps asked for again.
+  func nextURL(after page: RecordPage, at position: Int) throws(TransportError) -> String? {
+    let next = try options.paging.next(
+      after: page, recordCount: pages[position].records.upperBound, pageCount: position + 1,
+      first: url)
+    guard let next else { return nil }
+    guard URLReference.haveSameOrigin(next, url) || URLReference.haveSameOrigin(next, page.head.url)
+    else {
+      throw problem(
+        .refusedRedirect, "the next page is said to be on another server, which is not asked")
+    }
+    return next
+  }
+
+  /// Adds a page; returns what shows that the list changed, if something does.
+  mutating func add(_ page: RecordPage, from url: String) throws(TransportError) -> String? {
+    guard page.records.isEmpty || page.records != last.records else {
+      throw problem(
+        .malformedResponse,
+        "the server sent the same page twice; does \(options.paging) suit it?")
+    }
+    if let key = noteKeys(of: page) { return "two pages have the record with key \(key)" }
+    keep(page, from: url)
+    return nil
+  }
+
+  private mutating func keep(_ page: RecordPage, from url: String) {
+    let start = records.count
+    records += page.records
+    byteCount += page.byteCount
+    pages.append(
+      ReadPage(
+        url: url, base: page.head.url, validators: HTTPValidators(of: page.head),
+        records: start..<records.count))
+    last = page
+    seenURLs.insert(url)
+  }
+
+  /// Notes the keys of a page's records; returns one that an earlier page has. What is wrong within
+  /// a page, or lacks a key, is for whoever uses the list to find.
+  private mutating func noteKeys(of page: RecordPage) -> RecordKey? {
+    guard !options.key.isEmpty else { return nil }
+    let keys = Self.keys(of: page.records, fields: options.key)
+    defer { seenKeys.formUnion(keys) }
+    return keys.filter { seenKeys.contains($0) }.min()
+  }
+
+  /// The keys of the records that have one. Their fields are found as columns are, whatever the case
+  /// of ASCII letters.
+  static func keys(of records: some Sequence<Record>, fields: [String]) -> Set<RecordKey> {
+    var keys = Set<RecordKey>()
+    var known: (layout: RecordLayout, offsets: [Int])?
+    for record in records {
+      if known?.layout !== record.layout {
+        let names = record.layout.names
+        let offsets = fields.compactMap { field in names.firstIndex { isSameName($0, field) } }
+        known = (record.layout, offsets)
+      }
+      let values = (known?.offsets ?? []).map { record.values[$0] }
+      if values.count == fields.count, !values.contains(where: \.isNull) {
+        keys.insert(RecordKey(values))
+      }
+    }
+    return keys
+  }
+
+  /// Whether a page has the same records as the one at that position, by key: what else is new in them
+  /// will be asked for next time.
+  func hasSameRecords(_ page: RecordPage, at position: Int) -> Bool {
+    let known = records[pages[position].records]
+    guard !options.key.isEmpty else { return known.elementsEqual(page.records) }
+    return Self.keys(of: page.records, fields: options.key)
+      == Self.keys(of: known, fields: options.key)
+  }
+
+  private func problem(_ code: TransportError.Code, _ message: String) -> TransportError {
+    TransportError(code, message, url: url)
+  }
+}

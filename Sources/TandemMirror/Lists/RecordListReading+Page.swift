@@ -1,0 +1,168 @@
+internal import TandemHTTP
+internal import TandemRecords
+
+// MARK: - One page
+
+/// What to ask of a server.
+struct PageQuestion {
+  var url: String
+  /// Ask only for what changed since.
+  var validators: HTTPValidators?
+  /// Whether the answer is to come as it is, without an encoding.
+  var isPlain = false
+  /// How many bytes there are of earlier pages.
+  var receivedByteCount = 0
+  /// Whether the page is only to be compared with what is there of it.
+  var isRepeated = false
+  /// Whether the answer has to show that no page follows. It is not asked for on a condition then, for
+  /// a 304 need not repeat the field that would lead on.
+  var showsEnd = false
+
+  var isConditional: Bool { validators?.isEmpty == false }
+}
+
+/// What can come of a question.
+private enum PageAnswer {
+  case page(RecordPage)
+  /// The page is the one that the question's validators describe.
+  case unchanged
+  /// The page is one of lines, and compressed, so that a whole one cannot be told from one that was
+  /// cut off; it has not been read.
+  case compressedLines
+}
+
+extension RecordListReading {
+  /// A page that is asked for without a condition.
+  func newPage(_ question: PageQuestion) async throws -> RecordPage {
+    precondition(!question.isConditional, "a page may be unchanged only on a condition")
+    guard let page = try await page(question) else {
+      preconditionFailure("without a condition, a 304 is an error")
+    }
+    return page
+  }
+
+  /// A page; `nil` if the server says that it is what the validators describe.
+  func page(_ question: PageQuestion) async throws -> RecordPage? {
+    try await options.retry.run {
+      var question = question
+      while true {
+        switch try await answer(to: question) {
+        case .page(let page): return page
+        case .unchanged: return nil
+        case .compressedLines: question.isPlain = true
+        }
+      }
+    }
+  }
+
+  private func answer(to question: PageQuestion) async throws -> PageAnswer {
+    let stream = try await client.stream(request(for: question))
+    var head = stream.head
+    if head.isNotModified, question.isConditional, !question.showsEnd { return .unchanged }
+    try head.requireContent()
+    if question.showsEnd, try isLastPage(head, describedBy: question.validators) {
+      return .unchanged
+    }
+    head.url = URLReference.adoptingCredentials(of: url, in: head.url)
+    let named = format(of: head)
+    if let named, try isUncertain(head, named, question) { return .compressedLines }
+    let bytes = try await bytes(of: stream, question)
+    let format = named ?? .sniffed(from: bytes)
+    if try isUncertain(head, format, question) { return .compressedLines }
+    return .page(try page(in: bytes, format, head))
+  }
+
+  /// Whether a page that came is what the validators describe, and leads on to no other.
+  private func isLastPage(
+    _ head: HTTPResponseHead, describedBy validators: HTTPValidators?
+  ) throws(TransportError) -> Bool {
+    guard let validators, !validators.isEmpty, HTTPValidators(of: head) == validators else {
+      return false
+    }
+    return try RecordPaging.linkedURL(in: head) == nil
+  }
+
+  private func request(for question: PageQuestion) -> HTTPRequest {
+    var request = HTTPRequest(url: url, fields: options.fields, timeouts: options.timeouts)
+      .readdressed(to: question.url)
+    request.fields.addUnlessPresent(
+      "Accept", "application/json, application/x-ndjson, text/csv, */*;q=0.5")
+    if question.isPlain || expectsLines { request.fields["Accept-Encoding"] = "identity" }
+    request.maxBodyByteCount = max(0, options.maxByteCount - question.receivedByteCount)
+    request.maxDecompressedByteCount = max(
+      0, options.maxDecompressedByteCount - question.receivedByteCount)
+    if let validators = question.validators, question.isConditional, !question.showsEnd {
+      request.makeConditional(on: validators)
+    }
+    return request
+  }
+
+  private func bytes(
+    of stream: HTTPResponseStream, _ question: PageQuestion
+  ) async throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    let isFirst = question.receivedByteCount == 0
+    for try await chunk in stream.body {
+      bytes.append(contentsOf: chunk)
+      guard !question.isRepeated else { continue }
+      progress(
+        question.receivedByteCount + bytes.count, isFirst ? stream.head.bodyByteCount : nil)
+    }
+    return bytes
+  }
+
+  private func page(
+    in bytes: [UInt8], _ format: RecordFormat, _ head: HTTPResponseHead
+  ) throws(RecordError) -> RecordPage {
+    var page = RecordPage(records: [], head: head, byteCount: bytes.count, format: format)
+    if let field = options.itemsField {
+      let envelope = try RecordReader.envelope(in: bytes, items: field)
+      page.records = envelope.records
+      page.others = envelope.others
+    } else {
+      page.records = try RecordReader.records(in: bytes, format: format)
+    }
+    return page
+  }
+}
+
+// MARK: - What is whole
+
+extension RecordFormat {
+  /// Whether a text that was cut off is told from a whole one. Lines may end after any of them.
+  var hasEnd: Bool { self == .json }
+}
+
+extension RecordListReading {
+  /// Whether the list is known to have no end of its own before it is asked for.
+  private var expectsLines: Bool {
+    guard options.itemsField == nil else { return false }
+    return (options.format ?? Self.format(ofName: url)).map { !$0.hasEnd } ?? false
+  }
+
+  /// The format that is known before the text is; `nil` if the text has to tell.
+  private func format(of head: HTTPResponseHead) -> RecordFormat? {
+    if options.itemsField != nil { return .json }
+    return options.format ?? head.fields["Content-Type"].flatMap { RecordFormat(contentType: $0) }
+      ?? Self.format(ofName: head.url)
+  }
+
+  private static func format(ofName url: String) -> RecordFormat? {
+    RecordFormat(fileName: String(url.prefix { $0 != "?" && $0 != "#" }))
+  }
+
+  /// Whether the response could have been cut off unnoticed, and may be asked for without compression.
+  ///
+  /// - Throws: ``TransportError/Code/uncertainEnd`` if it could, and may not.
+  private func isUncertain(
+    _ head: HTTPResponseHead, _ format: RecordFormat, _ question: PageQuestion
+  ) throws(TransportError) -> Bool {
+    guard !format.hasEnd, let cause = head.uncertainty else { return false }
+    if head.isEncoded, !question.isPlain, !expectsLines { return true }
+    throw TransportError(
+      .uncertainEnd,
+      "it cannot be told whether this list is whole: \(format.rawValue) may end after any line, and "
+        + "\(cause.reason); have it sent \(cause.remedy), or as a JSON array, or fetch it to a file",
+      url: head.url)
+  }
+}

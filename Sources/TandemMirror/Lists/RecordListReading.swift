@@ -1,0 +1,58 @@
+internal import TandemHTTP
+internal import TandemRecords
+
+/// Reads one list from a server, page by page.
+struct RecordListReading {
+  let url: String
+  let options: RecordListOptions
+  let client: any HTTPClient
+  let progress: (_ received: Int, _ total: Int?) -> Void
+
+  /// What no address that is kept may have in it.
+  var secrets: ListSecrets { ListSecrets(url: url, fields: options.fields) }
+
+  /// What can come of it.
+  private enum Outcome {
+    case list(RecordList)
+    /// A list that changed between its first page and its last, and what showed it.
+    case changed(String)
+  }
+
+  /// How often a list that changes while it is read is begun anew.
+  private static let maxRestartCount = 3
+
+  /// The list.
+  func list() async throws -> RecordList {
+    var validators = options.validators
+    var sign = ""
+    for _ in 0...Self.maxRestartCount {
+      switch try await attempt(unless: validators) {
+      case .list(let list): return list
+      case .changed(let reason): sign = reason
+      }
+      validators = nil
+    }
+    throw TransportError(
+      .listChanged,
+      "the list changed while its pages were read, and again each time they were read anew: "
+        + "\(sign); try again when it is quiet", url: url)
+  }
+
+  private func attempt(unless validators: RecordListValidators?) async throws -> Outcome {
+    guard let first = try await firstPage(unless: validators) else { return .list(.notModified) }
+    var pages = PageCollection(first, options: options, url: url)
+    while let next = try pages.nextURL() {
+      let question = PageQuestion(
+        url: next, isPlain: !pages.format.hasEnd, receivedByteCount: pages.byteCount)
+      if let sign = try pages.add(try await newPage(question), from: next) {
+        return .changed(sign)
+      }
+    }
+    if pages.count > 1, let sign = try await sign(ofChangeIn: pages) { return .changed(sign) }
+    options.onLastPage?(pages.count)
+    return .list(
+      .records(
+        pages.records, RecordListValidators(of: pages.pages, at: url, askedWith: secrets),
+        bases: RecordBases(pages.pages)))
+  }
+}

@@ -1,0 +1,115 @@
+internal import TandemHTTP
+internal import TandemRecords
+
+/// What one response of a list has.
+struct RecordPage {
+  var records: [Record]
+  /// The fields beside the list, if it stands inside of an object.
+  var others: Record?
+  /// Where it came from, and what the server sent with it. Within the list's origin, its address has
+  /// the credentials that the list was asked for with.
+  var head: HTTPResponseHead
+  /// How long it is, decoded.
+  var byteCount: Int
+  /// How it is written.
+  var format: RecordFormat
+}
+
+extension RecordPaging {
+  /// The address of the page after `page`; `nil` after the last one.
+  ///
+  /// - Parameters:
+  ///   - recordCount: How many records there are up to and with `page`.
+  ///   - pageCount: How many pages.
+  ///   - url: The address of the first page, as it was asked for.
+  func next(
+    after page: RecordPage, recordCount: Int, pageCount: Int, first url: String
+  ) throws(TransportError) -> String? {
+    switch self {
+    case .none: return nil
+    case .link: return try Self.linkedURL(in: page.head)
+    case .cursor(let field, let parameter):
+      guard let others = page.others else { throw Self.missingObject(url) }
+      guard let cursor = try Self.cursor(at: field, in: others, url) else { return nil }
+      return parameter.map { URLReference.setting($0, to: cursor, in: url) }
+        ?? URLReference.resolved(cursor, against: page.head.url)
+    case .offset(let parameter):
+      if page.records.isEmpty { return nil }
+      let start = URLReference.parameter(parameter, in: url).flatMap { httpNumber($0) } ?? 0
+      return Self.setting(parameter, to: start, plus: recordCount, in: url)
+    case .number(let parameter):
+      if page.records.isEmpty { return nil }
+      let start = URLReference.parameter(parameter, in: url).flatMap { httpNumber($0) } ?? 1
+      return Self.setting(parameter, to: start, plus: pageCount, in: url)
+    }
+  }
+
+  private static func setting(
+    _ parameter: String, to start: Int64, plus count: Int, in url: String
+  ) -> String? {
+    let (sum, overflow) = start.addingReportingOverflow(Int64(count))
+    return overflow ? nil : URLReference.setting(parameter, to: "\(sum)", in: url)
+  }
+
+  /// Where the `Link` field leads on to.
+  static func linkedURL(in head: HTTPResponseHead) throws(TransportError) -> String? {
+    guard let field = head.fields["Link"] else { return nil }
+    let header = LinkHeader(field)
+    guard header.isWhole || header.next != nil || !field.lowercased().contains("next") else {
+      throw TransportError(
+        .malformedResponse,
+        "the server sent a Link field that cannot be read, so that the next page may be lost",
+        url: head.url)
+    }
+    return header.next.map { URLReference.resolved($0, against: head.url) }
+  }
+}
+
+// MARK: - Cursors
+
+extension RecordPaging {
+  private static func missingObject(_ url: String) -> TransportError {
+    TransportError(
+      .malformedResponse,
+      "a cursor stands in the object around the list; name the field that holds the list", url: url)
+  }
+
+  /// The cursor in a field of that name, or, a part of the name at a time, of objects in objects.
+  private static func cursor(
+    at path: String, in object: Record, _ url: String
+  ) throws(TransportError) -> String? {
+    if object.layout.offset(of: path) == nil, let point = path.firstIndex(of: ".") {
+      let field = String(path[..<point])
+      guard let inner = try Self.object(in: field, of: object, url) else { return nil }
+      return try cursor(at: String(path[path.index(after: point)...]), in: inner, url)
+    }
+    switch object[path] {
+    case .text(let text): return text.isEmpty ? nil : text
+    case .integer(let number): return number == 0 ? nil : "\(number)"
+    case .null: return nil
+    case .real, .blob: throw unreadable(path, object[path], url)
+    }
+  }
+
+  /// The object in a field, if there is anything in it; an array without elements is how some servers
+  /// write an object without fields.
+  private static func object(
+    in field: String, of object: Record, _ url: String
+  ) throws(TransportError) -> Record? {
+    let value = object[field]
+    if value.isNull || [0, "", "[]"].contains(value) { return nil }
+    guard case .text(let text) = value,
+      let inner = try? RecordReader.records(in: Array(text.utf8), format: .ndjson),
+      inner.count == 1
+    else { throw unreadable(field, value, url) }
+    return inner[0]
+  }
+
+  private static func unreadable(
+    _ field: String, _ value: FieldValue, _ url: String
+  ) -> TransportError {
+    TransportError(
+      .malformedResponse,
+      "the field \"\(field)\" should lead to the next page, and holds \(value)", url: url)
+  }
+}

@@ -1,0 +1,124 @@
+public import TandemHTTP
+public import TandemRecords
+
+/// Where a list of records comes from.
+public enum RecordSource: Hashable, Sendable {
+  /// A file, by its path.
+  case file(String)
+  /// Standard input.
+  case standardInput
+  /// An http or https address.
+  case url(String)
+
+  /// Reads an argument as people type it: `-` is standard input, anything with a scheme a URL, all
+  /// else a path.
+  public init(_ argument: String) {
+    if argument == "-" {
+      self = .standardInput
+    } else if argument.contains("://") {
+      self = .url(argument)
+    } else {
+      self = .file(argument)
+    }
+  }
+}
+
+extension RecordSource: CustomStringConvertible {
+  /// The source as people type it, without credentials.
+  public var description: String {
+    switch self {
+    case .file(let path): return path
+    case .standardInput: return "standard input"
+    case .url(let url): return TransportError.withoutCredentials(url)
+    }
+  }
+}
+
+/// What a source had to say.
+public enum RecordList: Sendable {
+  /// The records; what the server, if there is one, sent to ask again by; and the addresses that what
+  /// is relative in them is relative to.
+  case records([Record], RecordListValidators, bases: RecordBases)
+  /// The server says that nothing changed since the validators it was asked with.
+  case notModified
+}
+
+extension RecordSource {
+  /// The longest list that is read unless told otherwise, in decoded bytes: 2 GiB.
+  public static let defaultMaxByteCount = 2 << 30
+
+  /// Reads the whole list.
+  ///
+  /// - Parameters:
+  ///   - format: The format; if `nil`, the content type, the file name or, at last, the first
+  ///     character tells.
+  ///   - validators: For a URL: ask only for what changed since.
+  ///   - client: What to send the request with; needed for a URL alone.
+  ///   - maxByteCount: The longest list to accept, in decoded bytes.
+  ///   - progress: Called as bytes arrive from a URL, with how many, and of how many if that is known.
+  /// - Throws: ``TransportError`` if the list cannot be had whole; ``RecordError`` if it cannot be
+  ///   read as records; `CancellationError`.
+  public func list(
+    format: RecordFormat? = nil, validators: RecordListValidators? = nil,
+    client: @autoclosure () throws -> any HTTPClient,
+    maxByteCount: Int = defaultMaxByteCount,
+    progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
+  ) async throws -> RecordList {
+    var options = RecordListOptions()
+    options.format = format
+    options.validators = validators
+    options.maxByteCount = maxByteCount
+    options.retry = .never
+    return try await list(options, client: client(), progress: progress)
+  }
+
+  /// Reads the whole list, in as many pages as it has.
+  ///
+  /// A list that changes while its pages are read is read from the start up to three times more, and is
+  /// an error if it changes each time. A change shows by a record that two pages have, if the key is
+  /// known, and by a page that has other records at the end, when all of several are asked for again.
+  ///
+  /// A list of a URL is taken only if it is known to be whole. JSON ends with a bracket. CSV and NDJSON
+  /// may end after any line: they have to come uncompressed, for which they are asked for once more if
+  /// need be, and with a declared end (``HTTPResponseHead/declaresEnd``); else the error is
+  /// ``TransportError/Code/uncertainEnd``.
+  ///
+  /// - Parameters:
+  ///   - options: What to ask for. Files and standard input have one page.
+  ///   - client: What to send requests with; needed for a URL alone.
+  ///   - progress: Called as bytes arrive from a URL, with how many, and of how many if that is known.
+  /// - Throws: ``TransportError`` if the list cannot be had whole; ``RecordError`` if it cannot be
+  ///   read as records; `CancellationError`.
+  public func list(
+    _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient,
+    progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
+  ) async throws -> RecordList {
+    switch self {
+    case .file(let path):
+      let bytes = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
+      return try Self.list(in: bytes, options, named: RecordFormat(fileName: path))
+    case .standardInput:
+      let bytes = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
+      return try Self.list(in: bytes, options, named: nil)
+    case .url(let url):
+      let client = try client()
+      return try await withoutActuallyEscaping(progress) { progress in
+        try await RecordListReading(
+          url: url, options: options, client: client, progress: progress
+        ).list()
+      }
+    }
+  }
+
+  private static func list(
+    in bytes: [UInt8], _ options: RecordListOptions, named: RecordFormat?
+  ) throws(RecordError) -> RecordList {
+    if let field = options.itemsField {
+      let envelope = try RecordReader.envelope(in: bytes, items: field)
+      return .records(envelope.records, RecordListValidators(), bases: RecordBases())
+    }
+    let format = options.format ?? named ?? .sniffed(from: bytes)
+    let records = try RecordReader.records(in: bytes, format: format)
+    return .records(records, RecordListValidators(), bases: RecordBases())
+  }
+}

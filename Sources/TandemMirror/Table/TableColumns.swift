@@ -1,0 +1,214 @@
+internal import TandemRecords
+internal import TandemSQLite
+
+/// The columns of a table that a list of records is compared with, and how its fields become theirs.
+struct TableColumns {
+  struct Column {
+    var name: String
+    var affinity: ColumnAffinity
+    /// The column as it must be added to the table, if it is not there yet.
+    var addition: ColumnDefinition?
+  }
+
+  let columns: [Column]
+  let layout: RecordLayout
+
+  init(_ columns: [Column]) throws(MirrorError) {
+    guard let layout = RecordLayout(columns.map(\.name)) else { throw TableColumns.tooManyFields }
+    self.columns = columns
+    self.layout = layout
+  }
+
+  /// The columns for records that go into a table of this schema, or into a new table if it is `nil`.
+  ///
+  /// - Parameter owned: The key, and columns that earlier runs wrote: they take part even if no record
+  ///   has the field any more. Other columns of the table that no record has a field for are left
+  ///   alone.
+  init(
+    schema: TableSchema?, records: [Record], owned: [String]
+  ) throws(MirrorError) {
+    var columns: [Column] = []
+    let fields = try TableColumns.fieldNames(of: records)
+    let fieldNames = Set(fields.map(FoldedName.init))
+    for column in schema?.columns ?? [] {
+      let isField = fieldNames.contains(FoldedName(column.name))
+      guard isField || owned.contains(where: column.name.isSameSQLName) else { continue }
+      guard !column.isGenerated else {
+        if !isField { continue }
+        throw MirrorError(
+          .unfitDestination,
+          "column \(column.name) is generated, and cannot take the field's values")
+      }
+      columns.append(Column(name: column.name, affinity: column.affinity))
+    }
+    let known = Set(columns.map { FoldedName($0.name) })
+    let missing = fields.filter { !known.contains(FoldedName($0)) }
+    for (field, type) in zip(missing, TableColumns.types(of: missing, in: records)) {
+      let affinity = ColumnAffinity(declaredType: type.rawValue)
+      columns.append(
+        Column(name: field, affinity: affinity, addition: ColumnDefinition(name: field, type: type))
+      )
+    }
+    try self.init(columns)
+  }
+
+  /// All columns of a table, generated ones too, and those that only the records have.
+  init(comparing schema: TableSchema, with records: [Record]) throws(MirrorError) {
+    var columns = schema.columns.map { Column(name: $0.name, affinity: $0.affinity) }
+    for field in try TableColumns.fieldNames(of: records)
+    where schema.column(named: field) == nil {
+      let addition = ColumnDefinition(name: field, type: .any)
+      columns.append(Column(name: field, affinity: .none, addition: addition))
+    }
+    try self.init(columns)
+  }
+
+  /// The columns that the table does not have.
+  var missingOffsets: Set<Int> { Set(columns.indices.filter { columns[$0].addition != nil }) }
+
+  /// The columns to add to the table, or to create it with.
+  var additions: [ColumnDefinition] { columns.compactMap(\.addition) }
+
+  /// The offset of a column, by a name as SQLite compares names.
+  func offset(of name: String) -> Int? {
+    columns.firstIndex { $0.name.isSameSQLName(as: name) }
+  }
+
+  /// The field names of all records, in the order of their first appearance.
+  ///
+  /// - Throws: ``MirrorError`` if two differ in nothing but the case of ASCII letters, which SQLite
+  ///   takes for one column.
+  private static func fieldNames(of records: [Record]) throws(MirrorError) -> [String] {
+    var names: [String] = []
+    var seen: [FoldedName: String] = [:]
+    var seenLayouts = Set<ObjectIdentifier>()
+    var last: RecordLayout?
+    for record in records where record.layout !== last {
+      last = record.layout
+      guard seenLayouts.insert(ObjectIdentifier(record.layout)).inserted else { continue }
+      for name in record.layout.names {
+        if let other = seen.updateValue(name, forKey: FoldedName(name)) {
+          guard UTF8Order.areEqual(other, name) else {
+            throw MirrorError(
+              .unfitDestination,
+              "the fields \(FieldValue.text(other)) and \(FieldValue.text(name)) differ only in "
+                + "case, and would be one column in SQLite")
+          }
+          continue
+        }
+        guard !name.isEmpty, !name.utf8.contains(0) else {
+          throw MirrorError(
+            .unfitDestination, "a field with an empty name, or a NUL in it, cannot be a column")
+        }
+        names.append(name)
+        guard names.count <= RecordLayout.maxFieldCount else { throw tooManyFields }
+      }
+    }
+    return names
+  }
+
+  private static var tooManyFields: MirrorError {
+    MirrorError(
+      .unfitDestination,
+      "the records have more than \(RecordLayout.maxFieldCount) different fields, "
+        + "which is more than a table can have")
+  }
+
+  /// The narrowest type for the values of each field, in one pass over the records.
+  private static func types(of fields: [String], in records: [Record]) -> [ColumnType] {
+    guard !fields.isEmpty else { return [] }
+    let positions = Dictionary(
+      uniqueKeysWithValues: fields.enumerated().map { (FieldName($1), $0) })
+    var inferences = [ColumnTypeInference](repeating: ColumnTypeInference(), count: fields.count)
+    var last: (layout: RecordLayout, positions: [Int?])?
+    for record in records {
+      if last?.layout !== record.layout {
+        last = (record.layout, record.layout.names.map { positions[FieldName($0)] })
+      }
+      for (value, position) in zip(record.values, last?.positions ?? []) {
+        if let position { inferences[position].add(value) }
+      }
+    }
+    return inferences.map(\.narrowest)
+  }
+}
+
+/// A name as SQLite tells names apart: without regard to the case of ASCII letters.
+private struct FoldedName: Hashable {
+  private let bytes: [UInt8]
+
+  init(_ name: String) {
+    bytes = name.utf8.map { (65...90).contains($0) ? $0 | 0x20 : $0 }
+  }
+}
+
+// MARK: - Records
+
+extension TableColumns {
+  /// The records as the table stores them: all of one layout, absent fields null, each value as its
+  /// column's affinity makes it.
+  ///
+  /// - Parameter keepsUnfit: Whether a value that its column would not keep exactly stays as it is.
+  /// - Throws: ``RecordError`` for the first such value otherwise.
+  func stored(_ records: [Record], keepsUnfit: Bool = false) throws(RecordError) -> [Record] {
+    var result: [Record] = []
+    result.reserveCapacity(records.count)
+    var offsetsByLayout: [ObjectIdentifier: [Int?]] = [:]
+    var last: (layout: RecordLayout, offsets: [Int?])?
+    for (position, record) in records.enumerated() {
+      if last?.layout !== record.layout {
+        let identity = ObjectIdentifier(record.layout)
+        let offsets = offsetsByLayout[identity] ?? offsets(in: record.layout)
+        offsetsByLayout[identity] = offsets
+        last = (record.layout, offsets)
+      }
+      let values = try stored(
+        record.values, at: last?.offsets ?? [], position: position, keepsUnfit: keepsUnfit)
+      result.append(Record(uncheckedLayout: layout, values: values))
+    }
+    return result
+  }
+
+  /// Where each column's field is in records of a layout.
+  private func offsets(in layout: RecordLayout) -> [Int?] {
+    let offsets = Dictionary(
+      layout.names.enumerated().map { (FoldedName($1), $0) },
+      uniquingKeysWith: { first, _ in first })
+    return columns.map { offsets[FoldedName($0.name)] }
+  }
+
+  private func stored(
+    _ values: [FieldValue], at offsets: [Int?], position: Int, keepsUnfit: Bool
+  ) throws(RecordError) -> [FieldValue] {
+    if areStored(values, at: offsets) { return values }
+    var result: [FieldValue] = []
+    result.reserveCapacity(columns.count)
+    for (column, offset) in zip(columns, offsets) {
+      guard let offset else {
+        result.append(.null)
+        continue
+      }
+      let stored = column.affinity.stored(values[offset]) ?? (keepsUnfit ? values[offset] : nil)
+      guard let value = stored else {
+        throw RecordError(
+          .notRepresentable,
+          "the value \(values[offset]) of field \(column.name) would be changed by its column, which "
+            + "is of type \(column.affinity.rawValue.uppercased()); declare the column without a type",
+          record: position + 1)
+      }
+      result.append(value)
+    }
+    return result
+  }
+
+  /// Whether the values are already those of the columns, in the same order: the usual case, in which
+  /// nothing needs to be copied.
+  private func areStored(_ values: [FieldValue], at offsets: [Int?]) -> Bool {
+    guard values.count == columns.count else { return false }
+    for position in columns.indices
+    where offsets[position] != position || !columns[position].affinity.keeps(values[position]) {
+      return false
+    }
+    return true
+  }
+}

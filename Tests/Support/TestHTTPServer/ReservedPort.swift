@@ -1,0 +1,31 @@
+internal import Foundation
+
+/// A port of loopback at which nobody listens, nor can: who listened there and left would leave it to
+/// another test.
+package final class ReservedPort {
+  private let descriptor: Int32
+  package let number: UInt16
+
+  package init() throws {
+    #if canImport(Darwin)
+      let type = SOCK_STREAM
+    #else
+      let type = Int32(SOCK_STREAM.rawValue)
+    #endif
+    let descriptor = socket(AF_INET, type, 0)
+    var name = sockaddr_in()
+    name.sin_family = sa_family_t(AF_INET)
+    name.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+    var count = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &name) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+        bind(descriptor, name, count) == 0 ? getsockname(descriptor, name, &count) : -1
+      }
+    }
+    self.descriptor = descriptor
+    number = UInt16(bigEndian: name.sin_port)
+    guard descriptor >= 0, result == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+  }
+
+  deinit { close(descriptor) }
+}

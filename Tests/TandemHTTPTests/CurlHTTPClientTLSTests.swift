@@ -1,0 +1,120 @@
+#if os(Linux)
+  import Foundation
+  import Synchronization
+  import TandemHTTP
+  import Testing
+
+  /// `openssl s_server`, serving files that hold whole responses.
+  private final class TLSServer {
+    private static let program = URL(fileURLWithPath: "/usr/bin/openssl")
+    static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: program.path) }
+
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    private let process = Process()
+    private(set) var url = ""
+    var certificate: String { folder.appending(path: "cert.pem").path }
+
+    init(files: [String: String]) throws {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+      for (name, content) in files {
+        try Data(content.utf8).write(to: folder.appending(path: name))
+      }
+      try makeCertificate()
+      try start()
+    }
+
+    deinit {
+      // Not by SIGTERM, which is blocked in children of a thread that blocks it, as those of tests do.
+      kill(process.processIdentifier, SIGKILL)
+      try? FileManager.default.removeItem(at: folder)
+    }
+
+    private func makeCertificate() throws {
+      let maker = Process()
+      prepare(
+        maker,
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=a"
+          + " -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem")
+      try maker.run()
+      maker.waitUntilExit()
+    }
+
+    private func prepare(_ process: Process, _ arguments: String) {
+      process.executableURL = Self.program
+      process.currentDirectoryURL = folder
+      process.arguments = arguments.components(separatedBy: " ")
+      process.standardError = FileHandle.nullDevice
+    }
+
+    /// Starts the server, which chooses a port and prints "ACCEPT 127.0.0.1:port".
+    private func start() throws {
+      let output = Pipe()
+      prepare(process, "s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem -HTTP")
+      process.standardOutput = output
+      try process.run()
+      var text = ""
+      while !text.contains("ACCEPT") || !text.hasSuffix("\n") {
+        let data = output.fileHandleForReading.availableData
+        if data.isEmpty { throw CocoaError(.fileReadUnknown) }
+        text += String(decoding: data, as: UTF8.self)
+      }
+      let port = text.split(separator: ":").last.map { $0.trimmingCharacters(in: .newlines) }
+      url = "https://127.0.0.1:\(port ?? "")"
+    }
+  }
+
+  @Suite(
+    "HTTP client on libcurl: TLS", .timeLimit(.minutes(5)), .enabled(if: TLSServer.isAvailable))
+  struct CurlHTTPClientTLSTests {
+    private let server: TLSServer
+    init() throws {
+      server = try TLSServer(files: [
+        "hello": "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "down": "HTTP/1.0 302 Found\r\nLocation: http://127.0.0.1:1/x\r\nContent-Length: 0\r\n\r\n",
+      ])
+    }
+
+    private func response(
+      _ path: String, trusting file: String?
+    ) async throws -> HTTPResponse {
+      var options = HTTPClientOptions()
+      options.certificateAuthorityFile = file
+      let client = try CurlHTTPClient(options: options)
+      return try await client.response(
+        to: HTTPRequest(url: server.url + path), maxBodyByteCount: 100)
+    }
+
+    @Test("a certificate that the named file vouches for is trusted")
+    func trusted() async throws {
+      let response = try await response("/hello", trusting: server.certificate)
+      #expect(response.body == Array("hello".utf8))
+    }
+
+    @Test("a certificate that the system does not know is refused")
+    func untrusted() async throws {
+      let error = try await #require(throws: TransportError.self) {
+        try await response("/hello", trusting: nil)
+      }
+      #expect(error.code == .tlsFailure)
+      #expect((error.cause as? CurlError)?.description.isEmpty == false)
+    }
+
+    @Test("a file of certificates that is not there is named")
+    func missingFile() async throws {
+      let error = try await #require(throws: TransportError.self) {
+        try await response("/hello", trusting: "/no/such/file.pem")
+      }
+      #expect(error.code == .tlsFailure)
+      #expect(error.message.contains("/no/such/file.pem"))
+    }
+
+    @Test("a redirect never leads from https to http")
+    func downgrade() async throws {
+      let error = try await #require(throws: TransportError.self) {
+        try await response("/down", trusting: server.certificate)
+      }
+      #expect(error.code == .refusedRedirect)
+      #expect(error.message.contains("http://127.0.0.1:1/x"))
+    }
+  }
+#endif

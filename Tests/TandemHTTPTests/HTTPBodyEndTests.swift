@@ -1,0 +1,46 @@
+import Testing
+
+@testable import TandemHTTP
+@testable import TandemMirror
+
+@Suite("Ends of HTTP bodies")
+struct HTTPBodyEndTests {
+  @Test(
+    "a length counts if there is one, however often it is said",
+    arguments: [
+      ([:], nil), (["Content-Length": "0"], 0), (["content-length": "12"], 12),
+      (["Content-Length": "12, 12"], 12), (["Content-Length": "12", "Content-Length": "12"], 12),
+      (["Content-Length": "12", "Content-Length": "13"], nil), (["Content-Length": "12, 13"], nil),
+      (["Content-Length": ""], nil), (["Content-Length": "12,"], nil),
+      (["Content-Length": "-1"], nil), (["Content-Length": "+1"], nil),
+      (["Content-Length": "1 bytes"], nil), (["Content-Length": "99999999999999999999"], nil),
+    ] as [(HTTPFields, Int?)])
+  func length(fields: HTTPFields, length: Int?) {
+    #expect(fields.contentLength == length)
+    var head = HTTPResponseHead(status: 200, fields: fields, url: "http://a")
+    #expect(head.bodyByteCount == length)
+    head.fields.append("Content-Encoding", "br")
+    #expect(head.bodyByteCount == nil)
+  }
+
+  @Test(
+    "a body that was encoded, by whomever, or has no declared end, may have been cut off",
+    arguments: [
+      ([:], nil), (["Content-Encoding": "identity", "Transfer-Encoding": "chunked"], nil),
+      (["Content-Encoding": "gzip"], "compresses"), (["Content-Encoding": "x-gzip"], "compresses"),
+      (["Transfer-Encoding": "gzip, chunked"], "compresses"),
+      (["Transfer-Encoding": "gzip", "Transfer-Encoding": "chunked"], "compresses"),
+      (["Content-Encoding": "none", "Content-Encoding": "BR"], "compresses"),
+    ] as [(HTTPFields, String?)])
+  func uncertainty(fields: HTTPFields, word: String?) {
+    var head = HTTPResponseHead(status: 200, fields: fields, url: "http://a")
+    #expect(head.isEncoded == (word != nil))
+    if let word {
+      #expect(head.uncertainty?.reason.contains(word) == true)
+    } else {
+      #expect(head.uncertainty == nil)
+    }
+    head.declaresEnd = false
+    #expect(head.uncertainty?.reason.contains(word ?? "how long") == true)
+  }
+}

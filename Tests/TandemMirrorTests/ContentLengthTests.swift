@@ -1,0 +1,75 @@
+import Foundation
+import TandemDifferences
+import TandemHTTP
+import TandemMirror
+import TandemRecords
+import TandemSQLite
+import Testing
+
+@Suite("Mirrors with contents: files that were cut or grew since", .timeLimit(.minutes(5)))
+struct ContentLengthTests {
+  let scene = ContentScene()
+
+  init() {
+    scene.server["/list"] = #"[{"id":1,"photo":"/1","thumb":"/t"},{"id":2,"photo":"/2"}]"#
+    scene.server["/1"] = "one"
+    scene.server["/2"] = "two"
+    scene.server["/t"] = "t"
+  }
+
+  @Test(
+    "a file of another length than was stored is fetched again, though the list did not change",
+    arguments: ["", "on", "one more"])
+  func otherLength(text: String) async throws {
+    try await scene.run()
+    scene.folder.write("files/content/1", text)
+    let count = scene.server.requests.count
+    let (report, mirror) = try await scene.run()
+    #expect(report.transferred.map(\.id.description) == ["1"] && report.skippedCount == 1)
+    #expect(mirror.contentCount == 1)
+    #expect(scene.paths(since: count) == ["/list", "/1"])
+    #expect(scene.files == ["files/content/1": "one", "files/content/2": "two"])
+    let next = try await scene.run()
+    #expect(next.report.skippedCount == 2 && next.report.transferred.isEmpty)
+  }
+
+  @Test("a dry run says so, too, and reads what is known without writing")
+  func dryRun() async throws {
+    try await scene.run()
+    scene.folder.write("files/content/1", "on")
+    let before = try scene.folder.states()
+    let (_, mirror) = try await scene.run(isDryRun: true)
+    #expect(mirror.rehearsal?.transfers.map(\.path) == ["content/1"])
+    #expect(try scene.folder.states() == before)
+  }
+
+  @Test("a file of which nothing is known is there if it is there")
+  func unknown() async throws {
+    try await scene.run()
+    let catalog = "files/content/.tandem/catalog"
+    #expect(!scene.folder.text(catalog).isEmpty)
+    scene.folder.write(catalog, "")
+    scene.folder.write("files/content/1", "on")
+    for isDryRun in [true, false] {
+      #expect(try await scene.run(isDryRun: isDryRun).report.skippedCount == 2)
+    }
+    #expect(scene.files["files/content/1"] == "on")
+  }
+
+  @Test(
+    "a row keeps no file of a wrong length; a preview that came before the content failed stays")
+  func failure() async throws {
+    let both = [
+      MirroredContent(.preview, field: "thumb"), MirroredContent(field: "photo"),
+    ]
+    try await scene.run(both)
+    scene.folder.write("files/content/1", "on")
+    scene.server["/t"] = "another preview"
+    scene.server["/1"] = nil
+    _ = try await scene.run(both, policy: .continue)
+    #expect(
+      try scene.rows("SELECT thumb_file, photo_file FROM place WHERE id = 1")
+        == [#""preview/1"|null"#])
+    #expect(scene.files["files/preview/1"] == "another preview")
+  }
+}

@@ -1,0 +1,128 @@
+import TandemDifferences
+import TandemRecords
+import TandemSQLite
+import TestFolder
+import TestHTTPServer
+import Testing
+
+@testable import TandemHTTP
+@testable import TandemMirror
+
+@Suite("File store: contents whose end is uncertain", .timeLimit(.minutes(5)))
+struct FileStoreEndTests {
+  let client: SystemHTTPClient
+  let folder = ScratchFolder()
+
+  static let content = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+
+  init() throws { client = try SystemHTTPClient() }
+
+  /// How a content is sent so that a cut in it does not show.
+  enum Sending: CaseIterable {
+    case untilClosed, withImpossibleLength, inGzip, inGzipOnTheWay
+
+    /// What to have changed.
+    fileprivate var advice: String {
+      switch self {
+      case .untilClosed, .withImpossibleLength: "have it sent with a Content-Length, or declare"
+      case .inGzip, .inGzipOnTheWay: "have it sent uncompressed, or declare"
+      }
+    }
+
+    fileprivate func send(_ content: [UInt8], isCut: Bool, to connection: Connection) {
+      func cut(_ bytes: [UInt8]) -> [UInt8] { isCut ? Array(bytes[..<(bytes.count / 2)]) : bytes }
+      switch self {
+      case .untilClosed: connection.send(200, ["ETag": "\"1\""], cut(content))
+      case .withImpossibleLength:
+        connection.send(200, ["Content-Length": "99999999999999999999"], cut(content))
+      case .inGzip:
+        let bytes = cut(gzip(storing: content))
+        connection.send(
+          200, ["Content-Encoding": "gzip", "Content-Length": "\(bytes.count)"], bytes)
+      case .inGzipOnTheWay:
+        connection.send(200, ["Transfer-Encoding": "gzip, chunked"])
+        connection.send(chunk: cut(gzip(storing: content)))
+        connection.send(chunk: [])
+      }
+    }
+  }
+
+  private func transfer(
+    _ store: FileStore, _ url: String, _ change: (inout FileRequest) -> Void = { _ in }
+  ) async throws -> FileTransfer {
+    var request = FileRequest(FileName("a"), url: url)
+    change(&request)
+    return try await store.transfer(request, client: client)
+  }
+
+  @Test(
+    "a content that could have been cut off unnoticed is refused, and what was there stays",
+    arguments: Sending.allCases, [true, false])
+  func uncertain(sending: Sending, isCut: Bool) async throws {
+    try await withServer { request, connection in
+      if request.path == "/old" { return connection.respond(200, [:], [1, 2]) }
+      sending.send(Self.content, isCut: isCut, to: connection)
+      return false
+    } test: { server in
+      let store = try FileStore(path: folder.path)
+      _ = try await transfer(store, server.url + "/old")
+      let error = await #expect(throws: TransportError.self) {
+        try await transfer(store, server.url)
+      }
+      #expect(error?.code == .uncertainEnd)
+      #expect(error?.isTransient == false)
+      #expect(error?.message.contains("whether this content is whole") == true)
+      #expect(error?.message.contains(sending.advice) == true)
+      #expect(folder.contents("a") == [1, 2])
+      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
+    }
+  }
+
+  @Test(
+    "with a digest or a length that it is checked by, a whole one is taken, and a cut one is not",
+    arguments: Sending.allCases, [true, false])
+  func checked(sending: Sending, isCut: Bool) async throws {
+    let changes: [(inout FileRequest) -> Void] = [
+      { $0.sha256 = SHA256Digest(of: Self.content) }, { $0.byteCount = Self.content.count },
+    ]
+    try await withServer { request, connection in
+      sending.send(Self.content, isCut: isCut, to: connection)
+      return false
+    } test: { server in
+      for change in changes {
+        let folder = ScratchFolder()
+        let store = try FileStore(path: folder.path)
+        if isCut {
+          let error = await #expect(throws: TransportError.self) {
+            try await transfer(store, server.url, change)
+          }
+          #expect(error?.code == .contentMismatch)
+          #expect(try store.names().isEmpty)
+        } else {
+          let outcome = try await transfer(store, server.url, change)
+          #expect(outcome.isChanged && outcome.file.byteCount == Self.content.count)
+        }
+      }
+    }
+  }
+
+  @Test("a content in chunks, or an empty one, has an end, and one that repeats its length, too")
+  func certain() async throws {
+    try await withServer { request, connection in
+      switch request.path {
+      case "/chunks":
+        connection.send(200, ["Transfer-Encoding": "chunked"])
+        connection.send(chunk: Self.content)
+        return connection.send(chunk: [])
+      case "/twice":
+        return connection.send(200, ["Content-Length": "2", "content-length": "2"], [1, 2])
+      default: return connection.respond(200, ["Content-Encoding": "identity"])
+      }
+    } test: { server in
+      let store = try FileStore(path: folder.path)
+      for path in ["/chunks", "/twice", "/empty"] {
+        #expect(try await transfer(store, server.url + path).isChanged, "\(path)")
+      }
+    }
+  }
+}

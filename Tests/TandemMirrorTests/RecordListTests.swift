@@ -1,0 +1,232 @@
+import TandemDifferences
+import TandemHTTP
+import TandemMirror
+import TandemRecords
+import TandemSQLite
+import TestHTTPServer
+import Testing
+
+@Suite("Lists from servers", .timeLimit(.minutes(5)))
+struct RecordListTests {
+  let client: SystemHTTPClient
+  init() throws { client = try SystemHTTPClient() }
+
+  /// Options without a second attempt.
+  static func options(
+    _ change: (inout RecordListOptions) -> Void = { _ in }
+  ) -> RecordListOptions {
+    var options = RecordListOptions()
+    options.retry = .never
+    change(&options)
+    return options
+  }
+
+  @Test("a list says which address answered, with the credentials it was asked with")
+  func address() async throws {
+    try await withServer { request, connection in
+      switch request.path {
+      case "/away": connection.respond(302, ["Location": "/v2/list"])
+      case "/absolute":
+        connection.respond(302, ["Location": "http://\(request.fields["Host"] ?? "")/v2/list"])
+      default: connection.respond(200, [:], Array(#"[{"id":1}]"#.utf8))
+      }
+    } test: { server in
+      let url = server.url.replacing("http://", with: "http://me:secret@")
+      for (path, answered) in [
+        ("/list", "/list"), ("/away", "/v2/list"), ("/absolute", "/v2/list"),
+      ] {
+        let list = try await RecordSource.url(url + path).list(Self.options(), client: client)
+        guard case .records(_, _, let bases) = list else { return }
+        #expect(bases[0] == url + answered)
+      }
+      #expect(server.requests.allSatisfy { $0.fields["Authorization"] == "Basic bWU6c2VjcmV0" })
+    }
+  }
+
+  // MARK: What is whole
+
+  static let csv = "id,name\n1,a\n2,b\n"
+  static let ndjson = #"{"id":1,"name":"a"}"# + "\n" + #"{"id":2,"name":"b"}"# + "\n"
+
+  @Test(
+    "compressed lines are asked for uncompressed, because a cut in them would not show",
+    arguments: [("text/csv", csv), ("application/x-ndjson", ndjson), ("text/plain", csv)])
+  func compressedLines(type: String, text: String) async throws {
+    try await withServer { request, connection in
+      let body = Array(text.utf8)
+      if request.fields["Accept-Encoding"] == "identity" {
+        return connection.respond(200, ["Content-Type": type, "ETag": "1"], body)
+      }
+      let cut = Array(gzip(storing: body).dropLast(14))
+      let fields: HTTPFields = ["Content-Type": type, "Content-Encoding": "gzip", "ETag": "2"]
+      return connection.respond(200, fields, cut)
+    } test: { server in
+      let source = RecordSource.url(server.url)
+      let list = try await source.list(Self.options(), client: client)
+      guard case .records(let records, let validators, _) = list else { return }
+      #expect(records == [["id": 1, "name": "a"], ["id": 2, "name": "b"]])
+      #expect(validators.first.entityTag == "1")
+      #expect(server.requests.count == 2)
+    }
+  }
+
+  @Test(
+    "lines that come compressed all the same, or without a declared end, are refused",
+    arguments: ["gzip", "unframed", "empty"], ["/list", "/list.csv", "/list.jsonl"])
+  func uncertainLines(kind: String, path: String) async throws {
+    try await withServer { request, connection in
+      let body = Array((path == "/list.jsonl" ? Self.ndjson : Self.csv).utf8)
+      guard kind == "gzip" else {
+        connection.send(200, ["Connection": "close"], kind == "empty" ? [] : body)
+        return false
+      }
+      return connection.respond(200, ["Content-Encoding": "gzip"], gzip(storing: body))
+    } test: { server in
+      let error = await #expect(throws: TransportError.self) {
+        try await RecordSource.url(server.url + path).list(Self.options(), client: client)
+      }
+      #expect(error?.code == .uncertainEnd && error?.isTransient == false)
+      #expect(server.requests.count == (kind == "gzip" && path == "/list" ? 2 : 1))
+    }
+  }
+
+  @Test("lines are read if the server says that it did not compress them", arguments: ["none", ""])
+  func noEncoding(encoding: String) async throws {
+    try await withServer { _, connection in
+      connection.respond(200, ["Content-Encoding": encoding], Array(Self.csv.utf8))
+    } test: { server in
+      let source = RecordSource.url(server.url + "/list.csv")
+      guard case .records(let records, _, _) = try await source.list(Self.options(), client: client)
+      else { return }
+      #expect(records == [["id": 1, "name": "a"], ["id": 2, "name": "b"]])
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test("lines in chunks have an end, and are asked for uncompressed if their name says so")
+  func chunkedLines() async throws {
+    try await withServer { request, connection in
+      connection.send(200, ["Transfer-Encoding": "chunked"])
+      connection.send(chunk: Array(Self.csv.utf8))
+      return connection.send(chunk: [])
+    } test: { server in
+      for (path, format) in [("/l.csv?x", nil), ("/l", RecordFormat.csv), ("/l.json", .csv)] {
+        let options = Self.options { $0.format = format }
+        let list = try await RecordSource.url(server.url + path).list(options, client: client)
+        guard case .records(let records, _, _) = list else { return }
+        #expect(records.count == 2)
+      }
+      #expect(
+        server.requests.map { $0.fields["Accept-Encoding"] } == [
+          "identity", "identity", "identity",
+        ])
+    }
+  }
+
+  @Test("later pages of lines are asked for as the first one had to come")
+  func compressedPages() async throws {
+    try await withServer { request, connection in
+      var fields: HTTPFields = ["Content-Type": "text/csv"]
+      if request.path == "/1" { fields["Link"] = "</2>; rel=next" }
+      let body = Array("id\n\(request.path.dropFirst())\n".utf8)
+      if request.fields["Accept-Encoding"] == "identity" {
+        return connection.respond(200, fields, body)
+      }
+      fields["Content-Encoding"] = "gzip"
+      return connection.respond(200, fields, gzip(storing: body))
+    } test: { server in
+      let options = Self.options { $0.paging = .link }
+      let list = try await RecordSource.url(server.url + "/1").list(options, client: client)
+      guard case .records(let records, _, _) = list else { return }
+      #expect(records == [["id": 1], ["id": 2]])
+      #expect(server.requests.map(\.path) == ["/1", "/1", "/2", "/1", "/2"])
+    }
+  }
+
+  @Test("JSON shows its end itself: compressed or without a declared end, it is read or an error")
+  func json() async throws {
+    let body = Array(#"[{"id":1},{"id":2}]"#.utf8)
+    try await withServer { request, connection in
+      switch request.path {
+      case "/gzip":
+        return connection.respond(200, ["Content-Encoding": "gzip"], gzip(storing: body))
+      case "/cut":
+        let cut = Array(gzip(storing: body).dropLast(14))
+        return connection.respond(
+          200, ["Content-Encoding": "gzip", "Content-Type": "application/json"], cut)
+      default:
+        connection.send(200, ["Connection": "close"], body)
+        return false
+      }
+    } test: { server in
+      for path in ["/gzip", "/unframed"] {
+        let source = RecordSource.url(server.url + path)
+        guard
+          case .records(let records, _, _) = try await source.list(Self.options(), client: client)
+        else { return }
+        #expect(records.count == 2)
+      }
+      await #expect(throws: RecordError.self) {
+        try await RecordSource.url(server.url + "/cut").list(Self.options(), client: client)
+      }
+      #expect(server.requests.count == 3)
+    }
+  }
+
+  // MARK: What is tried again
+
+  @Test(
+    "an answer that is no list is asked for again, as often as allowed",
+    arguments: [(200, #"[{"id":1"#), (200, "[1]"), (202, "[]"), (503, "[]")])
+  func passing(status: Int, text: String) async throws {
+    let counter = Counter()
+    try await withServer { _, connection in
+      counter.next() < 2
+        ? connection.respond(status, [:], Array(text.utf8))
+        : connection.respond(200, [:], Array(#"[{"id":1}]"#.utf8))
+    } test: { server in
+      for attemptCount in [3, 2] {
+        counter.reset()
+        let options = Self.options {
+          $0.retry = TransportRetry(sleep: { _ in }) { error, count in
+            TransportRetry.isTransient(error) && count < attemptCount ? .zero : nil
+          }
+        }
+        let source = RecordSource.url(server.url)
+        if attemptCount == 3 {
+          let list = try await source.list(options, client: client)
+          guard case .records(let records, _, _) = list else { return }
+          #expect(records == [["id": 1]])
+        } else {
+          await #expect(throws: (any Error).self) {
+            try await source.list(options, client: client)
+          }
+        }
+      }
+      #expect(server.requests.count == 5)
+    }
+  }
+
+  @Test("lists that are wrong in themselves, and refusals, are not asked for again")
+  func lasting() {
+    #expect(!TransportRetry.isTransient(RecordError(.duplicateKey, "")))
+    #expect(!TransportRetry.isTransient(RecordError(.limitExceeded, "")))
+    #expect(!TransportRetry.isTransient(TransportError(.tlsFailure, "", url: "")))
+    #expect(!TransportRetry.isTransient(CancellationError()))
+  }
+
+  @Test("a list comes with 200 or 203 alone", arguments: [200, 203, 201, 202, 204, 205, 206])
+  func statuses(status: Int) async throws {
+    try await withServer { _, connection in
+      connection.respond(status, [:], status == 204 ? [] : Array("[]".utf8))
+    } test: { server in
+      do {
+        _ = try await RecordSource.url(server.url).list(Self.options(), client: client)
+        #expect(status == 200 || status == 203)
+      } catch {
+        #expect((error as? TransportError)?.status == status)
+        #expect(status != 200 && status != 203)
+      }
+    }
+  }
+}

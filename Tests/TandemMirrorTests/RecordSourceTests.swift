@@ -1,0 +1,178 @@
+import Foundation
+import TandemDifferences
+import TandemHTTP
+import TandemMirror
+import TandemRecords
+import TandemSQLite
+import TestFolder
+import TestHTTPServer
+import Testing
+
+@Suite("Sources of records", .timeLimit(.minutes(5)))
+struct RecordSourceTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  /// One empty record in JSON, two records in CSV.
+  static let ambiguous = "[\n{}\n]\n"
+
+  func records(
+    _ source: RecordSource, format: RecordFormat? = nil,
+    maxByteCount: Int = RecordSource.defaultMaxByteCount
+  ) async throws -> [Record] {
+    let list = try await source.list(
+      format: format, client: try SystemHTTPClient(), maxByteCount: maxByteCount)
+    guard case .records(let records, _, _) = list else { return [] }
+    return records
+  }
+
+  @Test("an argument is standard input, a URL or a path, as it looks")
+  func arguments() {
+    #expect(RecordSource("-") == .standardInput)
+    for url in ["https://a.example/list", "HTTP://a", "ftp://a.example"] {
+      #expect(RecordSource(url) == .url(url))
+      #expect(RecordSource(url).description == url)
+    }
+    for path in ["list.json", "/tmp/list", "", "a:b", "--", "./-"] {
+      #expect(RecordSource(path) == .file(path))
+      #expect(RecordSource(path).description == path)
+    }
+    #expect(RecordSource.standardInput.description == "standard input")
+    #expect(RecordSource("https://me:secret@a.example/l").description == "https://a.example/l")
+  }
+
+  @Test("the format is the one given, or that of the name, or what the text begins with")
+  func formats() async throws {
+    for name in ["list.json", "list", "list.JSON", "list.txt"] {
+      let path = try folder.write(Self.ambiguous, to: name)
+      #expect(try await records(.file(path)) == [[:]])
+      #expect(try await records(.file(path), format: .csv) == [["[": "{}"], ["[": "]"]])
+    }
+    let path = try folder.write(Self.ambiguous, to: "list.csv")
+    #expect(try await records(.file(path)).count == 2)
+    #expect(try await records(.file(path), format: .json) == [[:]])
+  }
+
+  @Test("a file may have as many bytes as the limit, and no more")
+  func fileLimits() async throws {
+    let list = #"[{"id":1}]"#
+    let path = try folder.write(list, to: "list.json")
+    #expect(try await records(.file(path), maxByteCount: list.utf8.count).count == 1)
+    for limit in [list.utf8.count - 1, 1, 0, -1, .min] {
+      let error = await #expect(throws: TransportError.self) {
+        try await records(.file(path), maxByteCount: limit)
+      }
+      #expect(error?.code == .tooLarge && error?.url == path)
+    }
+    let empty = try folder.write("", to: "empty.json")
+    await #expect(throws: RecordError.self) { try await records(.file(empty)) }
+  }
+
+  @Test("a file that cannot be read is an error that says why")
+  func unreadableFiles() async throws {
+    for (path, reason) in [("/nonexistent/list.json", "no such file"), ("/", "is a directory")] {
+      let error = await #expect(throws: TransportError.self) { try await records(.file(path)) }
+      #expect(error?.code == .cannotRead && error?.message.contains(reason) == true)
+      #expect(error?.description.hasPrefix("\(path): cannot be read") == true)
+    }
+  }
+
+  @Test("a file may be a pipe")
+  func namedPipe() async throws {
+    let path = try folder.write("", to: "x")
+    let pipe = path + ".json"
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let text = "[" + (0..<50_000).map { #"{"id":\#($0)}"# }.joined(separator: ",") + "]"
+    let writer = Thread {
+      FileHandle(forWritingAtPath: pipe)?.write(Data(text.utf8))
+    }
+    writer.start()
+    #expect(try await records(.file(pipe)).count == 50_000)
+  }
+
+  @Test("a URL's format is that of its content type, or of its path without query, or of its text")
+  func remoteFormats() async throws {
+    try await withServer { request, connection in
+      let type = request.path.hasPrefix("/typed") ? "text/csv; charset=utf-8" : "text/plain"
+      return connection.respond(200, ["Content-Type": type], Array(Self.ambiguous.utf8))
+    } test: { server async throws in
+      for path in ["/typed.json", "/list.csv?x=.json", "/list.csv#.json"] {
+        #expect(try await records(.url(server.url + path)).count == 2, "\(path)")
+        #expect(try await records(.url(server.url + path), format: .json) == [[:]], "\(path)")
+      }
+      #expect(try await records(.url(server.url + "/list")) == [[:]])
+    }
+  }
+
+  @Test("validators ask for changes only, and come back with a new list")
+  func validators() async throws {
+    try await withServer { request, connection in
+      let isCurrent = request.fields["If-None-Match"] == "\"2\""
+      return connection.respond(
+        isCurrent ? 304 : 200, ["ETag": "\"2\""], isCurrent ? [] : Array("id\n1\n".utf8))
+    } test: { server async throws in
+      let source = RecordSource.url(server.url)
+      let client = try SystemHTTPClient()
+      let first = try await source.list(
+        validators: RecordListValidators(HTTPValidators(entityTag: "\"1\"")), client: client)
+      guard case .records(let records, let validators, _) = first else {
+        Issue.record("no list")
+        return
+      }
+      #expect(records == [["id": 1]] && validators.first == HTTPValidators(entityTag: "\"2\""))
+      let second = try await source.list(validators: validators, client: client)
+      guard case .notModified = second else {
+        Issue.record("a list")
+        return
+      }
+    }
+  }
+
+  @Test(
+    "a 304 that nobody asked for, a part, and a failure are errors",
+    arguments: [304, 206, 404, 500])
+  func badStatus(status: Int) async throws {
+    try await withServer { _, connection in
+      connection.respond(status, [:], status == 304 ? [] : Array("id\n1\n".utf8))
+    } test: { server async throws in
+      for validators in [nil, RecordListValidators()] {
+        if status != 304 || validators == nil || validators?.isEmpty == true {
+          let error = await #expect(throws: TransportError.self) {
+            try await RecordSource.url(server.url).list(
+              validators: validators, client: try SystemHTTPClient())
+          }
+          #expect(error?.code == .badStatus)
+        }
+      }
+    }
+  }
+
+  @Test("a longer list than allowed is refused, and progress counts what came")
+  func remoteLimits() async throws {
+    let list = Array("id\n".utf8) + Array(repeating: UInt8(ascii: "1"), count: 9) + [10]
+    try await withServer { _, connection in
+      connection.respond(200, ["Content-Type": "text/csv"], list)
+    } test: { server async throws in
+      let error = await #expect(throws: TransportError.self) {
+        try await records(.url(server.url), maxByteCount: list.count - 1)
+      }
+      #expect(error?.code == .tooLarge)
+      var calls: [[Int?]] = []
+      _ = try await RecordSource.url(server.url).list(client: try SystemHTTPClient()) {
+        calls.append([$0, $1])
+      }
+      #expect(calls.last == [list.count, list.count])
+    }
+  }
+
+  @Test("no client is made for a file")
+  func noClient() async throws {
+    struct Unwanted: Error {}
+    func client() throws -> any HTTPClient { throw Unwanted() }
+    let path = try folder.write("id\n1\n", to: "list.csv")
+    _ = try await RecordSource.file(path).list(client: try client())
+    await #expect(throws: Unwanted.self) {
+      try await RecordSource.url("http://127.0.0.1:1").list(client: try client())
+    }
+  }
+}
