@@ -1,3 +1,5 @@
+package import TandemRecords
+
 /// What a link carries: new values of properties of one channel, to be delivered together.
 package struct ChannelMessage: Hashable, Sendable {
   package var subject: String

@@ -1,10 +1,12 @@
+import TandemChannels
+import TandemRecords
 import TestRandom
 import Testing
 
-@testable import TandemChannels
+@testable import TandemLinks
 
 /// Streams as a broken or hostile peer might send them: each gives messages or an error, never a trap.
-struct ChannelFuzzTests {
+struct LinkFuzzTests {
   private struct Inner: Codable, Sendable {
     var numbers: [Int]
     var table: [String: Double?]

@@ -1,6 +1,8 @@
+import TandemChannels
+import TandemRecords
 import Testing
 
-@testable import TandemChannels
+@testable import TandemLinks
 
 struct ChannelMessageTests {
   private let frames: [LinkFrame] = [

@@ -1,5 +1,12 @@
+import TandemChannels
+
+/// Listens for peers.
+protocol PeerTap: SubjectTap {
+  var peers: [LinkPeer] { get }
+}
+
 /// Lets a link's feed know what a hub sends of a subject.
-final class LinkTap: SubjectTap {
+final class LinkTap: PeerTap {
   fileprivate let feed: LinkFeed
   private let subject: LinkedSubject
 
@@ -8,15 +15,15 @@ final class LinkTap: SubjectTap {
     self.subject = subject
   }
 
-  override var peers: [LinkPeer] { feed.peers }
+  var peers: [LinkPeer] { feed.peers }
 
-  override func sent(
+  package func sent(
     _ entries: inout [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub
   ) {
     feed.collect(entries, of: subject, excluding: sender)
   }
 
-  override func finishBatch(in hub: ChannelHub) { feed.finishBatch(in: hub) }
+  package func finishBatch(in hub: ChannelHub) { feed.finishBatch(in: hub) }
 }
 
 // MARK: - Peers

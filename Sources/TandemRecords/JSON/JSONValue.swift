@@ -8,7 +8,7 @@ package enum JSONValue: Hashable, Sendable {
   case object([String: JSONValue])
 
   /// A number as a text of its digits; anything else as it is.
-  var asText: JSONValue {
+  package var asText: JSONValue {
     if case .number(let digits) = self { .string(digits) } else { self }
   }
 }
@@ -51,7 +51,7 @@ extension JSONValue: CustomStringConvertible {
 
 extension JSONValue {
   /// How many bytes the value has as JSON: those of ``description``, without writing it.
-  var textByteCount: Int {
+  package var textByteCount: Int {
     switch self {
     case .null: return 4
     case .bool(let value): return value ? 4 : 5

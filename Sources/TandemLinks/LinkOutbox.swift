@@ -1,4 +1,5 @@
 import Synchronization
+import TandemChannels
 
 /// What waits for a peer: the latest value of each property of each channel.
 ///

@@ -1,3 +1,6 @@
+import TandemChannels
+import TandemRecords
+
 /// The stamps of the values that were sent last, and how late those were that have been forgotten.
 struct StampTable {
   /// How many stamps are always known; never more than twice as many.

@@ -1,3 +1,5 @@
+import TandemRecords
+
 /// What goes over a connection of a link.
 package enum LinkFrame: Hashable, Sendable {
   /// How far the sender's clock has come: the highest counter of a stamp that it has given or seen;

@@ -1,10 +1,12 @@
+import TandemChannels
+import TandemRecords
 import TestRandom
 import Testing
 
-@testable import TandemChannels
+@testable import TandemLinks
 
 /// What was sent together waits together, and goes out together.
-struct ChannelLinkBatchTests {
+struct LinkOutboxBatchTests {
   private func message(_ id: Int, _ values: [String: Int]) -> ChannelMessage {
     ChannelMessage(
       subject: "User", id: .number("\(id)"), values: values.mapValues { .number("\($0)") })

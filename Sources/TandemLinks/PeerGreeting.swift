@@ -1,3 +1,5 @@
+import TandemChannels
+
 /// How far a peer's greeting has come.
 struct PeerGreeting: Sendable {
   private let heard = AsyncStream.makeStream(of: Void.self)

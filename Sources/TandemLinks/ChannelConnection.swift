@@ -1,3 +1,5 @@
+import TandemChannels
+
 /// A two-way stream of bytes to another process, or another hub of this one.
 ///
 /// At most one `send` and one `receive` are under way at a time.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TandemChannels
+@testable import TandemRecords
 
 #if canImport(Darwin)
   import Darwin

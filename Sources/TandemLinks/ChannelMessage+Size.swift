@@ -1,3 +1,5 @@
+import TandemRecords
+
 extension ChannelMessage {
   /// About how many bytes it costs to let the message wait.
   var waitingByteCount: Int { subject.utf8.count + id.byteCount + byteCount(of: values.keys) }

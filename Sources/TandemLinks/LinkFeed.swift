@@ -1,3 +1,5 @@
+import TandemChannels
+
 /// What a link sends to its peers; lives where the hub lives.
 ///
 /// Values go to the outboxes of the peers. Of a hub that remembers more than an outbox holds, those for
@@ -177,7 +179,7 @@ extension ChannelHub {
   func remembers(_ message: ChannelMessage, of subject: LinkedSubject) -> Bool {
     guard let entries = try? subject.decode(message).batch.entries else { return false }
     return entries.allSatisfy { entry in
-      node(at: entry.address)?.remembered?.index(of: entry.value.property) != nil
+      remembers(entry.value.property, at: entry.address)
     }
   }
 }

@@ -1,6 +1,8 @@
+import TandemChannels
+import TandemRecords
 import Testing
 
-@testable import TandemChannels
+@testable import TandemLinks
 
 extension LinkOutbox {
   /// Adds a message that was sent alone; returns what was dropped.

@@ -1,3 +1,5 @@
+import TandemChannels
+
 extension ChannelLink {
   /// Exchanges values over a connection until it ends, and closes it.
   func exchange(on connection: any ChannelConnection, with peer: LinkPeer) async throws {

@@ -1,3 +1,5 @@
+public import TandemChannels
+
 /// Joins a hub to others, in this process or elsewhere: what is sent on one is sent on all.
 ///
 /// A link carries the properties of the subjects it is told of. What came from a peer is not sent back

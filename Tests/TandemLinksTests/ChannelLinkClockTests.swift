@@ -1,11 +1,13 @@
+import TandemChannels
+import TandemRecords
 import TestRandom
 import Testing
 
-@testable import TandemChannels
+@testable import TandemLinks
 
 struct ChannelLinkClockTests {
   private func entry(_ id: Int, age: Int = 0) -> BatchEntry {
-    ChannelBatch().setting(\User.age, to: age, on: Channel<User>(id: id)).entries[0]
+    ChannelBatch().setting(\LinkedUser.age, to: age, on: Channel<LinkedUser>(id: id)).entries[0]
   }
 
   private func clock(_ hub: UInt64, keeping count: Int = 100) -> LinkClock {
@@ -128,14 +130,14 @@ struct ChannelLinkClockTests {
     struct Unsaid: Hashable { var number: Int }
     let channels = (0..<3).flatMap {
       [
-        Channel<User>(id: $0), Channel(id: "\($0)"), Channel(id: Int8($0)),
+        Channel<LinkedUser>(id: $0), Channel(id: "\($0)"), Channel(id: Int8($0)),
         Channel(id: Same(number: $0)), Channel(id: Unsaid(number: $0)),
       ]
     }
     let digests = Set(channels.map { ChannelDigest($0.address) })
     #expect(digests.count == channels.count)
-    #expect(digests.contains(ChannelDigest(Channel<User>(id: Same(number: 2)).address)))
-    #expect(!digests.contains(ChannelDigest(Channel<Address>(id: 0).address)))
+    #expect(digests.contains(ChannelDigest(Channel<LinkedUser>(id: Same(number: 2)).address)))
+    #expect(!digests.contains(ChannelDigest(Channel<LinkedCar>(id: 0).address)))
   }
 
   @Test(

@@ -1,3 +1,5 @@
+import TandemChannels
+
 /// Gives and compares the stamps of the values of a hub, for all of its links.
 ///
 /// Lives where the hub lives.
@@ -84,11 +86,20 @@ final class LinkClock {
   }
 }
 
+extension BatchEntry {
+  var stamp: LinkStamp? {
+    get { mark as? LinkStamp }
+    set { mark = newValue }
+  }
+}
+
 extension ChannelHub {
+  var linkClock: LinkClock? { linkState as? LinkClock }
+
   /// The clock of the hub's links, which from now on stamps what is sent of these subjects.
   func startClock(for subjects: some Collection<LinkedSubject>, maxStampCount: Int) {
     let clock = linkClock ?? LinkClock(hub: .random(in: .min ... .max))
-    linkClock = clock
+    linkState = clock
     clock.keep(atLeast: max(maxStampCount, limits.maxRememberedValueCount))
     for subject in subjects where taps[subject.type]?.first is StampingTap == false {
       for entry in rememberedEntries(of: subject.type) { clock.stampUnknown(entry) }
@@ -105,7 +116,9 @@ private final class StampingTap: SubjectTap {
 
   init(_ clock: LinkClock) { self.clock = clock }
 
-  override func sent(
+  package func finishBatch(in hub: ChannelHub) {}
+
+  package func sent(
     _ entries: inout [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub
   ) {
     // What a peer sent with a stamp has it.

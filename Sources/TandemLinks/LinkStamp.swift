@@ -1,3 +1,6 @@
+import TandemChannels
+import TandemRecords
+
 /// When a value was sent, in an order on which all linked hubs agree.
 ///
 /// The order is that of L. Lamport, *Time, Clocks, and the Ordering of Events in a Distributed System*

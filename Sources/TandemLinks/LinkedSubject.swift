@@ -1,3 +1,6 @@
+import TandemChannels
+import TandemRecords
+
 /// A subject type that a link carries: its name on the wire, its ids, and the properties that travel.
 ///
 /// ```swift

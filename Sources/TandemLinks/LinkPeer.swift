@@ -1,3 +1,5 @@
+import TandemChannels
+
 /// The other end of a connection, or of one that is made again and again.
 final class LinkPeer: Sendable {
   let outbox: LinkOutbox
@@ -17,7 +19,7 @@ extension ChannelHub {
     let old = clock.counter
     let restamping = clock.hear(counter)
     guard clock.counter > old else { return }
-    for other in taps.values.joined().flatMap(\.peers) {
+    for other in taps.values.joined().compactMap({ $0 as? any PeerTap }).flatMap(\.peers) {
       if let restamping { other.outbox.apply(restamping) }
       if other !== peer || clock.counter > counter { other.outbox.tell(clock.counter) }
     }
@@ -31,7 +33,7 @@ extension ChannelHub {
       // A value without a stamp counts as sent here.
       guard let stamp else { return entry }
       guard clock.accept(entry, stamp) else { return nil as BatchEntry? }
-      return BatchEntry(address: entry.address, value: entry.value, stamp: stamp)
+      return BatchEntry(address: entry.address, value: entry.value, mark: stamp)
     }
     if !news.isEmpty { send(news, excluding: peer) }
   }
