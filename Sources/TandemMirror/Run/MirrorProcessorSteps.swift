@@ -1,8 +1,31 @@
-extension MirrorRunDriver {
-  /// Lists both sides, page by page, and asks which items need an update.
-  ///
-  /// - Throws: ``MirrorFailure``, which names the step.
-  func plan() async throws -> MirrorPlan<Item> {
+/// The steps of a run of a ``MirrorProcessor``: reads both sides page by page and compares their
+/// identities; all other steps are the processor's own.
+struct MirrorProcessorSteps<Processor: MirrorProcessor>: MirrorSteps {
+  typealias Item = Processor.Item
+
+  let processor: Processor
+
+  var maxTransferCount: Int { processor.maxTransferCount }
+
+  func begin() async throws { try await processor.begin() }
+
+  func prepare(_ items: [Item]) async throws -> [Item] { try await processor.prepare(items) }
+
+  func transfer(
+    _ item: Item, in stage: MirrorStage, progress: MirrorTransferProgress
+  ) async throws {
+    try await processor.transfer(item, in: stage, progress: progress)
+  }
+
+  func remove(_ ids: [Item.ID]) async throws { try await processor.remove(ids) }
+
+  func end(_ report: MirrorReport<Item.ID>) async throws { try await processor.end(report) }
+}
+
+// MARK: - Planning
+
+extension MirrorProcessorSteps {
+  func plan(listed: @Sendable (_ sourceCount: Int) -> Void) async throws -> MirrorPlan<Item> {
     var planning = MirrorPlanning(processor.comparison)
     var local = try await attempt(.list) { try await $0.localIDs() }.makeAsyncIterator()
     var source: MirrorPages<Item>.Iterator?
@@ -15,7 +38,7 @@ extension MirrorRunDriver {
         if source == nil {
           source = try await attempt(.list) { try await $0.source() }.makeAsyncIterator()
         }
-        try await addSource(from: &source, to: &planning)
+        try await addSource(from: &source, to: &planning, listed: listed)
       case .nothing:
         if let violation = planning.violation { throw failure(.list, violation) }
         try await answer(&planning)
@@ -48,13 +71,14 @@ extension MirrorRunDriver {
   }
 
   private func addSource(
-    from pages: inout MirrorPages<Item>.Iterator?, to planning: inout MirrorPlanning<Item>
+    from pages: inout MirrorPages<Item>.Iterator?, to planning: inout MirrorPlanning<Item>,
+    listed: @Sendable (_ sourceCount: Int) -> Void
   ) async throws {
     do {
       try Task.checkCancellation()
       if let items = try await pages?.next() {
         planning.addSource(items)
-        publish(.comparing(sourceCount: planning.sourceCount))
+        listed(planning.sourceCount)
       } else {
         planning.endSource()
       }
@@ -82,19 +106,5 @@ extension MirrorRunDriver {
 
   private func failure(_ step: MirrorStep, _ error: any Error) -> MirrorFailure<Item.ID> {
     MirrorFailure(step: step, error: error)
-  }
-
-  /// Why the run must not go on with this plan, or `nil` if it may.
-  func refusal(of plan: MirrorPlan<Item>) -> MirrorError? {
-    if options.duplicates == .refuse, let first = plan.duplicates.first {
-      let others = plan.duplicates.count > 1 ? ", and \(plan.duplicates.count - 1) more" : ""
-      return MirrorError(
-        .duplicateElement,
-        "item \(first.position) of the source has the identity \(first.id) of item "
-          + "\(first.firstPosition)\(others); remove the duplicates, or keep the first of each")
-    }
-    return options.mirrorGuard.refusal(
-      sourceCount: plan.sourceCount, existingCount: plan.localCount,
-      deletionCount: plan.removals.count, lossCount: plan.lossCount)
   }
 }
