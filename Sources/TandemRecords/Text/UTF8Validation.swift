@@ -1,10 +1,9 @@
-/// Where bytes stop being UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above
-/// U+10FFFF.
+/// The check that bytes are UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF.
 struct UTF8Validation {
-  /// How many bytes at the start are well-formed UTF-8, up to a whole character.
+  /// The number of bytes at the start that are well-formed UTF-8, in whole characters.
   let validCount: Int
-  /// Whether what follows could be the start of a character that the end of the text cuts off.
-  let isCutOff: Bool
+  /// The fault where the valid part ends; `nil` if all bytes are valid.
+  let fault: TextFault?
 
   init(_ bytes: UnsafeRawBufferPointer) {
     var index = 0
@@ -14,13 +13,17 @@ struct UTF8Validation {
       let (count, matching) = UTF8Validation.character(in: bytes, at: index)
       guard matching == count else {
         validCount = index
-        isCutOff = matching > 0 && index + matching == bytes.count
+        let isCutOff = matching > 0 && index + matching == bytes.count
+        fault = TextFault(
+          .malformed,
+          isCutOff ? "the text ends too early, inside a character" : "these bytes are not UTF-8",
+          at: index)
         return
       }
       index += count
     }
     validCount = bytes.count
-    isCutOff = false
+    fault = nil
   }
 
   @inline(__always)
@@ -36,8 +39,8 @@ struct UTF8Validation {
     return index
   }
 
-  /// How many bytes the character should have that begins at `index`, and how many of them are there
-  /// and as they should be: none if no character begins so.
+  /// The byte count that the lead byte at `index` announces, and the number of bytes from there on
+  /// that are valid in their place; 0 if no character begins with that byte.
   @inline(__always)
   private static func character(in bytes: UnsafeRawBufferPointer, at index: Int)
     -> (count: Int, matching: Int)

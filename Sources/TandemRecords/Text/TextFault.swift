@@ -1,10 +1,14 @@
-/// What is wrong at one place of a text, while the place is no more than an offset.
+/// The reason why a text cannot be read, and the offset at which reading stopped.
 ///
-/// Readers count neither lines nor columns; both are found when an error needs them.
-struct TextFault: Error {
-  let code: RecordError.Code
-  let message: String
-  let offset: Int
+/// Readers count neither lines nor columns. ``error(in:record:field:)`` finds both when an error
+/// needs them.
+package struct TextFault: Error, Hashable, CustomStringConvertible {
+  /// The kind of fault.
+  package let code: RecordError.Code
+  /// A clause without a full stop.
+  package let message: String
+  /// The offset in bytes from the start of the text.
+  package let offset: Int
 
   @inline(never)
   init(_ code: RecordError.Code, _ message: String, at offset: Int) {
@@ -12,6 +16,9 @@ struct TextFault: Error {
     self.message = message
     self.offset = offset
   }
+
+  /// The message and the offset: "expected a value, found "]", at byte 7".
+  package var description: String { "\(message), at byte \(offset)" }
 
   /// The fault as an error that names its line and column in `bytes`.
   func error(in bytes: UnsafeRawBufferPointer, record: Int?, field: String?) -> RecordError {
@@ -27,7 +34,7 @@ struct TextFault: Error {
   }
 }
 
-/// The mark that a text may begin with, and that is no part of its contents.
+/// The byte order mark, which a text may begin with and which is not part of its contents.
 enum ByteOrderMark {
   /// 3 if the text begins with a byte order mark, 0 if not.
   static func byteCount(in bytes: UnsafeRawBufferPointer) -> Int {

@@ -1,9 +1,9 @@
 extension ListText {
-  /// Records made of this list's and another's as a text of this list's format and layout.
+  /// Writes records that were merged from this list and another one, in this list's format and layout.
   ///
-  /// A record or field that equals that of the same key here, or else in the other list, is written
-  /// as it stands there; only others are written anew. This list's own records give its text.
-  /// The other list counts if it has the same format.
+  /// The text of a record or field is copied from this list if the record of the same key has an
+  /// equal value there, or else from the other list if it has the same format. Other values are
+  /// written anew. This list's own records yield its text unchanged.
   ///
   /// - Complexity: O(*n*) in the bytes of the texts.
   package func text(of merged: [Record], key: [String], other: ListText) -> [UInt8] {
@@ -18,7 +18,7 @@ extension ListText {
 
   // MARK: - JSON
 
-  /// Objects in an array, with what stands around and between those of this list.
+  /// Writes objects in an array, with the text around and between the objects of this list.
   private func array(of objects: [[UInt8]]) -> [UInt8] {
     guard let first = self.objects.first, let last = self.objects.last, !objects.isEmpty else {
       let lines = objects.joined(separator: Array(",\n".utf8))
@@ -35,13 +35,11 @@ extension ListText {
   private func object(of record: Record, key: [String], _ sides: [TextSide]) -> [UInt8] {
     let id = RecordKey(key.map { record[$0] })
     for side in sides {
-      if let position = side.positions[id], side.list.records[position] == record,
-        position < side.list.objects.count
-      {
+      if let position = side.positions[id], side.list.records[position] == record {
         return Array(side.list.bytes[side.list.objects[position]])
       }
     }
-    guard let position = sides[0].positions[id], position < objects.count else {
+    guard let position = sides[0].positions[id] else {
       var text: [UInt8] = []
       RecordWriter.appendJSON(record, to: &text)
       return text
@@ -56,7 +54,7 @@ extension ListText {
     }
   }
 
-  /// An object of this list with other values in it, and further fields at its end.
+  /// Writes an object of this list with other values, and further fields at its end.
   private func object(
     at position: Int, changedTo record: Record, text: (String) -> ArraySlice<UInt8>
   ) -> [UInt8] {
@@ -80,14 +78,17 @@ extension ListText {
   // MARK: - CSV
 
   private func csv(of merged: [Record], key: [String], _ sides: [TextSide]) -> [UInt8] {
-    let header = rows.first ?? []
+    let header = row(0)
     let known = records.first?.layout.names ?? merged.first?.layout.names ?? []
     let names = CSVText.names(of: merged, after: known)
-    guard !merged.isEmpty else { return header.last.map { lines(upTo: $0.upperBound) } ?? [] }
+    guard !merged.isEmpty else {
+      return header.last.map { bytes[..<$0.upperBound] + lineEnd } ?? []
+    }
     var text: [UInt8] = []
     let fields = names.enumerated().map { offset, name in
       offset < header.count && !records.isEmpty
-        ? Array(bytes[header[offset]]) : CSVText.quotedIfNeeded(Array(name.utf8))
+        ? Array(bytes[header[header.startIndex + offset]])
+        : CSVText.quotedIfNeeded(Array(name.utf8))
     }
     CSVText.appendRow(fields, lineEnd: lineEnd, to: &text)
     for record in merged {
@@ -101,17 +102,15 @@ extension ListText {
     return text
   }
 
-  private func lines(upTo end: Int) -> [UInt8] { bytes[..<end] + lineEnd }
-
-  /// What the first line ends with.
+  /// The line end of the first line.
   private var lineEnd: [UInt8] {
-    let end = rows.first?.last?.upperBound ?? 0
+    let end = row(0).last?.upperBound ?? 0
     let isReturn = end < bytes.count && bytes[end] == ASCII.carriageReturn
     return isReturn ? [ASCII.carriageReturn, ASCII.lineFeed] : [ASCII.lineFeed]
   }
 }
 
-/// A list with the places of its keys.
+/// A list with the position of each key.
 private struct TextSide {
   let list: ListText
   let positions: [RecordKey: Int]
@@ -125,7 +124,7 @@ private struct TextSide {
     ) { first, _ in first }
   }
 
-  /// How a field of a record stands in the text, if it is the same there.
+  /// The text of a field of a record, if this list has the same value there.
   func bytes(of record: Record, _ id: RecordKey, field name: String) -> ArraySlice<UInt8>? {
     guard let position = positions[id], list.records[position][name] == record[name] else {
       return nil
