@@ -1,30 +1,60 @@
-/// The pairs of elements that two lists have in step: found by walking both from the front, without
-/// hashing, wherever their identities agree but for a few insertions and deletions.
+/// The pairs of elements that two versions have in step. They are found by walking both versions from
+/// the front, without hashing, wherever the identities agree except for some insertions and deletions.
 ///
-/// Every pair has equal identities, and pairs ascend in both lists. Where identities are unique, no
-/// pair can be wrong, whatever the walk overlooks.
+/// Every pair has equal identities, and pairs ascend in both versions. Where identities are unique, no
+/// pair can be wrong, even if the walk overlooks others. Sets, merges and lists all begin with this
+/// walk. They hash only the elements that it leaves over.
 @usableFromInline
 struct StepWalk {
-  /// The pairs, ascending in the new list, and in the old one too within one walk.
+  /// The pairs, ascending in the new list, and within one walk in the old list too.
   @usableFromInline var runs: [ListRun] = []
-  /// Whether the runs ascend in the old list too.
+  /// True if the runs ascend in the old list too.
   @usableFromInline var isAscending = true
   /// The pairs whose contents differ, ascending in the new list.
   @usableFromInline var updates: [ListMove<Int>] = []
 
-  /// How many elements the next pair may be away, both lists together, to be looked for thoroughly.
+  /// The distance in elements, of both lists together, within which the next pair is searched
+  /// exhaustively.
   @usableFromInline static var nearby: Int { 8 }
-  /// How many elements of one list the next two pairs may be away to be found at all.
+  /// The distance in elements of one list within which the next two pairs are searched at all.
   @usableFromInline static var reach: Int { 512 }
-  /// How many elements of both lists are passed over at most when there is no pair near.
+  /// The maximum number of elements of both lists that are skipped at once when no pair is near.
   @usableFromInline static var maxLeap: Int { 64 }
 
   @inlinable
   init() {}
 
+  /// The pairs in one walk over all of `old` and `new`.
+  @inlinable @inline(__always)
+  init<Element, ID: Equatable>(
+    _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
+    id: (Element) -> ID, isEquivalent: (_ old: Element, _ new: Element) -> Bool
+  ) {
+    walk(
+      old: old.indices, new: new.indices,
+      isSame: { id(old[$0]) == id(new[$1]) },
+      isEquivalent: { isEquivalent(old[$0], new[$1]) })
+  }
+
   /// The pairs, ascending in the old list.
   @inlinable
   var runsByOldOffset: [ListRun] { isAscending ? runs : runs.sorted { $0.old < $1.old } }
+
+  /// The offsets that one walk left over, as ranges between its runs. Both arrays have the same count;
+  /// the ranges at one index lie between the same runs, and at most one of them is empty.
+  @inlinable
+  func gaps(oldCount: Int, newCount: Int) -> (old: [Range<Int>], new: [Range<Int>]) {
+    var gaps: (old: [Range<Int>], new: [Range<Int>]) = ([], [])
+    var end = ListRun(old: 0, new: 0, count: 0)
+    for run in runs + [ListRun(old: oldCount, new: newCount, count: 0)] {
+      if run.old > end.old || run.new > end.new {
+        gaps.old.append(end.old..<run.old)
+        gaps.new.append(end.new..<run.new)
+      }
+      end = ListRun(old: run.old + run.count, new: run.new + run.count, count: 0)
+    }
+    return gaps
+  }
 
   /// Walks a range of each list and adds the pairs. The ranges of several walks must not overlap, and
   /// must ascend in the new list.
@@ -74,12 +104,12 @@ struct StepWalk {
     }
   }
 
-  /// What is ahead of the walk in either list.
+  /// The part of either list that the walk has not reached yet.
   @usableFromInline
   struct Rest {
     @usableFromInline var old: Range<Int>
     @usableFromInline var new: Range<Int>
-    /// How many more comparisons may be spent on looking far.
+    /// The number of comparisons that the far search may still make.
     @usableFromInline var budget: Int
 
     @inlinable
@@ -133,7 +163,8 @@ struct StepWalk {
       return false
     }
 
-    /// Skips elements of one list before two pairs in a row; one may be chance, or an element moved.
+    /// Skips elements of one list before two pairs in a row. A single pair may be chance or a moved
+    /// element.
     @inlinable @inline(__always)
     mutating func skipToFarPairs(isSame: (Int, Int) -> Bool) -> Bool {
       var distance = StepWalk.nearby
