@@ -1,5 +1,5 @@
 /// A run under way, as its own task performs it.
-struct MirrorExecution<Processor: MirrorProcessor>: Sendable {
+struct MirrorExecution<Steps: MirrorSteps>: Sendable {
   typealias Transfer = MirrorTransferQueue.Transfer
 
   /// What a child of the run's task group has to say.
@@ -12,17 +12,17 @@ struct MirrorExecution<Processor: MirrorProcessor>: Sendable {
     case reported([MirrorRun.Action])
   }
 
-  private let driver: MirrorRunDriver<Processor>
-  private let desk: MirrorDesk<Processor.Item>
+  private let driver: MirrorRunDriver<Steps>
+  private let desk: MirrorDesk<Steps.Item>
 
-  init(_ driver: MirrorRunDriver<Processor>) {
+  init(_ driver: MirrorRunDriver<Steps>) {
     self.driver = driver
     desk = MirrorDesk(
       driver.options, meter: MirrorMeter(clock: driver.clock, publish: driver.publish))
   }
 
   /// What the run has done so far.
-  var report: MirrorReport<Processor.Item.ID> { desk.withLedger { $0.report } }
+  var report: MirrorReport<Steps.Item.ID> { desk.withLedger { $0.report } }
 
   /// Goes on until the machine has ended and the group is empty.
   func run(in group: inout TaskGroup<ChildEvent>) async {
@@ -85,11 +85,11 @@ extension MirrorExecution {
 
   private func compare() async -> MirrorRun.Event {
     do {
-      let plan = try await driver.timedPlan()
+      let plan = try await driver.plan()
       desk.withLedger { $0.record(plan) }
       if let refusal = driver.refusal(of: plan) { return fail(.compare, refusal) }
       return .compared(removalCount: plan.removals.count)
-    } catch let failure as MirrorFailure<Processor.Item.ID> {
+    } catch let failure as MirrorFailure<Steps.Item.ID> {
       return fail(failure.step, failure.error)
     } catch {
       return fail(.list, error)

@@ -1,11 +1,11 @@
-/// Performs one run: the actions of ``MirrorRun``, on a processor.
+/// Performs one run: the actions of ``MirrorRun``, by its steps.
 ///
 /// The run is one task group. Steps are performed in it, transfers are its children, and it is left
 /// when all of them are done: nothing of a run outlives it.
-struct MirrorRunDriver<Processor: MirrorProcessor>: Sendable {
-  typealias Item = Processor.Item
+struct MirrorRunDriver<Steps: MirrorSteps>: Sendable {
+  typealias Item = Steps.Item
 
-  let processor: Processor
+  let steps: Steps
   let options: MirrorOptions
   let clock: any Clock<Duration>
   /// Draws a number from 0 to 1.
@@ -19,12 +19,12 @@ struct MirrorRunDriver<Processor: MirrorProcessor>: Sendable {
     return execution.report
   }
 
-  /// Calls a step of the processor, for no longer than it may take.
+  /// Takes a step, for no longer than it may take.
   func call<Result: Sendable>(
-    _ body: @escaping @Sendable (Processor) async throws -> Result
+    _ body: @escaping @Sendable (Steps) async throws -> Result
   ) async throws -> Result {
-    let processor = processor
-    return try await withTimeout(options.stepTimeout, clock: clock) { try await body(processor) }
+    let steps = steps
+    return try await withTimeout(options.stepTimeout, clock: clock) { try await body(steps) }
   }
 
   /// Calls the last step, even if the run is cancelled.
@@ -37,9 +37,9 @@ struct MirrorRunDriver<Processor: MirrorProcessor>: Sendable {
   func transfer(
     _ item: Item, _ stage: MirrorStageOptions, progress: MirrorTransferProgress
   ) async throws {
-    let processor = processor
+    let steps = steps
     try await withTimeout(stage.timeout, clock: clock) {
-      try await processor.transfer(item, in: stage.stage, progress: progress)
+      try await steps.transfer(item, in: stage.stage, progress: progress)
     }
   }
 
@@ -52,7 +52,23 @@ struct MirrorRunDriver<Processor: MirrorProcessor>: Sendable {
   }
 
   /// Lists both sides and compares them, for no longer than that may take.
-  func timedPlan() async throws -> MirrorPlan<Item> {
-    try await withTimeout(options.stepTimeout, clock: clock) { try await plan() }
+  func plan() async throws -> MirrorPlan<Item> {
+    try await call { steps in
+      try await steps.plan { publish(.comparing(sourceCount: $0)) }
+    }
+  }
+
+  /// Why the run must not go on with this plan, or `nil` if it may.
+  func refusal(of plan: MirrorPlan<Item>) -> MirrorError? {
+    if options.duplicates == .refuse, let first = plan.duplicates.first {
+      let others = plan.duplicates.count > 1 ? ", and \(plan.duplicates.count - 1) more" : ""
+      return MirrorError(
+        .duplicateElement,
+        "item \(first.position) of the source has the identity \(first.id) of item "
+          + "\(first.firstPosition)\(others); remove the duplicates, or keep the first of each")
+    }
+    return options.mirrorGuard.refusal(
+      sourceCount: plan.sourceCount, existingCount: plan.localCount,
+      deletionCount: plan.removals.count, lossCount: plan.lossCount)
   }
 }

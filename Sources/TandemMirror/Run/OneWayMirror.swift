@@ -122,13 +122,12 @@ extension OneWayMirror {
   }
 
   private func startRun() {
-    var options = options
-    options.concurrency = max(1, min(options.maxTransferCount, processor.maxTransferCount))
-    let driver = MirrorRunDriver(
-      processor: processor, options: options, clock: clock,
-      chance: { await self.drawChance() }, publish: { [board] in board.publish($0) })
+    let steps = MirrorProcessorSteps(processor: processor)
+    let (options, clock, board) = (options, clock, board)
     currentRun = Task {
-      let report = await driver.run()
+      let report = await steps.run(
+        options, clock: clock, chance: { await self.drawChance() },
+        publish: { board.publish($0) })
       endRun(report)
     }
   }
