@@ -58,7 +58,7 @@ extension ThreeWayMerge where Element: Equatable {
   ///   of another identity.
   @inlinable
   public init(
-    base: Ancestor<Element>, local: [Element], remote: [Element],
+    base: MergeBase<Element>, local: [Element], remote: [Element],
     identifiedBy id: (Element) -> ID, policy: MergePolicy<Element> = .unresolved
   ) throws(MergeError) where ID: Hashable {
     let plan = try MergePlan(
@@ -74,7 +74,7 @@ extension ThreeWayMerge where Element: Equatable {
   ///   another identity.
   @inlinable
   public init(
-    base: Ancestor<Element>, local: [Element], remote: [Element],
+    base: MergeBase<Element>, local: [Element], remote: [Element],
     sortedBy id: (Element) -> ID, policy: MergePolicy<Element> = .unresolved
   ) throws(MergeError) where ID: Comparable {
     let plan = try MergePlan(base: base.elements, local: local, remote: remote, sortedBy: id)
@@ -87,7 +87,7 @@ extension ThreeWayMerge where Element: Equatable & Identifiable, ID == Element.I
   /// See ``init(base:local:remote:identifiedBy:policy:)``.
   @inlinable
   public init(
-    base: Ancestor<Element>, local: [Element], remote: [Element],
+    base: MergeBase<Element>, local: [Element], remote: [Element],
     policy: MergePolicy<Element> = .unresolved
   ) throws(MergeError) {
     try self.init(

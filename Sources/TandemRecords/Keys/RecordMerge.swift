@@ -26,7 +26,7 @@ public struct RecordMerge: Sendable {
   ///   policy answers with a record of another key.
   /// - Complexity: O(*n* log *n*) for *n* records on all sides; O(*n*) if they ascend by key.
   public func merge(
-    base: Ancestor<Record>, local: [Record], remote: [Record]
+    base: MergeBase<Record>, local: [Record], remote: [Record]
   ) throws -> ThreeWayMerge<Record, RecordKey> {
     if case .known(let records) = base { try check(records, .base) }
     try check(local, .local)
