@@ -1,11 +1,10 @@
 internal import TandemDifferences
 internal import TandemRecords
-internal import TandemSQLite
 
-/// Updates rows that exchange unique values, which SQLite does not allow one after the other: it
-/// takes all of them out of the table and puts them back with their new values.
+/// Updates rows that exchange unique values, which SQLite does not allow one after the other: it deletes all
+/// of them and inserts them again with their new values.
 ///
-/// Columns that belong to the application come back as they were.
+/// Columns that are not updated keep their values.
 struct RowReplacement {
   private let connection: DatabaseConnection
   private let table: TableSchema
@@ -20,7 +19,7 @@ struct RowReplacement {
     columns = table.columns.filter { !$0.isGenerated }.map(\.name)
   }
 
-  /// Whether a foreign key of any table refers to this one.
+  /// True if a foreign key of any table refers to this one.
   func isTableReferenced() throws(DatabaseError) -> Bool {
     let count = try connection.integer(
       """
@@ -49,7 +48,7 @@ struct RowReplacement {
     }
   }
 
-  /// All values of an updated row, old where the application's columns are.
+  /// All values of an updated row, with the old ones in columns that are not updated.
   private func values(
     forRowOf update: SetDifference<Record>.Update
   ) throws(DatabaseError) -> [FieldValue] {

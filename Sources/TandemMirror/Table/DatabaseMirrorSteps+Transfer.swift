@@ -1,59 +1,66 @@
 internal import Synchronization
 internal import TandemHTTP
-public import TandemRecords
-internal import TandemSQLite
+internal import TandemRecords
 
-extension ContentMirror {
-  /// As many as the limit for open files allows.
-  public var maxTransferCount: Int { FileStore.maxTransferCount }
-
-  /// Notes that the run got so far, and which items are to be transferred; from here on the
-  /// directory is this mirror's.
-  public func prepare(_ items: [MirroredItem]) async throws -> [MirroredItem] {
-    if !isDryRun {
-      try await markDirectory { try unsettle(items) }
+extension DatabaseMirrorSteps {
+  /// Makes the directory this mirror's, and notes which files may be replaced: if the run is killed, the next
+  /// one has to check them.
+  func prepare(_ items: [MirroredItem]) async throws -> [MirroredItem] {
+    if !mirror.isDryRun, !contents.isEmpty {
+      try await markDirectory { try markDirty(items) }
     }
-    state.withLock { state in
-      state.isPlanned = true
-      state.plannedIDs = Set(items.map(\.id))
-    }
+    state.withLock { $0.transfers.isPrepared = true }
     return items
   }
 
-  /// Notes, before the first file is replaced, which may not be those of their rows until these are
-  /// written: a run that is killed cannot say it later.
-  private func unsettle(_ items: [MirroredItem]) throws {
-    let unsettled = state.withLock { state in
+  private func markDirty(_ items: [MirroredItem]) throws {
+    let dirty = state.withLock { state in
       for item in items {
         for (position, name) in names(state.files[item.id] ?? []) {
-          state.unsettled[position].insert(name)
+          state.dirty[position].insert(name)
         }
       }
-      return state.unsettled
+      return state.dirty
     }
-    for (store, names) in zip(stores, unsettled) { try store.setUnsettled(names) }
+    for (store, names) in zip(stores, dirty) { try store.setUnsettled(names) }
   }
 
   /// Puts one content of an item into its file.
-  public func transfer(
+  func transfer(
     _ item: MirroredItem, in stage: MirrorStage, progress: MirrorTransferProgress
   ) async throws {
-    guard !isDryRun, let position = contents.firstIndex(where: { $0.stage == stage }) else {
-      return
+    guard let position = contents.firstIndex(where: { $0.stage == stage }) else { return }
+    let request = try request(for: item, contents[position])
+    if let request {
+      _ = try await stores[position].transfer(
+        request, client: requiredClient(), received: { progress.add(byteCount: $0) })
     }
-    guard let request = try request(for: item, contents[position]) else {
-      return state.withLock { $0.note(nil, at: position, of: item.id) }
-    }
-    _ = try await stores[position].transfer(
-      request, client: client, received: { progress.add(byteCount: $0) })
-    let path = contents[position].path(request.name)
-    state.withLock { $0.note(path, at: position, of: item.id) }
+    add(request, at: position, of: item.id)
   }
 
-  /// What to ask for; `nil` if the item has no such content.
-  func request(
-    for item: MirroredItem, _ content: MirroredContent
-  ) throws -> FileRequest? {
+  /// Notes that a content has been transferred, or would be in a dry run.
+  func add(_ request: FileRequest?, at position: Int, of id: RecordKey) {
+    let content = contents[position]
+    let path = request.map { content.path($0.name) }
+    state.withLock { state in
+      state.transfers.add(path, at: position, of: id)
+      guard let request, let path else { return }
+      let url = RecordSource.url(request.url).description
+      state.report.contents.append(.init(id: id, stage: content.stage, url: url, path: path))
+    }
+  }
+
+  /// Notes the rows to delete, which the commit does.
+  func remove(_ ids: [RecordKey]) async throws {
+    state.withLock { $0.transfers.removedIDs.formUnion(ids) }
+  }
+}
+
+// MARK: - Requests
+
+extension DatabaseMirrorSteps {
+  /// The request for a content of an item; `nil` if the item has no such content.
+  func request(for item: MirroredItem, _ content: MirroredContent) throws -> FileRequest? {
     guard content.isNamed(by: item.record) else { return nil }
     guard let address = item.record[content.field].textValue else {
       throw TransportError(
@@ -67,14 +74,14 @@ extension ContentMirror {
       maxByteCount: content.maxByteCount)
   }
 
-  /// The address that one in the list means, and the fields to send there: those of the list, to its own
-  /// server. What is relative is so to where redirects led for the item's page.
+  /// The URL of an address in the list, and the fields to send there: those of the list, to its own server.
+  /// A relative address is relative to the page of its item, after redirects.
   private func target(
     of address: String, relativeTo base: String?
   ) -> (url: String, fields: HTTPFields) {
     guard case .url(let typed) = source else { return (address, [:]) }
     let resolved = HTTPRequest.url(address, relativeTo: base ?? typed)
-    // An address that is absolute takes nothing but credentials, if it is of the server they are for.
+    // An absolute address takes nothing but credentials, and only those of its own server.
     let url = HTTPRequest.url(resolved, relativeTo: typed)
     return (url, HTTPRequest.haveSameOrigin(url, typed) ? listOptions.fields : [:])
   }
@@ -100,7 +107,7 @@ extension ContentMirror {
     return Int(count)
   }
 
-  /// What an item's content is to be checked by; `nil` if the list says so.
+  /// The value that an item's content is checked by; `nil` if the list has null there.
   private func check(_ field: String, of item: MirroredItem) throws(MirrorError) -> FieldValue? {
     guard item.record.layout.offset(of: field) != nil else {
       throw MirrorError(
@@ -108,10 +115,5 @@ extension ContentMirror {
         "it has no field \(field) to check its content by; it may be null, but not missing")
     }
     return item.record[field].isNull ? nil : item.record[field]
-  }
-
-  /// Notes which rows are to be removed: with their files, at the end.
-  public func remove(_ ids: [RecordKey]) async throws {
-    state.withLock { $0.removedIDs.formUnion(ids) }
   }
 }
