@@ -203,11 +203,8 @@ extension MirrorCommand {
       if let count = try arguments.byteCount("max-bytes", specification) {
         (list.maxByteCount, list.maxDecompressedByteCount) = (count, count)
       }
-      list.retry = TransportRetry { error, attemptCount in
-        guard TransportRetry.isTransient(error) else { return nil }
-        return retry.delay(
-          afterAttempt: attemptCount, error: error, chance: .random(in: 0...1))
-      }
+      list.retry.maxAttemptCount = retry.maxAttemptCount
+      (list.retry.firstDelay, list.retry.maxDelay) = (retry.firstDelay, retry.maxDelay)
       contents = try ContentOptions(arguments, timeout: timeout)
       watchInterval = try arguments.seconds("watch", specification)
       if watchInterval != nil, case .standardInput = source {
