@@ -1,3 +1,4 @@
+internal import TandemDigests
 public import TandemHTTP
 
 extension FileStore {
@@ -254,14 +255,15 @@ extension StoredFile {
 }
 
 /// The digest of content on its way, if it is to be checked.
-private struct ContentChecker {
+private struct ContentChecker: ~Copyable {
   private var hash: SHA256?
 
   /// - Parameter prefix: What has arrived before.
   init(_ declared: SHA256Digest?, prefix: OpenFile?) throws(TransportError) {
-    var hash = declared.map { _ in SHA256() }
-    try prefix?.forEachChunk { hash?.update($0) }
-    self.hash = hash
+    guard declared != nil else { return }
+    var hash = SHA256()
+    try prefix?.forEachChunk { hash.update($0) }
+    self.hash = consume hash
   }
 
   mutating func update(_ chunk: [UInt8]) { chunk.withUnsafeBytes { hash?.update($0) } }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TandemDigests
 internal import TandemHTTP
 public import TandemRecords
 internal import TandemSQLite

@@ -1,3 +1,4 @@
+internal import TandemDigests
 internal import TandemHTTP
 
 /// An address, the state of what it served, as the server names it, and what was made of that.
