@@ -49,7 +49,7 @@ private struct FileReception {
   let known: StoredFile?
 
   init(_ request: FileRequest, store: FileStore, resumes: Bool = true) {
-    let address = TransportError.withoutCredentials(request.url)
+    let address = HTTPURL.withoutCredentials(request.url)
     self.request = request
     self.address = address
     self.store = store
@@ -100,7 +100,7 @@ private struct FileReception {
     var error = TransportError(
       code, "the server answered \(head.status): \(words)", url: request.url)
     error.status = head.status
-    error.retryDelay = head.retryDelay(at: .now)
+    error.retryDelay = head.retryDelay
     return error
   }
 

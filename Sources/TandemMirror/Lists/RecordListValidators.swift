@@ -38,7 +38,7 @@ public struct RecordListValidators: Hashable, Sendable {
   /// is on another server, or has a secret in its address: whoever gets the database reads that.
   init(of pages: [ReadPage], at url: String, askedWith secrets: ListSecrets) {
     let laterPages = pages.dropFirst().map {
-      LaterPage(url: TransportError.withoutCredentials($0.url), validators: $0.validators)
+      LaterPage(url: HTTPURL.withoutCredentials($0.url), validators: $0.validators)
     }
     let all = Self(pages.first?.validators ?? HTTPValidators(), laterPages)
     self = all.canBeAskedBy(at: url, with: secrets) ? all : Self()
@@ -54,8 +54,8 @@ public struct RecordListValidators: Hashable, Sendable {
       && (laterPagesText?.utf8.count ?? 0) <= Self.maxByteCount
       && laterPages.allSatisfy { page in
         !page.validators.isEmpty && page.validators.isSendable
-          && URLReference.haveSameOrigin(page.url, url)
-          && (try? HTTPAddress.validated(page.url)) != nil && !secrets.areRepeated(in: page.url)
+          && HTTPURL.haveSameOrigin(page.url, url)
+          && (try? HTTPURL.validated(page.url)) != nil && !secrets.areRepeated(in: page.url)
       }
   }
 }

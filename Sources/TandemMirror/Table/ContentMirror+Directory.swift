@@ -43,7 +43,7 @@ extension ContentMirror {
       throw TransportError(
         .cannotWrite,
         "its folder \(folder) is for files alone; choose another place for the database",
-        url: directoryPath)
+        path: directoryPath)
     }
   }
 
@@ -78,7 +78,7 @@ extension ContentMirror {
     TransportError(
       .cannotWrite,
       "its files are those of another mirror: of another database, table, key or field; "
-        + "choose another directory", url: directoryPath)
+        + "choose another directory", path: directoryPath)
   }
 
   /// Makes the directory this mirror's for good, with files checked as they are to be.

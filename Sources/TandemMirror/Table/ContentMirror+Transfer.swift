@@ -74,10 +74,10 @@ extension ContentMirror {
     of address: String, relativeTo base: String?
   ) -> (url: String, fields: HTTPFields) {
     guard case .url(let typed) = source else { return (address, [:]) }
-    let resolved = HTTPRequest.url(address, relativeTo: base ?? typed)
+    let resolved = HTTPURL.resolved(address, against: base ?? typed)
     // An address that is absolute takes nothing but credentials, if it is of the server they are for.
-    let url = HTTPRequest.url(resolved, relativeTo: typed)
-    return (url, HTTPRequest.haveSameOrigin(url, typed) ? listOptions.fields : [:])
+    let url = HTTPURL.resolved(resolved, against: typed)
+    return (url, HTTPURL.haveSameOrigin(url, typed) ? listOptions.fields : [:])
   }
 
   private func digest(of item: MirroredItem, _ content: MirroredContent) throws -> SHA256Digest? {
