@@ -63,7 +63,7 @@ extension RecordListReading {
     if question.showsEnd, try isLastPage(head, describedBy: question.validators) {
       return .unchanged
     }
-    head.url = URLReference.adoptingCredentials(of: url, in: head.url)
+    head.url = HTTPURL.adoptingCredentials(of: url, in: head.url)
     let named = format(of: head)
     if let named, try isUncertain(head, named, question) { return .compressedLines }
     let bytes = try await bytes(of: stream, question)

@@ -1,10 +1,6 @@
-import TandemDifferences
-import TandemHTTP
-import TandemRecords
-import TandemSQLite
 import Testing
 
-@testable import TandemMirror
+@testable import TandemDigests
 
 @Suite("SHA-256")
 struct SHA256DigestTests {

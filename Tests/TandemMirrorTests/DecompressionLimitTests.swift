@@ -2,7 +2,7 @@ import TandemRecords
 import TestHTTPServer
 import Testing
 
-@testable import TandemHTTP
+import TandemHTTP
 @testable import TandemMirror
 
 @Suite("Lists that come compressed", .timeLimit(.minutes(5)))

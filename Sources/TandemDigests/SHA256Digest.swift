@@ -1,8 +1,10 @@
-/// The SHA-256 of some content, to check a transfer by.
+/// The SHA-256 of some content (FIPS 180-4), such as a transferred file is checked by.
 public struct SHA256Digest: Hashable, Sendable {
+  static let byteCount = 32
+
   private let bytes: [UInt8]
 
-  /// For 32 bytes just computed.
+  /// A digest of 32 bytes.
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// The digest of `content`.
@@ -12,7 +14,7 @@ public struct SHA256Digest: Hashable, Sendable {
     self = hash.finalized()
   }
 
-  /// The digest that 64 hexadecimal digits write, in upper or lower case; `nil` for any other text.
+  /// The digest written in 64 hexadecimal digits of either case; `nil` for any other text.
   public init?(hexadecimal text: String) {
     let digits = text.utf8.compactMap { byte -> UInt8? in
       switch byte {
