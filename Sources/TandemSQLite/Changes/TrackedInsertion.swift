@@ -11,7 +11,7 @@ enum RecordInsertion {
   case noted(InsertionNotes)
 }
 
-extension ConnectionSession {
+extension DatabaseConnection {
   /// How many records make it worth a look at the table's triggers.
   private static var minCountForLook: Int { 16 }
   /// How many records make it worth disabling them: to look closely, and to compile statements anew
@@ -30,11 +30,11 @@ extension ConnectionSession {
   /// at once. Statements that are under way forbid that: they could fail when triggers are disabled.
   @usableFromInline
   func insertion(into table: String, count: Int) throws(DatabaseError) -> RecordInsertion {
-    guard count >= ConnectionSession.minCountForLook,
-      try connection.hasOnlyTrackingTriggers(table)
+    guard count >= DatabaseConnection.minCountForLook,
+      try hasOnlyTrackingTriggers(table)
     else { return .plain }
-    guard count >= ConnectionSession.minCountForNotes, connection.unfinishedStatements.isEmpty,
-      let notes = try InsertionNotes(table, in: connection)
+    guard count >= DatabaseConnection.minCountForNotes, unfinishedStatements.isEmpty,
+      let notes = try InsertionNotes(table, in: self)
     else { return .withoutUndo }
     return .noted(notes)
   }
@@ -44,8 +44,8 @@ extension ConnectionSession {
   /// However it ends, the rows that are there then are noted, or the transaction has ended with them.
   @usableFromInline
   func withoutTriggers(_ notes: InsertionNotes, _ body: () throws -> Void) throws {
-    connection.enableTriggers(false)
-    defer { connection.enableTriggers(true) }
+    enableTriggers(false)
+    defer { enableTriggers(true) }
     let result = Result(catching: body)
     do {
       try notes.finish()
@@ -67,17 +67,18 @@ extension DatabaseConnection {
   /// conflicts, which `OR FAIL` would overrule.
   func hasOnlyTrackingTriggers(_ table: String) throws(DatabaseError) -> Bool {
     let own = "name LIKE 'tandem@_track@_%' ESCAPE '@'"
-    let look = try cachedStatement(
+    return try withStatement(
       """
       SELECT coalesce(sum(type = 'trigger'), 0) > 0
         AND NOT coalesce(sum(CASE type WHEN 'trigger' THEN NOT \(own) ELSE instr(lower(sql), 'conflict') END), 0)
       FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
       WHERE type IN ('table', 'view', 'trigger')
         AND (tbl_name = ?1 COLLATE NOCASE OR tbl_name = ?2 COLLATE NOCASE)
-      """)
-    defer { look.reset() }
-    try look.bind([.text(table), .text(TableTracking.logName(table))])
-    guard try look.step() else { return false }
-    return try look.value(at: 0) == .integer(1)
+      """
+    ) { look throws(DatabaseError) in
+      try look.bind([.text(table), .text(TableTracking.logName(table))])
+      guard try look.step() else { return false }
+      return try look.value(at: 0) == .integer(1)
+    }
   }
 }
