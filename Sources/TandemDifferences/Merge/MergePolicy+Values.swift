@@ -68,8 +68,8 @@ extension MergePolicy where Value: FixedWidthInteger & SendableMetatype {
   public static var counter: MergePolicy {
     .merging { base, local, remote in
       let sum = local &+ (remote &- base)
-      // What remote added lies within one turn of the type's range, so a sum that wrapped around
-      // lies on the wrong side of `local`.
+      // The remote change lies within one turn of the type's range. So a sum that wrapped around is
+      // on the wrong side of `local`.
       return (remote >= base) == (sum >= local) ? sum : nil
     }
   }

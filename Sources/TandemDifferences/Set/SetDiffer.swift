@@ -62,10 +62,11 @@ extension SetDiffer where Source == Presented {
     self.init(identifiedBy: id, presentedIdentifiedBy: id)
   }
 
-  /// A differ of elements presented as they are, whose last snapshot is `elements`.
+  /// Creates a differ whose sources are presented themselves, and whose last snapshot is
+  /// `elements`.
   ///
-  /// - Throws: ``SetDifferError/identity(_:)`` if two elements have the same identity, or one has an
-  ///   identity that does not equal itself, as NaN.
+  /// - Throws: ``SetDifferError/identity(_:)`` if two elements have the same identity, or if an
+  ///   identity does not equal itself, as NaN.
   public init(
     startingFrom elements: [Source], identifiedBy id: @escaping @Sendable (Source) -> ID
   ) throws(SetDifferError) {

@@ -1,5 +1,5 @@
 extension SetDifference {
-  /// The difference from one version to another, in whatever order their elements are.
+  /// The difference from one version to another, in any order.
   ///
   /// Elements that kept their order are paired by walking both versions in step. A hash table pairs
   /// the others. If both versions are sorted, use ``init(from:to:sortedBy:)``, which needs no hash
@@ -10,8 +10,8 @@ extension SetDifference {
   ///   - new: The version to arrive at.
   ///   - id: An element's identity: a key path or a closure.
   ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
-  /// - Throws: ``IdentityViolation`` if two elements of one version have the same identity, or one
-  ///   has an identity that does not equal itself, as NaN.
+  /// - Throws: ``IdentityViolation`` if two elements of one version share an identity, or if an
+  ///   identity does not equal itself, as NaN.
   /// - Complexity: O(*n* + *m*) expected time. Memory for the changes and, per element of `old`, a
   ///   filter of 9 to 13 bytes if the order is mostly kept, or otherwise a table of 17 to 33 bytes
   ///   (and as much again per inserted element).
@@ -157,10 +157,10 @@ extension IdentityIndex {
 }
 
 extension SetDifference where Element: Equatable {
-  /// The difference from one version to another, in whatever order their elements are.
+  /// The difference from one version to another, in any order.
   ///
-  /// - Throws: ``IdentityViolation`` if two elements of one version have the same identity, or one
-  ///   has an identity that does not equal itself, as NaN.
+  /// - Throws: ``IdentityViolation`` if two elements of one version share an identity, or if an
+  ///   identity does not equal itself, as NaN.
   /// - Complexity: O(*n* + *m*) expected time.
   @inlinable @inline(__always)
   public init<ID: Hashable>(
@@ -171,10 +171,10 @@ extension SetDifference where Element: Equatable {
 }
 
 extension SetDifference where Element: Equatable & Identifiable {
-  /// The difference from one version to another, in whatever order their elements are, by `id`.
+  /// The difference from one version to another, in any order.
   ///
-  /// - Throws: ``IdentityViolation`` if two elements of one version have the same identity, or one
-  ///   has an identity that does not equal itself, as NaN.
+  /// - Throws: ``IdentityViolation`` if two elements of one version share an identity, or if an
+  ///   identity does not equal itself, as NaN.
   /// - Complexity: O(*n* + *m*) expected time.
   @inlinable
   public init(from old: [Element], to new: [Element]) throws(IdentityViolation) {
