@@ -5,9 +5,9 @@ extension SetDifference {
   ///   - old: The version to start from.
   ///   - new: The version to arrive at.
   ///   - id: An element's identity: a key path or a closure.
-  ///   - areEquivalent: Whether two elements of one identity have the same contents.
-  /// - Throws: ``IdentityViolation`` for the first element found to break the order; the same one,
-  ///   whether the versions are in memory or come one element at a time.
+  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
+  /// - Throws: ``IdentityViolation`` for the first element that is not in order. Versions in memory
+  ///   and versions that arrive one element at a time give the same violation.
   /// - Complexity: O(*n* + *m*) time in one pass; memory for the changes only.
   @inlinable @inline(__always)
   public init<ID: Comparable, Old: Sequence<Element>, New: Sequence<Element>>(
@@ -31,7 +31,7 @@ extension SetDifference {
     if let violation { throw violation }
   }
 
-  /// Adds the changes of a walk; returns what ended it early.
+  /// Adds the changes of a walk. Returns the violation that ended it early, if any.
   @inlinable
   mutating func collect(
     _ walk: some Sequence<SortedChange<Element, Element>>,
@@ -49,11 +49,11 @@ extension SetDifference {
     return nil
   }
 
-  /// The walk over elements in memory: equal runs cost one comparison of elements and one of
-  /// neighbouring identities a step, and nothing is copied but changes.
+  /// Walks over elements in memory. In equal runs, a step costs one comparison of elements and one
+  /// of neighbouring identities, and only changes are copied.
   ///
-  /// Identities are compared where they stand, never kept, which would cost a retain and a release.
-  /// Whenever the loop begins, the elements at both cursors are known to follow their predecessors.
+  /// Identities are compared in place: storing them would cost a retain and a release. At each
+  /// start of the loop, the elements at both cursors are known to follow their predecessors.
   @inlinable @inline(__always)
   mutating func merge<ID: Comparable>(
     _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
@@ -100,7 +100,7 @@ extension SetDifference {
     return nil
   }
 
-  /// What is wrong with the first element, which has no predecessor to be compared with.
+  /// Returns the violation of the first element, which has no predecessor to be compared with.
   @inlinable @inline(__always)
   func violation<ID: Comparable>(
     atStartOf elements: UnsafeBufferPointer<Element>, side: IdentityViolation.Side,
@@ -112,7 +112,8 @@ extension SetDifference {
     return IdentityViolation(side: side, offset: 0, kind: .incomparable)
   }
 
-  /// What is wrong with the order of the element at `offset`, if there is one, and the one before.
+  /// Returns the violation of the element at `offset`, if there is one, in comparison with the one
+  /// before.
   @inlinable @inline(__always)
   func violation<ID: Comparable>(
     in elements: UnsafeBufferPointer<Element>, at offset: Int, side: IdentityViolation.Side,
@@ -129,7 +130,7 @@ extension SetDifference {
 extension SetDifference where Element: Equatable {
   /// The difference from one version to another, both strictly ascending by identity.
   ///
-  /// - Throws: ``IdentityViolation`` for the first element found to break the order.
+  /// - Throws: ``IdentityViolation`` for the first element that is not in order.
   /// - Complexity: O(*n* + *m*) time in one pass; memory for the changes only.
   @inlinable @inline(__always)
   public init<ID: Comparable>(
