@@ -51,7 +51,9 @@ extension DatabaseMirrorSteps {
   ) async throws -> DatabaseMirror.Outcome {
     let (mirror, progress, comparison) = (mirror, progress, commit.plan.comparison)
     let changes = commit.changes()
-    let outcome = try await database.read { try comparison.outcome(of: changes, origin: origin, in: $0) }
+    let outcome = try await database.read {
+      try comparison.outcome(of: changes, origin: origin, in: $0)
+    }
     if mirror.isDryRun || outcome.isUpToDate { return outcome }
     return try await database.write { connection in
       let report = { progress(.writing(changeCount: $0, totalCount: $1)) }
