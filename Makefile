@@ -13,7 +13,7 @@ test: ## Build, lint and run everything that must pass
 	@scripts/bootstrap
 	@scripts/test
 
-docs: ## Build the documentation of all libraries, as a site in .build/docs/site
+docs: ## Build the documentation of all libraries as one site; fails on any warning
 	@scripts/bootstrap
 	@scripts/docs
 

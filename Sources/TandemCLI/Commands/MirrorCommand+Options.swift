@@ -45,11 +45,8 @@ extension MirrorCommand {
       if let maxByteCount {
         (list.maxByteCount, list.maxDecompressedByteCount) = (maxByteCount, maxByteCount)
       }
-      list.retry = TransportRetry { error, attemptCount in
-        guard TransportRetry.isTransient(error) else { return nil }
-        return retry.delay(
-          afterAttempt: attemptCount, error: error, chance: .random(in: 0...1))
-      }
+      list.retry.maxAttemptCount = retry.maxAttemptCount
+      (list.retry.firstDelay, list.retry.maxDelay) = (retry.firstDelay, retry.maxDelay)
       let contents = try arguments.mirroredContents(timeout: timeout, maxByteCount: maxByteCount)
       mirror = DatabaseMirror(
         table: table, key: key, contents: contents,

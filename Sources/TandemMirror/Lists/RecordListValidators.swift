@@ -42,7 +42,7 @@ public struct RecordListValidators: Hashable, Sendable {
   /// read them.
   init(of pages: [ReadPage], at url: String, askedWith secrets: ListSecrets) {
     let laterPages = pages.dropFirst().map {
-      LaterPage(url: TransportError.withoutCredentials($0.url), validators: $0.validators)
+      LaterPage(url: HTTPURL.withoutCredentials($0.url), validators: $0.validators)
     }
     let all = Self(pages.first?.validators ?? HTTPValidators(), laterPages: laterPages)
     self = all.canBeAskedBy(at: url, with: secrets) ? all : Self()
@@ -58,8 +58,8 @@ public struct RecordListValidators: Hashable, Sendable {
       && laterPages.reduce(0) { $0 + $1.byteCount } <= Self.maxByteCount
       && laterPages.allSatisfy { page in
         !page.validators.isEmpty && page.validators.isSendable
-          && URLReference.haveSameOrigin(page.url, url)
-          && (try? HTTPAddress.validated(page.url)) != nil && !secrets.areRepeated(in: page.url)
+          && HTTPURL.haveSameOrigin(page.url, url)
+          && (try? HTTPURL.validated(page.url)) != nil && !secrets.areRepeated(in: page.url)
       }
   }
 }

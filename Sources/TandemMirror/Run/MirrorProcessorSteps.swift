@@ -27,7 +27,7 @@ struct MirrorProcessorSteps<Processor: MirrorProcessor>: MirrorSteps {
 extension MirrorProcessorSteps {
   func plan(listed: @Sendable (_ sourceCount: Int) -> Void) async throws -> MirrorPlan<Item> {
     var planning = MirrorPlanning(processor.comparison)
-    var local = try await attempt(.list) { try await $0.localIDs() }.makeAsyncIterator()
+    var local = try await attempt(.localIDs) { try await $0.localIDs() }.makeAsyncIterator()
     var source: MirrorPages<Item>.Iterator?
     while true {
       switch planning.need {
@@ -66,7 +66,7 @@ extension MirrorProcessorSteps {
         planning.endLocalIDs()
       }
     } catch {
-      throw failure(.list, error)
+      throw failure(.localIDs, error)
     }
   }
 
@@ -105,6 +105,6 @@ extension MirrorProcessorSteps {
   }
 
   private func failure(_ step: MirrorStep, _ error: any Error) -> MirrorFailure<Item.ID> {
-    MirrorFailure(step: step, error: error)
+    error as? MirrorFailure<Item.ID> ?? MirrorFailure(step: step, error: error)
   }
 }

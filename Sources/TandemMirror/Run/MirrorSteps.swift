@@ -59,7 +59,7 @@ extension MirrorSteps {
     var options = options
     options.concurrency = max(1, min(options.maxTransferCount, maxTransferCount))
     let driver = MirrorRunDriver(
-      steps: self, options: options, clock: clock, chance: chance, publish: publish)
+      self, options: options, clock: clock, chance: chance, publish: publish)
     return await driver.run()
   }
 }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TandemDigests
 internal import TandemHTTP
 internal import TandemRecords
 
@@ -80,10 +81,10 @@ extension DatabaseMirrorSteps {
     of address: String, relativeTo base: String?
   ) -> (url: String, fields: HTTPFields) {
     guard case .url(let typed) = source else { return (address, [:]) }
-    let resolved = HTTPRequest.url(address, relativeTo: base ?? typed)
+    let resolved = HTTPURL.resolved(address, against: base ?? typed)
     // An absolute address takes nothing but credentials, and only those of its own server.
-    let url = HTTPRequest.url(resolved, relativeTo: typed)
-    return (url, HTTPRequest.haveSameOrigin(url, typed) ? listOptions.fields : [:])
+    let url = HTTPURL.resolved(resolved, against: typed)
+    return (url, HTTPURL.haveSameOrigin(url, typed) ? listOptions.fields : [:])
   }
 
   private func digest(of item: MirroredItem, _ content: MirroredContent) throws -> SHA256Digest? {

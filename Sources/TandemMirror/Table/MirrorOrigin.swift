@@ -1,3 +1,4 @@
+internal import TandemDigests
 internal import TandemHTTP
 
 /// The URL that a list came from, the validators that the server sent with it, and a fingerprint of the

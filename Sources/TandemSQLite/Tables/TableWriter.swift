@@ -104,10 +104,11 @@ package struct TableWriter {
   private func key(of record: Record) -> [FieldValue] { keyOffsets.map { record.values[$0] } }
 
   private func hasRow(_ key: [FieldValue]) throws(DatabaseError) -> Bool {
-    let statement = try connection.cachedStatement("SELECT 1 FROM \(table) WHERE \(condition.sql)")
-    try statement.bind(key)
-    defer { statement.reset() }
-    return try statement.step()
+    try connection.withStatement("SELECT 1 FROM \(table) WHERE \(condition.sql)") {
+      statement throws(DatabaseError) in
+      try statement.bind(key)
+      return try statement.step()
+    }
   }
 
   private func changeOne(
@@ -122,7 +123,9 @@ package struct TableWriter {
     _ sql: String, _ values: [FieldValue], _ record: Record
   ) throws(DatabaseError) -> Int {
     do throws(DatabaseError) {
-      try connection.cachedStatement(sql).run(values)
+      try connection.withStatement(sql) { statement throws(DatabaseError) in
+        try statement.run(values)
+      }
       return connection.changeCount
     } catch {
       throw named(error, record)

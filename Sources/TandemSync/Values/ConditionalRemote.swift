@@ -128,3 +128,13 @@ extension ConditionalPush: Equatable where Element: Equatable {}
 extension ConditionalPush: Hashable where Element: Hashable {}
 extension ConditionalPush: Encodable where Element: Encodable {}
 extension ConditionalPush: Decodable where Element: Decodable {}
+
+extension ConditionalPush: CustomStringConvertible {
+  /// The condition and the difference, as in `if 1.7: inserted [a]`.
+  public var description: String {
+    switch condition {
+    case .revision(let revision): "if \(revision): \(difference)"
+    case .absent: "if absent: \(difference)"
+    }
+  }
+}

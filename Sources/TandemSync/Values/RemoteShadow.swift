@@ -114,3 +114,19 @@ extension ResolvedConflict: Equatable where Element: Equatable {}
 extension ResolvedConflict: Hashable where Element: Hashable {}
 extension ResolvedConflict: Encodable where Element: Encodable {}
 extension ResolvedConflict: Decodable where Element: Decodable {}
+
+extension RemoteShadow: CustomStringConvertible {
+  /// As in `at 1.7: [a, b], 1 open conflict, a pending push`.
+  public var description: String {
+    var text = "at \(revision.map { "\($0)" } ?? "no revision"): \(DescriptionLimit.list(elements))"
+    if !openConflicts.isEmpty {
+      text += ", \(openConflicts.count) open conflict\(openConflicts.count == 1 ? "" : "s")"
+    }
+    return pendingPush == nil ? text : text + ", a pending push"
+  }
+}
+
+extension PendingPush: CustomStringConvertible {
+  /// As in `if 1.7: inserted [a]`.
+  public var description: String { "\(push)" }
+}
