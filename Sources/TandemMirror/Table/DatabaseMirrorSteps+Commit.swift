@@ -74,7 +74,7 @@ extension DatabaseMirrorSteps {
     let pointed = names(rowPaths)
     let dirty = state.withLock { $0.dirty }
     for (position, store) in stores.enumerated() {
-      try store.setUnsettled(
+      try store.setDirty(
         dirty[position].intersection(pointed[position]).subtracting(arrived[position]))
     }
   }

@@ -101,7 +101,7 @@ extension DatabaseMirrorSteps {
     guard !contents.isEmpty else { return }
     let unchecked = try await openFolders()
     let rows = try await database.read { try mirror.files(in: $0) }
-    var dirty = try files.map { try $0.unsettledNames() }
+    var dirty = files.map(\.dirtyNames)
     for position in unchecked {
       dirty[position].formUnion(rows.values.compactMap { contents[position].name($0[position]) })
     }
