@@ -2,10 +2,11 @@ import Foundation
 import TandemDifferences
 import TandemDigests
 import TandemHTTP
-import TandemMirror
 import TandemRecords
 import TandemSQLite
 import Testing
+
+@testable import TandemMirror
 
 @Suite("Mirrors with contents: whose files, and of which version", .timeLimit(.minutes(5)))
 struct ContentDirectoryTests {
@@ -247,12 +248,12 @@ struct ContentDirectoryTests {
   func locked() async throws {
     server["/list"] = #"[{"id":1,"photo":"/1","thumb":"/1"}]"#
     server["/1"] = "one"
-    let other = try MarkedDirectory(
-      path: "\(folder.path)/files", besides: [], isReadOnly: false)
+    let other = try MirrorDirectory(
+      path: "\(folder.path)/files", tolerated: [], isReadOnly: false)
     try await expectRefusal("another run is using this directory") { try await run() }
     // To look at it is always possible.
     #expect(try await run(isDryRun: true).contents.count == 1)
-    #expect(try other.mark() == nil)
+    #expect(other.index.owner == nil)
   }
 
   @Test("a mirror has its directory only while it runs")
@@ -261,8 +262,8 @@ struct ContentDirectoryTests {
     server["/1"] = "one"
     for _ in 1...2 {
       #expect(try await run().isComplete)
-      _ = try MarkedDirectory(
-        path: "\(folder.path)/files", besides: [], isReadOnly: false)
+      _ = try MirrorDirectory(
+        path: "\(folder.path)/files", tolerated: [], isReadOnly: false)
     }
   }
 

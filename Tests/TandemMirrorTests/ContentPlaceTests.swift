@@ -23,7 +23,7 @@ struct ContentPlaceTests {
     let contents = [MirroredContent(.preview, field: "thmub"), MirroredContent(field: "photo")]
     let error = try await scene.failure { try await scene.run(contents) }
     #expect("\(error)".contains("no record of the list has the field thmub"))
-    #expect(FileManager.default.fileExists(atPath: "\(scene.folder.path)/files/preview/.tandem"))
+    #expect(FileManager.default.fileExists(atPath: "\(scene.folder.path)/files/preview"))
     #expect(try await scene.run().isComplete)
     #expect(scene.files == ["files/content/1": "one"])
   }
