@@ -113,7 +113,17 @@ extension DiffCommand {
   }
 
   private static func table(of path: String, named name: String?) throws -> RecordCollection {
-    let connection = try DatabaseConnection(path: path, access: .readOnly)
+    let database = try Database(
+      path: path, configuration: DatabaseConfiguration(access: .readOnly))
+    let schema = try database.read { transaction in
+      try schema(ofTable: name, in: transaction.connection, of: path)
+    }
+    return .table(schema, database)
+  }
+
+  private static func schema(
+    ofTable name: String?, in connection: DatabaseConnection, of path: String
+  ) throws -> TableSchema {
     let names = try connection.tableNames()
     guard let name = name ?? (names.count == 1 ? names[0] : nil) else {
       let message =
@@ -122,12 +132,7 @@ extension DiffCommand {
         : "\(path) has the tables \(names.joined(separator: ", ")); choose one with --table"
       throw UsageError(message, command: specification)
     }
-    guard let schema = try connection.schema(ofTable: name) else {
-      let closest = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-      throw DatabaseError(
-        code: .error, message: "there is no table \(name)\(closest)", path: path)
-    }
-    return .table(schema, connection)
+    return try connection.schema(ofNamedTable: name)
   }
 }
 
