@@ -46,3 +46,16 @@ struct KeyedChanges {
       inserted: inserted.sorted(), updated: updated.sorted(), deleted: deleted.sorted())
   }
 }
+
+/// A row of a result, with its key.
+struct KeyedRow: Sendable {
+  var key: RowKey
+  var record: Record
+}
+
+extension KeyedRow: Equatable {
+  /// Whether the two are the same row, with no value in another form: whoever has one has the other.
+  static func == (first: KeyedRow, second: KeyedRow) -> Bool {
+    first.key == second.key && first.record.hasSameStorage(as: second.record)
+  }
+}

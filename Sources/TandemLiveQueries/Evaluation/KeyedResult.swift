@@ -69,7 +69,7 @@ struct KeyedResult: Sendable {
   }
 
   /// Takes over what changed in the window.
-  private mutating func note(_ change: ListDifference<KeyedRecord>) -> SetDifference<Record> {
+  private mutating func note(_ change: ListDifference<KeyedRow>) -> SetDifference<Record> {
     note(
       change.deletions.map { TouchedRow(key: $0.element.key, record: nil) }
         + change.insertions.map { TouchedRow(key: $0.element.key, record: $0.element.record) }
@@ -90,7 +90,7 @@ struct KeyedResult: Sendable {
   }
 
   private mutating func compare(
-    _ current: [KeyedRecord], _ plan: QueryPlan
+    _ current: [KeyedRow], _ plan: QueryPlan
   ) throws(DatabaseError) -> SetDifference<Record> {
     var comparison = KeyedComparison(with: rows)
     for row in current { try comparison.add(row, plan) }
@@ -115,7 +115,7 @@ private struct KeyedComparison {
     current.reserveCapacity(known.count)
   }
 
-  mutating func add(_ row: KeyedRecord, _ plan: QueryPlan) throws(DatabaseError) {
+  mutating func add(_ row: KeyedRow, _ plan: QueryPlan) throws(DatabaseError) {
     guard current.updateValue(row.record, forKey: row.key) == nil else {
       throw plan.duplicateError(row.key)
     }

@@ -9,17 +9,17 @@ internal import TandemSQLite
 struct OrderedRows: Sendable {
   private let order: QueryOrder
   private let window: RowWindow?
-  private var rows: BlockList<KeyedRecord>
+  private var rows: BlockList<KeyedRow>
   private var records: [RowKey: Record]
   /// Whether there are no rows behind those known.
   private var isComplete: Bool
   /// The place up to which all rows are known, if not all are.
-  private var frontier: KeyedRecord?
+  private var frontier: KeyedRow?
   /// Whether the rows came in the order that is known here. A collation may have been replaced.
   private let isInOrder: Bool
 
   /// Rows as they were read, no more than the window wants.
-  init(_ rows: [KeyedRecord], order: QueryOrder, window: RowWindow?) {
+  init(_ rows: [KeyedRow], order: QueryOrder, window: RowWindow?) {
     self.order = order
     self.window = window
     self.rows = BlockList(rows)
@@ -33,13 +33,13 @@ struct OrderedRows: Sendable {
   private var limit: Int { window?.limit ?? .max }
 
   /// The rows that the limit lets through.
-  var visible: [KeyedRecord] { rows.prefix(limit) }
+  var visible: [KeyedRow] { rows.prefix(limit) }
 
-  private func isKnownPlace(_ row: KeyedRecord) -> Bool {
+  private func isKnownPlace(_ row: KeyedRow) -> Bool {
     isComplete || frontier.map { order.compare(row, $0) <= 0 } ?? false
   }
 
-  private func position(of row: KeyedRecord) -> BlockList<KeyedRecord>.Position {
+  private func position(of row: KeyedRow) -> BlockList<KeyedRow>.Position {
     rows.position { order.compare($0, row) < 0 }
   }
 }
@@ -52,13 +52,13 @@ extension OrderedRows {
   /// - Returns: What changed among the rows that the limit lets through, with the fewest moves; `nil`,
   ///   and the rows are as they were, if all must be read again to know, as too few are left.
   /// - Complexity: O(*d* log *n*) for *d* rows touched, and a step per block of rows.
-  mutating func place(_ touched: [TouchedRow]) -> ListDifference<KeyedRecord>? {
+  mutating func place(_ touched: [TouchedRow]) -> ListDifference<KeyedRow>? {
     guard isInOrder else { return nil }
-    var removed: [KeyedRecord] = []
-    var added: [KeyedRecord] = []
+    var removed: [KeyedRow] = []
+    var added: [KeyedRow] = []
     for row in touched {
-      let old = records[row.key].map { KeyedRecord(key: row.key, record: $0) }
-      var new = row.record.map { KeyedRecord(key: row.key, record: $0) }
+      let old = records[row.key].map { KeyedRow(key: row.key, record: $0) }
+      var new = row.record.map { KeyedRow(key: row.key, record: $0) }
       if let place = new, !isKnownPlace(place) { new = nil }
       guard old != new else { continue }
       if let old { removed.append(old) }
@@ -70,8 +70,8 @@ extension OrderedRows {
   }
 
   private mutating func replace(
-    _ removed: [KeyedRecord], by added: [KeyedRecord]
-  ) -> ListDifference<KeyedRecord>? {
+    _ removed: [KeyedRow], by added: [KeyedRow]
+  ) -> ListDifference<KeyedRow>? {
     let oldCount = rows.count
     guard let leaving = placements(of: removed) else { return nil }
     for row in removed {
@@ -94,9 +94,9 @@ extension OrderedRows {
   }
 
   /// The rows with their offsets, ascending; `nil` if one is not in its place.
-  private func placements(of some: [KeyedRecord]) -> [ListDifference<KeyedRecord>.Placement]? {
+  private func placements(of some: [KeyedRow]) -> [ListDifference<KeyedRow>.Placement]? {
     let starts = rows.starts()
-    var placements: [ListDifference<KeyedRecord>.Placement] = []
+    var placements: [ListDifference<KeyedRow>.Placement] = []
     placements.reserveCapacity(some.count)
     for row in some {
       let position = position(of: row)

@@ -8,7 +8,7 @@ internal import TandemSQLite
 /// Cost does not depend on the length of the list: the rows that were not touched count in runs,
 /// between the places where touched ones were or are.
 struct PlacedChanges {
-  typealias Placement = ListDifference<KeyedRecord>.Placement
+  typealias Placement = ListDifference<KeyedRow>.Placement
 
   private let removed: [Placement]
   private let added: [Placement]
@@ -47,8 +47,8 @@ struct PlacedChanges {
   ///
   /// - Parameter newElement: The row at an offset in the new list.
   func difference(
-    newElement: (_ offset: Int) -> KeyedRecord
-  ) -> ListDifference<KeyedRecord> {
+    newElement: (_ offset: Int) -> KeyedRow
+  ) -> ListDifference<KeyedRow> {
     let leaving = removed.prefix { $0.offset < limit }
     let arriving = added.prefix { $0.offset < limit }
     let pairs = pairs(leaving, arriving)
@@ -96,7 +96,7 @@ extension PlacedChanges {
   /// The fewest moves: all but a heaviest selection of pairs and runs that keep their order.
   private func moves(
     _ pairs: [(old: Int, new: Int)], untouchedCount: Int
-  ) -> [ListDifference<KeyedRecord>.Move] {
+  ) -> [ListDifference<KeyedRow>.Move] {
     let old = pairs.map { min(oldUntouched[$0.old], untouchedCount) }
     let new = pairs.map { min(newUntouched[$0.new], untouchedCount) }
     let cuts = Set(old).union(new).sorted()
@@ -109,7 +109,7 @@ extension PlacedChanges {
       rows.append(OrderedRun(weight: end - start, old: .init(start), new: .init(start)))
     }
     let stays = OrderedRun.heaviestAscent(of: rows)
-    var moves: [ListDifference<KeyedRecord>.Move] = []
+    var moves: [ListDifference<KeyedRow>.Move] = []
     for (place, run) in rows.enumerated() where !stays[place] {
       if place < pairs.count {
         moves.append(

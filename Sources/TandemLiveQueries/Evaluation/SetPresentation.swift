@@ -7,7 +7,7 @@ internal import TandemSQLite
 ///
 /// Rows are compared with the rows last read, never with anything presented.
 struct SetPresentation<Element: Sendable>: Sendable {
-  typealias Update = @Sendable (_ presented: Element, _ fetched: Element) throws -> Element
+  typealias Update = @Sendable (_ presented: inout Element, _ fetched: Element) throws -> Void
 
   private let decode: @Sendable (Record) throws -> Element
   private let onUpdate: Update?
@@ -55,7 +55,8 @@ struct SetPresentation<Element: Sendable>: Sendable {
     _ fetched: Element, _ key: RowKey, insteadOf old: Element?
   ) throws -> Element {
     guard let onUpdate else { return fetched }
-    let element = try old.map { try onUpdate($0, fetched) } ?? fetched
+    var element = old ?? fetched
+    if old != nil { try onUpdate(&element, fetched) }
     presented[key] = element
     return element
   }

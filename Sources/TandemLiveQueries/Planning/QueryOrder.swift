@@ -27,7 +27,7 @@ struct QueryOrder: Hashable, Sendable {
   let terms: [Term]
 
   /// Negative, zero or positive as a row comes before another, is the same, or comes after it.
-  func compare(_ first: KeyedRecord, _ second: KeyedRecord) -> Int {
+  func compare(_ first: KeyedRow, _ second: KeyedRow) -> Int {
     for term in terms {
       let order = term.compare(first.record.values[term.offset], second.record.values[term.offset])
       if order != 0 { return order }

@@ -76,7 +76,7 @@ struct QueryShape {
 
   /// How its one table is tracked, if it is, as its schema is now.
   func tracking(in connection: DatabaseConnection) throws(DatabaseError) -> TableTracking? {
-    guard case .rows(let table, _) = source, !TableTracking.isOwn(table.schema.name) else {
+    guard case .rows(let table, _) = source, !TriggerSet.isOwnName(table.schema.name) else {
       return nil
     }
     let tracking = try TableTracking(table: table.schema.name, in: connection)

@@ -112,11 +112,22 @@ extension DatabaseConnection {
     do {
       try interruption.check()
       if kind == .immediate { try establishJournal() }
-      try run("BEGIN \(kind.rawValue)")
+      try begin(kind)
       observer?.didBegin(self)
       return try commit(observer, after: body)
     } catch let error as DatabaseError where interruption.isCause(of: error) {
       throw CancellationError()
+    }
+  }
+
+  private func begin(_ kind: TransactionKind) throws(DatabaseError) {
+    let isNested = isInTransaction
+    do throws(DatabaseError) {
+      try run("BEGIN \(kind.rawValue)")
+    } catch {
+      // SQLite may notice an interruption after the transaction has begun.
+      if !isNested { rollBack() }
+      throw error
     }
   }
 

@@ -108,7 +108,8 @@ extension DatabaseConnection {
     try sql.checkIsNoTransactionControl(path: path)
     if let value = sql.unstorable {
       throw DatabaseError(
-        code: .mismatch, message: "SQLite cannot hold the value \(value)", sql: sql.text, path: path)
+        code: .mismatch, message: "SQLite cannot hold the value \(value)", sql: sql.text, path: path
+      )
     }
     let entry = try statements.checkOut(sql.text)
     do throws(DatabaseError) {

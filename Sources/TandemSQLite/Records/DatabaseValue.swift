@@ -1,3 +1,4 @@
+internal import CSQLite
 public import TandemRecords
 
 /// A value that a column holds and a parameter takes, exactly or not at all.
@@ -70,4 +71,85 @@ extension DatabaseValue where Self: RawRepresentable, RawValue: DatabaseValue {
   /// Binds the raw value.
   @inlinable
   public func bind(to parameter: ParameterBinder) -> Bool { rawValue.bind(to: parameter) }
+}
+
+/// A column of the current row, where SQLite keeps it. Only valid while a ``DatabaseValue`` is made of
+/// it.
+public struct ColumnReader {
+  let value: ColumnValue
+
+  init(_ value: ColumnValue) { self.value = value }
+
+  /// Whether it is null.
+  public var isNull: Bool { value.isNull }
+
+  /// The integer, or the real that is one, or `nil`.
+  public var integer: Int64? {
+    switch value.type {
+    case SQLITE_INTEGER: return value.integer
+    case SQLITE_FLOAT: return Int64(exactly: value.real)
+    default: return nil
+    }
+  }
+
+  /// The real, or the integer that a real holds exactly, or `nil`.
+  public var real: Double? {
+    switch value.type {
+    case SQLITE_FLOAT: return value.real
+    case SQLITE_INTEGER: return Double(exactly: value.integer)
+    default: return nil
+    }
+  }
+
+  /// The text; `nil` if it is none, or not valid UTF-8.
+  public var text: String? {
+    guard value.type == SQLITE_TEXT else { return nil }
+    return value.validText
+  }
+
+  /// A copy of the blob, or `nil`.
+  public var blob: [UInt8]? {
+    guard value.type == SQLITE_BLOB else { return nil }
+    return Array(value.blob)
+  }
+
+  /// The value, whatever its type; `nil` for a text that is not valid UTF-8.
+  public var fieldValue: FieldValue? { value.fieldValue }
+}
+
+/// A parameter of a statement that is about to run. Only valid while a ``DatabaseValue`` is bound to it.
+public struct ParameterBinder {
+  let statement: OpaquePointer
+  let position: Int32
+
+  init(_ statement: OpaquePointer, _ position: Int32) {
+    self.statement = statement
+    self.position = position
+  }
+
+  /// Binds null.
+  public func bindNull() { sqlite3_bind_null(statement, position) }
+
+  /// Binds an integer.
+  public func bind(_ integer: Int64) { sqlite3_bind_int64(statement, position, integer) }
+
+  /// Binds a real.
+  public func bind(_ real: Double) { sqlite3_bind_double(statement, position, real) }
+
+  /// Binds a copy of a text.
+  public func bind(_ text: String) { Statement.bind(text, to: statement, at: position) }
+
+  /// Binds a copy of a blob.
+  public func bind(_ blob: [UInt8]) { Statement.bind(blob, to: statement, at: position) }
+
+  /// Binds a value of any type.
+  public func bind(_ value: FieldValue) {
+    switch value {
+    case .null: bindNull()
+    case .integer(let number): bind(number)
+    case .real(let number): bind(number)
+    case .text(let text): bind(text)
+    case .blob(let bytes): bind(bytes)
+    }
+  }
 }

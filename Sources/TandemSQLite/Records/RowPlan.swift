@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import TandemRecords
 
 /// Where the columns of one type stand in the rows of one statement; found out once, when its first
 /// row has come.
@@ -10,6 +11,7 @@ final class RowPlan {
   /// Their places in the statement, as long as this exists; `nil` if each stands in its own place.
   let columns: UnsafePointer<Int32>?
   private var decoder: KeyedRowDecoder?
+  private var recordLayout: RecordLayout?
 
   /// The plan of an earlier run of this statement, if it holds still, or a new one.
   ///
@@ -58,6 +60,22 @@ final class RowPlan {
   }
 
   deinit { columns?.deallocate() }
+
+  /// The layout of records that take all columns.
+  ///
+  /// - Throws: ``DatabaseError`` with code `mismatch` if two columns have the same name.
+  func recordLayout(_ statement: Statement) throws(DatabaseError) -> RecordLayout {
+    if let recordLayout { return recordLayout }
+    guard let layout = RecordLayout(statement.columnNames) else {
+      throw DatabaseError(
+        code: .mismatch,
+        message: "a record needs columns of different names, and there are: "
+          + statement.columnNames.joined(separator: ", "), sql: statement.sql,
+        path: statement.database.path)
+    }
+    recordLayout = layout
+    return layout
+  }
 
   func keyedDecoder(_ statement: Statement) -> any Decoder {
     if let decoder { return decoder }

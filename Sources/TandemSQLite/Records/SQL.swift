@@ -37,6 +37,14 @@ public struct SQL: Hashable, Sendable {
   }
 }
 
+extension SQL: CustomStringConvertible {
+  /// The text, and the values of its parameters: `SELECT * FROM place WHERE id = ?, with 7`.
+  public var description: String {
+    let values = parameters.map(\.description).joined(separator: ", ")
+    return values.isEmpty ? text : "\(text), with \(values)"
+  }
+}
+
 extension SQL: ExpressibleByStringInterpolation {
   /// A text without parameters.
   public init(stringLiteral text: String) { self.init(text: text) }
