@@ -25,7 +25,8 @@ protocol LiveRunning<Output>: AnyObject, Sendable {
   func next() async throws -> Output?
 }
 
-/// One iteration of a live query: it subscribes at its first step, and unsubscribes when it is released.
+/// One iteration of a live query: it subscribes at its first step, and unsubscribes when it is
+/// released.
 final class LiveRun<State: LiveState>: LiveRunning {
   private struct Progress {
     var state: State

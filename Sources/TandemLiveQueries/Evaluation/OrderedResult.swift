@@ -5,7 +5,7 @@ internal import TandemSQLite
 /// The rows of a query as a list, as they were last delivered.
 struct OrderedResult: Sendable {
   private var reader: QueryReader
-  /// The rows, if their places can be told from what they hold.
+  /// The rows, if their values determine their places.
   private var placed: OrderedRows?
   /// The rows otherwise.
   private var unplaced: [KeyedRow] = []
@@ -16,10 +16,11 @@ struct OrderedResult: Sendable {
     reader = QueryReader(definition, reserveCount: reserveCount)
   }
 
-  /// Moves on to the state of the open snapshot.
+  /// Advances to the state of the open snapshot.
   ///
-  /// - Returns: What changed, with the fewest moves.
-  /// - Complexity: O(*d* log *n*) for *d* rows touched among *n*, if rows are placed; O(*n*) otherwise.
+  /// - Returns: The changes, with the fewest moves.
+  /// - Complexity: O(*d* log *n*) for *d* rows touched among *n*, if rows are placed; O(*n*)
+  ///   otherwise.
   mutating func advance(
     _ changes: CommittedChanges, _ reading: LiveReading
   ) throws(DatabaseError) -> ListDifference<KeyedRow> {

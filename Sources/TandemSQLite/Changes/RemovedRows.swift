@@ -3,8 +3,8 @@ internal import TandemRecords
 /// The rows that `REPLACE` removes from a table: SQLite fires no triggers for them, unless
 /// `PRAGMA recursive_triggers` is on. Conditions on a new row find them before they are removed.
 ///
-/// A row removes another one by a unique index, or by a rowid that is not the key. Conditions may find
-/// rows that are not removed; no removed row is missed, except for ``blindSpots`` and
+/// A row removes another one by a unique index, or by a rowid that is not the key. Conditions may
+/// find rows that are not removed; no removed row is missed, except for ``blindSpots`` and
 /// ``defaultedColumns``.
 package struct RemovedRows: Sendable {
   /// The event before which rows may be removed.
@@ -12,21 +12,22 @@ package struct RemovedRows: Sendable {
     case insertion = "insert"
     /// An update of columns of a unique index.
     case update
-    /// Any update: of columns from which others are computed, or that move a row into a partial index.
+    /// Any update: of columns from which others are computed, or that move a row into a partial
+    /// index.
     case indirectUpdate = "indirect"
     case rowidUpdate = "rowid"
   }
 
   /// The removals that no condition finds, in words; empty for most tables.
   package let blindSpots: [String]
-  /// The columns where `REPLACE` puts a default in place of `NULL`. If a new row has `NULL` there, the
-  /// default decides which rows are removed, and no condition finds them.
+  /// The columns where `REPLACE` puts a default in place of `NULL`. If a new row has `NULL` there,
+  /// the default decides which rows are removed, and no condition finds them.
   package let defaultedColumns: [String]
-  /// The unique indexes by which a row can remove one of another key only if it gets another value in
-  /// their columns.
+  /// The unique indexes by which a row can remove one of another key only if it gets another value
+  /// in their columns.
   private let plainIndexes: [UniqueIndex]
-  /// The indexes where any column may decide: on generated columns, which change with the columns from
-  /// which they are computed, and partial ones, into which any column may move a row.
+  /// The indexes where any column may decide: on generated columns, which change with the columns
+  /// from which they are computed, and partial ones, into which any column may move a row.
   private let indirectIndexes: [UniqueIndex]
   /// The names of the rowid, if a row can remove one of another key by it.
   private let rowidNames: [String]
@@ -52,8 +53,8 @@ package struct RemovedRows: Sendable {
       all.filter(\.isByExpression), facts.isIdentifiedByRowid ? computed : [])
   }
 
-  /// The blind spots because of indexes on expressions, and of indexes on columns that may be computed
-  /// from a rowid that is not known beforehand.
+  /// The blind spots because of indexes on expressions, and of indexes on columns that may be
+  /// computed from a rowid that is not known beforehand.
   private static func blindSpots(
     _ byExpression: [UniqueIndex], _ computed: [UniqueIndex]
   ) -> [String] {
@@ -80,8 +81,8 @@ package struct RemovedRows: Sendable {
     }
   }
 
-  /// The conditions on a row of the table under which it is about to be removed by the row `new`; none if
-  /// the event removes no rows.
+  /// The conditions on a row of the table under which it is about to be removed by the row `new`;
+  /// none if the event removes no rows.
   package func conditions(_ event: Event) -> [String] {
     let plain = plainIndexes.map(\.conflict)
     let indirect = indirectIndexes.map(\.conflict)
@@ -93,8 +94,9 @@ package struct RemovedRows: Sendable {
     }
   }
 
-  /// The condition that a new row takes the rowid of one of another key. Before an insertion, `new` has
-  /// the new rowid if the statement names it; otherwise an arbitrary row may meet the condition.
+  /// The condition that a new row takes the rowid of one of another key. Before an insertion, `new`
+  /// has the new rowid if the statement names it; otherwise an arbitrary row may meet the
+  /// condition.
   private var rowidConflicts: [String] { rowidNames.prefix(1).map { "\($0) = new.\($0)" } }
 }
 
@@ -107,8 +109,8 @@ private struct UniqueIndex: Sendable {
   /// True if one of its columns is an expression.
   private(set) var isByExpression = false
 
-  /// True if the index holds exactly the given columns, byte by byte: a row that it replaces has the
-  /// key of the new one.
+  /// True if the index holds exactly the given columns, byte by byte: a row that it replaces has
+  /// the key of the new one.
   func isBinaryKey(_ key: [String]) -> Bool {
     columns.count == key.count
       && columns.allSatisfy { column in
@@ -125,8 +127,8 @@ private struct UniqueIndex: Sendable {
     columns.contains { column in names.contains(where: column.name.isSameSQLName) }
   }
 
-  /// The condition that a row of the table conflicts with the new one. The condition of a partial index
-  /// is left out.
+  /// The condition that a row of the table conflicts with the new one. The condition of a partial
+  /// index is left out.
   var conflict: String {
     columns.map {
       "\($0.name.sqlQuoted) = new.\($0.name.sqlQuoted) COLLATE \($0.collation.sqlQuoted)"

@@ -1,21 +1,23 @@
 internal import TandemRecords
 
-/// The triggers and the log by which the database itself records the changes of a table: every program
-/// that writes records them, in the same transaction.
+/// The triggers and the log by which the database itself records the changes of a table: every
+/// program that writes records them, in the same transaction.
 ///
-/// The keys of rows inserted, updated (before and after) and deleted go to a log table, which keeps the
-/// last ``maxEntryCount`` or a few more. The keys of ``RemovedRows`` are logged beforehand. The log may
-/// have keys of rows that did not change; no change is missing, except for ``blindSpots``.
+/// The keys of rows inserted, updated (before and after) and deleted go to a log table, which keeps
+/// the last ``maxEntryCount`` or a few more. The keys of ``RemovedRows`` are logged beforehand. The
+/// log may have keys of rows that did not change; no change is missing, except for ``blindSpots``.
 ///
-/// The log begins at a random number, so that no reader mistakes a new log for the one it knew. A log
-/// that somebody emptied begins at 1, and is ignored until the table is tracked again.
+/// The log begins at a random number, so that no reader mistakes a new log for the one it knew. A
+/// log that somebody emptied begins at 1, and is ignored until the table is tracked again.
 package struct TableTracking: Sendable {
-  /// The number of entries that the log keeps; a reader that is further behind reads everything again.
+  /// The number of entries that the log keeps; a reader that is further behind reads everything
+  /// again.
   package static let maxEntryCount = 100_000
   /// The number of entries after which old ones are removed.
   static let pruningInterval = 1_000
-  /// The least number at which a log begins: at random, between this and its double. So it matches no
-  /// other log, and takes no more space in the file than necessary. SQLite begins an emptied log at 1.
+  /// The least number at which a log begins: at random, between this and its double. So it matches
+  /// no other log, and takes no more space in the file than necessary. SQLite begins an emptied log
+  /// at 1.
   static let minFirstEntry: Int64 = 1 << 47
   /// The prefix of the triggers' names.
   static let prefix = "tandem_track_"
@@ -35,8 +37,8 @@ package struct TableTracking: Sendable {
 
   /// Plans the tracking of a table.
   ///
-  /// - Throws: ``DatabaseError`` if it cannot be tracked: it does not exist, is a view or virtual, is one
-  ///   of Tandem's own, or its rows have neither a primary key nor a rowid.
+  /// - Throws: ``DatabaseError`` if it cannot be tracked: it does not exist, is a view or virtual,
+  ///   is one of Tandem's own, or its rows have neither a primary key nor a rowid.
   package init(table name: String, in connection: DatabaseConnection) throws(DatabaseError) {
     guard !TriggerSet.isOwnName(name) else {
       throw DatabaseError(
@@ -97,8 +99,8 @@ extension TableTracking {
     return "INSERT INTO \(logName.sqlQuoted) (seq) VALUES ((random() & \(first - 1)) + \(first));"
   }
 
-  /// The statement that logs the rows between two rowids, inclusive, as the triggers do when the rows are
-  /// inserted; `nil` if rows cannot be selected by rowid.
+  /// The statement that logs the rows between two rowids, inclusive, as the triggers do when the
+  /// rows are inserted; `nil` if rows cannot be selected by rowid.
   var rangeNote: String? {
     guard let rowidName = isByRowid ? identity[0] : rowidNames.first else { return nil }
     return """
@@ -125,9 +127,10 @@ extension TableTracking {
 
   /// Adds the triggers that log the rows that a statement changes, and those that prune the log.
   ///
-  /// An update that does not name the key pays nothing for the new one. One that changes the key logs the
-  /// new one twice. Beforehand: if the row that it replaces takes the updated one with it, by a foreign
-  /// key, no trigger runs afterwards. Afterwards: only then is it known if a default replaced `NULL`.
+  /// An update that does not name the key pays nothing for the new one. One that changes the key
+  /// logs the new one twice. Beforehand: if the row that it replaces takes the updated one with it,
+  /// by a foreign key, no trigger runs afterwards. Afterwards: only then is it known if a default
+  /// replaced `NULL`.
   private func addNotes(to triggers: inout TriggerSet) {
     let newKey = note("VALUES (\(row("new")))")
     let oldKey = note("VALUES (\(row("old")))")
@@ -153,8 +156,8 @@ extension TableTracking {
     isByRowid ? Set(identity).union(rowidNames).sorted() : identity
   }
 
-  /// Adds the triggers that log the rows that `REPLACE` is about to remove. Most insertions remove none,
-  /// and most updates name no column of the index: they pay little.
+  /// Adds the triggers that log the rows that `REPLACE` is about to remove. Most insertions remove
+  /// none, and most updates name no column of the index: they pay little.
   private func addReplacements(to triggers: inout TriggerSet) {
     for event in RemovedRows.Event.allCases {
       let conditions = removedRows.conditions(event)
@@ -169,8 +172,8 @@ extension TableTracking {
     }
   }
 
-  /// Adds the triggers that begin a new log if a default decides which row is removed, so that readers
-  /// read everything again: this is rare, and a default may be any expression.
+  /// Adds the triggers that begin a new log if a default decides which row is removed, so that
+  /// readers read everything again: this is rare, and a default may be any expression.
   private func addDefaults(to triggers: inout TriggerSet) {
     let columns = removedRows.defaultedColumns
     guard !columns.isEmpty else { return }
@@ -193,7 +196,8 @@ extension TableTracking {
 // MARK: - In the database
 
 extension DatabaseConnection {
-  /// Begins to track a table, in the transaction that is open; tracking that is out of date is replaced.
+  /// Begins to track a table, in the transaction that is open; tracking that is out of date is
+  /// replaced.
   package func track(_ tracking: TableTracking) throws(DatabaseError) {
     if try isTracking(tracking), try hasWholeLog(tracking) { return }
     try untrack(tracking.table)
@@ -256,23 +260,24 @@ extension DatabaseConnection {
 }
 
 extension Database {
-  /// Begins to track a table: triggers log the key of each row that changes, in the transaction that
-  /// changes it, whichever program writes. Live queries, in this process or another, then read only those
-  /// rows again when another process writes.
+  /// Begins to track a table: triggers log the key of each row that changes, in the transaction
+  /// that changes it, whichever program writes. Live queries, in this process or another, then read
+  /// only those rows again when another process writes.
   ///
   /// The log is the table `tandem_changes_` followed by the name of the table, and keeps the last
-  /// 100,000 changes, and at most 1,000 more. Tracking a tracked table brings it up to date with the
-  /// schema: repeat it after adding a unique index or changing the key. The triggers name the columns of
-  /// the key and of unique indexes: SQLite refuses to drop such a column until the table is untracked.
+  /// 100,000 changes, and at most 1,000 more. Tracking a tracked table brings it up to date with
+  /// the schema: repeat it after adding a unique index or changing the key. The triggers name the
+  /// columns of the key and of unique indexes: SQLite refuses to drop such a column until the table
+  /// is untracked.
   ///
   /// Writes that bypass triggers are not logged: those of a connection that has triggers disabled,
   /// incremental blob input and output, and `PRAGMA writable_schema`.
   ///
-  /// - Returns: The other changes of this table that tracking cannot log, in words: rows that `REPLACE`
-  ///   removes in a way that no trigger foresees. Empty unless an index is on an expression or a generated
-  ///   column.
-  /// - Throws: ``DatabaseError``, for a table that does not exist, a view, one without a key, or one of
-  ///   Tandem's own; also `CancellationError`.
+  /// - Returns: The other changes of this table that tracking cannot log, in words: rows that
+  ///   `REPLACE` removes in a way that no trigger foresees. Empty unless an index is on an
+  ///   expression or a generated column.
+  /// - Throws: ``DatabaseError``, for a table that does not exist, a view, one without a key, or
+  ///   one of Tandem's own; also `CancellationError`.
   public func track(table: String) async throws -> [String] {
     try await write { transaction in
       let tracking = try TableTracking(table: table, in: transaction.connection)

@@ -14,20 +14,21 @@ enum RecordInsertion {
 extension DatabaseConnection {
   /// The number of records from which it pays to look at the table's triggers.
   private static var minCountForLook: Int { 16 }
-  /// The number of records from which it pays to disable them: the closer look, and compiling statements
-  /// again afterwards, cost as much as inserting about a thousand.
+  /// The number of records from which it pays to disable them: the closer look, and compiling
+  /// statements again afterwards, cost as much as inserting about a thousand.
   static var minCountForNotes: Int { 10_000 }
 
   /// The way to insert so many records.
   ///
-  /// A statement that fires triggers copies each page before it writes to it, in case it fails later. This
-  /// costs as much again as logging a row for ``Database/track(table:)``. If the only triggers of a table
-  /// are those, nothing can fail once the row is written; `OR FAIL` makes SQLite omit the copies. The
-  /// triggers may log a row that then fails, which does no harm. SQLite still copies where a foreign key
-  /// is checked, and undoes a row that violates one.
+  /// A statement that fires triggers copies each page before it writes to it, in case it fails
+  /// later. This costs as much again as logging a row for ``Database/track(table:)``. If the only
+  /// triggers of a table are those, nothing can fail once the row is written; `OR FAIL` makes
+  /// SQLite omit the copies. The triggers may log a row that then fails, which does no harm. SQLite
+  /// still copies where a foreign key is checked, and undoes a row that violates one.
   ///
-  /// Starting the triggers costs more than their work, so ``InsertionNotes`` does it for many rows at
-  /// once; but not while other statements are unfinished, which could fail when triggers are disabled.
+  /// Starting the triggers costs more than their work, so ``InsertionNotes`` does it for many rows
+  /// at once; but not while other statements are unfinished, which could fail when triggers are
+  /// disabled.
   @usableFromInline
   func insertion(into table: String, count: Int) throws(DatabaseError) -> RecordInsertion {
     guard count >= DatabaseConnection.minCountForLook,
@@ -41,7 +42,8 @@ extension DatabaseConnection {
 
   /// Runs `body`, which inserts rows and collects them, while triggers are disabled.
   ///
-  /// Afterwards the rows in the table are logged, or the transaction has been rolled back with them.
+  /// Afterwards the rows in the table are logged, or the transaction has been rolled back with
+  /// them.
   @usableFromInline
   func withoutTriggers(_ notes: InsertionNotes, _ body: () throws -> Void) throws {
     enableTriggers(false)
@@ -58,13 +60,14 @@ extension DatabaseConnection {
 }
 
 extension DatabaseConnection {
-  /// Enables or disables all triggers. Unfinished statements may fail then; others are compiled again.
+  /// Enables or disables all triggers. Unfinished statements may fail then; others are compiled
+  /// again.
   fileprivate func enableTriggers(_ isEnabled: Bool) {
     _ = csqlite_enable_triggers(handle.pointer, isEnabled ? 1 : 0)
   }
 
-  /// True if a table is tracked, has no other trigger, and declares no conflict clause, which `OR FAIL`
-  /// would override.
+  /// True if a table is tracked, has no other trigger, and declares no conflict clause, which `OR
+  /// FAIL` would override.
   func hasOnlyTrackingTriggers(_ table: String) throws(DatabaseError) -> Bool {
     let own = "name LIKE 'tandem@_track@_%' ESCAPE '@'"
     return try withStatement(
@@ -85,8 +88,9 @@ extension DatabaseConnection {
 
 /// Logs the rows that a batch inserts into a tracked table, in place of its triggers.
 ///
-/// The rows are collected by rowid, consecutive ones as one range, and logged together: the log then has
-/// the same keys as if the triggers had run. A batch replaces no row, so there are no others.
+/// The rows are collected by rowid, consecutive ones as one range, and logged together: the log
+/// then has the same keys as if the triggers had run. A batch replaces no row, so there are no
+/// others.
 @usableFromInline
 final class InsertionNotes {
   /// The most rows that are collected.
@@ -100,8 +104,8 @@ final class InsertionNotes {
   private var pendingCount = 0
   private var lastRowid: Int64?
 
-  /// Prepares to log rows of a table whose only triggers are for tracking; `nil` if these are out of date,
-  /// or rows cannot be selected by rowid.
+  /// Prepares to log rows of a table whose only triggers are for tracking; `nil` if these are out
+  /// of date, or rows cannot be selected by rowid.
   init?(_ table: String, in connection: DatabaseConnection) throws(DatabaseError) {
     let tracking = try TableTracking(table: table, in: connection)
     guard let rangeNote = tracking.rangeNote, try connection.isJustTracked(tracking) else {
@@ -144,8 +148,8 @@ final class InsertionNotes {
 }
 
 extension DatabaseConnection {
-  /// True if a table is tracked in exactly this way, has no other trigger, and no temporary table hides
-  /// it.
+  /// True if a table is tracked in exactly this way, has no other trigger, and no temporary table
+  /// hides it.
   fileprivate func isJustTracked(_ tracking: TableTracking) throws(DatabaseError) -> Bool {
     guard try isTracking(tracking) else { return false }
     let count = try integer(

@@ -1,7 +1,7 @@
 internal import TandemRecords
 
-/// Triggers that do one job for one table. Their names are the job's prefix, the kind of trigger and the
-/// name of the table: no two jobs, kinds or tables share a name.
+/// Triggers that do one job for one table. Their names are the job's prefix, the kind of trigger
+/// and the name of the table: no two jobs, kinds or tables share a name.
 package struct TriggerSet: Sendable {
   /// The prefix of all names, such as `tandem_track_`.
   package let prefix: String
@@ -52,8 +52,8 @@ package struct TriggerSet: Sendable {
     for trigger in triggers { try connection.execute(trigger.sql) }
   }
 
-  /// The names of the triggers with the prefix that are on the table, or have its name though the table
-  /// was renamed since.
+  /// The names of the triggers with the prefix that are on the table, or have its name though the
+  /// table was renamed since.
   ///
   /// - Parameter kinds: Every kind that any version of the set has had.
   package func installedNames(

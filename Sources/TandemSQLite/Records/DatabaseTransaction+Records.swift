@@ -10,8 +10,8 @@ extension DatabaseTransaction where Access == WriteAccess {
 
   /// Inserts records, in order.
   ///
-  /// If one fails, this throws, and the records before it stay in the transaction: rethrow the error, or
-  /// use a ``savepoint(_:)``, to insert all or none.
+  /// If one fails, this throws, and the records before it stay in the transaction: rethrow the
+  /// error, or use a ``savepoint(_:)``, to insert all or none.
   ///
   /// - Throws: As ``insert(_:)``.
   @inlinable
@@ -113,7 +113,8 @@ extension DatabaseConnection {
     }
   }
 
-  /// Runs an operation for each record, and calls `didWrite` with the number of rows that it changed.
+  /// Runs an operation for each record, and calls `didWrite` with the number of rows that it
+  /// changed.
   @inlinable
   func write<Records: Sequence>(
     _ records: Records, _ operation: RecordOperation,

@@ -1,11 +1,11 @@
 internal import CSQLite
 public import TandemRecords
 
-/// A value that a column holds and a parameter takes, exactly or not at all.
+/// A type whose values columns and parameters hold exactly, or reject.
 ///
-/// Integers, `Double`, `Float`, `Bool`, `String`, `[UInt8]`, `FieldValue` and optionals of these are
-/// such values; an enumeration with a raw value of one of these types need only say so. Any other type
-/// has to give the two conversions:
+/// Integers, `Double`, `Float`, `Bool`, `String`, `[UInt8]`, `FieldValue` and optionals of these
+/// are such values; an enumeration with a raw value of one of these types needs only to declare the
+/// conformance. Any other type implements two conversions:
 ///
 ///     extension UUID: DatabaseValue {
 ///       public init?(fieldValue: FieldValue) {
@@ -15,17 +15,19 @@ public import TandemRecords
 ///       public var fieldValue: FieldValue? { .text(uuidString) }
 ///     }
 ///
-/// Nothing is rounded, cut or guessed: an integer is read from an integer, or from a real that is
-/// whole; a `Double` from a real, or from an integer that it holds exactly; a text from a text.
+/// Nothing is rounded, truncated or guessed: an integer is read from an integer, or from a real
+/// that is whole; a `Double` from a real, or from an integer that it holds exactly; a text from a
+/// text.
 public protocol DatabaseValue {
-  /// The value that a column holds, or `nil` if it is none of this type.
+  /// The value of a column, or `nil` if it is not of this type.
   init?(fieldValue: FieldValue)
 
-  /// What to store, or `nil` for a value that SQLite cannot hold, such as an integer beyond 64 bits.
+  /// The value to store, or `nil` for one that SQLite cannot hold, such as an integer beyond 64
+  /// bits.
   var fieldValue: FieldValue? { get }
 
-  /// The value of a column where SQLite keeps it. Has a default; the library's own types do without
-  /// the detour.
+  /// The value of a column, read where SQLite keeps it. The default reads a `FieldValue`; the
+  /// library's own types avoid that detour.
   init?(column: ColumnReader)
 
   /// Binds this value to a parameter; `false` for a value that SQLite cannot hold. Has a default.
@@ -73,14 +75,14 @@ extension DatabaseValue where Self: RawRepresentable, RawValue: DatabaseValue {
   public func bind(to parameter: ParameterBinder) -> Bool { rawValue.bind(to: parameter) }
 }
 
-/// A column of the current row, where SQLite keeps it. Only valid while a ``DatabaseValue`` is made of
-/// it.
+/// A column of the current row, where SQLite keeps it. Valid only while a ``DatabaseValue`` is made
+/// of it.
 public struct ColumnReader {
   let value: ColumnValue
 
   init(_ value: ColumnValue) { self.value = value }
 
-  /// Whether it is null.
+  /// True if it is null.
   public var isNull: Bool { value.isNull }
 
   /// The integer, or the real that is one, or `nil`.
@@ -101,7 +103,7 @@ public struct ColumnReader {
     }
   }
 
-  /// The text; `nil` if it is none, or not valid UTF-8.
+  /// The text; `nil` for another type, and for a text that is not valid UTF-8.
   public var text: String? {
     guard value.type == SQLITE_TEXT else { return nil }
     return value.validText
@@ -117,7 +119,8 @@ public struct ColumnReader {
   public var fieldValue: FieldValue? { value.fieldValue }
 }
 
-/// A parameter of a statement that is about to run. Only valid while a ``DatabaseValue`` is bound to it.
+/// A parameter of a statement that is about to run. Valid only while a ``DatabaseValue`` is bound
+/// to it.
 public struct ParameterBinder {
   let statement: OpaquePointer
   let position: Int32

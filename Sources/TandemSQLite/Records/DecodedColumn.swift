@@ -23,7 +23,7 @@ struct DecodedColumn: Decoder {
     return value
   }
 
-  /// The same for a type that says how it is decoded.
+  /// The column's value as any `Decodable` type.
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     if let columnType = type as? any DatabaseValue.Type {
       return try cast(value(columnType))
@@ -73,7 +73,7 @@ extension DecodedColumn: SingleValueDecodingContainer {
   func decode(_ type: UInt64.Type) throws -> UInt64 { try value() }
 }
 
-/// The bytes of a blob as an unkeyed container: what `Data` decodes itself from.
+/// The bytes of a blob as an unkeyed container, from which `Data` decodes itself.
 struct DecodedBytes: UnkeyedDecodingContainer {
   private let bytes: [UInt8]
   private(set) var currentIndex = 0

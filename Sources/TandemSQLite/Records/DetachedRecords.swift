@@ -2,8 +2,8 @@ internal import CSQLite
 internal import Synchronization
 package import TandemRecords
 
-/// Decodes records that are no longer rows of a statement as the type decodes such rows: SQLite gets the
-/// values as parameters and returns them as a row.
+/// Decodes records that are no longer rows of a statement as the type decodes such rows: SQLite
+/// gets the values as parameters and returns them as a row.
 package final class DetachedRecordDecoder<Row: RowDecodable & Sendable>: Sendable {
   fileprivate struct Cache {
     let connection: DatabaseConnection

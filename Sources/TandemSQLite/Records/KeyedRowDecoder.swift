@@ -2,8 +2,8 @@ internal import CSQLite
 
 /// The rows of one statement as a `Decoder`: one for all rows, with one container per type of keys.
 ///
-/// `Codable` asks for a container with each row and for a key with each value. The container is made
-/// once; which column a key means is found by name once, and then by the key's own bits.
+/// `Codable` requests a container for each row and a key for each value. The container is made
+/// once; the column of a key is found by name once, and then by the key's own bits.
 final class KeyedRowDecoder: Decoder {
   private let statement: Statement
   private var keyType: ObjectIdentifier?
@@ -44,7 +44,7 @@ final class KeyedRowDecoder: Decoder {
 /// The current row by keys. A class, because `Codable` copies its container for each value.
 final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let statement: Statement
-  /// The statement's, at hand for every value.
+  /// The statement's handle, without an indirection for each value.
   private let handle: OpaquePointer
   private let places: KeyPlaces<Key>
 
@@ -110,8 +110,8 @@ final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { try column(key) }
 }
 
-// One line per type that `KeyedDecodingContainerProtocol` names. Their defaults would look up each key
-// three times.
+// One line per type that `KeyedDecodingContainerProtocol` names. Their defaults would look up each
+// key three times.
 extension DecodedRow {
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(key) }
   func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(key) }

@@ -1,8 +1,8 @@
 internal import CSQLite
 internal import TandemRecords
 
-/// A record as an `Encoder` takes it: it collects names and values, or, once the names are known, binds
-/// values straight to a statement's parameters.
+/// The `Encoder` of a record: it collects names and values or, once the names are known, binds
+/// values directly to a statement's parameters.
 ///
 /// As in ``KeyedRowDecoder``, the container is made once for all records.
 final class KeyedRowEncoder: Encoder {
@@ -10,12 +10,12 @@ final class KeyedRowEncoder: Encoder {
   private(set) var names: [String]
   /// The collected values.
   private(set) var values: [FieldValue] = []
-  /// Where to bind; `nil` while collecting.
+  /// The statement to bind to; `nil` while collecting.
   private let statement: Statement?
   private let parameterCount: Int32
   let path: String
-  /// The record that last bound a value to each column, by number. Parameters keep their values from
-  /// one record to the next, so that a column bound twice must not stand for one that is not bound.
+  /// The record that last bound a value to each column, by number. Parameters keep their values
+  /// from one record to the next, so a column bound twice must not count for one that is not bound.
   private var lastRecords: [UInt32]
   private var record: UInt32 = 0
   private var boundCount = 0
@@ -120,7 +120,7 @@ extension KeyedRowEncoder {
       sql: statement?.sql, path: path)
   }
 
-  /// Takes a value of a type that says how it is encoded.
+  /// Takes a value of any `Encodable` type.
   func put<Value: Encodable>(
     encoding value: Value, _ key: some CodingKey, at place: @autoclosure () -> Int32?
   ) throws {

@@ -3,8 +3,8 @@ internal import TandemRecords
 
 /// The statement that inserts, updates or deletes the records of one type, kept by its connection.
 ///
-/// It is reset between two records, so that it may be used again while a sequence of records is being
-/// written.
+/// It is reset between two records, so that it may be used again while a sequence of records is
+/// being written.
 @usableFromInline
 final class RecordStatement {
   /// Not the connection, which holds this.
@@ -63,8 +63,8 @@ final class RecordStatement {
       sql: statement?.sql, path: database.path)
   }
 
-  /// Runs the statement for the record whose first `count` columns have been bound; returns the number of
-  /// rows that it changed.
+  /// Runs the statement for the record whose first `count` columns have been bound; returns the
+  /// number of rows that it changed.
   @usableFromInline
   func run(boundCount count: Int) throws(DatabaseError) -> Int {
     let statement = try complete(boundCount: count)
@@ -95,8 +95,8 @@ final class RecordStatement {
 extension RecordStatement {
   /// Binds a value's keys to the parameters of the columns of their names.
   ///
-  /// The columns are those of the first record. A record that encodes other columns, as few types do,
-  /// gets a new statement.
+  /// The columns are those of the first record. A record that encodes other columns, as few types
+  /// do, gets a new statement.
   func encode(_ value: some Encodable) throws {
     if let encoder, try encoder.bind(value) { return }
     let collector = KeyedRowEncoder(path: database.path)

@@ -32,8 +32,8 @@ public struct RowDecoder: ~Copyable {
 
   /// The value of the next column.
   ///
-  /// - Throws: ``DatabaseError``: `mismatch` if the column holds none of this type, `range` if there is
-  ///   no further column.
+  /// - Throws: ``DatabaseError``: `mismatch` if the column holds none of this type, `range` if
+  ///   there is no further column.
   @inlinable
   public mutating func next<Value: DatabaseValue>(
     _ type: Value.Type = Value.self
@@ -91,8 +91,8 @@ extension Record: RowDecodable {
 
   /// All columns of the current row.
   ///
-  /// - Throws: ``DatabaseError`` with code `mismatch` if two columns have the same name, or a text is not
-  ///   valid UTF-8.
+  /// - Throws: ``DatabaseError`` with code `mismatch` if two columns have the same name, or a text
+  ///   is not valid UTF-8.
   public init(row: inout RowDecoder) throws { self = try row.record() }
 }
 

@@ -46,9 +46,9 @@ package enum ColumnAffinity: String, Hashable, Sendable {
   /// The value that a column of this affinity stores when given `value`, or `nil` if information
   /// would be lost on the way: `007` in an INTEGER column, 2^53 + 1 in a REAL one.
   ///
-  /// A number becomes a text only if that reads back as the number, and a text a number only if SQLite
-  /// writes that number as the same text: a REAL column does not take the text `1`, which would come back
-  /// as `1.0`.
+  /// A number becomes a text only if that reads back as the number, and a text a number only if
+  /// SQLite writes that number as the same text: a REAL column does not take the text `1`, which
+  /// would come back as `1.0`.
   ///
   /// Write the value returned, not the one given: a real that SQLite reads from a text of 15 digits
   /// may, rarely, be the neighbour of the nearest one, which this is.
@@ -101,8 +101,8 @@ extension FieldValue {
 }
 
 extension String {
-  /// True if SQLite's numeric affinities would convert this text: one decimal number, possibly with a
-  /// sign, a fraction, an exponent and spaces around it.
+  /// True if SQLite's numeric affinities would convert this text: one decimal number, possibly with
+  /// a sign, a fraction, an exponent and spaces around it.
   fileprivate var looksNumericToSQLite: Bool {
     var rest = utf8[...]
     func skip(_ isWanted: (UInt8) -> Bool) -> Int {

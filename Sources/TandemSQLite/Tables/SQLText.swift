@@ -32,8 +32,8 @@ extension UInt8 {
 
 /// The condition that a row has a given key, byte by byte.
 ///
-/// Each column is compared twice: once as it is declared, for which an index can be used whatever its
-/// collation, and once by BINARY, which is what tells keys apart.
+/// Each column is compared twice: once as it is declared, so that an index can be used whatever its
+/// collation, and once by BINARY, which distinguishes keys.
 package struct KeyCondition {
   /// The condition, with two parameters for each column.
   package let sql: String
@@ -44,7 +44,7 @@ package struct KeyCondition {
       .joined(separator: " AND ")
   }
 
-  /// What to bind to the parameters, for a key.
+  /// The values of the parameters, for a key.
   package func parameters(_ key: some Sequence<FieldValue>) -> [FieldValue] {
     key.flatMap { [$0, $0] }
   }

@@ -26,8 +26,8 @@ package struct TableFacts: Sendable {
 
   private var hasGeneratedColumns: Bool { schema.columns.contains(where: \.isGenerated) }
 
-  /// The source of the key of a row that changes, its values in the order of the given columns of the
-  /// primary key; `.none` if there is none.
+  /// The source of the key of a row that changes, its values in the order of the given columns of
+  /// the primary key; `.none` if there is none.
   package func key(ofColumns names: [String]) -> TableInterest.Key {
     guard names.count == max(1, schema.primaryKey.count) else { return .none }
     if schema.primaryKey.isEmpty { return isRowid(names[0]) ? .rowid : .none }
@@ -40,8 +40,8 @@ package struct TableFacts: Sendable {
     return .columns(names.compactMap(position))
   }
 
-  /// The columns that identify a row: the primary key or, without one, a name of the rowid; empty if
-  /// there is neither.
+  /// The columns that identify a row: the primary key or, without one, a name of the rowid; empty
+  /// if there is neither.
   package var identity: [String] {
     schema.primaryKey.isEmpty ? rowidName.map { [$0] } ?? [] : schema.primaryKey
   }

@@ -1,7 +1,7 @@
 package import TandemRecords
 
-/// Writes changed records into a table: every one must change exactly one row, or find it gone if it
-/// is to be deleted.
+/// Writes changed records into a table: every one must change exactly one row, or find it gone if
+/// it is to be deleted.
 package struct TableWriter {
   private let connection: DatabaseConnection
   private let table: String
