@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "TandemRecords", targets: ["TandemRecords"]),
     .library(name: "TandemSQLite", targets: ["TandemSQLite"]),
     .library(name: "TandemLiveQueries", targets: ["TandemLiveQueries"]),
+    .library(name: "TandemDigests", targets: ["TandemDigests"]),
     .library(name: "TandemHTTP", targets: ["TandemHTTP"]),
     .library(name: "TandemChannels", targets: ["TandemChannels"]),
     .library(name: "TandemMirror", targets: ["TandemMirror"]),
@@ -48,16 +49,20 @@ let package = Package(
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     library("TandemHTTP", [.target(name: "CCurl", condition: .when(platforms: [.linux]))]),
-    library("TandemMirror", ["TandemHTTP", "TandemSQLite", "TandemRecords", "TandemDifferences"]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    library("TandemDigests", [.target(name: "CCrypto", condition: .when(platforms: [.linux]))]),
+    library(
+      "TandemMirror",
+      ["TandemDigests", "TandemHTTP", "TandemSQLite", "TandemRecords", "TandemDifferences"]),
     // Models in memory
     library("TandemChannels"),
-    library("TandemLinks", ["TandemChannels"]),
+    library("TandemLinks", ["TandemChannels", "TandemRecords"]),
     // All of it, and the command
     library(
       "Tandem",
       [
-        "TandemDifferences", "TandemRecords", "TandemSQLite", "TandemLiveQueries", "TandemHTTP",
-        "TandemMirror", "TandemChannels", "TandemLinks", "TandemSync",
+        "TandemDifferences", "TandemRecords", "TandemSQLite", "TandemLiveQueries", "TandemDigests",
+        "TandemHTTP", "TandemMirror", "TandemChannels", "TandemLinks", "TandemSync",
       ]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
     .executableTarget(
@@ -65,7 +70,7 @@ let package = Package(
       swiftSettings: settings),
     // Tests
     .target(
-      name: "TestHTTPServer", dependencies: ["TandemHTTP", "TandemMirror"],
+      name: "TestHTTPServer", dependencies: ["TandemHTTP", "TandemDigests"],
       path: "Tests/Support/TestHTTPServer", swiftSettings: settings),
     .target(
       name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords"],
@@ -84,23 +89,28 @@ let package = Package(
         "TandemLiveQueries", "TandemSQLite", "TandemRecords", "TandemDifferences", "TestFolder",
         "TestRandom",
       ]),
+    tests("TandemDigestsTests", ["TandemDigests"]),
     tests(
       "TandemHTTPTests",
       [
-        "TandemHTTP", "TestFolder", "TestHTTPServer",
+        "TandemHTTP", "TestHTTPServer",
         .target(name: "CCurl", condition: .when(platforms: [.linux])),
       ]),
     tests(
       "TandemMirrorTests",
       [
-        "TandemMirror", "TandemHTTP", "TandemSQLite", "TandemRecords", "TandemDifferences",
-        "TestFolder",
+        "TandemMirror", "TandemDigests", "TandemHTTP", "TandemSQLite", "TandemRecords",
+        "TandemDifferences", "TestFolder",
         "TestHTTPServer", "TestRandom",
       ]),
     tests("TandemChannelsTests", ["TandemChannels", "TestRandom"]),
     tests(
       "TandemLinksTests",
-      ["TandemLinks", "TandemChannels", "TandemCLI", "TestFolder", "TestHTTPServer"]),
+      [
+        "TandemLinks", "TandemChannels", "TandemRecords", "TandemCLI", "TestFolder",
+        "TestHTTPServer",
+        "TestRandom",
+      ]),
     tests("TandemTests", ["Tandem", "TestFolder", "TestRandom"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],

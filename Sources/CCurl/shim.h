@@ -35,6 +35,10 @@ static inline CURLcode ccurl_set_data_callback(
   return curl_easy_setopt(easy, option, value);
 }
 
+static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
 static inline CURLcode ccurl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
   return curl_easy_getinfo(easy, info, value);
 }

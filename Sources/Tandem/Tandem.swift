@@ -1,5 +1,6 @@
 @_exported public import TandemChannels
 @_exported public import TandemDifferences
+@_exported public import TandemDigests
 @_exported public import TandemHTTP
 @_exported public import TandemLinks
 @_exported public import TandemLiveQueries

@@ -27,16 +27,16 @@ extension HTTPRequest {
     guard method.followsRedirects, [301, 302, 303, 307, 308].contains(head.status),
       let location = head.fields["Location"]
     else { return nil }
-    let target = URLReference.resolved(location, against: url)
+    let target = HTTPURL.resolved(location, against: url)
     let isSecure = url.prefix(6).lowercased() == "https:"
     let schemes = isSecure ? ["https:"] : ["https:", "http:"]
     guard schemes.contains(where: target.lowercased().hasPrefix),
-      let address = try? HTTPAddress.validated(target)
+      let address = try? HTTPURL.validated(target)
     else {
       throw TransportError(
         .refusedRedirect,
         "this leads elsewhere, and is not followed there; ask for that address yourself if"
-          + " you trust it (redirected to \(location))", url: url)
+          + " you trust it (redirected to \(HTTPURL.withoutCredentials(location)))", url: url)
     }
     return readdressed(to: address)
   }
@@ -45,7 +45,7 @@ extension HTTPRequest {
   package func readdressed(to address: String) -> HTTPRequest {
     var request = self
     request.url = address
-    if !URLReference.haveSameOrigin(url, address) {
+    if !HTTPURL.haveSameOrigin(url, address) {
       request.fields = HTTPFields()
       for field in fields where Self.isPublic(field.name) {
         request.fields.append(field.name, field.value)

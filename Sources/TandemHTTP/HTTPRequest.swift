@@ -63,7 +63,7 @@ public struct HTTPRequest: Hashable, Sendable {
   /// - Throws: What a user may have mistyped: the address, a method, a field.
   func prepared(by options: HTTPClientOptions) throws(TransportError) -> HTTPRequest {
     var request = self
-    request.url = try HTTPAddress.validated(url)
+    request.url = try HTTPURL.validated(url)
     request.fields.addUnlessPresent("User-Agent", options.userAgent)
     if body != nil { request.fields.addUnlessPresent("Content-Type", "application/octet-stream") }
     guard isHTTPToken(method.rawValue) else {

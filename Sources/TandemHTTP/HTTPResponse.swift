@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
 /// The status line and fields of a response.
 public struct HTTPResponseHead: Hashable, Sendable {
   /// The status code, such as 200.
@@ -64,7 +72,7 @@ public struct HTTPResponseHead: Hashable, Sendable {
   private var badStatus: TransportError {
     var error = TransportError(.badStatus, "the server answered \(status): \(meaning)", url: url)
     error.status = status
-    error.retryDelay = retryDelay(at: .now)
+    error.retryDelay = retryDelay
     return error
   }
 
@@ -81,6 +89,25 @@ public struct HTTPResponseHead: Hashable, Sendable {
     case 500..<600: "it has a fault of its own; try again later"
     default: "this status has no known meaning"
     }
+  }
+}
+
+extension HTTPResponseHead {
+  /// The wait that the server asks for before the next attempt (`Retry-After`, RFC 9110, section
+  /// 10.2.3); `nil` if it does not ask or cannot be understood, zero if the moment has passed.
+  ///
+  /// Bound the wait: a server may ask for years.
+  public var retryDelay: Duration? { retryDelay(at: Int64(time(nil))) }
+
+  /// - Parameter now: Seconds since 1970. The moment asked for is compared with the server's own `Date`,
+  ///   so that wrong clocks do no harm, and with `now` only if there is none.
+  func retryDelay(at now: Int64) -> Duration? {
+    guard let value = fields["Retry-After"] else { return nil }
+    if let seconds = httpNumber(value) { return .seconds(seconds) }
+    guard let moment = SystemParser.date(value) else { return nil }
+    let start = fields["Date"].flatMap { SystemParser.date($0) } ?? now
+    let (delay, isTooFar) = moment.subtractingReportingOverflow(start)
+    return .seconds(isTooFar ? 0 : max(0, delay))
   }
 }
 

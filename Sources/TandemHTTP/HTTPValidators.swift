@@ -47,8 +47,8 @@ extension HTTPResponseHead {
   /// second older than the response, because what is younger may change without a change of its date
   /// (RFC 9110, section 8.8.2.2).
   package var provenModificationDate: String? {
-    guard let text = fields["Last-Modified"], let modified = HTTPDate(text),
-      let date = fields["Date"].flatMap({ HTTPDate($0) }), modified < date
+    guard let text = fields["Last-Modified"], let modified = SystemParser.date(text),
+      let date = fields["Date"].flatMap({ SystemParser.date($0) }), modified < date
     else { return nil }
     return text
   }

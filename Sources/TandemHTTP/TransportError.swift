@@ -79,16 +79,15 @@ public struct TransportError: Error {
   public init(_ code: Code, _ message: String, url: String, cause: (any Error)? = nil) {
     self.code = code
     self.message = message
-    self.url = Self.withoutCredentials(url)
+    self.url = HTTPURL.withoutCredentials(url)
     self.cause = cause
   }
 
-  /// `url` without the part before `@` in its authority (RFC 3986, section 3.2).
-  package static func withoutCredentials(_ url: String) -> String {
-    guard let authority = HTTPAddress.authorityRange(of: url),
-      let at = url[authority].lastIndex(of: "@")
-    else { return url }
-    return String(url[..<authority.lowerBound]) + url[url.index(after: at)...]
+  /// A failure at a file or directory.
+  package init(_ code: Code, _ message: String, path: String) {
+    self.code = code
+    self.message = message
+    url = path
   }
 }
 

@@ -1,7 +1,6 @@
 import Testing
 
 @testable import TandemHTTP
-@testable import TandemMirror
 
 @Suite("Ends of HTTP bodies")
 struct HTTPBodyEndTests {

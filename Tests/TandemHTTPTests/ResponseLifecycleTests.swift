@@ -1,7 +1,6 @@
 import Testing
 
 @testable import TandemHTTP
-@testable import TandemMirror
 
 @Suite("Response lifecycle")
 struct ResponseLifecycleTests {

@@ -1,5 +1,6 @@
 import Foundation
 import TandemDifferences
+import TandemDigests
 import TandemHTTP
 import TandemMirror
 import TandemRecords

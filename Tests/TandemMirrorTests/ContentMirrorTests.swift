@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import TandemDifferences
+import TandemDigests
 import TandemHTTP
 import TandemMirror
 import TandemRecords

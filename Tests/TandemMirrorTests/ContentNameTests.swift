@@ -44,7 +44,8 @@ struct ContentNameTests {
       let suffix = ["", ".jpg", ".J~P", "?a./b", ".tar.gz", ".é"][position % 6]
       let url = "/\(position)\(suffix)"
       records.append(["id": .text(key), "photo": .text(url)])
-      server[url] = "content \(position)"
+      // In the form in which it is sent.
+      server[url.replacing("é", with: "%C3%A9")] = "content \(position)"
     }
     var list: [UInt8] = []
     RecordWriter.appendJSON(records, to: &list)

@@ -1,4 +1,5 @@
 import TandemDifferences
+import TandemDigests
 import TandemRecords
 import TandemSQLite
 import TestFolder

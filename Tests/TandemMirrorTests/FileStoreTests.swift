@@ -1,5 +1,6 @@
 import Foundation
 import TandemDifferences
+import TandemDigests
 import TandemRecords
 import TestFolder
 import TestHTTPServer

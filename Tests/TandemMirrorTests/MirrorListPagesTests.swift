@@ -1,4 +1,5 @@
 import TandemDifferences
+import TandemDigests
 import TandemHTTP
 import TandemMirror
 import TandemRecords

@@ -104,15 +104,17 @@ struct MirrorStateTests {
     #expect(try mirror.run(records, into: connection, origin: origin).isUpToDate)
   }
 
-  @Test("an address is remembered without credentials")
-  func credentials() throws {
-    let origin = MirrorOrigin(
-      url: "https://me:secret@a.example/list", validators: origin.validators)
+  @Test(
+    "an address is stored without credentials",
+    arguments: ["me:secret", #"me:sec\ret"#, "me:sec%40ret", "secret", ":secret"])
+  func credentials(_ credentials: String) throws {
+    let url = "https://\(credentials)@a.example/list"
+    let origin = MirrorOrigin(url: url, validators: origin.validators)
     #expect(origin.url == "https://a.example/list")
     let connection = try database()
     _ = try mirror.run(records, into: connection, origin: origin)
-    #expect(try dump(connection).allSatisfy { !$0.contains("secret") })
-    #expect(try validators(connection, url: "https://me:secret@a.example/list") != nil)
+    #expect(try dump(connection).allSatisfy { !$0.contains("sec") })
+    #expect(try validators(connection, url: url) != nil)
   }
 
   @Test(

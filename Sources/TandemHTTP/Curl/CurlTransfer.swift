@@ -17,7 +17,13 @@
     let request: HTTPRequest
     let timeouts: HTTPTimeouts
     let options: HTTPClientOptions
-    private var parser: HTTPHeadParser
+    /// The length of all header lines so far, those of interim responses, redirects and trailers included.
+    private var headerByteCount = 0
+    private var headerLineCount = 0
+    /// True once the head of the final response has arrived.
+    private var hasHead = false
+    /// The target of the last redirect, as the server wrote it.
+    private var redirectLocation: String?
     private let news: CurlNews
     private let errorText: UnsafeMutablePointer<CChar>
     /// Why the last socket could not be made, as a number of the system; 0 if all could.
@@ -41,9 +47,6 @@
       self.news = news
       idle = IdleWatch(timeout: timeouts.idle, now: now)
       deadline = timeouts.total.map { now + $0 }
-      parser = HTTPHeadParser(
-        followsRedirects: request.leavesRedirectsToClient,
-        maxFieldByteCount: options.maxFieldByteCount)
       errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
       socketError = .allocate(capacity: 1)
@@ -59,20 +62,31 @@
 
     // MARK: Events
 
-    /// Takes a line of a head; returns whether to go on.
+    /// The most lines in front of a body: finding a field takes libcurl time in proportion to their number.
+    private static let maxHeaderLineCount = 2_000
+
+    /// Takes a header line of any response of this transfer, or of a trailer; returns false to end it.
     func received(line: UnsafeRawBufferPointer) -> Bool {
-      switch parser.receive(line) {
-      case .incomplete: return true
-      case .complete(let status, let fields):
-        var head = HTTPResponseHead(status: status, fields: fields, url: finalURL)
-        head.declaresEnd = parser.declaresEnd
-        exchange.record { $0.received(head: head) }
-        announce()
-        return true
-      case .tooLarge:
+      headerByteCount += line.count
+      headerLineCount += 1
+      guard headerByteCount <= options.maxFieldByteCount, headerLineCount <= Self.maxHeaderLineCount
+      else {
         ownFailure = headTooLarge
         return false
       }
+      let isBlank = line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n")
+      guard isBlank, !hasHead else { return true }
+      let status = long(CURLINFO_RESPONSE_CODE)
+      if 100..<200 ~= status { return true }
+      if request.leavesRedirectsToClient, 300..<400 ~= status, let location {
+        redirectLocation = location
+        return true
+      }
+      hasHead = true
+      let head = head(status: status)
+      exchange.record { $0.received(head: head) }
+      announce()
+      return true
     }
 
     /// Takes bytes of the body; returns whether to go on.
@@ -131,17 +145,56 @@
     private var movedByteCount: Int64? {
       guard !isPaused, hasConnected else { return nil }
       return offset(CURLINFO_SIZE_UPLOAD_T) &+ offset(CURLINFO_SIZE_DOWNLOAD_T)
-        &+ Int64(parser.receivedByteCount)
+        &+ Int64(headerByteCount)
     }
 
     private var hasConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
 
     /// Where redirects led, or the request's address as it is.
     private var finalURL: String {
-      guard parser.redirectLocation != nil else { return request.url }
+      guard redirectLocation != nil else { return request.url }
       var text: UnsafePointer<CChar>?
       ccurl_get_string(easy, CURLINFO_EFFECTIVE_URL, &text)
       return text.map { String(cString: $0) } ?? request.url
+    }
+
+    private func head(status: Int) -> HTTPResponseHead {
+      var fields = HTTPFields()
+      var last: UnsafeMutablePointer<curl_header>?
+      while let field = curl_easy_nextheader(easy, UInt32(CURLH_HEADER), Self.lastResponse, last) {
+        fields.append(String(cString: field.pointee.name), value(of: field))
+        last = field
+      }
+      var head = HTTPResponseHead(status: status, fields: fields, url: finalURL)
+      head.declaresEnd =
+        long(CURLINFO_HTTP_VERSION) >= Int(CURL_HTTP_VERSION_2_0) || fields.contentLength != nil
+        || fields["Transfer-Encoding"]?.lowercased().hasSuffix("chunked") == true
+      return head
+    }
+
+    /// The number by which libcurl means the last response of several.
+    private static let lastResponse: CInt = -1
+
+    /// The redirect target of the current response; libcurl follows none that is empty.
+    private var location: String? {
+      var field: UnsafeMutablePointer<curl_header>?
+      let status = curl_easy_header(
+        easy, "Location", 0, UInt32(CURLH_HEADER), Self.lastResponse, &field)
+      guard status == CURLHE_OK, let field else { return nil }
+      let value = value(of: field)
+      return value.isEmpty ? nil : value
+    }
+
+    /// libcurl 7.88 returns a carriage return as the value of a field that has none.
+    private func value(of field: UnsafeMutablePointer<curl_header>) -> String {
+      let value = String(cString: field.pointee.value)
+      return value == "\r" ? "" : value
+    }
+
+    private func long(_ info: CURLINFO) -> Int {
+      var value = 0
+      ccurl_get_long(easy, info, &value)
+      return value
     }
 
     private func offset(_ info: CURLINFO) -> Int64 {
@@ -161,7 +214,7 @@
 
     private func failure(_ code: CURLcode) -> TransportError {
       // How libcurl says that one line is too long for it.
-      if code == CURLE_OUT_OF_MEMORY, hasConnected, !parser.isComplete { return headTooLarge }
+      if code == CURLE_OUT_OF_MEMORY, hasConnected, !hasHead { return headTooLarge }
       let cause = CurlError(code, detail: String(cString: errorText))
       let (kind, message) = meaning(of: code)
       return TransportError(kind, message, url: request.url, cause: cause)
@@ -176,7 +229,7 @@
       if code == CURLE_SSL_CACERT_BADFILE, let file = options.certificateAuthorityFile {
         message += ": \(file)"
       }
-      guard let location = parser.redirectLocation, !parser.isComplete else {
+      guard let redirectLocation, !hasHead else {
         return (kind, message)
       }
       if code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT {
@@ -185,7 +238,7 @@
           "this leads elsewhere, and is not followed there; ask for that address yourself if"
           + " you trust it"
       }
-      return (kind, "\(message) (redirected to \(location))")
+      return (kind, "\(message) (redirected to \(HTTPURL.withoutCredentials(redirectLocation)))")
     }
   }
 

@@ -8,7 +8,7 @@ extension Directory {
   func note(_ path: String) throws(TransportError) -> String? {
     guard byteCount(of: path) != nil else { return nil }
     guard let bytes = contents(of: path, maxByteCount: Self.maxNoteByteCount) else {
-      throw TransportError(.cannotRead, "the file cannot be read", url: "\(self.path)/\(path)")
+      throw TransportError(.cannotRead, "the file cannot be read", path: "\(self.path)/\(path)")
     }
     return String(decoding: bytes, as: UTF8.self)
   }

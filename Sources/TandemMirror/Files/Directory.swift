@@ -18,7 +18,7 @@ final class Directory: Sendable {
   /// Opens a directory, which is created if it is missing; its parent must exist.
   init(path: String) throws(TransportError) {
     guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw TransportError(.cannotWrite, "a directory's path may not be empty", url: path)
+      throw TransportError(.cannotWrite, "a directory's path may not be empty", path: path)
     }
     if mkdir(path, 0o755) != 0, errno != EEXIST {
       throw .cannotWrite("the directory cannot be created", path)
@@ -36,7 +36,7 @@ final class Directory: Sendable {
     descriptor = opened
     self.path = path
     guard opened >= 0 else {
-      throw TransportError(.cannotRead, "it cannot be read as a directory: \(reason)", url: path)
+      throw TransportError(.cannotRead, "it cannot be read as a directory: \(reason)", path: path)
     }
   }
 
@@ -86,7 +86,7 @@ final class Directory: Sendable {
     guard file >= 0 else { throw .cannotWrite("the file cannot be opened", "\(path)/\(name)") }
     let opened = OpenFile(descriptor: file, path: "\(path)/\(name)")
     guard opened.isRegular else {
-      throw TransportError(.cannotWrite, "it is no regular file", url: "\(path)/\(name)")
+      throw TransportError(.cannotWrite, "it is no regular file", path: "\(path)/\(name)")
     }
     return opened
   }
@@ -224,6 +224,6 @@ extension TransportError {
   /// An error of the system call before it, with what that says.
   static func cannotWrite(_ message: String, _ path: String) -> TransportError {
     let reason = String(cString: strerror(errno)).lowercased()
-    return TransportError(.cannotWrite, "\(message): \(reason)", url: path)
+    return TransportError(.cannotWrite, "\(message): \(reason)", path: path)
   }
 }

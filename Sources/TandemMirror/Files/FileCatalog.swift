@@ -1,3 +1,4 @@
+internal import TandemDigests
 internal import TandemHTTP
 
 /// What is known of the complete files of a store, in a file that grows by a line for each change: so

@@ -1,3 +1,5 @@
+internal import TandemDigests
+
 /// The name of a file that holds one item's content: safe on every file system, whatever text it is
 /// made from.
 ///

@@ -1,3 +1,4 @@
+internal import TandemDigests
 public import TandemHTTP
 
 extension FileStore {
@@ -48,7 +49,7 @@ private struct FileReception {
   let known: StoredFile?
 
   init(_ request: FileRequest, store: FileStore, resumes: Bool = true) {
-    let address = TransportError.withoutCredentials(request.url)
+    let address = HTTPURL.withoutCredentials(request.url)
     self.request = request
     self.address = address
     self.store = store
@@ -99,7 +100,7 @@ private struct FileReception {
     var error = TransportError(
       code, "the server answered \(head.status): \(words)", url: request.url)
     error.status = head.status
-    error.retryDelay = head.retryDelay(at: .now)
+    error.retryDelay = head.retryDelay
     return error
   }
 
@@ -254,14 +255,15 @@ extension StoredFile {
 }
 
 /// The digest of content on its way, if it is to be checked.
-private struct ContentChecker {
+private struct ContentChecker: ~Copyable {
   private var hash: SHA256?
 
   /// - Parameter prefix: What has arrived before.
   init(_ declared: SHA256Digest?, prefix: OpenFile?) throws(TransportError) {
-    var hash = declared.map { _ in SHA256() }
-    try prefix?.forEachChunk { hash?.update($0) }
-    self.hash = hash
+    guard declared != nil else { return }
+    var hash = SHA256()
+    try prefix?.forEachChunk { hash.update($0) }
+    self.hash = consume hash
   }
 
   mutating func update(_ chunk: [UInt8]) { chunk.withUnsafeBytes { hash?.update($0) } }

@@ -47,7 +47,7 @@ public final class FileStore: Sendable {
     aside = try Directory(StoredFiles.asideName, in: directory)
     guard let lock = FileLock(try aside.open("lock", .append, isPrivate: true)) else {
       throw TransportError(
-        .cannotWrite, "another run is using this directory; wait for its end", url: path)
+        .cannotWrite, "another run is using this directory; wait for its end", path: path)
     }
     self.lock = lock
     canBeUnnamed = try PartialFile.canBeUnnamed(in: aside)
@@ -118,7 +118,7 @@ extension FileStore {
   func begin(_ name: FileName) throws(TransportError) {
     guard state.withLock({ $0.busyNames.insert(name).inserted }) else {
       throw TransportError(
-        .cannotWrite, "the file is being transferred already", url: "\(path)/\(name)")
+        .cannotWrite, "the file is being transferred already", path: "\(path)/\(name)")
     }
   }
 

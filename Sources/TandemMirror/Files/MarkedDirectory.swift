@@ -36,7 +36,7 @@ package final class MarkedDirectory: Sendable {
     let aside = try Directory(StoredFiles.asideName, in: directory)
     guard let lock = FileLock(try aside.open("lock", .append, isPrivate: true)) else {
       throw TransportError(
-        .cannotWrite, "another run is using this directory; wait for its end", url: path)
+        .cannotWrite, "another run is using this directory; wait for its end", path: path)
     }
     self.directory = directory
     self.aside = aside
@@ -54,7 +54,7 @@ package final class MarkedDirectory: Sendable {
       surroundings.isInside(directoryWith: markPath, isIncluded: directory == nil)
     {
       throw TransportError(
-        .cannotWrite, "it is inside the directory of another mirror; choose one outside", url: path)
+        .cannotWrite, "it is inside the directory of another mirror; choose one outside", path: path)
     }
     if let directory { _ = try mark(of: directory, besides) }
     return directory
@@ -67,7 +67,7 @@ package final class MarkedDirectory: Sendable {
     guard try isEmpty(directory, besides) else {
       throw TransportError(
         .cannotWrite, "it holds files that no mirror put there; choose an empty directory",
-        url: directory.path)
+        path: directory.path)
     }
     return nil
   }

@@ -1,3 +1,4 @@
+public import TandemDigests
 public import TandemHTTP
 
 /// What is known of a complete file: enough to ask its server whether there is a newer one.

@@ -40,7 +40,7 @@ enum FileBytes {
       if count < 0, errno != EINTR { throw error(errno, path: name) }
       guard bytes.count <= maxByteCount else {
         var error = TransportError(
-          .tooLarge, "the list is longer than the limit of \(maxByteCount) bytes", url: name)
+          .tooLarge, "the list is longer than the limit of \(maxByteCount) bytes", path: name)
         error.maxByteCount = maxByteCount
         throw error
       }
@@ -58,7 +58,7 @@ enum FileBytes {
 
   private static func error(_ code: Int32, path: String) -> TransportError {
     TransportError(
-      .cannotRead, "cannot be read: \(String(cString: strerror(code)).lowercased())", url: path)
+      .cannotRead, "cannot be read: \(String(cString: strerror(code)).lowercased())", path: path)
   }
 }
 

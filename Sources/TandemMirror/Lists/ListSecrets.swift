@@ -17,17 +17,15 @@ struct ListSecrets {
       let parts = field.value.split { " ;=".contains($0) }.dropFirst()
       texts += parts.map { Array($0.utf8) }
     }
-    if let authority = URLReference.Parts(url).authority, let end = authority.lastIndex(of: "@"),
-      let password = authority[..<end].split(separator: ":", maxSplits: 1).last
-    {
-      texts += [Array(password.utf8), URLReference.percentDecoded(password)]
+    if let password = HTTPURL.password(in: url) {
+      texts += [Array(password.utf8), HTTPURL.percentDecoded(password)]
     }
     self.texts = texts.filter { $0.count >= Self.minByteCount }
   }
 
   /// Whether one of them is in an address, as it is or percent-encoded.
   func areRepeated(in url: String) -> Bool {
-    let forms = [Array(url.utf8), URLReference.percentDecoded(url)]
+    let forms = [Array(url.utf8), HTTPURL.percentDecoded(url)]
     return texts.contains { text in forms.contains { $0.contains(text) } }
   }
 }

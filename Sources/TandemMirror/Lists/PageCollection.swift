@@ -40,7 +40,7 @@ struct PageCollection {
   func nextURL() throws(TransportError) -> String? {
     guard let next = try nextURL(after: last, at: count - 1) else { return nil }
     guard !seenURLs.contains(next) else {
-      throw problem(.malformedResponse, "a page names an earlier one as the next: \(next)")
+      throw problem(.malformedResponse, "a page names an earlier one as the next: \(HTTPURL.withoutCredentials(next))")
     }
     guard count < options.maxPageCount else {
       throw problem(.tooLarge, "the list has more than \(options.maxPageCount) pages")
@@ -54,7 +54,7 @@ struct PageCollection {
       after: page, recordCount: pages[position].records.upperBound, pageCount: position + 1,
       first: url)
     guard let next else { return nil }
-    guard URLReference.haveSameOrigin(next, url) || URLReference.haveSameOrigin(next, page.head.url)
+    guard HTTPURL.haveSameOrigin(next, url) || HTTPURL.haveSameOrigin(next, page.head.url)
     else {
       throw problem(
         .refusedRedirect, "the next page is said to be on another server, which is not asked")

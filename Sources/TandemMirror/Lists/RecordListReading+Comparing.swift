@@ -30,7 +30,7 @@ extension RecordListReading {
   private func areUnchanged(_ pages: [RecordListValidators.LaterPage]) async throws -> Bool {
     for (position, page) in pages.enumerated() {
       let question = PageQuestion(
-        url: URLReference.adoptingCredentials(of: url, in: page.url),
+        url: HTTPURL.adoptingCredentials(of: url, in: page.url),
         validators: page.validators, isRepeated: true,
         showsEnd: isEndInHead && position == pages.count - 1)
       guard case .unchanged = try await again(question) else { return false }

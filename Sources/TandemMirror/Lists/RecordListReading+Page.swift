@@ -43,7 +43,7 @@ extension RecordListReading {
 
   /// A page; `nil` if the server says that it is what the validators describe.
   func page(_ question: PageQuestion) async throws -> RecordPage? {
-    try await options.retry.run {
+    try await options.retry.run(clock: options.clock) {
       var question = question
       while true {
         switch try await answer(to: question) {
@@ -63,7 +63,7 @@ extension RecordListReading {
     if question.showsEnd, try isLastPage(head, describedBy: question.validators) {
       return .unchanged
     }
-    head.url = URLReference.adoptingCredentials(of: url, in: head.url)
+    head.url = HTTPURL.adoptingCredentials(of: url, in: head.url)
     let named = format(of: head)
     if let named, try isUncertain(head, named, question) { return .compressedLines }
     let bytes = try await bytes(of: stream, question)

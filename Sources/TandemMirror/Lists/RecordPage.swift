@@ -31,15 +31,15 @@ extension RecordPaging {
     case .cursor(let field, let parameter):
       guard let others = page.others else { throw Self.missingObject(url) }
       guard let cursor = try Self.cursor(at: field, in: others, url) else { return nil }
-      return parameter.map { URLReference.setting($0, to: cursor, in: url) }
-        ?? URLReference.resolved(cursor, against: page.head.url)
+      return parameter.map { HTTPURL.setting($0, to: cursor, in: url) }
+        ?? HTTPURL.resolved(cursor, against: page.head.url)
     case .offset(let parameter):
       if page.records.isEmpty { return nil }
-      let start = URLReference.parameter(parameter, in: url).flatMap { httpNumber($0) } ?? 0
+      let start = HTTPURL.parameter(parameter, in: url).flatMap { httpNumber($0) } ?? 0
       return Self.setting(parameter, to: start, plus: recordCount, in: url)
     case .number(let parameter):
       if page.records.isEmpty { return nil }
-      let start = URLReference.parameter(parameter, in: url).flatMap { httpNumber($0) } ?? 1
+      let start = HTTPURL.parameter(parameter, in: url).flatMap { httpNumber($0) } ?? 1
       return Self.setting(parameter, to: start, plus: pageCount, in: url)
     }
   }
@@ -48,7 +48,7 @@ extension RecordPaging {
     _ parameter: String, to start: Int64, plus count: Int, in url: String
   ) -> String? {
     let (sum, overflow) = start.addingReportingOverflow(Int64(count))
-    return overflow ? nil : URLReference.setting(parameter, to: "\(sum)", in: url)
+    return overflow ? nil : HTTPURL.setting(parameter, to: "\(sum)", in: url)
   }
 
   /// Where the `Link` field leads on to.
@@ -61,7 +61,7 @@ extension RecordPaging {
         "the server sent a Link field that cannot be read, so that the next page may be lost",
         url: head.url)
     }
-    return header.next.map { URLReference.resolved($0, against: head.url) }
+    return header.next.map { HTTPURL.resolved($0, against: head.url) }
   }
 }
 

@@ -29,7 +29,7 @@ extension RecordSource: CustomStringConvertible {
     switch self {
     case .file(let path): return path
     case .standardInput: return "standard input"
-    case .url(let url): return TransportError.withoutCredentials(url)
+    case .url(let url): return HTTPURL.withoutCredentials(url)
     }
   }
 }

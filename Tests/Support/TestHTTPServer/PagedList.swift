@@ -1,6 +1,6 @@
 internal import Synchronization
+internal import TandemDigests
 internal import TandemHTTP
-internal import TandemMirror
 
 /// A list of numbered records, two to a page, that changes between two requests when a test says so.
 ///

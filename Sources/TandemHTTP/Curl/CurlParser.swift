@@ -1,0 +1,37 @@
+#if canImport(CCurl) && !canImport(Darwin)
+  import CCurl
+
+  /// The parsers of libcurl.
+  enum CurlParser {
+    /// The parts of a URL, by the rules that libcurl sends requests by; `nil` if it has no host or
+    /// cannot be parsed. `text` must not contain NUL.
+    static func url(_ text: String, relativeTo base: String?) -> HTTPURL? {
+      guard let handle = curl_url() else { preconditionFailure("out of memory for a URL") }
+      defer { curl_url_cleanup(handle) }
+      let flags = UInt32(CURLU_NON_SUPPORT_SCHEME)
+      if let base, curl_url_set(handle, CURLUPART_URL, base, flags) != CURLUE_OK { return nil }
+      guard curl_url_set(handle, CURLUPART_URL, text, flags) == CURLUE_OK else { return nil }
+      func part(_ part: CURLUPart) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(handle, part, &text, 0) == CURLUE_OK, let text else { return nil }
+        defer { curl_free(text) }
+        return String(cString: text)
+      }
+      guard let scheme = part(CURLUPART_SCHEME) else { return nil }
+      var host = part(CURLUPART_HOST) ?? ""
+      if host.hasSuffix("]"), let zone = part(CURLUPART_ZONEID) {
+        host = "\(host.dropLast())%25\(zone)]"
+      }
+      return HTTPURL(
+        scheme: scheme.lowercased(), user: part(CURLUPART_USER), password: part(CURLUPART_PASSWORD),
+        host: host, port: part(CURLUPART_PORT), path: part(CURLUPART_PATH) ?? "",
+        query: part(CURLUPART_QUERY))
+    }
+
+    /// The moment that `text` names, in seconds since 1970; `nil` if it is no date.
+    static func date(_ text: String) -> Int64? {
+      let seconds = curl_getdate(text, nil)
+      return seconds == -1 ? nil : Int64(seconds)
+    }
+  }
+#endif

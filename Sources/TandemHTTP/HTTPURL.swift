@@ -1,0 +1,215 @@
+/// A URL in its parts (RFC 3986): all text, nothing decoded, without the fragment, which is never sent.
+///
+/// The library that sends the requests splits it: libcurl on Linux, Foundation on Apple platforms. What
+/// is hidden as a password is therefore exactly what is sent as one.
+package struct HTTPURL: Sendable {
+  /// The scheme, in lower case.
+  var scheme: String
+  var user: String?
+  var password: String?
+  /// The host; an IPv6 address stands in brackets.
+  var host: String
+  var port: String?
+  var path: String
+  var query: String?
+}
+
+extension HTTPURL {
+  /// The parts of `text`, or of the URL that `text` means in a document at `base` (RFC 3986, section
+  /// 5.2); `nil` if it cannot be parsed.
+  init?(_ text: String, relativeTo base: String? = nil) {
+    guard Self.forbiddenByte(in: text) == nil,
+      let url = SystemParser.url(text, relativeTo: base)
+    else { return nil }
+    // libcurl reads "https:/a" and "https:///a" as "https://a".
+    let rest = text.utf8.dropFirst(url.scheme.utf8.count)
+    let isExact = rest.starts(with: "://".utf8) && !rest.starts(with: ":///".utf8)
+    guard base != nil || isExact || !url.isHTTP else { return nil }
+    self = url
+  }
+
+  /// The URL in one text.
+  var text: String {
+    let credentials =
+      user == nil && password == nil ? "" : (user ?? "") + (password.map { ":\($0)" } ?? "") + "@"
+    return "\(scheme)://\(credentials)\(host)" + (port.map { ":\($0)" } ?? "")
+      + (path.isEmpty ? "/" : path) + (query.map { "?\($0)" } ?? "")
+  }
+
+  private var hasCredentials: Bool { user != nil || password != nil }
+
+  private func hasSameOrigin(as other: HTTPURL) -> Bool { origin == other.origin }
+
+  private var origin: String {
+    "\(scheme)://\(host.lowercased()):\(port ?? (scheme == "https" ? "443" : "80"))"
+  }
+}
+
+// MARK: - What may be sent
+
+extension HTTPURL {
+  /// `text` in the form in which it is sent: as it is, with characters beyond ASCII percent-encoded in
+  /// path and query.
+  ///
+  /// - Throws: ``TransportError/Code/invalidURL`` or ``TransportError/Code/unsupportedScheme``, with a
+  ///   message for the person who typed the URL.
+  package static func validated(_ text: String) throws(TransportError) -> String {
+    guard var url = HTTPURL(text), !url.host.isEmpty || !url.isHTTP else {
+      throw TransportError(.invalidURL, defect(of: text), url: text)
+    }
+    guard url.isHTTP else {
+      throw TransportError(
+        .unsupportedScheme, "\"\(url.scheme)\" is not supported; use https or http", url: text)
+    }
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
+    url.path = percentEncoded(url.path) { $0 < 0x80 }
+    url.query = url.query.map { percentEncoded($0) { $0 < 0x80 } }
+    return url.text
+  }
+
+  private var isHTTP: Bool { scheme == "https" || scheme == "http" }
+
+  /// The first byte that no URL may have: a space or a control character.
+  private static func forbiddenByte(in text: String) -> UInt8? {
+    text.utf8.first { $0 <= 0x20 || $0 == 0x7F }
+  }
+
+  private static func defect(of text: String) -> String {
+    if let byte = forbiddenByte(in: text) {
+      return "the address contains "
+        + (byte == 0x20 ? "a space (write %20)" : "a control character")
+    }
+    if !text.contains("://") { return "the address does not begin with https:// or http://" }
+    return "the address is malformed; check host and port, and percent-encode the characters"
+      + " @ : / ? # [ ] in a password"
+  }
+}
+
+// MARK: - Credentials and origins
+
+extension HTTPURL {
+  /// `text` without user and password, to be shown and stored. A text that cannot be parsed is cut
+  /// after its last `@`, because anything before it may be a password.
+  package static func withoutCredentials(_ text: String) -> String {
+    guard text.utf8.contains(UInt8(ascii: "@")) else { return text }
+    guard var url = HTTPURL(text) else {
+      return String(text[text.lastIndex(of: "@").map { text.index(after: $0) }!...])
+    }
+    // A fragment is not sent either; it may be the rest of a password that contains "#".
+    guard url.hasCredentials || text.utf8.contains(UInt8(ascii: "#")) else { return text }
+    (url.user, url.password) = (nil, nil)
+    return url.text
+  }
+
+  /// The password of a URL, or the user name if there is no password: some servers expect a token
+  /// there.
+  package static func password(in text: String) -> String? {
+    HTTPURL(text).flatMap { $0.password ?? $0.user }
+  }
+
+  /// `text` with the credentials of `base` if it has none and is of the same origin: a server that was
+  /// sent them once needs them again, and names itself without them.
+  package static func adoptingCredentials(of base: String, in text: String) -> String {
+    guard var url = HTTPURL(text), let base = HTTPURL(base), url.adoptCredentials(of: base) else {
+      return text
+    }
+    return url.text
+  }
+
+  /// Returns true if there were credentials to adopt.
+  private mutating func adoptCredentials(of base: HTTPURL) -> Bool {
+    guard !hasCredentials, base.hasCredentials, hasSameOrigin(as: base) else { return false }
+    (user, password) = (base.user, base.password)
+    return true
+  }
+
+  /// Returns true if both are URLs of one scheme, host and port, so that secrets of one may be sent to
+  /// the other.
+  package static func haveSameOrigin(_ first: String, _ second: String) -> Bool {
+    guard let first = HTTPURL(first), let second = HTTPURL(second) else { return false }
+    return first.hasSameOrigin(as: second)
+  }
+}
+
+// MARK: - References
+
+extension HTTPURL {
+  /// The URL that `reference` means in a document at `base` (RFC 3986, section 5.2), with the
+  /// credentials of `base` if it has none of its own and is of the same origin. A reference that cannot
+  /// be parsed is returned as it is, to be refused by ``validated(_:)``.
+  package static func resolved(_ reference: String, against base: String) -> String {
+    var sent = String(reference.prefix { $0 != "#" })
+    // Encoded here, as in ``validated(_:)``, where no host can be among it.
+    if !sent.contains("//") { sent = percentEncoded(sent) { $0 < 0x80 } }
+    // libcurl 7.88 resolves an empty reference to the folder of its base.
+    let url = sent.isEmpty ? HTTPURL(base) : HTTPURL(sent, relativeTo: base)
+    guard var url, let base = HTTPURL(base) else { return reference }
+    _ = url.adoptCredentials(of: base)
+    return url.text
+  }
+
+  /// The value of a parameter of the query, as it stands there.
+  package static func parameter(_ name: String, in text: String) -> String? {
+    let name = percentEncoded(name, except: isUnreserved)
+    return HTTPURL(text)?.query?.split(separator: "&").first { isNamed($0, name) }
+      .map { String($0.dropFirst(name.count + 1)) }
+  }
+
+  /// The URL with a parameter of that value at the end of its query, in place of others of that name.
+  package static func setting(_ name: String, to value: String, in text: String) -> String {
+    guard var url = HTTPURL(text) else { return text }
+    let name = percentEncoded(name, except: isUnreserved)
+    let others = url.query?.split(separator: "&").filter { !isNamed($0, name) } ?? []
+    let pair = Substring("\(name)=\(percentEncoded(value, except: isUnreserved))")
+    url.query = (others + [pair]).joined(separator: "&")
+    return url.text
+  }
+
+  private static func isNamed(_ pair: Substring, _ name: String) -> Bool {
+    pair.hasPrefix("\(name)=") || pair == name
+  }
+}
+
+// MARK: - Percent-encoding
+
+extension HTTPURL {
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
+    default: false
+    }
+  }
+
+  private static func percentEncoded(
+    _ text: String, except isKept: (UInt8) -> Bool
+  ) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    let bytes = text.utf8.flatMap { byte in
+      isKept(byte) ? [byte] : [0x25, digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The bytes of `text`, those that are percent-encoded decoded.
+  package static func percentDecoded(_ text: String) -> [UInt8] {
+    var rest = Array(text.utf8)[...]
+    var decoded: [UInt8] = []
+    while let byte = rest.popFirst() {
+      let digits = rest.prefix(2)
+      // Two digits and nothing else: `UInt8` accepts a sign.
+      if byte == UInt8(ascii: "%"), digits.count == 2, digits.allSatisfy({ isHexDigit($0) }),
+        let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+      {
+        decoded.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        decoded.append(byte)
+      }
+    }
+    return decoded
+  }
+
+  private static func isHexDigit(_ byte: UInt8) -> Bool {
+    0x30...0x39 ~= byte || 0x61...0x66 ~= byte | 0x20
+  }
+}

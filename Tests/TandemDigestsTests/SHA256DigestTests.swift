@@ -1,0 +1,46 @@
+import Testing
+
+@testable import TandemDigests
+
+@Suite("SHA-256")
+struct SHA256DigestTests {
+  @Test(
+    "the examples of FIPS 180-4 have their digests",
+    arguments: [
+      ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+      ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+      (
+        "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+      ),
+      (
+        String(repeating: "a", count: 1_000_000),
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+      ),
+    ])
+  func examples(text: String, digest: String) {
+    #expect("\(SHA256Digest(of: text.utf8))" == digest)
+  }
+
+  @Test("content in any two pieces has the digest of the whole", arguments: 0...130)
+  func pieces(count: Int) {
+    let content = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37) }
+    for cut in 0...count {
+      var hash = SHA256()
+      content[..<cut].withUnsafeBytes { hash.update($0) }
+      content[cut...].withUnsafeBytes { hash.update($0) }
+      #expect(hash.finalized() == SHA256Digest(of: content))
+    }
+  }
+
+  @Test("a digest is read in either case, and only from 64 hexadecimal digits")
+  func reading() {
+    let digest = SHA256Digest(of: [1, 2, 3])
+    #expect(SHA256Digest(hexadecimal: "\(digest)") == digest)
+    #expect(SHA256Digest(hexadecimal: "\(digest)".uppercased()) == digest)
+    #expect(SHA256Digest(hexadecimal: String("\(digest)".dropLast())) == nil)
+    #expect(SHA256Digest(hexadecimal: "\(digest)0") == nil)
+    #expect(SHA256Digest(hexadecimal: "g" + "\(digest)".dropFirst()) == nil)
+    #expect(SHA256Digest(hexadecimal: "") == nil)
+  }
+}
