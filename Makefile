@@ -1,6 +1,6 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help demo test bench fuzz sanitize lint clean
+.PHONY: help demo test docs bench fuzz sanitize lint clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -12,6 +12,10 @@ demo: ## Mirror a real feed into SQLite and show what changed
 test: ## Build, lint and run everything that must pass
 	@scripts/bootstrap
 	@scripts/test
+
+docs: ## Build the documentation of all libraries as one site; fails on any warning
+	@scripts/bootstrap
+	@scripts/docs
 
 bench: ## Measure beside floors and peers: make bench ARGS="--filter set --json"
 	@scripts/bootstrap bench

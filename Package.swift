@@ -56,7 +56,7 @@ let package = Package(
       ["TandemDigests", "TandemHTTP", "TandemSQLite", "TandemRecords", "TandemDifferences"]),
     // Models in memory
     library("TandemChannels"),
-    library("TandemLinks", ["TandemChannels"]),
+    library("TandemLinks", ["TandemChannels", "TandemRecords"]),
     // All of it, and the command
     library(
       "Tandem",
@@ -106,7 +106,11 @@ let package = Package(
     tests("TandemChannelsTests", ["TandemChannels", "TestRandom"]),
     tests(
       "TandemLinksTests",
-      ["TandemLinks", "TandemChannels", "TandemCLI", "TestFolder", "TestHTTPServer"]),
+      [
+        "TandemLinks", "TandemChannels", "TandemRecords", "TandemCLI", "TestFolder",
+        "TestHTTPServer",
+        "TestRandom",
+      ]),
     tests("TandemTests", ["Tandem", "TestFolder", "TestRandom"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],

@@ -1,3 +1,4 @@
+// snippet.hide
 import TandemChannels
 
 // snippet.show

@@ -8,10 +8,10 @@ print(difference.deletions.map(\.element))  // ["March"]
 print(difference.insertions.map { "\($0.element) at \($0.offset)" })  // ["Encore at 3"]
 print(difference.moves.map { "\($0.from) → \($0.to)" })  // ["3 → 0"]
 
-// Single steps lead there too, one change after another.
+// The same changes as single steps, to make one after the other.
 print(difference.steps.count)  // 3
 
-// Each batch is what a table or collection view animates in one go.
+// The same changes in batches. A table view or a collection view animates one batch in one go.
 for batch in difference.batches {
   if let next = batch.applying(to: songs) { songs = next }
 }

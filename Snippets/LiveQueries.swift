@@ -26,15 +26,16 @@ for try await difference in places.differences(in: database) {
   let changes = pins.present(
     difference, onInsert: { Pin($0) }, onUpdate: { pin, place in pin.name = place.name })
   print(changes.inserted.map(\.name), changes.deleted.map(\.name))
+  // ["Büsingen"] [], then [] ["Büsingen"]
   if pins.presented.isEmpty { break }
-  // Somebody, perhaps another process, changes the table: the next difference says how.
+  // This process or another one changes the table. The next difference has the changes.
   try database.write { try $0.execute("DELETE FROM place") }
 }
 // snippet.end
 
 for try await difference in places.listDifferences(in: database) {
-  // Deletions, insertions, moves and updates, to animate a list with.
-  print(difference.isEmpty)  // true: there is nothing, which is not the same as nothing yet.
+  // Deletions, insertions, moves and updates, to animate a list. The first one may be empty.
+  print(difference.isEmpty)  // true
   break
 }
 

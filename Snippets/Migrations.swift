@@ -9,12 +9,12 @@ let migrations = [
   },
 ]
 
-// Each runs once in the life of a file, whole or not at all.
+// Each migration runs once in the life of a file, in a transaction.
 let database = try Database(path: ":memory:")
 print(try database.migrate(migrations))  // ["create lakes", "add depths"]
 print(try database.migrate(migrations))  // []
 
-// From here on, live queries read only the rows that changed, also if another program changed them.
+// With tracking, live queries read only the rows that changed, also if another program changed them.
 let blindSpots = try await database.track(table: "lake")
-print(blindSpots)  // []: there is nothing that tracking cannot see in this table
+print(blindSpots)  // []: tracking sees every change of this table
 try database.close()

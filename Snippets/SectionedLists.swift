@@ -15,4 +15,4 @@ print(difference.sections.deletions.map(\.element.header))  // ["Soups"]
 print(difference.sections.insertions.map(\.element.header))  // ["Stews"]
 for move in difference.moves {
   print("\(move.from.section).\(move.from.element) → \(move.to.section).\(move.to.element)")
-}  // 0.0 → 0.1: the leek has left the soups for the pies
+}  // 0.0 → 0.1: the leek moved from the soups to the pies

@@ -5,7 +5,7 @@ struct Stock: Equatable {
   var count: Int
 }
 
-// Two versions that are sorted by identity are walked once, side by side, and neither is kept.
+// Two versions that are sorted by identity are compared in one pass, and neither is kept in memory.
 let monday = [Stock(code: "apple", count: 3), Stock(code: "fig", count: 1)]
 let tuesday = [Stock(code: "apple", count: 2), Stock(code: "pear", count: 7)]
 for change in SortedDifference(from: monday, to: tuesday, sortedBy: \.code) {
@@ -17,7 +17,7 @@ for change in SortedDifference(from: monday, to: tuesday, sortedBy: \.code) {
   }
 }  // apple 3 → 2, no fig, new pear
 
-// A difference is applied to what it was made from, or to nothing: what does not fit is told.
+// A difference applies only to a version that it fits. `misfits` holds the elements that do not fit.
 let difference = try SetDifference(from: monday, to: tuesday, identifiedBy: \.code)
 let shelf = Dictionary(uniqueKeysWithValues: monday.map { ($0.code, $0) })
 let tuesdayShelf = difference.applying(to: shelf, identifiedBy: \.code)

@@ -9,8 +9,8 @@ struct Note: Equatable, Identifiable, Sendable {
 func synchronizeTwoDevices() async throws {
   let synchronizer = Synchronizer(
     remote: InMemoryRemote<Note>(), identifiedBy: \.id, policy: .keepLocal, epochPolicy: .union)
-  var (phone, phoneShadow) = ([Note(id: 1, text: "Milk")], Shadow<Note>())
-  var (tablet, tabletShadow) = ([Note(id: 2, text: "Bread")], Shadow<Note>())
+  var (phone, phoneShadow) = ([Note(id: 1, text: "Milk")], RemoteShadow<Note>())
+  var (tablet, tabletShadow) = ([Note(id: 2, text: "Bread")], RemoteShadow<Note>())
 
   try await synchronizer.synchronize(client: &phone, shadow: &phoneShadow)
   try await synchronizer.synchronize(client: &tablet, shadow: &tabletShadow)

@@ -11,7 +11,7 @@
 /// Channels are equal if their subject type, the type of their id and their id are. Making one costs
 /// an allocation and the hash of the id; who sends often to one channel keeps it.
 public struct Channel<Subject>: Sendable {
-  let address: ChannelAddress
+  package let address: ChannelAddress
 
   /// The channel of the thing that has the given id.
   public init<ID: Hashable & Sendable>(id: ID) {
@@ -42,28 +42,28 @@ extension Channel: CustomStringConvertible {
 /// A subject type and an id, with their hash computed once.
 ///
 /// Sendable, because all that it and its only subclass hold is immutable and Sendable.
-class ChannelAddress: @unchecked Sendable {
+package class ChannelAddress: @unchecked Sendable {
   /// Of the subject type and the id; computed once.
-  let hash: Int
+  package let hash: Int
 
   fileprivate init(hash: Int) { self.hash = hash }
 
-  var id: any Hashable & Sendable { preconditionFailure("Only typed addresses are made") }
-  var subject: Any.Type { preconditionFailure("Only typed addresses are made") }
+  package var id: any Hashable & Sendable { preconditionFailure("Only typed addresses are made") }
+  package var subject: Any.Type { preconditionFailure("Only typed addresses are made") }
 
   fileprivate func hasSameID(as other: ChannelAddress) -> Bool { self === other }
 }
 
 extension ChannelAddress: Hashable {
-  static func == (first: ChannelAddress, second: ChannelAddress) -> Bool {
+  package static func == (first: ChannelAddress, second: ChannelAddress) -> Bool {
     first === second || (first.hash == second.hash && first.hasSameID(as: second))
   }
 
-  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 extension ChannelAddress: CustomStringConvertible {
-  var description: String { "\(subject) \(id)" }
+  package var description: String { "\(subject) \(id)" }
 }
 
 private final class TypedChannelAddress<Subject, ID: Hashable & Sendable>:
@@ -79,8 +79,8 @@ private final class TypedChannelAddress<Subject, ID: Hashable & Sendable>:
     super.init(hash: hasher.finalize())
   }
 
-  override var id: any Hashable & Sendable { typedID }
-  override var subject: Any.Type { Subject.self }
+  package override var id: any Hashable & Sendable { typedID }
+  package override var subject: Any.Type { Subject.self }
 
   override func hasSameID(as other: ChannelAddress) -> Bool {
     guard type(of: other) == Self.self else { return false }

@@ -89,7 +89,8 @@ struct MirrorRefusalTests {
   func emptyList() async throws {
     for list in ["[]", "id,name\n", " [ ] \n"] {
       let test = try MirrorRefusalTests()
-      try await test.expectRefusal(["the source is empty", "--allow-empty"], input: list)
+      try await test.expectRefusal(
+        ["the source is empty", "--allow-empty"], input: list, isMissingToo: false)
     }
     try await expectRefusal(
       ["delete all 3 rows", "--allow-empty"], input: "[]", isMissingToo: false)

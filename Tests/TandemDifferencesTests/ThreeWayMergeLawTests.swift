@@ -8,7 +8,7 @@ struct ThreeWayMergeLawTests {
 
   /// Sorted, unsorted and reversed, which all three must agree but for order.
   func merge(
-    _ base: Ancestor<MergeItem>, _ local: [MergeItem], _ remote: [MergeItem],
+    _ base: MergeBase<MergeItem>, _ local: [MergeItem], _ remote: [MergeItem],
     _ policy: MergePolicy<MergeItem> = .unresolved
   ) throws -> ItemMerge {
     let sorted = try ThreeWayMerge(
@@ -70,7 +70,7 @@ struct ThreeWayMergeLawTests {
       .keepLocal, .keepRemote, .editBeatsDelete.then(.keepRemote), .init { _ in .deleted },
       .init { .merged(MergeItem(($0.local ?? $0.remote)?.id ?? 0, 9)) },
     ]
-    for base in versions.map({ .known($0) }) + [Ancestor<MergeItem>.unknown] {
+    for base in versions.map({ .known($0) }) + [MergeBase<MergeItem>.unknown] {
       for local in versions {
         for remote in versions {
           for policy in policies {
@@ -87,7 +87,7 @@ struct ThreeWayMergeLawTests {
   @Test("mirrored sides and policies give a mirrored result")
   func mirrored() throws {
     let versions = MergeInputs.versions(count: 2)
-    for base in versions.map({ .known($0) }) + [Ancestor<MergeItem>.unknown] {
+    for base in versions.map({ .known($0) }) + [MergeBase<MergeItem>.unknown] {
       for local in versions {
         for remote in versions {
           for (policy, mirror) in [
@@ -127,7 +127,7 @@ struct ThreeWayMergeLawTests {
   func asynchronous() async throws {
     let versions = MergeInputs.versions(count: 2)
     let answers = MergePolicy<MergeItem> { $0.kind == .addAdd ? .unresolved : .remote }
-    for base in versions.map({ .known($0) }) + [Ancestor<MergeItem>.unknown] {
+    for base in versions.map({ .known($0) }) + [MergeBase<MergeItem>.unknown] {
       for local in versions {
         for remote in versions {
           let policy = MergePolicy<MergeItem>.editBeatsDelete

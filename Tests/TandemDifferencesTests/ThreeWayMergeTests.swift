@@ -90,7 +90,7 @@ struct ThreeWayMergeTests {
   @Test("equal additions on both sides are not asked about")
   func equalAdditions() throws {
     let both = [MergeItem(1, 5)]
-    for base in [Ancestor<MergeItem>.known([]), .unknown] {
+    for base in [MergeBase<MergeItem>.known([]), .unknown] {
       let merge = try ThreeWayMerge(base: base, local: both, remote: both)
       #expect(
         merge == ItemMerge(merged: both, toLocal: .init(), toRemote: .init(), conflicts: []))

@@ -1,6 +1,7 @@
 import Observation
 import TandemChannels
 import TandemLinks
+import TandemRecords
 import Testing
 
 @Observable private final class Limited {

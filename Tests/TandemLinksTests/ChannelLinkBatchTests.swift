@@ -1,5 +1,6 @@
 import TandemChannels
 import TandemLinks
+import TandemRecords
 import Testing
 
 struct LinkedCar {

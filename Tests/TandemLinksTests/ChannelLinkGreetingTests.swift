@@ -1,5 +1,6 @@
 import TandemChannels
 import TandemLinks
+import TandemRecords
 import Testing
 
 /// A peer that does not greet in time is disconnected; one that has may be silent for as long as it likes.

@@ -1,5 +1,6 @@
 import TandemChannels
 import TandemLinks
+import TandemRecords
 import Testing
 
 /// Linked hubs agree, whoever wrote when, and however they are joined.

@@ -1,5 +1,6 @@
 import TandemChannels
 import TandemLinks
+import TandemRecords
 import Testing
 
 /// What is too large, too deep or too much for a link is told, and nothing else suffers.

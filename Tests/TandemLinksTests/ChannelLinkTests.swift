@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TandemChannels
 import TandemLinks
+import TandemRecords
 import Testing
 
 struct LinkedUser {

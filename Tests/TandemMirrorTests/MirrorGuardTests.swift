@@ -37,21 +37,35 @@ struct MirrorGuardTests {
   }
 
   @Test(
-    "an empty source is refused, whatever the destination holds", arguments: [0, 1, 20, 21, 100])
+    "an empty source is refused if the destination has any element", arguments: [1, 20, 21, 100])
   func emptySource(existing: Int) throws {
     let refusal = try #require(
       MirrorGuard().refusal(sourceCount: 0, existingCount: existing, deletionCount: existing))
     #expect(refusal.code == .emptySource)
     #expect(refusal.deletionCount == existing)
-    #expect(refusal.message.contains("all \(existing) rows") == (existing > 0))
+    #expect(refusal.message.contains("all \(existing) rows"))
     #expect(refusal.message.hasSuffix("allow an empty source"))
   }
 
-  @Test("an empty source goes ahead if it is allowed, whatever the limit")
+  @Test("an empty source and an empty destination are no error, whatever the guard")
+  func nothingToDelete() {
+    for limit in [nil, MirrorDeletionLimit.count(0), .percentage(0), .count(30)] {
+      for allowsEmptySource in [false, true] {
+        let mirrorGuard = MirrorGuard(deletionLimit: limit, allowsEmptySource: allowsEmptySource)
+        #expect(mirrorGuard.refusal(sourceCount: 0, existingCount: 0, deletionCount: 0) == nil)
+      }
+    }
+  }
+
+  @Test("an empty source proceeds if it is allowed, unless an explicit limit forbids it")
   func emptySourceAllowed() {
-    for limit in [nil, MirrorDeletionLimit.count(0), .percentage(0)] {
-      let mirrorGuard = MirrorGuard(deletionLimit: limit, allowsEmptySource: true)
-      #expect(mirrorGuard.refusal(sourceCount: 0, existingCount: 9, deletionCount: 9) == nil)
+    for existing in [1, 9, 20, 21, 100] {
+      let refusals = [nil, .count(0), .count(existing - 1), .count(existing), .percentage(100)].map
+      {
+        MirrorGuard(deletionLimit: $0, allowsEmptySource: true).refusal(
+          sourceCount: 0, existingCount: existing, deletionCount: existing)?.code
+      }
+      #expect(refusals == [nil, .tooManyDeletions, .tooManyDeletions, nil, nil])
     }
   }
 
@@ -65,7 +79,6 @@ struct MirrorGuardTests {
     #expect(!isRefused(.count(30), existing: 30))
     #expect(isRefused(.count(29), existing: 30))
     #expect(isRefused(.percentage(99), existing: 30))
-    #expect(isRefused(.count(30), existing: 0))
   }
 
   @Test("allowing an empty source allows nothing else")

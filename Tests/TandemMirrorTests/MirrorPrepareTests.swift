@@ -50,15 +50,27 @@ struct MirrorPrepareTests {
     }
   }
 
-  @Test("may neither add nor repeat an item")
-  func unplanned() async throws {
-    for answer in [[4], [1, 1], [1, 2, 3, 4]] {
+  @Test("may add items, which are transferred like the others")
+  func added() async throws {
+    for answer in [[4], [1, 4, 2], [3, 2, 1, 4, 5]] {
+      let processor = Processor(answer: answer)
+      let report = try await OneWayMirror(processor, options: MirrorOptions(concurrency: 1)).run()
+      #expect(processor.transferred.current == answer)
+      #expect(report.transferred.map(\.id) == answer)
+      #expect(report.skippedCount == 3 - answer.count { $0 <= 3 })
+      #expect(report.isComplete)
+    }
+  }
+
+  @Test("may not repeat an item")
+  func repeated() async throws {
+    for answer in [[1, 1], [4, 4], [1, 2, 3, 1]] {
       let processor = Processor(answer: answer)
       do {
         try await OneWayMirror(processor).run()
         Issue.record("\(answer) was accepted")
       } catch let error as MirrorRunError<Int> {
-        #expect((error.failure.error as? MirrorError)?.code == .unplannedElement)
+        #expect((error.failure.error as? MirrorError)?.code == .duplicateElement)
         #expect(error.report.untransferred == [3, 2, 1])
       }
       #expect(processor.transferred.current.isEmpty)

@@ -21,11 +21,11 @@ struct MirrorRunTests {
   func order() {
     var run = MirrorRun(MirrorOptions(concurrency: 2))
     func progress(_ done: Int) -> MirrorRun.Action {
-      .report(
+      .publish(
         .transferring(MirrorProgress(stage: .content, doneCount: done, totalCount: 2)))
     }
     func content(_ item: Int) -> MirrorRun.Transfer { .init(item: item, stage: 0) }
-    #expect(run.handle(.started) == [.report(.listing), .begin])
+    #expect(run.handle(.started) == [.publish(.listing), .begin])
     #expect(run.handle(.begun) == [.compare])
     #expect(run.handle(.compared(removalCount: 3)) == [.prepare])
     #expect(
@@ -38,8 +38,8 @@ struct MirrorRunTests {
     let second = MirrorRun.Transfer(item: 0, stage: 0, attempt: 2)
     #expect(run.handle(.retryDue(content(0))) == [.transfer(second)])
     #expect(
-      run.handle(.transferred(second)) == [progress(2), .report(.removing(count: 3)), .remove])
-    #expect(run.handle(.removed) == [.report(.ending), .end(.completed)])
+      run.handle(.transferred(second)) == [progress(2), .publish(.removing(count: 3)), .remove])
+    #expect(run.handle(.removed) == [.publish(.ending), .end(.completed)])
     #expect(run.handle(.ended) == [])
     #expect(run.isEnded)
   }
@@ -115,7 +115,8 @@ struct MirrorRunExplorer {
       stages: stages, stageOrder: setting.order, concurrency: setting.concurrency,
       removal: setting.removal)
     let start = Node(run: MirrorRun(options))
-    var open = [after(.started, start) { _ in }]
+    let cancelled = after(.cancelled, start) { $0.isCancelled = true }
+    var open = [after(.started, start) { _ in }, after(.started, cancelled) { _ in }]
     while let node = open.popLast() {
       guard seen.insert(node).inserted else { continue }
       let followers = followers(of: node)
@@ -162,7 +163,7 @@ struct MirrorRunExplorer {
     case .prepare: events = [.prepared(itemCount: 0), .prepared(itemCount: setting.itemCount)]
     case .remove: events = [.removed]
     case .end: events = [.ended]
-    case .compare, .transfer: events = []
+    case .localIDs, .compare, .transfer: events = []
     }
     if step != .end { events.append(.stepFailed) }
     return events.map { event in
@@ -180,7 +181,8 @@ struct MirrorRunExplorer {
     change(&node)
     for action in node.run.handle(event) { perform(action, &node) }
     let isIdle = node.step == nil && node.inFlight.isEmpty && node.waiting.isEmpty
-    expect(!isIdle || node.run.isEnded, "nothing is left to wait for")
+    expect(
+      !isIdle || node.beginCount == 0 || node.run.isEnded, "nothing is left to wait for")
     expect(node.inFlight.count + node.waiting.count <= setting.concurrency, "too many at a time")
     return node
   }
@@ -188,10 +190,10 @@ struct MirrorRunExplorer {
   private mutating func perform(_ action: MirrorRun.Action, _ node: inout Node) {
     expect(node.ending == nil, "\(action) after the end")
     switch action {
-    case .report(.transferring(let progress)):
+    case .publish(.transferring(let progress)):
       expect(progress.failedCount <= progress.doneCount, "more failed than done")
       expect(progress.doneCount <= progress.totalCount, "more done than there are")
-    case .report: break
+    case .publish: break
     case .begin:
       node.beginCount += 1
       begin(.begin, &node)

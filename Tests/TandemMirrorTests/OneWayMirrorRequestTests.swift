@@ -182,6 +182,52 @@ struct OneWayMirrorRequestTests {
     #expect(processor.log.current.local == Set(0..<20))
   }
 
+  @Test("may cancel a run before it has started: it begins and ends, and lists nothing")
+  func cancelledAtOnce() async {
+    for _ in 0..<1_000 {
+      let scene = MirrorScene(MirrorScene.standardProcessor())
+      await scene.mirror.requestAndCancel()
+      while scene.mirror.phase != .idle || scene.processor.count(of: "end") == 0 {
+        await Task.yield()
+      }
+      #expect(scene.processor.calls == ["begin", "end"])
+      #expect(scene.processor.reports.current.first?.isCancelled == true)
+    }
+  }
+
+  @Test("that are cancelled at once get their run cancelled, whether or not it had started")
+  func cancelledCallers() async {
+    for _ in 0..<1_000 {
+      let scene = MirrorScene(MirrorScene.standardProcessor())
+      let mirror = scene.mirror
+      let task = Task { try await mirror.run() }
+      while await mirror.callerCount == 0 { await Task.yield() }
+      task.cancel()
+      _ = await task.result
+      let calls = scene.processor.calls
+      #expect(calls.count { $0 == "begin" } == 1 && calls.count { $0 == "end" } == 1)
+    }
+  }
+
+  @Test("get a run of their own priority, not of the priority of those who asked earlier")
+  func priority() async throws {
+    let held = Held()
+    let priorities = Locked<[TaskPriority]>([])
+    held.scene.processor.script.withLock {
+      $0["begin"] = .perform { priorities.withLock { $0.append(Task.basePriority ?? .medium) } }
+    }
+    let mirror = held.scene.mirror
+    let first = Task(priority: .background) { try await mirror.run() }
+    await held.untilReached()
+    let second = Task(priority: .high) { try await mirror.run() }
+    while await mirror.callerCount < 2 { await Task.yield() }
+    held.release.finish()
+    _ = try await (first.value, second.value)
+    #expect(priorities.current.count == 2)
+    #expect(priorities.current.first.map { $0 < .high } == true)
+    #expect(priorities.current.last == .high)
+  }
+
   @Test("that are cancelled already start nothing")
   func cancelledBefore() async {
     let scene = MirrorScene(MirrorScene.standardProcessor())
@@ -218,5 +264,13 @@ struct OneWayMirrorRequestTests {
     #expect(await iterator?.next() == .idle)
     scene = nil
     #expect(await iterator?.next() == nil)
+  }
+}
+
+extension OneWayMirror {
+  /// Cancels a run before its task can start: both calls are made in one turn of the actor.
+  fileprivate func requestAndCancel() {
+    requestRun()
+    cancelCurrentRun()
   }
 }

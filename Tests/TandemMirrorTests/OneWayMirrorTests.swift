@@ -225,7 +225,8 @@ struct OneWayMirrorFailureTests {
   static func step(of call: String) -> MirrorStep {
     switch call.prefix(while: { $0 != " " }) {
     case "begin": .begin
-    case "localIDs", "source": .list
+    case "localIDs": .localIDs
+    case "source": .list
     case "update": .compare
     case "prepare": .prepare
     case "content": .transfer
@@ -271,6 +272,30 @@ struct OneWayMirrorFailureTests {
     return index < other
   }
 
+  @Test("names the item whose needsUpdate(_:) failed")
+  func failingNeedsUpdate() async throws {
+    struct Failing: MirrorProcessor {
+      func source() async throws -> MirrorPages<ScriptedItem> {
+        MirrorPages((1...5).map { ScriptedItem(id: $0) })
+      }
+      func localIDs() async throws -> MirrorPages<Int> { MirrorPages([2, 4]) }
+      func needsUpdate(_ item: ScriptedItem) async throws -> Bool {
+        if item.id == 4 { throw ScriptedError() }
+        return false
+      }
+      func transfer(
+        _ item: ScriptedItem, in stage: MirrorStage, progress: MirrorTransferProgress
+      ) async throws {}
+      func remove(_ ids: [Int]) async throws {}
+    }
+    let error = await #expect(throws: MirrorRunError<Int>.self) {
+      try await OneWayMirror(Failing()).run()
+    }
+    #expect(error?.failure.step == .compare && error?.failure.id == 4)
+    #expect(error?.failure.error is ScriptedError)
+    #expect(error?.description == "compare of 4: scripted")
+  }
+
   @Test("ends a step that hangs when its time is up", arguments: MirrorScene.standardCalls)
   func hanging(call: String) async {
     let scene = MirrorScene(
@@ -293,9 +318,10 @@ struct OneWayMirrorFailureTests {
     Self.check(scene, endedAt: call)
     let error = report.interruption?.error as? MirrorError
     #expect(error?.code == .timedOut)
-    // Reading both lists and comparing them is one call, for as long as it takes.
+    // Listing both sides and comparing them share one timeout, whose failure is one of listing.
     let step = Self.step(of: call)
-    #expect(report.interruption?.step == (step == .compare ? .list : step))
+    let isPlanning = step == .compare || step == .localIDs
+    #expect(report.interruption?.step == (isPlanning ? .list : step))
   }
 
   @Test("ends where it is cancelled, if the step gives up", arguments: MirrorScene.standardCalls)

@@ -188,9 +188,9 @@ struct RecordListTests {
       for attemptCount in [3, 2] {
         counter.reset()
         let options = Self.options {
-          $0.retry = TransportRetry(sleep: { _ in }) { error, count in
-            TransportRetry.isTransient(error) && count < attemptCount ? .zero : nil
-          }
+          $0.retry = .lists
+          $0.retry.maxAttemptCount = attemptCount
+          $0.retry.firstDelay = .zero
         }
         let source = RecordSource.url(server.url)
         if attemptCount == 3 {
@@ -209,10 +209,10 @@ struct RecordListTests {
 
   @Test("lists that are wrong in themselves, and refusals, are not asked for again")
   func lasting() {
-    #expect(!TransportRetry.isTransient(RecordError(.duplicateKey, "")))
-    #expect(!TransportRetry.isTransient(RecordError(.limitExceeded, "")))
-    #expect(!TransportRetry.isTransient(TransportError(.tlsFailure, "", url: "")))
-    #expect(!TransportRetry.isTransient(CancellationError()))
+    #expect(!MirrorRetryPolicy.lists.isTransient(RecordError(.duplicateKey, "")))
+    #expect(!MirrorRetryPolicy.lists.isTransient(RecordError(.limitExceeded, "")))
+    #expect(!MirrorRetryPolicy.lists.isTransient(TransportError(.tlsFailure, "", url: "")))
+    #expect(!MirrorRetryPolicy.lists.isTransient(CancellationError()))
   }
 
   @Test("a list comes with 200 or 203 alone", arguments: [200, 203, 201, 202, 204, 205, 206])

@@ -186,15 +186,14 @@ struct RecordPagingTests {
 
   @Test("busy servers are asked again after the time they ask for, and no more often than allowed")
   func retries() async throws {
-    let waits = Waits()
+    let waits = RecordingClock()
     let counter = Counter()
     let (list, _) = try await list(
       "/list",
       {
         $0.paging = .link
-        $0.retry = TransportRetry(sleep: { waits.add($0) }) { error, attemptCount in
-          attemptCount < 3 ? (error as? TransportError)?.retryDelay ?? .seconds(attemptCount) : nil
-        }
+        $0.retry = MirrorRetryPolicy(firstDelay: .seconds(1), jitter: 0)
+        $0.clock = waits
       }
     ) { request in
       switch counter.next() {
@@ -215,7 +214,7 @@ struct RecordPagingTests {
       _ = try await self.list(
         "/list",
         {
-          $0.retry = TransportRetry(sleep: { waits.add($0) }) { $1 < 2 ? .zero : nil }
+          $0.retry = MirrorRetryPolicy(maxAttemptCount: 2, firstDelay: .zero)
         }
       ) { _ in (503, [:], "") }
     }
@@ -239,7 +238,7 @@ struct RecordPagingTests {
     } test: { server in
       var options = RecordListOptions()
       options.paging = .link
-      options.retry = TransportRetry(sleep: { _ in }) { $1 < 4 ? .zero : nil }
+      options.retry = MirrorRetryPolicy(maxAttemptCount: 4, firstDelay: .zero)
       let list = try await RecordSource.url(server.url + "/list").list(options, client: client)
       #expect(ids(list) == [1, 2])
     }
@@ -271,9 +270,17 @@ final class Counter: Sendable {
   func reset() { value.withLock { $0 = 0 } }
 }
 
-/// How long somebody was asked to wait.
-private final class Waits: Sendable {
+/// A clock whose sleepers wake at once, and which records for how long they wanted to sleep.
+private final class RecordingClock: Clock, Sendable {
+  private let clock = ContinuousClock()
   private let durations = Mutex<[Duration]>([])
+
+  var now: ContinuousClock.Instant { clock.now }
+  var minimumResolution: Duration { clock.minimumResolution }
   var all: [Duration] { durations.withLock { $0 } }
-  func add(_ duration: Duration) { durations.withLock { $0.append(duration) } }
+
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    let rounded = (now.duration(to: deadline) / .seconds(1)).rounded()
+    durations.withLock { $0.append(.seconds(rounded)) }
+  }
 }

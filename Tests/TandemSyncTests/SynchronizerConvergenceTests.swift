@@ -149,13 +149,37 @@ struct SynchronizerConvergenceTests {
     try await play(actions, deviceCount: 4)
   }
 
+  @Test(
+    "whatever calls fail, each conflict that a push resolved is reported once", arguments: 0..<40)
+  func reports(seed: Int) async throws {
+    var generator = SplitMix64(seed: seed)
+    let world = SynchronizationWorld([[MergeItem(0, 0)], []], policy: .keepLocal)
+    try await world.settle()
+    for round in 1...8 {
+      await world.change(0) { $0.client[0].value = 2 * round }
+      try await world.synchronize(0)
+      await world.change(1) { $0.client[0].value = 2 * round + 1 }
+      var reported: [MergeConflict<MergeItem>] = []
+      for _ in 0..<Int.random(in: 0..<4, using: &generator) {
+        let fault: RemoteFault = Bool.random(using: &generator) ? .loseReply : .loseRequest
+        let call = Int.random(in: 0..<3, using: &generator)
+        let report = try? await world.synchronize(1, faults: [call: fault])
+        reported += report?.conflicts.map(\.conflict) ?? []
+      }
+      reported += try await world.synchronize(1).conflicts.map(\.conflict)
+      #expect(
+        reported.map(\.local) == [MergeItem(0, 2 * round + 1)], "seed \(seed), round \(round)")
+      try await world.synchronize(0)
+    }
+  }
+
   @Test("cancellation before anything is sent sends nothing")
   func cancelled() async throws {
     let world = SynchronizationWorld([[MergeItem(1, 0)]])
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       var client = [MergeItem(1, 0)]
-      var shadow = Shadow<MergeItem>()
+      var shadow = RemoteShadow<MergeItem>()
       let synchronizer = Synchronizer(
         remote: world.remote, identifiedBy: \.id, policy: .unresolved, epochPolicy: .union)
       _ = try await synchronizer.synchronize(client: &client, shadow: &shadow)

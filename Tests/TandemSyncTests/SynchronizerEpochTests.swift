@@ -53,7 +53,7 @@ struct SynchronizerEpochTests {
     #expect(await Set(world.client(0)) == expected)
     #expect(await Set(world.remoteContents.elements ?? []) == expected)
     #expect(
-      await world.lastPushes.last?.condition == .revision(Revision(epoch: "2", commit: "2")))
+      await world.lastPushes.last?.condition == .revision(RemoteRevision(epoch: "2", commit: "2")))
   }
 
   @Test("the policy learns what was known and what was found")
@@ -63,8 +63,7 @@ struct SynchronizerEpochTests {
         EpochPolicy { change in throw Asked(change: change) }, isRemoved: isRemoved)
       let before = await world.devices
       let expected = EpochPolicy.Change(
-        known: Revision(epoch: "1", commit: "1"),
-        found: isRemoved ? nil : Revision(epoch: "2", commit: "2"))
+        knownEpoch: "1", foundEpoch: isRemoved ? nil : "2")
       await #expect(throws: Asked(change: expected)) { try await world.synchronize(0) }
       #expect(await world.devices == before)
     }

@@ -13,7 +13,7 @@ struct SynchronizerRemoteTests {
       token: PushToken(token))
   }
 
-  let first = Revision(epoch: "1", commit: "1")
+  let first = RemoteRevision(epoch: "1", commit: "1")
 
   @Test("absent contents are created once")
   func creation() async {
@@ -30,10 +30,10 @@ struct SynchronizerRemoteTests {
     let remote = InMemoryRemote<Int>()
     _ = await remote.push(push(.absent, [1], "a"))
     for (epoch, commit) in [("1", "2"), ("2", "1")] {
-      let wrong = Revision(epoch: epoch, commit: commit)
+      let wrong = RemoteRevision(epoch: epoch, commit: commit)
       #expect(await remote.push(push(.revision(wrong), [2], "b")) == .rejected(current: first))
     }
-    let second = Revision(epoch: "1", commit: "2")
+    let second = RemoteRevision(epoch: "1", commit: "2")
     #expect(await remote.push(push(.revision(first), [2], "c")) == .accepted(second))
     #expect(await remote.pull() == .present([2], second))
   }
@@ -56,7 +56,7 @@ struct SynchronizerRemoteTests {
     let remote = InMemoryRemote<Int>()
     await remote.restart(with: [1])
     await remote.restart(with: [1])
-    #expect(await remote.pull() == .present([1], Revision(epoch: "2", commit: "2")))
+    #expect(await remote.pull() == .present([1], RemoteRevision(epoch: "2", commit: "2")))
   }
 
   @Test("as many tokens are remembered as promised, and no more")

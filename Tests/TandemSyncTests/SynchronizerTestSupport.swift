@@ -70,7 +70,7 @@ actor FaultyRemote: ConditionalRemote {
 actor SynchronizationWorld {
   struct Device: Equatable {
     var client: [MergeItem] = []
-    var shadow = Shadow<MergeItem>()
+    var shadow = RemoteShadow<MergeItem>()
   }
 
   let remote = InMemoryRemote<MergeItem>()
@@ -143,7 +143,7 @@ actor SynchronizationWorld {
     return try result.get()
   }
 
-  private func save(_ number: Int, _ client: [MergeItem], _ shadow: Shadow<MergeItem>) {
+  private func save(_ number: Int, _ client: [MergeItem], _ shadow: RemoteShadow<MergeItem>) {
     saved[number] = Device(client: client, shadow: shadow)
   }
 
@@ -163,7 +163,7 @@ extension RemoteContents where Element == MergeItem {
     if case .present(let elements, _) = self { elements } else { nil }
   }
 
-  var revision: Revision? {
+  var revision: RemoteRevision? {
     if case .present(_, let revision) = self { revision } else { nil }
   }
 }

@@ -25,7 +25,7 @@ struct SynchronizerTests {
     let report = try await world.synchronize(0)
     #expect(await world.remoteContents.elements == Self.start)
     #expect(await world.lastPushes.map(\.condition) == [.absent])
-    #expect(report.revision == Revision(epoch: "1", commit: "1"))
+    #expect(report.revision == RemoteRevision(epoch: "1", commit: "1"))
     #expect(report.toClient.isEmpty && report.roundCount == 1)
   }
 
@@ -142,6 +142,51 @@ struct SynchronizerTests {
       let isOpen = !report.conflicts[0].resolution.isUnresolved
       #expect(await world.remoteContents.elements?.last == MergeItem(3, isOpen ? 7 : 8))
     }
+  }
+
+  @Test("resolved conflicts are reported exactly once, by the first call that succeeds")
+  func reportAfterLostReply() async throws {
+    let expected = MergeConflict<MergeItem>.editEdit(
+      base: MergeItem(1, 0), local: MergeItem(1, 6), remote: MergeItem(1, 5))
+    // The push without a pull is rejected; then a pull, a merge, and a push whose reply is lost.
+    // The faults of the second call fail before, at and after the repetition of that push.
+    for failing in [
+      [:], [0: RemoteFault.loseRequest], [1: .loseReply], [0: .loseReply, 1: .cancel],
+    ] {
+      let world = try await world(policy: .keepLocal)
+      await world.change(0) { $0.client[0].value = 5 }
+      try await world.synchronize(0)
+      await world.change(1) { $0.client[0].value = 6 }
+      await #expect(throws: ConnectionLost.self) {
+        try await world.synchronize(1, faults: [2: .loseReply])
+      }
+      if !failing.isEmpty { _ = try? await world.synchronize(1, faults: failing) }
+      let report = try await world.synchronize(1)
+      #expect(report.conflicts.map(\.conflict) == [expected])
+      #expect(report.conflicts.map(\.id) == [1] && report.conflicts[0].resolution == .local)
+      #expect(try await world.synchronize(1).conflicts.isEmpty)
+      #expect(await world.remoteContents.elements?.first == MergeItem(1, 6))
+    }
+  }
+
+  @Test("a conflict that repeating a push resolves is reported even if the next pull fails")
+  func reportAfterFailedPull() async throws {
+    let world = try await world(policy: .keepLocal)
+    await world.change(1) { $0.client[2].value = 8 }
+    try await world.synchronize(1)
+    await world.change(0) { $0.client[0].value = 5 }
+    _ = try? await world.synchronize(0, faults: [2: .loseReply])
+    await world.change(0) { $0.client[2].value = 7 }
+    // Repeats the push, which resolves the conflict with the newer edit; the next call fails.
+    await #expect(throws: ConnectionLost.self) {
+      try await world.synchronize(0, faults: [1: .loseRequest])
+    }
+    let report = try await world.synchronize(0)
+    #expect(
+      report.conflicts.map(\.conflict)
+        == [.editEdit(base: MergeItem(3, 0), local: MergeItem(3, 7), remote: MergeItem(3, 8))])
+    #expect(try await world.synchronize(0).conflicts.isEmpty)
+    #expect(await world.remoteContents.elements?.last == MergeItem(3, 7))
   }
 
   @Test("a lost request is repeated under its token")
@@ -279,7 +324,7 @@ struct SynchronizerTests {
     let shadow = await world.devices[1].shadow
     #expect(!shadow.openConflicts.isEmpty && shadow.pendingPush != nil)
     let data = try JSONEncoder().encode(shadow)
-    #expect(try JSONDecoder().decode(Shadow<MergeItem>.self, from: data) == shadow)
+    #expect(try JSONDecoder().decode(RemoteShadow<MergeItem>.self, from: data) == shadow)
   }
 
   @Test("the resolver answers what the policy leaves, and the answer reaches the remote")

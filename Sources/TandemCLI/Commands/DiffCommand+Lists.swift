@@ -69,36 +69,39 @@ extension ListDifference<Record> {
 
   /// Appends the object that `--list --json` prints, with its line feed.
   fileprivate func appendJSON(to bytes: inout [UInt8]) {
-    func append<Change>(
-      _ name: String, _ changes: [Change], _ fields: (Change) -> [(String, String)]
-    ) {
-      let objects = changes.map { change in
-        "{" + fields(change).map { #""\#($0.0)":\#($0.1)"# }.joined(separator: ",") + "}"
+    bytes.appendJSON { json in
+      json.object { json in
+        json.field("deletions") { $0.array(of: deletions) { $0.write(to: &$1) } }
+        json.field("insertions") { $0.array(of: insertions) { $0.write(to: &$1) } }
+        json.field("moves") { json in
+          json.array(of: moves) { move, json in
+            json.object { json in
+              json.field("from", move.from)
+              json.field("to", move.to)
+            }
+          }
+        }
+        json.field("updates") { json in
+          json.array(of: updates) { update, json in
+            json.object { json in
+              json.field("oldOffset", update.oldOffset)
+              json.field("newOffset", update.newOffset)
+              json.field("old", update.old)
+              json.field("new", update.new)
+            }
+          }
+        }
       }
-      bytes += #""\#(name)":[\#(objects.joined(separator: ","))]"#.utf8
     }
-    bytes += "{".utf8
-    append("deletions", deletions) { [("offset", "\($0.offset)"), ("element", $0.element.json)] }
-    bytes += ",".utf8
-    append("insertions", insertions) { [("offset", "\($0.offset)"), ("element", $0.element.json)] }
-    bytes += ",".utf8
-    append("moves", moves) { [("from", "\($0.from)"), ("to", "\($0.to)")] }
-    bytes += ",".utf8
-    append("updates", updates) {
-      [
-        ("oldOffset", "\($0.oldOffset)"), ("newOffset", "\($0.newOffset)"), ("old", $0.old.json),
-        ("new", $0.new.json),
-      ]
-    }
-    bytes += "}\n".utf8
+    bytes.append(UInt8(ascii: "\n"))
   }
 }
 
-extension Record {
-  /// The record as one JSON object.
-  fileprivate var json: String {
-    var bytes: [UInt8] = []
-    RecordWriter.appendJSON(self, to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
+extension ListPlacement<Int, Record> {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("offset", offset)
+      json.field("element", element)
+    }
   }
 }

@@ -187,11 +187,12 @@ extension DiffCommand {
         try inserted.append { RecordWriter.appendJSON(record, to: &$0) }
       case .updated(let old, let new):
         try updated.append { bytes in
-          bytes.append(contentsOf: #"{"old":"#.utf8)
-          RecordWriter.appendJSON(old, to: &bytes)
-          bytes.append(contentsOf: #","new":"#.utf8)
-          RecordWriter.appendJSON(new, to: &bytes)
-          bytes.append(UInt8(ascii: "}"))
+          bytes.appendJSON { json in
+            json.object { json in
+              json.field("old", old)
+              json.field("new", new)
+            }
+          }
         }
       case .deleted(let record):
         try deleted.append { RecordWriter.appendJSON(record, to: &$0) }

@@ -109,39 +109,30 @@ extension MergeCommand.Options {
 extension ThreeWayMerge<Record, RecordKey> {
   /// Appends the object that `--json` prints, with its line feed.
   func appendJSON(to bytes: inout [UInt8]) {
-    bytes += #"{"merged":"#.utf8
-    RecordWriter.appendJSON(merged, to: &bytes)
-    bytes += #","conflicts":["#.utf8
-    for (position, report) in conflicts.enumerated() {
-      if position > 0 { bytes.append(UInt8(ascii: ",")) }
-      report.appendJSON(to: &bytes)
+    bytes.appendJSON { json in
+      json.object { json in
+        json.field("merged", merged)
+        json.field("conflicts") { $0.array(of: conflicts) { $0.write(to: &$1) } }
+        json.field("toLocal", toLocal)
+        json.field("toRemote", toRemote)
+      }
     }
-    bytes += #"],"toLocal":"#.utf8
-    RecordWriter.appendJSON(toLocal, to: &bytes)
-    bytes += #","toRemote":"#.utf8
-    RecordWriter.appendJSON(toRemote, to: &bytes)
-    bytes += "}\n".utf8
+    bytes.append(UInt8(ascii: "\n"))
   }
 }
 
 extension ConflictReport<Record, RecordKey> {
-  fileprivate func appendJSON(to bytes: inout [UInt8]) {
-    bytes += #"{"key":"#.utf8
-    let isComposite = id.values.count != 1
-    bytes +=
-      (isComposite ? "[\(id.values.map(\.description).joined(separator: ","))]" : "\(id)").utf8
-    bytes += #","kind":"\#(conflict.kind.rawValue)""#.utf8
-    for (name, version) in [
-      ("base", conflict.base), ("local", conflict.local), ("remote", conflict.remote),
-    ] {
-      bytes += #","\#(name)":"#.utf8
-      if let version {
-        RecordWriter.appendJSON(version, to: &bytes)
-      } else {
-        bytes += "null".utf8
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("key") { json in
+        if id.values.count == 1 { json.write(id.values[0]) } else { json.write(id.values) }
       }
+      json.field("kind", conflict.kind.rawValue)
+      json.field("base", conflict.base)
+      json.field("local", conflict.local)
+      json.field("remote", conflict.remote)
+      json.field("resolution", resolution.name)
     }
-    bytes += #","resolution":"\#(resolution.name)"}"#.utf8
   }
 }
 

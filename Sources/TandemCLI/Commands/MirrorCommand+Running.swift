@@ -1,25 +1,6 @@
 import Tandem
 
 extension MirrorCommand.Options {
-  /// Mirrors once and prints what was done; returns the exit status.
-  func runOnce() async throws -> Int32 {
-    if let contents { return try await ContentRun(self, contents).run() }
-    let outcome = try await outcome()
-    do {
-      try print(outcome)
-    } catch {
-      throw mirror.isDryRun ? error : Self.done(error)
-    }
-    return 0
-  }
-
-  /// An error of printing what was done: that stays done.
-  static func done(_ error: any Error) -> any Error {
-    guard var error = error as? OutputError else { return error }
-    error.consequence = "; the table equals the list all the same"
-    return error
-  }
-
   /// Mirrors again and again; a run that fails is reported and followed by the next.
   func watch(every interval: Duration) async throws -> Int32 {
     // No run begins before a signal is an event, not the end.
@@ -41,16 +22,16 @@ extension MirrorCommand.Options {
     defer { interruption.end() }
     begin.finish()
     let count = try await watching.value
-    guard !arguments.has("quiet"), !arguments.has("json") else { return 0 }
+    guard !isQuiet, !isJSON else { return 0 }
     let text = "mirrored \(count.runs) times, \(count.failures) of them with errors\n"
     try OutputStream.write(Array(text.utf8), to: STDOUT_FILENO)
     return 0
   }
 
-  /// Mirrors once, and says what went wrong; returns whether nothing did.
+  /// Mirrors once, and reports errors; returns true if there were none.
   private func runReportingErrors() async throws -> Bool {
     do {
-      return try await runOnce() == 0
+      return try await run() == 0
     } catch let error as OutputError {
       throw error
     } catch {
@@ -59,104 +40,96 @@ extension MirrorCommand.Options {
     }
   }
 
-  /// Mirrors the list into the file.
+  /// Mirrors once, shows the progress, and prints the report; returns the exit status.
   ///
-  /// Opening a file for writing creates it, or turns on write-ahead logging, before the first row is
-  /// written. So where either is still to come, a rehearsal finds out whether there is any use.
-  func outcome() async throws -> DatabaseMirror.Outcome {
-    let exists = access(path, F_OK) == 0
-    let reader = try DatabaseConnection(
-      path: exists ? path : ":memory:", access: exists ? .readOnly : .readWriteCreate)
-    guard let (records, origin) = try await newList(for: reader) else {
-      return DatabaseMirror.Outcome()
+  /// Failures are printed first, even if nobody reads standard output.
+  func run() async throws -> Int32 {
+    let (stages, continuation) = AsyncStream.makeStream(
+      of: DatabaseMirror.Progress.self, bufferingPolicy: .bufferingNewest(1))
+    let events = printsEvents ? MirrorEvents() : nil
+    let showing = Task { try await show(stages, events) }
+    let ended = await Result { [self] in
+      try await mirror.run(
+        from: source, intoFileAt: path, list: list, isConditional: !isUnconditional,
+        progress: { progress in
+          // Events leave out what only a bar shows.
+          if events != nil, case .running = progress {} else if events != nil { return }
+          continuation.yield(progress)
+        })
     }
-    if try mirror.isDryRun || !exists || !reader.hasWriteAheadLog() {
-      var rehearsal = mirror
-      rehearsal.isDryRun = true
-      let outcome = try run(rehearsal, records, into: reader, origin: origin)
-      if mirror.isDryRun || outcome.isUpToDate { return outcome }
+    continuation.finish()
+    let shown = await showing.result
+    let report: DatabaseMirror.Report
+    switch ended {
+    case .success(let complete): report = complete
+    case .failure(let error as DatabaseMirror.RunError): report = error.report
+    case .failure(let error): throw error
     }
-    return try run(mirror, records, into: DatabaseConnection(path: path), origin: origin)
-  }
-
-  /// The list, or `nil` if the server says that the table still is what it would send.
-  private func newList(
-    for connection: DatabaseConnection
-  ) async throws -> (records: [Record], origin: MirrorOrigin?)? {
-    guard case .url(let url) = source else { return try await list(nil).map { ($0.records, nil) } }
-    func known() throws -> RecordListValidators? {
-      try mirror.validators(for: url, options: self.list, in: connection)
-    }
-    let validators = isUnconditional ? nil : try known()
-    var answer = try await list(validators)
-    if answer == nil, try known() != validators {
-      // The table was changed while the server was asked.
-      answer = try await list(nil)
-    }
-    return answer.map {
-      ($0.records, MirrorOrigin(url: url, options: self.list, validators: $0.validators))
-    }
-  }
-
-  private func list(
-    _ validators: RecordListValidators?
-  ) async throws -> (records: [Record], validators: RecordListValidators)? {
-    let bar = ProgressBar("reading", isQuiet: arguments.has("quiet"))
-    defer { bar.finish() }
+    printFailures(report.run)
+    let isDone = mirror.isDryRun ? report.run.interruption == nil : report.run.isComplete
     do {
-      var options = self.list
-      options.validators = validators
-      let list = try await source.list(
-        options, client: try SystemHTTPClient(),
-        progress: { bar.update($0, of: $1, unit: "bytes") })
-      guard case .records(let records, let validators, _) = list else { return nil }
-      return (records, validators)
-    } catch let error as RecordError {
-      throw SourceError(source: source, error: error)
-    } catch let error as TransportError {
-      throw ListRefusal(error: error)
+      try shown.get()
+      if let events {
+        try events.write(report, isDryRun: mirror.isDryRun)
+      } else if !isQuiet {
+        try print(report)
+      }
+    } catch var error as OutputError where !isDone {
+      error.followsFailure = true
+      throw error
+    } catch {
+      guard !mirror.isDryRun, var error = error as? OutputError else { throw error }
+      error.consequence = "; the table equals the list all the same"
+      throw error
+    }
+    return isDone ? 0 : 1
+  }
+
+  /// True if JSON is a line for each event, and not one object for the difference.
+  private var printsEvents: Bool { isJSON && !isQuiet && !mirror.contents.isEmpty }
+
+  /// Shows the progress until it ends.
+  private func show(
+    _ stages: AsyncStream<DatabaseMirror.Progress>, _ events: MirrorEvents?
+  ) async throws {
+    var bar: (label: String, bar: ProgressBar)?
+    defer { bar?.bar.finish() }
+    func draw(_ label: String, _ done: Int, of total: Int?, _ unit: String, _ detail: String = "") {
+      if bar?.label != label {
+        bar?.bar.finish()
+        bar = (label, ProgressBar(label, isQuiet: isQuiet))
+      }
+      bar?.bar.update(done, of: total, unit: unit, detail: detail)
+    }
+    var last: MirrorPhase?
+    for await stage in stages {
+      switch stage {
+      case .reading(let byteCount, let total): draw("reading", byteCount, of: total, "bytes")
+      case .writing(let count, let total): draw("writing", count, of: total, "changes")
+      case .running(let phase):
+        if phase != last { try events?.write(phase) }
+        last = phase
+        guard events == nil, case .transferring(let progress) = phase else { continue }
+        draw(
+          progress.stage?.name ?? "content", progress.doneCount, of: progress.totalCount, "items",
+          detail(progress))
+      }
     }
   }
 
-  private func run(
-    _ mirror: DatabaseMirror, _ records: [Record], into connection: DatabaseConnection,
-    origin: MirrorOrigin?
-  ) throws -> DatabaseMirror.Outcome {
-    let bar = ProgressBar("writing", isQuiet: arguments.has("quiet"))
-    defer { bar.finish() }
-    do {
-      return try mirror.run(
-        records, into: connection, origin: origin,
-        progress: { bar.update($0, of: $1, unit: "changes") })
-    } catch let error as RecordError {
-      throw SourceError(source: source, error: error)
-    } catch let error as MirrorError {
-      throw MirrorRefusal(path: path, error: error)
+  private func detail(_ progress: MirrorProgress) -> String {
+    var parts = [Quantity.bytes(Double(progress.byteCount))]
+    if let rate = progress.bytesPerSecond { parts.append("\(Quantity.bytes(rate))/s") }
+    if let remaining = progress.remaining {
+      parts.append("\(Quantity.duration(remaining)) left")
     }
+    return ", " + parts.joined(separator: ", ")
   }
 }
 
-extension DatabaseConnection {
-  /// Whether the file is one with write-ahead logging.
-  fileprivate func hasWriteAheadLog() throws(DatabaseError) -> Bool {
-    let statement = try prepare("PRAGMA journal_mode")
-    guard try statement.step() else { return false }
-    return try statement.value(at: 0) == "wal"
-  }
-}
-
-/// A refusal, with the option that would allow the run.
-struct MirrorRefusal: Error, CustomStringConvertible {
-  var path: String
-  var error: MirrorError
-
-  var description: String {
-    let option: String
-    switch error.code {
-    case .emptySource: option = " with --allow-empty"
-    case .tooManyDeletions: option = error.deletionCount.map { " with --max-deletes \($0)" } ?? ""
-    default: option = ""
-    }
-    return "\(path): \(error)\(option); nothing was changed"
+extension Result where Failure == any Error {
+  /// The result of asynchronous work.
+  fileprivate init(_ body: () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
   }
 }

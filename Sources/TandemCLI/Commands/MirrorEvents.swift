@@ -2,7 +2,7 @@ import Tandem
 
 /// The events of a run as JSON, one object per line.
 struct MirrorEvents {
-  /// Writes what the mirror is doing.
+  /// Writes the phase that the mirror is in.
   func write(_ phase: MirrorPhase) throws {
     switch phase {
     case .idle: return
@@ -22,46 +22,41 @@ struct MirrorEvents {
     }
   }
 
-  /// Writes what failed, and how the run ended.
-  func write(
-    _ report: MirrorReport<RecordKey>, _ outcome: DatabaseMirror.Outcome?, contentCount: Int
-  ) throws {
-    try writeFailures(report)
-    let difference = outcome?.difference ?? SetDifference()
-    try write([
-      "event": "end", "ok": .integer(report.isComplete ? 1 : 0),
-      "inserted": .integer(Int64(difference.inserted.count)),
-      "updated": .integer(Int64(difference.updated.count)),
-      "deleted": .integer(Int64(difference.deleted.count)),
-      "transferred": .integer(Int64(contentCount)),
-      "skipped": .integer(Int64(report.skippedCount)),
-      "failed": .integer(Int64(report.failures.count)),
-      "bytes": .integer(Int64(report.byteCount)),
-    ])
-  }
-
-  /// Writes what failed, what a run would do, and whether it could be found out.
-  func write(_ report: MirrorReport<RecordKey>, _ rehearsal: ContentRehearsal?) throws {
-    try writeFailures(report)
-    for transfer in rehearsal?.transfers ?? [] {
-      try write([
-        "event": "would_fetch", "stage": .text(transfer.stage.name), "key": .text("\(transfer.id)"),
-        "url": .text(transfer.url), "file": .text(transfer.path),
-      ])
+  /// Writes the failures and the end of a run, and for a dry run the files that it would fetch and remove.
+  func write(_ report: DatabaseMirror.Report, isDryRun: Bool) throws {
+    try writeFailures(report.run)
+    let difference = report.outcome?.difference ?? SetDifference()
+    var end: [(name: String, value: FieldValue)] = [("event", "end")]
+    func add(_ name: String, _ count: Int) { end.append((name, .integer(Int64(count)))) }
+    if isDryRun {
+      for content in report.contents {
+        try write([
+          "event": "would_fetch", "stage": .text(content.stage.name), "key": .text("\(content.id)"),
+          "url": .text(content.url), "file": .text(content.path),
+        ])
+      }
+      for path in report.removedPaths {
+        try write(["event": "would_remove", "file": .text(path)])
+      }
+      add("ok", report.run.interruption == nil ? 1 : 0)
+      add("dry_run", 1)
+    } else {
+      add("ok", report.run.isComplete ? 1 : 0)
     }
-    for path in rehearsal?.removedPaths ?? [] {
-      try write(["event": "would_remove", "file": .text(path)])
+    add("inserted", difference.inserted.count)
+    add("updated", difference.updated.count)
+    add("deleted", difference.deleted.count)
+    if isDryRun {
+      add("would_fetch", report.contents.count)
+      add("would_remove", report.removedPaths.count)
+      add("skipped", report.run.skippedCount)
+    } else {
+      add("transferred", report.contents.count)
+      add("skipped", report.run.skippedCount)
+      add("failed", report.run.failures.count)
+      add("bytes", report.run.byteCount)
     }
-    let difference = rehearsal?.outcome.difference ?? SetDifference()
-    try write([
-      "event": "end", "ok": report.interruption == nil ? 1 : 0, "dry_run": 1,
-      "inserted": .integer(Int64(difference.inserted.count)),
-      "updated": .integer(Int64(difference.updated.count)),
-      "deleted": .integer(Int64(difference.deleted.count)),
-      "would_fetch": .integer(Int64(rehearsal?.transfers.count ?? 0)),
-      "would_remove": .integer(Int64(rehearsal?.removedPaths.count ?? 0)),
-      "skipped": .integer(Int64(report.skippedCount)),
-    ])
+    if let event = Record(end) { try write(event) }
   }
 
   private func writeFailures(_ report: MirrorReport<RecordKey>) throws {

@@ -39,7 +39,7 @@ final class WatchOutput {
 
   func write(_ difference: ListDifference<Record>) throws {
     if isJSON {
-      try output.write { $0.appendJSON(difference) }
+      try output.write { difference.appendJSON(to: &$0) }
     } else {
       try writeLines(difference)
     }
@@ -69,42 +69,43 @@ final class WatchOutput {
   }
 }
 
-extension [UInt8] {
-  /// Appends a list difference as one line: offsets of what is deleted and of `from` count in the old
-  /// list, all others in the new one.
-  fileprivate mutating func appendJSON(_ difference: ListDifference<Record>) {
-    append(contentsOf: #"{"inserted":["#.utf8)
-    appendElements(difference.insertions) { $0.appendPlacement($1) }
-    append(contentsOf: #"],"updated":["#.utf8)
-    appendElements(difference.updates) { bytes, update in
-      bytes.append(
-        contentsOf: #"{"from":\#(update.oldOffset),"to":\#(update.newOffset),"old":"#.utf8)
-      RecordWriter.appendJSON(update.old, to: &bytes)
-      bytes.append(contentsOf: #","new":"#.utf8)
-      RecordWriter.appendJSON(update.new, to: &bytes)
-      bytes.append(UInt8(ascii: "}"))
+extension ListDifference<Record> {
+  /// Appends the difference as one line. The offsets of deletions and `from` count in the old list,
+  /// all others in the new one.
+  fileprivate func appendJSON(to bytes: inout [UInt8]) {
+    bytes.appendJSON { json in
+      json.object { json in
+        json.field("inserted") { $0.array(of: insertions) { $0.write(to: &$1) } }
+        json.field("updated") { json in
+          json.array(of: updates) { update, json in
+            json.object { json in
+              json.field("from", update.oldOffset)
+              json.field("to", update.newOffset)
+              json.field("old", update.old)
+              json.field("new", update.new)
+            }
+          }
+        }
+        json.field("moved") { json in
+          json.array(of: moves) { move, json in
+            json.object { json in
+              json.field("from", move.from)
+              json.field("to", move.to)
+            }
+          }
+        }
+        json.field("deleted") { $0.array(of: deletions) { $0.write(to: &$1) } }
+      }
     }
-    append(contentsOf: #"],"moved":["#.utf8)
-    appendElements(difference.moves) { bytes, move in
-      bytes.append(contentsOf: #"{"from":\#(move.from),"to":\#(move.to)}"#.utf8)
-    }
-    append(contentsOf: #"],"deleted":["#.utf8)
-    appendElements(difference.deletions) { $0.appendPlacement($1) }
-    append(contentsOf: "]}\n".utf8)
+    bytes.append(UInt8(ascii: "\n"))
   }
+}
 
-  private mutating func appendPlacement(_ placement: ListPlacement<Int, Record>) {
-    append(contentsOf: #"{"offset":\#(placement.offset),"row":"#.utf8)
-    RecordWriter.appendJSON(placement.element, to: &self)
-    append(UInt8(ascii: "}"))
-  }
-
-  private mutating func appendElements<Change>(
-    _ elements: [Change], _ appendElement: (inout [UInt8], Change) -> Void
-  ) {
-    for (offset, element) in elements.enumerated() {
-      if offset > 0 { append(UInt8(ascii: ",")) }
-      appendElement(&self, element)
+extension ListPlacement<Int, Record> {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("offset", offset)
+      json.field("row", element)
     }
   }
 }

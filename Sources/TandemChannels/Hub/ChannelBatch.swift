@@ -8,7 +8,7 @@
 /// ```
 public struct ChannelBatch: @unchecked Sendable {
   // Sendable, because entries are immutable and are made of Sendable values only.
-  private(set) var entries: [BatchEntry] = []
+  package private(set) var entries: [BatchEntry] = []
 
   /// A batch without values.
   public init() {}
@@ -45,26 +45,30 @@ public struct ChannelBatch: @unchecked Sendable {
   }
 
   /// Makes the value that was added last one that is not to be answered.
-  mutating func markLastAsAnswer() {
+  package mutating func markLastAsAnswer() {
     guard let last = entries.indices.last else { return }
     entries[last].value = entries[last].value.answer
   }
 }
 
 /// A value for a property of a channel.
-struct BatchEntry {
-  var address: ChannelAddress
-  var value: BatchValue
-  /// When it was sent, if that is known, among linked hubs.
-  var stamp: LinkStamp?
+package struct BatchEntry {
+  package var address: ChannelAddress
+  package var value: BatchValue
+  /// What a link knows of it.
+  package var mark: (any Sendable)?
+
+  package init(address: ChannelAddress, value: BatchValue, mark: (any Sendable)? = nil) {
+    (self.address, self.value, self.mark) = (address, value, mark)
+  }
 }
 
 /// A value on its way, without the type that only the sender and the receivers know.
-class BatchValue {
-  let property: AnyKeyPath
+package class BatchValue {
+  package let property: AnyKeyPath
   /// The value as one that a model has in the place of one that was sent; see ``AnswerBatchValue``.
   var answer: BatchValue { preconditionFailure("Abstract") }
-  var isAnswer: Bool { false }
+  package var isAnswer: Bool { false }
 
   fileprivate init(property: AnyKeyPath) { self.property = property }
 
@@ -76,8 +80,8 @@ class BatchValue {
   func passOver(_ binding: ChannelBinding) { preconditionFailure("Abstract") }
 }
 
-class TypedBatchValue<Value>: BatchValue {
-  private(set) final var value: Value
+package class TypedBatchValue<Value>: BatchValue {
+  package private(set) final var value: Value
 
   init(property: AnyKeyPath, value: Value) {
     self.value = value
@@ -103,7 +107,7 @@ class TypedBatchValue<Value>: BatchValue {
 /// What a model has in the place of a value that was sent. Nobody answers it with a value of theirs, since
 /// two models that each insist would go on for ever.
 private final class AnswerBatchValue<Value>: TypedBatchValue<Value> {
-  override var isAnswer: Bool { true }
+  package override var isAnswer: Bool { true }
 
   override func apply(to binding: ChannelBinding, by routes: RouteCache) {
     binding.applyAnswer(value, of: property, by: routes)

@@ -26,7 +26,7 @@ extension ChannelHub {
     send(batch.entries, excluding: sender)
   }
 
-  func send(_ entries: [BatchEntry], excluding sender: AnyObject?) {
+  package func send(_ entries: [BatchEntry], excluding sender: AnyObject?) {
     guard !isDelivering else { return enqueue(.values(entries, excluding: sender)) }
     isDelivering = true
     deliver(entries, excluding: sender)
@@ -186,14 +186,12 @@ extension ChannelHub {
 // MARK: - Taps
 
 /// Listens to all channels of a subject type, for links.
-class SubjectTap {
-  /// For whom it listens.
-  var peers: [LinkPeer] { [] }
+package protocol SubjectTap: AnyObject {
   /// Told of values of the subject's channels that were sent together, after everybody bound to them; may
   /// stamp them for the taps after it.
-  func sent(_ entries: inout [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub) {}
+  func sent(_ entries: inout [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub)
   /// Told once all taps have been told of all values that were sent together.
-  func finishBatch(in hub: ChannelHub) {}
+  func finishBatch(in hub: ChannelHub)
 }
 
 extension ChannelHub {

@@ -33,10 +33,12 @@ public final class ChannelHub {
 
   private let channels = ChannelTable()
   let routes = RouteCache()
-  var taps: [ObjectIdentifier: [SubjectTap]] = [:] { didSet { hasTaps = !taps.isEmpty } }
+  package var taps: [ObjectIdentifier: [any SubjectTap]] = [:] {
+    didSet { hasTaps = !taps.isEmpty }
+  }
   private(set) var hasTaps = false
-  /// Of the hub's links, once one has been made.
-  var linkClock: LinkClock?
+  /// What the hub's links keep, once one has been made.
+  package var linkState: AnyObject?
   var isDelivering = false
   // The flag spares a send that nobody answers a look at the queue and the diagnostics.
   var hasMoreToDo = false
@@ -82,7 +84,7 @@ extension ChannelHub {
   }
 
   /// All remembered values of a subject's channels.
-  func rememberedEntries(of subject: ObjectIdentifier) -> [BatchEntry] {
+  package func rememberedEntries(of subject: ObjectIdentifier) -> [BatchEntry] {
     channels.nodes.filter { ObjectIdentifier($0.address.subject) == subject }.flatMap { node in
       (node.remembered?.values ?? []).map { BatchEntry(address: node.address, value: $0) }
     }
@@ -128,7 +130,7 @@ extension ChannelHub {
     bindingsUntilSweep = max(Self.minBindingCountPerSweep, count)
   }
 
-  func report(_ diagnostic: ChannelDiagnostic) {
+  package func report(_ diagnostic: ChannelDiagnostic) {
     if diagnostics.count == Self.maxDiagnosticCount { diagnostics.removeFirst() }
     diagnostics.append(diagnostic)
     guard !isTelling, untold.count < Self.maxToldDiagnosticCount else { return }

@@ -57,6 +57,12 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
   /// and for a new binding, all that the channel remembers.
   public var property: String
 
+  package init(kind: Kind, channel: String, property: String) {
+    self.kind = kind
+    self.channel = channel
+    self.property = property
+  }
+
   /// What happened, and what to do.
   public var description: String {
     switch kind {

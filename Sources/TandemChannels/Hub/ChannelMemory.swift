@@ -25,6 +25,11 @@ struct RememberedValues {
 }
 
 extension ChannelHub {
+  /// True if a value of the property is remembered.
+  package func remembers(_ property: AnyKeyPath, at address: ChannelAddress) -> Bool {
+    node(at: address)?.remembered?.index(of: property) != nil
+  }
+
   /// The value of a property that was sent last on a channel, if the hub remembers it.
   public func latest<Subject, Value>(
     _ property: KeyPath<Subject, Value>, on channel: Channel<Subject>

@@ -28,7 +28,7 @@ public struct ChannelSender: Sendable {
   public func send(_ batch: ChannelBatch) async { await perform { $0.send(batch) } }
 
   /// Does something with the hub, where it lives.
-  func perform<Result: Sendable>(
+  package func perform<Result: Sendable>(
     _ body: @Sendable (ChannelHub) throws -> Result
   ) async rethrows -> Result {
     try await perform(body, in: domain)

@@ -38,11 +38,7 @@ extension ListDifference {
     _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
     id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
   ) {
-    var steps = StepWalk()
-    steps.walk(
-      old: old.indices, new: new.indices,
-      isSame: { id(old[$0]) == id(new[$1]) },
-      isEquivalent: { areEquivalent(old[$0], new[$1]) })
+    let steps = StepWalk(old, new, id: id, isEquivalent: areEquivalent)
     let matching = ListMatching(old, new, steps: steps, id: id, areEquivalent: areEquivalent)
     self.init(
       sortedDeletions: Placement.placements(of: old, at: matching.deletions),

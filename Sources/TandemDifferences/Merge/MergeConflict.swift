@@ -95,3 +95,53 @@ extension MergeConflict: Equatable where Value: Equatable {}
 extension MergeConflict: Hashable where Value: Hashable {}
 extension MergeConflict: Encodable where Value: Encodable {}
 extension MergeConflict: Decodable where Value: Decodable {}
+
+/// What becomes of a conflict.
+public enum MergeResolution<Value> {
+  /// The local version stands; if the local side deleted the value, it is gone.
+  case local
+  /// The remote version stands; if the remote side deleted the value, it is gone.
+  case remote
+  /// This value stands instead of both versions.
+  case merged(Value)
+  /// The value is gone, whoever still had it.
+  case deleted
+  /// Nothing was decided: each side keeps its version, and the conflict is reported as open.
+  case unresolved
+
+  /// Whether nothing was decided.
+  @inlinable
+  public var isUnresolved: Bool {
+    if case .unresolved = self { true } else { false }
+  }
+}
+
+extension MergeResolution: Sendable where Value: Sendable {}
+extension MergeResolution: Equatable where Value: Equatable {}
+extension MergeResolution: Hashable where Value: Hashable {}
+extension MergeResolution: Encodable where Value: Encodable {}
+extension MergeResolution: Decodable where Value: Decodable {}
+
+/// A conflict that a merge met, whose it was, and what became of it.
+public struct ConflictReport<Element, ID: Equatable> {
+  /// The identity of the record in conflict.
+  public var id: ID
+  /// What the two sides did, with every version.
+  public var conflict: MergeConflict<Element>
+  /// What the policy or resolver made of it.
+  public var resolution: MergeResolution<Element>
+
+  /// Joins a conflict with its resolution.
+  @inlinable
+  public init(id: ID, conflict: MergeConflict<Element>, resolution: MergeResolution<Element>) {
+    self.id = id
+    self.conflict = conflict
+    self.resolution = resolution
+  }
+}
+
+extension ConflictReport: Sendable where Element: Sendable, ID: Sendable {}
+extension ConflictReport: Equatable where Element: Equatable {}
+extension ConflictReport: Hashable where Element: Hashable, ID: Hashable {}
+extension ConflictReport: Encodable where Element: Encodable, ID: Encodable {}
+extension ConflictReport: Decodable where Element: Decodable, ID: Decodable {}

@@ -12,9 +12,8 @@ struct MergePairing {
   @usableFromInline var partners: [Int]
 
   @inlinable
-  init(_ matching: StepMatching) {
-    localRuns = matching.unmatchedOld
-    sideRuns = matching.unmatchedNew
+  init(_ steps: StepWalk, localCount: Int, sideCount: Int) {
+    (localRuns, sideRuns) = steps.gaps(oldCount: localCount, newCount: sideCount)
     var count = 0
     outOfStepBefore = localRuns.map { run in
       defer { count += run.count }

@@ -7,9 +7,12 @@ extension MergeSides where Element: Equatable {
   /// local does not have is hashed too.
   @inlinable @inline(__always)
   func steps<ID: Hashable>(by id: (Element) -> ID) -> [MergeStep]? {
-    let inStepWithRemote = stepMatching(of: remote, id: id) { $0 == $1 }
-    var ofBase = MergePairing(stepMatching(of: base, id: id) { _, _ in true })
-    var ofRemote = MergePairing(inStepWithRemote)
+    let inStepWithRemote = StepWalk(local, remote, id: id) { $0 == $1 }
+    var ofBase = MergePairing(
+      StepWalk(local, base, id: id) { _, _ in true }, localCount: local.count,
+      sideCount: base.count)
+    var ofRemote = MergePairing(
+      inStepWithRemote, localCount: local.count, sideCount: remote.count)
     let suspects = IdentityFilter.suspects(
       in: local,
       or: [ElementRuns(base, in: ofBase.sideRuns), ElementRuns(remote, in: ofRemote.sideRuns)],
@@ -22,8 +25,9 @@ extension MergeSides where Element: Equatable {
     else { return nil }
     var steps: [MergeStep] = []
     var cursor = MergePairing.Cursor()
-    for (l, r) in inStepWithRemote.updates {
-      note(base: ofBase.partner(of: l, &cursor), local: l, remote: r, rank: r, in: &steps)
+    for pair in inStepWithRemote.updates {
+      let base = ofBase.partner(of: pair.from, &cursor)
+      note(base: base, local: pair.from, remote: pair.to, rank: pair.to, in: &steps)
     }
     cursor = MergePairing.Cursor()
     ofRemote.forEachOutOfStep { l, r, rank in
@@ -35,18 +39,6 @@ extension MergeSides where Element: Equatable {
     // Close to linear, as there are few runs: the standard library's sort looks for them.
     steps.sort { $0.precedes($1) }
     return steps
-  }
-
-  /// Pairs local elements with those of another side, as far as both are in step.
-  @inlinable @inline(__always)
-  func stepMatching<ID: Hashable>(
-    of side: UnsafeBufferPointer<Element>, id: (Element) -> ID,
-    isEquivalent: (_ local: Element, _ other: Element) -> Bool
-  ) -> StepMatching {
-    StepMatching(
-      oldCount: local.count, newCount: side.count,
-      isSame: { id(local[$0]) == id(side[$1]) },
-      isEquivalent: { isEquivalent(local[$0], side[$1]) })
   }
 
   /// For each of the remote offsets the base offset with the same identity, or `absent`; `nil` if an

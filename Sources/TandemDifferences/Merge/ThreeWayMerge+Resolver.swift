@@ -9,9 +9,10 @@ extension ThreeWayMerge where Element: Equatable {
   /// - Throws: ``MergeError`` as the synchronous form does; `CancellationError` if the task is
   ///   cancelled before a conflict is put to the resolver; whatever the resolver throws.
   @inlinable
-  public nonisolated(nonsending) init(
-    base: Ancestor<Element>, local: [Element], remote: [Element],
+  public init(
+    base: MergeBase<Element>, local: [Element], remote: [Element],
     identifiedBy id: (Element) -> ID, policy: MergePolicy<Element> = .unresolved,
+    isolation: isolated (any Actor)? = #isolation,
     resolver:
       nonisolated(nonsending) (MergeConflict<Element>) async throws
       -> MergeResolution<Element>
@@ -26,9 +27,10 @@ extension ThreeWayMerge where Element: Equatable {
   /// conflict that the policy leaves unresolved.
   /// See ``init(base:local:remote:identifiedBy:policy:resolver:)``.
   @inlinable
-  public nonisolated(nonsending) init(
-    base: Ancestor<Element>, local: [Element], remote: [Element],
+  public init(
+    base: MergeBase<Element>, local: [Element], remote: [Element],
     sortedBy id: (Element) -> ID, policy: MergePolicy<Element> = .unresolved,
+    isolation: isolated (any Actor)? = #isolation,
     resolver:
       nonisolated(nonsending) (MergeConflict<Element>) async throws
       -> MergeResolution<Element>
@@ -43,9 +45,10 @@ extension ThreeWayMerge where Element: Equatable & Identifiable, ID == Element.I
   /// Merges records identified by their `id`, asking `resolver` about each conflict that the policy
   /// leaves unresolved. See ``init(base:local:remote:identifiedBy:policy:resolver:)``.
   @inlinable
-  public nonisolated(nonsending) init(
-    base: Ancestor<Element>, local: [Element], remote: [Element],
+  public init(
+    base: MergeBase<Element>, local: [Element], remote: [Element],
     policy: MergePolicy<Element> = .unresolved,
+    isolation: isolated (any Actor)? = #isolation,
     resolver:
       nonisolated(nonsending) (MergeConflict<Element>) async throws
       -> MergeResolution<Element>
@@ -59,8 +62,8 @@ extension ThreeWayMerge where Element: Equatable & Identifiable, ID == Element.I
 extension MergePlan {
   /// A resolution for each conflict: the policy's, or the resolver's where the policy has none.
   @inlinable
-  package nonisolated(nonsending) func resolutions(
-    policy: MergePolicy<Element>,
+  package func resolutions(
+    policy: MergePolicy<Element>, isolation: isolated (any Actor)? = #isolation,
     resolver:
       nonisolated(nonsending) (MergeConflict<Element>) async throws
       -> MergeResolution<Element>

@@ -58,7 +58,7 @@ extension ThreeWayMerge where Element: Equatable {
   ///   of another identity.
   @inlinable
   public init(
-    base: Ancestor<Element>, local: [Element], remote: [Element],
+    base: MergeBase<Element>, local: [Element], remote: [Element],
     identifiedBy id: (Element) -> ID, policy: MergePolicy<Element> = .unresolved
   ) throws(MergeError) where ID: Hashable {
     let plan = try MergePlan(
@@ -74,7 +74,7 @@ extension ThreeWayMerge where Element: Equatable {
   ///   another identity.
   @inlinable
   public init(
-    base: Ancestor<Element>, local: [Element], remote: [Element],
+    base: MergeBase<Element>, local: [Element], remote: [Element],
     sortedBy id: (Element) -> ID, policy: MergePolicy<Element> = .unresolved
   ) throws(MergeError) where ID: Comparable {
     let plan = try MergePlan(base: base.elements, local: local, remote: remote, sortedBy: id)
@@ -87,7 +87,7 @@ extension ThreeWayMerge where Element: Equatable & Identifiable, ID == Element.I
   /// See ``init(base:local:remote:identifiedBy:policy:)``.
   @inlinable
   public init(
-    base: Ancestor<Element>, local: [Element], remote: [Element],
+    base: MergeBase<Element>, local: [Element], remote: [Element],
     policy: MergePolicy<Element> = .unresolved
   ) throws(MergeError) {
     try self.init(
@@ -100,3 +100,67 @@ extension ThreeWayMerge: Equatable where Element: Equatable {}
 extension ThreeWayMerge: Hashable where Element: Hashable, ID: Hashable {}
 extension ThreeWayMerge: Encodable where Element: Encodable, ID: Encodable {}
 extension ThreeWayMerge: Decodable where Element: Decodable, ID: Decodable {}
+
+/// The version that two sides last had in common, if it is known.
+///
+/// An *unknown* base differs from an empty one. A record missing from a known base was added since.
+/// With an unknown base nothing is known about the record, and it is kept. An optional could not
+/// express the difference.
+public enum MergeBase<Element> {
+  /// The version both sides started from.
+  case known([Element])
+  /// There is no such version: the sides never met, or their common history is lost.
+  case unknown
+
+  /// The base's records; empty if it is unknown.
+  @inlinable
+  package var elements: [Element] {
+    switch self {
+    case .known(let elements): elements
+    case .unknown: []
+    }
+  }
+}
+
+extension MergeBase: Sendable where Element: Sendable {}
+extension MergeBase: Equatable where Element: Equatable {}
+extension MergeBase: Hashable where Element: Hashable {}
+
+/// Why three versions cannot be merged.
+public enum MergeError: Error, Hashable, Sendable {
+  /// One of the three versions.
+  public enum Side: String, Hashable, Sendable, Codable {
+    /// The ancestor.
+    case base
+    /// The local version.
+    case local
+    /// The remote version.
+    case remote
+  }
+
+  /// An element breaks the rule that identities are unique and, for the sorted form, strictly
+  /// ascending. `offset` is its position on that side, counted from 0.
+  case identity(side: Side, offset: Int, kind: IdentityViolation.Kind)
+
+  /// A policy or resolver answered conflict number `conflict`, counted from 0 in the order of
+  /// ``ThreeWayMerge/conflicts``, with a record of another identity.
+  case changedIdentity(conflict: Int)
+}
+
+extension MergeError: CustomStringConvertible {
+  /// A sentence such as "element 3 of the local version has the identity of an earlier one".
+  public var description: String {
+    switch self {
+    case .changedIdentity(let conflict):
+      return "conflict \(conflict) was resolved to a record of another identity"
+    case .identity(let side, let offset, let kind):
+      let subject = "element \(offset) of the \(side.rawValue) version"
+      switch kind {
+      case .duplicate: return "\(subject) has the identity of an earlier one"
+      case .descending:
+        return "\(subject) is out of order: its identity is less than the one before"
+      case .incomparable: return "\(subject) has an identity that cannot be ordered, such as NaN"
+      }
+    }
+  }
+}

@@ -103,3 +103,30 @@ extension TextDifference: Hashable, Codable {
     self = difference
   }
 }
+
+/// How finely two texts are compared: the smallest piece that a ``TextDifference`` inserts or
+/// deletes.
+public enum TextGranularity: String, Sendable, Hashable, Codable, CaseIterable {
+  /// Lines, each with the line feed that ends it. A carriage return before it belongs to the line;
+  /// one without a line feed ends nothing, as in `diff` and `git`.
+  case lines
+  /// Words (letters, digits and underscores), runs of blanks, and single characters between them.
+  /// Each ideograph and each end of line counts as a word of its own.
+  case words
+  /// Characters as a person sees them: extended grapheme clusters (Unicode Standard Annex 29).
+  case characters
+}
+
+extension String {
+  /// Whether two strings are the same bytes; `==` calls a composed and a decomposed é equal.
+  func isIdenticalByBytes(to other: String) -> Bool {
+    utf8.elementsEqual(other.utf8)
+  }
+
+  /// Feeds the bytes to `hasher`, and their count to keep neighbours apart.
+  func hashBytes(into hasher: inout Hasher) {
+    var bytes = self
+    hasher.combine(utf8.count)
+    bytes.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
+}

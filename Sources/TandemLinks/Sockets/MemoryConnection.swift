@@ -1,5 +1,4 @@
 import Synchronization
-public import TandemChannels
 
 /// One end of a connection between two hubs of one process.
 ///

@@ -1,5 +1,4 @@
 import Dispatch
-public import TandemChannels
 
 #if canImport(Darwin)
   import Darwin

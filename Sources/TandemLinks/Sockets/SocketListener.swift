@@ -1,6 +1,5 @@
 import Dispatch
 import Synchronization
-public import TandemChannels
 
 #if canImport(Darwin)
   import Darwin

@@ -1,5 +1,3 @@
-import TandemChannels
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)

@@ -82,10 +82,10 @@ struct KeyedResult: Sendable {
   ) throws(DatabaseError) -> SetDifference<Record> {
     window = nil
     var comparison = KeyedComparison(with: rows)
-    let statement = try connection.cachedStatement(plan.sql)
-    defer { statement.reset() }
-    try statement.bind(plan.parameters)
-    while try statement.step() { try comparison.add(plan.currentRow(statement), plan) }
+    try connection.withStatement(plan.sql) { statement throws(DatabaseError) in
+      try statement.bind(plan.parameters)
+      while try statement.step() { try comparison.add(plan.currentRow(statement), plan) }
+    }
     return finish(&comparison)
   }
 

@@ -41,11 +41,7 @@ struct QueryReader: Sendable {
   private mutating func plan(
     _ reading: LiveReading
   ) throws(DatabaseError) -> (plan: QueryPlan, isNew: Bool) {
-    let statement = try reading.connection.cachedStatement("PRAGMA schema_version")
-    defer { statement.reset() }
-    guard try statement.step(), case .integer(let version) = try statement.value(at: 0) else {
-      preconditionFailure("SQLite always tells the version of the schema")
-    }
+    let version = try reading.connection.schemaVersion()
     if let current, current.schemaVersion == version { return (current.plan, false) }
     let plan = try QueryPlan(
       definition, in: reading.connection, reserveCount: reserveCount)

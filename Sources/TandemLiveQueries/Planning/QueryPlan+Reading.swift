@@ -12,20 +12,20 @@ extension QueryPlan {
   func rows(
     of keys: [RowKey], _ rereading: String, in connection: DatabaseConnection
   ) throws(DatabaseError) -> [TouchedRow] {
-    let statement = try connection.cachedStatement(rereading)
-    defer { statement.reset() }
-    for (position, value) in list.parameters.enumerated() {
-      try statement.bind(value, at: position + 1)
-    }
-    var rows: [TouchedRow] = []
-    rows.reserveCapacity(keys.count)
-    for key in keys {
-      for (position, value) in key.values.enumerated() {
-        try statement.bind(value, at: list.parameters.count + position + 1)
+    try connection.withStatement(rereading) { statement throws(DatabaseError) in
+      for (position, value) in list.parameters.enumerated() {
+        try statement.bind(value, at: position + 1)
       }
-      rows.append(TouchedRow(key: key, record: try record(key, statement)))
+      var rows: [TouchedRow] = []
+      rows.reserveCapacity(keys.count)
+      for key in keys {
+        for (position, value) in key.values.enumerated() {
+          try statement.bind(value, at: list.parameters.count + position + 1)
+        }
+        rows.append(TouchedRow(key: key, record: try record(key, statement)))
+      }
+      return rows
     }
-    return rows
   }
 
   /// The row of one key, if the statement gives it.
@@ -51,16 +51,16 @@ extension QueryPlan {
   ///
   /// - Throws: ``DatabaseError`` with code `constraint` if two have the same key.
   func listRows(in connection: DatabaseConnection) throws(DatabaseError) -> [KeyedRecord] {
-    let statement = try connection.cachedStatement(list.sql)
-    defer { statement.reset() }
-    try statement.bind(list.parameters)
     var rows: [KeyedRecord] = []
     var keys: Set<RowKey> = []
-    while try statement.step() {
-      let row = try currentRow(statement)
-      // Rows that are placed have the primary key of their table.
-      if list.order == nil, !keys.insert(row.key).inserted { throw duplicateError(row.key) }
-      rows.append(row)
+    try connection.withStatement(list.sql) { statement throws(DatabaseError) in
+      try statement.bind(list.parameters)
+      while try statement.step() {
+        let row = try currentRow(statement)
+        // Rows that are placed have the primary key of their table.
+        if list.order == nil, !keys.insert(row.key).inserted { throw duplicateError(row.key) }
+        rows.append(row)
+      }
     }
     if list.isSortedByKey { rows.sort { $0.key < $1.key } }
     return rows

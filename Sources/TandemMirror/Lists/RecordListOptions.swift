@@ -33,7 +33,9 @@ public struct RecordListOptions: Sendable {
   public var timeouts: HTTPTimeouts?
   /// Which requests are made again if they fail; a page that breaks off, or cannot be read, is asked
   /// for anew.
-  public var retry: TransportRetry = .standard
+  public var retry: MirrorRetryPolicy = .lists
+  /// Measures the delays of ``retry``.
+  package var clock: any Clock<Duration> = ContinuousClock()
 
   /// The longest list that is accepted compressed unless told otherwise, in decoded bytes: 256 MiB.
   public static let defaultMaxDecompressedByteCount = 256 << 20

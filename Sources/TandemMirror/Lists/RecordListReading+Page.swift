@@ -43,7 +43,7 @@ extension RecordListReading {
 
   /// A page; `nil` if the server says that it is what the validators describe.
   func page(_ question: PageQuestion) async throws -> RecordPage? {
-    try await options.retry.run {
+    try await options.retry.run(clock: options.clock) {
       var question = question
       while true {
         switch try await answer(to: question) {

@@ -1,28 +1,36 @@
-/// Why a mirror run refuses to change its destination, or cannot.
+/// The reason why a mirror run did not change its destination.
 public struct MirrorError: Error, Hashable, Sendable {
-  /// What kind of error it is. New codes may be added; switch over them with a default.
+  /// The kind of an error. New codes may be added: switch over them with a default.
   public struct Code: Hashable, Sendable {
     /// The code's name, as in `tooManyDeletions`.
     public let name: String
 
-    /// The source has no elements at all, which is more often an accident than the truth.
+    /// The source has no elements, and mirroring it would empty the destination.
     public static let emptySource = Code(name: "emptySource")
     /// The run would delete more elements than its limit allows.
     public static let tooManyDeletions = Code(name: "tooManyDeletions")
-    /// The source, or an element of it, lacks what the mirror was told to find there.
+    /// The source, or an element of it, lacks a field that the mirror needs.
     public static let unfitSource = Code(name: "unfitSource")
-    /// The destination cannot take an element as it is.
+    /// The destination cannot store an element as it is.
     public static let unfitDestination = Code(name: "unfitDestination")
+    /// An identity occurs twice, in the source or in the items that ``MirrorProcessor/prepare(_:)``
+    /// returned.
+    public static let duplicateElement = Code(name: "duplicateElement")
+    /// A list that must ascend by identity does not.
+    public static let unsortedList = Code(name: "unsortedList")
+    /// A step took longer than its timeout.
+    public static let timedOut = Code(name: "timedOut")
 
     /// A code of the given name.
     public init(name: String) { self.name = name }
   }
 
-  /// What kind of error it is.
+  /// The kind of the error.
   public var code: Code
-  /// What is wrong and what to do about it, with the figures, as a sentence without a final stop.
+  /// The cause and the remedy, with the figures, as a sentence without a final stop.
   public var message: String
-  /// For a refusal, how many elements the run would delete, those included that lose some content.
+  /// For a refusal, the number of elements that the run would delete, including those that would lose some
+  /// content.
   public var deletionCount: Int?
 
   /// An error of the given kind.
@@ -36,4 +44,9 @@ public struct MirrorError: Error, Hashable, Sendable {
 extension MirrorError: CustomStringConvertible {
   /// The message.
   public var description: String { message }
+}
+
+extension MirrorError: MirrorRetryError {
+  /// True for a timeout.
+  public var isTransient: Bool { code == .timedOut }
 }

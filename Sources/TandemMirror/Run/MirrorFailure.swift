@@ -2,9 +2,11 @@
 public enum MirrorStep: String, Hashable, Sendable, Codable, CaseIterable {
   /// ``MirrorProcessor/begin()``.
   case begin
-  /// Reading the source and the local identities.
+  /// ``MirrorProcessor/localIDs()``: listing the identities that the destination has.
+  case localIDs
+  /// ``MirrorProcessor/source()``: listing the source. Also the step of errors that concern both lists.
   case list
-  /// Asking which items need an update, and judging how much is to be removed.
+  /// Finding the items that need an update, and checking how much the run would delete.
   case compare
   /// ``MirrorProcessor/prepare(_:)``.
   case prepare
@@ -16,19 +18,19 @@ public enum MirrorStep: String, Hashable, Sendable, Codable, CaseIterable {
   case end
 }
 
-/// What failed in a run, and where.
+/// A failure in a run, with the step and the item it concerns.
 public struct MirrorFailure<ID: Hashable & Sendable>: Error {
   /// The step that failed, or during which the run was cancelled.
   public var step: MirrorStep
-  /// For a transfer, the item.
+  /// The item, for a transfer and for ``MirrorProcessor/needsUpdate(_:)``.
   public var id: ID?
   /// For a transfer, the stage.
   public var stage: MirrorStage?
-  /// How many attempts were made.
+  /// The number of attempts.
   public var attemptCount: Int
-  /// For a transfer, how many bytes were received in all attempts.
+  /// For a transfer, the number of bytes received in all attempts.
   public var byteCount: Int
-  /// What the step threw last; `CancellationError` for a run that was cancelled.
+  /// The error of the last attempt; `CancellationError` for a run that was cancelled.
   public var error: any Error
 
   /// The failure of a step.
@@ -44,7 +46,7 @@ public struct MirrorFailure<ID: Hashable & Sendable>: Error {
     self.error = error
   }
 
-  /// Whether this is no failure of the step, but the cancellation of the run.
+  /// True if the run was cancelled during the step.
   public var isCancellation: Bool { error is CancellationError }
 }
 
@@ -57,11 +59,11 @@ extension MirrorFailure: CustomStringConvertible {
   }
 }
 
-/// What ``OneWayMirror/run()`` throws if its run ended early.
+/// The error of ``OneWayMirror/run()`` for a run that ended early.
 public struct MirrorRunError<ID: Hashable & Sendable>: Error {
-  /// What ended the run.
+  /// The failure that ended the run.
   public var failure: MirrorFailure<ID>
-  /// What the run did until then.
+  /// The report of the run until then.
   public var report: MirrorReport<ID>
 
   /// The error of a run that ended early.
@@ -72,6 +74,6 @@ public struct MirrorRunError<ID: Hashable & Sendable>: Error {
 }
 
 extension MirrorRunError: CustomStringConvertible {
-  /// The failure's.
+  /// The failure's description.
   public var description: String { failure.description }
 }

@@ -1,39 +1,42 @@
-/// Decides whether a run may go ahead, knowing how much it would delete.
+/// The rule by which a run is refused before it deletes too much.
 public struct MirrorGuard: Hashable, Sendable {
   /// The limit, or `nil` for ``MirrorDeletionLimit/standard`` on destinations of more than
   /// ``MirrorDeletionLimit/maxUnguardedCount`` elements.
   public var deletionLimit: MirrorDeletionLimit?
-  /// Whether an empty source is taken at its word: it then empties the destination.
+  /// True if an empty source may empty the destination. An explicit limit holds all the same.
   public var allowsEmptySource: Bool
 
-  /// A guard with the given exceptions; without any, the careful one.
+  /// A guard with the given exceptions; without any, the strictest one.
   public init(deletionLimit: MirrorDeletionLimit? = nil, allowsEmptySource: Bool = false) {
     self.deletionLimit = deletionLimit
     self.allowsEmptySource = allowsEmptySource
   }
 
-  /// Why a run may not go ahead, or `nil` if it may.
+  /// The reason to refuse a run, or `nil` if it may proceed.
   ///
-  /// An empty source is refused, whatever the destination holds, unless it is allowed or an explicit
-  /// limit covers every element that is there.
+  /// A destination without elements has nothing to lose: no run is refused. An empty source is refused
+  /// unless it is allowed, or an explicit limit covers every element of the destination. An explicit limit
+  /// holds in every case.
   ///
   /// - Parameters:
-  ///   - sourceCount: How many elements the source has.
-  ///   - existingCount: How many the destination has.
-  ///   - deletionCount: How many the run would delete.
-  ///   - lossCount: How many more would stay, but lose some content; they count as if deleted.
+  ///   - sourceCount: The number of elements of the source.
+  ///   - existingCount: The number of elements of the destination.
+  ///   - deletionCount: The number of elements the run would delete.
+  ///   - lossCount: The number of further elements that stay, but lose some content. They count as if they
+  ///     were deleted.
   public func refusal(
     sourceCount: Int, existingCount: Int, deletionCount: Int, lossCount: Int = 0
   ) -> MirrorError? {
+    guard existingCount > 0 else { return nil }
     if sourceCount == 0 {
-      let isCovered = deletionLimit.map { $0.maxDeletionCount(of: existingCount) >= existingCount }
-      if allowsEmptySource || (isCovered == true && existingCount > 0) { return nil }
-      let consequence =
-        existingCount > 0 ? ", and mirroring it would delete all \(existingCount) rows" : ""
-      return MirrorError(
-        .emptySource,
-        "the source is empty\(consequence); if that is right, allow an empty source",
-        deletionCount: existingCount)
+      guard deletionLimit != nil || !allowsEmptySource else { return nil }
+      let maxCount = deletionLimit?.maxDeletionCount(of: existingCount) ?? 0
+      guard allowsEmptySource || maxCount >= existingCount else {
+        return MirrorError(
+          .emptySource,
+          "the source is empty, and mirroring it would delete all \(existingCount) rows; "
+            + "if that is right, allow an empty source", deletionCount: existingCount)
+      }
     }
     if deletionLimit == nil, existingCount <= MirrorDeletionLimit.maxUnguardedCount { return nil }
     let limit = deletionLimit ?? .standard
@@ -44,5 +47,60 @@ public struct MirrorGuard: Hashable, Sendable {
       .tooManyDeletions,
       "mirroring would delete \(deletionCount) of \(existingCount) rows\(losses), more than the "
         + "limit of \(limit); if that is right, allow \(count)", deletionCount: count)
+  }
+}
+
+/// The most elements that one run may delete: a guard against a source that lost its contents, that
+/// returned only a part of them, or that is the wrong one.
+public enum MirrorDeletionLimit: Hashable, Sendable {
+  /// At most so many elements.
+  case count(Int)
+  /// At most this percentage, from 0 to 100, of the elements that are there.
+  case percentage(Double)
+
+  /// Half of the elements.
+  public static let standard = MirrorDeletionLimit.percentage(50)
+
+  /// ``standard`` does not apply to destinations of at most this many elements: a short list often loses
+  /// half of its elements for good reasons.
+  public static let maxUnguardedCount = 20
+
+  /// The most elements that may be deleted of `existingCount`, rounded down; 0 for a negative count and
+  /// for a percentage that is not a number.
+  public func maxDeletionCount(of existingCount: Int) -> Int {
+    switch self {
+    case .count(let count): return max(0, count)
+    case .percentage(let percentage):
+      // In this order, a NaN becomes 0.
+      let share = Double(max(0, existingCount)) * min(100, max(0, percentage)) / 100
+      return Int(exactly: share.rounded(.down)) ?? existingCount
+    }
+  }
+}
+
+extension MirrorDeletionLimit: LosslessStringConvertible {
+  /// Reads `10` as a count and `50%` or `2.5%` as a percentage from 0 to 100. Any other text, including
+  /// one with signs or spaces, gives `nil`.
+  public init?(_ description: String) {
+    // Numbers may also begin with signs, and Swift's with "0x", "nan" or "inf".
+    guard let first = description.utf8.first, (48...57).contains(first),
+      !description.utf8.contains(UInt8(ascii: "x"))
+    else { return nil }
+    if description.hasSuffix("%") {
+      guard let percentage = Double(description.dropLast()), percentage <= 100 else { return nil }
+      self = .percentage(percentage)
+    } else {
+      guard let count = Int(description) else { return nil }
+      self = .count(count)
+    }
+  }
+
+  /// The limit in the form that ``init(_:)`` reads: `10` or `50%`.
+  public var description: String {
+    switch self {
+    case .count(let count): return "\(count)"
+    case .percentage(let percentage):
+      return Int(exactly: percentage).map { "\($0)%" } ?? "\(percentage)%"
+    }
   }
 }

@@ -88,7 +88,13 @@ extension MirrorProcessor {
   /// Asks ``needsUpdate(_:)`` about one item after the other.
   public func itemsToUpdate(among items: [Item]) async throws -> Set<Item.ID> {
     var ids = Set<Item.ID>()
-    for item in items where try await needsUpdate(item) { ids.insert(item.id) }
+    for item in items {
+      do {
+        if try await needsUpdate(item) { ids.insert(item.id) }
+      } catch {
+        throw MirrorFailure(step: .compare, id: item.id, error: error)
+      }
+    }
     return ids
   }
 

@@ -1,24 +1,34 @@
-/// Which failed transfers are attempted again, and after how long.
+public import TandemHTTP
+public import TandemRecords
+
+/// The rule for further attempts after a failure: for pages of a list, contents, and transfers of a run.
 ///
-/// The waiting doubles with each attempt, up to a bound, and part of it is left to chance, lest many
-/// clients that failed together come back together (Brooker, Exponential Backoff And Jitter, 2015).
+/// The delay doubles with each attempt, up to a bound. A random part of it is left out, so that clients
+/// that failed together do not return together (Brooker, Exponential Backoff And Jitter, 2015).
 public struct MirrorRetryPolicy: Sendable {
-  /// How many attempts are made in all; 1 or less for no second one.
+  /// The number of attempts in all; 1 or less for no second one.
   public var maxAttemptCount: Int
-  /// How long to wait after the first attempt.
+  /// The delay after the first attempt.
   public var firstDelay: Duration
-  /// The longest that is waited unless the error asks for more.
+  /// The longest delay, unless the error asks for a longer one.
   public var maxDelay: Duration
-  /// The share of the waiting that is left to chance, from 0 to 1.
+  /// The random share of each delay, from 0 to 1.
   public var jitter: Double
-  /// The longest an error may ask to wait (``MirrorRetryError/retryDelay``); if it asks for more, no
-  /// further attempt is made.
+  /// The longest delay that an error may ask for (``MirrorRetryError/retryDelay``). If it asks for more,
+  /// no further attempt is made.
   public var maxRequestedDelay: Duration
-  /// Whether an error may go away by itself.
+  /// Returns true for errors that may disappear by themselves.
   public var isTransient: @Sendable (any Error) -> Bool
 
-  /// Never attempts anything twice.
+  /// No second attempt.
   public static let never = MirrorRetryPolicy(maxAttemptCount: 1)
+
+  /// The policy of ``RecordListOptions/retry``: four attempts, with delays of 1, 2 and 4 seconds.
+  ///
+  /// It retries only errors that say that they are transient, by ``MirrorRetryError``.
+  public static let lists = MirrorRetryPolicy(
+    maxAttemptCount: 4, firstDelay: .seconds(1), maxDelay: .seconds(64),
+    isTransient: { ($0 as? any MirrorRetryError)?.isTransient ?? false })
 
   /// A policy with the given exceptions.
   public init(
@@ -35,19 +45,19 @@ public struct MirrorRetryPolicy: Sendable {
     self.isTransient = isTransient
   }
 
-  /// What errors say of themselves by ``MirrorRetryError``; all others but cancellation are taken to
-  /// be transient.
+  /// Returns what an error says of itself by ``MirrorRetryError``, false for a cancellation, and true for
+  /// all other errors.
   public static func isTransient(_ error: any Error) -> Bool {
     if let error = error as? any MirrorRetryError { return error.isTransient }
     return !(error is CancellationError)
   }
 
-  /// How long to wait before the next attempt, or `nil` if there is none.
+  /// The delay before the next attempt, or `nil` if there is none.
   ///
   /// - Parameters:
-  ///   - attempt: How many attempts have been made.
-  ///   - error: What the last one failed with.
-  ///   - chance: A number from 0 to 1: drawn anew for each waiting.
+  ///   - attempt: The number of attempts made.
+  ///   - error: The error of the last one.
+  ///   - chance: A number from 0 to 1, drawn anew for each delay.
   public func delay(afterAttempt attempt: Int, error: any Error, chance: Double) -> Duration? {
     guard attempt < maxAttemptCount, isTransient(error) else { return nil }
     let backoff = backoff(afterAttempt: attempt, chance: chance)
@@ -67,20 +77,45 @@ public struct MirrorRetryPolicy: Sendable {
     return delay * (1 - random)
   }
 
-  /// The nearest number from 0 to 1; 0 for one that is none.
+  /// The nearest number from 0 to 1; 0 for NaN.
   private static func unit(_ value: Double) -> Double { value > 0 ? min(value, 1) : 0 }
+
+  /// Calls `attempt` until it returns, or until its error leads to no further attempt. That error is
+  /// thrown, or `CancellationError` if the task is cancelled during a delay.
+  package func run<Result>(
+    clock: any Clock<Duration>, _ attempt: () async throws -> Result
+  ) async throws -> Result {
+    var attemptCount = 0
+    while true {
+      do {
+        return try await attempt()
+      } catch {
+        attemptCount += 1
+        let delay = delay(afterAttempt: attemptCount, error: error, chance: .random(in: 0...1))
+        guard !(error is CancellationError), let delay else { throw error }
+        try await clock.sleep(for: delay)
+      }
+    }
+  }
 }
 
-/// An error that knows whether another attempt is worth it.
+/// An error that says whether another attempt may succeed.
 public protocol MirrorRetryError: Error {
-  /// Whether the error may go away by itself.
+  /// True if the error may disappear by itself.
   var isTransient: Bool { get }
-  /// How long the other side asks to wait before the next attempt, as by `Retry-After`. `nil` by
+  /// The delay that the other side asks for before the next attempt, as by `Retry-After`. `nil` by
   /// default.
   var retryDelay: Duration? { get }
 }
 
 extension MirrorRetryError {
-  /// Nothing was asked.
+  /// No particular delay.
   public var retryDelay: Duration? { nil }
+}
+
+extension TransportError: MirrorRetryError {}
+
+extension RecordError: MirrorRetryError {
+  /// True if the response is not a list: it may have been cut off, or be an error page in place of one.
+  public var isTransient: Bool { code == .malformed || code == .notARecord }
 }

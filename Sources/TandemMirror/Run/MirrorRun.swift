@@ -1,12 +1,12 @@
-/// What a run does next: a state machine without clock, items or input; its driver performs the
-/// actions and says what came of them.
+/// The order of the steps and transfers of one run: a state machine without clock, items or I/O.
+/// ``MirrorRunDriver`` performs its actions and reports their outcome as events.
 ///
-/// Whatever happens, the actions contain ``Action/begin`` once, then ``Action/end(_:)`` once, and
-/// nothing after it but reports.
+/// In every order of events, ``Action/begin`` occurs exactly once, then ``Action/end(_:)`` exactly once,
+/// and only ``Action/publish(_:)`` follows it.
 struct MirrorRun: Hashable, Sendable {
   typealias Transfer = MirrorTransferQueue.Transfer
 
-  /// What has happened.
+  /// An event of the run.
   enum Event: Hashable, Sendable {
     case started
     case begun
@@ -16,24 +16,25 @@ struct MirrorRun: Hashable, Sendable {
     case transferFailed(Transfer, TransferFailure)
     case retryDue(Transfer)
     case removed
-    /// The step under way has thrown.
+    /// The current step has thrown.
     case stepFailed
-    /// The run was cancelled; the step or the transfers under way are about to end.
+    /// The run was cancelled: the current step or the current transfers end soon. A run may be cancelled
+    /// before it has started.
     case cancelled
     case ended
   }
 
-  /// What a failed transfer can hope for.
+  /// The outlook of a failed transfer.
   enum TransferFailure: Hashable, Sendable {
     case transient(retryAfter: Duration)
     case final
-    /// It failed because the run is ending.
+    /// The transfer failed because the run is ending.
     case cancelled
   }
 
-  /// What to do.
+  /// A task of the driver.
   enum Action: Hashable, Sendable {
-    case report(MirrorPhase)
+    case publish(MirrorPhase)
     case begin
     case compare
     case prepare
@@ -45,12 +46,12 @@ struct MirrorRun: Hashable, Sendable {
     case end(Ending)
   }
 
-  /// How the steps before the last one ended.
+  /// The outcome of all steps before the last one.
   enum Ending: Hashable, Sendable {
     case completed
-    /// A step or a transfer failed that the run cannot go on without.
+    /// A step failed, or a transfer that stops the run.
     case failed
-    /// Cancelled before this step was done.
+    /// The run was cancelled before this step was done.
     case cancelled(MirrorStep)
   }
 
@@ -69,7 +70,7 @@ struct MirrorRun: Hashable, Sendable {
   private var state = State.ready
   private var queue: MirrorTransferQueue
   private var isCancelled = false
-  /// Whether a transfer failed that stops the run.
+  /// True once a transfer has failed that stops the run.
   private var isStopped = false
   private var removalCount = 0
 
@@ -83,32 +84,37 @@ struct MirrorRun: Hashable, Sendable {
     queue = MirrorTransferQueue(itemCount: 0, errorPolicies: [], order: .itemByItem)
   }
 
-  /// Whether ``Action/end(_:)`` has been performed.
+  /// True once ``Action/end(_:)`` has been performed.
   var isEnded: Bool { state == .ended }
 
   /// The actions that follow from an event, in order.
   mutating func handle(_ event: Event) -> [Action] {
     switch state {
     case .ready:
+      if event == .cancelled {
+        // The task may be cancelled before it runs. The run still begins, and then ends.
+        isCancelled = true
+        return []
+      }
       precondition(event == .started, "A run is started before anything else happens in it")
       state = .running(.begin)
-      return [.report(.listing), .begin]
+      return [.publish(.listing), .begin]
     case .running(let step):
       return handle(event, during: step)
     case .transferring:
       return handleDuringTransfers(event)
     case .ended:
-      return []  // Cancellations may arrive late.
+      return []  // A cancellation may arrive late.
     }
   }
 
   private mutating func handle(_ event: Event, during step: MirrorStep) -> [Action] {
     switch (step, event) {
     case (.end, .cancelled):
-      return []  // Too late: nothing is left to cancel.
+      return []  // Nothing is left to cancel.
     case (_, .cancelled):
       isCancelled = true
-      return []  // The step answers soon.
+      return []  // The step ends soon.
     case (.end, .ended):
       state = .ended
       return []
@@ -130,7 +136,7 @@ struct MirrorRun: Hashable, Sendable {
       removalCount = 0
       return removal == .first ? transfer() : end(.completed)
     default:
-      preconditionFailure("\(event) cannot happen during \(step): nothing was asked for it")
+      preconditionFailure("\(event) cannot happen during \(step): no action leads to it")
     }
   }
 
@@ -142,7 +148,7 @@ struct MirrorRun: Hashable, Sendable {
       return goOn()
     case .transferred(let transfer):
       queue.finish(transfer, isFailed: false)
-      return [reportProgress()] + goOn()
+      return [publishProgress()] + goOn()
     case .transferFailed(let transfer, .transient(let delay)) where !queue.isStopped:
       return [.retry(transfer, after: delay)]
     case .transferFailed(_, .cancelled) where queue.isStopped:
@@ -158,26 +164,26 @@ struct MirrorRun: Hashable, Sendable {
     }
   }
 
-  /// Takes a failure that no further attempt will mend.
+  /// Takes a failure after which no further attempt follows.
   private mutating func fail(_ transfer: Transfer) -> [Action] {
     let wasStopped = queue.isStopped
     queue.finish(transfer, isFailed: true)
     let stopsRun = queue.isStopped && !wasStopped
     if stopsRun { isStopped = true }
     return [.recordFailure(transfer, stopsRun: stopsRun)] + (stopsRun ? [.cancelTransfers] : [])
-      + [reportProgress()] + goOn()
+      + [publishProgress()] + goOn()
   }
 
   private mutating func transfer() -> [Action] {
     state = .transferring
     if isCancelled { queue.stop() }
-    return (queue.totalCount > 0 && !isCancelled ? [reportProgress()] : []) + goOn()
+    return (queue.totalCount > 0 && !isCancelled ? [publishProgress()] : []) + goOn()
   }
 
-  /// Starts what may be started, or goes on to what follows if all transfers are done.
+  /// Starts as many transfers as possible; if all are done, goes on to the next step.
   private mutating func goOn() -> [Action] {
     var actions: [Action] = []
-    if queue.endStage() { actions.append(reportProgress()) }
+    if queue.endStage() { actions.append(publishProgress()) }
     while let transfer = queue.start() { actions.append(.transfer(transfer)) }
     return queue.isFinished ? actions + finishTransfers() : actions
   }
@@ -196,21 +202,21 @@ struct MirrorRun: Hashable, Sendable {
     switch step {
     case .list: return [.compare]
     case .prepare: return [.prepare]
-    case .remove: return [.report(.removing(count: removalCount)), .remove]
-    case .begin, .compare, .transfer, .end:
-      preconditionFailure("A run does not go to \(step) by itself")
+    case .remove: return [.publish(.removing(count: removalCount)), .remove]
+    case .begin, .localIDs, .compare, .transfer, .end:
+      preconditionFailure("\(step) does not begin by itself")
     }
   }
 
   private mutating func end(_ ending: Ending) -> [Action] {
     state = .running(.end)
-    return [.report(.ending), .end(ending)]
+    return [.publish(.ending), .end(ending)]
   }
 
-  private func reportProgress() -> Action {
+  private func publishProgress() -> Action {
     let stage: MirrorStage? =
       stageOrder == .stageByStage && queue.stage < stages.count ? stages[queue.stage].stage : nil
-    return .report(
+    return .publish(
       .transferring(
         MirrorProgress(
           stage: stage, doneCount: queue.doneCount, failedCount: queue.failedCount,

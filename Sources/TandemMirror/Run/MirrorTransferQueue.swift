@@ -1,6 +1,6 @@
-/// Which transfer is next: items, by number, in each of the stages.
+/// The order of a run's transfers: each item, by number, in each stage.
 ///
-/// A value that knows neither items nor time. It holds no list of what is left, only how far it is.
+/// A value without items or time. It stores how far the transfers are, not a list of those left.
 struct MirrorTransferQueue: Hashable, Sendable {
   /// An attempt to transfer a stage of an item; both are numbered from 0, attempts from 1.
   struct Transfer: Hashable, Sendable {
@@ -14,23 +14,23 @@ struct MirrorTransferQueue: Hashable, Sendable {
   let order: MirrorStageOrder
   let maxInFlightCount: Int
 
-  /// The stage that new items are started in.
+  /// The stage in which new items are started.
   private(set) var stage = 0
   private var nextItem = 0
-  /// Items that were started and may now go on to a further stage: at most as many as are in flight.
+  /// The next transfers of items that have finished a stage; at most ``maxInFlightCount`` of them.
   private var advancing: [Transfer] = []
-  /// Items that failed in a stage that leaves out the further ones.
+  /// Items that failed in a stage whose policy is ``MirrorErrorPolicy/skipItem``.
   private var skippedItems: Set<Int> = []
-  /// How many transfers are under way, those that wait for another attempt included.
+  /// The number of transfers under way, including those that wait for another attempt.
   private(set) var inFlightCount = 0
-  /// Whether no further transfer is started.
+  /// True if no further transfer is started.
   private(set) var isStopped = false
   private(set) var doneCount = 0
   private(set) var failedCount = 0
   private(set) var totalCount: Int
-  /// Whether any transfer failed so far, in whichever stage.
+  /// True if any transfer has failed so far, in any stage.
   private(set) var hasFailures = false
-  /// Whether a transfer failed or was given up after the queue was stopped.
+  /// True if a transfer failed or was abandoned after the queue was stopped.
   private(set) var isCutShort = false
 
   init(
@@ -47,10 +47,10 @@ struct MirrorTransferQueue: Hashable, Sendable {
     }
   }
 
-  /// Whether nothing is left to start or to wait for.
+  /// True if nothing is left to start or to wait for.
   var isFinished: Bool { inFlightCount == 0 && (isStopped || isDone) }
 
-  /// Whether all transfers of all stages are done.
+  /// True if all transfers of all stages are done.
   var isDone: Bool {
     guard doneCount == totalCount else { return false }
     switch order {
@@ -59,7 +59,7 @@ struct MirrorTransferQueue: Hashable, Sendable {
     }
   }
 
-  /// Starts nothing any more.
+  /// Stops the queue: no further transfer is started.
   mutating func stop() { isStopped = true }
 
   /// The next transfer to start now, if any.
@@ -79,7 +79,7 @@ struct MirrorTransferQueue: Hashable, Sendable {
     return nil
   }
 
-  /// Takes a transfer that was completed or has failed for good.
+  /// Takes a transfer that was completed or has failed without a further attempt.
   mutating func finish(_ transfer: Transfer, isFailed: Bool) {
     inFlightCount -= 1
     doneCount += 1
@@ -93,7 +93,7 @@ struct MirrorTransferQueue: Hashable, Sendable {
     }
   }
 
-  /// Takes a transfer that was given up because the run ends.
+  /// Takes a transfer that was abandoned because the run ends.
   mutating func abandon() {
     inFlightCount -= 1
     isCutShort = true
@@ -110,8 +110,8 @@ struct MirrorTransferQueue: Hashable, Sendable {
     }
   }
 
-  /// Goes on to the next stage if this one is done and has a successor with items; returns whether
-  /// it did.
+  /// Goes on to the next stage if this one is done and another one follows. Returns true if that stage
+  /// has items.
   mutating func endStage() -> Bool {
     guard order == .stageByStage, !isStopped, !isDone, doneCount == totalCount else { return false }
     stage += 1
@@ -122,7 +122,7 @@ struct MirrorTransferQueue: Hashable, Sendable {
 }
 
 extension Int {
-  /// The product, or the nearest number there is.
+  /// The product, or the nearest number that `Int` can hold.
   fileprivate func multipliedClamped(by other: Int) -> Int {
     let (product, isOverflow) = multipliedReportingOverflow(by: other)
     return isOverflow ? .max : product

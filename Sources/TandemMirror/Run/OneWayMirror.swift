@@ -24,6 +24,8 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
   private var random: any RandomNumberGenerator & Sendable
   private var requests = MirrorRequests()
   private var currentRun: Task<Void, Never>?
+  /// The highest priority of those who asked since the last run started; they wait for the next one.
+  private var requestedPriority: TaskPriority?
   private var callers: [Int: AsyncStream<Report>.Continuation] = [:]
   /// How many calls of ``run()`` have been taken up so far.
   private(set) var callerCount = 0
@@ -79,7 +81,7 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
     let (answers, continuation) = AsyncStream<Report>.makeStream(
       bufferingPolicy: .bufferingNewest(1))
     callers[caller] = continuation
-    perform(requests.handle(.requested(caller: caller)))
+    request(.requested(caller: caller))
     for await report in answers {
       if let failure = report.interruption { throw MirrorRunError(failure, report: report) }
       return report
@@ -91,7 +93,7 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
   /// Asks for a run without waiting for it; ``MirrorProcessor/end(_:)`` is told how it went.
   ///
   /// Calls during a run make one further run, however many they are.
-  public func requestRun() { perform(requests.handle(.requestedUnattended)) }
+  public func requestRun() { request(.requestedUnattended) }
 
   /// Cancels the run that is under way, transfers in flight included; does nothing if there is none.
   ///
@@ -121,14 +123,19 @@ extension OneWayMirror {
     }
   }
 
+  private func request(_ event: MirrorRequests.Event) {
+    requestedPriority = max(requestedPriority ?? Task.currentPriority, Task.currentPriority)
+    perform(requests.handle(event))
+  }
+
   private func startRun() {
-    var options = options
-    options.concurrency = max(1, min(options.maxTransferCount, processor.maxTransferCount))
-    let driver = MirrorRunDriver(
-      processor: processor, options: options, clock: clock,
-      chance: { await self.drawChance() }, publish: { [board] in board.publish($0) })
-    currentRun = Task {
-      let report = await driver.run()
+    defer { requestedPriority = nil }
+    let steps = MirrorProcessorSteps(processor: processor)
+    let (options, clock, board) = (options, clock, board)
+    currentRun = Task(priority: requestedPriority) {
+      let report = await steps.run(
+        options, clock: clock, chance: { await self.drawChance() },
+        publish: { board.publish($0) })
       endRun(report)
     }
   }

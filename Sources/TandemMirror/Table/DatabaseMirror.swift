@@ -2,136 +2,179 @@ public import TandemDifferences
 public import TandemRecords
 public import TandemSQLite
 
-/// Makes a table equal to a list of records, one way, in one transaction.
+/// Makes a table equal to a list of records, one way, in one transaction, and puts the contents that the list
+/// has addresses of into files.
 ///
-/// The table is created if it is missing, and columns are added as fields appear. Each record is
-/// compared with its row, and only what differs is written: readers see the old list or the new one,
-/// and a run that finds nothing to do writes nothing at all.
+/// Records at hand are mirrored by ``run(_:into:progress:)``, also inside of a transaction of the
+/// application's own by ``run(_:in:progress:)``. A list from a file or a server is mirrored by
+/// ``run(from:into:list:isConditional:client:progress:)``.
 ///
-/// Columns of the table that no record has ever had a field for belong to the application: they are
-/// neither compared nor written. A field that no record has any more becomes null in its column.
+/// - **The table** is created if it is missing, and columns are added as fields appear. Each record is compared
+///   with its row, and only differences are written: readers see the old list or the new one. A run that finds
+///   no difference writes nothing at all.
+/// - **Columns** of the table that no record has ever had a field for belong to the application: they are
+///   neither compared nor written. A field that no record has any more becomes null in its column.
+/// - **State** for the next run is kept in tables of the same database whose names begin with `tandem_mirror`.
+///   Where a server sent validators, triggers on the mirrored table remove them when anybody changes it.
+/// - **Files** come first, then all rows in one transaction, then the files that no row points to are removed.
+///   A row never points to a file that is not there. Where the content of an item changed, readers may see its
+///   new file a little earlier than its new row. If anything failed, no file is removed.
+/// - **Contents** are asked for if the record of their item differs from its row, or a file is missing. Those
+///   that have not changed are not sent again. An item whose required contents could not be fetched keeps its
+///   old row, or has none. If the run ends early, the table stays as it was. The next run uses what arrived,
+///   and checks the files that this run may have replaced, whatever the list then is.
+/// - **The directory** belongs to one mirror: that of one database, table, key and field. It must be empty at
+///   first, but for hidden files, directories without any others, and the database itself, and may not be
+///   inside another mirror's directory. Files that other programs put there may be removed. While there is no
+///   file in it, another mirror may take it.
+/// - **Options**: once rows have files, a run that does not name all of their contents is refused with a
+///   ``MirrorError``, before anything is changed, until the application deletes the table's row from
+///   `tandem_mirror_directory`. From then on the columns with the paths belong to the application.
 ///
-/// If a ``ContentMirror`` has put files beside the table, runs that would forget them are refused, until
-/// the application deletes the table's row from `tandem_mirror_directory`; then the columns with the
-/// paths are its own.
-///
-/// What the next run needs to know is kept in the table `tandem_mirror` of the same database; where a
-/// server sent validators, triggers on the mirrored table forget them when anybody changes it.
+/// Use a mirror of its own for each table and each directory.
 public struct DatabaseMirror: Sendable {
   /// The table's name.
   public var table: String
   /// The fields that identify a record.
   public var key: [String]
-  /// How much a run may delete.
+  /// The contents to put into files, in the order of their stages; none for the table alone.
+  public var contents: [MirroredContent]
+  /// The directory for the files; `nil` if there are no contents.
+  public var directory: String?
+  /// The limit for deletions, asked before anything is transferred or written.
   public var mirrorGuard: MirrorGuard
-  /// Whether runs only find out what they would do.
+  /// True for runs that write nothing and fetch nothing but the list, and report what a run would do.
   public var isDryRun: Bool
+  /// The number of contents that are fetched at a time; 0 for ``MirrorOptions/automaticConcurrency``. It is an
+  /// upper bound: there are fewer if the limit for open files requires it.
+  public var concurrency = 0
+  /// The further attempts at contents that could not be fetched.
+  public var retry = MirrorRetryPolicy()
 
   /// A mirror in a table, by the given key fields.
   ///
-  /// - Precondition: `key` names one or more fields, each once.
+  /// - Parameters:
+  ///   - table: The table's name.
+  ///   - key: The fields that identify a record.
+  ///   - contents: The contents to put into files; none by default.
+  ///   - directory: The directory for the files. It is created if it is missing; its parent must exist.
+  ///   - mirrorGuard: The limit for deletions.
+  ///   - isDryRun: True for runs that write nothing.
+  /// - Precondition: `key` names one or more fields, each once; `contents` have different stages and different
+  ///   fields, and there is a directory for them.
   public init(
-    table: String, key: [String], mirrorGuard: MirrorGuard = MirrorGuard(), isDryRun: Bool = false
+    table: String, key: [String], contents: [MirroredContent] = [], directory: String? = nil,
+    mirrorGuard: MirrorGuard = MirrorGuard(), isDryRun: Bool = false
   ) {
     precondition(!key.isEmpty && RecordLayout(key) != nil, "A key names fields, each once")
+    precondition(
+      Set(contents.map(\.stage)).count == contents.count
+        && Set(contents.map(\.field)).count == contents.count,
+      "Each content has a stage and a field of its own")
     self.table = table
     self.key = key
+    self.contents = contents
+    self.directory = directory
     self.mirrorGuard = mirrorGuard
     self.isDryRun = isDryRun
   }
 
-  /// What a run did, or would do.
+  /// The changes that a run made to the table, or would make.
   public struct Outcome: Hashable, Sendable {
-    /// The difference between the table and the list, each kind ascending by key; records have the
-    /// columns of the mirror, in the order of the table.
+    /// The difference between the table and the list, each kind ascending by key; records have the columns of
+    /// the mirror, in the order of the table.
     public var difference = SetDifference<Record>()
-    /// How many rows were there before.
+    /// The number of rows before the run.
     public var existingCount = 0
-    /// How many records the list has.
+    /// The number of records in the list.
     public var sourceCount = 0
-    /// Whether the table had to be created.
+    /// True if the table was missing.
     public var createsTable = false
-    /// The columns that had to be added.
+    /// The columns that were missing.
     public var addedColumns: [String] = []
-    /// Whether there was nothing at all to write, so that the file is as it was.
+    /// True if there was nothing at all to write, so that the file is as it was.
     public var isUpToDate = true
 
     /// The outcome of a run that found nothing to do.
     public init() {}
   }
+}
 
-  /// Makes the table equal to `records`.
+// MARK: - Records at hand
+
+extension DatabaseMirror {
+  /// Makes the table equal to `records` in one transaction; blocks this thread.
   ///
   /// - Parameters:
   ///   - records: The list, in any order.
-  ///   - connection: The database; no transaction may be open.
-  ///   - origin: Where the list came from, if a server told how to ask again.
-  ///   - progress: Called now and then with how many changes are written, and of how many.
-  /// - Throws: ``RecordError`` for a record that has no key, or the key of another one, or a value
-  ///   its column would not keep; ``MirrorError`` for a run the guard refuses or a table that cannot
-  ///   be made equal to the list; ``DatabaseError``. Then nothing is changed.
-  /// - Complexity: O(*n* + *m*) time for *n* rows and *m* records sorted by key, in memory for the
-  ///   list and the difference.
+  ///   - database: The database. Its live queries see the transaction as one of its own.
+  ///   - progress: Called after every 1,000 changes and after the last one.
+  /// - Throws: ``RecordError`` for a record without a key, with the key of another one, or with a value that
+  ///   its column would change; ``MirrorError`` for a run that the guard refuses, or a table that cannot be made
+  ///   equal to the list; ``DatabaseError``. Nothing is changed then.
+  /// - Precondition: The mirror has no contents: fetching them takes ``run(from:into:list:isConditional:client:progress:)``.
+  /// - Complexity: O(*n* + *m*) time for *n* rows and *m* records sorted by key, in memory for the list and the
+  ///   difference.
+  @discardableResult
   public func run(
-    _ records: [Record], into connection: DatabaseConnection, origin: MirrorOrigin? = nil,
+    _ records: [Record], into database: Database,
     progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
   ) throws -> Outcome {
-    try run(records, [], into: connection, origin: origin, progress: progress)
-  }
-
-  /// Makes the table equal to `records`, which have the paths of the files of `contents`.
-  func run(
-    _ records: [Record], _ contents: [MirroredContent], into connection: DatabaseConnection,
-    origin: MirrorOrigin? = nil, progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
-  ) throws -> Outcome {
-    try connection.transaction(isDryRun ? .deferred : .immediate) {
-      let schema = try connection.schema(ofTable: table)
-      let state = try MirrorState.load(table: table, from: connection)
-      let directory = try DirectoryState.load(table: table, from: connection)
-      try directory?.requireContents(contents, ofTable: schema)
-      let target = try Target(
-        self, schema: schema, state: state, contents: contents, records: records)
-      var outcome = try target.compare(records, in: connection)
-      let refusal = mirrorGuard.refusal(
-        sourceCount: records.count, existingCount: outcome.existingCount,
-        deletionCount: outcome.difference.deleted.count)
-      if let refusal { throw refusal }
-      let hasTable = schema != nil || !target.columns.columns.isEmpty
-      outcome.createsTable = schema == nil && hasTable
-      outcome.addedColumns = schema == nil ? [] : target.columns.additions.map(\.name)
-      let newState = MirrorState(
-        columns: target.listColumns, key: target.key, origin: origin)
-      var newDirectory = directory
-      newDirectory?.contents = contents.map(DirectoryState.Content.init)
-      outcome.isUpToDate =
-        try !hasTable
-        || (schema != nil && target.columns.additions.isEmpty && outcome.difference.isEmpty
-          && newDirectory == directory
-          && newState.isSaved(table: target.name, in: connection))
-      guard !isDryRun, !outcome.isUpToDate else { return outcome }
-      try MirrorState.prepareTable(in: connection)
-      try target.prepareTable(in: connection)
-      try target.write(outcome, to: connection, progress: progress)
-      try newState.save(table: target.name, to: connection)
-      if newDirectory != directory {
-        try newDirectory?.save(table: target.name, to: connection)
-      }
-      return outcome
+    if isDryRun {
+      return try database.read { try run(records, on: $0.connection, progress: progress) }
     }
+    return try database.write { try run(records, on: $0.connection, progress: progress) }
   }
 
-  /// What to send along with a request for `url`, so that the answer may be "not modified": only if
-  /// the last run mirrored that URL by the same key and with the same options, and nobody has changed
-  /// or dropped the table, or a column that is mirrored, since.
+  /// The same without blocking this thread. Cancelling the task rolls the transaction back.
+  @discardableResult
+  public func run(
+    _ records: [Record], into database: Database,
+    progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
+  ) async throws -> Outcome {
+    if isDryRun {
+      return try await database.read { try run(records, on: $0.connection, progress: progress) }
+    }
+    return try await database.write { try run(records, on: $0.connection, progress: progress) }
+  }
+
+  /// Makes the table equal to `records` as a part of a transaction, in a savepoint: after an error, the
+  /// transaction can go on without these changes. See ``run(_:into:progress:)``.
+  @discardableResult
+  public func run(
+    _ records: [Record], in transaction: borrowing WriteTransaction,
+    progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+  ) throws -> Outcome {
+    try transaction.savepoint { try run(records, on: $0.connection, progress: progress) }
+  }
+
+  /// Makes the table equal to `records`, in the transaction that is open.
+  package func run(
+    _ records: [Record], origin: MirrorOrigin? = nil, on connection: DatabaseConnection,
+    progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+  ) throws -> Outcome {
+    precondition(contents.isEmpty, "Contents are fetched by run(from:into:)")
+    let comparison = try Comparison(self, records, in: connection)
+    try comparison.requirePermission()
+    return try comparison.write(
+      comparison.difference, origin: origin, to: connection, progress: progress)
+  }
+}
+
+// MARK: - Validators
+
+extension DatabaseMirror {
+  /// The validators for a conditional request for `url`: only if the last run mirrored that URL by the same
+  /// key and with the same options, and nobody has changed or dropped the table, or a column that is mirrored,
+  /// since.
   ///
   /// - Parameters:
-  ///   - url: The URL to ask for.
-  ///   - options: How it is asked for, and read.
-  ///   - contents: What is put into files, if anything.
+  ///   - url: The URL of the list.
+  ///   - options: The options of the request and of the reading.
   ///   - connection: The database.
-  public func validators(
+  package func validators(
     for url: String, options: RecordListOptions = RecordListOptions(),
-    contents: [MirroredContent] = [], in connection: DatabaseConnection
+    in connection: DatabaseConnection
   ) throws(DatabaseError) -> RecordListValidators? {
     guard let schema = try connection.schema(ofTable: table),
       let state = try MirrorState.load(table: table, from: connection),

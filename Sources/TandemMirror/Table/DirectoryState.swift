@@ -1,34 +1,38 @@
 internal import TandemRecords
 internal import TandemSQLite
 
-/// What a database remembers of the files of a table's mirror, in the table `tandem_mirror_directory`.
+/// The state that a database keeps of the files of a table's mirror: the token of their directory in
+/// `tandem_mirror_directory`, and the contents that rows have files of in `tandem_mirror_content`.
+///
+/// Earlier versions kept the contents as JSON in a column. They are read, and the first run that writes
+/// converts them.
 struct DirectoryState: Equatable {
   /// A content that rows have files of.
-  struct Content: Equatable {
+  struct Content: Hashable {
     var stage: String
     var field: String
   }
 
   /// A random text, which the directory has too.
   var owner: String
-  /// What the rows have files of; nothing until a run has got to its end.
+  /// The contents that rows have files of, in their order; none until a run has ended.
   var contents: [Content] = []
 }
 
 extension DirectoryState.Content {
   init(_ content: MirroredContent) { self.init(stage: content.stage.name, field: content.field) }
 
-  /// The column that has the files' paths.
+  /// The column with the paths of the files.
   fileprivate var fileField: String {
     MirroredContent(MirrorStage(name: stage), field: field).fileField
   }
 }
 
 extension DirectoryState {
-  /// Throws if the rows have files of contents that a run does not name: it would take their paths
-  /// out of them, and the files would be nobody's.
+  /// Throws if the rows have files of contents that a run does not name: the run would remove their paths
+  /// from the rows, and no row would point to the files any more.
   ///
-  /// Columns that the application has dropped have no files any more.
+  /// Columns that the application has dropped have no files.
   func requireContents(
     _ contents: [MirroredContent], ofTable schema: TableSchema?
   ) throws(MirrorError) {
@@ -53,61 +57,77 @@ extension DirectoryState {
 
 extension DirectoryState {
   private static let table = "tandem_mirror_directory"
-  /// A column that tables of earlier versions lack.
-  private static let contentsColumn = ColumnDefinition(name: "contents", type: .text)
+  private static let contentTable = "tandem_mirror_content"
+  /// The column in which earlier versions kept the contents as JSON.
+  private static let earlierColumn = "contents"
 
   /// The state of a table's files; `nil` if none were mirrored.
   static func load(
     table name: String, from connection: DatabaseConnection
   ) throws(DatabaseError) -> DirectoryState? {
     guard let schema = try connection.schema(ofTable: table) else { return nil }
-    let contents = schema.column(named: contentsColumn.name)?.name ?? "NULL"
-    let statement = try connection.prepare(
-      "SELECT owner, \(contents) FROM \(table) WHERE table_name = ?")
-    try statement.bind([.text(name)])
-    guard try statement.step(), let owner = try statement.value(at: 0).textValue else { return nil }
-    return DirectoryState(owner: owner, contents: Self.contents(try statement.value(at: 1)))
+    let rows = try connection.rows("SELECT * FROM \(table) WHERE table_name = ?", .text(name))
+    guard let row = rows.first, let owner = row[1].textValue else { return nil }
+    var state = DirectoryState(owner: owner)
+    if schema.column(named: earlierColumn) != nil {
+      state.contents = contents(json: row[2])
+    } else if try connection.schema(ofTable: contentTable) != nil {
+      let rows = try connection.rows(
+        "SELECT stage, field FROM \(contentTable) WHERE table_name = ? ORDER BY position",
+        .text(name))
+      state.contents = rows.compactMap { Content(stage: $0[0], field: $0[1]) }
+    }
+    return state
   }
 
   /// Makes this the state of a table's files, in the transaction that is open.
   func save(table name: String, to connection: DatabaseConnection) throws(DatabaseError) {
-    try Self.prepareTable(in: connection)
+    try Self.prepareTables(in: connection)
     try connection.execute(
-      "INSERT OR REPLACE INTO \(Self.table) VALUES (?, ?, ?)", .text(name), .text(owner),
-      .text(contentsText))
+      "INSERT OR REPLACE INTO \(Self.table) VALUES (?, ?)", .text(name), .text(owner))
+    try connection.execute("DELETE FROM \(Self.contentTable) WHERE table_name = ?", .text(name))
+    for (position, content) in contents.enumerated() {
+      try connection.execute(
+        "INSERT INTO \(Self.contentTable) VALUES (?, ?, ?, ?)", .text(name),
+        .integer(Int64(position)), .text(content.stage), .text(content.field))
+    }
   }
 
-  private static func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
-    if let schema = try connection.schema(ofTable: table) {
-      guard schema.column(named: contentsColumn.name) == nil else { return }
-      return try connection.addColumn(contentsColumn, toTable: table)
-    }
+  private static func prepareTables(in connection: DatabaseConnection) throws(DatabaseError) {
+    let schema = try connection.schema(ofTable: table)
     try connection.execute(
       """
-      CREATE TABLE \(table) (
-        table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, owner TEXT NOT NULL,
-        \(contentsColumn.name) TEXT
+      CREATE TABLE IF NOT EXISTS \(table) (
+        table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, owner TEXT NOT NULL
       ) WITHOUT ROWID
       """)
+    try connection.execute(
+      """
+      CREATE TABLE IF NOT EXISTS \(contentTable) (
+        table_name TEXT NOT NULL COLLATE NOCASE, position INTEGER NOT NULL, stage TEXT NOT NULL,
+        field TEXT NOT NULL, PRIMARY KEY (table_name, position)
+      ) WITHOUT ROWID
+      """)
+    guard schema?.column(named: earlierColumn) != nil else { return }
+    let states = try connection.rows("SELECT table_name FROM \(table)")
+      .compactMap(\.[0].textValue).map { (name) throws(DatabaseError) in
+        (name, try load(table: name, from: connection))
+      }
+    try connection.execute("ALTER TABLE \(table) DROP COLUMN \(earlierColumn)")
+    for (name, state) in states { try state?.save(table: name, to: connection) }
   }
 
-  /// The contents as a JSON array of objects, which the record reader reads back.
-  private var contentsText: String {
-    let records: [Record] = contents.map { ["stage": .text($0.stage), "field": .text($0.field)] }
-    var bytes: [UInt8] = []
-    RecordWriter.appendJSON(records, to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func contents(_ value: FieldValue) -> [Content] {
+  private static func contents(json value: FieldValue) -> [Content] {
     guard let text = value.textValue,
       let records = try? RecordReader.records(in: Array(text.utf8), format: .json)
     else { return [] }
-    return records.compactMap { record in
-      guard let stage = record["stage"].textValue, let field = record["field"].textValue else {
-        return nil
-      }
-      return Content(stage: stage, field: field)
-    }
+    return records.compactMap { Content(stage: $0["stage"], field: $0["field"]) }
+  }
+}
+
+extension DirectoryState.Content {
+  fileprivate init?(stage: FieldValue, field: FieldValue) {
+    guard let stage = stage.textValue, let field = field.textValue else { return nil }
+    self.init(stage: stage, field: field)
   }
 }

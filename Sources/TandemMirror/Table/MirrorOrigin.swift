@@ -1,25 +1,24 @@
 internal import TandemDigests
 internal import TandemHTTP
 
-/// An address, the state of what it served, as the server names it, and what was made of that.
-public struct MirrorOrigin: Hashable, Sendable {
-  /// The URL that was asked for, without credentials: what is remembered in a database is read by
-  /// whoever gets the file.
-  public let url: String
-  /// What the server sent along, to be asked again on condition that it changed.
-  public let validators: RecordListValidators
-  /// What else rows and files came of, without secrets: another one would make others of the same
-  /// answer.
+/// The URL that a list came from, the validators that the server sent with it, and a fingerprint of the
+/// options by which rows and files were made of it.
+package struct MirrorOrigin: Hashable, Sendable {
+  /// The URL of the list, without credentials: anyone who gets the database can read it.
+  package let url: String
+  /// The validators that the server sent, for the next conditional request.
+  package let validators: RecordListValidators
+  /// A digest of the options, without secrets: other options make other rows and files of the same list.
   let fingerprint: String
 
   /// An origin at the given URL, from which credentials are removed.
   ///
   /// - Parameters:
-  ///   - url: The URL that was asked for.
-  ///   - options: How it was asked for, and read.
-  ///   - contents: What was put into files, if anything.
-  ///   - validators: What the server sent along.
-  public init(
+  ///   - url: The URL of the list.
+  ///   - options: The options of the request and of the reading.
+  ///   - contents: The contents that were put into files.
+  ///   - validators: The validators that the server sent.
+  package init(
     url: String, options: RecordListOptions = RecordListOptions(),
     contents: [MirroredContent] = [], validators: RecordListValidators
   ) {
@@ -28,7 +27,7 @@ public struct MirrorOrigin: Hashable, Sendable {
       fingerprint: Self.fingerprint(url: url, options, contents))
   }
 
-  /// An origin as it was remembered.
+  /// An origin as the database has it.
   init(url: String, validators: RecordListValidators, fingerprint: String) {
     self.url = url
     self.validators = validators
@@ -39,9 +38,9 @@ public struct MirrorOrigin: Hashable, Sendable {
 // MARK: - The fingerprint
 
 extension MirrorOrigin {
-  /// A digest that does not help to guess a secret, for there is none in it: of fields that may be
-  /// secret it has the names, and of credentials, whether there are any. What an answer to others is
-  /// worth, the server decides.
+  /// A digest that does not help to guess a secret, because no secret is in it: it has the names of fields
+  /// that may be secret, and one bit for credentials in the URL. A server that answers others differently
+  /// sends other validators.
   private static func fingerprint(
     url: String, _ options: RecordListOptions, _ contents: [MirroredContent]
   ) -> String {
@@ -58,13 +57,13 @@ extension MirrorOrigin {
     return digest(parts + ["\(options.fields.count)"] + fields + files)
   }
 
-  /// How a list is paged. Earlier versions, which remembered the first of several pages only, wrote no
-  /// more than the description: what they remembered is not trusted.
+  /// The paging as text. The first versions kept the validators of the first page alone and wrote only the
+  /// description: the changed text makes their validators count as those of other options.
   private static func pages(_ paging: RecordPaging) -> String {
     paging == .none ? "\(paging)" : "\(paging), each"
   }
 
-  /// The digest of texts, wherever one ends and the next begins.
+  /// A digest of texts that depends on where each of them ends.
   private static func digest(_ texts: [String]) -> String {
     let bytes = texts.flatMap { "\($0.utf8.count):\($0)".utf8 }
     return "\(SHA256Digest(of: bytes))"

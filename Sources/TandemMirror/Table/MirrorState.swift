@@ -2,109 +2,217 @@ internal import TandemHTTP
 internal import TandemRecords
 internal import TandemSQLite
 
-/// What a database remembers of the mirror in one of its tables, in the table `tandem_mirror`.
+/// The state that a database keeps of the mirror into one of its tables: the columns and the key of the last
+/// run, and where its list came from.
+///
+/// It is kept in `tandem_mirror`, with one row for each table, in `tandem_mirror_column`, with one row for each
+/// column and each part of the key, and in `tandem_mirror_page`, with one row for each page after the first.
+/// Earlier versions kept the columns, the key and the pages as JSON in columns of `tandem_mirror`. Their state
+/// is read, and the first run that writes converts it.
 struct MirrorState: Equatable {
   /// The columns that runs have written so far.
   var columns: [String] = []
-  /// The key the last run compared by.
+  /// The key of the last run.
   var key: [String] = []
-  /// Where the records of the last run came from, and its validators; empty unless it was a URL.
+  /// The URL that the records of the last run came from, and its validators; `nil` if there was none.
   var origin: MirrorOrigin?
 }
 
+// MARK: - Reading
+
 extension MirrorState {
   private static let table = "tandem_mirror"
-  /// Columns that tables of earlier versions lack, in the order in which they are added.
-  private static let addedColumns = ["fingerprint", "pages"].map {
-    ColumnDefinition(name: $0, type: .text)
-  }
+  private static let columnTable = "tandem_mirror_column"
+  private static let pageTable = "tandem_mirror_page"
+  /// The columns in which earlier versions kept JSON.
+  private static let earlierColumns = ["columns", "key_columns", "pages"]
+  /// A column that the first versions lacked.
+  private static let fingerprint = ColumnDefinition(name: "fingerprint", type: .text)
 
   /// The state of a table's mirror; `nil` if none has run.
   static func load(
     table name: String, from connection: DatabaseConnection
   ) throws(DatabaseError) -> MirrorState? {
     guard let schema = try connection.schema(ofTable: table) else { return nil }
-    let added = addedColumns.map { schema.column(named: $0.name)?.name ?? "NULL" }
-    let statement = try connection.prepare(
-      """
-      SELECT columns, key_columns, url, entity_tag, last_modified, \(added.joined(separator: ", "))
-      FROM \(table) WHERE table_name = ? COLLATE NOCASE
-      """)
-    try statement.bind([.text(name)])
-    guard try statement.step() else { return nil }
+    let fingerprint = schema.column(named: fingerprint.name)?.name ?? "NULL"
+    let rows = try connection.rows(
+      "SELECT url, entity_tag, last_modified, \(fingerprint) FROM \(table) WHERE table_name = ?",
+      .text(name))
+    guard let row = rows.first else { return nil }
     var state = MirrorState()
-    state.columns = try names(statement.value(at: 0))
-    state.key = try names(statement.value(at: 1))
-    state.origin = try origin(in: statement)
+    var pages: [[FieldValue]]?
+    if schema.isOfEarlierVersion {
+      let json = try Self.json(table: name, schema, from: connection)
+      state.columns = (json["columns"] ?? []).compactMap { $0["name"].textValue }
+      state.key = (json["key_columns"] ?? []).compactMap { $0["name"].textValue }
+      pages = json["pages"]?.map { [$0["url"], $0["entity_tag"], $0["last_modified"]] }
+    } else {
+      (state.columns, state.key) = try names(table: name, from: connection)
+      pages = try connection.rows(
+        """
+        SELECT url, entity_tag, last_modified FROM \(pageTable) WHERE table_name = ?
+        ORDER BY position
+        """, .text(name))
+    }
+    state.origin = origin(row, pages: pages)
     return state
   }
 
-  /// The origin in a row; `nil` if there is none, or what is there of its pages cannot be read.
-  private static func origin(in row: Statement) throws(DatabaseError) -> MirrorOrigin? {
-    guard let url = try row.value(at: 2).textValue else { return nil }
-    let first = HTTPValidators(
-      entityTag: try row.value(at: 3).textValue, lastModified: try row.value(at: 4).textValue)
-    let pages = try row.value(at: 6)
-    guard pages.isNull || pages.textValue != nil,
-      let validators = RecordListValidators(first, laterPagesText: pages.textValue)
-    else { return nil }
-    return MirrorOrigin(
-      url: url, validators: validators, fingerprint: try row.value(at: 5).textValue ?? "")
+  private static func names(
+    table name: String, from connection: DatabaseConnection
+  ) throws(DatabaseError) -> (columns: [String], key: [String]) {
+    let rows = try connection.rows(
+      "SELECT is_key, name FROM \(columnTable) WHERE table_name = ? ORDER BY position", .text(name))
+    let keyed = rows.filter { $0[0] == 1 }
+    let others = rows.filter { $0[0] != 1 }
+    return (others.compactMap(\.[1].textValue), keyed.compactMap(\.[1].textValue))
   }
 
-  /// Creates the table that states are kept in, which the triggers of mirrored tables need, if it is
-  /// missing, or lacks columns.
-  static func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
-    if let schema = try connection.schema(ofTable: table) {
-      for column in addedColumns where schema.column(named: column.name) == nil {
-        try connection.addColumn(column, toTable: table)
+  /// The origin that a row and the rows of its pages hold; `nil` if there is none, or if something else
+  /// than text is where a page should be.
+  private static func origin(_ row: [FieldValue], pages: [[FieldValue]]?) -> MirrorOrigin? {
+    guard let url = row[0].textValue, let pages else { return nil }
+    let laterPages = pages.compactMap { page in
+      page[0].textValue.map {
+        RecordListValidators.LaterPage(url: $0, validators: HTTPValidators(page[1], page[2]))
       }
-      return
+    }
+    guard laterPages.count == pages.count else { return nil }
+    return MirrorOrigin(
+      url: url,
+      validators: RecordListValidators(HTTPValidators(row[1], row[2]), laterPages: laterPages),
+      fingerprint: row[3].textValue ?? "")
+  }
+
+  /// The records that an earlier version kept as JSON, by column; none for a column that does not hold
+  /// records in JSON.
+  private static func json(
+    table name: String, _ schema: TableSchema, from connection: DatabaseConnection
+  ) throws(DatabaseError) -> [String: [Record]] {
+    let columns = earlierColumns.filter { schema.column(named: $0) != nil }
+    let rows = try connection.rows(
+      "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE table_name = ?", .text(name))
+    var json: [String: [Record]] = ["pages": []]
+    for (column, value) in zip(columns, rows.first ?? []) where !value.isNull {
+      json[column] = value.textValue.flatMap {
+        try? RecordReader.records(in: Array($0.utf8), format: .json)
+      }
+    }
+    return json
+  }
+}
+
+extension TableSchema {
+  fileprivate var isOfEarlierVersion: Bool { column(named: "key_columns") != nil }
+}
+
+// MARK: - Writing
+
+extension MirrorState {
+  /// Creates the tables that states are kept in, which the triggers of mirrored tables need, if they are
+  /// missing, and converts those of an earlier version.
+  static func prepareTables(in connection: DatabaseConnection) throws(DatabaseError) {
+    let schema = try connection.schema(ofTable: table)
+    if schema == nil {
+      try connection.execute(
+        """
+        CREATE TABLE \(table) (
+          table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
+          url TEXT, entity_tag TEXT, last_modified TEXT, \(fingerprint.name) TEXT
+        ) WITHOUT ROWID
+        """)
+    } else if schema?.column(named: fingerprint.name) == nil {
+      try connection.addColumn(fingerprint, toTable: table)
     }
     try connection.execute(
       """
-      CREATE TABLE \(MirrorState.table) (
-        table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
-        columns TEXT NOT NULL, key_columns TEXT NOT NULL,
-        url TEXT, entity_tag TEXT, last_modified TEXT,
-        \(addedColumns.map { "\($0.name) TEXT" }.joined(separator: ", "))
+      CREATE TABLE IF NOT EXISTS \(columnTable) (
+        table_name TEXT NOT NULL COLLATE NOCASE, is_key INTEGER NOT NULL, position INTEGER NOT NULL,
+        name TEXT NOT NULL, PRIMARY KEY (table_name, is_key, position)
       ) WITHOUT ROWID
       """)
+    try connection.execute(
+      """
+      CREATE TABLE IF NOT EXISTS \(pageTable) (
+        table_name TEXT NOT NULL COLLATE NOCASE, position INTEGER NOT NULL, url TEXT NOT NULL,
+        entity_tag TEXT, last_modified TEXT, PRIMARY KEY (table_name, position)
+      ) WITHOUT ROWID
+      """)
+    if let schema, schema.isOfEarlierVersion { try convert(schema, in: connection) }
   }
 
-  /// Makes this the state of a table's mirror, in the transaction that is open; writes nothing if it
-  /// is already.
+  private static func convert(
+    _ schema: TableSchema, in connection: DatabaseConnection
+  ) throws(DatabaseError) {
+    for row in try connection.rows("SELECT table_name FROM \(table)") {
+      guard let name = row[0].textValue else { continue }
+      try load(table: name, from: connection)?.saveRows(table: name, to: connection)
+    }
+    for column in earlierColumns where schema.column(named: column) != nil {
+      try connection.execute("ALTER TABLE \(table) DROP COLUMN \(column)")
+    }
+  }
+
+  /// Makes this the state of a table's mirror, in the transaction that is open; writes nothing if it is
+  /// already.
   func save(table name: String, to connection: DatabaseConnection) throws(DatabaseError) {
     guard try !isSaved(table: name, in: connection) else { return }
     try connection.execute(
-      "INSERT OR REPLACE INTO \(MirrorState.table) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-      .text(name), MirrorState.text(columns), MirrorState.text(key),
-      FieldValue(origin?.url), FieldValue(origin?.validators.first.entityTag),
-      FieldValue(origin?.validators.first.lastModified), FieldValue(origin?.fingerprint),
-      FieldValue(origin?.validators.laterPagesText))
+      """
+      INSERT OR REPLACE INTO \(Self.table) (table_name, url, entity_tag, last_modified, fingerprint)
+      VALUES (?, ?, ?, ?, ?)
+      """, .text(name), FieldValue(origin?.url), FieldValue(origin?.validators.first.entityTag),
+      FieldValue(origin?.validators.first.lastModified), FieldValue(origin?.fingerprint))
+    try saveRows(table: name, to: connection)
     try updateTriggers(table: name, in: connection)
   }
 
-  /// Whether this is the state of a table's mirror, with everything that guards it.
+  /// Replaces the rows of the columns, the key and the pages.
+  private func saveRows(
+    table name: String, to connection: DatabaseConnection
+  ) throws(DatabaseError) {
+    for table in [Self.columnTable, Self.pageTable] {
+      try connection.execute("DELETE FROM \(table) WHERE table_name = ?", .text(name))
+    }
+    for (isKey, names) in [columns, key].enumerated() {
+      for (position, column) in names.enumerated() {
+        try connection.execute(
+          "INSERT INTO \(Self.columnTable) VALUES (?, ?, ?, ?)", .text(name),
+          .integer(Int64(isKey)), .integer(Int64(position)), .text(column))
+      }
+    }
+    for (position, page) in (origin?.validators.laterPages ?? []).enumerated() {
+      try connection.execute(
+        "INSERT INTO \(Self.pageTable) VALUES (?, ?, ?, ?, ?)", .text(name),
+        .integer(Int64(position)), .text(page.url), FieldValue(page.validators.entityTag),
+        FieldValue(page.validators.lastModified))
+    }
+  }
+
+  /// True if this is the state of a table's mirror already, with the triggers that it needs.
   func isSaved(
     table name: String, in connection: DatabaseConnection
   ) throws(DatabaseError) -> Bool {
     guard try MirrorState.load(table: name, from: connection) == self else { return false }
-    if isForgettable { return true }
+    if !hasValidators { return true }
     return try MirrorState.guardsValidators(table: name, in: connection)
   }
 
-  /// Whether there are no validators that a change of the table would have to make forgotten.
-  private var isForgettable: Bool { origin?.validators.isEmpty ?? true }
+  /// True if there are validators, which a change of the table must remove.
+  private var hasValidators: Bool { origin.map { !$0.validators.isEmpty } ?? false }
+}
 
+// MARK: - Triggers
+
+extension MirrorState {
   private static let events = ["INSERT", "UPDATE", "DELETE"]
 
   private static func trigger(_ event: String, table name: String) -> String {
     "tandem_mirror_\(name)_\(event.lowercased())"
   }
 
-  /// Keeps triggers that forget the validators when anybody changes the table, for otherwise the
-  /// server's "not modified" would be taken to mean that the table is as the last run left it.
+  /// Keeps triggers that remove the validators when anybody changes the table: otherwise the server's "not
+  /// modified" would be taken as proof that the table is as the last run left it.
   private func updateTriggers(
     table name: String, in connection: DatabaseConnection
   ) throws(DatabaseError) {
@@ -112,7 +220,7 @@ extension MirrorState {
       let trigger = MirrorState.trigger(event, table: name)
       // One of this name may belong to a table that was renamed since.
       try connection.execute("DROP TRIGGER IF EXISTS \(trigger.sqlQuoted)")
-      if isForgettable { continue }
+      guard hasValidators else { continue }
       try connection.execute(
         """
         CREATE TRIGGER \(trigger.sqlQuoted) AFTER \(event) ON \(name.sqlQuoted) BEGIN
@@ -123,7 +231,7 @@ extension MirrorState {
     }
   }
 
-  /// Whether all the triggers that guard the validators are in place.
+  /// True if all triggers that guard the validators are in place.
   static func guardsValidators(
     table name: String, in connection: DatabaseConnection
   ) throws(DatabaseError) -> Bool {
@@ -135,19 +243,14 @@ extension MirrorState {
     }
     return true
   }
+}
 
-  /// Names as a JSON array of objects, which the record reader reads back.
-  private static func text(_ names: [String]) -> FieldValue {
-    var bytes: [UInt8] = []
-    RecordWriter.appendJSON(names.map { ["name": .text($0)] }, to: &bytes)
-    return .text(String(decoding: bytes, as: UTF8.self))
-  }
+// MARK: - Values
 
-  private static func names(_ value: FieldValue) throws(DatabaseError) -> [String] {
-    guard let text = value.textValue,
-      let records = try? RecordReader.records(in: Array(text.utf8), format: .json)
-    else { return [] }
-    return records.compactMap { $0["name"].textValue }
+extension HTTPValidators {
+  /// Validators from two columns; what is not text is none.
+  init(_ entityTag: FieldValue, _ lastModified: FieldValue) {
+    self.init(entityTag: entityTag.textValue, lastModified: lastModified.textValue)
   }
 }
 
@@ -155,17 +258,28 @@ extension FieldValue {
   /// The text, or null.
   init(_ text: String?) { self = text.map { .text($0) } ?? .null }
 
-  /// The text, if it is one.
+  /// The text; `nil` for a value of another type.
   var textValue: String? {
     if case .text(let text) = self { text } else { nil }
   }
 }
 
 extension String {
-  /// The text as SQL writes it: `'it''s'`. A quote may carry a combining mark, so characters will not
-  /// do.
+  /// The text as an SQL literal: `'it''s'`. A quote may carry a combining mark, so it is looked for among
+  /// the scalars and not among the characters.
   var sqlLiteral: String {
     let scalars = unicodeScalars.flatMap { $0 == "'" ? [$0, $0] : [$0] }
     return "'\(String(String.UnicodeScalarView(scalars)))'"
+  }
+}
+
+extension DatabaseConnection {
+  /// All rows of a query.
+  func rows(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) -> [[FieldValue]] {
+    let statement = try prepare(sql)
+    try statement.bind(parameters)
+    var rows: [[FieldValue]] = []
+    while try statement.step() { rows.append(try statement.values()) }
+    return rows
   }
 }

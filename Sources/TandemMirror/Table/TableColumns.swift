@@ -1,7 +1,7 @@
 internal import TandemRecords
 internal import TandemSQLite
 
-/// The columns of a table that a list of records is compared with, and how its fields become theirs.
+/// The columns of a table that a list of records is compared with, and the conversion of its fields.
 struct TableColumns {
   struct Column {
     var name: String
@@ -21,18 +21,21 @@ struct TableColumns {
 
   /// The columns for records that go into a table of this schema, or into a new table if it is `nil`.
   ///
-  /// - Parameter owned: The key, and columns that earlier runs wrote: they take part even if no record
-  ///   has the field any more. Other columns of the table that no record has a field for are left
-  ///   alone.
+  /// - Parameters:
+  ///   - owned: The key, and the columns that earlier runs wrote: they are compared even if no record has the
+  ///     field any more. Other columns of the table that no record has a field for are left alone.
+  ///   - fileFields: Columns for the paths of files, which follow those of the fields if there are records.
   init(
-    schema: TableSchema?, records: [Record], owned: [String]
+    schema: TableSchema?, records: [Record], owned: [String], fileFields: [String] = []
   ) throws(MirrorError) {
     var columns: [Column] = []
     let fields = try TableColumns.fieldNames(of: records)
     let fieldNames = Set(fields.map(FoldedName.init))
     for column in schema?.columns ?? [] {
       let isField = fieldNames.contains(FoldedName(column.name))
-      guard isField || owned.contains(where: column.name.isSameSQLName) else { continue }
+      guard isField || (owned + fileFields).contains(where: column.name.isSameSQLName) else {
+        continue
+      }
       guard !column.isGenerated else {
         if !isField { continue }
         throw MirrorError(
@@ -48,6 +51,13 @@ struct TableColumns {
       columns.append(
         Column(name: field, affinity: affinity, addition: ColumnDefinition(name: field, type: type))
       )
+    }
+    for field in fileFields 
+    where !records.isEmpty && schema?.column(named: field) == nil
+      && !fieldNames.contains(FoldedName(field))
+    {
+      let addition = ColumnDefinition(name: field, type: .text)
+      columns.append(Column(name: field, affinity: .text, addition: addition))
     }
     try self.init(columns)
   }
@@ -133,7 +143,7 @@ struct TableColumns {
   }
 }
 
-/// A name as SQLite tells names apart: without regard to the case of ASCII letters.
+/// A name as SQLite compares names: without regard to the case of ASCII letters.
 private struct FoldedName: Hashable {
   private let bytes: [UInt8]
 
@@ -148,7 +158,7 @@ extension TableColumns {
   /// The records as the table stores them: all of one layout, absent fields null, each value as its
   /// column's affinity makes it.
   ///
-  /// - Parameter keepsUnfit: Whether a value that its column would not keep exactly stays as it is.
+  /// - Parameter keepsUnfit: True to keep a value as it is that its column would change.
   /// - Throws: ``RecordError`` for the first such value otherwise.
   func stored(_ records: [Record], keepsUnfit: Bool = false) throws(RecordError) -> [Record] {
     var result: [Record] = []
@@ -169,7 +179,7 @@ extension TableColumns {
     return result
   }
 
-  /// Where each column's field is in records of a layout.
+  /// The offset of each column's field in records of a layout; `nil` for a field that they lack.
   private func offsets(in layout: RecordLayout) -> [Int?] {
     let offsets = Dictionary(
       layout.names.enumerated().map { (FoldedName($1), $0) },
@@ -201,8 +211,8 @@ extension TableColumns {
     return result
   }
 
-  /// Whether the values are already those of the columns, in the same order: the usual case, in which
-  /// nothing needs to be copied.
+  /// True if the values are those of the columns already, in the same order. That is the usual case, in which
+  /// nothing is copied.
   private func areStored(_ values: [FieldValue], at offsets: [Int?]) -> Bool {
     guard values.count == columns.count else { return false }
     for position in columns.indices

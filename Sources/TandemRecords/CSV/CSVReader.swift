@@ -1,8 +1,10 @@
-/// Reads a CSV text: first where its fields are and what its columns hold, then their values.
+/// Reads a CSV text in two passes: first the ranges of its fields and the types of its columns, then
+/// the values.
 struct CSVReader: RecordTextReader {
   private var tokens: CSVTokenizer
   private var names: [String] = []
   private var columns: [CSVColumn] = []
+  private var header: [CSVCell] = []
   /// The fields of all rows, row by row.
   private var cells: [CSVCell] = []
   private var column: Int?
@@ -10,6 +12,8 @@ struct CSVReader: RecordTextReader {
 
   private(set) var recordNumber: Int?
   var fieldName: String? { column.map { names[$0] } }
+  /// The ranges of all fields with their quotes, row by row, the header first.
+  var spans: [Range<Int>] { (header + cells).map(\.span) }
 
   init(_ bytes: UnsafeRawBufferPointer, _ limits: RecordLimits) {
     tokens = CSVTokenizer(bytes)
@@ -38,7 +42,8 @@ struct CSVReader: RecordTextReader {
     var seen: Set<FieldValue> = []
     repeat {
       let start = tokens.index
-      let name = tokens.text(of: try tokens.cell())
+      let cell = try tokens.cell()
+      let name = tokens.text(of: cell)
       guard !name.isEmpty else { throw TextFault(.malformed, "a field has no name", at: start) }
       guard seen.insert(.text(name)).inserted else {
         throw TextFault(
@@ -50,6 +55,7 @@ struct CSVReader: RecordTextReader {
           at: start)
       }
       names.append(name)
+      header.append(cell)
     } while tokens.skipComma()
     columns = Array(repeating: CSVColumn(), count: names.count)
   }
@@ -74,7 +80,7 @@ struct CSVReader: RecordTextReader {
     try requireWhole(count, from: start)
   }
 
-  /// Throws unless the row that starts at `start` and ends here has all fields and is not too long.
+  /// Throws if the row from `start` to here lacks a field or is too long.
   private func requireWhole(_ count: Int, from start: Int) throws(TextFault) {
     guard count == names.count else {
       throw TextFault(

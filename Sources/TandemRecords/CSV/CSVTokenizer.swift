@@ -15,9 +15,12 @@ struct CSVCell {
   let end: Int
   let kind: Kind
 
-  /// Whether it is an empty field that is not in quotes.
+  /// True for an empty field that is not in quotes.
   @inline(__always)
   var isNull: Bool { start == end && kind == .plain }
+
+  /// The range of the field, with its quotes.
+  var span: Range<Int> { kind == .plain ? start..<end : start - 1..<end + 1 }
 }
 
 /// A place in a CSV text (RFC 4180), and the fields that can be read from there.

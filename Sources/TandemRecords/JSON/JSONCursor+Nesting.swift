@@ -1,23 +1,49 @@
 extension JSONCursor {
-  /// An array or object as text: as it stands, without the white space outside its strings.
+  /// Reads an array or object as text, without the white space outside its strings.
   ///
-  /// Its grammar is checked, its contents are not: numbers keep all their digits, strings their
-  /// escapes and objects their fields, even repeated ones.
+  /// Only its grammar is checked. Numbers keep all their digits, strings their escapes, and objects
+  /// their fields, repeated ones included.
   mutating func nestedText() throws(TextFault) -> String {
-    var copiedEnd = index
-    var closers: [UInt8] = []
     scratch.removeAll(keepingCapacity: true)
+    var copiedEnd: Int? = index
+    try skipValue(&copiedEnd)
+    let start = copiedEnd ?? index
+    if scratch.isEmpty { return String(decoding: bytes[start..<index], as: UTF8.self) }
+    scratch.append(contentsOf: bytes[start..<index])
+    return String(decoding: scratch, as: UTF8.self)
+  }
+
+  /// Skips a value of any kind. Checks its grammar, and its depth against the limit.
+  package mutating func skipValue() throws(TextFault) {
+    var copiedEnd: Int?
+    try skipValue(&copiedEnd)
+  }
+
+  /// Reads the object at the cursor and returns the ranges of its values, in the order of its fields.
+  mutating func valueSpans() throws(TextFault) -> [Range<Int>] {
+    var spans: [Range<Int>] = []
+    guard try openObject() else { return spans }
+    repeat {
+      _ = try fieldName()
+      let start = index
+      try skipValue()
+      spans.append(start..<index)
+    } while try hasNextField()
+    return spans
+  }
+
+  /// Skips a value. If `copiedEnd` is not `nil`, the text from there on is appended to the scratch
+  /// buffer up to the last white space, and `copiedEnd` moves behind that.
+  private mutating func skipValue(_ copiedEnd: inout Int?) throws(TextFault) {
+    var closers: [UInt8] = []
     repeat {
       try enterValue(&closers, &copiedEnd)
       try leaveValues(&closers, &copiedEnd)
     } while !closers.isEmpty
-    if scratch.isEmpty { return String(decoding: bytes[copiedEnd..<index], as: UTF8.self) }
-    scratch.append(contentsOf: bytes[copiedEnd..<index])
-    return String(decoding: scratch, as: UTF8.self)
   }
 
-  /// Goes behind a scalar or an empty list, or into the lists that start here up to a scalar.
-  private mutating func enterValue(_ closers: inout [UInt8], _ copiedEnd: inout Int)
+  /// Skips a scalar or an empty array or object; of other ones, everything before the first scalar.
+  private mutating func enterValue(_ closers: inout [UInt8], _ copiedEnd: inout Int?)
     throws(TextFault)
   {
     while let closer = closer(of: byte) {
@@ -37,8 +63,8 @@ extension JSONCursor {
     try skipScalar()
   }
 
-  /// After a value: goes behind the lists that end here, up to the next value if there is one.
-  private mutating func leaveValues(_ closers: inout [UInt8], _ copiedEnd: inout Int)
+  /// After a value: closes the arrays and objects that end here, and moves to the next value if any.
+  private mutating func leaveValues(_ closers: inout [UInt8], _ copiedEnd: inout Int?)
     throws(TextFault)
   {
     while let closer = closers.last {
@@ -65,8 +91,8 @@ extension JSONCursor {
     }
   }
 
-  /// Goes behind a name and its colon.
-  private mutating func skipName(_ copiedEnd: inout Int) throws(TextFault) {
+  /// Skips a name and its colon.
+  private mutating func skipName(_ copiedEnd: inout Int?) throws(TextFault) {
     guard byte == ASCII.quote else { throw unexpected("a field name in quotes") }
     _ = try skipString()
     dropSpace(&copiedEnd)
@@ -86,11 +112,11 @@ extension JSONCursor {
     }
   }
 
-  /// Goes behind white space, having copied what stands before it.
-  private mutating func dropSpace(_ copiedEnd: inout Int) {
+  /// Skips white space, after copying the text before it if `copiedEnd` is not `nil`.
+  private mutating func dropSpace(_ copiedEnd: inout Int?) {
     guard let byte, ASCII.isSpace(byte) else { return }
-    scratch.append(contentsOf: bytes[copiedEnd..<index])
+    if let copied = copiedEnd { scratch.append(contentsOf: bytes[copied..<index]) }
     skipSpace()
-    copiedEnd = index
+    if copiedEnd != nil { copiedEnd = index }
   }
 }

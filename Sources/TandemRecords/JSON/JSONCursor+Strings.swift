@@ -1,7 +1,8 @@
 extension JSONCursor {
-  /// The contents of a string between quotes.
+  /// Reads a string and returns its contents, with escapes decoded.
   @inline(__always)
-  mutating func string() throws(TextFault) -> String {
+  package mutating func string() throws(TextFault) -> String {
+    guard byte == ASCII.quote else { throw unexpected("a string") }
     let start = index &+ 1
     let hasEscapes = try skipString()
     if hasEscapes { return try unescaped(start..<index &- 1) }
@@ -9,7 +10,7 @@ extension JSONCursor {
       decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<index &- 1]), as: UTF8.self)
   }
 
-  /// Goes behind a string, whose opening quote stands here; returns whether it has escapes.
+  /// Skips the string whose opening quote is at the cursor; returns `true` if it has escapes.
   @inline(__always)
   mutating func skipString() throws(TextFault) -> Bool {
     index &+= 1
@@ -45,7 +46,7 @@ extension JSONCursor {
     }
   }
 
-  /// The text that the inside of a string stands for, whose escapes are known to be well-formed.
+  /// Decodes the text between the quotes of a string whose escapes were checked already.
   @inline(never)
   private mutating func unescaped(_ inside: Range<Int>) throws(TextFault) -> String {
     scratch.removeAll(keepingCapacity: true)
@@ -59,7 +60,7 @@ extension JSONCursor {
     return String(decoding: scratch, as: UTF8.self)
   }
 
-  /// Appends what the escape at `place` stands for; returns the place behind it.
+  /// Appends the character of the escape at `place`; returns the offset after it.
   private mutating func appendEscape(at place: Int, to limit: Int) throws(TextFault) -> Int {
     switch bytes[place + 1] {
     case UInt8(ascii: "b"): scratch.append(0x08)
@@ -93,7 +94,7 @@ extension JSONCursor {
     return next + 6
   }
 
-  /// The value of the four digits behind `\u` at `place`.
+  /// The value of the four digits after `\u` at `place`.
   private func codeUnit(at place: Int) -> UInt32 {
     (place + 2..<place + 6).reduce(0) { $0 << 4 | (ASCII.hexDigit(bytes[$1]) ?? 0) }
   }

@@ -3,22 +3,18 @@ struct JSONArrayReader: RecordTextReader {
   private var objects: JSONObjectReader
   private(set) var recordNumber: Int?
 
-  init(_ bytes: UnsafeRawBufferPointer, _ limits: RecordLimits) {
-    objects = JSONObjectReader(bytes, limits)
-    objects.cursor.index = ByteOrderMark.byteCount(in: bytes)
+  init(_ bytes: UnsafeRawBufferPointer, _ limits: RecordLimits, keepsSpans: Bool) {
+    objects = JSONObjectReader(bytes, limits, keepsSpans: keepsSpans)
   }
 
   var fieldName: String? { objects.fieldName }
+  var spans: [Range<Int>] { objects.spans ?? [] }
 
   mutating func readAll() throws(TextFault) -> [Record] {
     objects.cursor.skipSpace()
     if objects.cursor.byte == ASCII.openBrace { throw objectOutsideArray() }
-    try objects.cursor.skip(ASCII.openBracket, "an array of objects")
-    let records = try objects.elements(&recordNumber)
-    objects.cursor.skipSpace()
-    guard objects.cursor.byte == nil else {
-      throw objects.cursor.unexpected("the end of the text")
-    }
+    let records = try objects.array(&recordNumber)
+    try objects.cursor.requireEnd()
     return records
   }
 
@@ -30,35 +26,31 @@ struct JSONArrayReader: RecordTextReader {
 }
 
 extension JSONObjectReader {
-  /// The objects of an array, behind whose opening bracket the cursor stands; then it stands behind
-  /// the closing one.
-  mutating func elements(_ recordNumber: inout Int?) throws(TextFault) -> [Record] {
+  /// Reads an array of objects. `recordNumber` counts them from 1, and is `nil` after the last one.
+  fileprivate mutating func array(_ recordNumber: inout Int?) throws(TextFault) -> [Record] {
     var records: [Record] = []
-    if cursor.byte == ASCII.closeBracket {
-      cursor.index += 1
-      return records
-    }
+    guard try cursor.openArray(expected: "an array of objects") else { return records }
     repeat {
       recordNumber = records.count + 1
       records.append(try record())
-    } while try cursor.goesOn(until: ASCII.closeBracket, "\",\" or \"]\"")
+    } while try cursor.hasNextElement()
     recordNumber = nil
     return records
   }
 }
 
-/// Reads JSON objects, each on a line of its own.
+/// Reads JSON objects, one per line.
 struct NDJSONReader: RecordTextReader {
   private var objects: JSONObjectReader
   private var records: [Record] = []
   private(set) var recordNumber: Int? = 1
 
-  init(_ bytes: UnsafeRawBufferPointer, _ limits: RecordLimits) {
-    objects = JSONObjectReader(bytes, limits)
-    objects.cursor.index = ByteOrderMark.byteCount(in: bytes)
+  init(_ bytes: UnsafeRawBufferPointer, _ limits: RecordLimits, keepsSpans: Bool) {
+    objects = JSONObjectReader(bytes, limits, keepsSpans: keepsSpans)
   }
 
   var fieldName: String? { objects.fieldName }
+  var spans: [Range<Int>] { objects.spans ?? [] }
 
   mutating func readAll() throws(TextFault) -> [Record] {
     let bytes = objects.cursor.bytes
@@ -81,5 +73,74 @@ struct NDJSONReader: RecordTextReader {
       throw objects.cursor.unexpected("the end of the line")
     }
     records.append(record)
+  }
+}
+
+/// A list in one field of a JSON object, and the object's other fields.
+package struct RecordEnvelope: Sendable {
+  /// The list.
+  package var records: [Record]
+  /// The object's other fields.
+  package var others: Record
+}
+
+/// Reads a JSON object that has an array of objects in one of its fields.
+struct JSONEnvelopeReader: RecordTextReader {
+  private var objects: JSONObjectReader
+  private let itemsField: String
+  private(set) var recordNumber: Int?
+
+  private var records: [Record]?
+  private var names: [String] = []
+  private var values: [FieldValue] = []
+
+  init(_ bytes: UnsafeRawBufferPointer, items field: String, _ limits: RecordLimits) {
+    objects = JSONObjectReader(bytes, limits)
+    itemsField = field
+  }
+
+  var fieldName: String? { objects.fieldName }
+
+  mutating func readAll() throws(TextFault) -> RecordEnvelope {
+    objects.cursor.skipSpace()
+    let start = objects.cursor.index
+    if try objects.cursor.openObject(expected: "an object with the list in it") {
+      repeat { try readField() } while try objects.cursor.hasNextField()
+    }
+    try objects.cursor.requireEnd()
+    return try envelope(at: start)
+  }
+
+  private mutating func readField() throws(TextFault) {
+    let start = objects.cursor.index
+    let name = try objects.cursor.fieldName()
+    guard UTF8Order.areEqual(name, itemsField) else {
+      names.append(name)
+      values.append(try objects.value())
+      return
+    }
+    guard records == nil else { throw repeatedField(at: start) }
+    records = try objects.array(&recordNumber)
+  }
+
+  private func envelope(at start: Int) throws(TextFault) -> RecordEnvelope {
+    guard let layout = RecordLayout(names) else { throw repeatedField(at: start) }
+    guard let records else {
+      let list = names.prefix(10).map { "\(FieldValue.text($0))" }.joined(separator: ", ")
+      throw TextFault(
+        .malformed,
+        "the object has no field \(FieldValue.text(itemsField)) with the list; it has "
+          + (names.isEmpty ? "none" : list),
+        at: start)
+    }
+    return RecordEnvelope(
+      records: records, others: Record(uncheckedLayout: layout, values: values))
+  }
+
+  private func repeatedField(at offset: Int) -> TextFault {
+    TextFault(
+      .duplicateField,
+      "the object names a field twice, or more than \(RecordLayout.maxFieldCount) fields",
+      at: offset)
   }
 }

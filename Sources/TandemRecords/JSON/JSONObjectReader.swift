@@ -1,27 +1,32 @@
 /// Reads JSON objects as records.
-struct JSONObjectReader {
-  var cursor: JSONCursor
+package struct JSONObjectReader {
+  package var cursor: JSONCursor
 
   private var shapes = FieldShapes()
-  /// The fields read so far of the object that is being read.
+  /// The fields of the current object that were read so far.
   private var shape = FieldShapes.root
-  /// Whether the last of these fields is not left yet.
+  /// True while the value of the last of these fields is read.
   private var isInsideField = false
   private var lastFieldCount = 0
   private let maxRecordByteCount: Int
+  /// The ranges of the records read so far, if the caller asked for them.
+  private(set) var spans: [Range<Int>]?
 
-  init(_ bytes: UnsafeRawBufferPointer, _ limits: RecordLimits) {
+  /// A reader of the objects in a text of valid UTF-8, from its start on, behind a byte order mark.
+  package init(
+    _ bytes: UnsafeRawBufferPointer, _ limits: RecordLimits, keepsSpans: Bool = false
+  ) {
     cursor = JSONCursor(bytes, maxNestingDepth: limits.maxNestingDepth)
+    cursor.index = ByteOrderMark.byteCount(in: bytes)
     maxRecordByteCount = limits.maxRecordByteCount
+    spans = keepsSpans ? [] : nil
   }
 
-  /// The field whose value is being read, if one is.
+  /// The field whose value is being read; `nil` between fields.
   var fieldName: String? { isInsideField ? shapes.name(of: shape) : nil }
 
-  /// The object that starts at the cursor, which then stands behind it and white space after it.
-  ///
-  /// That white space does not count as the record's.
-  mutating func record() throws(TextFault) -> Record {
+  /// Reads an object and skips the white space after it, which does not count against the limit.
+  package mutating func record() throws(TextFault) -> Record {
     try requireObject()
     let start = cursor.index
     shapes.startObject()
@@ -33,6 +38,7 @@ struct JSONObjectReader {
     }
     let record = Record(uncheckedLayout: shapes.layout(of: shape), values: values)
     lastFieldCount = values.count
+    spans?.append(start..<cursor.index)
     cursor.skipSpace()
     return record
   }
@@ -40,22 +46,17 @@ struct JSONObjectReader {
   @inline(__always)
   private mutating func values() throws(TextFault) -> [FieldValue] {
     var values: [FieldValue] = []
-    try cursor.skip(ASCII.openBrace, "\"{\"")
-    if cursor.byte == ASCII.closeBrace {
-      cursor.index &+= 1
-      return values
-    }
+    guard try cursor.openObject() else { return values }
     values.reserveCapacity(max(lastFieldCount, 1))
     repeat {
       try readName()
       values.append(try value())
-      cursor.skipSpace()
-    } while try cursor.goesOn(until: ASCII.closeBrace, "\",\" or \"}\"")
+    } while try cursor.hasNextField()
     isInsideField = false
     return values
   }
 
-  /// Goes behind a field's name and its colon.
+  /// Reads a field's name, as the next step of the shape, and moves to its value.
   @inline(__always)
   private mutating func readName() throws(TextFault) {
     isInsideField = false
@@ -87,9 +88,9 @@ struct JSONObjectReader {
     shape = child
   }
 
-  /// The value of a field, at the cursor, which then stands behind it.
+  /// Reads the value of a field.
   @inline(__always)
-  mutating func value() throws(TextFault) -> FieldValue {
+  package mutating func value() throws(TextFault) -> FieldValue {
     switch cursor.byte {
     case ASCII.quote: return .text(try cursor.string())
     case ASCII.minus, ASCII.digits?: return try number()
@@ -134,7 +135,7 @@ struct JSONObjectReader {
       .notRepresentable, "the number \(excerpt) \(reason)", at: literal.start)
   }
 
-  /// Throws unless an object starts at the cursor.
+  /// Throws if the value at the cursor is not an object.
   @inline(__always)
   private func requireObject() throws(TextFault) {
     if cursor.byte != ASCII.openBrace { throw notAnObject() }

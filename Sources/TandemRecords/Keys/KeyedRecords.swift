@@ -1,3 +1,5 @@
+public import TandemDifferences
+
 /// A list of records in ascending order of a key that each of them has, and no two the same.
 public struct KeyedRecords: Sendable {
   /// The records, ascending by ``key``.
@@ -61,5 +63,76 @@ extension KeyedRecords {
     }
     let found = range.lowerBound
     return found < records.count && key(at: found) == sought ? records[found] : nil
+  }
+}
+
+extension SetDifference<Record> {
+  /// The difference from one list of records to another, each kind ascending by key.
+  ///
+  /// - Precondition: both lists have the same key.
+  /// - Complexity: O(*n* + *m*).
+  public init(from old: KeyedRecords, to new: KeyedRecords) {
+    precondition(old.key == new.key, "Lists are compared by one key")
+    let difference: SetDifference<KeyedRecord>
+    do {
+      difference = try SetDifference<KeyedRecord>(
+        from: old.keyed(), to: new.keyed(), sortedBy: \.key, by: { $0.record == $1.record })
+    } catch {
+      preconditionFailure("Keyed records are ascending, yet \(error)")
+    }
+    self.init(
+      inserted: difference.inserted.map(\.record),
+      updated: difference.updated.map { Update(old: $0.old.record, new: $0.new.record) },
+      deleted: difference.deleted.map(\.record))
+  }
+}
+
+/// A record beside its key.
+private struct KeyedRecord {
+  var key: RecordKey
+  var record: Record
+}
+
+extension KeyedRecords {
+  fileprivate func keyed() -> [KeyedRecord] {
+    indices.map { KeyedRecord(key: key(at: $0), record: self[$0]) }
+  }
+}
+
+/// The values that tell a record from all others of its list: those of its key fields, in the order
+/// of the key.
+///
+/// Keys are equal and ordered as their values are, the first field before the second: `1` and `1.0`
+/// are one key, a composed and a decomposed é are two.
+public struct RecordKey: Hashable, Sendable {
+  /// One value per field of the key.
+  public let values: [FieldValue]
+
+  /// A key of the given values.
+  public init(_ values: [FieldValue]) {
+    self.values = values
+  }
+}
+
+extension RecordKey: Comparable {
+  /// Whether the first key comes before the second: by the first value that differs, or because it
+  /// is the start of the second.
+  public static func < (first: RecordKey, second: RecordKey) -> Bool {
+    first.values.lexicographicallyPrecedes(second.values)
+  }
+}
+
+extension RecordKey: CustomStringConvertible {
+  /// The values as JSON, with commas between them: `17` or `"DE", "Büsingen"`.
+  public var description: String {
+    values.map(\.description).joined(separator: ", ")
+  }
+}
+
+extension KeyedRecords: CustomStringConvertible {
+  /// As in `by id: [{id: 1, name: "Ann"}, … 4 more]`.
+  public var description: String {
+    "by \(key.joined(separator: ", ")): "
+      + DescriptionLimit.list(records) { "\($0)" }
   }
 }

@@ -124,3 +124,12 @@ extension FieldValue: ExpressibleByIntegerLiteral,
   @inlinable
   public init(booleanLiteral value: Bool) { self = .integer(value ? 1 : 0) }
 }
+
+extension FieldValue: CustomStringConvertible {
+  /// The value as ``RecordWriter`` writes it: `17`, `1.0`, `"Büsingen"`, `null`.
+  public var description: String {
+    var bytes: [UInt8] = []
+    RecordWriter.appendJSON(self, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,3 +1,5 @@
+internal import TandemDifferences
+
 /// A row of a table or an element of a list: values by field name, in order.
 ///
 /// Two records are equal if they have equal values in the same fields, in whatever order; a field
@@ -73,4 +75,63 @@ extension Record: ExpressibleByDictionaryLiteral {
     }
     self = record
   }
+}
+
+extension FieldValue {
+  /// Whether a table would hold the two alike: of one type, and the same to the bit. `==` takes `1` for
+  /// `1.0`; this does not. A NaN is held as null.
+  @inlinable
+  package func hasSameStorage(as other: FieldValue) -> Bool {
+    switch (self, other) {
+    case (.integer(let a), .integer(let b)): return a == b
+    case (.real(let a), .real(let b)): return a.bitPattern == b.bitPattern || a.isNaN && b.isNaN
+    case (.text(let a), .text(let b)): return UTF8Order.areEqual(a, b)
+    case (.blob(let a), .blob(let b)): return a == b
+    default: return isNull && other.isNull
+    }
+  }
+}
+
+extension Record {
+  /// Whether a table would hold the two alike: the same fields, in whatever order, with values that
+  /// have the same storage; a field that is absent counts as null.
+  ///
+  /// - Complexity: as that of `==`.
+  package func hasSameStorage(as other: Record) -> Bool {
+    guard layout.hasSameOrder(as: other.layout) else {
+      return isStored(in: other) && other.isStored(in: self)
+    }
+    return values.indices.allSatisfy { values[$0].hasSameStorage(as: other.values[$0]) }
+  }
+
+  /// Whether `other` would hold each of this record's fields alike.
+  private func isStored(in other: Record) -> Bool {
+    zip(layout.names, values).allSatisfy { name, value in value.hasSameStorage(as: other[name]) }
+  }
+}
+
+extension Record: CustomStringConvertible {
+  /// The fields in their order, as in `{id: 1, name: "Ann"}`; shortened if it is long.
+  public var description: String {
+    var text = "{"
+    for offset in values.indices {
+      if offset > 0 { text += ", " }
+      guard text.utf8.count < Record.maxDescriptionByteCount else { return text + "…}" }
+      text += "\(layout.names[offset]): \(DescriptionLimit.text(values[offset]))"
+    }
+    return text + "}"
+  }
+
+  private static var maxDescriptionByteCount: Int { 500 }
+}
+
+extension RecordLayout: CustomStringConvertible {
+  /// The names, separated by commas; shortened if there are many.
+  public var description: String {
+    let texts = names.prefix(RecordLayout.maxDescribedNameCount).map(DescriptionLimit.text)
+    let count = names.count - texts.count
+    return (count > 0 ? texts + ["… \(count) more"] : texts).joined(separator: ", ")
+  }
+
+  private static var maxDescribedNameCount: Int { 20 }
 }

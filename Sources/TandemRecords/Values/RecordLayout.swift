@@ -40,3 +40,32 @@ public final class RecordLayout: Sendable {
         && zip(names, other.names).allSatisfy { UTF8Order.areEqual($0, $1) }
   }
 }
+
+/// The name of a field. Two names are equal if their UTF-8 bytes are.
+public struct FieldName: Sendable {
+  /// The name as a text.
+  public let text: String
+
+  /// Creates a name from a text.
+  public init(_ text: String) { self.text = text }
+}
+
+extension FieldName: Hashable {
+  /// Returns true if two names have the same bytes.
+  public static func == (first: FieldName, second: FieldName) -> Bool {
+    UTF8Order.areEqual(first.text, second.text)
+  }
+
+  /// Feeds the name's bytes to the hasher.
+  public func hash(into hasher: inout Hasher) {
+    UTF8Order.withBytes(of: text) { hasher.combine(bytes: $0) }
+  }
+}
+
+extension FieldName: ExpressibleByStringLiteral, CustomStringConvertible {
+  /// Creates a name from a literal.
+  public init(stringLiteral value: String) { self.init(value) }
+
+  /// The name as a text.
+  public var description: String { text }
+}

@@ -1,37 +1,37 @@
 internal import CSQLite
 internal import TandemRecords
 
-/// Notes which rows a connection changes, by SQLite's preupdate hook.
+/// Records the keys of the rows that a connection changes, by SQLite's preupdate hook.
 ///
-/// The hook sees what no other does: rows removed by `REPLACE`, by a `DELETE` without `WHERE`, by
+/// This hook sees more than the update hook: rows removed by `REPLACE`, by a `DELETE` without `WHERE`, by
 /// cascades and triggers, and tables without rowid. A savepoint that is rolled back may leave keys
-/// of rows that did not change in the end; no key of a row that did is ever missing.
+/// of rows that did not change in the end; the key of a row that changed is never missing.
 ///
 /// It belongs to the isolation domain of its connection. Without interests it costs nothing.
 package final class ChangeCapture {
   private let handle: DatabaseHandle
   private var interests: [String: [TableInterest]] = [:]
   private var isHooked = false
-  private var current = NotedTable()
+  private var current = RecordedTable()
   private var others: [TableInterest: TouchedKeys] = [:]
 
-  /// What was noted of one table: rows of one table mostly change one after another.
-  private struct NotedTable {
+  /// The keys recorded for one table: rows of one table mostly change one after another.
+  private struct RecordedTable {
     var name: [CChar] = [0]
     var touched: [(interest: TableInterest, keys: TouchedKeys)] = []
   }
 
-  /// Prepares to note the changes of a connection; ``setInterests(_:)`` says which.
+  /// Prepares to record the changes of a connection that ``setInterests(_:)`` selects.
   package init(_ connection: DatabaseConnection) {
     handle = connection.handle
   }
 
   deinit { sqlite3_preupdate_hook(handle.pointer, nil, nil) }
 
-  /// Replaces what is to be noted from the next row on, and forgets what was.
+  /// Replaces the interests from the next row on, and discards the keys recorded so far.
   package func setInterests(_ interests: some Collection<TableInterest>) {
     self.interests = Dictionary(grouping: interests, by: \.table)
-    current = NotedTable()
+    current = RecordedTable()
     others = [:]
     if interests.isEmpty {
       sqlite3_preupdate_hook(handle.pointer, nil, nil)
@@ -49,23 +49,23 @@ package final class ChangeCapture {
         guard let context, let table, sqlite3_stricmp(schema, "main") == 0 else { return }
         let row = ChangedRow(
           database: database, operation: operation, oldRowid: oldRowid, newRowid: newRowid)
-        Unmanaged<ChangeCapture>.fromOpaque(context).takeUnretainedValue().note(row, of: table)
+        Unmanaged<ChangeCapture>.fromOpaque(context).takeUnretainedValue().record(row, of: table)
       }, Unmanaged.passUnretained(self).toOpaque())
-    // A `DELETE` without `WHERE` that was compiled without a hook empties its table past one for ever.
-    // An authorizer makes SQLite compile all statements again before they run.
+    // A `DELETE` without `WHERE` that was compiled while there was no hook never calls one. Setting an
+    // authorizer makes SQLite compile all statements again before they run.
     sqlite3_set_authorizer(handle.pointer, { _, _, _, _, _, _ in SQLITE_OK }, nil)
     sqlite3_set_authorizer(handle.pointer, nil, nil)
   }
 
-  /// What was noted since it was last taken; afterwards, nothing is.
+  /// Returns the keys recorded since the last call, and discards them.
   package func take() -> [TableInterest: TouchedKeys] {
-    settle()
+    flush()
     defer { others = [:] }
     return others
   }
 
-  private func note(_ row: ChangedRow, of table: UnsafePointer<CChar>) {
-    if sqlite3_stricmp(table, current.name) != 0 { turn(to: table) }
+  private func record(_ row: ChangedRow, of table: UnsafePointer<CChar>) {
+    if sqlite3_stricmp(table, current.name) != 0 { switchTable(to: table) }
     for offset in current.touched.indices {
       let interest = current.touched[offset].interest
       if row.matters(to: interest.columns) {
@@ -74,19 +74,83 @@ package final class ChangeCapture {
     }
   }
 
-  private func turn(to table: UnsafePointer<CChar>) {
-    settle()
+  private func switchTable(to table: UnsafePointer<CChar>) {
+    flush()
     let name = String(cString: table)
-    current = NotedTable(
+    current = RecordedTable(
       name: Array(name.utf8CString),
       touched: (interests[name] ?? []).map {
         (interest: $0, keys: others.removeValue(forKey: $0) ?? TouchedKeys())
       })
   }
 
-  /// Puts what was noted of the current table to the others.
-  private func settle() {
+  /// Moves the keys of the current table to those of the others.
+  private func flush() {
     for (interest, keys) in current.touched where !keys.isEmpty { others[interest] = keys }
-    current = NotedTable()
+    current = RecordedTable()
+  }
+}
+
+/// A row about to change, as the preupdate hook shows it.
+private struct ChangedRow {
+  let database: OpaquePointer?
+  let operation: Int32
+  let oldRowid: Int64
+  let newRowid: Int64
+
+  /// True if the change concerns the given columns: one of them changes, or the row is inserted, deleted
+  /// or moved.
+  func matters(to columns: [Int]?) -> Bool {
+    guard operation == SQLITE_UPDATE, oldRowid == newRowid, let columns else { return true }
+    return columns.contains { column in
+      guard let old = value(at: column, sqlite3_preupdate_old),
+        let new = value(at: column, sqlite3_preupdate_new)
+      else { return true }
+      // A null may stand for the default of a column that was added after the row.
+      return old.isNull || new.isNull || !old.hasSameStorage(as: new)
+    }
+  }
+
+  /// Adds the key of the row before the change, and the one after it.
+  func insertKeys(_ key: TableInterest.Key, into keys: inout TouchedKeys) {
+    switch key {
+    case .none: keys.insertMany()
+    case .rowid:
+      if operation != SQLITE_INSERT { keys.insert(.integer(oldRowid)) }
+      if operation == SQLITE_INSERT || operation == SQLITE_UPDATE && newRowid != oldRowid {
+        keys.insert(.integer(newRowid))
+      }
+    case .columns(let columns):
+      if operation != SQLITE_INSERT { insert(columns, sqlite3_preupdate_old, into: &keys) }
+      if operation != SQLITE_DELETE { insert(columns, sqlite3_preupdate_new, into: &keys) }
+    }
+  }
+
+  private typealias Reading =
+    (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Int32
+
+  private func insert(_ columns: [Int], _ read: Reading, into keys: inout TouchedKeys) {
+    var values: [FieldValue] = []
+    values.reserveCapacity(columns.count)
+    for column in columns {
+      guard let value = value(at: column, read)?.fieldValue else { return keys.insertMany() }
+      values.append(value)
+    }
+    keys.insert(RowKey(values))
+  }
+
+  private func value(at column: Int, _ read: Reading) -> ColumnValue? {
+    var value: OpaquePointer?
+    guard read(database, Int32(truncatingIfNeeded: column), &value) == SQLITE_OK else { return nil }
+    return ColumnValue(value)
+  }
+}
+
+extension ColumnValue {
+  /// True if the two have the same type and the same bits, neither being null.
+  fileprivate func hasSameStorage(as other: ColumnValue) -> Bool {
+    guard type == other.type else { return false }
+    return type == SQLITE_FLOAT
+      ? real.bitPattern == other.real.bitPattern : compare(to: other) == 0
   }
 }

@@ -1,49 +1,39 @@
+internal import CSQLite
 internal import Synchronization
 
-/// Tells subscriptions what is committed to a database, by this process and by others.
+/// Notifies subscriptions of the commits to a database, by this process and by others.
 ///
-/// What it promises: when ``beginSnapshot(_:for:)`` returns, the changes that it returns lead exactly
-/// to the state that the reader sees from then on. So a reader that reads only the rows touched never
-/// mixes two states.
+/// The promise: when ``beginSnapshot(_:for:)`` returns, the changes that it returns lead exactly to the
+/// state that the reader sees from then on. A reader that reads only the touched rows again therefore
+/// never mixes two states.
 ///
-/// How: a commit closes the ``CommitGate`` before it becomes visible and opens it when its changes
-/// have been handed out; snapshots begin only while the gate is theirs. Commits of others are told from
-/// those of this process by version numbers.
+/// A commit closes the ``CommitGate`` before it becomes visible, and opens it when its changes have been
+/// published; a snapshot begins only while it holds the gate. Version numbers distinguish commits of
+/// other processes from those of this one. The gate is never held while waiting for a SQLite lock.
 ///
-/// What others keep locked is waited for by nobody who has closed the gate.
-///
-/// Unchecked: `writer`, `notedVersion`, `isWriting` and `isCommitting` belong to whoever has the writer
-/// for itself, `monitor`, `isFileGone` and `isLocked` to whoever has closed the gate.
-package final class ChangeFeed: @unchecked Sendable {
-  private let gate = CommitGate()
-  private let registry = Mutex(SubscriptionRegistry())
-  private let currentVersion = Atomic(0)
+/// The gate guards the state of the file; the subscriptions and the watch have a lock each. The writer's
+/// side is a `CommitPublisher`, which the writer's connection owns.
+package final class ChangeFeed: Sendable {
+  /// Guards the state of the file, and orders commits and snapshots.
+  fileprivate let gate: CommitGate<WatchedFile>
+  fileprivate let registry = Mutex(SubscriptionRegistry())
+  /// The registry's version, to be read without its lock.
+  private let interestsVersion = Atomic(0)
   private let watch = Mutex<FileWatch?>(nil)
-  private let file: DatabaseFile
   private let attachment = Atomic(false)
-
-  /// Opened by the first snapshot; a database in memory has nobody else to watch.
-  private var monitor: ChangeMonitor?
-  /// Whether the file is no longer where it was when it was opened.
-  private var isFileGone = false
-  /// Whether a transaction of this process has begun and not been seen to end.
-  private var isLocked = false
-  private var writer: WriterChanges?
-  private var notedVersion = 0
-  private var isWriting = false
-  private var isCommitting = false
+  private let file: DatabaseFile
 
   /// The feed of a file, which it does not open yet.
-  init(_ file: DatabaseFile) { self.file = file }
+  init(_ file: DatabaseFile) {
+    self.file = file
+    gate = CommitGate(WatchedFile(file))
+  }
 }
 
 // MARK: - Subscriptions
 
 extension ChangeFeed {
-  /// Whether it has a writer to observe.
-  var isAttached: Bool { attachment.load(ordering: .acquiring) }
-
-  /// Whether nobody is subscribed.
+  /// True if nobody is subscribed.
   package var isIdle: Bool { registry.withLock { $0.isEmpty } }
 
   /// A subscription to all changes, until its interests are set.
@@ -53,11 +43,11 @@ extension ChangeFeed {
     return subscription
   }
 
-  /// Says which changes matter to a subscription from now on; `nil` for all.
+  /// Sets the changes that matter to a subscription from now on; `nil` for all.
   package func setInterests(_ interests: [TableInterest]?, of subscription: ChangeSubscription) {
     registry.withLock { registry in
       registry.set(interests, for: subscription)
-      currentVersion.store(registry.version, ordering: .releasing)
+      interestsVersion.store(registry.version, ordering: .releasing)
     }
   }
 
@@ -65,151 +55,231 @@ extension ChangeFeed {
   package func unsubscribe(_ subscription: ChangeSubscription) {
     registry.withLock { registry in
       registry.remove(subscription)
-      currentVersion.store(registry.version, ordering: .releasing)
+      interestsVersion.store(registry.version, ordering: .releasing)
     }
-    // Asked under the lock: whoever subscribes meanwhile needs the watch that is there.
+    // Checked under the lock: a concurrent subscriber needs the watch that exists.
     watch.withLock { watch in if isIdle { watch = nil } }
   }
 
   /// Begins the read transaction of `connection`, which must be open and have read nothing yet.
   ///
-  /// - Returns: What changed for the subscription between its last snapshot and this one.
+  /// - Returns: The changes between the subscription's last snapshot and this one.
   /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file was deleted or replaced, and at once
-  ///   with code `busy` if another program keeps it locked; then the next one tells what changed.
+  ///   with code `busy` if another program keeps it locked; then the next snapshot returns the changes.
   package func beginSnapshot(
     _ connection: DatabaseConnection, for subscription: ChangeSubscription
   ) throws(DatabaseError) -> CommittedChanges {
-    gate.close()
-    defer { gate.open() }
-    try checkIsFileThere()
-    try startWatching()
-    try noticeOthers()
-    try ChangeFeed.beginReading(connection)
-    var changes = subscription.take()
-    // A commit between the two may be in the snapshot or not: it counts for this one and the next. So
-    // does one that is noticed later, since another is about to follow and keeps the file locked.
-    if (try? noticeOthers()) ?? true { changes.isUnknown = true }
-    return changes
+    try gate.withClosed { file throws(DatabaseError) in
+      try file.monitorOthers()
+      startWatching()
+      try publishOthers(file)
+      try ChangeFeed.beginReading(connection)
+      var changes = subscription.take()
+      // A commit between the two may be in the snapshot or not, so it counts for this one and the next.
+      // So does one that cannot be detected now, because another one follows and keeps the file locked.
+      if (try? publishOthers(file)) ?? true { changes.isUnknown = true }
+      return changes
+    }
   }
 
-  /// A transaction sees the state of its first read.
+  /// Reads: a transaction sees the state of its first read.
   private static func beginReading(_ connection: DatabaseConnection) throws(DatabaseError) {
-    connection.handle.waitsForLocks = false
-    defer { connection.handle.waitsForLocks = true }
-    let reading = try connection.cachedStatement("PRAGMA schema_version")
-    defer { reading.reset() }
-    _ = try reading.step()
+    try connection.interruption.withoutWaiting { () throws(DatabaseError) in
+      _ = try connection.schemaVersion()
+    }
   }
+}
 
-  /// Opens what tells of the commits of others.
-  private func startWatching() throws(DatabaseError) {
+// MARK: - Commits of others
+
+extension ChangeFeed {
+  private func startWatching() {
     guard file.isOnDisk else { return }
-    if monitor == nil { monitor = try ChangeMonitor(file) }
     watch.withLock { watch in
       guard watch == nil else { return }
       watch = FileWatch(path: file.path) { [weak self] in self?.checkForOthers() ?? false }
     }
   }
 
-  /// Lets go of the file when the database is closed. Who waits finds out.
+  /// Closes the file, when the database is closed. Subscriptions are notified, and find out.
   func stopWatching() {
-    gate.withClosed { monitor = nil }
+    gate.withClosed { $0.stopMonitoring() }
     watch.withLock { $0 = nil }
     registry.withLock { $0.publishUnknown() }
   }
 
-  private func checkIsFileThere() throws(DatabaseError) {
-    if isFileGone { throw DatabaseError.fileIsGone(path: file.givenPath) }
-  }
-
-  /// Whether others committed since somebody last looked, or took the file away; if so, everyone is
-  /// told.
+  /// Publishes commits of others, or the removal of the file; `false` if there was neither.
   private func checkForOthers() -> Bool {
-    gate.withClosed {
-      // Meanwhile nobody else commits, but a long transaction of this process looks like a commit when it
-      // begins the log anew. Whatever is put off by that is asked again.
-      guard !isFileGone, !isLocked else { return false }
-      guard monitor?.isFileGone == true else { return (try? noticeOthers()) ?? false }
-      isFileGone = true
+    gate.withClosed { file in
+      // While this process writes, nobody else commits; but a long transaction looks like a commit when
+      // it restarts the log. The check is repeated later.
+      guard !file.isGone, !file.isBeingWritten else { return false }
+      guard file.detectsRemoval() else { return (try? publishOthers(file)) ?? false }
       registry.withLock { $0.publishUnknown() }
       return true
     }
   }
 
+  /// Publishes commits of others; `false` if there was none.
+  ///
   /// - Throws: ``DatabaseError`` with code `busy` while another program keeps the file locked.
   @discardableResult
-  private func noticeOthers() throws(DatabaseError) -> Bool {
-    guard let monitor, try monitor.noticesChange() else { return false }
+  fileprivate func publishOthers(_ file: WatchedFile) throws(DatabaseError) -> Bool {
+    guard try file.detectsCommit() else { return false }
     registry.withLock { $0.publishUnknown() }
     return true
   }
 }
 
-// MARK: - The writer
+// MARK: - The writer's side
 
-extension ChangeFeed: CommitObserver {
-  package func didAttach(_ connection: DatabaseConnection) {
-    writer = try? WriterChanges(connection, willCommit: .passUnretained(self))
-    noteInterests()
+extension ChangeFeed {
+  /// True if a writer publishes its commits.
+  var isAttached: Bool { attachment.load(ordering: .acquiring) }
+
+  /// The observer of the writer's commits, for ``DatabaseConnection/observe(by:)``.
+  package func publisher(
+    for connection: DatabaseConnection
+  ) throws(DatabaseError) -> any CommitObserver {
+    try CommitPublisher(self, connection)
+  }
+
+  /// A writer publishes its commits from now on.
+  fileprivate func attach() {
     attachment.store(true, ordering: .releasing)
     registry.withLock { $0.publishUnknown() }
   }
 
-  package func willDetach(_ connection: DatabaseConnection) {
+  /// The writer has closed.
+  fileprivate func detach() {
     attachment.store(false, ordering: .releasing)
-    writer = nil
     stopWatching()
   }
 
-  package func didBegin(_ connection: DatabaseConnection) {
-    isWriting = true
-    if currentVersion.load(ordering: .acquiring) != notedVersion { noteInterests() }
-    gate.withClosed {
-      // What is locked now is noticed by the writer's own version numbers.
-      if !isIdle { _ = try? noticeOthers() }
-      isLocked = true
+  /// The interests, and their version, if they changed since a version.
+  fileprivate func interests(
+    changedSince version: Int?
+  ) -> (interests: [TableInterest], version: Int)? {
+    guard interestsVersion.load(ordering: .acquiring) != version else { return nil }
+    return registry.withLock { ($0.interests, $0.version) }
+  }
+}
+
+/// The writer's side of a ``ChangeFeed``: hooks and version numbers. Commits of the connection itself are
+/// published by row, and anything else that happened as unknown.
+///
+/// Owned by the writer's connection, and used only by whoever has that for itself.
+private final class CommitPublisher: CommitObserver {
+  private enum Phase {
+    case idle
+    /// In a transaction that has committed nothing.
+    case writing
+    /// From the moment that a commit is certain to be attempted; the gate is closed.
+    case committing
+  }
+
+  /// SQLite's counters of changes by others and of changes of the schema; `nil` if unreadable.
+  private struct Versions: Equatable {
+    var data: Int64?
+    var schema: Int64?
+  }
+
+  private let feed: ChangeFeed
+  private let handle: DatabaseHandle
+  private let capture: ChangeCapture
+  private let dataVersion: Statement
+  private let schemaVersion: Statement
+  private var versions = Versions()
+  private var interestsVersion: Int?
+  private var phase = Phase.idle
+
+  init(_ feed: ChangeFeed, _ connection: DatabaseConnection) throws(DatabaseError) {
+    self.feed = feed
+    handle = connection.handle
+    capture = ChangeCapture(connection)
+    dataVersion = try connection.prepare("PRAGMA data_version")
+    schemaVersion = try connection.prepare("PRAGMA schema_version")
+    sqlite3_commit_hook(
+      handle.pointer,
+      { context in
+        guard let context else { return 0 }
+        Unmanaged<CommitPublisher>.fromOpaque(context).takeUnretainedValue().willCommit()
+        return 0
+      }, Unmanaged.passUnretained(self).toOpaque())
+    _ = detectsChangeByOthers()
+    updateInterests()
+    feed.attach()
+  }
+
+  deinit {
+    sqlite3_commit_hook(handle.pointer, nil, nil)
+    feed.detach()
+  }
+
+  func didBegin(_ connection: DatabaseConnection) {
+    phase = .writing
+    updateInterests()
+    feed.gate.withClosed { file in
+      // The writer's own version numbers reveal a commit that cannot be detected now.
+      if !feed.isIdle { _ = try? feed.publishOthers(file) }
+      file.isBeingWritten = true
     }
   }
 
-  private func noteInterests() {
-    let (interests, version) = registry.withLock { ($0.interests, $0.version) }
-    writer?.capture.setInterests(interests)
-    notedVersion = version
-  }
-
-  /// Called by SQLite when a commit is certain to be tried and not yet visible.
+  /// Called by SQLite when a commit is certain to be attempted and is not visible yet.
   ///
-  /// One outside the transactions that the observer is told of, as of `VACUUM`, passes for another
-  /// connection's.
-  func willCommit() {
-    guard isWriting, !isCommitting else { return }
-    isCommitting = true
-    gate.close()
+  /// A commit outside the observed transactions, as of `VACUUM`, counts as another connection's.
+  private func willCommit() {
+    guard phase == .writing else { return }
+    phase = .committing
+    feed.gate.close()
   }
 
-  package func didCommit(_ connection: DatabaseConnection) {
-    isWriting = false
-    guard isCommitting else { return gate.withClosed { isLocked = false } }
-    defer { endCommit() }
-    guard let writer, !isIdle else { return }
-    let touched = writer.capture.take()
-    monitor?.acknowledge()
-    let isUnknown = writer.noticesChangeByOthers()
-    registry.withLock { registry in
-      registry.publish(touched, noted: notedVersion)
-      if isUnknown { registry.publishUnknown() }
+  func didCommit(_ connection: DatabaseConnection) {
+    endTransaction { file in
+      guard !feed.isIdle else { return }
+      let touched = capture.take()
+      file.acknowledge()
+      // After the acknowledgement: a commit of others between the two is detected by either.
+      let isUnknown = detectsChangeByOthers()
+      feed.registry.withLock { registry in
+        registry.publish(touched, recordedFor: interestsVersion)
+        if isUnknown { registry.publishUnknown() }
+      }
     }
   }
 
-  package func didRollback(_ connection: DatabaseConnection) {
-    isWriting = false
-    _ = writer?.capture.take()
-    if isCommitting { endCommit() } else { gate.withClosed { isLocked = false } }
+  func didRollback(_ connection: DatabaseConnection) {
+    _ = capture.take()
+    endTransaction { _ in }
   }
 
-  private func endCommit() {
-    isCommitting = false
-    isLocked = false
-    gate.open()
+  /// Opens the gate if a commit closed it, after `publish`.
+  private func endTransaction(publish: (WatchedFile) -> Void) {
+    defer { phase = .idle }
+    guard phase == .committing else { return feed.gate.withClosed { $0.isBeingWritten = false } }
+    feed.gate.open { file in
+      file.isBeingWritten = false
+      publish(file)
+    }
+  }
+
+  private func updateInterests() {
+    guard let (interests, version) = feed.interests(changedSince: interestsVersion) else { return }
+    capture.setInterests(interests)
+    interestsVersion = version
+  }
+
+  /// True if another connection committed, or the schema changed, since the last call.
+  private func detectsChangeByOthers() -> Bool {
+    let current = Versions(data: read(dataVersion), schema: read(schemaVersion))
+    defer { versions = current }
+    return current != versions || current.data == nil || current.schema == nil
+  }
+
+  private func read(_ statement: Statement) -> Int64? {
+    defer { statement.reset() }
+    guard (try? statement.step()) == true else { return nil }
+    return statement.column(0).integer
   }
 }

@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// What changed for one observer since it last asked, and how it waits for more.
+/// The changes for one observer since its last snapshot, and its wait for more.
 ///
-/// Changes add up while nobody asks; memory stays bounded, see ``TouchedKeys``.
+/// Changes accumulate until they are taken; memory stays bounded, see ``TouchedKeys``.
 package final class ChangeSubscription: Sendable {
   private struct State {
-    var pending = CommittedChanges()
+    var pending: CommittedChanges
     var waiter: CheckedContinuation<Void, Never>?
     var isEnded = false
 
@@ -17,14 +17,10 @@ package final class ChangeSubscription: Sendable {
 
   private let state: Mutex<State>
 
-  /// A subscription to which everything is still new.
-  init() {
-    var state = State()
-    state.pending.isUnknown = true
-    self.state = Mutex(state)
-  }
+  /// A subscription for which everything is new.
+  init() { state = Mutex(State(pending: .unknown)) }
 
-  /// Adds changes and wakes who waits for some.
+  /// Adds changes and ends the wait.
   func publish(_ changes: CommittedChanges) {
     let waiter = state.withLock { state in
       state.pending.formUnion(changes)
@@ -33,7 +29,7 @@ package final class ChangeSubscription: Sendable {
     waiter?.resume()
   }
 
-  /// What changed since the last time.
+  /// Returns the changes since the last call.
   func take() -> CommittedChanges {
     state.withLock { state in
       defer { state.pending = CommittedChanges() }
@@ -41,7 +37,7 @@ package final class ChangeSubscription: Sendable {
     }
   }
 
-  /// Returns when something changed, or the task is cancelled.
+  /// Returns when there are changes, or the task is cancelled.
   package func wait() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -57,12 +53,82 @@ package final class ChangeSubscription: Sendable {
     }
   }
 
-  /// Wakes who waits, now and from now on.
+  /// Ends this wait and all later ones.
   private func end() {
     let waiter = state.withLock { state in
       state.isEnded = true
       return state.takeWaiter()
     }
     waiter?.resume()
+  }
+}
+
+/// The subscriptions of a feed, by their interests.
+struct SubscriptionRegistry {
+  private struct Entry {
+    var subscription: ChangeSubscription
+    /// `nil` for all changes.
+    var interests: [TableInterest]?
+    /// The registry's version when the interests were set.
+    var version: Int
+  }
+
+  /// Grows with every change of interests.
+  private(set) var version = 0
+  private var entries: [ObjectIdentifier: Entry] = [:]
+  private var byInterest: [TableInterest: [ObjectIdentifier]] = [:]
+  private var ofEverything: [ObjectIdentifier] = []
+  /// The entries of the last versions, for transactions that began before.
+  private var recent: [(version: Int, id: ObjectIdentifier)] = []
+
+  var isEmpty: Bool { entries.isEmpty }
+
+  /// The interests of all subscriptions.
+  var interests: [TableInterest] { Array(byInterest.keys) }
+
+  /// Sets the interests of a subscription; `nil` for all changes.
+  mutating func set(_ interests: [TableInterest]?, for subscription: ChangeSubscription) {
+    let id = ObjectIdentifier(subscription)
+    let former = entries[id]?.interests
+    remove(subscription)
+    entries[id] = Entry(subscription: subscription, interests: interests, version: version)
+    recent.append((version, id))
+    guard let interests else { return ofEverything.append(id) }
+    for interest in Set(interests) { byInterest[interest, default: []].append(id) }
+    // The changes so far were published by the former interests.
+    if let former, former != interests { publishUnknown(to: [id]) }
+  }
+
+  mutating func remove(_ subscription: ChangeSubscription) {
+    version += 1
+    let id = ObjectIdentifier(subscription)
+    recent.removeAll { $0.id == id }
+    guard let entry = entries.removeValue(forKey: id) else { return }
+    ofEverything.removeAll { $0 == id }
+    for interest in Set(entry.interests ?? []) {
+      byInterest[interest]?.removeAll { $0 == id }
+      if byInterest[interest]?.isEmpty == true { byInterest[interest] = nil }
+    }
+  }
+
+  /// Publishes a transaction that recorded keys for the interests of a version of the registry. For
+  /// subscriptions that came later, the changes are unknown.
+  mutating func publish(_ touched: [TableInterest: TouchedKeys], recordedFor version: Int?) {
+    let version = version ?? -1
+    for (interest, keys) in touched {
+      var changes = CommittedChanges()
+      changes.touched[interest] = keys
+      for id in byInterest[interest] ?? [] { entries[id]?.subscription.publish(changes) }
+    }
+    publishUnknown(to: ofEverything)
+    publishUnknown(to: recent.filter { $0.version > version }.map(\.id))
+    recent.removeAll { $0.version <= version }
+  }
+
+  /// Publishes changes of unknown extent to all subscriptions.
+  func publishUnknown() { publishUnknown(to: entries.keys) }
+
+  private func publishUnknown(to ids: some Sequence<ObjectIdentifier>) {
+    for id in ids { entries[id]?.subscription.publish(.unknown) }
   }
 }

@@ -6,16 +6,21 @@
   internal import Musl
 #endif
 
-/// A lock that is taken when a commit begins and released when it has been published, in different
-/// functions of one thread, which `Mutex` does not allow.
+/// A lock around one value. A commit takes it when it begins and releases it when it has been published,
+/// in different functions of one thread, which `Mutex` does not allow.
 ///
-/// Nothing but SQLite runs while a committing writer holds it, so nobody who waits for it is waited
-/// for.
-// Safe to send: the lock is made for that, and its address never changes.
-final class CommitGate: @unchecked Sendable {
+/// The thread that holds the gate runs SQLite and nothing else, and never waits for a SQLite lock of
+/// another connection.
+///
+/// Unchecked: `value` is accessed only by the thread that holds `lock`, and the lock's address never
+/// changes.
+final class CommitGate<Value>: @unchecked Sendable {
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private var value: Value
 
-  init() {
+  /// An open gate around a value.
+  init(_ value: sending Value) {
+    self.value = value
     lock.initialize(to: pthread_mutex_t())
     guard pthread_mutex_init(lock, nil) == 0 else {
       preconditionFailure("A lock without attributes needs nothing that can be missing")
@@ -28,13 +33,22 @@ final class CommitGate: @unchecked Sendable {
     lock.deallocate()
   }
 
+  /// Closes the gate; waits until it is open.
   func close() { pthread_mutex_lock(lock) }
 
-  func open() { pthread_mutex_unlock(lock) }
+  /// Opens the gate that this thread has closed, after a last access to the value.
+  func open<Result, Failure: Error>(
+    after body: (inout sending Value) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
+    defer { pthread_mutex_unlock(lock) }
+    return try body(&value)
+  }
 
-  func withClosed<Result>(_ body: () throws -> Result) rethrows -> Result {
+  /// Closes the gate, accesses the value and opens the gate again.
+  func withClosed<Result, Failure: Error>(
+    _ body: (inout sending Value) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
     close()
-    defer { open() }
-    return try body()
+    return try open(after: body)
   }
 }

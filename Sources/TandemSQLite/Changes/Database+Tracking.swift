@@ -1,20 +1,21 @@
 extension Database {
-  /// Begins to track a table: triggers note the key of each row that changes, in the transaction that
-  /// changes it, whoever writes. Live queries, in this process or another, then read only those rows
-  /// again when another process writes.
+  /// Begins to track a table: triggers log the key of each row that changes, in the transaction that
+  /// changes it, whichever program writes. Live queries, in this process or another, then read only those
+  /// rows again when another process writes.
   ///
   /// The log is the table `tandem_changes_` followed by the name of the table, and keeps the last
   /// 100,000 changes, and at most 1,000 more. Tracking a tracked table brings it up to date with the
   /// schema: repeat it after adding a unique index or changing the key. The triggers name the columns of
   /// the key and of unique indexes: SQLite refuses to drop such a column until the table is untracked.
   ///
-  /// Nobody sees what writes past triggers: a connection that has them disabled, incremental blob
-  /// input and output, and `PRAGMA writable_schema`.
+  /// Writes that bypass triggers are not logged: those of a connection that has triggers disabled,
+  /// incremental blob input and output, and `PRAGMA writable_schema`.
   ///
-  /// - Returns: What else tracking cannot see in this table, in words: rows that `REPLACE` removes in a
-  ///   way that no trigger foresees. Empty unless an index is on an expression or a generated column.
-  /// - Throws: ``DatabaseError``, for a table that does not exist, a view, one without a key, or one of Tandem's
-  ///   own; also `CancellationError`.
+  /// - Returns: The other changes of this table that tracking cannot log, in words: rows that `REPLACE`
+  ///   removes in a way that no trigger foresees. Empty unless an index is on an expression or a generated
+  ///   column.
+  /// - Throws: ``DatabaseError``, for a table that does not exist, a view, one without a key, or one of
+  ///   Tandem's own; also `CancellationError`.
   public func track(table: String) async throws -> [String] {
     try await write { transaction in
       let tracking = try TableTracking(table: table, in: transaction.connection)
@@ -23,9 +24,9 @@ extension Database {
     }
   }
 
-  /// Ends the tracking of a table and leaves no trace of it.
+  /// Ends the tracking of a table and removes its triggers and its log.
   ///
-  /// - Returns: Whether it was tracked.
+  /// - Returns: True if it was tracked.
   /// - Throws: ``DatabaseError``; `CancellationError`.
   public func untrack(table: String) async throws -> Bool {
     try await write { transaction in try transaction.connection.untrack(table) }

@@ -28,24 +28,24 @@ package struct TrackingLog: Sendable {
     after position: Int64, in connection: DatabaseConnection
   ) throws(DatabaseError) -> TouchedKeys? {
     guard let bounds = try bounds(in: connection), bounds.contains(position) else { return nil }
-    var keys = TouchedKeys()
-    let statement = try connection.cachedStatement(entries)
-    defer { statement.reset() }
-    try statement.bind([.integer(position)])
-    while try statement.step() { keys.insert(RowKey(try statement.values())) }
-    return keys
+    return try connection.withStatement(entries) { statement throws(DatabaseError) in
+      var keys = TouchedKeys()
+      try statement.bind([.integer(position)])
+      while try statement.step() { keys.insert(RowKey(try statement.values())) }
+      return keys
+    }
   }
 
   /// The first and the last entry; `nil` after somebody emptied the log, until the table is tracked anew.
   private func bounds(
     in connection: DatabaseConnection
   ) throws(DatabaseError) -> ClosedRange<Int64>? {
-    let statement = try connection.cachedStatement(bounds)
-    defer { statement.reset() }
-    guard try statement.step(), case .integer(let first) = try statement.value(at: 0),
-      case .integer(let last) = try statement.value(at: 1),
-      first >= TableTracking.minFirstEntry
-    else { return nil }
-    return first...last
+    try connection.withStatement(bounds) { statement throws(DatabaseError) in
+      guard try statement.step(), case .integer(let first) = try statement.value(at: 0),
+        case .integer(let last) = try statement.value(at: 1),
+        first >= TableTracking.minFirstEntry
+      else { return nil }
+      return first...last
+    }
   }
 }

@@ -1,37 +1,209 @@
 internal import CSQLite
 
+/// Notified of every transaction that a connection writes; owned by that connection, from
+/// ``DatabaseConnection/observe(by:)`` until it is replaced or the connection closes.
+///
+/// Calls come one at a time, from whoever has the connection for itself. Each `didBegin` is followed by
+/// exactly one `didCommit` or `didRollback` before the next `didBegin`. `didCommit` runs after the commit
+/// is durable and before `write` returns, outside any transaction: the observer may read through the
+/// connection, but must not write, and must leave no statement unfinished. It cannot throw.
+package protocol CommitObserver: AnyObject {
+  /// A transaction has begun.
+  func didBegin(_ connection: DatabaseConnection)
+  /// The transaction has been committed.
+  func didCommit(_ connection: DatabaseConnection)
+  /// The transaction has been rolled back, in full. (Savepoints within it are not reported.)
+  func didRollback(_ connection: DatabaseConnection)
+}
+
+/// How a transaction writes.
+package struct WriteMode: Hashable, Sendable {
+  /// False if foreign keys are not enforced, and their actions do not run.
+  package var enforcesForeignKeys: Bool
+
+  /// The usual mode, unless specified otherwise.
+  package init(enforcesForeignKeys: Bool = true) {
+    self.enforcesForeignKeys = enforcesForeignKeys
+  }
+}
+
 extension DatabaseConnection {
-  /// When a transaction takes the lock that writing needs.
+  /// The moment at which a transaction takes the lock that writing needs.
   public enum TransactionKind: String, Sendable {
     /// At the first write: for transactions that only read.
     case deferred = "DEFERRED"
-    /// At once: what has been read cannot be overtaken before it is written.
+    /// At once: rows that have been read cannot change before the transaction writes.
     case immediate = "IMMEDIATE"
   }
 
   /// Runs `body` in a transaction: committed if it returns, rolled back if it throws.
   ///
   /// A transaction that wrote nothing leaves the file as it was. Transactions do not nest: inside one,
-  /// SQLite's error says so.
+  /// this throws SQLite's error.
   ///
-  /// - Throws: What `body` throws; ``DatabaseError`` if the transaction cannot begin or commit, with code
-  ///   `cannotOpen` if it wrote to a file that was deleted, moved or replaced since.
-  public func transaction<Result>(
-    _ kind: TransactionKind = .immediate, _ body: () throws -> Result
-  ) throws -> Result {
-    try execute("BEGIN \(kind.rawValue)")
+  /// - Throws: The error that `body` throws; ``DatabaseError`` if the transaction cannot begin or commit,
+  ///   with code `cannotOpen` if it wrote to a file that was deleted, moved or replaced since.
+  public func transaction<Value>(
+    _ kind: TransactionKind = .immediate, _ body: () throws -> Value
+  ) throws -> Value {
+    try transaction(kind, nil, body)
+  }
+
+  /// Runs `body` in a transaction that only reads, or in the one that is open.
+  package func snapshot(_ body: () throws -> Void) throws {
+    if isInTransaction { try body() } else { try transaction(.deferred, body) }
+  }
+
+  /// A write of a database.
+  func write<Value>(
+    _ mode: WriteMode = WriteMode(), _ cancellation: AccessCancellation?,
+    _ body: (borrowing WriteTransaction) throws -> Value
+  ) throws -> Value {
+    // The pragma has no effect inside a transaction.
+    if !mode.enforcesForeignKeys { try run("PRAGMA foreign_keys=OFF") }
+    defer { if !mode.enforcesForeignKeys { try? run("PRAGMA foreign_keys=ON") } }
+    return try transaction(.immediate, cancellation) { try withTransaction(body) }
+  }
+
+  /// A read of a database.
+  func read<Value>(
+    _ cancellation: AccessCancellation?, _ body: (borrowing ReadTransaction) throws -> Value
+  ) throws -> Value {
+    isReading = true
+    defer { isReading = false }
+    guard !isReadOnly else {
+      return try transaction(.deferred, cancellation) { try withTransaction(body) }
+    }
+    // In memory, the writer reads.
+    try run("PRAGMA query_only=1")
+    defer { try? run("PRAGMA query_only=0") }
+    return try transaction(.deferred, cancellation) { try withTransaction(body) }
+  }
+
+  /// Calls `body` with a transaction that ends with the call.
+  private func withTransaction<Access, Value>(
+    _ body: (borrowing DatabaseTransaction<Access>) throws -> Value
+  ) throws -> Value {
+    // Passed without a name, the value makes Swift 6.3's optimizer abort.
+    let transaction = DatabaseTransaction<Access>(self)
+    return try body(transaction)
+  }
+
+  /// Moves the content of the write-ahead log into the file and empties the log.
+  func checkpoint() throws(DatabaseError) {
+    let isBusy = try integer("PRAGMA wal_checkpoint(TRUNCATE)")
+    guard isBusy != 1 else {
+      throw DatabaseError(
+        code: .busy, message: "a reader still needs the write-ahead log", path: path)
+    }
+  }
+}
+
+// MARK: - The transaction routine
+
+extension DatabaseConnection {
+  /// Runs `body` in a transaction: committed if it returns, rolled back if it throws or is cancelled.
+  private func transaction<Value>(
+    _ kind: TransactionKind, _ cancellation: AccessCancellation?, _ body: () throws -> Value
+  ) throws -> Value {
+    interruption.begin(cancellation)
+    defer { interruption.end() }
+    let observer = kind == .immediate ? self.observer : nil
     do {
-      let result = try body()
+      try interruption.check()
+      if kind == .immediate { try establishJournal() }
+      try run("BEGIN \(kind.rawValue)")
+      observer?.didBegin(self)
+      return try commit(observer, after: body)
+    } catch let error as DatabaseError where interruption.isCause(of: error) {
+      throw CancellationError()
+    }
+  }
+
+  /// Turns the file's journal into the one configured, unless that is done.
+  ///
+  /// A file keeps its journal mode, so this writes only to a file that has another one.
+  func establishJournal() throws(DatabaseError) {
+    guard let pendingJournal else { return }
+    if pendingJournal == .writeAhead { try execute("PRAGMA journal_mode=WAL") }
+    self.pendingJournal = nil
+  }
+
+  private func commit<Value>(
+    _ observer: (any CommitObserver)?, after body: () throws -> Value
+  ) throws -> Value {
+    do {
+      let value = try body()
+      try checkIsInTransaction()
+      try interruption.check()
       try checkMayCommit()
-      try execute("COMMIT")
-      return result
+      // A commit that has begun is completed.
+      interruption.end()
+      try commit()
+      observer?.didCommit(self)
+      return value
     } catch {
-      // Some errors, such as a full disk, have rolled it back already.
-      if isInTransaction { try? execute("ROLLBACK") }
+      rollBack()
+      observer?.didRollback(self)
       throw error
     }
   }
 
-  /// Whether a transaction is open.
+  private func commit() throws(DatabaseError) {
+    guard isReadOnly else {
+      resetStatements()
+      return try run("COMMIT")
+    }
+    try run("COMMIT")
+    // A reader may keep many statements. Only one that is unfinished keeps the transaction open.
+    let state = sqlite3_txn_state(handle.pointer, nil)
+    if state != SQLITE_TXN_NONE { resetStatements() }
+  }
+
+  /// Ends the transaction without a trace, whatever state it is in.
+  func rollBack() {
+    interruption.end()
+    // An unfinished statement would keep an interruption pending, which would hit the rollback.
+    resetStatements()
+    // Some errors, such as a full disk, have rolled it back already.
+    if isInTransaction { try? run("ROLLBACK") }
+  }
+
+  /// Runs `body` in a savepoint: its writes stay if it returns, and are undone if it throws.
+  func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
+    try checkIsInTransaction()
+    try run("SAVEPOINT tandem")
+    do {
+      let value = try body()
+      try checkIsInTransaction()
+      try run("RELEASE tandem")
+      return value
+    } catch {
+      if isInTransaction {
+        try run("ROLLBACK TO tandem")
+        try run("RELEASE tandem")
+      }
+      throw error
+    }
+  }
+
+  /// True if a transaction is open.
   public var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
+
+  /// Throws ``DatabaseError`` with code `misuse` if a statement, or an error such as a full disk, has
+  /// ended the transaction: further statements would be committed one by one.
+  @usableFromInline
+  func checkIsInTransaction() throws(DatabaseError) {
+    guard isInTransaction else {
+      throw DatabaseError(
+        code: .misuse,
+        message: "the transaction has ended before its closure, by a statement or an earlier error",
+        path: path)
+    }
+  }
+
+  /// Ends every statement that has begun, including those that are not in the cache.
+  private func resetStatements() {
+    for statement in unfinishedStatements { sqlite3_reset(statement) }
+  }
 }

@@ -1,102 +1,84 @@
 internal import CSQLite
 public import TandemRecords
 
-/// One connection to a SQLite file.
+/// One connection to a SQLite file, beneath a ``Database``.
 ///
-/// Opening sets what a careful application sets: write-ahead logging where the file system allows it
-/// (so that readers never wait for the writer), a busy timeout, foreign keys enforced, and commits that
-/// are on disk when they return (`synchronous=FULL`).
+/// Foreign keys are enforced, and a commit is on disk when it returns (`synchronous=FULL`). A statement
+/// that meets another connection's lock waits for it, up to the busy timeout.
 ///
 /// A connection and its statements belong to one isolation domain at a time; they are not `Sendable`.
 public final class DatabaseConnection {
-  /// What a connection may do with its file.
-  public enum Access: Hashable, Sendable {
-    /// Read and write; the file is created if it is missing.
-    case readWriteCreate
-    /// Read and write a file that exists.
-    case readWrite
-    /// Read a file that exists. Nothing is written through the connection; SQLite itself may still
-    /// move what others committed from the write-ahead log into the file, as it always does.
-    case readOnly
-  }
+  package typealias Access = DatabaseConfiguration.Access
 
   let handle: DatabaseHandle
-  private var cache: [String: Statement] = [:]
+  let interruption: ConnectionInterruption
+  let statements: StatementCache
+  /// The statements that insert, update and delete records, by the records' type.
+  var records = RecordCache()
+  /// Notified of every transaction that writes.
+  private(set) var observer: (any CommitObserver)?
+  /// The journal that the first transaction that writes is to establish; `nil` once it has.
+  var pendingJournal: DatabaseConfiguration.Journal?
+  /// True while a read of a database uses the connection, which then writes nothing.
+  var isReading = false
+  /// True if the connection was opened for reading only.
+  let isReadOnly: Bool
 
-  /// The most statements ``cachedStatement(_:)`` keeps; beyond, all are forgotten.
-  public static let maxCachedStatementCount = 128
-
-  /// How long a statement waits for another connection's lock, unless told otherwise.
-  public static let defaultBusyTimeout: Duration = .seconds(5)
-
-  /// Opens a file.
+  /// Opens a file, and establishes the write-ahead log at once if the connection may write.
   ///
   /// - Parameters:
   ///   - path: A path, or `:memory:`; never interpreted as a URI.
-  ///   - access: What the connection may do.
-  ///   - busyTimeout: How long to wait for another connection's lock.
+  ///   - access: The permitted operations.
+  ///   - busyTimeout: The longest wait for another connection's lock.
   /// - Throws: ``DatabaseError``: `cannotOpen`, `notADatabase`, `busy`, `readOnly`, `corrupt`.
   public convenience init(
-    path: String, access: Access = .readWriteCreate, busyTimeout: Duration = defaultBusyTimeout
+    path: String, access: DatabaseConfiguration.Access = .readWriteCreate,
+    busyTimeout: Duration = DatabaseConfiguration.defaultBusyTimeout
   ) throws(DatabaseError) {
-    try self.init(fileAt: path, givenAs: path, access: access, busyTimeout: busyTimeout)
+    try self.init(
+      path: path, DatabaseConfiguration(access: access, busyTimeout: busyTimeout))
+    try establishJournal()
   }
 
-  /// Opens a file that errors call by another path.
+  /// Opens a file and writes nothing, apart from creating a file that is missing.
+  ///
+  /// - Parameter place: Where to open the file that errors call `path`; `path` itself if `nil`.
   init(
-    fileAt path: String, givenAs givenPath: String, access: Access, busyTimeout: Duration
+    path: String, at place: String? = nil, _ configuration: DatabaseConfiguration
   ) throws(DatabaseError) {
-    let flags: Int32
-    switch access {
-    case .readWriteCreate: flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-    // SQLite reads a file that may not be written. Opened for reading alone, a file in write-ahead
-    // mode would be left with its log and index beside it.
-    case .readWrite, .readOnly: flags = SQLITE_OPEN_READWRITE
-    }
-    guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw DatabaseError(
-        code: .cannotOpen, message: "a database path may not be empty or contain a NUL",
-        path: givenPath)
-    }
-    var pointer: OpaquePointer?
-    let result = sqlite3_open_v2(
-      DatabaseConnection.literal(path), &pointer, flags | SQLITE_OPEN_NOMUTEX, nil)
-    guard let pointer else {
-      throw DatabaseError(code: .cannotOpen, message: "out of memory", path: givenPath)
-    }
-    sqlite3_extended_result_codes(pointer, 1)
-    handle = DatabaseHandle(pointer, path: givenPath)
-    guard result == SQLITE_OK else { throw openError(result, access: access) }
-    sqlite3_busy_timeout(pointer, Int32(clamping: busyTimeout.wholeMilliseconds))
+    handle = try DatabaseHandle(
+      path: path, at: place ?? path, creates: configuration.access == .readWriteCreate)
+    isReadOnly = configuration.access == .readOnly
+    interruption = ConnectionInterruption(handle, busyTimeout: configuration.busyTimeout)
+    statements = StatementCache(handle, maxCount: configuration.maxCachedStatementCount)
     try addUTF8Collation()
     try execute("PRAGMA foreign_keys=ON")
-    // The first read: a file that is no database is found out here, before anything is written.
+    // The first read: it finds out that a file is no database before anything is written.
     _ = try integer("PRAGMA schema_version")
-    if access == .readOnly {
+    guard !isReadOnly else {
       try execute("PRAGMA query_only=ON")
-    } else {
-      try execute("PRAGMA journal_mode=WAL")
-      try execute("PRAGMA synchronous=FULL")
+      return
     }
-  }
-
-  /// The path in a form that SQLite cannot take for a URI, as it may be built to do.
-  private static func literal(_ path: String) -> String {
-    path.utf8.starts(with: "file:".utf8) ? "./" + path : path
+    pendingJournal = configuration.journal
+    try execute("PRAGMA synchronous=FULL")
+    switch configuration.checkpointPolicy {
+    case .automatic(let pageCount):
+      try execute("PRAGMA wal_autocheckpoint=\(max(1, pageCount))")
+    case .manual: try execute("PRAGMA wal_autocheckpoint=0")
+    }
   }
 
   /// The file's path, as given.
   public var path: String { handle.path }
 
-  private func openError(_ result: Int32, access: Access) -> DatabaseError {
-    var error = handle.error(result)
-    if result & 0xFF == SQLITE_CANTOPEN {
-      error.message =
-        access == .readWriteCreate
-        ? "cannot open or create it: it is a folder, its folder does not exist, or may not be written"
-        : "cannot open it: it does not exist, is a folder, or may not be read"
-    }
-    return error
+  /// Replaces the observer by the one that `make` returns for this connection.
+  ///
+  /// The former one is released first, so that its hooks are removed before the new one's are set.
+  package func observe(
+    by make: (DatabaseConnection) throws(DatabaseError) -> (any CommitObserver)?
+  ) throws(DatabaseError) {
+    observer = nil
+    observer = try make(self)
   }
 }
 
@@ -111,20 +93,19 @@ extension DatabaseConnection {
     try Statement(sql, database: handle)
   }
 
-  /// A compiled statement, kept for the next time it is asked for.
-  ///
-  /// It comes reset and without parameters. The same statement is handed out each time, so use it to
-  /// the end before asking again.
-  public func cachedStatement(_ sql: String) throws(DatabaseError) -> Statement {
-    if let statement = cache[sql] {
-      statement.reset()
-      statement.clearBindings()
-      return statement
-    }
-    if cache.count >= DatabaseConnection.maxCachedStatementCount { cache.removeAll() }
-    let statement = try Statement(sql, database: handle)
-    cache[sql] = statement
-    return statement
+  /// Runs `body` with a statement of the cache: reset, without parameters, and compiled only if no idle
+  /// one has this text. Calls with the same text may be nested; each gets a statement of its own.
+  package func withStatement<Value>(
+    _ sql: String, _ body: (Statement) throws(DatabaseError) -> Value
+  ) throws(DatabaseError) -> Value {
+    let entry = try statements.checkOut(sql)
+    defer { statements.checkIn(entry) }
+    return try body(entry.statement)
+  }
+
+  /// Runs a statement of the cache that has no parameters, to its end.
+  func run(_ sql: String) throws(DatabaseError) {
+    try withStatement(sql) { statement throws(DatabaseError) in while try statement.step() {} }
   }
 
   /// Runs a statement to its end, with the given parameters in order.
@@ -150,7 +131,19 @@ extension DatabaseConnection {
     }
   }
 
-  /// The statements that have begun and not ended, also those that somebody keeps.
+  /// The version of the schema, which every change of the schema increases.
+  ///
+  /// As the first read of a transaction, this takes the snapshot that the transaction sees.
+  package func schemaVersion() throws(DatabaseError) -> Int64 {
+    try withStatement("PRAGMA schema_version") { statement throws(DatabaseError) in
+      guard try statement.step() else {
+        preconditionFailure("SQLite always returns the version of the schema")
+      }
+      return statement.column(0).integer
+    }
+  }
+
+  /// The statements that have begun and not ended, including those that are not in the cache.
   var unfinishedStatements: [OpaquePointer] {
     var unfinished: [OpaquePointer] = []
     var statement = sqlite3_next_stmt(handle.pointer, nil)
@@ -161,16 +154,63 @@ extension DatabaseConnection {
     return unfinished
   }
 
-  /// How many rows the last insert, update or delete statement changed itself.
+  /// The number of rows that the last insert, update or delete statement changed itself.
   public var changeCount: Int { Int(sqlite3_changes64(handle.pointer)) }
 }
 
-extension Duration {
-  /// Milliseconds, rounded down; never negative.
-  fileprivate var wholeMilliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
-    return overflow
-      ? (seconds < 0 ? 0 : .max) : max(0, product &+ attoseconds / 1_000_000_000_000_000)
+// MARK: - The open database
+
+/// An open database, closed when the connection and all of its statements are gone. (Statements hold
+/// this, not the connection, whose cache holds them.)
+final class DatabaseHandle {
+  let pointer: OpaquePointer
+  let path: String
+
+  /// Opens the file at a place, which errors call `path`.
+  init(path: String, at place: String, creates: Bool) throws(DatabaseError) {
+    self.path = path
+    guard !place.isEmpty, !place.utf8.contains(0) else {
+      throw DatabaseError(
+        code: .cannotOpen, message: "a database path may not be empty or contain a NUL", path: path)
+    }
+    // For reading only, too: SQLite opens a file that may not be written all the same, and a file in
+    // write-ahead mode that it opened for reading only would be left with its log and index beside it.
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (creates ? SQLITE_OPEN_CREATE : 0)
+    var pointer: OpaquePointer?
+    let result = sqlite3_open_v2(DatabaseHandle.literal(place), &pointer, flags, nil)
+    guard let pointer else {
+      throw DatabaseError(code: .cannotOpen, message: "out of memory", path: path)
+    }
+    self.pointer = pointer
+    sqlite3_extended_result_codes(pointer, 1)
+    guard result == SQLITE_OK else { throw openingError(result, creates: creates) }
+  }
+
+  deinit { sqlite3_close_v2(pointer) }
+
+  /// The path in a form that SQLite cannot take for a URI, even if it is built to accept URIs.
+  private static func literal(_ path: String) -> String {
+    path.utf8.starts(with: "file:".utf8) ? "./" + path : path
+  }
+
+  private func openingError(_ result: Int32, creates: Bool) -> DatabaseError {
+    var error = error(result)
+    if result & 0xFF == SQLITE_CANTOPEN {
+      error.message =
+        creates
+        ? "cannot open or create it: it is a folder, its folder does not exist, or may not be written"
+        : "cannot open it: it does not exist, is a folder, or may not be read"
+    }
+    return error
+  }
+
+  /// The error that SQLite reported last, for this result code.
+  func error(_ result: Int32, sql: String? = nil) -> DatabaseError {
+    let extended = sqlite3_extended_errcode(pointer)
+    let isLast = extended & 0xFF == result & 0xFF
+    let words = isLast ? sqlite3_errmsg(pointer) : sqlite3_errstr(result)
+    return DatabaseError(
+      code: .init(rawValue: isLast ? extended : result),
+      message: words.map { String(cString: $0) } ?? "unknown error", sql: sql, path: path)
   }
 }

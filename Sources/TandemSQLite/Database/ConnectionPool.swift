@@ -1,14 +1,24 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Connections that are lent to tasks and threads, in the order in which they ask.
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// Connections that tasks and threads check out, in the order in which they request them.
 final class ConnectionPool: Sendable {
   /// Called once, with a connection, or with `nil` if there will be none.
-  private typealias Borrower = @Sendable (PooledConnection?) -> Void
+  private typealias Waiter = @Sendable (PooledConnection?) -> Void
+  private typealias Queue = CheckoutQueue<PooledConnection, Waiter>
 
   private struct State {
-    var queue: LendingQueue<PooledConnection, Borrower>
-    var whenWhole: [@Sendable () -> Void] = []
+    var queue: Queue
+    /// Called when a closed pool has all of its connections back.
+    var whenIdle: [@Sendable () -> Void] = []
   }
 
   private let path: String
@@ -18,24 +28,25 @@ final class ConnectionPool: Sendable {
   init(path: String, _ connections: [PooledConnection]) {
     self.path = path
     self.connections = connections
-    state = Mutex(State(queue: LendingQueue(connections)))
+    state = Mutex(State(queue: CheckoutQueue(connections)))
   }
 
-  private func giveBack(_ connection: PooledConnection) {
-    let (next, whenWhole) = state.withLock { state -> (Borrower?, [@Sendable () -> Void]) in
-      let next = state.queue.giveBack(connection)
-      guard state.queue.isClosed, state.queue.isWhole else { return (next, []) }
-      defer { state.whenWhole = [] }
-      return (next, state.whenWhole)
+  private func checkIn(_ connection: PooledConnection) {
+    let (next, whenIdle) = state.withLock { state -> (Waiter?, [@Sendable () -> Void]) in
+      let next = state.queue.checkIn(connection)
+      guard state.queue.isClosed, state.queue.isIdle else { return (next, []) }
+      defer { state.whenIdle = [] }
+      return (next, state.whenIdle)
     }
     next?(connection)
-    for action in whenWhole { action() }
+    for action in whenIdle { action() }
   }
 
   private var closedError: DatabaseError {
     DatabaseError(code: .misuse, message: "the database has been closed", path: path)
   }
 
+  /// Throws ``DatabaseError`` with code `misuse` if this thread is using one of the connections.
   func checkIsNotNested() throws(DatabaseError) {
     guard !connections.contains(where: \.isUsedByThisThread) else {
       throw DatabaseError(
@@ -49,44 +60,43 @@ final class ConnectionPool: Sendable {
 // MARK: - Blocking
 
 extension ConnectionPool {
-  /// Runs `body` on this thread, which waits for its turn.
-  func lend<Value>(_ body: (ConnectionSession) throws -> Value) throws -> Value {
+  /// Runs `body` with a connection on this thread, which blocks until one is idle.
+  func withConnection<Value>(_ body: (DatabaseConnection) throws -> Value) throws -> Value {
     try checkIsNotNested()
-    let connection = try borrow()
-    defer { giveBack(connection) }
+    let connection = try checkOut()
+    defer { checkIn(connection) }
     return try connection.use(body)
   }
 
-  private func borrow() throws(DatabaseError) -> PooledConnection {
-    var turn: Turn?
+  private func checkOut() throws(DatabaseError) -> PooledConnection {
+    var wait: BlockingWait?
     let answer = state.withLock { state in
-      let ticket = state.queue.ticket()
-      return state.queue.request(ticket) {
-        let newTurn = Turn()
-        turn = newTurn
-        return { newTurn.come($0) }
+      state.queue.checkOut(state.queue.makeRequestID()) {
+        let newWait = BlockingWait()
+        wait = newWait
+        return { newWait.end($0) }
       }
     }
     switch answer {
-    case .lent(let connection): return connection
-    case .refused: throw closedError
+    case .checkedOut(let connection): return connection
+    case .rejected: throw closedError
     case .waits:
-      guard let connection = turn?.wait() else { throw closedError }
+      guard let connection = wait?.untilEnd() else { throw closedError }
       return connection
     }
   }
 
-  /// What a thread waits on.
-  private final class Turn: Sendable {
+  /// A thread's wait for a connection.
+  private final class BlockingWait: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let connection = Mutex<PooledConnection?>(nil)
 
-    func come(_ connection: PooledConnection?) {
+    func end(_ connection: PooledConnection?) {
       self.connection.withLock { $0 = connection }
       semaphore.signal()
     }
 
-    func wait() -> PooledConnection? {
+    func untilEnd() -> PooledConnection? {
       semaphore.wait()
       return connection.withLock { $0 }
     }
@@ -96,43 +106,43 @@ extension ConnectionPool {
 // MARK: - Suspending
 
 extension ConnectionPool {
-  /// Runs `body` on the connection's queue, when its turn has come. Cancelling the task ends the wait
-  /// at once, and interrupts what runs.
-  func lend<Value: Sendable>(
-    _ body: @escaping @Sendable (ConnectionSession, AccessCancellation) throws -> Value
+  /// Runs `body` with a connection, on its queue, once one is idle. Cancelling the task ends the wait at
+  /// once, and interrupts a statement that runs.
+  func withConnection<Value: Sendable>(
+    _ body: @escaping @Sendable (DatabaseConnection, AccessCancellation) throws -> Value
   ) async throws -> Value {
     let cancellation = AccessCancellation()
-    let ticket = state.withLock { $0.queue.ticket() }
+    let id = state.withLock { $0.queue.makeRequestID() }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        request(ticket, cancellation) { connection in
+        checkOut(id, cancellation) { connection in
           guard let connection else {
             return continuation.resume(
               throwing: cancellation.isCancelled ? CancellationError() : self.closedError)
           }
           connection.enqueue {
             let result = Result { try connection.use { try body($0, cancellation) } }
-            self.giveBack(connection)
+            self.checkIn(connection)
             continuation.resume(with: result)
           }
         }
       }
     } onCancel: {
       cancellation.cancel()
-      state.withLock { $0.queue.withdraw(ticket) }?(nil)
+      state.withLock { $0.queue.withdraw(id) }?(nil)
     }
   }
 
-  private func request(
-    _ ticket: UInt64, _ cancellation: AccessCancellation, _ borrower: @escaping Borrower
+  private func checkOut(
+    _ id: Queue.RequestID, _ cancellation: AccessCancellation, _ waiter: @escaping Waiter
   ) {
     let answer = state.withLock { state in
-      // The flag is set before the ticket is withdrawn, so one of the two is seen.
-      cancellation.isCancelled ? .refused : state.queue.request(ticket) { borrower }
+      // The flag is set before the request is withdrawn, so one of the two takes effect.
+      cancellation.isCancelled ? .rejected : state.queue.checkOut(id) { waiter }
     }
     switch answer {
-    case .lent(let connection): borrower(connection)
-    case .refused: borrower(nil)
+    case .checkedOut(let connection): waiter(connection)
+    case .rejected: waiter(nil)
     case .waits: break
     }
   }
@@ -141,7 +151,7 @@ extension ConnectionPool {
 // MARK: - Closing
 
 extension ConnectionPool {
-  /// Refuses who waits and whoever comes; returns when all connections are back and closed.
+  /// Rejects waiting and further requests; returns when all connections are back and closed.
   func close() throws {
     try checkIsNotNested()
     let semaphore = DispatchSemaphore(value: 0)
@@ -149,7 +159,7 @@ extension ConnectionPool {
     semaphore.wait()
   }
 
-  /// The same, without blocking the thread.
+  /// Rejects waiting and further requests; returns when all connections are back and closed.
   func close() async {
     await withCheckedContinuation { continuation in close { continuation.resume() } }
   }
@@ -163,12 +173,64 @@ extension ConnectionPool {
         whenClosed()
       }
     }
-    let (refused, isWhole) = state.withLock { state in
-      let refused = state.queue.close()
-      if !state.queue.isWhole { state.whenWhole.append(finish) }
-      return (refused, state.queue.isWhole)
+    let (rejected, isIdle) = state.withLock { state in
+      let rejected = state.queue.close()
+      if !state.queue.isIdle { state.whenIdle.append(finish) }
+      return (rejected, state.queue.isIdle)
     }
-    for borrower in refused { borrower(nil) }
-    if isWhole { finish() }
+    for waiter in rejected { waiter(nil) }
+    if isIdle { finish() }
+  }
+}
+
+// MARK: - The connections
+
+/// A connection of a pool, opened when it is first used.
+///
+/// Unchecked: `connection` is touched only by whoever has checked this out of its ``ConnectionPool``,
+/// whose lock orders one user's work before the next one's.
+final class PooledConnection: @unchecked Sendable {
+  private let open: @Sendable () throws(DatabaseError) -> DatabaseConnection
+  private let queue = DispatchQueue(label: "tandem.database")
+  private var connection: DatabaseConnection?
+  /// The thread that uses the connection at the moment; 0 if none does.
+  private let thread = Atomic<UInt>(0)
+
+  /// A connection that the first use opens.
+  init(open: @escaping @Sendable () throws(DatabaseError) -> DatabaseConnection) {
+    self.open = open
+  }
+
+  /// A connection that is open already.
+  init(_ connection: DatabaseConnection) {
+    self.connection = connection
+    open = { preconditionFailure("it stays open until it is closed, and is not used after that") }
+  }
+
+  /// True inside ``use(_:)`` on this thread.
+  var isUsedByThisThread: Bool { thread.load(ordering: .relaxed) == Self.currentThread }
+
+  /// Runs `body` with the open connection on this thread, which must have checked it out.
+  func use<Value>(_ body: (DatabaseConnection) throws -> Value) throws -> Value {
+    thread.store(Self.currentThread, ordering: .relaxed)
+    defer { thread.store(0, ordering: .relaxed) }
+    if let connection { return try body(connection) }
+    let connection = try open()
+    self.connection = connection
+    return try body(connection)
+  }
+
+  /// Runs `work` on the connection's own queue, so that no thread of the caller's is blocked.
+  func enqueue(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+
+  /// Closes the connection, which must be checked out, for good.
+  func close() { connection = nil }
+
+  private static var currentThread: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      UInt(pthread_self())
+    #endif
   }
 }

@@ -8,21 +8,22 @@ internal import CSQLite
   internal import Musl
 #endif
 
-/// The file that the first connection of a database opened, which all others must open too: also after
-/// the working directory has changed, and never another that has taken its place.
+/// The file that the first connection of a database opened. All further connections open the same file,
+/// even after the working directory has changed, and never another file at its place.
 struct DatabaseFile: Sendable {
   /// The path as given, for errors.
   let givenPath: String
-  /// Where the file really is, links followed; as given if there is no file, or that is no text.
+  /// The file's absolute path without symbolic links; the path as given if there is no file, or if that
+  /// is not UTF-8.
   let path: String
-  /// What tells the file from others; `nil` for a database in memory.
+  /// The identity of the file; `nil` for a database in memory.
   private let identity: Identity?
 
   private struct Identity: Hashable {
     var device: UInt64
     var number: UInt64
 
-    /// Of the file that is at a path now, if there is one.
+    /// The identity of the file that is at a path now, if there is one.
     init?(ofFileAt path: String) {
       var status = stat()
       guard stat(path, &status) == 0 else { return nil }
@@ -33,7 +34,7 @@ struct DatabaseFile: Sendable {
 
   /// The file of the first connection.
   ///
-  /// - Throws: ``DatabaseError`` with code `cannotOpen` if it has been taken away since.
+  /// - Throws: ``DatabaseError`` with code `cannotOpen` if the file was removed since.
   init(_ connection: DatabaseConnection) throws(DatabaseError) {
     givenPath = connection.path
     guard let path = connection.filePath else {
@@ -48,20 +49,19 @@ struct DatabaseFile: Sendable {
     self.identity = identity
   }
 
-  /// Whether there is a file, and not a database in memory only.
+  /// False for a database in memory.
   var isOnDisk: Bool { identity != nil }
 
-  /// A further connection to the file.
+  /// A further connection to the file, which only reads.
   ///
   /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file is no longer where it was.
-  func open(
-    access: DatabaseConnection.Access, busyTimeout: Duration
-  ) throws(DatabaseError) -> DatabaseConnection {
-    // Before it is opened: SQLite might recover the log of another.
+  func open(_ configuration: DatabaseConfiguration) throws(DatabaseError) -> DatabaseConnection {
+    var configuration = configuration
+    configuration.access = .readOnly
+    // Before it is opened: SQLite might recover the log of another file.
     try checkIsAtItsPlace()
-    let connection = try DatabaseConnection(
-      fileAt: path, givenAs: givenPath, access: access, busyTimeout: busyTimeout)
-    // What is at the place is the file, and what was opened is at the place.
+    let connection = try DatabaseConnection(path: givenPath, at: path, configuration)
+    // The file at the place is the right one, and the file that was opened is at the place.
     try checkIsAtItsPlace()
     try connection.checkIsFileThere()
     return connection
@@ -75,8 +75,8 @@ struct DatabaseFile: Sendable {
 }
 
 extension DatabaseConnection {
-  /// Where the file really is, links followed, or as given if that is not UTF-8; `nil` for a database
-  /// in memory.
+  /// The file's absolute path without symbolic links, or the path as given if that is not UTF-8; `nil`
+  /// for a database in memory.
   var filePath: String? {
     guard let name = sqlite3_db_filename(handle.pointer, "main"), name.pointee != 0 else {
       return nil
@@ -84,8 +84,8 @@ extension DatabaseConnection {
     return String(validatingCString: name) ?? path
   }
 
-  /// Whether the file was deleted, or another one stands in its place: nobody else sees what is
-  /// committed to it from then on. Asks the file system, which takes about a microsecond.
+  /// True if the file was deleted, or another one is at its place: nobody else sees a commit to it from
+  /// then on. Asks the file system, which takes about a microsecond.
   var isFileGone: Bool {
     var hasMoved: Int32 = 0
     let result = sqlite3_file_control(
@@ -93,15 +93,13 @@ extension DatabaseConnection {
     return result == SQLITE_OK && hasMoved != 0
   }
 
-  /// To be called at the end of a transaction: by then, it may have waited for long.
-  ///
-  /// - Throws: ``DatabaseError`` with code `cannotOpen` if the transaction writes to a file that is no
-  ///   longer where it was opened.
+  /// Throws ``DatabaseError`` with code `cannotOpen` if the open transaction writes to a file that is no
+  /// longer where it was opened. Called at the end of the transaction, which may have waited for long.
   func checkMayCommit() throws(DatabaseError) {
     if sqlite3_txn_state(handle.pointer, "main") == SQLITE_TXN_WRITE { try checkIsFileThere() }
   }
 
-  /// - Throws: ``DatabaseError`` with code `cannotOpen` if the file is no longer where it was opened.
+  /// Throws ``DatabaseError`` with code `cannotOpen` if the file is no longer where it was opened.
   func checkIsFileThere() throws(DatabaseError) {
     if isFileGone { throw DatabaseError.fileIsGone(path: path) }
   }

@@ -1,39 +1,192 @@
-/// The only way to what a ``Database`` holds: a transaction, as long as its closure runs.
+internal import CSQLite
+internal import TandemRecords
+
+/// The only access to the contents of a ``Database``: a transaction, as long as its closure runs.
 ///
 /// It cannot be copied and is only borrowed, so the compiler refuses to keep it beyond the closure.
 /// A function for both kinds takes a `borrowing DatabaseTransaction<some Any>`.
 public struct DatabaseTransaction<Access>: ~Copyable {
-  @usableFromInline let session: ConnectionSession
+  /// The connection, for targets of this package that build on it.
+  @usableFromInline package let connection: DatabaseConnection
 
-  init(_ session: ConnectionSession) { self.session = session }
-
-  /// The connection, for our targets that build on it.
-  package var connection: DatabaseConnection { session.connection }
+  init(_ connection: DatabaseConnection) { self.connection = connection }
 }
 
-/// What a ``ReadTransaction`` may do.
+/// The access of a ``ReadTransaction``.
 public enum ReadAccess {}
 
-/// What a ``WriteTransaction`` may do.
+/// The access of a ``WriteTransaction``.
 public enum WriteAccess {}
 
 /// A transaction that sees one state of the database: that of its first statement, whatever others
 /// commit meanwhile.
 public typealias ReadTransaction = DatabaseTransaction<ReadAccess>
 
-/// A transaction that is alone in writing: it sees what it has written, and others see all of it or
-/// nothing.
+/// A transaction that is alone in writing: it sees its own writes, and others see all of them or none.
 public typealias WriteTransaction = DatabaseTransaction<WriteAccess>
 
 extension DatabaseTransaction where Access == WriteAccess {
-  /// Runs `body` as a part that can fail alone: if it throws, what it wrote is undone and the error
-  /// comes out here; if that is caught, the transaction goes on. Savepoints nest.
+  /// Runs `body` as a part that can fail alone: if it throws, its writes are undone and this throws the
+  /// error; if the caller catches that, the transaction continues. Savepoints nest.
   ///
-  /// - Throws: What `body` throws; ``DatabaseError``.
+  /// - Throws: The error that `body` throws; ``DatabaseError``.
   @discardableResult
   public func savepoint<Value>(
     _ body: (borrowing WriteTransaction) throws -> Value
   ) throws -> Value {
-    try session.savepoint { try body(self) }
+    try connection.savepoint { try body(self) }
+  }
+}
+
+// MARK: - Statements
+
+extension DatabaseTransaction where Access == WriteAccess {
+  /// Runs a statement to its end.
+  ///
+  /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed itself, without its triggers
+  ///   and cascades; 0 for other statements.
+  /// - Throws: ``DatabaseError``. Statements that begin or end transactions are rejected (`misuse`).
+  @discardableResult
+  public func execute(_ sql: SQL) throws(DatabaseError) -> Int {
+    try connection.withStatement(sql) { statement throws(DatabaseError) in
+      let before = connection.totalChangeCount
+      while try statement.step() {}
+      let changed = connection.totalChangeCount != before
+      return changed ? connection.changeCount : 0
+    }
+  }
+
+  /// The rowid of the row that was inserted last in this connection, 0 if there is none.
+  public var lastInsertedRowID: Int64 {
+    sqlite3_last_insert_rowid(connection.handle.pointer)
+  }
+}
+
+extension DatabaseTransaction {
+  /// The first column of the first row of a query; `nil` if there is no row.
+  ///
+  /// - Throws: ``DatabaseError``: `mismatch` if the value is not of the type.
+  public func fetchValue<Value: DatabaseValue>(
+    _ sql: SQL, as type: Value.Type = Value.self
+  ) throws(DatabaseError) -> Value? {
+    try connection.withStatement(sql) { statement throws(DatabaseError) in
+      guard try statement.step() else { return nil }
+      return try statement.decode(type, at: 0)
+    }
+  }
+
+  /// The first column of every row of a query, in order.
+  ///
+  /// - Throws: ``DatabaseError``: `mismatch` if a value is not of the type.
+  public func fetchValues<Value: DatabaseValue>(
+    _ sql: SQL, as type: Value.Type = Value.self
+  ) throws(DatabaseError) -> [Value] {
+    try connection.withStatement(sql) { statement throws(DatabaseError) in
+      var values: [Value] = []
+      while try statement.step() { values.append(try statement.decode(type, at: 0)) }
+      return values
+    }
+  }
+}
+
+extension DatabaseConnection {
+  /// Runs `body` with the statement, bound and not yet begun.
+  fileprivate func withStatement<Value>(
+    _ sql: SQL, _ body: (Statement) throws(DatabaseError) -> Value
+  ) throws(DatabaseError) -> Value {
+    let entry = try checkOut(sql)
+    defer { checkIn(entry) }
+    let value = try body(entry.statement)
+    try checkIsInTransaction()
+    return value
+  }
+
+  /// A statement of a transaction, bound and not yet begun; to be returned by ``checkIn(_:)``.
+  @usableFromInline
+  func checkOut(_ sql: SQL) throws(DatabaseError) -> CachedStatement {
+    try checkIsInTransaction()
+    try sql.checkIsNoTransactionControl(path: path)
+    if let value = sql.unstorable {
+      throw DatabaseError(
+        code: .mismatch, message: "SQLite cannot hold the value \(value)", sql: sql.text, path: path)
+    }
+    let entry = try statements.checkOut(sql.text)
+    do throws(DatabaseError) {
+      if isReading { try checkIsReading(entry.statement) }
+      try entry.statement.bind(sql.parameters)
+    } catch {
+      statements.checkIn(entry)
+      throw error
+    }
+    return entry
+  }
+
+  /// Returns a statement to the cache.
+  @usableFromInline
+  func checkIn(_ entry: CachedStatement) { statements.checkIn(entry) }
+
+  /// Throws ``DatabaseError`` with code `readOnly` if running the statement may change something: a
+  /// `PRAGMA` may have made SQLite let readers write.
+  private func checkIsReading(_ statement: Statement) throws(DatabaseError) {
+    guard !statement.isReadOnly, sqlite3_stmt_isexplain(statement.handle) == 0 else { return }
+    // SQLite reports some pragmas that only ask as writing; it refuses those that write.
+    if Statement.firstWord(of: statement.sql).isSameSQLName(as: "pragma") {
+      return try execute("PRAGMA query_only=ON")
+    }
+    throw DatabaseError(
+      code: .readOnly, message: "a read may not write; use write(_:)", sql: statement.sql,
+      path: path)
+  }
+}
+
+extension SQL {
+  /// Throws ``DatabaseError`` with code `misuse` for a statement that begins or ends a transaction.
+  fileprivate func checkIsNoTransactionControl(path: String) throws(DatabaseError) {
+    let word = Statement.firstWord(of: text)
+    let isControl = ["begin", "commit", "end", "rollback", "savepoint", "release"].contains {
+      $0.isSameSQLName(as: word)
+    }
+    guard isControl else { return }
+    throw DatabaseError(
+      code: .misuse,
+      message: "the closure is the transaction: return to commit, throw to roll back, "
+        + "and use savepoint(_:)", sql: text, path: path)
+  }
+}
+
+extension DatabaseConnection {
+  /// The number of rows that have ever been changed through this connection.
+  fileprivate var totalChangeCount: Int64 { sqlite3_total_changes64(handle.pointer) }
+}
+
+extension Statement {
+  /// The first word of a statement, or the beginning of a long one.
+  fileprivate static func firstWord(of sql: String) -> String {
+    let word = skippingComments(sql.utf8).prefix(10)
+      .prefix { $0 | 0x20 >= UInt8(ascii: "a") && $0 | 0x20 <= UInt8(ascii: "z") }
+    return String(decoding: word, as: UTF8.self)
+  }
+
+  /// The value of a column of the current row.
+  ///
+  /// - Throws: ``DatabaseError`` with code `mismatch` if the value is not of the type.
+  func decode<Value: DatabaseValue>(
+    _ type: Value.Type, at column: Int
+  ) throws(DatabaseError) -> Value {
+    guard column < columnCount else {
+      throw DatabaseError(
+        code: .range, message: "it has no column \(column)", sql: sql, path: database.path)
+    }
+    let reader = ColumnReader(self.column(column))
+    guard let value = Value(column: reader) else { throw mismatch(reader, type, at: column) }
+    return value
+  }
+
+  /// The error for a column's value that is not of the type requested.
+  func mismatch(_ reader: ColumnReader, _ type: Any.Type, at column: Int) -> DatabaseError {
+    let found = reader.fieldValue.map { "\($0)" } ?? "a text that is not valid UTF-8"
+    return DatabaseError(
+      code: .mismatch, message: "column \(columnNames[column]) holds \(found), which is no \(type)",
+      sql: sql, path: database.path)
   }
 }

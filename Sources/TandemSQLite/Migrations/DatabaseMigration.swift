@@ -41,14 +41,16 @@ extension Database {
   /// - Precondition: No two have the same name.
   @discardableResult
   public func migrate(_ migrations: [DatabaseMigration]) async throws -> [String] {
-    try await withWriterSession { session, cancellation in
-      try DatabaseMigrations(migrations).run(in: session, cancellation)
+    try await writer().withConnection { connection, cancellation in
+      try DatabaseMigrations(migrations).run(in: connection, cancellation)
     }
   }
 
   /// The same; blocks this thread.
   @discardableResult
   public func migrate(_ migrations: [DatabaseMigration]) throws -> [String] {
-    try withWriterSession { session in try DatabaseMigrations(migrations).run(in: session, nil) }
+    try writer().withConnection { connection in
+      try DatabaseMigrations(migrations).run(in: connection, nil)
+    }
   }
 }

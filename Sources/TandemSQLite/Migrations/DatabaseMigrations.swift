@@ -12,15 +12,13 @@ struct DatabaseMigrations {
 
   /// Runs what is missing; returns the names of what ran.
   func run(
-    in session: ConnectionSession, _ cancellation: AccessCancellation?
+    in connection: DatabaseConnection, _ cancellation: AccessCancellation?
   ) throws -> [String] {
-    // A file that is up to date, as it mostly is, costs no lock: others may be writing.
-    if try session.read(cancellation, isComplete) { return [] }
-    // Has no effect inside a transaction, so it comes before.
-    try session.run("PRAGMA foreign_keys=OFF")
-    defer { try? session.run("PRAGMA foreign_keys=ON") }
+    // A file that is up to date, the usual case, costs no lock: others may be writing.
+    if try connection.read(cancellation, isComplete) { return [] }
+    let mode = WriteMode(enforcesForeignKeys: false)
     var ran: [String] = []
-    while try session.write(cancellation, { try runNext($0, noting: &ran) }) {}
+    while try connection.write(mode, cancellation, { try runNext($0, noting: &ran) }) {}
     return ran
   }
 

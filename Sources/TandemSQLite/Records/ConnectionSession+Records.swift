@@ -10,7 +10,7 @@ struct RecordCache {
   var last: (operation: Operation, statement: RecordStatement)?
 }
 
-extension ConnectionSession {
+extension DatabaseConnection {
   /// The statement for an operation on the records of a type.
   @usableFromInline
   func statement<Record: DatabaseRecord>(
@@ -22,7 +22,7 @@ extension ConnectionSession {
     if let known = records.statements[wanted] {
       statement = known
     } else {
-      statement = try RecordStatement(connection, type, operation)
+      statement = try RecordStatement(self, type, operation)
       records.statements[wanted] = statement
     }
     records.last = (wanted, statement)

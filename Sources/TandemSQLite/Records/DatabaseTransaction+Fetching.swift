@@ -38,8 +38,8 @@ extension DatabaseTransaction {
     _ sql: SQL, as type: Row.Type = Row.self,
     _ body: (inout RecordCursor<Row>) throws -> Value
   ) throws -> Value {
-    let entry = try session.begin(sql)
-    defer { session.end(entry) }
+    let entry = try connection.checkOut(sql)
+    defer { connection.checkIn(entry) }
     var cursor = RecordCursor<Row>(entry)
     return try body(&cursor)
   }
@@ -59,7 +59,7 @@ extension DatabaseTransaction {
   public func fetchAll<Record: DatabaseRecord>(
     _ type: Record.Type, _ clauses: SQL = ""
   ) throws -> [Record] {
-    try fetchAll(SQL(text: session.selection(of: type)) + clauses)
+    try fetchAll(SQL(text: connection.selection(of: type)) + clauses)
   }
 
   /// The first record of a table that the clauses leave, or `nil`.
@@ -69,7 +69,7 @@ extension DatabaseTransaction {
   public func fetchOne<Record: DatabaseRecord>(
     _ type: Record.Type, _ clauses: SQL
   ) throws -> Record? {
-    try fetchOne(SQL(text: session.selection(of: type)) + clauses)
+    try fetchOne(SQL(text: connection.selection(of: type)) + clauses)
   }
 
   /// The record with this key, or `nil`: one value for each of the type's key columns.
@@ -81,7 +81,7 @@ extension DatabaseTransaction {
   ) throws -> Record? {
     var condition = RecordKeyCondition(type)
     repeat condition.append(each key)
-    return try fetchOne(SQL(text: session.selection(of: type)) + condition.finished())
+    return try fetchOne(SQL(text: connection.selection(of: type)) + condition.finished())
   }
 
   /// Lends the records of a table, one at a time.
@@ -92,6 +92,6 @@ extension DatabaseTransaction {
     _ type: Record.Type, _ clauses: SQL = "",
     _ body: (inout RecordCursor<Record>) throws -> Value
   ) throws -> Value {
-    try withCursor(SQL(text: session.selection(of: type)) + clauses, as: type, body)
+    try withCursor(SQL(text: connection.selection(of: type)) + clauses, as: type, body)
   }
 }

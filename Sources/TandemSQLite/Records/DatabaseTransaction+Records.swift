@@ -18,7 +18,7 @@ extension DatabaseTransaction where Access == WriteAccess {
   public func insert<Records: Sequence>(
     contentsOf records: Records
   ) throws where Records.Element: DatabaseRecord {
-    try session.insert(records)
+    try connection.insert(records)
   }
 
   /// Inserts a record, or overwrites the one with its key. Other uniqueness constraints still hold.
@@ -35,7 +35,7 @@ extension DatabaseTransaction where Access == WriteAccess {
   /// - Throws: As ``upsert(_:)``.
   @inlinable
   public func upsert(contentsOf records: some Sequence<some DatabaseRecord>) throws {
-    try session.write(records, .upsert) { _ in }
+    try connection.write(records, .upsert) { _ in }
   }
 
   /// Overwrites the record with the same key.
@@ -45,7 +45,7 @@ extension DatabaseTransaction where Access == WriteAccess {
   @inlinable
   public func update(_ record: some DatabaseRecord) throws -> Bool {
     var isFound = false
-    try session.write(CollectionOfOne(record), .update) { count in isFound = count > 0 }
+    try connection.write(CollectionOfOne(record), .update) { count in isFound = count > 0 }
     return isFound
   }
 
@@ -56,7 +56,7 @@ extension DatabaseTransaction where Access == WriteAccess {
   @inlinable
   public func delete(_ record: some DatabaseRecord) throws -> Bool {
     var isFound = false
-    try session.write(CollectionOfOne(record), .delete) { count in isFound = count > 0 }
+    try connection.write(CollectionOfOne(record), .delete) { count in isFound = count > 0 }
     return isFound
   }
 
@@ -74,7 +74,7 @@ extension DatabaseTransaction where Access == WriteAccess {
   }
 }
 
-extension ConnectionSession {
+extension DatabaseConnection {
   /// Inserts each record.
   @inlinable
   func insert<Records: Sequence>(

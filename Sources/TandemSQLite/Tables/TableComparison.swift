@@ -1,101 +1,72 @@
 public import TandemDifferences
 public import TandemRecords
 
-/// The difference of two tables, of one file or of two, by walking both in the order of their keys.
+/// The comparison of two tables, of one database or of two, by reading both in the order of their keys.
 ///
-/// Memory does not grow with the tables, as long as an index has the order of the key. Each side is
-/// read in one transaction: changes made meanwhile by others are not seen.
-public struct TableComparison {
-  let old: Side
-  let new: Side
-  private let pairs: [(old: Int, new: Int)]
-  private let onlyOld: [Int]
-  private let onlyNew: [Int]
+///     let comparison = TableComparison(from: draft, to: final, key: ["id"])
+///     try database.read { transaction in
+///       try comparison.forEachChange(from: transaction, to: transaction) { change in print(change) }
+///     }
+///
+/// Memory does not grow with the tables, as long as an index has the order of the key. A column that
+/// only one of the tables has counts as null in the other.
+public struct TableComparison: Hashable, Sendable {
+  /// The table to compare from.
+  public var old: TableSchema
+  /// The table to compare with.
+  public var new: TableSchema
+  /// The key columns, which both tables must have.
+  public var key: [String]
 
-  struct Side {
-    let connection: DatabaseConnection
-    let schema: TableSchema
-    let layout: RecordLayout
-    let keyOffsets: [Int]
-  }
-
-  /// Compares a table of one connection with one of another, or of the same.
-  ///
-  /// A column that only one of them has counts as null in the other.
-  ///
-  /// - Parameter key: The key columns, at least one; both tables must have them.
-  /// - Throws: ``DatabaseError`` with code `error` if there is no key, or a key column is missing.
-  public init(
-    from oldTable: TableSchema, of oldConnection: DatabaseConnection,
-    to newTable: TableSchema, of newConnection: DatabaseConnection, key: [String]
-  ) throws(DatabaseError) {
-    old = try Side(connection: oldConnection, schema: oldTable, key: key)
-    new = try Side(connection: newConnection, schema: newTable, key: key)
-    let newNames = new.layout.names
-    var pairs: [(old: Int, new: Int)] = []
-    var onlyOld: [Int] = []
-    for (offset, name) in old.layout.names.enumerated() {
-      if let match = newNames.firstIndex(where: { $0.isSameSQLName(as: name) }) {
-        // The walk itself compares the keys.
-        if !old.keyOffsets.contains(offset) { pairs.append((offset, match)) }
-      } else {
-        onlyOld.append(offset)
-      }
-    }
-    self.pairs = pairs
-    self.onlyOld = onlyOld
-    let oldNames = old.layout.names
-    onlyNew = newNames.indices.filter { offset in
-      !oldNames.contains(where: newNames[offset].isSameSQLName)
-    }
+  /// A comparison of two tables by the given key columns.
+  public init(from old: TableSchema, to new: TableSchema, key: [String]) {
+    self.old = old
+    self.new = new
+    self.key = key
   }
 
   /// Calls `body` with each change, in the order of the keys.
   ///
-  /// - Throws: ``DatabaseError`` if a table cannot be read, or a key is null or occurs twice; what
-  ///   `body` throws.
+  /// - Parameters:
+  ///   - oldTransaction: A transaction of the database that has the old table.
+  ///   - newTransaction: A transaction of the database that has the new table; it may be the same.
+  ///   - body: Called with each change.
+  /// - Throws: ``DatabaseError`` with code `error` if there is no key, or a key column is missing, and if
+  ///   a table cannot be read, or a key is null or occurs twice; the error that `body` throws.
   /// - Complexity: O(*n* + *m*) time.
-  public func forEachChange(_ body: (SetChange<Record>) throws -> Void) throws {
-    try old.connection.snapshot {
-      try new.connection.snapshot { try walk(body) }
-    }
+  public func forEachChange(
+    from oldTransaction: borrowing DatabaseTransaction<some Any>,
+    to newTransaction: borrowing DatabaseTransaction<some Any>,
+    _ body: (SetChange<Record>) throws -> Void
+  ) throws {
+    try forEachChange(from: oldTransaction.connection, to: newTransaction.connection, body)
   }
 
-  private func walk(_ body: (SetChange<Record>) throws -> Void) throws {
-    let old = try self.old.scan()
-    let new = try self.new.scan()
-    var hasOld = try old.advance()
-    var hasNew = try new.advance()
-    while hasOld || hasNew {
-      let order = !hasNew ? -1 : !hasOld ? 1 : old.compareKey(to: new)
-      if order < 0 {
-        try body(.deleted(old.record()))
-        hasOld = try old.advance()
-      } else if order > 0 {
-        try body(.inserted(new.record()))
-        hasNew = try new.advance()
-      } else {
-        if !isEqual(old, new) { try body(.updated(old: old.record(), new: new.record())) }
-        hasOld = try old.advance()
-        hasNew = try new.advance()
-      }
+  /// Calls `body` with each change; each connection reads in its open transaction, or in one of its own.
+  package func forEachChange(
+    from oldConnection: DatabaseConnection, to newConnection: DatabaseConnection,
+    _ body: (SetChange<Record>) throws -> Void
+  ) throws {
+    let old = try Side(old, key: key, of: oldConnection)
+    let new = try Side(new, key: key, of: newConnection)
+    try oldConnection.snapshot {
+      try newConnection.snapshot { try Walk(old, new).forEachChange(body) }
     }
-  }
-
-  private func isEqual(_ old: TableScan, _ new: TableScan) -> Bool {
-    for pair in pairs
-    where old.statement.column(pair.old).compare(to: new.statement.column(pair.new)) != 0 {
-      return false
-    }
-    return onlyOld.allSatisfy { old.statement.column($0).isNull }
-      && onlyNew.allSatisfy { new.statement.column($0).isNull }
   }
 }
 
-extension TableComparison.Side {
+/// One of two tables to compare.
+private struct Side {
+  let connection: DatabaseConnection
+  let schema: TableSchema
+  let layout: RecordLayout
+  let keyOffsets: [Int]
+
   init(
-    connection: DatabaseConnection, schema: TableSchema, key: [String]
+    _ schema: TableSchema, key: [String], of connection: DatabaseConnection
   ) throws(DatabaseError) {
+    self.connection = connection
+    self.schema = schema
     guard !key.isEmpty else {
       throw DatabaseError(
         code: .error, message: "table \(schema.name) needs a key to be compared by",
@@ -116,7 +87,8 @@ extension TableComparison.Side {
       throw DatabaseError(
         code: .tooBig, message: "table \(schema.name) has too many columns", path: connection.path)
     }
-    self.init(connection: connection, schema: schema, layout: layout, keyOffsets: offsets)
+    self.layout = layout
+    keyOffsets = offsets
   }
 
   func scan() throws(DatabaseError) -> TableScan {
@@ -124,9 +96,59 @@ extension TableComparison.Side {
   }
 }
 
-extension DatabaseConnection {
-  /// Runs `body` in a transaction that only reads, or in the one that is open.
-  package func snapshot(_ body: () throws -> Void) throws {
-    if isInTransaction { try body() } else { try transaction(.deferred, body) }
+/// One run through both tables.
+private struct Walk {
+  let old: TableScan
+  let new: TableScan
+  /// The columns of both tables that are no part of the key.
+  private var pairs: [(old: Int, new: Int)] = []
+  private var onlyOld: [Int] = []
+  private let onlyNew: [Int]
+
+  init(_ old: Side, _ new: Side) throws(DatabaseError) {
+    let newNames = new.layout.names
+    for (offset, name) in old.layout.names.enumerated() {
+      if let match = newNames.firstIndex(where: { $0.isSameSQLName(as: name) }) {
+        // The walk itself compares the keys.
+        if !old.keyOffsets.contains(offset) { pairs.append((offset, match)) }
+      } else {
+        onlyOld.append(offset)
+      }
+    }
+    let oldNames = old.layout.names
+    onlyNew = newNames.indices.filter { offset in
+      !oldNames.contains(where: newNames[offset].isSameSQLName)
+    }
+    self.old = try old.scan()
+    self.new = try new.scan()
+  }
+
+  func forEachChange(_ body: (SetChange<Record>) throws -> Void) throws {
+    var hasOld = try old.advance()
+    var hasNew = try new.advance()
+    while hasOld || hasNew {
+      let order = !hasNew ? -1 : !hasOld ? 1 : old.compareKey(to: new)
+      if order < 0 {
+        try body(.deleted(old.record()))
+        hasOld = try old.advance()
+      } else if order > 0 {
+        try body(.inserted(new.record()))
+        hasNew = try new.advance()
+      } else {
+        if !isEqual { try body(.updated(old: old.record(), new: new.record())) }
+        hasOld = try old.advance()
+        hasNew = try new.advance()
+      }
+    }
+  }
+
+  /// True if the current rows have equal values.
+  private var isEqual: Bool {
+    for pair in pairs
+    where old.statement.column(pair.old).compare(to: new.statement.column(pair.new)) != 0 {
+      return false
+    }
+    return onlyOld.allSatisfy { old.statement.column($0).isNull }
+      && onlyNew.allSatisfy { new.statement.column($0).isNull }
   }
 }

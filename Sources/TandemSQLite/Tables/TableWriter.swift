@@ -1,7 +1,8 @@
+package import TandemDifferences
 package import TandemRecords
 
-/// Writes changed records into a table: every one must change exactly one row, or find it gone if it
-/// is to be deleted.
+/// Writes changed records into a table. Each of them must change exactly one row; a row to be deleted may be
+/// gone already.
 package struct TableWriter {
   private let connection: DatabaseConnection
   private let table: String
@@ -22,6 +23,56 @@ package struct TableWriter {
     let marks = columns.names.map { _ in "?" }.joined(separator: ", ")
     insertion = "INSERT INTO \(self.table) (\(names)) VALUES (\(marks))"
     condition = KeyCondition(columns: keyOffsets.map { columns.names[$0] })
+  }
+
+  /// Writes a difference: deletions first and insertions last, so that values which must be unique are free
+  /// again.
+  ///
+  /// - Parameters:
+  ///   - schema: The table; `nil` if it was created in this transaction.
+  ///   - progress: Called after every 1,000 changes and after the last one.
+  package func write(
+    _ difference: SetDifference<Record>, schema: TableSchema?,
+    progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+  ) throws(DatabaseError) {
+    var done = 0
+    func advance() {
+      done += 1
+      if done % 1_000 == 0 || done == difference.count { progress(done, difference.count) }
+    }
+    for record in difference.deleted {
+      try delete(record)
+      advance()
+    }
+    try update(difference.updated, schema: schema, advance)
+    for record in difference.inserted {
+      try insert(record)
+      advance()
+    }
+  }
+
+  /// Writes updates. Those come last that want a unique value which another row still has.
+  private func update(
+    _ updates: [SetDifference<Record>.Update], schema: TableSchema?, _ advance: () -> Void
+  ) throws(DatabaseError) {
+    var blocked: [SetDifference<Record>.Update] = []
+    var firstError: DatabaseError?
+    for update in updates {
+      do throws(DatabaseError) {
+        try self.update(from: update.old, to: update.new)
+        advance()
+      } catch {
+        guard error.isAboutUniqueness else { throw error }
+        firstError = firstError ?? error
+        blocked.append(update)
+      }
+    }
+    guard let firstError, let schema else { return }
+    let key = keyOffsets.map { layout.names[$0] }
+    let replacement = RowReplacement(connection, table: schema, key: key)
+    // Deleting a row that others refer to would do to them what their foreign keys say.
+    guard try !replacement.isTableReferenced() else { throw firstError }
+    try replacement.replace(blocked, advance)
   }
 
   /// Inserts a row.
@@ -53,10 +104,11 @@ package struct TableWriter {
   private func key(of record: Record) -> [FieldValue] { keyOffsets.map { record.values[$0] } }
 
   private func hasRow(_ key: [FieldValue]) throws(DatabaseError) -> Bool {
-    let statement = try connection.cachedStatement("SELECT 1 FROM \(table) WHERE \(condition.sql)")
-    try statement.bind(key)
-    defer { statement.reset() }
-    return try statement.step()
+    try connection.withStatement("SELECT 1 FROM \(table) WHERE \(condition.sql)") {
+      statement throws(DatabaseError) in
+      try statement.bind(key)
+      return try statement.step()
+    }
   }
 
   private func changeOne(
@@ -71,7 +123,9 @@ package struct TableWriter {
     _ sql: String, _ values: [FieldValue], _ record: Record
   ) throws(DatabaseError) -> Int {
     do throws(DatabaseError) {
-      try connection.cachedStatement(sql).run(values)
+      try connection.withStatement(sql) { statement throws(DatabaseError) in
+        try statement.run(values)
+      }
       return connection.changeCount
     } catch {
       throw named(error, record)
@@ -94,4 +148,9 @@ package struct TableWriter {
   private func keyDescription(_ record: Record) -> String {
     keyOffsets.map { "\(layout.names[$0]) = \(record.values[$0])" }.joined(separator: ", ")
   }
+}
+
+extension DatabaseError {
+  /// True if another row has a value that must be unique: SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY or _ROWID.
+  fileprivate var isAboutUniqueness: Bool { [2_067, 1_555, 2_579].contains(code.rawValue) }
 }

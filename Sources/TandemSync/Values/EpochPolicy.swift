@@ -1,38 +1,40 @@
-/// What to do when the remote's history is not the one a client knows: it was recreated, restored
-/// or removed, and there is no common ancestor any more.
+/// The decision for the case that a remote's history is not the one a client knows: it was created
+/// anew, restored or removed, so there is no common base.
 ///
-/// There is no default: each choice loses something, and only the application knows what may be lost.
+/// There is no default. Each decision loses something, and only the application knows what it can
+/// afford to lose.
 public struct EpochPolicy: Sendable {
-  /// What may be done.
+  /// The possible decisions.
   public enum Decision: String, Hashable, Sendable, Codable, CaseIterable {
-    /// Keep every record that either side has. Records that one side deleted come back; two versions
-    /// of a record are a conflict. This loses nothing.
+    /// Keep every record that either side has. This loses no version: records that one side deleted
+    /// come back, and two versions of a record are a conflict.
     case union
-    /// Take the remote's contents, and give up what the client has. If the remote is absent there is
-    /// nothing to take, and synchronizing fails with ``SynchronizationError/nothingToAdopt``.
+    /// Take the remote's contents, and discard the client's. If the remote is absent, synchronizing
+    /// fails with ``SynchronizationError/nothingToAdopt``.
     case adoptRemote
-    /// Put the client's contents in place of the remote's.
+    /// Replace the remote's contents with the client's.
     case adoptLocal
   }
 
-  /// What happened to the remote.
+  /// The two histories.
   public struct Change: Hashable, Sendable {
-    /// The revision the client last knew.
-    public var known: Revision
-    /// The revision the remote is at; `nil` if it has no contents any more.
-    public var found: Revision?
+    /// The epoch of the history that the client knows.
+    public var knownEpoch: String
+    /// The remote's epoch; `nil` if it has no contents any more. It equals ``knownEpoch`` if the
+    /// history went back to before the client's revision and continued differently.
+    public var foundEpoch: String?
 
-    /// Puts the two revisions side by side.
-    public init(known: Revision, found: Revision?) {
-      self.known = known
-      self.found = found
+    /// Creates a change from the two epochs.
+    public init(knownEpoch: String, foundEpoch: String?) {
+      self.knownEpoch = knownEpoch
+      self.foundEpoch = foundEpoch
     }
   }
 
   @usableFromInline
   let decide: @Sendable (Change) async throws -> Decision
 
-  /// A policy of one's own; it may ask a person. Throwing ends the synchronization, and nothing is
+  /// Creates a policy that may ask a person. If it throws, the synchronization ends and nothing is
   /// changed.
   public init(_ decide: @escaping @Sendable (Change) async throws -> Decision) {
     self.decide = decide

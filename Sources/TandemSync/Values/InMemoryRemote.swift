@@ -1,23 +1,23 @@
 /// A remote in memory, for tests and for copies within one process.
 ///
-/// Epochs and commits count up from 1, so a script of calls always makes the same revisions.
+/// Epochs and commits count up from 1, so the same calls always make the same revisions.
 public actor InMemoryRemote<Element: Sendable>: ConditionalRemote {
-  /// How many accepted pushes are remembered by their tokens.
+  /// The number of accepted pushes whose tokens are remembered.
   public static var rememberedTokenCount: Int { 1_000 }
 
-  /// The contents as they are now.
+  /// The current contents.
   public private(set) var contents: RemoteContents<Element> = .absent
   private var epochCount = 0
   private var commitCount = 0
-  private var acceptedRevisions: [PushToken: Revision] = [:]
-  /// The remembered tokens as a ring, and the place of the oldest once it is full.
+  private var acceptedRevisions: [PushToken: RemoteRevision] = [:]
+  /// The remembered tokens as a ring buffer, and the index of the oldest once it is full.
   private var acceptedTokens: [PushToken] = []
   private var oldestToken = 0
 
-  /// A remote without contents.
+  /// Creates a remote without contents.
   public init() {}
 
-  /// The contents as they are now.
+  /// Returns the current contents.
   public func pull() -> RemoteContents<Element> { contents }
 
   /// Replaces the contents if the push's condition holds and its token is new.
@@ -33,34 +33,33 @@ public actor InMemoryRemote<Element: Sendable>: ConditionalRemote {
     }
   }
 
-  /// Replaces the contents, whatever they were, and starts a new epoch: what restoring a backup or
-  /// recreating a document does.
+  /// Replaces the contents unconditionally and starts a new epoch, as restoring a backup does.
   public func restart(with elements: [Element]) {
     contents = .present(elements, nextEpoch())
   }
 
-  /// Takes the contents away.
+  /// Removes the contents.
   public func remove() {
     contents = .absent
   }
 
-  private func accept(_ push: ConditionalPush<Element>, at revision: Revision) -> PushReply {
+  private func accept(_ push: ConditionalPush<Element>, at revision: RemoteRevision) -> PushReply {
     contents = .present(push.contents, revision)
     remember(push.token, revision)
     return .accepted(revision)
   }
 
-  private func nextEpoch() -> Revision {
+  private func nextEpoch() -> RemoteRevision {
     epochCount += 1
     return nextCommit(in: String(epochCount))
   }
 
-  private func nextCommit(in epoch: String) -> Revision {
+  private func nextCommit(in epoch: String) -> RemoteRevision {
     commitCount += 1
-    return Revision(epoch: epoch, commit: String(commitCount))
+    return RemoteRevision(epoch: epoch, commit: String(commitCount))
   }
 
-  private func remember(_ token: PushToken, _ revision: Revision) {
+  private func remember(_ token: PushToken, _ revision: RemoteRevision) {
     acceptedRevisions[token] = revision
     guard acceptedTokens.count == Self.rememberedTokenCount else {
       acceptedTokens.append(token)

@@ -1,23 +1,23 @@
 public import TandemDifferences
 
-/// What a synchronization did.
+/// The result of a synchronization.
 public struct SynchronizationReport<Element, ID: Equatable> {
-  /// The revision client and remote are in step at; `nil` if neither had anything to create.
-  public var revision: Revision?
-  /// What leads from the client's contents before to those after.
+  /// The revision that client and remote have in common now; `nil` if neither had anything to create.
+  public var revision: RemoteRevision?
+  /// The difference from the client's contents before the call to those after it.
   public var toClient: SetDifference<Element>
-  /// Every conflict that was met and what became of it. The unresolved ones are also the shadow's
-  /// ``Shadow/openConflicts``.
+  /// Every conflict and its resolution, including those that earlier calls resolved before they
+  /// failed. The unresolved ones are also in ``RemoteShadow/openConflicts``.
   public var conflicts: [ConflictReport<Element, ID>]
-  /// How many rounds it took: 1, and one more for each push that was rejected.
+  /// The number of rounds: 1, and one more for each rejected push.
   public var roundCount: Int
-  /// What the policy said to a change of epoch; `nil` if there was none.
+  /// The policy's decision about a new epoch; `nil` if the epoch did not change.
   public var epochDecision: EpochPolicy.Decision?
 
-  /// Puts a report together from its parts.
+  /// Creates a report from its parts.
   @inlinable
   public init(
-    revision: Revision? = nil, toClient: SetDifference<Element> = SetDifference(),
+    revision: RemoteRevision? = nil, toClient: SetDifference<Element> = SetDifference(),
     conflicts: [ConflictReport<Element, ID>] = [], roundCount: Int = 0,
     epochDecision: EpochPolicy.Decision? = nil
   ) {
@@ -35,15 +35,14 @@ extension SynchronizationReport: Hashable where Element: Hashable, ID: Hashable 
 
 /// Bounds and services of a synchronization.
 public struct SynchronizationOptions: Sendable {
-  /// How many rounds are tried before giving up; at least one is.
+  /// The maximum number of rounds; at least one takes place.
   public var maxRoundCount: Int
-  /// Makes the token of a push; never the same twice.
+  /// Makes the token of a push; never the same token twice.
   public var makeToken: @Sendable () -> PushToken
-  /// Waits before a round, which is given by its number, 2 for the first time: the place for a
-  /// back-off. Does not wait unless told otherwise.
+  /// Waits before each round but the first, as a backoff does. `round` counts from 1.
   public var pause: @Sendable (_ round: Int) async throws -> Void
 
-  /// Options with the given values: 8 rounds, random tokens and no pauses unless told otherwise.
+  /// Creates options: 8 rounds, random tokens and no pauses by default.
   public init(
     maxRoundCount: Int = 8, makeToken: @escaping @Sendable () -> PushToken = PushToken.random,
     pause: @escaping @Sendable (_ round: Int) async throws -> Void = { _ in }
@@ -51,5 +50,24 @@ public struct SynchronizationOptions: Sendable {
     self.maxRoundCount = maxRoundCount
     self.makeToken = makeToken
     self.pause = pause
+  }
+}
+
+/// An error of a synchronization. Errors of the remote, a resolver or a policy are passed on
+/// unchanged.
+public enum SynchronizationError: Error, Hashable, Sendable {
+  /// Other clients pushed first in each of this many rounds. Try again later.
+  case tooManyRounds(Int)
+  /// The policy decided to adopt a remote that has no contents. Nothing was changed.
+  case nothingToAdopt
+}
+
+extension SynchronizationError: CustomStringConvertible {
+  /// A sentence about the cause.
+  public var description: String {
+    switch self {
+    case .tooManyRounds(let count): "the push was rejected in \(count) rounds; try again later"
+    case .nothingToAdopt: "the remote has no contents to adopt"
+    }
   }
 }

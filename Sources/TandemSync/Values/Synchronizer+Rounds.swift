@@ -1,30 +1,49 @@
 public import TandemDifferences
 
+// `isolation` instead of `nonisolated(nonsending)`: Swift 6.3.1 miscompiles the latter in optimized
+// builds, where a caller can find itself off its actor after an error.
+
 extension Synchronizer {
-  /// Repeats a push whose answer is unknown; returns the conflicts between it and later edits.
+  /// Repeats a push whose reply is unknown. If it was accepted, client and shadow change as after any
+  /// accepted push, and edits made since then are merged in.
   @inlinable
-  nonisolated(nonsending) func settle(
-    _ pending: PendingPush<Element>, _ client: inout [Element], _ shadow: inout Shadow<Element>
-  ) async throws -> [ConflictReport<Element, ID>] {
+  func repeatPush(
+    _ pending: PendingPush<Element>, _ client: inout [Element],
+    _ shadow: inout RemoteShadow<Element>, isolation: isolated (any Actor)? = #isolation
+  ) async throws {
     try Task.checkCancellation()
     guard case .accepted(let revision) = try await remote.push(pending.push) else {
       shadow.pendingPush = nil
-      return []
+      return
     }
     let rebased = try await ThreeWayMerge(
       base: .known(pending.clientBefore), local: client, remote: pending.clientAfter,
       identifiedBy: id, policy: policy, resolver: resolver)
     client = rebased.merged
-    shadow = Shadow(
+    // Conflicts that are open here are met again by the merge that follows, which reports them.
+    shadow = RemoteShadow(
       revision: revision, elements: pending.push.contents,
-      openConflicts: pending.openConflicts + rebased.unresolved.map(\.conflict))
-    // The others are open, so the merge that follows meets them again.
-    return rebased.conflicts.filter { !$0.resolution.isUnresolved }
+      openConflicts: pending.openConflicts + rebased.unresolved.map(\.conflict),
+      unreportedConflicts: shadow.unreportedConflicts + pending.resolvedConflicts
+        + rebased.conflicts.compactMap(\.resolved))
+  }
+
+  /// Takes the conflicts that earlier calls, or a repeated push, resolved without reporting them.
+  @inlinable
+  func takeUnreportedConflicts(
+    _ shadow: inout RemoteShadow<Element>
+  ) -> [ConflictReport<Element, ID>] {
+    defer { shadow.unreportedConflicts = [] }
+    return shadow.unreportedConflicts.map {
+      ConflictReport(
+        id: id($0.conflict.anyVersion), conflict: $0.conflict, resolution: $0.resolution)
+    }
   }
 
   @inlinable
-  nonisolated(nonsending) func beginRound(
-    _ report: inout SynchronizationReport<Element, ID>
+  func beginRound(
+    _ report: inout SynchronizationReport<Element, ID>,
+    isolation: isolated (any Actor)? = #isolation
   ) async throws {
     if report.roundCount > 0 {
       guard report.roundCount < options.maxRoundCount else {
@@ -35,32 +54,34 @@ extension Synchronizer {
     report.roundCount += 1
   }
 
-  /// Pushes what the client changed, without looking in the first round, then after a pull and a
-  /// merge; `false` if the push was rejected.
+  /// Pushes the client's changes: in the first round without a pull, otherwise after a pull and a
+  /// merge. Returns `false` if the push was rejected.
   @inlinable
-  nonisolated(nonsending) func runRound(
-    _ client: inout [Element], _ shadow: inout Shadow<Element>,
-    _ report: inout SynchronizationReport<Element, ID>
+  func runRound(
+    _ client: inout [Element], _ shadow: inout RemoteShadow<Element>,
+    _ report: inout SynchronizationReport<Element, ID>,
+    isolation: isolated (any Actor)? = #isolation
   ) async throws -> Bool {
     if report.roundCount == 1, let push = try pushWithoutPulling(client, shadow) {
       return try await send(push, &client, &shadow)
     }
     try Task.checkCancellation()
     let pulled = Pulled(try await remote.pull())
-    let ancestor = try await ancestor(of: client, shadow, pulled, &report)
+    let base = try await mergeBase(of: client, shadow, pulled, &report)
     let plan = try MergePlan(
-      base: ancestor.elements, local: client, remote: pulled.elements, identifiedBy: id)
+      base: base.elements, local: client, remote: pulled.elements, identifiedBy: id)
     let resolutions = try await plan.resolutions(policy: policy, resolver: resolver)
     let merge = try plan.merge(resolutions, identifiedBy: id)
-    report.conflicts += merge.conflicts
+    report.conflicts = merge.conflicts
     let openConflicts = merge.unresolved.map(\.conflict)
     guard !merge.toRemote.isEmpty else {
       client = merge.merged
-      shadow = Shadow(
-        revision: pulled.revision, elements: pulled.elements, openConflicts: openConflicts)
+      shadow = RemoteShadow(
+        revision: pulled.revision, elements: pulled.elements, openConflicts: openConflicts,
+        unreportedConflicts: shadow.unreportedConflicts)
       return true
     }
-    // What is pushed has the remote version where a conflict is open; the client keeps its own.
+    // The push has the remote version where a conflict is open; the client keeps its own.
     let pushed =
       openConflicts.isEmpty
       ? merge : try plan.merge(resolutions.map(\.remoteIfUnresolved), identifiedBy: id)
@@ -68,15 +89,16 @@ extension Synchronizer {
       push: ConditionalPush(
         condition: pulled.revision.map { .revision($0) } ?? .absent, contents: pushed.merged,
         difference: merge.toRemote, token: options.makeToken()),
-      clientBefore: client, clientAfter: merge.merged, openConflicts: openConflicts)
+      clientBefore: client, clientAfter: merge.merged, openConflicts: openConflicts,
+      resolvedConflicts: merge.conflicts.compactMap(\.resolved))
     return try await send(push, &client, &shadow)
   }
 
-  /// The client's contents as a push conditional on the shadow's revision: if nobody else pushed,
-  /// no merge is needed. `nil` if there is nothing to push, or something to ask first.
+  /// Returns the client's contents as a push conditional on the shadow's revision: if no other client
+  /// pushed, no merge is needed. `nil` if there is nothing to push, or if conflicts are open.
   @inlinable
   func pushWithoutPulling(
-    _ client: [Element], _ shadow: Shadow<Element>
+    _ client: [Element], _ shadow: RemoteShadow<Element>
   ) throws(MergeError) -> PendingPush<Element>? {
     guard let revision = shadow.revision, shadow.openConflicts.isEmpty else { return nil }
     let difference = try difference(from: shadow.elements, to: client)
@@ -88,10 +110,11 @@ extension Synchronizer {
       clientBefore: client, clientAfter: client, openConflicts: [])
   }
 
-  /// Sends a push; if it is accepted, client and shadow become what it says.
+  /// Sends a push. If it is accepted, client and shadow become those of the push.
   @inlinable
-  nonisolated(nonsending) func send(
-    _ pending: PendingPush<Element>, _ client: inout [Element], _ shadow: inout Shadow<Element>
+  func send(
+    _ pending: PendingPush<Element>, _ client: inout [Element],
+    _ shadow: inout RemoteShadow<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws -> Bool {
     try Task.checkCancellation()
     shadow.pendingPush = pending
@@ -102,24 +125,25 @@ extension Synchronizer {
       return false
     case .accepted(let revision):
       client = pending.clientAfter
-      shadow = Shadow(
-        revision: revision, elements: pending.push.contents,
-        openConflicts: pending.openConflicts)
+      shadow = RemoteShadow(
+        revision: revision, elements: pending.push.contents, openConflicts: pending.openConflicts,
+        unreportedConflicts: shadow.unreportedConflicts)
       return true
     }
   }
 
-  /// What client and remote have in common, after asking the policy if the epoch is a new one.
+  /// Returns the common base of client and remote, after asking the policy if the epoch is new.
   @inlinable
-  nonisolated(nonsending) func ancestor(
-    of client: [Element], _ shadow: Shadow<Element>, _ pulled: Pulled<Element>,
-    _ report: inout SynchronizationReport<Element, ID>
-  ) async throws -> Ancestor<Element> {
+  func mergeBase(
+    of client: [Element], _ shadow: RemoteShadow<Element>, _ pulled: Pulled<Element>,
+    _ report: inout SynchronizationReport<Element, ID>,
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws -> MergeBase<Element> {
     guard let known = shadow.revision, known.epoch != pulled.revision?.epoch else {
-      return shadow.ancestor(identifiedBy: id)
+      return shadow.mergeBase(identifiedBy: id)
     }
     let decision = try await epochPolicy.decide(
-      EpochPolicy.Change(known: known, found: pulled.revision))
+      EpochPolicy.Change(knownEpoch: known.epoch, foundEpoch: pulled.revision?.epoch))
     report.epochDecision = decision
     switch decision {
     case .union: return .unknown
@@ -143,11 +167,11 @@ extension Synchronizer {
   }
 }
 
-/// What a pull found, with absent contents as none at no revision.
+/// The contents that a pull returned. Absent contents have no elements and no revision.
 @usableFromInline
 struct Pulled<Element> {
   @usableFromInline var elements: [Element]
-  @usableFromInline var revision: Revision?
+  @usableFromInline var revision: RemoteRevision?
 
   @inlinable
   init(_ contents: RemoteContents<Element>) {
@@ -158,8 +182,16 @@ struct Pulled<Element> {
   }
 }
 
+extension ConflictReport {
+  /// The conflict and its resolution; `nil` if it is open.
+  @inlinable
+  var resolved: ResolvedConflict<Element>? {
+    resolution.isUnresolved ? nil : ResolvedConflict(conflict: conflict, resolution: resolution)
+  }
+}
+
 extension MergeResolution {
-  /// This resolution, or the remote version if nothing was decided.
+  /// This resolution, or the remote version if it is unresolved.
   @inlinable
   var remoteIfUnresolved: MergeResolution { isUnresolved ? .remote : self }
 }

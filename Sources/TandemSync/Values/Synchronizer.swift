@@ -1,11 +1,12 @@
 public import TandemDifferences
 
-/// Brings a client's contents in step with a remote's, both ways, by comparing values.
+/// Makes a client's contents and a remote's equal, in both directions, by comparing values.
 ///
-/// This is differential synchronization after Neil Fraser ("Differential Synchronization", 2009),
-/// made safe: every push is conditional on the whole ``Revision``, a creation included; a rejected
-/// push is followed by a pull and a three-way merge over the shadow; a push whose answer was lost is
-/// repeated under its token and recognised; a new epoch is put to a policy.
+/// This is differential synchronization after Neil Fraser ("Differential Synchronization", 2009)
+/// with four rules added. Every push is conditional on the whole ``RemoteRevision``, even if it
+/// creates the contents. A rejected push is followed by a pull and a three-way merge over the shadow.
+/// A push whose reply was lost is repeated with its token, so that the remote recognises it. A policy
+/// decides when the remote has a new epoch.
 ///
 /// ```swift
 /// let synchronizer = Synchronizer(
@@ -14,26 +15,26 @@ public import TandemDifferences
 /// let report = try await synchronizer.synchronize(client: &notes, shadow: &shadow)
 /// ```
 ///
-/// **Safety.** Client and shadow change together, and only to states that belong together: an error
-/// or cancellation at any point leaves a pair from which the next call goes on, and loses no edit of
-/// either side. To survive the end of the process as well, save both after each call, in one
-/// transaction, and whenever `save` is called.
+/// **Safety.** Client and shadow always change together, to states that fit each other. After an
+/// error or cancellation at any point, the next call continues from there, and no edit of either side
+/// is lost. To survive the end of the process too, save both in one transaction: after each call, and
+/// whenever `save` is called.
 ///
-/// **Convergence.** Clients that are synchronized in turn until none has edits left hold the same
-/// records, as does the remote, but for open conflicts.
+/// **Convergence.** If clients are synchronized in turn until none has edits left, they and the remote
+/// hold the same records, except open conflicts.
 ///
-/// **Order.** The client ends up in the order ``ThreeWayMerge`` gives. Order alone is no change, and
-/// is not pushed.
+/// **Order.** The client ends up in the order that ``ThreeWayMerge`` defines. A change of order alone
+/// is not a change, and is not pushed.
 public struct Synchronizer<Remote: ConditionalRemote, ID: Hashable & SendableMetatype>: Sendable
 where Remote.Element: Equatable & SendableMetatype {
-  /// What is synchronized.
+  /// The type of the elements.
   public typealias Element = Remote.Element
-  /// Answers conflicts that the policy leaves unresolved.
+  /// Resolves conflicts that the policy leaves unresolved.
   public typealias Resolver =
     @Sendable (MergeConflict<Element>) async throws -> MergeResolution<Element>
-  /// Keeps a client's contents and shadow where they survive the process.
+  /// Saves a client's contents and shadow so that they survive the process.
   public typealias Save =
-    @Sendable (_ client: [Element], _ shadow: Shadow<Element>) async throws -> Void
+    @Sendable (_ client: [Element], _ shadow: RemoteShadow<Element>) async throws -> Void
 
   @usableFromInline let remote: Remote
   @usableFromInline let id: @Sendable (Element) -> ID
@@ -43,17 +44,17 @@ where Remote.Element: Equatable & SendableMetatype {
   @usableFromInline let resolver: Resolver
   @usableFromInline let save: Save
 
-  /// A synchronizer with one remote.
+  /// Creates a synchronizer with one remote.
   ///
   /// - Parameters:
-  ///   - remote: What the clients share.
+  ///   - remote: The shared contents.
   ///   - id: A record's identity: a key path or a closure.
   ///   - policy: Resolves conflicts.
-  ///   - epochPolicy: Decides what to do when the remote's history is a new one.
+  ///   - epochPolicy: Decides when the remote's history is a new one.
   ///   - options: Bounds and services.
-  ///   - resolver: Is asked about conflicts that `policy` leaves unresolved, again in each round.
-  ///     What it leaves unresolved too stays open.
-  ///   - save: Is called before each push is sent. Does nothing unless told otherwise.
+  ///   - resolver: Called for each conflict that `policy` leaves unresolved, again in each round.
+  ///     Conflicts that it leaves unresolved too stay open.
+  ///   - save: Called before each push is sent. Does nothing by default.
   @inlinable
   public init(
     remote: Remote, identifiedBy id: @escaping @Sendable (Element) -> ID,
@@ -70,28 +71,27 @@ where Remote.Element: Equatable & SendableMetatype {
     self.save = save
   }
 
-  /// Brings `client` and the remote in step, and `shadow` up to date.
+  /// Makes `client` and the remote equal, and updates `shadow`.
   ///
-  /// Edits made to the client's contents elsewhere while this runs are not seen; merge them with
-  /// ``ThreeWayMerge``, over the contents that were passed in.
+  /// Edits made to the client's contents elsewhere during the call are not included. Merge them with
+  /// ``ThreeWayMerge``, with the contents that were passed in as the base.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before something is sent or asked;
-  ///   ``SynchronizationError``; ``MergeError`` if an identity occurs twice, in whichever contents;
-  ///   what the remote, a policy, the resolver or `save` throws.
+  /// - Parameter isolation: The caller's actor, on which the call runs and returns, even if it throws.
+  /// - Throws: `CancellationError` if the task is cancelled before something is sent or a resolver is
+  ///   called; ``SynchronizationError``; ``MergeError`` if an identity occurs twice in any of the
+  ///   contents; errors of the remote, a policy, the resolver or `save`.
   @inlinable @discardableResult
-  public nonisolated(nonsending) func synchronize(
-    client: inout [Element], shadow: inout Shadow<Element>
+  public func synchronize(
+    client: inout [Element], shadow: inout RemoteShadow<Element>,
+    isolation: isolated (any Actor)? = #isolation
   ) async throws -> SynchronizationReport<Element, ID> {
     let before = client
+    if let pending = shadow.pendingPush { try await repeatPush(pending, &client, &shadow) }
     var report = SynchronizationReport<Element, ID>()
-    if let pending = shadow.pendingPush {
-      report.conflicts = try await settle(pending, &client, &shadow)
-    }
-    let settled = report.conflicts
     repeat {
       try await beginRound(&report)
-      report.conflicts = settled
     } while try await !runRound(&client, &shadow, &report)
+    report.conflicts.insert(contentsOf: takeUnreportedConflicts(&shadow), at: 0)
     report.revision = shadow.revision
     report.toClient = try difference(from: before, to: client)
     return report

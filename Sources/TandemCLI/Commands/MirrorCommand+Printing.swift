@@ -1,0 +1,130 @@
+import Tandem
+
+extension MirrorCommand.Options {
+  /// Prints the changes of the table, and the files that were fetched and removed.
+  func print(_ report: DatabaseMirror.Report) throws {
+    let output = OutputStream(descriptor: STDOUT_FILENO)
+    let isPrinted = report.outcome != nil || mirror.contents.isEmpty || mirror.isDryRun
+    if isPrinted, report.run.interruption == nil {
+      let outcome = report.outcome ?? DatabaseMirror.Outcome()
+      if isJSON {
+        try output.write { RecordWriter.appendJSON(outcome.difference, to: &$0) }
+        try output.write("\n")
+      } else {
+        try print(outcome, to: output)
+      }
+    }
+    if !mirror.contents.isEmpty {
+      if !mirror.isDryRun {
+        try printSummary(report, to: output)
+      } else if report.run.interruption == nil {
+        try printPlan(report, to: output)
+      }
+    }
+    try output.flush()
+  }
+
+  private func print(_ outcome: DatabaseMirror.Outcome, to output: OutputStream) throws {
+    let text = DifferenceText(key: mirror.key, terminal: .output)
+    var count = 0
+    try outcome.difference.forEachChange { change in
+      count += 1
+      if count <= maxLineCount { try output.write(text.line(change)) }
+    }
+    if count > maxLineCount {
+      try output.write(
+        "… and \(count - maxLineCount) more changes (show them with --all or --json)\n")
+    }
+    let verb = mirror.isDryRun ? "would be " : ""
+    let created = outcome.createsTable ? "; table \(mirror.table) \(verb)created" : ""
+    let added =
+      outcome.addedColumns.isEmpty
+      ? "" : "; columns \(verb)added: \(outcome.addedColumns.joined(separator: ", "))"
+    let prefix = mirror.isDryRun ? "dry run: " : ""
+    let summary = "\(prefix)\(outcome.difference.summary)\(created)\(added)"
+    try output.write("\(summary.escapingControls())\n")
+  }
+
+  /// Prints the contents that a run would ask for, and the files that it would remove.
+  private func printPlan(_ report: DatabaseMirror.Report, to output: OutputStream) throws {
+    let fetches = report.contents.map { "fetch \($0.url) as \($0.path)" }
+    let lines = fetches + report.removedPaths.map { "remove \($0)" }
+    for line in lines.prefix(maxLineCount) { try output.write("\(line.escapingControls())\n") }
+    if lines.count > maxLineCount {
+      try output.write(
+        "… and \(lines.count - maxLineCount) more files (show them with --all or --json)\n")
+    }
+    try output.write(
+      "dry run: \(fetches.count) contents would be asked for, \(report.removedPaths.count) files "
+        + "removed, \(report.run.skippedCount) items are up to date\n")
+  }
+
+  private func printSummary(_ report: DatabaseMirror.Report, to output: OutputStream) throws {
+    let run = report.run
+    var parts = [
+      "\(report.contents.count) contents fetched (\(Quantity.bytes(Double(run.byteCount))) received)",
+      "\(run.skippedCount) items up to date",
+    ]
+    if !run.failures.isEmpty { parts.append("\(run.failures.count) failed") }
+    if !run.unremoved.isEmpty { parts.append("\(run.unremoved.count) not deleted") }
+    try output.write(parts.joined(separator: ", ") + "\n")
+  }
+
+  private var maxLineCount: Int { showsAll ? .max : MirrorCommand.maxLineCount }
+}
+
+// MARK: - Failures
+
+extension MirrorCommand.Options {
+  func printFailures(_ run: MirrorReport<RecordKey>) {
+    for failure in run.allFailures { TandemCLI.report(message(failure)) }
+    if run.interruption?.step == .transfer, !mirror.isDryRun {
+      TandemCLI.report("\(path): the run ended early; its rows are as they were")
+    }
+  }
+
+  /// The failure, with the option that would allow it, if it was refused.
+  private func message(_ failure: MirrorFailure<RecordKey>) -> String {
+    switch failure.error {
+    case let error as MirrorError where failure.id == nil:
+      "\(path): \(error)\(error.advice); nothing was changed"
+    case let error as RecordError where failure.id == nil:
+      "\(SourceError(source: source, error: error))"
+    case let error as DatabaseError where failure.id == nil: "\(error)"
+    case let error as TransportError where failure.id == nil: "\(error)\(error.advice(for: nil))"
+    case let error as TransportError: "\(failure)\(error.advice(for: failure.stage))"
+    default: "\(failure)"
+    }
+  }
+}
+
+extension MirrorReport {
+  /// All failures, with the one that ended the run if it is not among them; a cancellation is no failure.
+  var allFailures: [MirrorFailure<ID>] {
+    guard let interruption, !interruption.isCancellation,
+      !failures.contains(where: { $0.step == interruption.step && $0.id == interruption.id })
+    else { return failures }
+    return failures + [interruption]
+  }
+}
+
+extension MirrorError {
+  /// The option that would allow a run that was refused; empty if there is none.
+  fileprivate var advice: String {
+    switch code {
+    case .emptySource: " with --allow-empty"
+    case .tooManyDeletions: deletionCount.map { " with --max-deletes \($0)" } ?? ""
+    default: ""
+    }
+  }
+}
+
+extension TransportError {
+  /// The options that would allow what was refused, in parentheses; empty if there are none.
+  ///
+  /// - Parameter stage: The stage of the content; `nil` for the list.
+  fileprivate func advice(for stage: MirrorStage?) -> String {
+    if maxByteCount != nil { return " (--max-bytes)" }
+    return code == .uncertainEnd && stage == .content ? " (--length, --sha256)" : ""
+  }
+}

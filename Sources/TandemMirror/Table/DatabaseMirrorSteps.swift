@@ -1,0 +1,261 @@
+internal import Synchronization
+internal import TandemDifferences
+internal import TandemHTTP
+internal import TandemRecords
+internal import TandemSQLite
+
+/// The steps of one run of a ``DatabaseMirror``, in order: begin, plan, transfers, commit.
+///
+/// A mirror of a table alone takes the same steps, with no transfers.
+final class DatabaseMirrorSteps: MirrorSteps {
+  let mirror: DatabaseMirror
+  let source: RecordSource
+  let listOptions: RecordListOptions
+  let isConditional: Bool
+  private let client: (any HTTPClient)?
+  let database: MirrorDatabase
+  let progress: @Sendable (DatabaseMirror.Progress) -> Void
+  let state = Mutex(State())
+  let folders = Mutex(ContentFolders())
+
+  /// The facts that the run has found out, and the transfers it has made, so far.
+  struct State {
+    /// The paths of the files of each row, by its key.
+    var files: [RecordKey: [String?]] = [:]
+    /// The files of each content that may not belong to their committed rows.
+    var dirty: [Set<FileName>] = []
+    var plan: Plan?
+    var transfers = Transfers()
+    var report = DatabaseMirror.Report()
+  }
+
+  /// The list and the difference that the run commits.
+  struct Plan {
+    var comparison: DatabaseMirror.Comparison
+    var validators: RecordListValidators
+    /// The items that are transferred.
+    var items: [MirroredItem] = []
+    /// The keys of the items that have no row.
+    var insertedIDs: Set<RecordKey> = []
+    /// The rows that differ from their items, by key.
+    var oldRows: [RecordKey: Record] = [:]
+  }
+
+  /// The transfers and removals that have been made.
+  struct Transfers {
+    /// The path of each file, by item and content; an inner `nil` for an item without such content.
+    var paths: [RecordKey: [Int: String?]] = [:]
+    var removedIDs = Set<RecordKey>()
+    var isPrepared = false
+
+    mutating func add(_ path: String?, at position: Int, of id: RecordKey) {
+      paths[id, default: [:]][position] = .some(path)
+    }
+  }
+
+  init(
+    _ mirror: DatabaseMirror, source: RecordSource, listOptions: RecordListOptions,
+    isConditional: Bool, client: (any HTTPClient)?, database: MirrorDatabase,
+    progress: @escaping @Sendable (DatabaseMirror.Progress) -> Void
+  ) {
+    self.mirror = mirror
+    self.source = source
+    self.listOptions = {
+      var options = listOptions
+      options.key = mirror.key
+      return options
+    }()
+    self.isConditional = isConditional
+    self.client = client
+    self.database = database
+    self.progress = progress
+  }
+
+  var contents: [MirroredContent] { mirror.contents }
+  var report: DatabaseMirror.Report { state.withLock { $0.report } }
+
+  /// As many as the limit for open files allows.
+  var maxTransferCount: Int { contents.isEmpty ? .max : FileStore.maxTransferCount }
+
+  func requiredClient() -> any HTTPClient {
+    guard let client else { preconditionFailure("There is a client if there is anything to ask for") }
+    return client
+  }
+}
+
+// MARK: - Listing
+
+extension DatabaseMirrorSteps {
+  /// Opens the directory and reads the rows' files.
+  ///
+  /// - Throws: ``TransportError`` if the directory is another mirror's, or has files of others;
+  ///   ``MirrorError`` if rows have files that the run would forget.
+  func begin() async throws {
+    let (mirror, contents) = (mirror, contents)
+    try await database.read { connection in
+      let directory = try DirectoryState.load(table: mirror.table, from: connection)
+      try directory?.requireContents(contents, ofTable: connection.schema(ofTable: mirror.table))
+    }
+    guard !contents.isEmpty else { return }
+    let unchecked = try await openFolders()
+    let rows = try await database.read { try mirror.files(in: $0) }
+    var dirty = try files.map { try $0.unsettledNames() }
+    for position in unchecked {
+      dirty[position].formUnion(rows.values.compactMap { contents[position].name($0[position]) })
+    }
+    state.withLock { [dirty] state in
+      state.files = rows
+      state.dirty = dirty
+    }
+  }
+
+  /// Reads the list and compares it with the table.
+  func plan(listed: @Sendable (_ sourceCount: Int) -> Void) async throws -> MirrorPlan<MirroredItem> {
+    guard case .records(let records, let validators, let bases) = try await list() else {
+      return try await unmodifiedPlan()
+    }
+    listed(records.count)
+    try requireNamedFields(records)
+    try requireFreeFields(records)
+    let (mirror, files) = (mirror, state.withLock { $0.files })
+    let comparison = try await database.read { connection in
+      try DatabaseMirror.Comparison(mirror, records, files: files, in: connection)
+    }
+    return plan(records, bases, comparison, validators)
+  }
+
+  /// The answer to the request for the list. If the server says that it is unchanged, and the table or a file
+  /// was changed while the server was asked, the list is asked for again.
+  private func list() async throws -> RecordList {
+    var options = listOptions
+    options.validators = try await validators()
+    let answer = try await list(options)
+    guard case .notModified = answer, try await validators() != options.validators else {
+      return answer
+    }
+    options.validators = nil
+    return try await list(options)
+  }
+
+  private func list(_ options: RecordListOptions) async throws -> RecordList {
+    try await source.list(options, client: requiredClient()) { [progress] in
+      progress(.reading(byteCount: $0, totalByteCount: $1))
+    }
+  }
+
+  /// The validators for the request; `nil` if a file is missing or dirty, because the file then needs the
+  /// address that only the list has.
+  private func validators() async throws -> RecordListValidators? {
+    guard isConditional, case .url(let url) = source else { return nil }
+    let (files, dirty) = state.withLock { ($0.files, $0.dirty) }
+    guard dirty.allSatisfy(\.isEmpty), files.values.allSatisfy({ areThere($0) }) else { return nil }
+    let (mirror, options) = (mirror, listOptions)
+    return try await database.read { try mirror.validators(for: url, options: options, in: $0) }
+  }
+
+  /// The plan for a list that is unchanged: every row stays as it is.
+  private func unmodifiedPlan() async throws -> MirrorPlan<MirroredItem> {
+    let mirror = mirror
+    let count = try await database.read { connection in
+      Int(try connection.integer("SELECT count(*) FROM \(mirror.table.sqlQuoted)") ?? 0)
+    }
+    var plan = MirrorPlan<MirroredItem>()
+    (plan.sourceCount, plan.localCount, plan.skippedCount) = (count, count, count)
+    return plan
+  }
+
+  /// The plan for a list: an item is transferred if its row differs from it, or if one of its files is
+  /// missing, dirty or new.
+  private func plan(
+    _ records: [Record], _ bases: RecordBases, _ comparison: DatabaseMirror.Comparison,
+    _ validators: RecordListValidators
+  ) -> MirrorPlan<MirroredItem> {
+    let (target, difference) = (comparison.target, comparison.difference)
+    var known = Plan(comparison: comparison, validators: validators)
+    var plan = MirrorPlan<MirroredItem>()
+    plan.sourceCount = records.count
+    plan.localCount = comparison.existingCount
+    plan.removals = difference.deleted.map(target.key(of:))
+    plan.skippedCount = records.count - difference.inserted.count - difference.updated.count
+    if !contents.isEmpty {
+      known.insertedIDs = Set(difference.inserted.map(target.key(of:)))
+      for update in difference.updated { known.oldRows[target.key(of: update.old)] = update.old }
+      let dirty = state.withLock { $0.dirty }
+      for (position, record) in records.enumerated() {
+        let id = target.key(of: comparison.records[position])
+        let files = target.files(of: comparison.records[position])
+        let fileStates = zip(contents, files).map { ($1 != nil, $0.isNamed(by: record)) }
+        let isCurrent =
+          !known.insertedIDs.contains(id) && known.oldRows[id] == nil && areThere(files)
+          && areClean(files, dirty) && fileStates.allSatisfy { $0 || !$1 }
+        if isCurrent { continue }
+        known.items.append(
+          MirroredItem(id: id, position: position, record: record, base: bases[position]))
+        if fileStates.contains(where: { $0 && !$1 }) { plan.lossCount += 1 }
+      }
+      plan.transfers = known.items
+      plan.skippedCount = records.count - known.items.count
+    }
+    state.withLock { [known] in $0.plan = known }
+    return plan
+  }
+
+  private func areClean(_ paths: [String?], _ dirty: [Set<FileName>]) -> Bool {
+    contents.indices.allSatisfy { position in
+      contents[position].name(paths[position]).map { !dirty[position].contains($0) } ?? true
+    }
+  }
+}
+
+// MARK: - Fields
+
+extension DatabaseMirrorSteps {
+  /// The most fields that an error names.
+  private static let maxNamedFieldCount = 20
+
+  /// Throws if no record has a field that contents are fetched or checked by: it is another list, its fields
+  /// have other names now, or the name was misspelt.
+  private func requireNamedFields(_ records: [Record]) throws(MirrorError) {
+    let layouts = Self.layouts(of: records)
+    let fields = contents.flatMap { [$0.field, $0.digestField, $0.byteCountField] }
+    for case let field? in fields {
+      guard layouts.allSatisfy({ $0.offset(of: field) == nil }), !layouts.isEmpty else { continue }
+      throw MirrorError(
+        .unfitSource,
+        "no record of the list has the field \(field); its fields are \(Self.names(in: layouts))")
+    }
+  }
+
+  private static func layouts(of records: [Record]) -> [RecordLayout] {
+    var seen = Set<ObjectIdentifier>()
+    var layouts: [RecordLayout] = []
+    for record in records where seen.insert(ObjectIdentifier(record.layout)).inserted {
+      layouts.append(record.layout)
+    }
+    return layouts
+  }
+
+  private static func names(in layouts: [RecordLayout]) -> String {
+    var names: [String] = []
+    for name in layouts.lazy.flatMap(\.names) where !names.contains(name) {
+      guard names.count < maxNamedFieldCount else {
+        names.append("…")
+        break
+      }
+      names.append(name)
+    }
+    return names.joined(separator: ", ")
+  }
+
+  /// Throws if the list has a field with the name of a column for files.
+  private func requireFreeFields(_ records: [Record]) throws(MirrorError) {
+    guard !contents.isEmpty else { return }
+    for layout in Self.layouts(of: records) {
+      for content in contents where layout.names.contains(where: content.fileField.isSameSQLName) {
+        throw MirrorError(
+          .unfitDestination,
+          "the list has a field \(content.fileField), the column for the files of \(content.field)")
+      }
+    }
+  }
+}

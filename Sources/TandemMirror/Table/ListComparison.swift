@@ -1,0 +1,148 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+
+extension DatabaseMirror {
+  /// A list, compared with the table in one state of the database: all that a run needs to know before it
+  /// transfers and writes.
+  struct Comparison: Sendable {
+    let mirror: DatabaseMirror
+    let target: Target
+    /// The list as the table stores it, in its order.
+    let records: [Record]
+    /// The difference from the table to the list, each kind ascending by key.
+    let difference: SetDifference<Record>
+    /// The number of rows.
+    let existingCount: Int
+    private let version: DatabaseVersion
+
+    /// Compares a list with the table, in the transaction that is open.
+    ///
+    /// - Parameter files: The paths of the files of each record, by its key.
+    init(
+      _ mirror: DatabaseMirror, _ records: [Record], files: [RecordKey: [String?]] = [:],
+      in connection: DatabaseConnection
+    ) throws {
+      self.mirror = mirror
+      version = try DatabaseVersion(connection)
+      let schema = try connection.schema(ofTable: mirror.table)
+      let directory = try DirectoryState.load(table: mirror.table, from: connection)
+      try directory?.requireContents(mirror.contents, ofTable: schema)
+      let target = try Target(
+        mirror, schema: schema, state: MirrorState.load(table: mirror.table, from: connection),
+        records: records)
+      var stored = try target.columns.stored(records)
+      if !mirror.contents.isEmpty {
+        stored = stored.map { record in
+          target.record(record, files: files[target.key(of: record)] ?? [])
+        }
+      }
+      let source = try KeyedRecords(stored, key: target.key)
+      var difference = SetDifference<Record>()
+      if let schema {
+        let scan = try TableScan(
+          connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
+          missing: target.columns.missingOffsets)
+        existingCount = try scan.forEachChange(to: source.records) { difference.append($0) }
+      } else {
+        existingCount = 0
+        difference.inserted = source.records
+      }
+      self.target = target
+      self.records = stored
+      self.difference = difference
+    }
+
+    /// Throws if the guard refuses a run with this difference.
+    ///
+    /// - Parameter sourceCount: The number of records in the list, if some of them have no row.
+    func requirePermission(sourceCount: Int? = nil) throws(MirrorError) {
+      let refusal = mirror.mirrorGuard.refusal(
+        sourceCount: sourceCount ?? records.count, existingCount: existingCount,
+        deletionCount: difference.deleted.count)
+      if let refusal { throw refusal }
+    }
+
+    /// True if the table still is in the state that was compared.
+    ///
+    /// - Precondition: `connection` is that of the comparison, unless there was no table.
+    func isCurrent(in connection: DatabaseConnection) throws -> Bool {
+      if target.schema == nil { return try connection.schema(ofTable: mirror.table) == nil }
+      return try DatabaseVersion(connection) == version
+    }
+  }
+}
+
+/// The version of a database, as one connection sees it: two equal versions hold the same rows.
+///
+/// `data_version` changes with each commit of other connections, `total_changes()` with each row that this
+/// connection changes, and `schema_version` with each change of the schema.
+private struct DatabaseVersion: Equatable {
+  let dataVersion: Int64?
+  let schemaVersion: Int64?
+  let changeCount: Int64?
+
+  init(_ connection: DatabaseConnection) throws(DatabaseError) {
+    dataVersion = try connection.integer("PRAGMA data_version")
+    schemaVersion = try connection.integer("PRAGMA schema_version")
+    changeCount = try connection.integer("SELECT total_changes()")
+  }
+}
+
+// MARK: - Writing
+
+extension DatabaseMirror.Comparison {
+  /// The outcome of a run that makes these changes, found out without writing.
+  ///
+  /// - Parameters:
+  ///   - changes: The changes to the table as it was compared.
+  ///   - origin: The origin of the list.
+  func outcome(
+    of changes: SetDifference<Record>, origin: MirrorOrigin?, in connection: DatabaseConnection
+  ) throws -> DatabaseMirror.Outcome {
+    var outcome = DatabaseMirror.Outcome()
+    outcome.difference = changes
+    outcome.existingCount = existingCount
+    outcome.sourceCount = records.count
+    let hasTable = target.schema != nil || !changes.inserted.isEmpty
+    outcome.createsTable = target.schema == nil && hasTable
+    outcome.addedColumns = target.schema == nil ? [] : target.columns.additions.map(\.name)
+    let (old, new) = try directoryStates(in: connection)
+    outcome.isUpToDate =
+      try !hasTable
+      || (target.schema != nil && outcome.addedColumns.isEmpty && changes.isEmpty && old == new
+        && state(origin).isSaved(table: target.name, in: connection))
+    return outcome
+  }
+
+  /// Makes these changes and saves the state, in the transaction that is open, unless the mirror is a dry
+  /// run or there is nothing to write.
+  func write(
+    _ changes: SetDifference<Record>, origin: MirrorOrigin?, to connection: DatabaseConnection,
+    progress: (_ done: Int, _ total: Int) -> Void
+  ) throws -> DatabaseMirror.Outcome {
+    let outcome = try outcome(of: changes, origin: origin, in: connection)
+    guard !mirror.isDryRun, !outcome.isUpToDate else { return outcome }
+    try MirrorState.prepareTables(in: connection)
+    try target.prepareTable(in: connection)
+    let rowCount = existingCount + changes.inserted.count - changes.deleted.count
+    try target.write(changes, rowCount: rowCount, to: connection, progress: progress)
+    try state(origin).save(table: target.name, to: connection)
+    let (old, new) = try directoryStates(in: connection)
+    if old != new { try new?.save(table: target.name, to: connection) }
+    return outcome
+  }
+
+  private func state(_ origin: MirrorOrigin?) -> MirrorState {
+    MirrorState(columns: target.listColumns, key: target.key, origin: origin)
+  }
+
+  private func directoryStates(
+    in connection: DatabaseConnection
+  ) throws(DatabaseError) -> (old: DirectoryState?, new: DirectoryState?) {
+    let old = try DirectoryState.load(table: mirror.table, from: connection)
+    var new = old
+    new?.contents = mirror.contents.map(DirectoryState.Content.init)
+    return (old, new)
+  }
+}

@@ -1,0 +1,80 @@
+internal import Synchronization
+internal import TandemRecords
+internal import TandemSQLite
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// The database of a run. A file that is named by its path is opened once it exists, and created once there is
+/// something to write: an unfit list creates none.
+final class MirrorDatabase: Sendable {
+  let path: String
+  private let isReadOnly: Bool
+  private let isOwned: Bool
+  private let opened: Mutex<Database?>
+
+  init(_ database: Database, isReadOnly: Bool) {
+    path = database.path
+    self.isReadOnly = isReadOnly
+    isOwned = false
+    opened = Mutex(database)
+  }
+
+  init(path: String, isReadOnly: Bool) {
+    self.path = path
+    self.isReadOnly = isReadOnly
+    isOwned = true
+    opened = Mutex(nil)
+  }
+
+  /// Reads one state of the database; an empty one if there is no file yet.
+  ///
+  /// A run that writes later reads by the connection that writes, so that the two moments can be compared
+  /// (``DatabaseMirror/Comparison/isCurrent(in:)``).
+  func read<Value: Sendable>(
+    _ body: @escaping @Sendable (DatabaseConnection) throws -> Value
+  ) async throws -> Value {
+    if opened.withLock({ $0 == nil }), access(path, F_OK) != 0 {
+      return try await Database(path: ":memory:").read { try body($0.connection) }
+    }
+    let database = try await open(isReadOnly ? .readOnly : .readWrite)
+    if isReadOnly { return try await database.read { try body($0.connection) } }
+    return try await database.withWriter { connection in
+      try connection.transaction(.deferred) { try body(connection) }
+    }
+  }
+
+  /// Writes in one transaction, to a file that is created if it is missing.
+  func write<Value: Sendable>(
+    _ body: @escaping @Sendable (DatabaseConnection) throws -> Value
+  ) async throws -> Value {
+    try await open(.readWriteCreate).write { try body($0.connection) }
+  }
+
+  private func open(_ access: DatabaseConnection.Access) async throws -> Database {
+    if let database = opened.withLock({ $0 }) { return database }
+    var configuration = DatabaseConfiguration()
+    configuration.access = access
+    let database = try await Database.open(path: path, configuration: configuration)
+    opened.withLock { $0 = database }
+    return database
+  }
+
+  /// Closes a file that was opened by its path.
+  func close() async {
+    if isOwned { await opened.withLock { $0 }?.close() }
+  }
+
+  /// The file, and those that SQLite may put beside it.
+  var filePaths: [String] {
+    let resolved = realpath(path, nil)
+    defer { free(resolved) }
+    let file = resolved.map { String(cString: $0) } ?? path
+    return ["", "-wal", "-shm", "-journal"].map { file + $0 }
+  }
+}

@@ -1,0 +1,101 @@
+public import TandemDifferences
+
+extension MergePolicy<Record> {
+  /// Merges the given fields by their own policy, and then takes the record of the side that alone
+  /// changed anything else; unresolved if both did, if a field stays in conflict, or if one side
+  /// deleted the record.
+  ///
+  /// So a note whose text both sides edited is merged, without mixing their other fields.
+  ///
+  /// - Complexity: O(*f*) for *f* fields, per conflict.
+  public static func merging(
+    fields: [FieldName], _ policy: MergePolicy<FieldValue>
+  ) -> MergePolicy {
+    MergePolicy { conflict in
+      guard var local = conflict.local, var remote = conflict.remote else { return .unresolved }
+      var base = conflict.base
+      for name in fields {
+        let (ours, theirs) = (local[field: name], remote[field: name])
+        let value: FieldValue?
+        switch policy.resolution(base: base?[field: name], local: ours, remote: theirs) {
+        case .local: value = ours
+        case .remote: value = theirs
+        case .merged(let merged): value = merged
+        case .deleted: value = nil
+        case .unresolved: return .unresolved
+        }
+        base?[field: name] = value
+        local[field: name] = value
+        remote[field: name] = value
+      }
+      if local == remote || local == base { return .merged(remote) }
+      return remote == base ? .merged(local) : .unresolved
+    }
+  }
+}
+
+extension MergePolicy<FieldValue> {
+  /// For integers, the base plus what both sides added to it or took from it; unresolved for other
+  /// values, for a sum beyond 64 bits, and if there is no base. See `MergePolicy.counter`.
+  public static var counter: MergePolicy {
+    merging(MergePolicy<Int64>.counter) {
+      if case .integer(let number) = $0 { number } else { nil }
+    } wrap: {
+      .integer($0)
+    }
+  }
+
+  /// For texts, the text with the edits of both sides; unresolved for other values, where the edits
+  /// overlap, and if there is no base. See `TextMerge`.
+  public static var textMerge: MergePolicy {
+    merging(MergePolicy<String>.textMerge) {
+      if case .text(let text) = $0 { text } else { nil }
+    } wrap: {
+      .text($0)
+    }
+  }
+
+  /// A policy for one type of value, applied where all three versions are of that type.
+  private static func merging<Part: Sendable>(
+    _ policy: MergePolicy<Part>, unwrap: @escaping @Sendable (FieldValue) -> Part?,
+    wrap: @escaping @Sendable (Part) -> FieldValue
+  ) -> MergePolicy {
+    .merging { base, local, remote in
+      guard let base = unwrap(base), let local = unwrap(local), let remote = unwrap(remote),
+        case .merged(let value) = policy.resolution(
+          of: .editEdit(base: base, local: local, remote: remote))
+      else { return .none }
+      return wrap(value)
+    }
+  }
+}
+
+/// Records merge field by field: `MergePolicy<Record>.fieldwise(byName: ["visits": .counter])`.
+extension Record: NamedFields {
+  /// The names of the fields that are not null.
+  public var fieldNames: [FieldName] {
+    zip(layout.names, values).compactMap { $1.isNull ? nil : FieldName($0) }
+  }
+
+  /// The value of a field, or `nil` if it is null or absent, which are the same to a record.
+  ///
+  /// Setting a field that is absent adds it at the end.
+  ///
+  /// - Complexity: O(*n*) in the number of fields.
+  public subscript(field name: FieldName) -> FieldValue? {
+    get {
+      let value = self[name.text]
+      return value.isNull ? .none : value
+    }
+    set {
+      let value = newValue ?? .null
+      if let offset = layout.offset(of: name.text) {
+        values[offset] = value
+      } else if !value.isNull {
+        // A merge of two records may well have more fields than either was allowed to.
+        let wider = RecordLayout(uniqueNames: layout.names + [name.text])
+        self = Record(uncheckedLayout: wider, values: values + [value])
+      }
+    }
+  }
+}

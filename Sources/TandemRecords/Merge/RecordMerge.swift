@@ -1,0 +1,63 @@
+public import TandemDifferences
+
+/// Merges two versions of a list of records over the version both started from, by key.
+///
+/// This is `ThreeWayMerge` with the identity and the equality of tables: keys and values are equal
+/// as in SQLite, and a field that is absent counts as null.
+public struct RecordMerge: Sendable {
+  /// The fields that identify a record.
+  public var key: [String]
+  /// How conflicts are resolved.
+  public var policy: MergePolicy<Record>
+
+  /// Merges by the given key fields.
+  ///
+  /// - Precondition: `key` names one or more fields, each once.
+  public init(key: [String], policy: MergePolicy<Record> = .unresolved) {
+    precondition(!key.isEmpty && RecordLayout(key) != nil, "A key names fields, each once")
+    self.key = key
+    self.policy = policy
+  }
+
+  /// The merge of three versions, each in any order.
+  ///
+  /// - Throws: ``RecordMergeError`` if a version has a record without a key, or two of one key, the
+  ///   base being looked at first, then local, then remote; `MergeError.changedIdentity` if the
+  ///   policy answers with a record of another key.
+  /// - Complexity: O(*n* log *n*) for *n* records on all sides; O(*n*) if they ascend by key.
+  public func merge(
+    base: MergeBase<Record>, local: [Record], remote: [Record]
+  ) throws -> ThreeWayMerge<Record, RecordKey> {
+    if case .known(let records) = base { try check(records, .base) }
+    try check(local, .local)
+    try check(remote, .remote)
+    return try ThreeWayMerge(
+      base: base, local: local, remote: remote,
+      identifiedBy: { record in RecordKey(key.map { record[$0] }) }, policy: policy)
+  }
+
+  private func check(_ records: [Record], _ side: MergeError.Side) throws(RecordMergeError) {
+    do throws(RecordError) {
+      _ = try KeyedRecords(records, key: key)
+    } catch {
+      throw RecordMergeError(side: side, error: error)
+    }
+  }
+}
+
+/// Why a version of a list cannot be merged.
+public struct RecordMergeError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The version it is about.
+  public var side: MergeError.Side
+  /// What is wrong with it.
+  public var error: RecordError
+
+  /// An error of one version.
+  public init(side: MergeError.Side, error: RecordError) {
+    self.side = side
+    self.error = error
+  }
+
+  /// A sentence such as "the local version: record 3: …".
+  public var description: String { "the \(side.rawValue) version: \(error)" }
+}

@@ -1,0 +1,110 @@
+/// A request to be notified of changes of one table.
+package struct TableInterest: Hashable, Sendable {
+  /// The source of a changed row's key while the row changes.
+  package enum Key: Hashable, Sendable {
+    /// The rowid, or a column that stands for it.
+    case rowid
+    /// The values of the columns at these positions in the table.
+    case columns([Int])
+    /// None: only the fact that the table changed is recorded.
+    case none
+  }
+
+  /// The table, as declared.
+  package var table: String
+  /// The source of the keys.
+  package var key: Key
+  /// The positions of the columns whose changes matter; `nil` for all. Insertions and deletions
+  /// always matter.
+  package var columns: [Int]?
+
+  /// An interest in a table of the main database.
+  package init(table: String, key: Key, columns: [Int]? = nil) {
+    self.table = table
+    self.key = key
+    self.columns = columns
+  }
+}
+
+/// The keys of rows of one table that may have changed: every changed row's, and possibly more.
+///
+/// Memory is bounded: beyond ``maxCount`` keys it records only that there are too many.
+package struct TouchedKeys: Sendable {
+  /// The most keys that are recorded.
+  package static let maxCount = 100_000
+
+  private var known: Set<RowKey> = []
+  private var isTooMany = false
+
+  /// No key.
+  package init() {}
+
+  /// Too many keys to record.
+  package static var many: TouchedKeys {
+    var keys = TouchedKeys()
+    keys.insertMany()
+    return keys
+  }
+
+  /// The keys, or `nil` if there are too many.
+  package var keys: Set<RowKey>? { isTooMany ? nil : known }
+
+  /// True if no row was touched.
+  package var isEmpty: Bool { known.isEmpty && !isTooMany }
+
+  /// Adds a key.
+  package mutating func insert(_ key: RowKey) {
+    guard !isTooMany else { return }
+    known.insert(key)
+    if known.count > TouchedKeys.maxCount { insertMany() }
+  }
+
+  /// Adds an unknown number of unknown keys.
+  package mutating func insertMany() {
+    isTooMany = true
+    known = []
+  }
+
+  /// Adds the keys of `other`.
+  package mutating func formUnion(_ other: TouchedKeys) {
+    if other.isTooMany {
+      insertMany()
+    } else if isEmpty {
+      self = other
+    } else if !isTooMany {
+      known.formUnion(other.known)
+      if known.count > TouchedKeys.maxCount { insertMany() }
+    }
+  }
+}
+
+/// The changes that one or more commits made, as far as a subscription is interested.
+package struct CommittedChanges: Sendable {
+  /// The rows touched; an interest without an entry had none.
+  package var touched: [TableInterest: TouchedKeys] = [:]
+  /// True if anything else may have changed as well: by another process, or the schema.
+  package var isUnknown = false
+
+  /// No change.
+  package init() {}
+
+  /// Changes of unknown extent.
+  static var unknown: CommittedChanges {
+    var changes = CommittedChanges()
+    changes.isUnknown = true
+    return changes
+  }
+
+  /// True if nothing changed that matters.
+  package var isEmpty: Bool { touched.isEmpty && !isUnknown }
+
+  /// Adds later changes.
+  package mutating func formUnion(_ other: CommittedChanges) {
+    isUnknown = isUnknown || other.isUnknown
+    touched.merge(other.touched) { first, second in
+      var union = first
+      union.formUnion(second)
+      return union
+    }
+  }
+}

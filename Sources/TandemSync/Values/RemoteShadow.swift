@@ -1,0 +1,132 @@
+public import TandemDifferences
+
+/// The state that a client keeps between synchronizations: the remote's contents at the last one,
+/// open conflicts, and a push whose reply is unknown.
+///
+/// Save it together with the client's contents, in one transaction: the shadow is the version that
+/// the contents were changed *from*. A client that was never synchronized has an empty
+/// `RemoteShadow()`, whose merge base is unknown.
+///
+/// This is the shadow of a whole array. The shadows of a synchronized database are rows of a table.
+public struct RemoteShadow<Element> {
+  /// The remote's revision at the last synchronization; `nil` if there was none.
+  public var revision: RemoteRevision?
+  /// The remote's contents at that revision.
+  public var elements: [Element]
+  /// The conflicts that no policy resolved. Client and remote each keep their own version, and the
+  /// next synchronization meets the conflict again.
+  ///
+  /// To resolve one by hand, put the result into the client's contents and remove the conflict here.
+  /// The result then counts as an edit of the remote version, and is pushed.
+  public var openConflicts: [MergeConflict<Element>]
+  /// The conflicts that were resolved by calls which failed afterwards. The next call that succeeds
+  /// reports and removes them.
+  public var unreportedConflicts: [ResolvedConflict<Element>]
+  /// The push whose reply is unknown, if there is one. The next synchronization repeats it first.
+  public var pendingPush: PendingPush<Element>?
+
+  /// Creates a shadow; without arguments, that of a client that was never synchronized.
+  @inlinable
+  public init(
+    revision: RemoteRevision? = nil, elements: [Element] = [],
+    openConflicts: [MergeConflict<Element>] = [],
+    unreportedConflicts: [ResolvedConflict<Element>] = [],
+    pendingPush: PendingPush<Element>? = nil
+  ) {
+    self.revision = revision
+    self.elements = elements
+    self.openConflicts = openConflicts
+    self.unreportedConflicts = unreportedConflicts
+    self.pendingPush = pendingPush
+  }
+
+  /// Returns the version that the client's contents were changed from: the remote's contents at the
+  /// last synchronization. Records in open conflict still have their base from before the conflict.
+  ///
+  /// - Complexity: O(1) without open conflicts, otherwise O(*n*).
+  @inlinable
+  public func mergeBase<ID: Hashable>(identifiedBy id: (Element) -> ID) -> MergeBase<Element> {
+    guard revision != nil else { return .unknown }
+    guard !openConflicts.isEmpty else { return .known(elements) }
+    let inConflict = Set(openConflicts.map { id($0.anyVersion) })
+    return .known(
+      elements.filter { !inConflict.contains(id($0)) } + openConflicts.compactMap(\.base))
+  }
+}
+
+/// A push whose reply is unknown, and the client's state if the remote accepts it.
+public struct PendingPush<Element> {
+  /// The push, which is repeated unchanged.
+  public var push: ConditionalPush<Element>
+  /// The client's contents when the push was made.
+  public var clientBefore: [Element]
+  /// The client's contents after the push is accepted. Edits made since ``clientBefore`` are merged
+  /// into them.
+  public var clientAfter: [Element]
+  /// The conflicts that are open after the push is accepted.
+  public var openConflicts: [MergeConflict<Element>]
+  /// The conflicts whose resolution is part of the push.
+  public var resolvedConflicts: [ResolvedConflict<Element>]
+
+  /// Creates a pending push from its parts.
+  @inlinable
+  public init(
+    push: ConditionalPush<Element>, clientBefore: [Element], clientAfter: [Element],
+    openConflicts: [MergeConflict<Element>], resolvedConflicts: [ResolvedConflict<Element>] = []
+  ) {
+    self.push = push
+    self.clientBefore = clientBefore
+    self.clientAfter = clientAfter
+    self.openConflicts = openConflicts
+    self.resolvedConflicts = resolvedConflicts
+  }
+}
+
+/// A conflict and the resolution that a policy or resolver gave it.
+public struct ResolvedConflict<Element> {
+  /// The conflict, with every version.
+  public var conflict: MergeConflict<Element>
+  /// The resolution.
+  public var resolution: MergeResolution<Element>
+
+  /// Creates the pair.
+  @inlinable
+  public init(conflict: MergeConflict<Element>, resolution: MergeResolution<Element>) {
+    self.conflict = conflict
+    self.resolution = resolution
+  }
+}
+
+extension RemoteShadow: Sendable where Element: Sendable {}
+extension RemoteShadow: Equatable where Element: Equatable {}
+extension RemoteShadow: Hashable where Element: Hashable {}
+extension RemoteShadow: Encodable where Element: Encodable {}
+extension RemoteShadow: Decodable where Element: Decodable {}
+
+extension PendingPush: Sendable where Element: Sendable {}
+extension PendingPush: Equatable where Element: Equatable {}
+extension PendingPush: Hashable where Element: Hashable {}
+extension PendingPush: Encodable where Element: Encodable {}
+extension PendingPush: Decodable where Element: Decodable {}
+
+extension ResolvedConflict: Sendable where Element: Sendable {}
+extension ResolvedConflict: Equatable where Element: Equatable {}
+extension ResolvedConflict: Hashable where Element: Hashable {}
+extension ResolvedConflict: Encodable where Element: Encodable {}
+extension ResolvedConflict: Decodable where Element: Decodable {}
+
+extension RemoteShadow: CustomStringConvertible {
+  /// As in `at 1.7: [a, b], 1 open conflict, a pending push`.
+  public var description: String {
+    var text = "at \(revision.map { "\($0)" } ?? "no revision"): \(DescriptionLimit.list(elements))"
+    if !openConflicts.isEmpty {
+      text += ", \(openConflicts.count) open conflict\(openConflicts.count == 1 ? "" : "s")"
+    }
+    return pendingPush == nil ? text : text + ", a pending push"
+  }
+}
+
+extension PendingPush: CustomStringConvertible {
+  /// As in `if 1.7: inserted [a]`.
+  public var description: String { "\(push)" }
+}

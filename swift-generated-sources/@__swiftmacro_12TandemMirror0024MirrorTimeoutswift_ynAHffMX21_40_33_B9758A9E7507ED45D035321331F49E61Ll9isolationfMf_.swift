@@ -1,0 +1,3 @@
+nil                                                                                                                             
+
+// original-source-range: /tmp/wt/table/Sources/TandemMirror/Run/MirrorTimeout.swift:22:41-22:51
