@@ -34,9 +34,8 @@ public struct RecordComparison {
   public func forEachChange(_ body: (SetChange<Record>) throws -> Void) throws {
     switch (old, new) {
     case (.table(let oldSchema, let oldConnection), .table(let newSchema, let newConnection)):
-      try TableComparison(
-        from: oldSchema, of: oldConnection, to: newSchema, of: newConnection, key: key
-      ).forEachChange(body)
+      try TableComparison(from: oldSchema, to: newSchema, key: key)
+        .forEachChange(from: oldConnection, to: newConnection, body)
     case (.list(let old), .list(let new)):
       let difference = SetDifference(
         from: try KeyedRecords(old, key: key), to: try KeyedRecords(new, key: key))

@@ -54,16 +54,16 @@ struct RowReplacement {
   ) throws(DatabaseError) -> [FieldValue] {
     let list = columns.map(\.sqlQuoted).joined(separator: ", ")
     let condition = KeyCondition(columns: key)
-    let statement = try connection.cachedStatement(
-      "SELECT \(list) FROM \(table.name.sqlQuoted) WHERE \(condition.sql)")
-    try statement.bind(condition.parameters(key.map { update.old[$0] }))
-    guard try statement.step() else {
-      throw DatabaseError(
-        code: .constraint, message: "a row to be updated is gone; does a trigger interfere?",
-        sql: statement.sql, path: connection.path)
+    let sql = "SELECT \(list) FROM \(table.name.sqlQuoted) WHERE \(condition.sql)"
+    var values = try connection.withStatement(sql) { statement throws(DatabaseError) in
+      try statement.bind(condition.parameters(key.map { update.old[$0] }))
+      guard try statement.step() else {
+        throw DatabaseError(
+          code: .constraint, message: "a row to be updated is gone; does a trigger interfere?",
+          sql: sql, path: connection.path)
+      }
+      return try statement.values()
     }
-    var values = try statement.values()
-    statement.reset()
     for (name, value) in zip(update.new.layout.names, update.new.values) {
       if let offset = columns.firstIndex(where: name.isSameSQLName) { values[offset] = value }
     }
