@@ -2,6 +2,8 @@ import Tandem
 
 /// `tandem track`: makes whoever writes to a table note which rows change.
 enum TrackCommand: Command {
+  private static let table = ValueOption<String>("table", "T", help: "The table to track.")
+
   static let specification = CommandSpecification(
     name: "track",
     summary: "Note the changes of a table, whoever makes them.",
@@ -14,11 +16,11 @@ enum TrackCommand: Command {
       it after. Repeat it after adding a unique index.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
-    options: [.init(name: "table", value: "T", help: "The table to track.")],
+    options: [table],
     examples: ["tandem track places.db --table place"])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let table = try arguments.requiredTable(specification)
+    let table = try arguments.required(table, "the name of the table")
     let tracking = try write(to: arguments.operands[0]) { transaction in
       let schema = try transaction.schema(ofNamedTable: table)
       let tracking = try TableTracking(table: schema.name, in: transaction.connection)
@@ -37,16 +39,18 @@ enum TrackCommand: Command {
 
 /// `tandem untrack`: undoes `tandem track`.
 enum UntrackCommand: Command {
+  private static let table = ValueOption<String>("table", "T", help: "The table that is tracked.")
+
   static let specification = CommandSpecification(
     name: "untrack",
     summary: "Undo track, without a trace.",
     discussion: "Removes the triggers and the table that tandem track added.",
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
-    options: [.init(name: "table", value: "T", help: "The table that is tracked.")],
+    options: [table],
     examples: ["tandem untrack places.db --table place"])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let table = try arguments.requiredTable(specification)
+    let table = try arguments.required(table, "the name of the table")
     let wasTracked = try TrackCommand.write(to: arguments.operands[0]) { transaction in
       let wasTracked = try transaction.connection.untrack(table)
       // The table may have been dropped while its log remained, but not both.
@@ -55,16 +59,6 @@ enum UntrackCommand: Command {
     }
     TandemCLI.report(wasTracked ? "\(table) is no longer tracked" : "\(table) was not tracked")
     return 0
-  }
-}
-
-extension ParsedArguments {
-  /// The table that must be named.
-  fileprivate func requiredTable(_ command: CommandSpecification) throws(UsageError) -> String {
-    guard let table = self["table"], !table.isEmpty else {
-      throw UsageError("--table is missing: the name of the table", command: command)
-    }
-    return table
   }
 }
 
