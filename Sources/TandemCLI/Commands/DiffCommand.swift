@@ -116,13 +116,13 @@ extension DiffCommand {
     let database = try Database(
       path: path, configuration: DatabaseConfiguration(access: .readOnly))
     let schema = try database.read { transaction in
-      try schema(ofTable: name, in: transaction.connection, of: path)
+      try Self.tableSchema(name, in: transaction.connection, of: path)
     }
     return .table(schema, database)
   }
 
-  private static func schema(
-    ofTable name: String?, in connection: DatabaseConnection, of path: String
+  private static func tableSchema(
+    _ name: String?, in connection: DatabaseConnection, of path: String
   ) throws -> TableSchema {
     let names = try connection.tableNames()
     guard let name = name ?? (names.count == 1 ? names[0] : nil) else {
