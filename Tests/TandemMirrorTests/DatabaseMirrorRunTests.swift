@@ -83,11 +83,10 @@ struct DatabaseMirrorRunTests {
       }
     }
     #expect(report.isComplete)
-    #expect(
-      try database.read {
-        try $0.connection.rows("SELECT id, n, photo_file FROM place ORDER BY id")
-      }
-        == [#"1|2|"content/1""#, #"2|1|"content/2""#, #"3|null|"content/3""#])
+    let rows = try await database.read {
+      try $0.connection.rows("SELECT id, n, photo_file FROM place ORDER BY id")
+    }
+    #expect(rows == [#"1|2|"content/1""#, #"2|1|"content/2""#, #"3|null|"content/3""#])
     let outcome = try #require(report.outcome)
     #expect(outcome.existingCount == 3 && outcome.difference.deleted.count == 1)
     #expect(outcome.difference.inserted.map { $0["id"] } == [2])
@@ -109,7 +108,7 @@ struct DatabaseMirrorRunTests {
     } catch let error as DatabaseMirror.RunError {
       #expect((error.failure.error as? MirrorError)?.code == .tooManyDeletions)
     }
-    let count = try database.read { try $0.fetchValue("SELECT count(*) FROM place", as: Int.self) }
+    let count = try await database.read { try $0.fetchValue("SELECT count(*) FROM place", as: Int.self) }
     #expect(count == 39)
   }
 

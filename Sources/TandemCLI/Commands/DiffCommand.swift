@@ -118,15 +118,15 @@ extension DiffCommand {
     let database = try Database(
       path: path, configuration: DatabaseConfiguration(access: .readOnly))
     let schema = try database.read { transaction in
-      try schema(ofTable: name, in: transaction.connection, of: path)
+      try Self.tableSchema(name, in: transaction, of: path)
     }
     return .table(schema, database)
   }
 
-  private static func schema(
-    ofTable name: String?, in connection: DatabaseConnection, of path: String
+  private static func tableSchema(
+    _ name: String?, in transaction: borrowing ReadTransaction, of path: String
   ) throws -> TableSchema {
-    let names = try connection.tableNames()
+    let names = try transaction.tableNames()
     guard let name = name ?? (names.count == 1 ? names[0] : nil) else {
       let message =
         names.isEmpty
@@ -134,7 +134,7 @@ extension DiffCommand {
         : "\(path) has the tables \(names.joined(separator: ", ")); choose one with --table"
       throw UsageError(message, command: specification)
     }
-    return try connection.schema(ofNamedTable: name)
+    return try transaction.schema(ofNamedTable: name)
   }
 }
 

@@ -115,7 +115,7 @@ extension DatabaseMirrorSteps {
   func plan(listed: @Sendable (_ sourceCount: Int) -> Void) async throws -> MirrorPlan<MirroredItem>
   {
     guard case .records(let records, let validators, let bases) = try await list() else {
-      return try await unmodifiedPlan()
+      return unmodifiedPlan()
     }
     listed(records.count)
     try requireNamedFields(records)
@@ -156,12 +156,10 @@ extension DatabaseMirrorSteps {
     return try await database.read { try mirror.validators(for: url, options: options, in: $0) }
   }
 
-  /// The plan for a list that is unchanged: every row stays as it is.
-  private func unmodifiedPlan() async throws -> MirrorPlan<MirroredItem> {
-    let mirror = mirror
-    let count = try await database.read { connection in
-      Int(try connection.integer("SELECT count(*) FROM \(mirror.table.sqlQuoted)") ?? 0)
-    }
+  /// The plan for a list that is unchanged: every row stays as it is. The rows of a table without files are
+  /// not even counted, since that would read all of them.
+  private func unmodifiedPlan() -> MirrorPlan<MirroredItem> {
+    let count = state.withLock { $0.files.count }
     var plan = MirrorPlan<MirroredItem>()
     (plan.sourceCount, plan.localCount, plan.skippedCount) = (count, count, count)
     return plan

@@ -109,11 +109,8 @@ enum MirrorCases {
   @Sendable private static func askAgain(
     _ url: String, _ path: String, _ mirror: DatabaseMirror
   ) async throws {
-    let database = try DatabaseConnection(path: path, access: .readOnly)
-    var options = RecordListOptions()
-    options.validators = try mirror.validators(for: url, in: database)
-    let list = try await RecordSource.url(url).list(options, client: try SystemHTTPClient())
-    guard case .notModified = list else {
+    let report = try await mirror.run(from: .url(url), intoFileAt: path)
+    guard report.outcome == nil else {
       throw Program.Failure(description: "an unchanged list was sent again")
     }
   }
