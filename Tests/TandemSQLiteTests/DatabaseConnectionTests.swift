@@ -81,8 +81,8 @@ struct DatabaseConnectionTests {
 
   @Test(
     "a missing file is created if and only if that is asked for",
-    arguments: [DatabaseConnection.Access.readOnly, .readWrite])
-  func missing(access: DatabaseConnection.Access) throws {
+    arguments: [DatabaseConfiguration.Access.readOnly, .readWrite])
+  func missing(access: DatabaseConfiguration.Access) throws {
     let error = try databaseError {
       _ = try DatabaseConnection(path: folder.file(), access: access)
     }
@@ -96,8 +96,8 @@ struct DatabaseConnectionTests {
 
   @Test(
     "a folder is no database, and neither is a file in a folder that is missing",
-    arguments: [DatabaseConnection.Access.readOnly, .readWrite, .readWriteCreate])
-  func folders(access: DatabaseConnection.Access) throws {
+    arguments: [DatabaseConfiguration.Access.readOnly, .readWrite, .readWriteCreate])
+  func folders(access: DatabaseConfiguration.Access) throws {
     for path in [folder.path, folder.file("missing/test.db")] {
       let error = try databaseError { _ = try DatabaseConnection(path: path, access: access) }
       #expect(error.code.primary == .cannotOpen)
@@ -117,7 +117,7 @@ struct DatabaseConnectionTests {
   func noDatabase(contents: String) throws {
     let data = Data(contents.utf8)
     try data.write(to: URL(fileURLWithPath: folder.file()))
-    for access in [DatabaseConnection.Access.readOnly, .readWrite, .readWriteCreate] {
+    for access in [DatabaseConfiguration.Access.readOnly, .readWrite, .readWriteCreate] {
       let error = try databaseError {
         _ = try DatabaseConnection(path: folder.file(), access: access)
       }

@@ -102,7 +102,7 @@ extension BlockList {
 extension BlockList {
   /// The position of the first element that does not precede something, or the end.
   ///
-  /// - Parameter precedes: Whether an element does; so do all before it.
+  /// - Parameter precedes: True for an element that precedes it; then it is true for all before.
   /// - Complexity: O(log *n*).
   func position(where precedes: (Element) -> Bool) -> Position {
     let block = blocks.partitioningIndex { !precedes($0[$0.count - 1]) }

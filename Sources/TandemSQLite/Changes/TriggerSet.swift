@@ -22,7 +22,7 @@ package struct TriggerSet: Sendable {
   /// Adds a trigger.
   ///
   /// - Parameters:
-  ///   - kind: What distinguishes the trigger from the others of the set.
+  ///   - kind: The kind of trigger, which no other one of the set has.
   ///   - event: Such as `AFTER INSERT` or `BEFORE UPDATE OF "name"`.
   ///   - other: The table that the trigger is on, if it is not ``table``.
   ///   - condition: The condition under which it runs; always if `nil`.

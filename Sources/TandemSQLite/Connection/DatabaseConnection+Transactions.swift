@@ -30,7 +30,7 @@ package struct WriteMode: Hashable, Sendable {
 
 extension DatabaseConnection {
   /// The moment at which a transaction takes the lock that writing needs.
-  public enum TransactionKind: String, Sendable {
+  package enum TransactionKind: String, Sendable {
     /// At the first write: for transactions that only read.
     case deferred = "DEFERRED"
     /// At once: rows that have been read cannot change before the transaction writes.
@@ -45,7 +45,7 @@ extension DatabaseConnection {
   /// - Throws: The error that `body` throws; ``DatabaseError`` if the transaction cannot begin or
   ///   commit, with code `cannotOpen` if it wrote to a file that was deleted, moved or replaced
   ///   since.
-  public func transaction<Value>(
+  package func transaction<Value>(
     _ kind: TransactionKind = .immediate, _ body: () throws -> Value
   ) throws -> Value {
     try transaction(kind, nil, body)
@@ -202,7 +202,7 @@ extension DatabaseConnection {
   }
 
   /// True if a transaction is open.
-  public var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
+  package var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
 
   /// Throws ``DatabaseError`` with code `misuse` if a statement, or an error such as a full disk,
   /// has ended the transaction: further statements would be committed one by one.

@@ -1,5 +1,5 @@
 internal import CSQLite
-public import TandemRecords
+package import TandemRecords
 
 /// One connection to a SQLite file, beneath a ``Database``.
 ///
@@ -8,9 +8,8 @@ public import TandemRecords
 ///
 /// A connection and its statements belong to one isolation domain at a time; they are not
 /// `Sendable`.
-public final class DatabaseConnection {
-  package typealias Access = DatabaseConfiguration.Access
-
+@usableFromInline
+package final class DatabaseConnection {
   let handle: DatabaseHandle
   let interruption: ConnectionInterruption
   let statements: StatementCache
@@ -32,7 +31,7 @@ public final class DatabaseConnection {
   ///   - access: The permitted operations.
   ///   - busyTimeout: The longest wait for another connection's lock.
   /// - Throws: ``DatabaseError``: `cannotOpen`, `notADatabase`, `busy`, `readOnly`, `corrupt`.
-  public convenience init(
+  package convenience init(
     path: String, access: DatabaseConfiguration.Access = .readWriteCreate,
     busyTimeout: Duration = DatabaseConfiguration.defaultBusyTimeout
   ) throws(DatabaseError) {
@@ -70,7 +69,7 @@ public final class DatabaseConnection {
   }
 
   /// The file's path, as given.
-  public var path: String { handle.path }
+  package var path: String { handle.path }
 
   /// Replaces the observer by the one that `make` returns for this connection.
   ///
@@ -90,7 +89,7 @@ extension DatabaseConnection {
   ///
   /// - Throws: ``DatabaseError`` for a mistake in the statement, for an empty one, and for more
   ///   than one.
-  public func prepare(_ sql: String) throws(DatabaseError) -> Statement {
+  package func prepare(_ sql: String) throws(DatabaseError) -> Statement {
     try Statement(sql, database: handle)
   }
 
@@ -111,7 +110,7 @@ extension DatabaseConnection {
   }
 
   /// Runs a statement to its end, with the given parameters in order.
-  public func execute(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) {
+  package func execute(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) {
     let statement = try prepare(sql)
     try statement.bind(parameters)
     while try statement.step() {}
@@ -120,7 +119,7 @@ extension DatabaseConnection {
   /// The first column of the first row as an integer, or `nil` if there is no row or it is null.
   ///
   /// - Throws: ``DatabaseError``; with code `mismatch` if it is a value of another type.
-  public func integer(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) -> Int64? {
+  package func integer(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) -> Int64? {
     let statement = try prepare(sql)
     try statement.bind(parameters)
     guard try statement.step() else { return nil }
@@ -157,7 +156,7 @@ extension DatabaseConnection {
   }
 
   /// The number of rows that the last insert, update or delete statement changed itself.
-  public var changeCount: Int { Int(sqlite3_changes64(handle.pointer)) }
+  package var changeCount: Int { Int(sqlite3_changes64(handle.pointer)) }
 }
 
 // MARK: - The open database

@@ -61,7 +61,7 @@ extension SQL: ExpressibleByStringInterpolation {
       sql.text.reserveCapacity(literalCapacity + interpolationCount)
     }
 
-    /// Appends what was written.
+    /// Appends the literal text.
     public mutating func appendLiteral(_ literal: String) { sql.text += literal }
 
     /// Appends a parameter.

@@ -51,7 +51,7 @@ package final class TableScan {
     return true
   }
 
-  /// Nulls come first, so the first row tells for the first column of the key.
+  /// Nulls come first, so for the first column of the key it suffices to check the first row.
   private func checkKeyIsWhole() throws(DatabaseError) {
     let unchecked = isAtStart ? keyOffsets[...] : keyOffsets.dropFirst()
     isAtStart = false
