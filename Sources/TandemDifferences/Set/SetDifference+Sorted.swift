@@ -5,9 +5,9 @@ extension SetDifference {
   ///   - old: The version to start from.
   ///   - new: The version to arrive at.
   ///   - id: An element's identity: a key path or a closure.
-  ///   - areEquivalent: Whether two elements of one identity have the same contents.
-  /// - Throws: ``IdentityViolation`` for the first element found to break the order; the same one,
-  ///   whether the versions are in memory or come one element at a time.
+  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
+  /// - Throws: ``IdentityViolation`` for the first element that is not in order. Versions in memory
+  ///   and versions that arrive one element at a time give the same violation.
   /// - Complexity: O(*n* + *m*) time in one pass; memory for the changes only.
   @inlinable @inline(__always)
   public init<ID: Comparable, Old: Sequence<Element>, New: Sequence<Element>>(
@@ -31,7 +31,7 @@ extension SetDifference {
     if let violation { throw violation }
   }
 
-  /// Adds the changes of a walk; returns what ended it early.
+  /// Adds the changes of a walk. Returns the violation that ended it early, if any.
   @inlinable
   mutating func collect(
     _ walk: some Sequence<SortedChange<Element, Element>>,
@@ -67,7 +67,7 @@ extension SetDifference {
 extension SetDifference where Element: Equatable {
   /// The difference from one version to another, both strictly ascending by identity.
   ///
-  /// - Throws: ``IdentityViolation`` for the first element found to break the order.
+  /// - Throws: ``IdentityViolation`` for the first element that is not in order.
   /// - Complexity: O(*n* + *m*) time in one pass; memory for the changes only.
   @inlinable @inline(__always)
   public init<ID: Comparable>(

@@ -78,7 +78,9 @@ final class DatabaseMirrorSteps: MirrorSteps {
   var maxTransferCount: Int { contents.isEmpty ? .max : FileStore.maxTransferCount }
 
   func requiredClient() -> any HTTPClient {
-    guard let client else { preconditionFailure("There is a client if there is anything to ask for") }
+    guard let client else {
+      preconditionFailure("There is a client if there is anything to ask for")
+    }
     return client
   }
 }
@@ -99,7 +101,7 @@ extension DatabaseMirrorSteps {
     guard !contents.isEmpty else { return }
     let unchecked = try await openFolders()
     let rows = try await database.read { try mirror.files(in: $0) }
-    var dirty = try files.map { try $0.unsettledNames() }
+    var dirty = files.map(\.dirtyNames)
     for position in unchecked {
       dirty[position].formUnion(rows.values.compactMap { contents[position].name($0[position]) })
     }
@@ -110,7 +112,8 @@ extension DatabaseMirrorSteps {
   }
 
   /// Reads the list and compares it with the table.
-  func plan(listed: @Sendable (_ sourceCount: Int) -> Void) async throws -> MirrorPlan<MirroredItem> {
+  func plan(listed: @Sendable (_ sourceCount: Int) -> Void) async throws -> MirrorPlan<MirroredItem>
+  {
     guard case .records(let records, let validators, let bases) = try await list() else {
       return try await unmodifiedPlan()
     }

@@ -3,10 +3,11 @@ public import TandemRecords
 
 /// One connection to a SQLite file, beneath a ``Database``.
 ///
-/// Foreign keys are enforced, and a commit is on disk when it returns (`synchronous=FULL`). A statement
-/// that meets another connection's lock waits for it, up to the busy timeout.
+/// Foreign keys are enforced, and a commit is on disk when it returns (`synchronous=FULL`). A
+/// statement that meets another connection's lock waits for it, up to the busy timeout.
 ///
-/// A connection and its statements belong to one isolation domain at a time; they are not `Sendable`.
+/// A connection and its statements belong to one isolation domain at a time; they are not
+/// `Sendable`.
 public final class DatabaseConnection {
   package typealias Access = DatabaseConfiguration.Access
 
@@ -87,14 +88,15 @@ public final class DatabaseConnection {
 extension DatabaseConnection {
   /// Compiles one statement.
   ///
-  /// - Throws: ``DatabaseError`` for a mistake in the statement, for an empty one, and for more than
-  ///   one.
+  /// - Throws: ``DatabaseError`` for a mistake in the statement, for an empty one, and for more
+  ///   than one.
   public func prepare(_ sql: String) throws(DatabaseError) -> Statement {
     try Statement(sql, database: handle)
   }
 
-  /// Runs `body` with a statement of the cache: reset, without parameters, and compiled only if no idle
-  /// one has this text. Calls with the same text may be nested; each gets a statement of its own.
+  /// Runs `body` with a statement of the cache: reset, without parameters, and compiled only if no
+  /// idle one has this text. Calls with the same text may be nested; each gets a statement of its
+  /// own.
   package func withStatement<Value>(
     _ sql: String, _ body: (Statement) throws(DatabaseError) -> Value
   ) throws(DatabaseError) -> Value {
@@ -160,8 +162,8 @@ extension DatabaseConnection {
 
 // MARK: - The open database
 
-/// An open database, closed when the connection and all of its statements are gone. (Statements hold
-/// this, not the connection, whose cache holds them.)
+/// An open database, closed when the connection and all of its statements are gone. (Statements
+/// hold this, not the connection, whose cache holds them.)
 final class DatabaseHandle {
   let pointer: OpaquePointer
   let path: String
@@ -173,8 +175,9 @@ final class DatabaseHandle {
       throw DatabaseError(
         code: .cannotOpen, message: "a database path may not be empty or contain a NUL", path: path)
     }
-    // For reading only, too: SQLite opens a file that may not be written all the same, and a file in
-    // write-ahead mode that it opened for reading only would be left with its log and index beside it.
+    // For reading only, too: SQLite opens a file that may not be written all the same, and a file
+    // in write-ahead mode that it opened for reading only would be left with its log and index
+    // beside it.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (creates ? SQLITE_OPEN_CREATE : 0)
     var pointer: OpaquePointer?
     let result = sqlite3_open_v2(DatabaseHandle.literal(place), &pointer, flags, nil)

@@ -3,8 +3,8 @@ public import TandemRecords
 
 /// A compiled statement of one connection.
 ///
-/// Parameters are bound, never spliced into the text. ``step()`` moves to the next row, whose columns
-/// are read until the next step. A statement keeps its database open.
+/// Parameters are bound, never spliced into the text. ``step()`` moves to the next row, whose
+/// columns are read until the next step. A statement keeps its database open.
 public final class Statement {
   /// The text it was compiled from.
   public let sql: String
@@ -39,12 +39,12 @@ public final class Statement {
 
   deinit { sqlite3_finalize(handle) }
 
-  /// Whether a text holds more than white space, semicolons and comments.
+  /// True if a text holds more than white space, semicolons and comments.
   private static func holdsStatement(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     !skippingComments(text).isEmpty
   }
 
-  /// A text from its first statement on: without what SQLite skips before it.
+  /// A text from its first statement on: without the white space and comments that SQLite skips.
   static func skippingComments<Text: Collection<UInt8>>(_ text: Text) -> Text.SubSequence {
     var rest = text[...]
     while let byte = rest.first {
@@ -137,8 +137,8 @@ extension Statement {
     sqlite3_step(handle) == SQLITE_ROW ? true : try endSteps()
   }
 
-  /// `false`, and the statement is reset, if its last step said that there are no more rows; otherwise
-  /// throws what went wrong.
+  /// Resets the statement after a step that returned no row: `false` if there are no more rows;
+  /// otherwise throws the error of that step.
   func endSteps() throws(DatabaseError) -> Bool {
     // Resetting returns the last step's result again.
     let result = sqlite3_reset(handle)
@@ -153,10 +153,10 @@ extension Statement {
     while try step() {}
   }
 
-  /// Makes the statement start anew at the next step; parameters stay.
+  /// Makes the next step start from the beginning; parameters stay.
   public func reset() { sqlite3_reset(handle) }
 
-  /// How many columns a row has.
+  /// The number of columns of a row.
   public var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
   /// The names of the columns, in order.
@@ -166,8 +166,8 @@ extension Statement {
 
   /// The value of a column of the current row.
   ///
-  /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8; with code `range`
-  ///   if there is no such column, or no current row.
+  /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8; with code
+  ///   `range` if there is no such column, or no current row.
   public func value(at column: Int) throws(DatabaseError) -> FieldValue {
     let count = Int(sqlite3_data_count(handle))
     guard (0..<count).contains(column) else {
