@@ -156,7 +156,7 @@ struct ChannelCommandTests {
         [
           "send", ":1", "--subject", "U", "--id", "1",
           "a=\(String(repeating: "[", count: 64))\(String(repeating: "]", count: 64))",
-        ], "values nest too deep"
+        ], "arrays and objects nest deeper than 62"
       ),
     ])
   func mistakes(arguments: [String], words: String) async throws {

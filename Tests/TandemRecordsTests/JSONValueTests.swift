@@ -56,7 +56,7 @@ struct JSONValueTests {
       "]", "NaN", "\"\\ud800\\u0041\"",
     ])
   func malformed(_ text: String) {
-    #expect(throws: JSONFault.self) { try JSONValue(parsing: text.utf8) }
+    #expect(throws: TextFault.self) { try JSONValue(parsing: text.utf8) }
   }
 
   @Test("escapes stand for what they say")
@@ -65,11 +65,18 @@ struct JSONValueTests {
     #expect(try JSONValue(parsing: text.utf8) == .string("é😀/\u{8}\u{C}\r\t"))
   }
 
+  @Test("bytes that are not UTF-8 are an error")
+  func invalidUTF8() {
+    for bytes in [[0xFF], [0x22, 0xC3, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22]] as [[UInt8]] {
+      #expect(throws: TextFault.self) { try JSONValue(parsing: bytes) }
+    }
+  }
+
   @Test("nesting is bounded")
   func nesting() throws {
     let deep = { String(repeating: "[", count: $0) + String(repeating: "]", count: $0) }
     _ = try JSONValue(parsing: deep(JSONValue.maxNestingDepth).utf8)
-    #expect(throws: JSONFault.self) { try JSONValue(parsing: deep(100_000).utf8) }
+    #expect(throws: TextFault.self) { try JSONValue(parsing: deep(100_000).utf8) }
   }
 
   private struct Tree: Codable, Equatable {
@@ -96,7 +103,7 @@ struct JSONValueTests {
       let text = json.description.utf8
       let parsed = try JSONValue(parsing: text, maxNestingDepth: maxDepth)
       #expect(try parsed.decoded(as: Tree.self) == Tree(depth: depth))
-      #expect(throws: JSONFault.self) { try JSONValue(parsing: text, maxNestingDepth: 2 * depth) }
+      #expect(throws: TextFault.self) { try JSONValue(parsing: text, maxNestingDepth: 2 * depth) }
       #expect(throws: EncodingError.self) {
         try JSONValue(encoding: Tree(depth: depth + 1), maxNestingDepth: maxDepth)
       }

@@ -1,9 +1,9 @@
 import Tandem
 
-/// Writes files that are whole or as they were before.
+/// Replaces files atomically.
 enum AtomicFile {
-  /// Makes a file have the given contents: they are written beside it, brought to disk, and put in
-  /// its place, with its permissions. A symbolic link stays one.
+  /// Replaces the contents of a file. They are written beside it, synchronized to disk, and renamed
+  /// into its place, with its permissions. A symbolic link stays a symbolic link.
   static func write(_ bytes: [UInt8], to path: String) throws {
     var status = stat()
     let exists = stat(path, &status) == 0
@@ -27,14 +27,14 @@ enum AtomicFile {
     }
   }
 
-  /// Whether a name is that of standard output: `-`, or what standard output goes to, such as
-  /// /dev/stdout. A new file in its place would take what was written before with it.
+  /// Returns true if a name is `-`, or the file that standard output goes to, such as /dev/stdout.
+  /// A new file in its place would discard the earlier output.
   static func isStandardOutput(_ name: String) -> Bool {
     var status = stat()
     return name == "-" || stat(name, &status) == 0 && isOpen(status, as: STDOUT_FILENO)
   }
 
-  /// Why nothing can be put in the place of what stands there, if so.
+  /// The reason why a file cannot be replaced, if there is one.
   private static func refusal(of status: stat) -> String? {
     if status.st_mode & S_IFMT == S_IFDIR { return "it is a directory" }
     if status.st_mode & S_IFMT != S_IFREG { return "it is no regular file" }
@@ -59,9 +59,10 @@ enum AtomicFile {
   }
 }
 
-/// Reads files whole.
+/// Reads whole files.
 enum FileText {
-  /// The longest file that is read: 1 GiB. Up to three are held at a time, and what is made of them.
+  /// The maximum length of a file: 1 GiB. Up to three files are in memory at a time, and the
+  /// results.
   static let maxByteCount = 1 << 30
 
   /// The bytes of a file, or of standard input for `-`.
@@ -86,14 +87,14 @@ enum FileText {
     }
   }
 
-  /// How long a file says it is; 0 for a pipe or a device.
+  /// The length of a file; 0 for a pipe or a device.
   private static func byteCount(_ descriptor: Int32) -> Int {
     var status = stat()
     return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
   }
 }
 
-/// Why a file could not be read or written.
+/// An error of reading or writing a file.
 struct FileError: Error, CustomStringConvertible {
   var path: String
   var action: String
@@ -105,7 +106,7 @@ struct FileError: Error, CustomStringConvertible {
     self.reason = reason
   }
 
-  /// A failure with the number that the system gave it.
+  /// Creates an error from a system error number.
   init(path: String, action: String, code: Int32) {
     self.init(path: path, action: action, reason: String(cString: strerror(code)).lowercased())
   }

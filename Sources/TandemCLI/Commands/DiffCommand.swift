@@ -115,8 +115,18 @@ extension DiffCommand {
   }
 
   private static func table(of path: String, named name: String?) throws -> RecordCollection {
-    let connection = try DatabaseConnection(path: path, access: .readOnly)
-    let names = try connection.tableNames()
+    let database = try Database(
+      path: path, configuration: DatabaseConfiguration(access: .readOnly))
+    let schema = try database.read { transaction in
+      try Self.tableSchema(name, in: transaction, of: path)
+    }
+    return .table(schema, database)
+  }
+
+  private static func tableSchema(
+    _ name: String?, in transaction: borrowing ReadTransaction, of path: String
+  ) throws -> TableSchema {
+    let names = try transaction.tableNames()
     guard let name = name ?? (names.count == 1 ? names[0] : nil) else {
       let message =
         names.isEmpty
@@ -124,12 +134,7 @@ extension DiffCommand {
         : "\(path) has the tables \(names.joined(separator: ", ")); choose one with --table"
       throw UsageError(message, command: specification)
     }
-    guard let schema = try connection.schema(ofTable: name) else {
-      let closest = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-      throw DatabaseError(
-        code: .error, message: "there is no table \(name)\(closest)", path: path)
-    }
-    return .table(schema, connection)
+    return try transaction.schema(ofNamedTable: name)
   }
 }
 

@@ -63,7 +63,7 @@ struct DifferenceText {
 }
 
 extension SetDifference<Record> {
-  /// How much there is of each kind: `3 inserted, 1 updated, 2 deleted`.
+  /// The number of changes of each kind: `3 inserted, 1 updated, 2 deleted`.
   var summary: String {
     "\(inserted.count) inserted, \(updated.count) updated, \(deleted.count) deleted"
   }

@@ -137,7 +137,7 @@ extension ConflictReport<Record, RecordKey> {
 }
 
 extension MergeResolution {
-  /// What became of the conflict, in a word.
+  /// The name of the resolution.
   fileprivate var name: String {
     switch self {
     case .local: return "local"

@@ -21,11 +21,10 @@ enum TrackCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let table = try arguments.required(table, "the name of the table")
-    let connection = try DatabaseConnection(keepingJournalOf: arguments.operands[0])
-    let tracking = try connection.transaction {
-      let schema = try connection.schema(ofNamedTable: table)
-      let tracking = try TableTracking(table: schema.name, in: connection)
-      try connection.track(tracking)
+    let tracking = try write(to: arguments.operands[0]) { transaction in
+      let schema = try transaction.schema(ofNamedTable: table)
+      let tracking = try TableTracking(table: schema.name, in: transaction.connection)
+      try transaction.connection.track(tracking)
       return tracking
     }
     for blindSpot in tracking.blindSpots {
@@ -52,11 +51,10 @@ enum UntrackCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let table = try arguments.required(table, "the name of the table")
-    let connection = try DatabaseConnection(keepingJournalOf: arguments.operands[0])
-    let wasTracked = try connection.transaction {
-      let wasTracked = try connection.untrack(table)
-      // The table may be gone, and what tracked it still there; but not both.
-      if !wasTracked { _ = try connection.schema(ofNamedTable: table) }
+    let wasTracked = try TrackCommand.write(to: arguments.operands[0]) { transaction in
+      let wasTracked = try transaction.connection.untrack(table)
+      // The table may have been dropped while its log remained, but not both.
+      if !wasTracked { _ = try transaction.schema(ofNamedTable: table) }
       return wasTracked
     }
     TandemCLI.report(wasTracked ? "\(table) is no longer tracked" : "\(table) was not tracked")
@@ -64,11 +62,14 @@ enum UntrackCommand: Command {
   }
 }
 
-extension DatabaseConnection {
-  /// Opens a file that exists, to write to it without turning its journal into a write-ahead log,
-  /// which would stay.
-  fileprivate convenience init(keepingJournalOf path: String) throws(DatabaseError) {
-    try self.init(path: path, access: .readOnly)
-    try execute("PRAGMA query_only=OFF")
+extension TrackCommand {
+  /// Writes to a file that exists, which keeps its journal mode.
+  fileprivate static func write<Value>(
+    to path: String, _ body: (borrowing WriteTransaction) throws -> Value
+  ) throws -> Value {
+    let database = try Database(
+      path: path,
+      configuration: DatabaseConfiguration(access: .readWrite, journal: .asItIs, maxReaderCount: 1))
+    return try database.write(body)
   }
 }

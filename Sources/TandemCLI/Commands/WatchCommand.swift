@@ -110,26 +110,26 @@ extension WatchCommand {
 
   private static func table(_ name: String?, in database: Database) async throws -> String {
     try await database.read { transaction in
-      let connection = transaction.connection
-      let schema = try connection.schema(ofNamedTable: try name ?? onlyTable(connection))
+      let schema = try transaction.schema(ofNamedTable: name ?? onlyTable(transaction))
       guard !schema.isView else {
         throw DatabaseError(
           code: .error,
           message: "\(schema.name) is a view, whose rows have no key of their own: "
-            + "watch --query 'SELECT * FROM \(schema.name)' with --key", path: connection.path)
+            + "watch --query 'SELECT * FROM \(schema.name)' with --key", path: database.path)
       }
       return schema.name
     }
   }
 
-  private static func onlyTable(_ connection: DatabaseConnection) throws -> String {
-    let names = try connection.tableNames()
+  private static func onlyTable(_ transaction: borrowing ReadTransaction) throws -> String {
+    let path = transaction.connection.path
+    let names = try transaction.tableNames()
     guard names.count != 1 else { return names[0] }
     guard !names.isEmpty else {
-      throw DatabaseError(code: .error, message: "it has no table", path: connection.path)
+      throw DatabaseError(code: .error, message: "it has no table", path: path)
     }
     throw UsageError(
-      "\(connection.path) has the tables \(names.joined(separator: ", ")); choose one with --table",
+      "\(path) has the tables \(names.joined(separator: ", ")); choose one with --table",
       command: specification)
   }
 }

@@ -1,18 +1,18 @@
-/// The elements that two lists have in common, as blocks that follow each other in the new list, and
-/// which of them have to move.
+/// The elements that two lists have in common, in blocks ordered as in the new list, and the search
+/// for the blocks that must move.
 ///
-/// A block is either a single pair or a row of runs with no pair between them in either list.
+/// A block is either a single pair, or consecutive runs with no pair between them in either list.
 @usableFromInline
 struct ListBlocks {
   @usableFromInline
   struct Block {
-    /// The runs it has; none if it is a pair.
+    /// Its runs; empty if it is a pair.
     @usableFromInline var runs: Range<Int>
-    /// The offset of the pair that it is.
+    /// The index of its pair, if it is one.
     @usableFromInline var pair: Int
-    /// How many blocks come before it in the old list.
+    /// The number of blocks before it in the old list.
     @usableFromInline var rank: Int
-    /// How many elements it has.
+    /// The number of its elements.
     @usableFromInline var count: Int
 
     @inlinable
@@ -29,8 +29,8 @@ struct ListBlocks {
   /// The blocks, ascending in the new list.
   @usableFromInline var blocks: [Block] = []
 
-  /// The blocks made of runs that ascend in both lists, and of pairs that ascend in the new list and,
-  /// in the order of `pairsByOrigin`, in the old one.
+  /// Creates the blocks from runs that ascend in both lists, and from pairs that ascend in the new
+  /// list and, in the order of `pairsByOrigin`, in the old one.
   ///
   /// - Complexity: O(*r* + *p*) for *r* runs and *p* pairs.
   @inlinable
@@ -71,7 +71,8 @@ struct ListBlocks {
     }
   }
 
-  /// The blocks made of runs that ascend in both lists, and of pairs that ascend in the new list.
+  /// Creates the blocks from runs that ascend in both lists, and from pairs that ascend in the new
+  /// list.
   @inlinable
   init(runs: [ListRun], pairs: [ListMove<Int>]) {
     self.init(
@@ -79,12 +80,13 @@ struct ListBlocks {
       pairsByOrigin: pairs.indices.sorted { pairs[$0].from < pairs[$1].from })
   }
 
-  /// The fewest moves after which all elements are in the order of the new list, ascending there.
+  /// Returns the fewest moves after which all elements are in the order of the new list, in that
+  /// order.
   ///
   /// The elements that stay are a longest increasing subsequence of the old offsets (Schensted,
   /// "Longest increasing and decreasing subsequences", 1961). A block stays or moves as a whole: no
-  /// other kept element comes between its elements in either list, so whatever can stay with one of
-  /// them can stay with all.
+  /// other kept element is between its elements in either list, so any element that can stay
+  /// together with one of them can stay together with all.
   ///
   /// - Complexity: O(*b* log *b*) for *b* blocks, and O(*m*) for *m* moves.
   @inlinable
@@ -102,7 +104,7 @@ struct ListBlocks {
     return moves
   }
 
-  /// Whether each block is one of those that ascend in the old list too and have the most elements.
+  /// Returns true for each block of the heaviest sequence that ascends in the old list too.
   @inlinable
   func heaviestIncreasingSubsequence() -> [Bool] {
     // Node k of the tree has the heaviest subsequence that ends at one of the `k & -k` ranks below k

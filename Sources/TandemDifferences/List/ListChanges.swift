@@ -1,14 +1,14 @@
-/// An element and where it is: what a list difference deletes or inserts.
+/// An element that a list difference deletes or inserts, with its offset.
 ///
 /// The offset is an `Int` in a ``ListDifference``, a ``SectionedOffset`` in a
 /// ``SectionedListDifference``; likewise for ``ListMove`` and ``ListUpdate``.
 public struct ListPlacement<Offset, Element> {
-  /// Where the element is: in the old list if it is deleted, in the new one if it is inserted.
+  /// The offset: in the old list for a deletion, in the new one for an insertion.
   public var offset: Offset
   /// The element.
   public var element: Element
 
-  /// Places `element` at `offset`.
+  /// Creates a placement from its parts.
   @inlinable
   public init(offset: Offset, element: Element) {
     self.offset = offset
@@ -17,7 +17,7 @@ public struct ListPlacement<Offset, Element> {
 }
 
 extension ListPlacement where Offset == Int {
-  /// The elements at the given offsets.
+  /// Returns the elements at the given offsets.
   @inlinable
   static func placements(
     of elements: UnsafeBufferPointer<Element>, at offsets: [Int]
@@ -32,14 +32,14 @@ extension ListPlacement where Offset == Int {
   }
 }
 
-/// An element that both lists have, in another place relative to those that stay.
+/// A move of an element that both lists have, relative to the elements that stay.
 public struct ListMove<Offset> {
-  /// Where the element is in the old list.
+  /// The offset of the element in the old list.
   public var from: Offset
-  /// Where the element is in the new list.
+  /// The offset of the element in the new list.
   public var to: Offset
 
-  /// A move between two places, each counted in its own list.
+  /// Creates a move between two offsets, each in its own list.
   @inlinable
   public init(from: Offset, to: Offset) {
     self.from = from
@@ -47,18 +47,18 @@ public struct ListMove<Offset> {
   }
 }
 
-/// An element that both lists have, moved or not, with different contents.
+/// An update of an element that both lists have, moved or not, with different contents.
 public struct ListUpdate<Offset, Element> {
-  /// Where the element is in the old list.
+  /// The offset of the element in the old list.
   public var oldOffset: Offset
-  /// Where the element is in the new list.
+  /// The offset of the element in the new list.
   public var newOffset: Offset
-  /// The element as the old list has it.
+  /// The element in the old list.
   public var old: Element
-  /// The element as the new list has it.
+  /// The element in the new list.
   public var new: Element
 
-  /// Pairs the two versions of one element.
+  /// Creates an update from the two versions of one element.
   @inlinable
   public init(oldOffset: Offset, newOffset: Offset, old: Element, new: Element) {
     self.oldOffset = oldOffset
@@ -67,7 +67,7 @@ public struct ListUpdate<Offset, Element> {
     self.new = new
   }
 
-  /// The update that leads back.
+  /// The update in the other direction.
   @inlinable
   var inverted: ListUpdate {
     ListUpdate(oldOffset: newOffset, newOffset: oldOffset, old: new, new: old)

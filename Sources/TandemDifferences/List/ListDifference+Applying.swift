@@ -1,11 +1,11 @@
 extension ListDifference {
-  /// The new list, given the old one; `nil` if this difference does not fit it: an offset is out of
-  /// bounds, or an element to be deleted or updated is not as it was.
+  /// Returns the new list, given the old one, or `nil` if this difference does not fit it: an
+  /// offset is out of bounds, or an element to be deleted or updated has other contents.
   ///
   /// - Parameters:
   ///   - elements: The old list.
-  ///   - areEquivalent: Whether an element of `elements` is the one this difference deletes or
-  ///     updates. Elements that stay or move are not looked at.
+  ///   - areEquivalent: Returns true if an element of `elements` is the one that this difference
+  ///     deletes or updates. It is not called for elements that stay or move.
   /// - Complexity: O(*n* + *d* log *d*) for *n* elements and *d* changes.
   @inlinable
   public func applying(
@@ -27,7 +27,7 @@ extension ListDifference {
     return result
   }
 
-  /// What is inserted and what is moved, ascending in the new list.
+  /// Returns inserted and moved elements, ascending in the new list.
   @inlinable
   func placements(from elements: [Element]) -> [Placement] {
     let moved = moves.map { Placement(offset: $0.to, element: elements[$0.from]) }
@@ -36,8 +36,8 @@ extension ListDifference {
 }
 
 extension ListDifference where Element: Equatable {
-  /// The new list, given the old one; `nil` if this difference does not fit it: an offset is out of
-  /// bounds, or an element to be deleted or updated is not as it was.
+  /// Returns the new list, given the old one, or `nil` if this difference does not fit it: an
+  /// offset is out of bounds, or an element to be deleted or updated has other contents.
   ///
   /// - Complexity: O(*n* + *d* log *d*) for *n* elements and *d* changes.
   @inlinable
@@ -47,7 +47,7 @@ extension ListDifference where Element: Equatable {
 }
 
 extension ListLayout {
-  /// The elements that stay, with the others filled in at their offsets.
+  /// Returns the elements that stay, with the others filled in at their offsets.
   ///
   /// The stays must be within `elements`, and the placements those of this layout.
   @inlinable

@@ -1,15 +1,15 @@
 extension ListDifference {
   /// The difference as batches that a table or collection view can perform, one after the other.
   ///
-  /// In one batch, deletions, updates and the origins of moves count in the list before it,
-  /// insertions and the destinations of moves in the list after it: what UIKit's
-  /// `performBatchUpdates(_:completion:)`, AppKit's `performBatchUpdates(_:completionHandler:)` and
-  /// list views on the web expect. A view cannot move and reload an element in one batch, so
-  /// an element that is both moved and updated moves, with its old contents, in the first batch and
-  /// is updated in the second.
+  /// In one batch, the offsets of deletions, updates and the origins of moves count in the list
+  /// before it. The offsets of insertions and the destinations of moves count in the list after it.
+  /// This is the rule of UIKit's `performBatchUpdates(_:completion:)`, AppKit's
+  /// `performBatchUpdates(_:completionHandler:)` and list views on the web. A view cannot move and
+  /// reload an element in one batch. So an element that is both moved and updated is moved, with
+  /// its old contents, in the first batch, and updated in the second.
   ///
-  /// There are no batches if nothing changed, otherwise one or two. Each is a difference: to keep the
-  /// model in step with the view, apply it to the model inside the view's update:
+  /// There are no batches if nothing changed, otherwise one or two. Each batch is a difference. To
+  /// keep the model equal to the view, apply the batch to the model inside the view's update:
   ///
   /// ```swift
   /// for batch in difference.batches {

@@ -1,14 +1,14 @@
 extension ListDifference {
-  /// The list difference that does the same as a difference of the standard library; `nil` if that has
-  /// an offset greater than a quarter of `Int.max`.
+  /// Creates the list difference that has the same effect as a difference of the standard library.
+  /// Returns `nil` if an offset is greater than a quarter of `Int.max`. See ``init(_:by:)``.
   ///
-  /// A removal and an insertion that are associated with each other are one kept element. It is moved
-  /// only if it must be, and updated if the two are not equivalent. Call `inferringMoves()` first to
-  /// associate equal elements.
+  /// A removal and an insertion that are associated with each other become one kept element. It is
+  /// moved only if necessary, and updated if the two are not equivalent. Call `inferringMoves()`
+  /// first to associate equal elements.
   ///
   /// - Parameters:
   ///   - difference: A difference between two lists.
-  ///   - areEquivalent: Whether an element removed and one inserted are the same.
+  ///   - areEquivalent: Returns true if a removed element and an inserted one are equal.
   /// - Complexity: O(*d* log *d*) for *d* changes.
   @inlinable
   public init?(
@@ -44,8 +44,8 @@ extension ListDifference {
 }
 
 extension ListDifference where Element: Equatable {
-  /// The list difference that does the same as a difference of the standard library; `nil` if that has
-  /// an offset greater than a quarter of `Int.max`. See ``init(_:by:)``.
+  /// Creates the list difference that has the same effect as a difference of the standard library.
+  /// Returns `nil` if an offset is greater than a quarter of `Int.max`. See ``init(_:by:)``.
   @inlinable
   public init?(_ difference: CollectionDifference<Element>) {
     self.init(difference, by: { $0 == $1 })
@@ -53,8 +53,8 @@ extension ListDifference where Element: Equatable {
 }
 
 extension CollectionDifference {
-  /// The difference of the standard library that does the same to `old` as a list difference; `nil` if
-  /// that does not fit it because an offset is out of bounds.
+  /// Creates the difference of the standard library that has the same effect on `old` as a list
+  /// difference. Returns `nil` if an offset is out of bounds.
   ///
   /// A deletion becomes a removal. A moved or updated element becomes a removal and an insertion that
   /// are associated with each other.
@@ -90,7 +90,7 @@ extension CollectionDifference {
 }
 
 extension CollectionDifference.Change {
-  /// Where the change takes place.
+  /// The offset of the change.
   @inlinable
   var offset: Int {
     switch self {

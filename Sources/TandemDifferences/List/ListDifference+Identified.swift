@@ -1,17 +1,17 @@
 extension ListDifference {
   /// The difference from one list to another, with the fewest moves.
   ///
-  /// Both lists are walked in step while their identities agree, skipping what is inserted or deleted
-  /// nearby; only elements that are left over are hashed, and looked up by identity.
+  /// Both lists are walked in step while their identities agree, skipping nearby insertions and
+  /// deletions. Only elements left over are hashed and looked up by identity.
   ///
-  /// **Minimal.** Where no list has an identity twice, which elements are kept is certain, and no
-  /// sequence of moves shorter than ``moves`` puts them into the new order.
+  /// **Minimal.** If no list has an identity twice, the kept elements are determined, and no
+  /// shorter sequence of moves than ``moves`` puts them into the new order.
   ///
-  /// **Duplicates.** Elements of one identity are legal. Those that agree in step are pairs; of the
-  /// rest, the first in the old list goes with the first in the new one, the second with the second,
-  /// and so on, and a surplus is deleted or inserted. So as many elements are kept as possible, and
-  /// the number of moves is minimal for that pairing. An identity that does not equal itself, as NaN,
-  /// is never kept.
+  /// **Duplicates.** An identity may occur more than once. Elements that agree in step are pairs.
+  /// Of the others, the first in the old list is paired with the first in the new one, the second
+  /// with the second, and so on; a surplus is deleted or inserted. So as many elements as possible
+  /// are kept, and the number of moves is minimal for that pairing. An identity that does not equal
+  /// itself, as NaN, is never kept.
   ///
   /// The same lists always give the same difference.
   ///
@@ -19,8 +19,9 @@ extension ListDifference {
   ///   - old: The list to start from.
   ///   - new: The list to arrive at.
   ///   - id: An element's identity: a key path or a closure.
-  ///   - areEquivalent: Whether two elements of one identity have the same contents.
-  /// - Complexity: O(*n* + *m* log *m*) expected time, where *m* elements are kept but not in step.
+  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
+  /// - Complexity: O(*n* + *m* log *m*) expected time for *m* elements that are kept but not in
+  ///   step.
   @inlinable @inline(__always)
   public init<ID: Hashable>(
     from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
@@ -53,8 +54,8 @@ extension ListDifference {
 }
 
 extension ListDifference where Element: Equatable {
-  /// The difference from one list to another, with the fewest moves; elements are updated where they
-  /// are unequal. See ``init(from:to:identifiedBy:by:)``.
+  /// The difference from one list to another, with the fewest moves. Unequal elements are updated.
+  /// See ``init(from:to:identifiedBy:by:)``.
   @inlinable @inline(__always)
   public init<ID: Hashable>(
     from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID
@@ -75,8 +76,8 @@ extension ListDifference where Element: Identifiable {
 }
 
 extension ListDifference where Element: Equatable & Identifiable {
-  /// The difference from one list to another by `id`, with the fewest moves; elements are updated
-  /// where they are unequal. See ``init(from:to:identifiedBy:by:)``.
+  /// The difference from one list to another by `id`, with the fewest moves. Unequal elements are
+  /// updated. See ``init(from:to:identifiedBy:by:)``.
   @inlinable @inline(__always)
   public init(from old: [Element], to new: [Element]) {
     self.init(from: old, to: new, identifiedBy: { $0.id }, by: { $0 == $1 })

@@ -1,16 +1,17 @@
 extension ListDifference {
-  /// A single change of a list. Its offsets count in the list as the steps before have left it.
+  /// A single change of a list. Its offsets count in the list after all previous steps.
   public enum Step {
-    /// Take out the element at an offset.
+    /// Remove the element at an offset.
     case remove(at: Int)
-    /// Put an element in, so that it is at an offset.
+    /// Insert an element so that it is at an offset.
     case insert(Element, at: Int)
-    /// Take out the element at an offset and put it in again, so that it is at another.
+    /// Remove the element at an offset and insert it so that it is at another.
     case move(from: Int, to: Int)
-    /// Put an element in the place of the one at an offset.
+    /// Replace the element at an offset.
     case update(Element, at: Int)
 
-    /// Changes the list; if an offset is out of bounds, returns `false` and leaves it as it is.
+    /// Changes the list. If an offset is out of bounds, returns `false` and leaves the list
+    /// unchanged.
     ///
     /// - Complexity: O(*n*) for *n* elements; O(1) for an update.
     @inlinable
@@ -34,10 +35,10 @@ extension ListDifference {
     }
   }
 
-  /// The difference as single steps; applied in turn, they lead from the old list to the new one.
+  /// The difference as single steps. Applied in turn, they lead from the old list to the new one.
   ///
-  /// First the removals, from the last to the first; then insertions and moves, as their elements
-  /// follow each other in the new list; then the updates in that order. There is one step for each
+  /// First come the removals, from the last to the first; then insertions and moves, in the order
+  /// of their elements in the new list; then the updates in that order. There is one step for each
   /// deletion, insertion, move and update.
   ///
   /// - Complexity: O(*d* log *d*) for *d* changes.
@@ -67,11 +68,11 @@ extension ListDifference.Step: Sendable where Element: Sendable {}
 extension ListDifference.Step: Equatable where Element: Equatable {}
 extension ListDifference.Step: Hashable where Element: Hashable {}
 
-/// The elements that are yet to be moved while a list is changed step by step from its front.
+/// The elements that are still to be moved while a list is changed step by step from its front.
 ///
-/// Stays are numbered from 0. What is placed goes right behind its predecessor in the new list, so
-/// between two stays there are first elements in their new order, then elements that wait, in their
-/// old order.
+/// Stays are numbered from 0. A placed element goes right behind its predecessor in the new list.
+/// So between two stays, the placed elements come first, in their new order, then the waiting
+/// elements, in their old order.
 @usableFromInline
 struct WaitingMoves {
   @usableFromInline let layout: ListLayout
@@ -79,10 +80,10 @@ struct WaitingMoves {
   @usableFromInline var ranks: [Int]
   /// By rank: the number of the next stay in the old list.
   @usableFromInline var nextStays: [Int]
-  /// By rank: how many elements are placed before that stay in the end.
+  /// By rank: the number of elements that are placed before that stay in the end.
   @usableFromInline var placedCounts: [Int]
-  /// Prefix sums of what waits, by rank (Fenwick, "A new data structure for cumulative frequency
-  /// tables", 1994).
+  /// Prefix sums of the waiting elements, by rank (Fenwick, "A new data structure for cumulative
+  /// frequency tables", 1994).
   @usableFromInline var tree: [Int]
 
   @inlinable
@@ -108,7 +109,7 @@ struct WaitingMoves {
     }
   }
 
-  /// How many elements wait before a stay.
+  /// Returns the number of waiting elements before a stay.
   @inlinable
   func count(beforeStay stay: Int) -> Int {
     count(beforeRank: nextStays.partitionIndex { $0 >= stay })
@@ -125,7 +126,8 @@ struct WaitingMoves {
     return sum
   }
 
-  /// Ends an element's wait and says where it is, given how many elements are placed already.
+  /// Removes an element from those that wait and returns its offset, given the number of placed
+  /// elements.
   @inlinable
   mutating func popOffset(ofMoveAt index: Int, placedCount: Int) -> Int {
     let rank = ranks[index]

@@ -1,19 +1,20 @@
-/// What changed between two versions of an ordered list of identifiable elements, moves included.
+/// The difference between two versions of an ordered list of identifiable elements, with moves.
 ///
-/// An element that only the old list has is *deleted*, one that only the new list has *inserted*.
-/// Elements that both have are *kept*: a kept element is *updated* if its contents differ and *moved*
-/// if it left its place relative to those that stay. The elements that stay are as many as possible,
-/// so the number of moves is minimal: ``init(from:to:identifiedBy:by:)`` says relative to what.
+/// An element that only the old list has is *deleted*, one that only the new list has is
+/// *inserted*. Elements that both have are *kept*. A kept element is *updated* if its contents
+/// differ, and *moved* if its place changed relative to the elements that stay. As many elements as
+/// possible stay, so the number of moves is minimal; see ``init(from:to:identifiedBy:by:)``.
 ///
-/// Offsets of deletions and of what is moved or updated *from* count in the old list, all others in
-/// the new one. Deletions ascend by their offset in the old list; insertions, moves and updates by
-/// their offset in the new one. A value of this type always fits *some* pair of lists: an initialiser
-/// or decoder given changes that contradict each other refuses them.
+/// Offsets of deletions and the old offsets of moves and updates count in the old list, all others
+/// in the new one. Deletions ascend by their offset in the old list; insertions, moves and updates
+/// by their offset in the new one. A value of this type always fits *some* pair of lists:
+/// initialisers and decoders reject changes that contradict each other.
 ///
-/// ``applying(to:)`` gives the new list, ``inverted`` leads back, ``steps`` are single changes to
-/// replay one by one, and ``batches`` is what a table or collection view animates.
+/// ``applying(to:)`` returns the new list, ``inverted`` is the difference in the other direction,
+/// ``steps`` are single changes to apply one by one, and ``batches`` are the changes that a table
+/// or collection view animates.
 public struct ListDifference<Element> {
-  /// An element that is deleted or inserted, and where.
+  /// A deleted or inserted element and its offset.
   public typealias Placement = ListPlacement<Int, Element>
   /// A move from an offset in the old list to one in the new.
   public typealias Move = ListMove<Int>
@@ -24,9 +25,10 @@ public struct ListDifference<Element> {
   public let deletions: [Placement]
   /// Elements that only the new list has, by their offsets there.
   public let insertions: [Placement]
-  /// Elements that both lists have and that do not stay.
+  /// Moves of elements that both lists have.
   public let moves: [Move]
-  /// Elements that both lists have, with different contents; a moved one is among ``moves`` too.
+  /// Updates of elements that both lists have, with different contents. A moved element is also in
+  /// ``moves``.
   public let updates: [Update]
 
   /// The difference between equal lists.
@@ -35,7 +37,8 @@ public struct ListDifference<Element> {
     self.init(sortedDeletions: [], insertions: [], moves: [], updates: [])
   }
 
-  /// A difference made of changes in their promised order that do not contradict each other.
+  /// Creates a difference from changes that are in their promised order and do not contradict each
+  /// other.
   @inlinable
   init(
     sortedDeletions deletions: [Placement], insertions: [Placement], moves: [Move],
@@ -47,18 +50,18 @@ public struct ListDifference<Element> {
     self.updates = updates
   }
 
-  /// Whether the two lists are equal.
+  /// True if the two lists are equal.
   @inlinable
   public var isEmpty: Bool {
     deletions.isEmpty && insertions.isEmpty && moves.isEmpty && updates.isEmpty
   }
 
-  /// How many deletions, insertions, moves and updates there are; an element that is both moved and
+  /// The number of deletions, insertions, moves and updates. An element that is both moved and
   /// updated counts twice.
   @inlinable
   public var count: Int { deletions.count + insertions.count + moves.count + updates.count }
 
-  /// The difference that leads back: from the new list to the old one.
+  /// The difference in the other direction: from the new list to the old one.
   ///
   /// - Complexity: O(*d* log *d*) for *d* changes.
   @inlinable
@@ -72,11 +75,12 @@ public struct ListDifference<Element> {
 }
 
 extension ListDifference {
-  /// A difference made of the given changes, in any order; `nil` if they contradict each other.
+  /// Creates a difference from the given changes, in any order. Returns `nil` if they contradict
+  /// each other.
   ///
-  /// Changes contradict each other if they use one offset of a list twice, an offset that is negative
-  /// or greater than a quarter of `Int.max`, or if an update's two offsets are not those of one kept
-  /// element, considering all the other changes.
+  /// Changes contradict each other if they use an offset of a list twice, if an offset is negative
+  /// or greater than a quarter of `Int.max`, or if the two offsets of an update do not belong to
+  /// one kept element after all the other changes.
   ///
   /// - Complexity: O(*d* log *d*) for *d* changes.
   @inlinable
@@ -100,7 +104,7 @@ extension ListDifference {
       placed: insertions.map(\.offset) + moves.map(\.to))
   }
 
-  /// Whether each update names an element that is moved from and to its offsets, or stays at them.
+  /// True if each update is of an element that is moved between its offsets, or stays at them.
   @inlinable
   var updatesMatchKeptElements: Bool {
     let origins = ListOrigins(layout: layout, moves: moves)

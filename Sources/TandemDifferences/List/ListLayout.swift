@@ -1,11 +1,11 @@
-/// A stretch of elements that follow each other in both lists.
+/// Consecutive elements that are consecutive in both lists.
 @usableFromInline
 struct ListRun: Hashable {
-  /// The offset of the first in the old list.
+  /// The offset of the first element in the old list.
   @usableFromInline var old: Int
-  /// The offset of the first in the new list.
+  /// The offset of the first element in the new list.
   @usableFromInline var new: Int
-  /// How many there are.
+  /// The number of elements.
   @usableFromInline var count: Int
 
   @inlinable
@@ -16,8 +16,8 @@ struct ListRun: Hashable {
   }
 }
 
-/// Which offsets of the old list are taken out and which of the new one are filled in; all others
-/// *stay*: the *k*-th remaining offset of one list is the *k*-th remaining offset of the other.
+/// The offsets that are removed from the old list and filled in the new one. All others *stay*: the
+/// *k*-th remaining offset of one list is the *k*-th remaining offset of the other.
 @usableFromInline
 struct ListLayout {
   /// The offsets of the old list whose elements are deleted or moved, ascending.
@@ -25,24 +25,24 @@ struct ListLayout {
   /// The offsets of the new list whose elements are inserted or moved, ascending.
   @usableFromInline let placed: [Int]
 
-  /// No offset is greater, so that sums of two cannot overflow.
+  /// The maximum offset. Sums of two offsets cannot overflow.
   @usableFromInline static var maxOffset: Int { Int.max / 4 }
 
-  /// A layout of offsets in any order.
+  /// Creates a layout from offsets in any order.
   @inlinable
   init(removed: [Int], placed: [Int]) {
     self.removed = removed.sorted()
     self.placed = placed.sorted()
   }
 
-  /// A layout of offsets that ascend already.
+  /// Creates a layout from ascending offsets.
   @inlinable
   init(ascendingRemoved removed: [Int], placed: [Int]) {
     self.removed = removed
     self.placed = placed
   }
 
-  /// Whether no offset is negative, too great or there twice.
+  /// True if no offset is negative, too great or repeated.
   @inlinable
   var isValid: Bool {
     for offsets in [removed, placed] {
@@ -54,8 +54,8 @@ struct ListLayout {
     return true
   }
 
-  /// How many elements of an old list with `oldCount` elements stay; `nil` if that is fewer than the
-  /// offsets of a valid layout presuppose.
+  /// Returns the number of elements of an old list with `oldCount` elements that stay, or `nil` if
+  /// the list is too short for the offsets of a valid layout.
   @inlinable
   func stayCount(oldCount: Int) -> Int? {
     let stayCount = oldCount - removed.count
@@ -64,7 +64,7 @@ struct ListLayout {
     return isCovered ? stayCount : nil
   }
 
-  /// The elements that stay, in runs as long as possible, ascending in both lists.
+  /// Returns the elements that stay, in runs of maximum length, ascending in both lists.
   ///
   /// - Complexity: O(*d*) for *d* offsets.
   @inlinable
@@ -89,7 +89,8 @@ struct ListLayout {
     return runs
   }
 
-  /// Where in the old list the element is that stays at `newOffset`; `nil` if that is filled in.
+  /// Returns the old offset of the element that stays at `newOffset`, or `nil` if that offset is
+  /// filled.
   ///
   /// - Complexity: O(log *d*) for *d* offsets.
   @inlinable
@@ -101,7 +102,7 @@ struct ListLayout {
   }
 }
 
-/// Where the elements of a new list were in the old one.
+/// The old offsets of the elements of a new list.
 @usableFromInline
 struct ListOrigins {
   @usableFromInline let layout: ListLayout
@@ -113,14 +114,14 @@ struct ListOrigins {
     self.moves = Dictionary(uniqueKeysWithValues: moves.map { ($0.to, $0.from) })
   }
 
-  /// The offset in the old list of the element at one in the new list; `nil` if it is inserted.
+  /// Returns the old offset of the element at a new offset, or `nil` if the element is inserted.
   @inlinable
   subscript(newOffset: Int) -> Int? { moves[newOffset] ?? layout.oldOffset(ofStayAt: newOffset) }
 }
 
 extension RandomAccessCollection where Index == Int {
-  /// The first index whose element satisfies `predicate`, given that all elements after such a one
-  /// satisfy it too; `endIndex` if none does.
+  /// Returns the first index whose element satisfies `predicate`, or `endIndex`. All elements after
+  /// such an element must satisfy it too.
   @inlinable
   func partitionIndex(where predicate: (Element) -> Bool) -> Int {
     var low = startIndex

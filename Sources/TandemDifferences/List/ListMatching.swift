@@ -1,4 +1,4 @@
-/// Which elements of two lists are deleted, inserted, kept and updated, by their offsets.
+/// The deleted, inserted, kept and updated elements of two lists, by their offsets.
 @usableFromInline
 struct ListMatching {
   /// Offsets of the old list whose elements the new one lacks, ascending.
@@ -7,13 +7,13 @@ struct ListMatching {
   @usableFromInline var insertions: [Int] = []
   /// Kept elements that were not in step, ascending in the new list.
   @usableFromInline var pairs: [ListMove<Int>] = []
-  /// The offsets of the pairs, in the order of the old list.
+  /// The indices of the pairs, in the order of the old list.
   @usableFromInline var pairsByOrigin: [Int] = []
   /// Kept elements whose contents differ, ascending in the new list.
   @usableFromInline var updates: [ListMove<Int>] = []
 
-  /// Pairs the elements that `steps` leaves over: the first of an identity in one list with its first
-  /// in the other, the second with the second, and so on.
+  /// Pairs the elements that `steps` leaves over. The first of an identity in one list is paired
+  /// with its first in the other, the second with the second, and so on.
   ///
   /// - Complexity: O(*r* + *u*) expected time for *r* runs, and *u* elements left over or updated.
   @inlinable @inline(__always)
@@ -64,8 +64,8 @@ extension [ListRun] {
       var next = 0
       for index in 0...self.count {
         let limit = index < self.count ? start(self[index]) : end
-        // Most gaps are short: to write a few offsets too many, and over them again, takes less time
-        // than a branch that cannot be predicted.
+        // Most gaps are short. Writing a few offsets too many, and overwriting them, is faster than
+        // a branch that cannot be predicted.
         repeat {
           for step in 0..<stride { offsets[initializedCount &+ step] = next &+ step }
           initializedCount &+= Swift.min(stride, limit &- next)
@@ -77,17 +77,18 @@ extension [ListRun] {
   }
 }
 
-/// The elements of a list that have no partner yet, found by identity in the order of their offsets.
+/// The elements of a list without a partner so far, found by identity in the order of their
+/// offsets.
 @usableFromInline
 struct UnpairedOccurrences: ~Copyable {
   /// The offsets, ascending.
   @usableFromInline let offsets: [Int]
   /// Finds, by identity, the position in `offsets` of the last with that identity.
   @usableFromInline let index: IdentityIndex
-  /// For such a last one, the position of the first that is unpaired; -1 if there is none.
+  /// For such a last one, the position of the first unpaired one; -1 if there is none.
   @usableFromInline let first: UnsafeMutablePointer<Int>
-  /// For each position, that of the next with the same identity, or -1; once it is paired,
-  /// -2 less the number of the pair.
+  /// For each position, the next position with the same identity, or -1. After it is paired: -2
+  /// minus the number of the pair.
   @usableFromInline let next: UnsafeMutablePointer<Int>
 
   @usableFromInline static var none: Int { -1 }
@@ -103,7 +104,8 @@ struct UnpairedOccurrences: ~Copyable {
     next.initialize(repeating: Self.none, count: offsets.count)
     for position in offsets.indices.reversed() {
       let identity = id(offsets[position])
-      // What does not equal itself, as NaN, can have no partner, and many would fill the table.
+      // An identity that does not equal itself, as NaN, can have no partner, and many of them would
+      // fill the table.
       guard identity == identity else { continue }
       let last = index.insert(
         position, hash: identity.hashValue, unless: { id(offsets[$0]) == identity })
@@ -118,7 +120,8 @@ struct UnpairedOccurrences: ~Copyable {
     next.deallocate()
   }
 
-  /// Takes out the first offset of `identity`, if there is one left, for a pair of the given number.
+  /// Removes and returns the first offset of `identity`, if one is left, for the pair of the given
+  /// number.
   @inlinable @inline(__always)
   borrowing func popFirst<ID: Hashable>(
     of identity: ID, forPair pair: Int, identifiedBy id: (Int) -> ID
@@ -131,13 +134,13 @@ struct UnpairedOccurrences: ~Copyable {
     return offsets[position]
   }
 
-  /// The offsets that were not taken out, ascending.
+  /// The offsets that were not removed, ascending.
   @inlinable
   var remaining: [Int] {
     offsets.indices.filter { next[$0] >= Self.none }.map { offsets[$0] }
   }
 
-  /// The numbers of the pairs of those that were, ascending by their offsets.
+  /// The numbers of the pairs, ascending by their offsets.
   @inlinable
   var pairs: [Int] {
     offsets.indices.filter { next[$0] < Self.none }.map { -2 - next[$0] }

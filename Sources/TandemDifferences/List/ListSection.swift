@@ -1,11 +1,11 @@
 /// A group of a sectioned list: a header that identifies it, and its elements in order.
 public struct ListSection<Header, Element> {
-  /// What identifies and describes the section.
+  /// The header, which identifies and describes the section.
   public var header: Header
   /// The elements in their order.
   public var elements: [Element]
 
-  /// A section of the given elements.
+  /// Creates a section from its header and elements.
   @inlinable
   public init(header: Header, elements: [Element]) {
     self.header = header
@@ -19,28 +19,28 @@ extension ListSection: Hashable where Header: Hashable, Element: Hashable {}
 extension ListSection: Encodable where Header: Encodable, Element: Encodable {}
 extension ListSection: Decodable where Header: Decodable, Element: Decodable {}
 
-/// Where an element is in a sectioned list; ordered as the elements are.
+/// The position of an element in a sectioned list. Positions have the order of the elements.
 public struct SectionedOffset: Hashable, Comparable, Sendable, Codable {
   /// The offset of the section in the list.
   public var section: Int
   /// The offset of the element in the section.
   public var element: Int
 
-  /// The place of an element in a section.
+  /// Creates a position from its parts.
   @inlinable
   public init(section: Int, element: Int) {
     self.section = section
     self.element = element
   }
 
-  /// Whether a place comes before another.
+  /// Returns true if the first position is before the second.
   @inlinable
   public static func < (left: SectionedOffset, right: SectionedOffset) -> Bool {
     (left.section, left.element) < (right.section, right.element)
   }
 }
 
-/// The elements of all sections in one row, and where each section starts there.
+/// The elements of all sections in one array, and the start of each section in it.
 @usableFromInline
 struct FlattenedSections<Element> {
   @usableFromInline var elements: [Element] = []

@@ -1,6 +1,7 @@
 extension SectionedListDifference {
-  /// The new list, given the old one; `nil` if this difference does not fit it: a place is out of
-  /// bounds, or a section or an element to be deleted or updated is not as it was.
+  /// Returns the new list, given the old one, or `nil` if this difference does not fit it: a
+  /// position is out of bounds, or a section or element to be deleted or updated has other
+  /// contents.
   ///
   /// - Complexity: O(*n* + *d* log *d*) for *n* sections and elements and *d* changes.
   @inlinable
@@ -31,7 +32,8 @@ extension SectionedListDifference {
     return result
   }
 
-  /// Whether all that is taken out is in `old`, and as this difference says.
+  /// Returns true if `old` has everything that is deleted or moved, with the contents in this
+  /// difference.
   @inlinable
   func fits(
     _ old: [Section], layouts: SectionLayouts,
@@ -55,7 +57,8 @@ extension SectionedListDifference {
       }
   }
 
-  /// The new list before updates; `nil` if something is placed beyond the end of a section or list.
+  /// Returns the new list before updates, or `nil` if an element is placed beyond the end of a
+  /// section or of the list.
   @inlinable
   func assemble(
     _ old: [Section], newCount: Int, layouts: SectionLayouts
@@ -82,7 +85,7 @@ extension SectionedListDifference {
     return result
   }
 
-  /// What is inserted and what is moved, ascending in the new list.
+  /// Returns inserted and moved elements, ascending in the new list.
   @inlinable
   func placements(from old: [Section]) -> [Placement] {
     let moved = moves.map {
@@ -93,8 +96,9 @@ extension SectionedListDifference {
 }
 
 extension SectionedListDifference where Header: Equatable, Element: Equatable {
-  /// The new list, given the old one; `nil` if this difference does not fit it: a place is out of
-  /// bounds, or a section or an element to be deleted or updated is not as it was.
+  /// Returns the new list, given the old one, or `nil` if this difference does not fit it: a
+  /// position is out of bounds, or a section or element to be deleted or updated has other
+  /// contents.
   ///
   /// - Complexity: O(*n* + *d* log *d*) for *n* sections and elements and *d* changes.
   @inlinable

@@ -1,11 +1,12 @@
 extension SectionedListDifference {
   /// The difference as batches that a table or collection view can perform, one after the other.
   ///
-  /// In one batch, what is deleted or updated and where moves start counts in the list before it, what
-  /// is inserted and where moves end in the list after it; see ``ListDifference/batches``. Views
-  /// refuse, or get wrong, elements that move out of a section they delete or into one they insert,
+  /// In one batch, the positions of deletions and updates and the origins of moves count in the
+  /// list before it; the positions of insertions and the destinations of moves count in the list
+  /// after it; see ``ListDifference/batches``. Views reject or mishandle some combinations in one
+  /// batch: elements that move out of a section that is deleted or into one that is inserted,
   /// element changes in a section that moves or reloads, and an element that moves and reloads. So
-  /// there are up to four batches, and those with nothing to do are left out:
+  /// there are up to four batches. Empty batches are left out:
   ///
   /// 1. Sections are inserted, with the elements that are new, and moved.
   /// 2. Elements are deleted, inserted and moved, and those that do not move are updated.
@@ -36,7 +37,7 @@ extension SectionedListDifference {
     return batches.filter { !$0.isEmpty }
   }
 
-  /// The changes of elements in a list that has the sections of both lists.
+  /// Returns the changes of elements in a list that has the sections of both lists.
   @inlinable
   func elementChanges(
     in middle: IntermediateSections<Section>, updates: [Update]
@@ -60,15 +61,15 @@ extension SectionedListDifference {
   }
 }
 
-/// The sections of both lists: those of the new one in their order, and each section that is to be
-/// deleted right behind the last before it that stays.
+/// The sections of both lists: those of the new list in their order, and each deleted section right
+/// behind the last section before it that stays.
 @usableFromInline
 struct IntermediateSections<Section> {
   @usableFromInline let sections: ListDifference<Section>
   @usableFromInline let layout: ListLayout
-  /// Where the sections of the old list are in the new one.
+  /// The positions of the sections of the old list in the new one.
   @usableFromInline let destinations: ListOrigins
-  /// For each deleted section, how many sections before it stay.
+  /// For each deleted section, the number of sections before it that stay.
   @usableFromInline let stayCounts: [Int]
 
   @inlinable
@@ -84,7 +85,7 @@ struct IntermediateSections<Section> {
     }
   }
 
-  /// Insertions and moves, with the sections to be deleted in place.
+  /// Insertions and moves, before any section is deleted.
   @inlinable
   var arrivals: ListDifference<Section> {
     ListDifference(
@@ -96,7 +97,7 @@ struct IntermediateSections<Section> {
       updates: [])
   }
 
-  /// Deletions, with all else in place, and updates.
+  /// Deletions, after all insertions and moves, and updates.
   @inlinable
   var departures: ListDifference<Section> {
     ListDifference(
@@ -128,14 +129,14 @@ struct IntermediateSections<Section> {
     SectionedOffset(section: section(ofNew: offset.section), element: offset.element)
   }
 
-  /// Where a section of the new list is among the sections of both.
+  /// Returns the position of a section of the new list among the sections of both.
   @inlinable
   func section(ofNew offset: Int) -> Int {
     let stayCount = offset - layout.placed.partitionIndex { $0 >= offset }
     return offset + stayCounts.partitionIndex { $0 > stayCount }
   }
 
-  /// Where a deleted section is among the sections of both.
+  /// Returns the position of a deleted section among the sections of both.
   @inlinable
   func section(ofDeletion index: Int) -> Int {
     let stayCount = stayCounts[index]

@@ -1,9 +1,10 @@
 extension SectionedListDifference {
-  /// A difference made of the given changes, in any order; `nil` if they contradict each other.
+  /// Creates a difference from the given changes, in any order. Returns `nil` if they contradict
+  /// each other.
   ///
-  /// Changes contradict each other if they use one place of a list twice or one that cannot exist, if
-  /// an element is deleted from a section that is deleted itself or inserted into one that is inserted
-  /// itself, or if an update's two places are not those of one kept element.
+  /// Changes contradict each other if they use a position twice or one that cannot exist, if an
+  /// element is deleted from a deleted section or inserted into an inserted one, or if the two
+  /// positions of an update do not belong to one kept element.
   ///
   /// - Complexity: O(*d* log *d*) for *d* changes.
   @inlinable
@@ -23,8 +24,8 @@ extension SectionedListDifference {
     else { return nil }
   }
 
-  /// Whether offsets are there at most once and do not leave a gap behind the elements of `sections`,
-  /// none of which is in `banned`.
+  /// Returns true if offsets occur at most once and leave no gap behind the elements of `sections`,
+  /// and if none of those sections is in `banned`.
   @inlinable
   static func isPossible(
     _ offsets: [SectionedOffset], sections: [ListPlacement<Int, Section>],
@@ -44,7 +45,7 @@ extension SectionedListDifference {
     }
   }
 
-  /// Whether each update names an element that is moved from and to its places, or stays at them.
+  /// True if each update is of an element that is moved between its positions, or stays at them.
   @inlinable
   var updatesMatchKeptElements: Bool {
     let sectionOrigins = ListOrigins(layout: sections.layout, moves: sections.moves)
@@ -81,7 +82,7 @@ struct SectionLayouts {
     self.placed = Dictionary(grouping: placed, by: \.section).mapValues { $0.map(\.element) }
   }
 
-  /// The layout of a section of the new list that is that of the old one, or has no origin.
+  /// Returns the layout of a section from its number in either list, of which one may be `nil`.
   @inlinable
   func layout(old: Int?, new: Int?) -> ListLayout {
     ListLayout(removed: old.flatMap { removed[$0] } ?? [], placed: new.flatMap { placed[$0] } ?? [])

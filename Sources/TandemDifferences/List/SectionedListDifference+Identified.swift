@@ -1,19 +1,21 @@
 extension SectionedListDifference {
   /// The difference from one sectioned list to another, with the fewest moves.
   ///
-  /// Sections are paired by the identity of their headers, elements by their own, wherever they are:
-  /// first those that agree in step within one section, then the rest across all sections, the first
-  /// of an identity with the first, the second with the second. See
-  /// ``ListDifference/init(from:to:identifiedBy:by:)`` for what is minimal and for duplicates.
+  /// Sections are paired by the identity of their headers, and elements by their own, in all
+  /// sections. First come the elements that agree in step within one section. The rest is paired
+  /// across all sections: the first of an identity with the first, the second with the second.
+  /// ``ListDifference/init(from:to:identifiedBy:by:)`` says what is minimal, and what happens to
+  /// duplicates.
   ///
   /// - Parameters:
   ///   - old: The list to start from.
   ///   - new: The list to arrive at.
   ///   - sectionID: A section's identity, from its header: a key path or a closure.
   ///   - id: An element's identity: a key path or a closure.
-  ///   - areHeadersEquivalent: Whether two headers of one identity have the same contents.
-  ///   - areEquivalent: Whether two elements of one identity have the same contents.
-  /// - Complexity: O(*n* + *m* log *m*) expected time, where *m* elements are kept but not in step.
+  ///   - areHeadersEquivalent: Returns true if two headers of one identity have the same contents.
+  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
+  /// - Complexity: O(*n* + *m* log *m*) expected time for *m* elements that are kept but not in
+  ///   step.
   @inlinable
   public init<SectionID: Hashable, ID: Hashable>(
     from old: [Section], to new: [Section],
@@ -32,7 +34,7 @@ extension SectionedListDifference {
     self.init(pairing, sections: sections)
   }
 
-  /// Sorts the changes of elements into those that go or come with their section, and the others.
+  /// Separates the changes of elements in inserted or deleted sections from the others.
   @inlinable
   init(_ pairing: SectionPairing<Element>, sections: ListDifference<Section>) {
     let (old, new) = (pairing.old, pairing.new)
@@ -89,7 +91,7 @@ extension ListPlacement where Offset == Int {
 struct SectionPairing<Element> {
   @usableFromInline let old: FlattenedSections<Element>
   @usableFromInline let new: FlattenedSections<Element>
-  /// For each section of the new list, the one of the old list that it is a version of.
+  /// For each section of the new list, its version in the old list, if any.
   @usableFromInline let origins: [Int?]
   @usableFromInline var steps = StepWalk()
   @usableFromInline let matching: ListMatching
@@ -140,8 +142,8 @@ struct SectionPairing<Element> {
 }
 
 extension SectionedListDifference where Header: Equatable, Element: Equatable {
-  /// The difference from one sectioned list to another, with the fewest moves; headers and elements
-  /// are updated where they are unequal.
+  /// The difference from one sectioned list to another, with the fewest moves. Unequal headers and
+  /// elements are updated.
   @inlinable
   public init<SectionID: Hashable, ID: Hashable>(
     from old: [Section], to new: [Section],
@@ -156,8 +158,8 @@ extension SectionedListDifference where Header: Equatable, Element: Equatable {
 
 extension SectionedListDifference
 where Header: Equatable & Identifiable, Element: Equatable & Identifiable {
-  /// The difference from one sectioned list to another by `id`, with the fewest moves; headers and
-  /// elements are updated where they are unequal.
+  /// The difference from one sectioned list to another by `id`, with the fewest moves. Unequal
+  /// headers and elements are updated.
   @inlinable
   public init(from old: [Section], to new: [Section]) {
     self.init(

@@ -1,35 +1,35 @@
-/// What changed between two versions of a list of sections: sections that come, go and move, and
-/// elements that come, go, move within a section or from one to another, or have other contents.
+/// The difference between two versions of a list of sections. Sections are inserted, deleted and
+/// moved. Elements are inserted, deleted, updated, and moved within a section or to another one.
 ///
-/// Changes of whole sections are in ``sections``. A section that is deleted takes the elements with it
-/// that the new list lacks; one that is inserted brings those with it that the old list lacks. All
-/// other changes are in the four arrays of elements, which have the same order as those of a
-/// ``ListDifference``: an element that leaves a deleted section for another, or comes into an inserted
-/// one, is a move.
+/// Changes of whole sections are in ``sections``. A deleted section contains those of its elements
+/// that the new list lacks; an inserted section contains those that the old list lacks. All other
+/// changes are in the four arrays of elements, which have the same order as those of a
+/// ``ListDifference``. An element that leaves a deleted section for another one, or arrives in an
+/// inserted one, is a move.
 ///
 /// As few elements move as possible: those that change the section, and in each section the fewest
 /// after which the others are in order.
 public struct SectionedListDifference<Header, Element> {
   /// A section with its header and elements.
   public typealias Section = ListSection<Header, Element>
-  /// An element that is deleted or inserted, and where.
+  /// A deleted or inserted element and its position.
   public typealias Placement = ListPlacement<SectionedOffset, Element>
-  /// A move from a place in the old list to one in the new.
+  /// A move from a position in the old list to one in the new.
   public typealias Move = ListMove<SectionedOffset>
-  /// An update of an element, with its place in either list.
+  /// An update of an element, with its position in either list.
   public typealias Update = ListUpdate<SectionedOffset, Element>
 
-  /// Changes of sections: deletions with the elements that go with them, insertions with the elements
-  /// that come with them, moves, and updates where headers differ, without elements.
+  /// Changes of sections: deletions with their deleted elements, insertions with their inserted
+  /// elements, moves, and updates of unequal headers, without elements.
   public let sections: ListDifference<Section>
-  /// Elements that only the old list has, in sections that are kept, ascending there.
+  /// Elements that only the old list has, in sections that are kept, in the order of the old list.
   public let deletions: [Placement]
-  /// Elements that only the new list has, in sections that are kept, ascending there.
+  /// Elements that only the new list has, in sections that are kept, in the order of the new list.
   public let insertions: [Placement]
-  /// Elements that both lists have and that do not stay, ascending in the new list.
+  /// Moves of elements that both lists have, in the order of the new list.
   public let moves: [Move]
-  /// Elements that both lists have, with different contents, ascending in the new list; a moved one is
-  /// among ``moves`` too.
+  /// Updates of elements that both lists have, with different contents, in the order of the new
+  /// list. A moved element is also in ``moves``.
   public let updates: [Update]
 
   /// The difference between equal lists.
@@ -38,7 +38,7 @@ public struct SectionedListDifference<Header, Element> {
     self.init(sorting: [], insertions: [], moves: [], updates: [], sections: ListDifference())
   }
 
-  /// A difference made of changes that do not contradict each other, in any order.
+  /// Creates a difference from changes that do not contradict each other, in any order.
   @inlinable
   init(
     sorting deletions: [Placement], insertions: [Placement], moves: [Move], updates: [Update],
@@ -51,18 +51,18 @@ public struct SectionedListDifference<Header, Element> {
     self.updates = updates.sorted { $0.newOffset < $1.newOffset }
   }
 
-  /// Whether the two lists are equal.
+  /// True if the two lists are equal.
   @inlinable
   public var isEmpty: Bool { count == 0 }
 
-  /// How many changes of sections and elements there are; elements that go or come with their section
-  /// are not counted.
+  /// The number of changes of sections and elements, without the elements of inserted or deleted
+  /// sections.
   @inlinable
   public var count: Int {
     sections.count + deletions.count + insertions.count + moves.count + updates.count
   }
 
-  /// The difference that leads back: from the new list to the old one.
+  /// The difference in the other direction: from the new list to the old one.
   ///
   /// - Complexity: O(*d* log *d*) for *d* changes.
   @inlinable

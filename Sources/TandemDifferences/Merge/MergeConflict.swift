@@ -1,11 +1,11 @@
 /// Two changes of one value that exclude each other, with every version that exists.
 ///
-/// The value is a record, or one field of a record: policies treat both alike. Two sides that made
-/// the *same* change are never in conflict. The local side's verb comes first.
+/// The value is a record or one field of a record; policies treat both alike. Two sides that made
+/// the *same* change are never in conflict. Names put the local side first.
 public enum MergeConflict<Value> {
-  /// Both sides changed the value, each to something else.
+  /// Both sides changed the value, to different values.
   case editEdit(base: Value, local: Value, remote: Value)
-  /// Both sides have the value, unequal, and there is no base: both added it, or the ancestor is
+  /// Both sides have the value, unequal, and there is no base: both added it, or the base is
   /// unknown.
   case addAdd(local: Value, remote: Value)
   /// The local side changed what the remote side deleted.
@@ -13,7 +13,7 @@ public enum MergeConflict<Value> {
   /// The local side deleted what the remote side changed.
   case deleteEdit(base: Value, remote: Value)
 
-  /// What the two sides did, without the versions.
+  /// The kind of a conflict, without its versions.
   public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
     /// Both sides changed the value.
     case editEdit = "edit/edit"
@@ -25,7 +25,7 @@ public enum MergeConflict<Value> {
     case deleteEdit = "delete/edit"
   }
 
-  /// What the two sides did.
+  /// The kind of conflict.
   @inlinable
   public var kind: Kind {
     switch self {
@@ -63,7 +63,7 @@ public enum MergeConflict<Value> {
     }
   }
 
-  /// Any version, preferring the local one: enough to learn the identity they share.
+  /// Any version, preferably the local one. All versions have the same identity.
   @inlinable
   package var anyVersion: Value {
     switch self {
@@ -74,8 +74,8 @@ public enum MergeConflict<Value> {
 }
 
 extension MergeConflict where Value: Equatable {
-  /// The conflict of three versions, where `nil` is an absent one; `nil` if there is none, because
-  /// the sides agree or only one of them differs from the base.
+  /// Creates the conflict of three versions, of which absent ones are `nil`. Returns `nil` if there
+  /// is no conflict, because the sides agree or only one of them differs from the base.
   @inlinable
   public init?(base: Value?, local: Value?, remote: Value?) {
     guard local != remote, local != base, remote != base else { return nil }
@@ -96,20 +96,20 @@ extension MergeConflict: Hashable where Value: Hashable {}
 extension MergeConflict: Encodable where Value: Encodable {}
 extension MergeConflict: Decodable where Value: Decodable {}
 
-/// What becomes of a conflict.
+/// The resolution of a conflict.
 public enum MergeResolution<Value> {
-  /// The local version stands; if the local side deleted the value, it is gone.
+  /// The local version is taken. If the local side deleted the value, it is deleted.
   case local
-  /// The remote version stands; if the remote side deleted the value, it is gone.
+  /// The remote version is taken. If the remote side deleted the value, it is deleted.
   case remote
-  /// This value stands instead of both versions.
+  /// This value replaces both versions.
   case merged(Value)
-  /// The value is gone, whoever still had it.
+  /// The value is deleted on both sides.
   case deleted
-  /// Nothing was decided: each side keeps its version, and the conflict is reported as open.
+  /// The conflict stays open: each side keeps its version, and the conflict is reported.
   case unresolved
 
-  /// Whether nothing was decided.
+  /// True if the conflict stays open.
   @inlinable
   public var isUnresolved: Bool {
     if case .unresolved = self { true } else { false }
@@ -122,16 +122,16 @@ extension MergeResolution: Hashable where Value: Hashable {}
 extension MergeResolution: Encodable where Value: Encodable {}
 extension MergeResolution: Decodable where Value: Decodable {}
 
-/// A conflict that a merge met, whose it was, and what became of it.
+/// A conflict of a merge, its record's identity, and its resolution.
 public struct ConflictReport<Element, ID: Equatable> {
   /// The identity of the record in conflict.
   public var id: ID
-  /// What the two sides did, with every version.
+  /// The conflict, with every version.
   public var conflict: MergeConflict<Element>
-  /// What the policy or resolver made of it.
+  /// The resolution by the policy or resolver.
   public var resolution: MergeResolution<Element>
 
-  /// Joins a conflict with its resolution.
+  /// Creates a report from its parts.
   @inlinable
   public init(id: ID, conflict: MergeConflict<Element>, resolution: MergeResolution<Element>) {
     self.id = id

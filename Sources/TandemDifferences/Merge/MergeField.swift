@@ -1,10 +1,10 @@
 /// One field of a record, and the policy for it, as part of ``MergePolicy/fieldwise(_:)``.
 public struct MergeField<Record>: Sendable {
-  /// Merges the field in all three versions at once; `false` if it stays in conflict.
+  /// Merges the field in all three versions. Returns `false` if it stays in conflict.
   @usableFromInline
   let merge: @Sendable (inout RecordVersions<Record>) -> Bool
 
-  /// The field at `path`. `policy` is asked when both sides changed it, each to something else.
+  /// Creates the field at `path`. `policy` is called if both sides changed it to different values.
   @inlinable
   public init<Value: Equatable & SendableMetatype>(
     _ path: any WritableKeyPath<Record, Value> & Sendable,
@@ -25,7 +25,7 @@ public struct MergeField<Record>: Sendable {
   }
 }
 
-/// The versions of a record that both sides have, while its fields are being merged one by one.
+/// The versions of a record that both sides have, while its fields are merged one by one.
 @usableFromInline
 struct RecordVersions<Record> {
   @usableFromInline var base: Record?
@@ -41,7 +41,7 @@ struct RecordVersions<Record> {
     self.remote = remote
   }
 
-  /// Settles one field: from here on it is the same in all versions.
+  /// Sets one field to the same value in all versions.
   @inlinable
   mutating func set<Value>(_ path: WritableKeyPath<Record, Value>, to value: Value) {
     base?[keyPath: path] = value
@@ -51,8 +51,8 @@ struct RecordVersions<Record> {
 }
 
 extension RecordVersions where Record: Equatable {
-  /// The resolution once every known field is settled. What still differs is a part of the record
-  /// that no field covers: it merges if only one side changed it, and is never dropped.
+  /// The resolution after every known field is merged. The other parts of the record merge if only
+  /// one side changed them; they are never dropped.
   @inlinable
   var remainder: MergeResolution<Record> {
     switch MergePolicy.unresolved.resolution(base: base, local: local, remote: remote) {
@@ -64,12 +64,12 @@ extension RecordVersions where Record: Equatable {
 }
 
 extension MergePolicy where Value: Equatable & SendableMetatype {
-  /// Merges record by record what differs field by field: edits of different fields both stand,
-  /// and a field both sides changed is resolved by its own policy.
+  /// Merges a record field by field. Edits of different fields are both taken. A field that both
+  /// sides changed is resolved by its own policy.
   ///
-  /// The record as a whole is unresolved if one of its fields is, if one side deleted it, or if
-  /// both sides changed a part of it that no field covers. A part that only one side changed is
-  /// kept even if no field covers it. Without a base, fields that differ are in conflict.
+  /// The record is unresolved if one of its fields is, if one side deleted it, or if both sides
+  /// changed a part that no field covers. A part that only one side changed is kept even if no
+  /// field covers it. Without a base, fields that differ are in conflict.
   ///
   /// - Complexity: O(*f*) copies for *f* fields, per conflict.
   @inlinable

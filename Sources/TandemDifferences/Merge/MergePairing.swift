@@ -1,12 +1,13 @@
-/// How the local elements pair with those of another side: in step, but for some runs of offsets in
-/// which every pair is found by its hash.
+/// The pairs of local elements and those of another side. Most are in step; the others are in runs
+/// of offsets, and are paired by their hashes.
 @usableFromInline
 struct MergePairing {
-  /// Where the local side is out of step.
+  /// The runs of local elements that are out of step.
   @usableFromInline let localRuns: [Range<Int>]
-  /// Where the other side is at the same time. Runs may be empty, but not both of a kind.
+  /// The runs of the other side at the same places. A run may be empty on one side, but not on
+  /// both.
   @usableFromInline let sideRuns: [Range<Int>]
-  /// How many local elements are out of step before each run.
+  /// The number of local elements out of step before each run.
   @usableFromInline let outOfStepBefore: [Int]
   /// The partners of the local elements out of step, in local order, or `absent`.
   @usableFromInline var partners: [Int]
@@ -24,8 +25,9 @@ struct MergePairing {
 }
 
 extension MergePairing {
-  /// Pairs elements out of step by `index`, which holds every local element they might pair with;
-  /// returns the offsets local does not have, or `nil` if a local identity occurs twice on the side.
+  /// Pairs elements out of step by `index`, which has every local element they might pair with.
+  /// Returns the offsets without a local partner, or `nil` if a local identity occurs twice on the
+  /// side.
   @inlinable @inline(__always)
   mutating func pairRest<Element, ID: Hashable>(
     of side: UnsafeBufferPointer<Element>, with local: UnsafeBufferPointer<Element>,
@@ -48,7 +50,7 @@ extension MergePairing {
     return rest
   }
 
-  /// Where ``partners`` has the local element; `nil` if it is paired in step.
+  /// Returns the index of the local element in ``partners``, or `nil` if it is paired in step.
   @inlinable
   func positionOutOfStep(of l: Int) -> Int? {
     var (low, high) = (0, localRuns.count)
@@ -60,8 +62,8 @@ extension MergePairing {
     return outOfStepBefore[low] + l - localRuns[low].lowerBound
   }
 
-  /// Calls `body` with each local element out of step, its partner or `absent`, and how many elements
-  /// of the side come before it when both are merged.
+  /// Calls `body` with each local element out of step, its partner or `absent`, and the number of
+  /// elements of the side that come before it in the merge.
   @inlinable @inline(__always)
   func forEachOutOfStep(_ body: (_ local: Int, _ partner: Int, _ rank: Int) -> Void) {
     var last = MergeStep.absent
@@ -80,7 +82,7 @@ extension MergePairing {
 }
 
 extension MergePairing {
-  /// A place among the runs, for questions in ascending order.
+  /// A position among the runs, for lookups in ascending order.
   @usableFromInline
   struct Cursor {
     @usableFromInline var run = 0
@@ -89,7 +91,7 @@ extension MergePairing {
     init() {}
   }
 
-  /// The partner of a local element, or `absent`. Elements must be asked for in ascending order.
+  /// Returns the partner of a local element, or `absent`. Lookups must be in ascending order.
   @inlinable
   func partner(of l: Int, _ cursor: inout Cursor) -> Int {
     while cursor.run < localRuns.count, localRuns[cursor.run].upperBound <= l { cursor.run += 1 }

@@ -1,5 +1,5 @@
 extension MergePlan {
-  /// The merge, given a resolution for each conflict in order.
+  /// Returns the merge with a resolution for each conflict, in order.
   @inlinable
   package func merge<ID: Equatable>(
     _ resolutions: [MergeResolution<Element>], identifiedBy id: (Element) -> ID
@@ -25,12 +25,12 @@ extension MergePlan {
   }
 }
 
-/// The result of a merge while it is put together, step by step.
+/// The result of a merge during its assembly, step by step.
 @usableFromInline
 struct MergeAssembly<Element: Equatable, ID: Equatable> {
   @usableFromInline let plan: MergePlan<Element>
   @usableFromInline var merge: ThreeWayMerge<Element, ID>
-  /// How many remote records are dealt with.
+  /// The number of remote records that are done.
   @usableFromInline var remoteCount = 0
   /// Positions, in merged order.
   @usableFromInline var deletedFromLocal: [Int] = []
@@ -91,7 +91,7 @@ struct MergeAssembly<Element: Equatable, ID: Equatable> {
 }
 
 extension SetDifference where Element: Equatable {
-  /// Adds the change from `old` to `new`, where `nil` is an absent element, if it is one.
+  /// Adds the change from `old` to `new`, which are `nil` if absent, unless they are equal.
   @inlinable
   mutating func append(old: Element?, new: Element?) {
     switch (old, new) {

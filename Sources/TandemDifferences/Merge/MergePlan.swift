@@ -1,7 +1,8 @@
-/// Three versions and where they differ: everything a merge needs but the answers to its conflicts.
+/// Three versions and the places where they differ: everything a merge needs except the
+/// resolutions.
 ///
 /// A merge is a plan, then a resolution for each conflict in order, then the assembly of the
-/// result. Only the middle part may wait for somebody, so sorted, unsorted, synchronous and
+/// result. Only the resolutions may be asynchronous, so sorted, unsorted, synchronous and
 /// asynchronous merges share all the rest.
 @usableFromInline
 package struct MergePlan<Element: Equatable> {
@@ -78,7 +79,7 @@ extension MergePlan {
     }
   }
 
-  /// The first violation, looking at the base, then local, then remote.
+  /// Returns the first violation, in the base, then in local, then in remote.
   @inlinable
   static func violation(
     _ base: [Element], _ local: [Element], _ remote: [Element],
@@ -97,7 +98,7 @@ extension MergePlan {
 }
 
 extension Array {
-  /// The first element whose identity an earlier one has, or does not equal itself.
+  /// Returns the first element whose identity occurs earlier or does not equal itself.
   @inlinable
   func firstDuplicate<ID: Hashable>(
     by id: (Element) -> ID
@@ -111,7 +112,7 @@ extension Array {
     return nil
   }
 
-  /// The first element whose identity does not exceed the one before.
+  /// Returns the first element whose identity is not greater than the one before.
   @inlinable
   func firstNotAscending<ID: Comparable>(
     by id: (Element) -> ID

@@ -1,8 +1,8 @@
 extension MergePolicy {
-  /// What `merge` makes of a value that both sides edited; unresolved if it returns `nil`, if there
-  /// is no base, or if one side deleted the value.
+  /// Resolves a value that both sides edited to the result of `merge`. Unresolved if `merge`
+  /// returns `nil`, if there is no base, or if one side deleted the value.
   ///
-  /// This is where a merge of texts plugs in, or any other that needs all three versions.
+  /// Use this for any merge that needs all three versions, such as a merge of texts.
   @inlinable
   public static func merging(
     _ merge: @escaping @Sendable (_ base: Value, _ local: Value, _ remote: Value) -> Value?
@@ -15,8 +15,8 @@ extension MergePolicy {
     }
   }
 
-  /// The version whose `key` is greater, as in "last writer wins" by a date; unresolved if neither
-  /// is, or if one side deleted the value.
+  /// Takes the version with the greater `key`, such as a date for "last writer wins". Unresolved if
+  /// neither is greater, or if one side deleted the value.
   @inlinable
   public static func maximum<Key: Comparable & SendableMetatype>(
     by key: @escaping @Sendable (Value) -> Key
@@ -29,7 +29,8 @@ extension MergePolicy {
     }
   }
 
-  /// The version whose `key` is less; unresolved if neither is, or if one side deleted the value.
+  /// Takes the version with the lesser `key`. Unresolved if neither is less, or if one side deleted
+  /// the value.
   @inlinable
   public static func minimum<Key: Comparable & SendableMetatype>(
     by key: @escaping @Sendable (Value) -> Key
@@ -44,39 +45,42 @@ extension MergePolicy {
 }
 
 extension MergePolicy where Value: Comparable & SendableMetatype {
-  /// The greater version; unresolved if neither is, as with NaN, or if one side deleted the value.
+  /// Takes the greater version. Unresolved if neither is greater, as with NaN, or if one side
+  /// deleted the value.
   @inlinable
   public static var maximum: MergePolicy { .maximum(by: { $0 }) }
 
-  /// The lesser version; unresolved if neither is, as with NaN, or if one side deleted the value.
+  /// Takes the lesser version. Unresolved if neither is less, as with NaN, or if one side deleted
+  /// the value.
   @inlinable
   public static var minimum: MergePolicy { .minimum(by: { $0 }) }
 }
 
 extension MergePolicy where Value: FixedWidthInteger & SendableMetatype {
-  /// The base plus what both sides added to it or took from it: likes, stock, balances.
+  /// Takes the base plus the changes of both sides, as for likes, stock or balances.
   ///
-  /// Unresolved if the sum does not fit the type, if there is no base to count from, or if one side
-  /// deleted the value. Exact whenever the sum itself fits.
+  /// Unresolved if the sum does not fit the type, if there is no base, or if one side deleted the
+  /// value. Exact whenever the sum fits.
   ///
-  /// Sides that arrive at the same value agree, here as everywhere, and no policy is asked: where
-  /// both counted up by one, the merge counts one. Keep a count per device where that matters.
+  /// If both sides arrive at the same value, they agree, and no policy is called: if both counted
+  /// up by one, the merge counts one. If this matters, keep one count per device.
   @inlinable
   public static var counter: MergePolicy {
     .merging { base, local, remote in
       let sum = local &+ (remote &- base)
-      // What remote added lies within one turn of the type's range, so a sum that wrapped around
-      // lies on the wrong side of `local`.
+      // The remote change lies within one turn of the type's range. So a sum that wrapped around is
+      // on the wrong side of `local`.
       return (remote >= base) == (sum >= local) ? sum : nil
     }
   }
 }
 
 extension MergePolicy where Value: SetAlgebra & SendableMetatype {
-  /// The members either side has, less the members of the base that either side removed.
+  /// Takes the members that either side has, without the members of the base that either side
+  /// removed.
   ///
-  /// Without a base this is the plain union, since no removal can be told from an absence.
-  /// Unresolved if one side deleted the whole value.
+  /// Without a base this is the plain union, because a removal cannot be distinguished from an
+  /// absence. Unresolved if one side deleted the whole value.
   @inlinable
   public static var union: MergePolicy {
     MergePolicy { conflict in
@@ -94,8 +98,8 @@ extension MergePolicy where Value: SetAlgebra & SendableMetatype {
 }
 
 extension MergePolicy<String> {
-  /// The text with the edits of both sides; unresolved where they overlap, and if one side deleted
-  /// the text or there is no base. See ``TextMerge``.
+  /// Takes the text with the edits of both sides. Unresolved if they overlap, if one side deleted
+  /// the text, or if there is no base. See ``TextMerge``.
   @inlinable
   public static var textMerge: MergePolicy {
     .merging { TextMerge(base: $0, local: $1, remote: $2).merged }

@@ -1,7 +1,7 @@
-/// How conflicts are resolved: a value that can be stored, passed on and combined.
+/// A rule for resolving conflicts, as a value that can be stored, passed and combined.
 ///
-/// The same type serves whole records and single fields. A policy that has no answer says
-/// ``MergeResolution/unresolved``, and the one after it is asked:
+/// The same type is used for whole records and for single fields. If a policy returns
+/// ``MergeResolution/unresolved``, the next one in the chain is called:
 ///
 /// ```swift
 /// let policy: MergePolicy<Note> =
@@ -10,24 +10,25 @@
 ///   .then(.keepRemote)
 /// ```
 ///
-/// A policy is only asked about conflicts: a change of one side alone is always taken.
+/// A policy is only called for conflicts. A change of one side alone is always taken.
 public struct MergePolicy<Value>: Sendable {
   @usableFromInline
   let resolve: @Sendable (MergeConflict<Value>) -> MergeResolution<Value>
 
-  /// A policy of one's own. The closure should be pure: the same conflict, the same answer.
+  /// Creates a policy from a closure, which should be pure: it should return the same resolution
+  /// for the same conflict.
   @inlinable
   public init(_ resolve: @escaping @Sendable (MergeConflict<Value>) -> MergeResolution<Value>) {
     self.resolve = resolve
   }
 
-  /// What this policy makes of `conflict`.
+  /// Returns this policy's resolution of `conflict`.
   @inlinable
   public func resolution(of conflict: MergeConflict<Value>) -> MergeResolution<Value> {
     resolve(conflict)
   }
 
-  /// This policy, and `next` for the conflicts it leaves unresolved.
+  /// Returns a policy that calls `next` for the conflicts that this one leaves unresolved.
   @inlinable
   public func then(_ next: MergePolicy) -> MergePolicy {
     MergePolicy { conflict in
@@ -38,19 +39,19 @@ public struct MergePolicy<Value>: Sendable {
 }
 
 extension MergePolicy {
-  /// Decides nothing: every conflict is reported as open.
+  /// Resolves nothing: every conflict is reported as open.
   @inlinable
   public static var unresolved: MergePolicy { MergePolicy { _ in .unresolved } }
 
-  /// The local version stands, a deletion included.
+  /// Takes the local version, even if it is a deletion.
   @inlinable
   public static var keepLocal: MergePolicy { MergePolicy { _ in .local } }
 
-  /// The remote version stands, a deletion included.
+  /// Takes the remote version, even if it is a deletion.
   @inlinable
   public static var keepRemote: MergePolicy { MergePolicy { _ in .remote } }
 
-  /// A value that one side edited and the other deleted stays, as edited; other conflicts are left
+  /// Takes the edit if one side edited the value and the other deleted it. Leaves other conflicts
   /// unresolved.
   @inlinable
   public static var editBeatsDelete: MergePolicy {
@@ -65,8 +66,8 @@ extension MergePolicy {
 }
 
 extension MergePolicy where Value: Equatable {
-  /// The resolution of three versions, where `nil` is an absent one. This policy is asked only if
-  /// they conflict; sides that agree resolve to ``MergeResolution/remote``.
+  /// Returns the resolution of three versions, of which absent ones are `nil`. This policy is
+  /// called only if they conflict. Sides that agree resolve to ``MergeResolution/remote``.
   @inlinable
   public func resolution(base: Value?, local: Value?, remote: Value?) -> MergeResolution<Value> {
     if let conflict = MergeConflict(base: base, local: local, remote: remote) {

@@ -1,8 +1,9 @@
 extension MergeSides where Element: Equatable {
-  /// The steps of sides that ascend strictly by `id`, in ascending order; `nil` if one does not.
+  /// Returns the steps of sides that ascend strictly by `id`, in ascending order, or `nil` if a
+  /// side does not.
   ///
-  /// One pass takes the least identity of the three heads again and again. That it always exceeds
-  /// the one before proves that all three sides ascend, at one comparison per record.
+  /// One pass repeatedly takes the least identity of the three heads. If it always exceeds the one
+  /// before, all three sides ascend. This check costs one comparison per record.
   @inlinable
   func sortedSteps<ID: Comparable>(by id: (Element) -> ID) -> [MergeStep]? {
     var steps: [MergeStep] = []
@@ -39,7 +40,7 @@ extension MergeSides where Element: Equatable {
     }
   }
 
-  /// Whichever element has the lesser identity; `nil` if there is none.
+  /// Returns the element with the lesser identity, or `nil` if there is none.
   @inlinable
   func least<ID: Comparable>(
     _ first: UnsafePointer<Element>?, _ second: UnsafePointer<Element>?, by id: (Element) -> ID
@@ -50,14 +51,14 @@ extension MergeSides where Element: Equatable {
 }
 
 extension UnsafeBufferPointer {
-  /// The element at `position`; `nil` at the end.
+  /// Returns the element at `position`, or `nil` at the end.
   @inlinable
   func head(_ position: Int) -> UnsafePointer<Element>? {
     position < count ? baseAddress.unsafelyUnwrapped + position : nil
   }
 
-  /// Whether the element at `position` has this identity, rather than a greater one or none; `nil`
-  /// if its identity cannot be ordered after it, as with NaN.
+  /// Returns true if the element at `position` has this identity, false if it has a greater one or
+  /// there is none, and `nil` if its identity cannot be compared, as NaN.
   @inlinable
   func head<ID: Comparable>(_ position: Int, is identity: ID, by id: (Element) -> ID) -> Bool? {
     guard position < count else { return false }

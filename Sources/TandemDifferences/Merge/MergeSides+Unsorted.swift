@@ -1,10 +1,10 @@
 extension MergeSides where Element: Equatable {
-  /// The steps of sides in any order, in merged order; `nil` if an identity occurs twice on a side
-  /// or does not equal itself.
+  /// Returns the steps of sides in any order, in merged order, or `nil` if an identity occurs twice
+  /// on a side or does not equal itself.
   ///
-  /// The other two sides are paired with local by walking in step. What that leaves over is looked
-  /// up by its hash, in an index of the few local elements that may have the same identity; what
-  /// local does not have is hashed too.
+  /// The other two sides are paired with local by walking in step. Elements left over are looked up
+  /// by their hashes, in an index of the few local elements that may have the same identity.
+  /// Elements without a local partner are hashed too.
   @inlinable @inline(__always)
   func steps<ID: Hashable>(by id: (Element) -> ID) -> [MergeStep]? {
     let inStepWithRemote = StepWalk(local, remote, id: id) { $0 == $1 }
@@ -36,13 +36,13 @@ extension MergeSides where Element: Equatable {
     for (r, b) in zip(remoteRest, baseOfRest) {
       note(base: b, local: MergeStep.absent, remote: r, rank: r, in: &steps)
     }
-    // Close to linear, as there are few runs: the standard library's sort looks for them.
+    // Close to linear: there are few runs, and the standard library's sort detects them.
     steps.sort { $0.precedes($1) }
     return steps
   }
 
-  /// For each of the remote offsets the base offset with the same identity, or `absent`; `nil` if an
-  /// identity occurs twice in either list.
+  /// Returns, for each remote offset, the base offset with the same identity, or `absent`. Returns
+  /// `nil` if an identity occurs twice in either list.
   @inlinable @inline(__always)
   func match<ID: Hashable>(
     _ remoteRest: [Int], with baseRest: [Int], id: (Element) -> ID
@@ -65,7 +65,7 @@ extension MergeSides where Element: Equatable {
 }
 
 extension IdentityIndex {
-  /// Adds one element; `false` if its identity is there already or does not equal itself.
+  /// Adds one element. Returns `false` if its identity is there already or does not equal itself.
   @inlinable @inline(__always)
   borrowing func insert<Element, ID: Hashable>(
     _ offset: Int, in elements: UnsafeBufferPointer<Element>, id: (Element) -> ID

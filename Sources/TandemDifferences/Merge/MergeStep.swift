@@ -1,23 +1,23 @@
-/// One record whose two sides differ. Records on which the sides agree have no step.
+/// One record whose two sides differ. Records with equal sides have no step.
 ///
 /// Versions are positions in the base, local and remote arrays, or ``absent``.
 @usableFromInline
 struct MergeStep {
-  /// What is to be done about the difference.
+  /// The kind of difference.
   @usableFromInline
   enum Kind: UInt8 {
     /// Only the local side changed the record, or added or deleted it.
     case takeLocal
-    /// Only the remote side did.
+    /// Only the remote side changed the record, or added or deleted it.
     case takeRemote
-    /// Both did, differently.
+    /// Both sides changed the record, in different ways.
     case conflict
   }
 
   @usableFromInline static var absent: Int { @inlinable get { -1 } }
 
   @usableFromInline var kind: Kind
-  /// How many remote records come before this one in the merged order.
+  /// The number of remote records before this one in the merged order.
   @usableFromInline var rank: Int
   @usableFromInline var base: Int
   @usableFromInline var local: Int
@@ -32,8 +32,8 @@ struct MergeStep {
     self.remote = remote
   }
 
-  /// Whether this record comes before `other` in the merged order: remote records in their order,
-  /// local additions where ``rank`` says, in local order.
+  /// Returns true if this record comes before `other` in the merged order: remote records in their
+  /// order, local additions at their ``rank``, in local order.
   @inlinable
   func precedes(_ other: MergeStep) -> Bool {
     if rank != other.rank { return rank < other.rank }
@@ -42,7 +42,7 @@ struct MergeStep {
   }
 }
 
-/// The three versions as memory, while steps are being found.
+/// The three versions in memory, for the search for steps.
 @usableFromInline
 struct MergeSides<Element> {
   @usableFromInline let base: UnsafeBufferPointer<Element>
@@ -61,7 +61,7 @@ struct MergeSides<Element> {
 }
 
 extension MergeSides where Element: Equatable {
-  /// What is to be done about the versions at these positions; `nil` if the sides agree.
+  /// Returns the kind of step for the versions at these positions, or `nil` if the sides agree.
   @inlinable
   func kind(base b: Int, local l: Int, remote r: Int) -> MergeStep.Kind? {
     let isLocal = l != MergeStep.absent
@@ -75,7 +75,7 @@ extension MergeSides where Element: Equatable {
     return .conflict
   }
 
-  /// Adds a step for the versions at these positions unless the sides agree.
+  /// Adds a step for the versions at these positions, if the sides differ.
   @inlinable
   func note(base: Int, local: Int, remote: Int, rank: Int, in steps: inout [MergeStep]) {
     guard let kind = kind(base: base, local: local, remote: remote) else { return }

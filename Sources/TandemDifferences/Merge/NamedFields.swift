@@ -1,25 +1,26 @@
-/// A record whose fields are found by name when the program runs: a row, a JSON object.
+/// A record whose fields are found by name at run time, such as a row or a JSON object.
 ///
 /// Conforming makes ``MergePolicy/fieldwise(byName:otherwise:)`` available. Two records whose
 /// fields are all equal should be equal.
 public protocol NamedFields: Equatable, SendableMetatype {
-  /// What names a field.
+  /// The type of a field's name.
   associatedtype FieldName: Hashable & Sendable
-  /// What a field holds.
+  /// The type of a field's value.
   associatedtype FieldValue: Equatable & SendableMetatype
 
   /// The names of the fields this record has, each once.
   var fieldNames: [FieldName] { get }
 
-  /// The field of that name; `nil` if this record has none. Setting `nil` removes it.
+  /// The value of the field, or `nil` if this record has none of that name. Setting `nil` removes
+  /// the field.
   subscript(field name: FieldName) -> FieldValue? { get set }
 }
 
 extension MergePolicy where Value: NamedFields {
-  /// Merges records field by field, as ``fieldwise(_:)`` does, with the policy that `policies` has
-  /// for a field's name, or else with `otherwise`.
+  /// Merges records field by field, as ``fieldwise(_:)-(MergeField<Value>...)`` does, with the
+  /// policy for a field's name in `policies`, or else with `otherwise`.
   ///
-  /// A field that only some versions have is added, deleted or in conflict just as a record is, so
+  /// A field that only some versions have counts as added or deleted, as a record does. So
   /// ``editBeatsDelete`` applies to fields too.
   ///
   /// - Complexity: O(*f*) for *f* different names, per conflict.
@@ -48,7 +49,7 @@ extension RecordVersions where Record: NamedFields {
     return names.filter { seen.insert($0).inserted }
   }
 
-  /// Merges the field of that name in all versions; `false` if it stays in conflict.
+  /// Merges the field in all versions. Returns `false` if it stays in conflict.
   @inlinable
   mutating func merge(
     _ name: Record.FieldName, _ policy: MergePolicy<Record.FieldValue>

@@ -1,13 +1,13 @@
 extension ThreeWayMerge where Element: Equatable {
-  /// Merges as ``init(base:local:remote:identifiedBy:policy:)`` does, and asks `resolver` about each
-  /// conflict that the policy leaves unresolved: a person, or a service.
+  /// Merges as ``init(base:local:remote:identifiedBy:policy:)`` does, and calls `resolver`, which
+  /// may ask a person or a service, for each conflict that the policy leaves unresolved.
   ///
-  /// The result is what a synchronous merge with the same answers gives. The resolver is called for
-  /// one conflict at a time, in the order of ``conflicts``, on the caller's actor, where the merge
-  /// runs too.
+  /// The result equals that of a synchronous merge with the same resolutions. The resolver is
+  /// called for one conflict at a time, in the order of ``conflicts``, on the caller's actor. The
+  /// merge runs there too.
   ///
   /// - Throws: ``MergeError`` as the synchronous form does; `CancellationError` if the task is
-  ///   cancelled before a conflict is put to the resolver; whatever the resolver throws.
+  ///   cancelled before a conflict is passed to the resolver; errors of the resolver.
   @inlinable
   public init(
     base: MergeBase<Element>, local: [Element], remote: [Element],
@@ -23,9 +23,9 @@ extension ThreeWayMerge where Element: Equatable {
     self = try plan.merge(resolutions, identifiedBy: id)
   }
 
-  /// Merges as ``init(base:local:remote:sortedBy:policy:)`` does, and asks `resolver` about each
-  /// conflict that the policy leaves unresolved.
-  /// See ``init(base:local:remote:identifiedBy:policy:resolver:)``.
+  /// Merges as ``init(base:local:remote:sortedBy:policy:)`` does, and calls `resolver` for each
+  /// conflict that the policy leaves unresolved. See
+  /// ``init(base:local:remote:identifiedBy:policy:isolation:resolver:)``.
   @inlinable
   public init(
     base: MergeBase<Element>, local: [Element], remote: [Element],
@@ -42,8 +42,9 @@ extension ThreeWayMerge where Element: Equatable {
 }
 
 extension ThreeWayMerge where Element: Equatable & Identifiable, ID == Element.ID {
-  /// Merges records identified by their `id`, asking `resolver` about each conflict that the policy
-  /// leaves unresolved. See ``init(base:local:remote:identifiedBy:policy:resolver:)``.
+  /// Merges records identified by their `id`, and calls `resolver` for each conflict that the
+  /// policy leaves unresolved. See
+  /// ``init(base:local:remote:identifiedBy:policy:isolation:resolver:)``.
   @inlinable
   public init(
     base: MergeBase<Element>, local: [Element], remote: [Element],
@@ -60,7 +61,8 @@ extension ThreeWayMerge where Element: Equatable & Identifiable, ID == Element.I
 }
 
 extension MergePlan {
-  /// A resolution for each conflict: the policy's, or the resolver's where the policy has none.
+  /// Returns a resolution for each conflict: the policy's, or the resolver's if the policy has
+  /// none.
   @inlinable
   package func resolutions(
     policy: MergePolicy<Element>, isolation: isolated (any Actor)? = #isolation,

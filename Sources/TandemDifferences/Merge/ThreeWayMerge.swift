@@ -1,35 +1,35 @@
-/// Two versions of the same records, merged over the version both started from.
+/// The merge of two versions of the same records over their common base.
 ///
-/// A record that only one side changed, added or deleted takes that side's state; one that both
-/// sides brought to the same state takes that. Everything else is a conflict: the policy resolves
-/// it or leaves it open, and either way it is in ``conflicts`` with all its versions.
+/// If only one side changed, added or deleted a record, the merge takes that side's state. If both
+/// sides made the same change, it takes that. Everything else is a conflict. The policy resolves it
+/// or leaves it open; in both cases it is in ``conflicts`` with all its versions.
 ///
-/// **Order.** Records the remote side has come in remote order. A record that only the local side
-/// has follows the nearest record before it there that remote has too, after others that do so in
-/// local order; it comes first if there is none. How conflicts are resolved does not change the
-/// places. Records merged from sorted sides come in ascending order.
+/// **Order.** Records of the remote side are in remote order. A record that only the local side has
+/// comes after the nearest record before it, in local order, that the remote side has too; behind
+/// other such records, and first if there is none. The resolution of conflicts does not change the
+/// order. Records merged from sorted sides are sorted.
 ///
-/// **Open conflicts.** Where a conflict is unresolved, ``merged`` has the local version, or nothing
-/// if the local side deleted the record. Neither difference touches the record.
+/// **Open conflicts.** If a conflict is unresolved, ``merged`` has the local version, or no version
+/// if the local side deleted the record. Neither difference changes the record.
 ///
-/// **Laws.** `toLocal` applied to local gives `merged`. `toRemote` applied to remote gives the same
-/// records, but for open conflicts, which keep the remote version.
+/// **Laws.** `toLocal` applied to the local version gives `merged`. `toRemote` applied to the
+/// remote version gives the same records, except open conflicts, which keep the remote version.
 ///
-/// An unknown ancestor keeps every record that only one side has; two versions of a record are in
-/// conflict, as ``MergeConflict/addAdd(local:remote:)``, if they are unequal.
+/// With an unknown base, every record that only one side has is kept. Two unequal versions of a
+/// record are a conflict, ``MergeConflict/addAdd(local:remote:)``.
 public struct ThreeWayMerge<Element, ID: Equatable> {
   /// The merged records.
   public var merged: [Element]
-  /// What leads from the local version to ``merged``. Insertions and updates are in merged order,
-  /// deletions in local order.
+  /// The difference from the local version to ``merged``. Insertions and updates are in merged
+  /// order, deletions in local order.
   public var toLocal: SetDifference<Element>
-  /// What leads from the remote version to ``merged``. Insertions and updates are in merged order,
-  /// deletions in remote order.
+  /// The difference from the remote version to ``merged``. Insertions and updates are in merged
+  /// order, deletions in remote order.
   public var toRemote: SetDifference<Element>
-  /// Every conflict and how it was resolved, in merged order, counting records that are gone.
+  /// Every conflict and its resolution, in merged order, including records that the merge removes.
   public var conflicts: [ConflictReport<Element, ID>]
 
-  /// Puts a result together from its parts.
+  /// Creates a result from its parts.
   @inlinable
   public init(
     merged: [Element], toLocal: SetDifference<Element>, toRemote: SetDifference<Element>,
@@ -52,10 +52,11 @@ extension ThreeWayMerge where Element: Equatable {
   /// Merges records in any order, identified by `id`.
   ///
   /// - Complexity: O(*n*) for *n* records on all sides, plus O(*d* log *d*) for *d* records that
-  ///   differ; about one hash per local record, and one or two more per record out of step with it.
-  /// - Throws: ``MergeError`` if an identity occurs twice on a side or does not equal itself, as NaN
-  ///   (the base is looked at first, then local, then remote), or if the policy answers with a record
-  ///   of another identity.
+  ///   differ. About one hash per local record, and one or two more for each record that is not in
+  ///   step with it.
+  /// - Throws: ``MergeError`` if an identity occurs twice on a side or does not equal itself, as
+  ///   NaN, or if the policy returns a record of another identity. The base is checked first, then
+  ///   local, then remote.
   @inlinable
   public init(
     base: MergeBase<Element>, local: [Element], remote: [Element],
@@ -69,9 +70,9 @@ extension ThreeWayMerge where Element: Equatable {
   /// Merges records that ascend strictly by `id` on every side, without hashing any.
   ///
   /// - Complexity: O(*n*) for *n* records on all sides.
-  /// - Throws: ``MergeError`` if a side does not ascend, which is checked in every build (the base
-  ///   is looked at first, then local, then remote), or if the policy answers with a record of
-  ///   another identity.
+  /// - Throws: ``MergeError`` if a side does not ascend, which is checked in every build, or if the
+  ///   policy returns a record of another identity. The base is checked first, then local, then
+  ///   remote.
   @inlinable
   public init(
     base: MergeBase<Element>, local: [Element], remote: [Element],
@@ -126,11 +127,11 @@ extension MergeBase: Sendable where Element: Sendable {}
 extension MergeBase: Equatable where Element: Equatable {}
 extension MergeBase: Hashable where Element: Hashable {}
 
-/// Why three versions cannot be merged.
+/// The error of a merge of three versions.
 public enum MergeError: Error, Hashable, Sendable {
   /// One of the three versions.
   public enum Side: String, Hashable, Sendable, Codable {
-    /// The ancestor.
+    /// The version both sides started from.
     case base
     /// The local version.
     case local
@@ -142,8 +143,8 @@ public enum MergeError: Error, Hashable, Sendable {
   /// ascending. `offset` is its position on that side, counted from 0.
   case identity(side: Side, offset: Int, kind: IdentityViolation.Kind)
 
-  /// A policy or resolver answered conflict number `conflict`, counted from 0 in the order of
-  /// ``ThreeWayMerge/conflicts``, with a record of another identity.
+  /// A policy or resolver resolved conflict number `conflict`, counted from 0 in the order of
+  /// ``ThreeWayMerge/conflicts``, to a record of another identity.
   case changedIdentity(conflict: Int)
 }
 

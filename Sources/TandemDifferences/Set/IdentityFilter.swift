@@ -1,21 +1,21 @@
 /// Finds the few elements of a list whose identity may occur more than once.
 ///
-/// Two versions of one list agree nearly everywhere, and walking them in step pairs nearly all of it
-/// without a hash. That proves nothing, though, about an identity that occurs twice; only looking at
-/// all of them does. This is a Bloom filter with one hash function and counters that stop at 2
-/// (Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970). It is a quarter of
-/// the size of an ``IdentityIndex``, and nothing is compared: an identity whose counter stays at 1 is
-/// alone. Fewer than one in sixteen share a counter by chance. These *suspects* and those that truly
-/// repeat are what is left for the index, so the answer stays exact whatever the hashes are.
+/// Two versions of one list mostly agree, so walking them in step pairs nearly all elements without
+/// a hash. To find an identity that occurs twice, however, all elements must be examined. This is a
+/// Bloom filter with one hash function and counters that stop at 2 (Bloom, "Space/time trade-offs
+/// in hash coding with allowable errors", 1970). It has a quarter of the size of an
+/// ``IdentityIndex``, and compares nothing: an identity whose counter stays at 1 is unique. Fewer
+/// than one in sixteen share a counter by chance. These *suspects*, and the identities that truly
+/// repeat, go to the index, so the result is exact for all hashes.
 @usableFromInline
 struct IdentityFilter: ~Copyable {
-  /// Two bits per place: whether it was met, and whether it was met again.
+  /// Two bits per place: one is set by the first identity, the other by the second.
   @usableFromInline let words: UnsafeMutablePointer<UInt64>
   @usableFromInline let shift: UInt64
 
   @usableFromInline static var placesPerIdentity: Int { 16 }
 
-  /// A filter for about `capacity` identities. More only make more suspects.
+  /// Creates a filter for about `capacity` identities. More identities only make more suspects.
   @inlinable @inline(__always)
   init(capacity: Int) {
     var bitCount = 5
@@ -31,7 +31,7 @@ struct IdentityFilter: ~Copyable {
   @inlinable
   deinit { words.deallocate() }
 
-  /// Where an identity is counted.
+  /// Returns the place at which an identity is counted.
   @inlinable @inline(__always)
   borrowing func place<ID: Hashable>(of identity: ID) -> UInt32 {
     UInt32(truncatingIfNeeded: Self.scrambled(identity) &>> shift)
@@ -44,7 +44,7 @@ struct IdentityFilter: ~Copyable {
     words[Int(place &>> 5)] = word | met | ((word & met) &<< 1)
   }
 
-  /// Whether more than one identity was counted at this place.
+  /// Returns true if more than one identity was counted at this place.
   @inlinable @inline(__always)
   borrowing func isShared(_ place: UInt32) -> Bool {
     words[Int(place &>> 5)] &>> (UInt64(place & 31) &* 2 &+ 1) & 1 != 0
@@ -52,9 +52,9 @@ struct IdentityFilter: ~Copyable {
 }
 
 extension IdentityFilter {
-  /// 64 bits whose upper ones differ for most identities: the hash, or for whole numbers, as hashing
-  /// would then be most of the work, the number scrambled (Appleby, MurmurHash3's finaliser). Numbers
-  /// chosen to collide make suspects, no more.
+  /// Returns 64 bits whose upper ones differ for most identities: the hash, or for integers the
+  /// scrambled number (Appleby, MurmurHash3's finaliser), because hashing would then be most of the
+  /// work. Numbers chosen to collide only make more suspects.
   @inlinable @inline(__always)
   static func scrambled<ID: Hashable>(_ identity: ID) -> UInt64 {
     guard var number = wholeNumber(identity) else {
@@ -64,8 +64,8 @@ extension IdentityFilter {
     return (number ^ (number &>> 33)) &* 0xC4CE_B9FE_1A85_EC53
   }
 
-  /// The identity as a number if it is of one of the integer types that serve as keys. The compiler
-  /// decides this wherever it knows the type.
+  /// Returns the identity as a number if it has one of the integer types that serve as keys. The
+  /// compiler decides this wherever it knows the type.
   @inlinable @inline(__always)
   static func wholeNumber<ID: Hashable>(_ identity: ID) -> UInt64? {
     if ID.self == Int.self {
@@ -99,11 +99,11 @@ struct ElementRuns<Element> {
 }
 
 extension IdentityFilter {
-  /// Runs of offsets, ascending, that have all elements whose identity another element has, or one
-  /// in `rests`, or that does not equal itself; and a few by mistake.
+  /// Returns runs of offsets, ascending, with all elements whose identity also occurs in another
+  /// element or in `rests`, or does not equal itself; and a few others by chance.
   ///
-  /// If the rests are more than half as many as the elements, all are suspects: a filter would not
-  /// spare enough.
+  /// If the rests are more than half as many as the elements, all elements are suspects, because a
+  /// filter would save too little.
   ///
   /// - Complexity: O(*n*) time, with one hash per element; 8 to 12 bytes per element.
   @inlinable @inline(__always)

@@ -1,25 +1,25 @@
 /// A flat hash table from identities to the offsets of the elements that have them.
 ///
-/// The identities themselves stay in the elements: a slot holds an offset and 24 bits of the hash,
-/// so a probe leaves the table only for a likely match. Open addressing with linear probing, at most
-/// half full (Knuth, The Art of Computer Programming, volume 3, 6.4, algorithm L).
+/// The table does not store identities: a slot has an offset and 24 bits of the hash, so a probe
+/// reads an element only for a likely match. Open addressing with linear probing, at most half full
+/// (Knuth, The Art of Computer Programming, volume 3, 6.4, algorithm L).
 ///
-/// A table of a million identities does not fit a cache, so callers work in batches: they compute the
-/// hashes of ``batchCount`` elements, ``touch(_:)`` all their slots, whose cache lines then arrive
-/// together, and only then insert or look up. That is worth a factor of two.
+/// A table of a million identities does not fit a cache, so callers work in batches. They compute
+/// the hashes of ``batchCount`` elements, ``touch(_:count:)`` all their slots, whose cache lines
+/// are then loaded in parallel, and only then insert or look up. This is twice as fast.
 @usableFromInline
 struct IdentityIndex: ~Copyable {
-  /// `0` when free, otherwise the hash's upper bits above ``offsetBitCount`` bits of offset + 1.
+  /// `0` if free, otherwise the hash's upper bits above ``offsetBitCount`` bits of offset + 1.
   @usableFromInline let slots: UnsafeMutablePointer<UInt64>
   @usableFromInline let mask: Int
 
   @usableFromInline static var offsetBitCount: UInt64 { 40 }
   @usableFromInline static var offsetMask: UInt64 { (1 << offsetBitCount) - 1 }
 
-  /// How many elements callers treat at a time.
+  /// The number of elements in a batch.
   @usableFromInline static var batchCount: Int { 32 }
 
-  /// An empty table with room for `capacity` identities.
+  /// Creates an empty table with room for `capacity` identities.
   @inlinable @inline(__always)
   init(capacity: Int) {
     var slotCount = 16
@@ -30,9 +30,9 @@ struct IdentityIndex: ~Copyable {
     mask = slotCount - 1
   }
 
-  /// Brings the slots where these hashes belong into the cache.
+  /// Loads the slots of these hashes into the cache.
   ///
-  /// What is read is written to memory, for otherwise the compiler may leave out the reading.
+  /// The result is written to memory so that the compiler does not remove the reads.
   @inlinable @inline(__always)
   borrowing func touch(_ hashes: UnsafeMutableBufferPointer<Int>, count: Int) {
     var touched: UInt64 = 0
@@ -40,8 +40,8 @@ struct IdentityIndex: ~Copyable {
     slots[mask + 1] = touched
   }
 
-  /// Brings the first bytes of these elements into the cache. Hashing them one by one instead would
-  /// wait for one after the other, as a hash is too long for the processor to look beyond it.
+  /// Loads the first bytes of these elements into the cache. Hashing the elements one by one would
+  /// wait for each of them, because the processor does not look ahead beyond a hash.
   @inlinable @inline(__always)
   borrowing func touch<Element>(
     _ elements: UnsafeBufferPointer<Element>, at offsets: UnsafeMutableBufferPointer<Int>,
@@ -55,8 +55,8 @@ struct IdentityIndex: ~Copyable {
     slots[mask + 1] = UInt64(touched)
   }
 
-  /// The offset in the first slot where this hash belongs, or `nil` if that is free: most likely the
-  /// one that has the identity.
+  /// Returns the offset in the first slot for this hash, or `nil` if the slot is free. Most likely
+  /// it has the identity.
   @inlinable @inline(__always)
   borrowing func likelyOffset(hash: Int) -> Int? {
     let slot = slots[hash & mask]
@@ -66,16 +66,16 @@ struct IdentityIndex: ~Copyable {
   @inlinable
   deinit { slots.deallocate() }
 
-  /// The offset that has an identity of this hash for which `isSame` holds, or `nil`.
+  /// Returns the offset that has this hash and for which `isSame` is true, or `nil`.
   @inlinable @inline(__always)
   borrowing func offset(hash: Int, where isSame: (Int) -> Bool) -> Int? {
     let slot = slots[slotIndex(hash: hash, where: isSame)]
     return slot == 0 ? nil : Int(slot & IdentityIndex.offsetMask) - 1
   }
 
-  /// Adds an offset unless one whose identity `isSame` is there; returns that one, or `nil`.
+  /// Adds an offset if none is there for which `isSame` is true. Otherwise returns that one.
   ///
-  /// Not more than the capacity may be added.
+  /// At most as many offsets as the capacity may be added.
   @inlinable @inline(__always)
   borrowing func insert(_ offset: Int, hash: Int, unless isSame: (Int) -> Bool) -> Int? {
     let index = slotIndex(hash: hash, where: isSame)
@@ -86,7 +86,7 @@ struct IdentityIndex: ~Copyable {
     return nil
   }
 
-  /// The slot that holds the identity, or the free one where it belongs.
+  /// Returns the slot of the identity, or the free slot where it belongs.
   @inlinable @inline(__always)
   borrowing func slotIndex(hash: Int, where isSame: (Int) -> Bool) -> Int {
     let tag = tag(of: hash)

@@ -1,45 +1,43 @@
-/// Why two versions cannot be compared: one of them breaks the rule that identities are unique and,
+/// The error of comparing two versions of which one breaks the rule that identities are unique and,
 /// for the sorted forms, strictly ascending.
 public struct IdentityViolation: Error, Hashable, Sendable {
-  /// Which of the two versions.
+  /// One of the two versions.
   public enum Side: String, Hashable, Sendable, Codable {
-    /// The version a difference leads from.
+    /// The version that a difference starts from.
     case old
-    /// The version a difference leads to.
+    /// The version that a difference ends at.
     case new
   }
 
-  /// What is wrong with the element's identity.
+  /// The kind of violation.
   public enum Kind: String, Hashable, Sendable, Codable {
     /// Another element of the same version has the same identity.
     case duplicate
     /// The identity is less than the one before it.
     case descending
-    /// The identity is neither less than, equal to nor greater than another, or does not even equal
-    /// itself, as NaN.
+    /// The identity cannot be compared with another, or does not equal itself, as NaN.
     case incomparable
   }
 
-  /// The version that holds the element.
+  /// The version that has the element.
   public var side: Side
   /// The element's position in that version, counted from 0.
   public var offset: Int
-  /// What is wrong with it.
+  /// The kind of violation.
   public var kind: Kind
 
-  /// Names the element at `offset` of one version.
+  /// Creates a violation by the element at `offset` of one version.
   public init(side: Side, offset: Int, kind: Kind) {
     self.side = side
     self.offset = offset
     self.kind = kind
   }
 
-  /// Whether an identity does not even equal itself, as NaN.
+  /// Returns true if an identity does not equal itself, as NaN.
   @inlinable @inline(__always)
   static func isIncomparable<ID: Equatable>(_ identity: ID) -> Bool { !(identity == identity) }
 
-  /// The kind of violation that `identity` commits by following `predecessor`, or `nil` if it is
-  /// greater.
+  /// Returns the kind of violation of `identity` after `predecessor`, or `nil` if it is greater.
   @inlinable
   static func kind<ID: Comparable>(of identity: ID, after predecessor: ID) -> Kind? {
     if predecessor < identity { return nil }

@@ -1,15 +1,16 @@
 extension SetDiffer {
-  /// What changed since the last snapshot, as presented; everything is inserted if there was none.
+  /// Returns the difference from the last snapshot to `snapshot`, in presented elements. Without a
+  /// last snapshot, all of them are inserted.
   ///
   /// - Parameters:
-  ///   - snapshot: The sources there are now, in any order.
-  ///   - onInsert: What to present for a source that was not there.
-  ///   - onUpdate: What to present from now on for a source that changed, given what is presented: the
-  ///     same object brought up to date, or another.
-  /// - Returns: Deletions in the order of the last snapshot; updates and insertions in that of this
-  ///   one. The closures are called in that order, for all updates first.
-  /// - Throws: ``SetDifferError`` if two sources have the same identity, or one has an identity that
-  ///   does not equal itself, as NaN; or if a closure returns something of another identity.
+  ///   - snapshot: The current sources, in any order.
+  ///   - onInsert: Makes the presented element of a new source.
+  ///   - onUpdate: Makes the presented element of a changed source, given the present one: the same
+  ///     object with new contents, or another object.
+  /// - Returns: Deletions in the order of the last snapshot; updates and insertions in the order of
+  ///   the new one. The closures are called in that order, first for all updates.
+  /// - Throws: ``SetDifferError`` if two sources have the same identity, if an identity does not
+  ///   equal itself, as NaN, or if a closure returns an element of another identity.
   /// - Complexity: O(*n* + *m*) expected time for *n* and *m* sources in both snapshots.
   @inlinable
   public mutating func difference(
@@ -25,11 +26,11 @@ extension SetDiffer {
     return try advance(by: changes, to: snapshot, onInsert: onInsert, onUpdate: onUpdate)
   }
 
-  /// What changed since the last snapshot, both strictly ascending by identity, which spares hashing
-  /// them. See ``difference(to:onInsert:onUpdate:)``.
+  /// Returns the difference from the last snapshot to `snapshot`, both strictly ascending by
+  /// identity. No snapshot is hashed. See ``difference(to:onInsert:onUpdate:)``.
   ///
-  /// - Throws: ``SetDifferError`` if a snapshot is out of order, the last one included, or if a
-  ///   closure returns something of another identity.
+  /// - Throws: ``SetDifferError`` if the new or the last snapshot is out of order, or if a closure
+  ///   returns an element of another identity.
   /// - Complexity: O(*n* + *m*) time in one pass, with one hash for each change.
   @inlinable
   public mutating func difference(
@@ -47,8 +48,8 @@ extension SetDiffer {
 }
 
 extension SetDiffer where Source == Presented {
-  /// What changed since the last snapshot, in any order; everything is inserted if there was none.
-  /// See ``difference(to:onInsert:onUpdate:)``.
+  /// Returns the difference from the last snapshot to `snapshot`, in any order. Without a last
+  /// snapshot, all elements are inserted. See ``difference(to:onInsert:onUpdate:)``.
   @inlinable
   public mutating func difference(
     to snapshot: [Source],
@@ -57,8 +58,8 @@ extension SetDiffer where Source == Presented {
     try difference(to: snapshot, onInsert: { $0 }, onUpdate: onUpdate)
   }
 
-  /// What changed since the last snapshot, both strictly ascending by identity.
-  /// See ``difference(toSorted:onInsert:onUpdate:)``.
+  /// Returns the difference from the last snapshot to `snapshot`, both strictly ascending by
+  /// identity. See ``difference(toSorted:onInsert:onUpdate:)``.
   @inlinable
   public mutating func difference(
     toSorted snapshot: [Source],
@@ -69,7 +70,8 @@ extension SetDiffer where Source == Presented {
 }
 
 extension SetDiffer {
-  /// Presents the changes that lead to `snapshot`, and remembers it all unless an identity changes.
+  /// Turns the changes into presented elements, and stores the new state unless an identity
+  /// changes.
   @inlinable
   mutating func advance(
     by changes: SetDifference<Source>, to snapshot: [Source],

@@ -1,13 +1,13 @@
-/// The differences between successive snapshots of a set, for whatever presents it: the pins on a
-/// map, the models behind views.
+/// The differences between successive snapshots of a set, for objects that present it, such as the
+/// pins on a map or the models behind views.
 ///
-/// Snapshots are made of *sources*, rows of a query for instance. What is *presented* for each of
-/// them is made when it first appears and kept while it stays, so that a pin remains the same object
-/// and keeps its selection. It may be of another type, or the source itself.
+/// A snapshot consists of *sources*, such as rows of a query. A *presented* element is made for
+/// each source when it first appears, and kept as long as the source exists, so that a pin remains
+/// the same object and keeps its selection. It may have another type, or be the source itself.
 ///
-/// The two are kept apart: sources are compared with the last sources, never with anything presented.
-/// An element is reported as updated once for each time its source changed, whatever `onUpdate` made
-/// of it.
+/// Sources are compared only with the previous sources, never with presented elements. An element
+/// is reported as updated once for each change of its source, independently of the result of
+/// `onUpdate`.
 ///
 /// ```swift
 /// var differ = SetDiffer<Place, Pin, Place.ID>()
@@ -17,16 +17,16 @@
 /// }
 /// ```
 ///
-/// **First snapshot.** ``snapshot`` is `nil` until there is one, which is not the same as empty. Who
-/// leaves out empty differences looks at it beforehand and delivers the first difference all the
-/// same, or "no data yet" and "nothing there" look alike.
+/// **First snapshot.** ``snapshot`` is `nil` until there is a snapshot, which differs from an empty
+/// one. A caller that skips empty differences must still deliver the first one; otherwise "no data
+/// yet" and "empty" look alike.
 ///
-/// **Errors.** A snapshot that is refused leaves the differ as it was, though not objects that
-/// `onUpdate` has changed by then.
+/// **Errors.** If a snapshot is rejected, the differ is unchanged. Objects that `onUpdate` changed
+/// until then stay changed.
 ///
-/// **Isolation.** The differ is a value. It calls the closures while it computes, on the caller's
-/// actor. An object that `onUpdate` changes and returns is both the old and the new element of its
-/// update, and also in differences delivered before.
+/// **Isolation.** The differ is a value. It calls the closures on the caller's actor, before it
+/// returns. An object that `onUpdate` changes and returns is both the old and the new element of
+/// its update, and is also part of differences delivered earlier.
 public struct SetDiffer<Source: Equatable, Presented, ID: Hashable> {
   @usableFromInline var sources: [Source]?
   @usableFromInline var elements: [ID: Presented]
@@ -37,7 +37,7 @@ public struct SetDiffer<Source: Equatable, Presented, ID: Hashable> {
   ///
   /// - Parameters:
   ///   - sourceID: The identity of a source: a key path or a closure.
-  ///   - presentedID: The identity of what is presented: that of the source it stands for.
+  ///   - presentedID: The identity of a presented element, which must equal that of its source.
   public init(
     identifiedBy sourceID: @escaping @Sendable (Source) -> ID,
     presentedIdentifiedBy presentedID: @escaping @Sendable (Presented) -> ID
@@ -47,25 +47,26 @@ public struct SetDiffer<Source: Equatable, Presented, ID: Hashable> {
     self.presentedID = presentedID
   }
 
-  /// The last snapshot; `nil` if there was none yet.
+  /// The last snapshot; `nil` before the first one.
   @inlinable
   public var snapshot: [Source]? { sources }
 
-  /// What is presented for each source of the last snapshot, by identity.
+  /// The presented element of each source of the last snapshot, by identity.
   @inlinable
   public var presented: [ID: Presented] { elements }
 }
 
 extension SetDiffer where Source == Presented {
-  /// A differ of elements presented as they are, that has not seen a snapshot.
+  /// Creates a differ whose sources are presented themselves, without a snapshot.
   public init(identifiedBy id: @escaping @Sendable (Source) -> ID) {
     self.init(identifiedBy: id, presentedIdentifiedBy: id)
   }
 
-  /// A differ of elements presented as they are, whose last snapshot is `elements`.
+  /// Creates a differ whose sources are presented themselves, and whose last snapshot is
+  /// `elements`.
   ///
-  /// - Throws: ``SetDifferError/identity(_:)`` if two elements have the same identity, or one has an
-  ///   identity that does not equal itself, as NaN.
+  /// - Throws: ``SetDifferError/identity(_:)`` if two elements have the same identity, or if an
+  ///   identity does not equal itself, as NaN.
   public init(
     startingFrom elements: [Source], identifiedBy id: @escaping @Sendable (Source) -> ID
   ) throws(SetDifferError) {
@@ -79,13 +80,13 @@ where
   Source: Identifiable & SendableMetatype, Presented: Identifiable & SendableMetatype,
   ID: SendableMetatype, Source.ID == ID, Presented.ID == ID
 {
-  /// A differ that has not seen a snapshot, by `id`.
+  /// Creates a differ by `id`, without a snapshot.
   public init() {
     self.init(identifiedBy: { $0.id }, presentedIdentifiedBy: { $0.id })
   }
 
-  /// A differ of elements presented as they are, by `id`, whose last snapshot is `elements`.
-  /// See ``init(startingFrom:identifiedBy:)``.
+  /// Creates a differ by `id` whose sources are presented themselves and whose last snapshot is
+  /// `elements`. See ``init(startingFrom:identifiedBy:)``.
   public init(startingFrom elements: [Source]) throws(SetDifferError) where Source == Presented {
     try self.init(startingFrom: elements, identifiedBy: { $0.id })
   }
@@ -93,13 +94,13 @@ where
 
 extension SetDiffer: Sendable where Source: Sendable, Presented: Sendable, ID: Sendable {}
 
-/// Why a ``SetDiffer`` refuses a snapshot. It is then as it was before.
+/// The error of a ``SetDiffer`` that rejects a snapshot. The differ is then unchanged.
 public enum SetDifferError: Error, Hashable, Sendable {
-  /// The snapshot, which is the new version, breaks the rule that identities are unique and, for the
-  /// sorted form, strictly ascending; or the last snapshot, which is the old version, does not ascend.
+  /// Identities are not unique or, for the sorted form, not strictly ascending. The new version is
+  /// the snapshot, the old version the last snapshot.
   case identity(IdentityViolation)
 
-  /// `onInsert` or `onUpdate` returned something of another identity for the source at `offset` of
+  /// `onInsert` or `onUpdate` returned an element of another identity for the source at `offset` of
   /// the snapshot, counted from 0.
   case changedIdentity(offset: Int)
 }

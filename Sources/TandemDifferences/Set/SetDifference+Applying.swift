@@ -1,6 +1,6 @@
 extension SetDifference where Element: Equatable {
-  /// The new version, given the old one as a dictionary by identity; `nil` if this difference does
-  /// not fit it, that is, if ``misfits(in:identifiedBy:)`` is not empty.
+  /// Returns the new version, given the old one as a dictionary by identity. Returns `nil` if this
+  /// difference does not fit it, that is, if ``misfits(in:identifiedBy:)`` is not empty.
   ///
   /// - Complexity: O(*n* + *d*) for *n* elements and *d* changes; O(*d*) when `elements` is the
   ///   only reference to its storage and is consumed.
@@ -15,10 +15,13 @@ extension SetDifference where Element: Equatable {
     return elements
   }
 
-  /// The changes that do not fit `elements`: insertions of an identity that is there already or is
-  /// inserted twice, updates and deletions of an element that is not there as it was, updates that
-  /// change the identity, and, where several changes of one identity would fit, all but the first:
-  /// deletions come before updates.
+  /// Returns the changes that do not fit `elements`:
+  ///
+  /// - insertions of an identity that `elements` has already;
+  /// - updates and deletions of an element that `elements` does not have with these contents;
+  /// - updates that change the identity;
+  /// - of several changes of one identity, all but the first, where deletions come before updates,
+  ///   and updates before insertions.
   ///
   /// - Complexity: O(*d*) for *d* changes.
   @inlinable
@@ -52,8 +55,8 @@ extension SetDifference where Element: Equatable {
 }
 
 extension SetDifference where Element: Equatable & Identifiable {
-  /// The new version, given the old one as a dictionary by `id`; `nil` if this difference does not
-  /// fit it. See ``applying(to:identifiedBy:)``.
+  /// Returns the new version, given the old one as a dictionary by `id`, or `nil` if this
+  /// difference does not fit it. See ``applying(to:identifiedBy:)``.
   @inlinable
   public func applying(to elements: consuming [Element.ID: Element]) -> [Element.ID: Element]? {
     applying(to: elements, identifiedBy: { $0.id })

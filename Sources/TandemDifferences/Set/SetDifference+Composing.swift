@@ -1,12 +1,13 @@
 extension SetDifference where Element: Equatable {
-  /// This difference and one that follows it, in one; `nil` if `next` cannot follow.
+  /// Returns one difference for this one followed by `next`, or `nil` if `next` cannot follow.
   ///
-  /// It cannot if it does not find an element as this difference leaves it: if it inserts what this
-  /// one inserted or updated, deletes or updates what this one deleted, or updates or deletes
-  /// another version than the one this one brought about. It cannot either if one of the two
-  /// changes an identity twice, or updates an element to one of another identity.
+  /// `next` can follow if it starts from the elements as this difference leaves them. So it must
+  /// not insert an identity that this one inserted or updated, must not delete or update an
+  /// identity that this one deleted, and must update or delete exactly the version that this one
+  /// produced. Neither difference may change an identity twice, or update an element to another
+  /// identity.
   ///
-  /// Where both change an identity:
+  /// If both change an identity:
   ///
   /// | this one | `next` | together |
   /// |---|---|---|
@@ -16,12 +17,12 @@ extension SetDifference where Element: Equatable {
   /// | updates *a* to *b* | deletes *b* | delete *a* |
   /// | deletes *a* | inserts *c* | update *a* to *c*; nothing if they are equal |
   ///
-  /// **Laws.** The result applied is both applied in turn. A difference composed with its
-  /// ``inverted`` is empty; with an empty one, before or after, it is itself. Composition is
-  /// associative, but for the order within the arrays.
+  /// **Laws.** Applying the result equals applying both in turn. A difference composed with its
+  /// ``inverted`` is empty. Composed with an empty difference, before or after, it is unchanged.
+  /// Composition is associative, except for the order within the arrays.
   ///
   /// **Order.** Identities that this difference changes come first, in the order of ``deleted``,
-  /// ``updated`` and ``inserted``, then those only `next` changes, in its order.
+  /// ``updated`` and ``inserted``; then those that only `next` changes, in its order.
   ///
   /// - Complexity: O(*n* + *m*) expected time and memory, for *n* and *m* changes.
   @inlinable
@@ -45,7 +46,8 @@ extension SetDifference where Element: Equatable {
     return fits ? composed : nil
   }
 
-  /// Every change by its identity; `nil` if one is changed twice, or an update changes it.
+  /// Returns the changes by identity, or `nil` if an identity is changed twice or an update leads
+  /// to another identity.
   @inlinable
   func changesByIdentity<ID: Hashable>(_ id: (Element) -> ID) -> [ID: SetChange<Element>]? {
     var changes: [ID: SetChange<Element>] = [:]
@@ -61,8 +63,8 @@ extension SetDifference where Element: Equatable {
 }
 
 extension SetDifference where Element: Equatable & Identifiable {
-  /// This difference and one that follows it, in one, by `id`; `nil` if `next` cannot follow.
-  /// See ``composed(with:identifiedBy:)``.
+  /// Returns one difference for this one followed by `next`, by `id`, or `nil` if `next` cannot
+  /// follow. See ``composed(with:identifiedBy:)``.
   @inlinable
   public func composed(with next: SetDifference) -> SetDifference? {
     composed(with: next, identifiedBy: { $0.id })

@@ -1,20 +1,20 @@
 extension SetDifference {
-  /// The difference from one version to another, in whatever order their elements are.
+  /// The difference from one version to another, in any order.
   ///
-  /// Elements that kept their order, most of them, usually, are paired by walking both versions in
-  /// step; a hash table pairs the rest. Use ``init(from:to:sortedBy:)`` where both versions are
-  /// sorted: it needs no hash at all.
+  /// Elements that kept their order are paired by walking both versions in step. A hash table pairs
+  /// the others. If both versions are sorted, use ``init(from:to:sortedBy:)``, which needs no hash
+  /// at all.
   ///
   /// - Parameters:
   ///   - old: The version to start from.
   ///   - new: The version to arrive at.
   ///   - id: An element's identity: a key path or a closure.
-  ///   - areEquivalent: Whether two elements of one identity have the same contents.
-  /// - Throws: ``IdentityViolation`` if two elements of one version have the same identity, or one
-  ///   has an identity that does not equal itself, as NaN.
-  /// - Complexity: O(*n* + *m*) expected time; memory for the changes and, per element of `old`, for a
-  ///   filter of 9 to 13 bytes where the order is mostly kept, or else a table of 17 to 33 bytes (and
-  ///   as much again per element inserted).
+  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
+  /// - Throws: ``IdentityViolation`` if two elements of one version share an identity, or if an
+  ///   identity does not equal itself, as NaN.
+  /// - Complexity: O(*n* + *m*) expected time. Memory for the changes and, per element of `old`, a
+  ///   filter of 9 to 13 bytes if the order is mostly kept, or otherwise a table of 17 to 33 bytes
+  ///   (and as much again per inserted element).
   @inlinable @inline(__always)
   public init<ID: Hashable>(
     from old: [Element], to new: [Element], identifiedBy id: (Element) -> ID,
@@ -81,7 +81,7 @@ extension SetDifference {
 }
 
 extension IdentityIndex {
-  /// Adds the elements in the given runs of offsets; returns the first violation.
+  /// Adds the elements in the given runs of offsets. Returns the first violation.
   @inlinable @inline(__always)
   borrowing func insert<Element, ID: Hashable>(
     _ elements: UnsafeBufferPointer<Element>, runs: [Range<Int>], side: IdentityViolation.Side,
@@ -100,8 +100,8 @@ extension IdentityIndex {
     }
   }
 
-  /// Calls `body` for each element of a run with the offset of the one of the same identity among
-  /// `indexed`, if any; `body` answers whether that one was still free to be paired.
+  /// Calls `body` for each element of a run, with the offset of the element of the same identity
+  /// among `indexed`, if any. `body` returns true if that element was not paired yet.
   @inlinable @inline(__always)
   borrowing func forEachMatch<Element, ID: Hashable>(
     of elements: UnsafeBufferPointer<Element>, in run: Range<Int>,
@@ -121,8 +121,8 @@ extension IdentityIndex {
     }
   }
 
-  /// Calls `body` with each offset of the runs and its element's hash, after the elements and the
-  /// slots of a whole batch have been touched; stops at the first violation.
+  /// Calls `body` with each offset of the runs and its element's hash, after the elements and slots
+  /// of a whole batch were brought into the cache. Stops at the first violation.
   @inlinable @inline(__always)
   borrowing func forEachBatch<Element, ID: Hashable>(
     of elements: UnsafeBufferPointer<Element>, in runs: some Sequence<Range<Int>>,
@@ -157,10 +157,10 @@ extension IdentityIndex {
 }
 
 extension SetDifference where Element: Equatable {
-  /// The difference from one version to another, in whatever order their elements are.
+  /// The difference from one version to another, in any order.
   ///
-  /// - Throws: ``IdentityViolation`` if two elements of one version have the same identity, or one
-  ///   has an identity that does not equal itself, as NaN.
+  /// - Throws: ``IdentityViolation`` if two elements of one version share an identity, or if an
+  ///   identity does not equal itself, as NaN.
   /// - Complexity: O(*n* + *m*) expected time.
   @inlinable @inline(__always)
   public init<ID: Hashable>(
@@ -171,10 +171,10 @@ extension SetDifference where Element: Equatable {
 }
 
 extension SetDifference where Element: Equatable & Identifiable {
-  /// The difference from one version to another, in whatever order their elements are, by `id`.
+  /// The difference from one version to another, in any order.
   ///
-  /// - Throws: ``IdentityViolation`` if two elements of one version have the same identity, or one
-  ///   has an identity that does not equal itself, as NaN.
+  /// - Throws: ``IdentityViolation`` if two elements of one version share an identity, or if an
+  ///   identity does not equal itself, as NaN.
   /// - Complexity: O(*n* + *m*) expected time.
   @inlinable
   public init(from old: [Element], to new: [Element]) throws(IdentityViolation) {

@@ -5,9 +5,9 @@ extension SetDifference {
   ///   - old: The version to start from.
   ///   - new: The version to arrive at.
   ///   - id: An element's identity: a key path or a closure.
-  ///   - areEquivalent: Whether two elements of one identity have the same contents.
-  /// - Throws: ``IdentityViolation`` for the first element found to break the order; the same one,
-  ///   whether the versions are in memory or come one element at a time.
+  ///   - areEquivalent: Returns true if two elements of one identity have the same contents.
+  /// - Throws: ``IdentityViolation`` for the first element that is not in order. Versions in memory
+  ///   and versions that arrive one element at a time give the same violation.
   /// - Complexity: O(*n* + *m*) time in one pass; memory for the changes only.
   @inlinable @inline(__always)
   public init<ID: Comparable, Old: Sequence<Element>, New: Sequence<Element>>(
@@ -31,7 +31,7 @@ extension SetDifference {
     if let violation { throw violation }
   }
 
-  /// Adds the changes of a walk; returns what ended it early.
+  /// Adds the changes of a walk. Returns the violation that ended it early, if any.
   @inlinable
   mutating func collect(
     _ walk: some Sequence<SortedChange<Element, Element>>,
@@ -49,87 +49,25 @@ extension SetDifference {
     return nil
   }
 
-  /// The walk over elements in memory: equal runs cost one comparison of elements and one of
-  /// neighbouring identities a step, and nothing is copied but changes.
-  ///
-  /// Identities are compared where they stand, never kept, which would cost a retain and a release.
-  /// Whenever the loop begins, the elements at both cursors are known to follow their predecessors.
+  /// The walk over elements in memory, which copies nothing but changes.
   @inlinable @inline(__always)
   mutating func merge<ID: Comparable>(
     _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
     id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
   ) -> IdentityViolation? {
-    if let violation = violation(atStartOf: old, side: .old, id: id) { return violation }
-    if let violation = violation(atStartOf: new, side: .new, id: id) { return violation }
-    var i = 0
-    var j = 0
-    while i < old.count, j < new.count {
-      if id(old[i]) == id(new[j]) {
-        repeat {
-          if !areEquivalent(old[i], new[j]) {
-            updated.append(Update(old: old[i], new: new[j]))
-          }
-          i += 1
-          j += 1
-          if let violation = violation(in: old, at: i, side: .old, id: id) { return violation }
-        } while i < old.count && j < new.count && id(old[i]) == id(new[j])
-        // Within the run, the new version's identities are the old one's, which are checked.
-        if let violation = violation(in: new, at: j, side: .new, id: id) { return violation }
-      } else if id(old[i]) < id(new[j]) {
-        deleted.append(old[i])
-        i += 1
-        if let violation = violation(in: old, at: i, side: .old, id: id) { return violation }
-      } else if id(new[j]) < id(old[i]) {
-        inserted.append(new[j])
-        j += 1
-        if let violation = violation(in: new, at: j, side: .new, id: id) { return violation }
-      } else {
-        return IdentityViolation(side: .new, offset: j, kind: .incomparable)
-      }
-    }
-    while i < old.count {
-      deleted.append(old[i])
-      i += 1
-      if let violation = violation(in: old, at: i, side: .old, id: id) { return violation }
-    }
-    while j < new.count {
-      inserted.append(new[j])
-      j += 1
-      if let violation = violation(in: new, at: j, side: .new, id: id) { return violation }
-    }
-    return nil
-  }
-
-  /// What is wrong with the first element, which has no predecessor to be compared with.
-  @inlinable @inline(__always)
-  func violation<ID: Comparable>(
-    atStartOf elements: UnsafeBufferPointer<Element>, side: IdentityViolation.Side,
-    id: (Element) -> ID
-  ) -> IdentityViolation? {
-    guard let first = elements.first, IdentityViolation.isIncomparable(id(first)) else {
-      return nil
-    }
-    return IdentityViolation(side: side, offset: 0, kind: .incomparable)
-  }
-
-  /// What is wrong with the order of the element at `offset`, if there is one, and the one before.
-  @inlinable @inline(__always)
-  func violation<ID: Comparable>(
-    in elements: UnsafeBufferPointer<Element>, at offset: Int, side: IdentityViolation.Side,
-    id: (Element) -> ID
-  ) -> IdentityViolation? {
-    guard offset < elements.count, !(id(elements[offset - 1]) < id(elements[offset])) else {
-      return nil
-    }
-    let kind = IdentityViolation.kind(of: id(elements[offset]), after: id(elements[offset - 1]))
-    return IdentityViolation(side: side, offset: offset, kind: kind ?? .descending)
+    SortedRuns.walk(
+      old, identifiedBy: id, new, identifiedBy: id,
+      deleted: { deleted.append(old[$0]) }, inserted: { inserted.append(new[$0]) },
+      common: { i, j in
+        if !areEquivalent(old[i], new[j]) { updated.append(Update(old: old[i], new: new[j])) }
+      })
   }
 }
 
 extension SetDifference where Element: Equatable {
   /// The difference from one version to another, both strictly ascending by identity.
   ///
-  /// - Throws: ``IdentityViolation`` for the first element found to break the order.
+  /// - Throws: ``IdentityViolation`` for the first element that is not in order.
   /// - Complexity: O(*n* + *m*) time in one pass; memory for the changes only.
   @inlinable @inline(__always)
   public init<ID: Comparable>(

@@ -1,20 +1,20 @@
-/// What changed between two versions of a set of identifiable elements.
+/// The difference between two versions of a set of identifiable elements.
 ///
-/// Each identity appears at most once across the three arrays. An element is *updated* when both
-/// versions hold its identity with unequal contents.
+/// Each identity appears at most once in the three arrays. An element is *updated* if both versions
+/// have its identity, with unequal contents.
 ///
-/// The initialisers below compute a difference; ``SetDifference/inverted`` turns it around;
-/// ``applying(to:identifiedBy:)`` replays it. They promise this order: elements deleted come in the
-/// order of the old version, elements inserted and updated in that of the new one.
+/// The initialisers below compute a difference. ``inverted`` reverses it, and
+/// ``applying(to:identifiedBy:)`` applies it. Deleted elements are in the order of the old version,
+/// inserted and updated elements in the order of the new one.
 public struct SetDifference<Element> {
   /// An element whose identity is in both versions, with different contents.
   public struct Update {
-    /// The element as the old version has it.
+    /// The element in the old version.
     public var old: Element
-    /// The element as the new version has it.
+    /// The element in the new version.
     public var new: Element
 
-    /// Pairs the two versions of one element.
+    /// Creates an update from the two versions of one element.
     @inlinable
     public init(old: Element, new: Element) {
       self.old = old
@@ -29,7 +29,7 @@ public struct SetDifference<Element> {
   /// Elements that only the old version has.
   public var deleted: [Element]
 
-  /// A difference made of the given changes; empty unless told otherwise.
+  /// Creates a difference from the given changes; without arguments, an empty one.
   @inlinable
   public init(inserted: [Element] = [], updated: [Update] = [], deleted: [Element] = []) {
     self.inserted = inserted
@@ -37,17 +37,17 @@ public struct SetDifference<Element> {
     self.deleted = deleted
   }
 
-  /// Whether the two versions are equal.
+  /// True if the two versions are equal.
   @inlinable
   public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 
-  /// How many elements were inserted, updated or deleted.
+  /// The number of changes.
   @inlinable
   public var count: Int { inserted.count + updated.count + deleted.count }
 
-  /// The difference that leads back: from the new version to the old one.
+  /// The difference in the other direction: from the new version to the old one.
   ///
-  /// The elements keep the order they have here.
+  /// Elements keep their order.
   @inlinable
   public var inverted: SetDifference {
     SetDifference(
@@ -69,7 +69,7 @@ extension SetDifference.Update: Hashable where Element: Hashable {}
 extension SetDifference.Update: Encodable where Element: Encodable {}
 extension SetDifference.Update: Decodable where Element: Decodable {}
 
-/// One change of a set of identifiable elements, for those who hand changes on one at a time.
+/// One change of a set of identifiable elements, for callers that handle changes one at a time.
 public enum SetChange<Element> {
   /// An element that only the new version has.
   case inserted(Element)

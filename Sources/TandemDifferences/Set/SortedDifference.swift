@@ -4,10 +4,9 @@ public enum SortedChange<Old, New> {
   case deleted(Old)
   /// An element whose identity only the new version has.
   case inserted(New)
-  /// Two elements of one identity; equal or not is for the caller to say.
+  /// Two elements of one identity. The caller decides if their contents are equal.
   case common(Old, New)
-  /// The walk cannot go on, because an identity is not greater than the one before it. This is the
-  /// last step.
+  /// An identity is not greater than the one before it, so the walk ends here.
   case violation(IdentityViolation)
 }
 
@@ -17,12 +16,12 @@ extension SortedChange: Hashable where Old: Hashable, New: Hashable {}
 
 /// A lazy walk through two versions that are both sorted by identity, in strictly ascending order.
 ///
-/// The steps come in the order of the identities. The two versions may have different element types
-/// as long as their identities compare: rows of a table and objects from a server, for instance.
-/// Each version is iterated once, one element ahead of the walk at most, so nothing is kept: memory
-/// is O(1), time O(*n* + *m*). A version that is out of order, or has an identity twice, ends the
-/// walk with ``SortedChange/violation(_:)`` in every build; the check costs one comparison a step.
-/// Where both versions break the order at once, the old one is named.
+/// The steps come in the order of the identities. The two versions may have different element
+/// types, such as rows of a table and objects from a server, as long as their identities compare.
+/// Each version is iterated once, at most one element ahead of the walk, so memory is O(1) and time
+/// O(*n* + *m*). If a version is out of order or has an identity twice, the walk ends with
+/// ``SortedChange/violation(_:)`` in every build; the check costs one comparison per step. If both
+/// versions break the order at once, the violation names the old one.
 ///
 /// This is the merge of two sorted files (Knuth, The Art of Computer Programming, volume 3, 5.2.4).
 public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Sequence {
@@ -31,7 +30,7 @@ public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Se
   @usableFromInline let oldID: (Old.Element) -> ID
   @usableFromInline let newID: (New.Element) -> ID
 
-  /// Walks from `old` to `new`, both ascending by what the closures return.
+  /// Creates a walk from `old` to `new`, both ascending by the identities that the closures return.
   @inlinable
   public init(
     from old: Old, identifiedBy oldID: @escaping (Old.Element) -> ID,
@@ -43,14 +42,14 @@ public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Se
     self.newID = newID
   }
 
-  /// Walks from `old` to `new`, both ascending by `id`.
+  /// Creates a walk from `old` to `new`, both ascending by `id`.
   @inlinable
   public init(from old: Old, to new: New, sortedBy id: @escaping (Old.Element) -> ID)
   where Old.Element == New.Element {
     self.init(from: old, identifiedBy: id, to: new, identifiedBy: id)
   }
 
-  /// Walks from `old` to `new`, both ascending by their elements' `id`.
+  /// Creates a walk from `old` to `new`, both ascending by their elements' `id`.
   @inlinable
   public init(from old: Old, to new: New)
   where
@@ -60,7 +59,7 @@ public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Se
     self.init(from: old, identifiedBy: { $0.id }, to: new, identifiedBy: { $0.id })
   }
 
-  /// A walk from the beginning.
+  /// Returns an iterator at the start of both versions.
   @inlinable
   public func makeIterator() -> Iterator {
     Iterator(
@@ -82,7 +81,7 @@ public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Se
       self.new = SortedCursor(new, side: .new, id: newID)
     }
 
-    /// The next step, or `nil` when both versions have ended.
+    /// Returns the next step, or `nil` after the end of both versions.
     @inlinable
     public mutating func next() -> SortedChange<Old.Element, New.Element>? {
       guard !isFinished else { return nil }
@@ -117,13 +116,13 @@ public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Se
   }
 }
 
-/// One version of a walk: the element at its head, and the check that identities ascend.
+/// One version of a walk: its next element, and the check that identities ascend.
 @usableFromInline
 struct SortedCursor<Base: IteratorProtocol, ID: Comparable> {
   @usableFromInline var base: Base
   @usableFromInline let side: IdentityViolation.Side
   @usableFromInline let id: (Base.Element) -> ID
-  /// The next element of the walk; `nil` once it is taken, until ``advanceIfTaken()``.
+  /// The next element of the walk; `nil` after it was taken, until ``advanceIfTaken()``.
   @usableFromInline var head: (element: Base.Element, id: ID)?
   @usableFromInline var last: ID?
   @usableFromInline var offset = -1
@@ -136,7 +135,7 @@ struct SortedCursor<Base: IteratorProtocol, ID: Comparable> {
     self.id = id
   }
 
-  /// Moves on to the next element if the last one was taken; returns what is wrong with it.
+  /// Moves to the next element if the last one was taken. Returns that element's violation, if any.
   @inlinable
   mutating func advanceIfTaken() -> IdentityViolation? {
     guard head == nil, !hasEnded else { return nil }
@@ -162,7 +161,7 @@ struct SortedCursor<Base: IteratorProtocol, ID: Comparable> {
     return IdentityViolation.kind(of: identity, after: last)
   }
 
-  /// The head, which is then gone.
+  /// Removes and returns the head.
   @inlinable
   mutating func take() -> Base.Element? {
     defer { head = nil }

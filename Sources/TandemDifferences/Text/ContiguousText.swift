@@ -1,4 +1,4 @@
-/// A text as bytes, with the questions about characters that comparing it asks.
+/// A text as bytes, with lookups of characters and lines.
 ///
 /// Valid only inside the closure that hands it out.
 struct ContiguousText {
@@ -24,8 +24,8 @@ struct ContiguousText {
     String(decoding: UnsafeBufferPointer(rebasing: utf8[range]), as: UTF8.self)
   }
 
-  /// The start of the character that contains the byte at `offset`; `offset` itself if it lies
-  /// between two characters.
+  /// Returns the start of the character that contains the byte at `offset`, or `offset` itself if
+  /// it is between two characters.
   func characterStart(atOrBefore offset: Int) -> Int {
     var certain = offset
     while !isCertainBoundary(certain) { certain -= 1 }
@@ -38,15 +38,15 @@ struct ContiguousText {
     return walk.offset == offset ? offset : start
   }
 
-  /// The end of the character that contains the byte before `offset`; `offset` itself if it lies
-  /// between two characters.
+  /// Returns the end of the character that contains the byte before `offset`, or `offset` itself if
+  /// it is between two characters.
   func characterEnd(atOrAfter offset: Int) -> Int {
     var walk = CharacterWalk(self, from: characterStart(atOrBefore: offset))
     while walk.offset < offset { walk.advance() }
     return walk.offset
   }
 
-  /// Whether `offset` lies between two characters, as far as the scalars next to it tell.
+  /// Returns true if the scalars next to `offset` prove that it is between two characters.
   private func isCertainBoundary(_ offset: Int) -> Bool {
     guard offset > 0, offset < count else { return true }
     guard !UTF8.isContinuation(utf8[offset]) else { return false }
@@ -57,12 +57,12 @@ struct ContiguousText {
     return before.isSelfContained && after.isSelfContained && !(before == "\r" && after == "\n")
   }
 
-  /// Whether `offset` lies between two scalars.
+  /// Returns true if `offset` is between two scalars.
   func isScalarBoundary(_ offset: Int) -> Bool {
     offset == count || !UTF8.isContinuation(utf8[offset])
   }
 
-  /// Whether `offset` is where a line begins.
+  /// Returns true if a line begins at `offset`.
   func isLineStart(_ offset: Int) -> Bool {
     offset == 0 || utf8[offset - 1] == 0x0A
   }
@@ -74,7 +74,8 @@ struct ContiguousText {
     return start
   }
 
-  /// Whether every byte of a range, whose ends lie between characters, is a character.
+  /// Returns true if every byte of a range, which begins and ends between characters, is a
+  /// character.
   func hasByteCharacters(_ range: Range<Int>) -> Bool {
     var combined: UInt8 = 0
     var hasReturn = false
@@ -94,8 +95,8 @@ struct ContiguousText {
 }
 
 extension Unicode.Scalar {
-  /// Whether it forms a character of its own beside any other scalar of which this is true, save a
-  /// carriage return before a line feed: it neither joins nor extends (Unicode Standard Annex 29).
+  /// True if the scalar is a character of its own next to any other such scalar, except a carriage
+  /// return before a line feed: it neither joins nor extends (Unicode Standard Annex 29).
   var isSelfContained: Bool {
     switch value {
     case 0..<0x300, 0x370...0x482, 0x3000...0x3029, 0x3041...0x3096, 0x30A1...0x30FF,
@@ -107,7 +108,7 @@ extension Unicode.Scalar {
   }
 }
 
-/// Steps through a text character by character, beginning at the start of one.
+/// An iteration through a text character by character, from the start of one.
 struct CharacterWalk {
   private let text: ContiguousText
   private(set) var offset: Int

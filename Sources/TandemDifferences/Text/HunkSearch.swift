@@ -1,4 +1,4 @@
-/// The search for the place in a text where one hunk fits best.
+/// The search for the position in a text where a hunk fits best.
 struct HunkSearch {
   typealias Landing = TextPatch.Outcome.Landing
 
@@ -8,7 +8,8 @@ struct HunkSearch {
   private let trailing: [UInt8]
   private let expected: Int
   private let maxMismatchCount: Int
-  /// The first and the last offset where the edit may begin; no offset at all if they cross.
+  /// The first and the last offset for the edit. There is none if the first is greater than the
+  /// last.
   private let first: Int
   private let last: Int
 
@@ -17,7 +18,8 @@ struct HunkSearch {
     maxDistance: Int, maxMismatch: Double
   ) {
     self.text = text
-    // A patch may come from anywhere; without a bound, its contexts would multiply the search.
+    // A patch may come from an untrusted source. Without a bound, its contexts would multiply the
+    // work.
     leading = Array(hunk.leadingContext.utf8.suffix(TextPatch.maxContextByteCount))
     deleted = Array(hunk.edit.deleted.utf8)
     trailing = Array(hunk.trailingContext.utf8.prefix(TextPatch.maxContextByteCount))
@@ -29,7 +31,7 @@ struct HunkSearch {
     maxMismatchCount = Int(share * Double(leading.count + trailing.count))
   }
 
-  /// The best place, if there is one.
+  /// Returns the best position, if there is one.
   func landing() -> Landing? {
     guard first <= last else { return nil }
     if isExact(at: expected), isBoundary(expected), isBoundary(expected + deleted.count) {
@@ -89,13 +91,13 @@ struct HunkSearch {
     return best
   }
 
-  /// How well the leading context matches before each offset from `first` to `last`.
+  /// Returns the mismatches of the leading context before each offset from `first` to `last`.
   private func mismatchesBefore() -> [Int] {
     leastDistances(from: leading, endingAt: first...last) { text.utf8[$0] }
   }
 
-  /// How well the trailing context matches after the deletion at each offset: the same, read
-  /// backwards.
+  /// Returns the mismatches of the trailing context after the deletion at each offset; both are
+  /// read backwards.
   private func mismatchesAfter() -> [Int] {
     let end = text.count
     let ends = end - last - deleted.count...end - first - deleted.count
@@ -103,9 +105,9 @@ struct HunkSearch {
       .reversed()
   }
 
-  /// The least Levenshtein distances from `pattern` to any part of the text that ends at each of
-  /// `ends`, exact up to `maxMismatchCount` (Sellers, "The Theory and Computation of Evolutionary
-  /// Distances", 1980).
+  /// Returns the least Levenshtein distances from `pattern` to any part of the text that ends at
+  /// each of `ends`, exact up to `maxMismatchCount` (Sellers, "The Theory and Computation of
+  /// Evolutionary Distances", 1980).
   private func leastDistances(
     from pattern: [UInt8], endingAt ends: ClosedRange<Int>, _ byte: (Int) -> UInt8
   ) -> [Int] {
@@ -133,8 +135,8 @@ struct HunkSearch {
     text.characterStart(atOrBefore: offset) == offset
   }
 
-  /// For each offset from `first` to `last`, and as far beyond as the deletion is long, whether it
-  /// lies between two characters.
+  /// Returns true for each offset between two characters, from `first` to `last` plus the length of
+  /// the deletion.
   private func characterBoundaries() -> [Bool] {
     let end = last + deleted.count
     var boundaries = [Bool](repeating: false, count: end - first + 1)

@@ -1,4 +1,4 @@
-/// A part of a base that local changes, remote changes, or both touch, and what stands in its place.
+/// A part of a base that local or remote changes touch, and the parts that replace it.
 struct MergeRegion: Equatable {
   var base: Range<Int>
   var local: Range<Int>
@@ -6,7 +6,8 @@ struct MergeRegion: Equatable {
   var isChangedLocally: Bool
   var isChangedRemotely: Bool
 
-  /// The regions of two sets of changes of one base, in order. Changes that touch are in one region.
+  /// Returns the regions of two sets of changes of one base, in order. Changes that touch are in
+  /// one region.
   static func regions(local: [RangePair], remote: [RangePair]) -> [MergeRegion] {
     var local = ChangeCursor(local)
     var remote = ChangeCursor(remote)
@@ -33,7 +34,8 @@ struct MergeRegion: Equatable {
   }
 }
 
-/// Goes through one side's changes, and knows how far they move what follows.
+/// An iteration through one side's changes, with the distance by which they move the text after
+/// them.
 private struct ChangeCursor {
   private let changes: [RangePair]
   private var index = 0
@@ -43,11 +45,11 @@ private struct ChangeCursor {
     self.changes = changes
   }
 
-  /// Where the next change begins in the base.
+  /// The start of the next change in the base.
   var next: Int? { index < changes.count ? changes[index].old.lowerBound : nil }
 
-  /// Passes the changes that begin at or before `end`, and moves `end` to where the last of them
-  /// ends; `false` if there is none.
+  /// Passes the changes that begin at or before `end`, and moves `end` to the end of the last of
+  /// them. Returns `false` if there is none.
   mutating func pass(touching end: inout Int) -> Bool {
     let first = index
     while index < changes.count, changes[index].old.lowerBound <= end {

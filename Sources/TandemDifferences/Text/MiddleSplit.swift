@@ -5,16 +5,16 @@ struct MiddleSplit<Token: FixedWidthInteger>: ~Copyable {
   struct Point: Equatable {
     var old: Int
     var new: Int
-    /// Whether a shortest edit path leads through it.
+    /// True if a shortest edit path leads through it.
     var isOptimal: Bool
   }
 
   private let old: UnsafeBufferPointer<Token>
   private let new: UnsafeBufferPointer<Token>
-  /// The most edits that either side looks ahead.
+  /// The maximum number of edits that the search follows from either end.
   let maxRounds: Int
-  /// For each diagonal (old minus new), how far into the old sequence its paths reach from the
-  /// start, and, counted backwards, from the end.
+  /// For each diagonal (old minus new), the length of the old sequence that its paths cover from
+  /// the start and, in the other array, from the end.
   private let ahead: UnsafeMutablePointer<Int>
   private let back: UnsafeMutablePointer<Int>
   private let allocation: UnsafeMutablePointer<Int>
@@ -36,11 +36,11 @@ struct MiddleSplit<Token: FixedWidthInteger>: ~Copyable {
     allocation.deallocate()
   }
 
-  /// A point to divide `box` at. It is optimal if the distance is at most twice `rounds`, otherwise
-  /// it is the furthest that so many edits lead from either end.
+  /// Returns a point to divide `box` at. It is optimal if the distance is at most twice `rounds`;
+  /// otherwise it is the furthest point that this many edits reach from either end.
   ///
-  /// The box's sides are not empty, and differ in their first and in their last token, so that the
-  /// point leaves less than the box on either side.
+  /// The sides of the box must not be empty, and must differ in their first and in their last
+  /// token. So both parts are smaller than the box.
   func point(in box: RangePair, rounds: Int) -> Point {
     ahead[0] = 0
     back[0] = 0
@@ -99,7 +99,7 @@ struct MiddleSplit<Token: FixedWidthInteger>: ~Copyable {
     return nil
   }
 
-  /// The diagonals that paths of so many edits end on, inside a box of that size.
+  /// Returns the diagonals on which paths of this many edits end, in a box of that size.
   @inline(__always)
   private func diagonals(_ round: Int, _ width: Int, _ height: Int) -> StrideThrough<Int> {
     let first = round <= height ? -round : -height + (round - height) & 1

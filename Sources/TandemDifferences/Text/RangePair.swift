@@ -1,11 +1,11 @@
-/// A range of the old sequence and the one that stands in its place in the new sequence.
+/// A range of the old sequence and the range of the new sequence that replaces it.
 struct RangePair: Equatable {
   var old: Range<Int>
   var new: Range<Int>
 
   var isEmpty: Bool { old.isEmpty && new.isEmpty }
 
-  /// Both ranges, so much further on.
+  /// Returns both ranges moved by a distance.
   func moved(by distance: Int) -> RangePair {
     RangePair(
       old: old.lowerBound + distance..<old.upperBound + distance,
@@ -14,8 +14,8 @@ struct RangePair: Equatable {
 }
 
 extension [RangePair] {
-  /// Appends a change that comes after all others; it becomes one with the last if they touch, or
-  /// are less than `minimumGap` apart.
+  /// Appends a change that comes after all others. It is joined with the last one if fewer than
+  /// `minimumGap` tokens are between them.
   mutating func appendChange(_ change: RangePair, minimumGap: Int = 1) {
     if let last, change.old.lowerBound - last.old.upperBound < minimumGap {
       self[count - 1].old = last.old.lowerBound..<change.old.upperBound
@@ -26,7 +26,7 @@ extension [RangePair] {
   }
 }
 
-/// How many tokens two sequences share from their starts, eight bytes at a time.
+/// Returns the length of the common prefix of two sequences, comparing eight bytes at a time.
 @inline(__always)
 func commonPrefixLength<Token: FixedWidthInteger>(
   _ one: UnsafePointer<Token>, _ other: UnsafePointer<Token>, limit: Int
@@ -42,7 +42,7 @@ func commonPrefixLength<Token: FixedWidthInteger>(
   return length
 }
 
-/// How many tokens two sequences share before their ends, eight bytes at a time.
+/// Returns the length of the common suffix of two sequences, comparing eight bytes at a time.
 @inline(__always)
 func commonSuffixLength<Token: FixedWidthInteger>(
   endingAt one: UnsafePointer<Token>, _ other: UnsafePointer<Token>, limit: Int
@@ -58,7 +58,7 @@ func commonSuffixLength<Token: FixedWidthInteger>(
   return length
 }
 
-/// The eight bytes at `tokens`, the first of them in the lowest place.
+/// The eight bytes at `tokens`, the first one least significant.
 @inline(__always)
 private func word<Token: FixedWidthInteger>(at tokens: UnsafePointer<Token>) -> UInt64 {
   UInt64(littleEndian: UnsafeRawPointer(tokens).loadUnaligned(as: UInt64.self))

@@ -1,27 +1,28 @@
 extension TextDifference {
-  /// A difference is minimal, that is, changes as few lines, words or characters as can be, as long
-  /// as it deletes and inserts no more than this many of them in all.
+  /// The maximum number of deleted and inserted lines, words or characters up to which a difference
+  /// is minimal, that is, has the fewest possible.
   ///
-  /// This bounds the work: where more would change, the texts are first aligned by what is unique
-  /// in both, so the difference may be a little longer.
+  /// This bounds the work. If more change, the texts are first aligned by runs that are unique in
+  /// both, so the difference may be a little longer.
   public static let maxMinimalEditCount = 256
 
-  /// How many characters are kept, at least, between two edits by characters.
+  /// The minimum number of characters that are kept between two edits by characters.
   ///
-  /// What fewer would separate is one edit, that deletes and inserts them too: they are mostly there
-  /// by chance, make no sense to a reader, and cost more than they save in a delta or a patch. This
-  /// is the one exception to ``maxMinimalEditCount``; lines and words know none.
+  /// Edits with fewer characters between them become one edit, which deletes and inserts these
+  /// characters too. Such characters mostly agree by chance, make no sense to a reader, and cost
+  /// more than they save in a delta or a patch. This is the one exception to
+  /// ``maxMinimalEditCount``; lines and words have none.
   public static let minimumKeptCharacterCount = 4
 
   /// Compares two texts.
   ///
   /// The difference is minimal within the limits of ``maxMinimalEditCount`` and
-  /// ``minimumKeptCharacterCount``. Equal arguments give equal differences, wherever the standard
-  /// library has the same version of Unicode.
+  /// ``minimumKeptCharacterCount``. Equal arguments give equal differences, on all machines whose
+  /// standard library has the same version of Unicode.
   ///
   /// - Complexity: O((*n* + *m*) · min(*d*, `maxMinimalEditCount`)) time at worst for texts of *n*
-  ///   and *m* bytes and *d* changes, and O(*n* + *m*) on ordinary texts; O(*n* + *m*) space, none
-  ///   of it for what both texts begin and end with.
+  ///   and *m* bytes and *d* changes, and O(*n* + *m*) on ordinary texts. O(*n* + *m*) space,
+  ///   without the common start and end of the texts.
   ///
   /// See Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), in its linear-space
   /// form; and Bram Cohen's patience difference, here over runs of tokens.
@@ -36,7 +37,7 @@ extension TextDifference {
   }
 }
 
-/// The changed byte ranges between two texts, in order, none touching the next.
+/// Returns the changed byte ranges between two texts, in order, none adjacent to the next.
 func changedBytes(
   from old: ContiguousText, to new: ContiguousText, by granularity: TextGranularity
 ) -> [RangePair] {
@@ -63,8 +64,8 @@ func changedBytes(
 }
 
 extension RangePair {
-  /// What lies between the common beginning and the common end of two texts; cut between
-  /// characters, or between lines for the coarser granularities.
+  /// The ranges between the common start and the common end of two texts, cut between characters,
+  /// or between lines for the coarser granularities.
   fileprivate init(
     betweenCommonEndsOf old: ContiguousText, _ new: ContiguousText, by granularity: TextGranularity
   ) {
@@ -86,7 +87,7 @@ extension RangePair {
     self.init(old: start..<old.count - kept, new: start..<new.count - kept)
   }
 
-  /// The last offset that lies between two characters of both texts, in their common prefix.
+  /// Returns the last offset between two characters of both texts in their common prefix.
   private static func characterStart(
     _ old: ContiguousText, _ new: ContiguousText, atOrBefore offset: Int
   ) -> Int {
@@ -94,10 +95,10 @@ extension RangePair {
     return start == offset ? start : characterStart(old, new, atOrBefore: start)
   }
 
-  /// How much of a common suffix is whole characters of both texts.
+  /// Returns the length of a common suffix in whole characters of both texts.
   ///
-  /// A suffix of flags may be paired differently in either text, right to the end: so both are
-  /// walked in turn instead of being asked again for every offset.
+  /// In a suffix of flags, the characters of the two texts may be divided differently up to the
+  /// end. So both texts are walked in turn, instead of searching again for every offset.
   private static func characters(
     _ old: ContiguousText, _ new: ContiguousText, inCommonSuffix byteCount: Int
   ) -> Int {
@@ -113,7 +114,7 @@ extension RangePair {
     }
   }
 
-  /// How much of a common suffix is whole lines of both texts.
+  /// Returns the length of a common suffix in whole lines of both texts.
   private static func lines(
     _ old: ContiguousText, _ new: ContiguousText, inCommonSuffix byteCount: Int
   ) -> Int {

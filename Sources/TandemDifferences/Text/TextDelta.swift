@@ -1,12 +1,12 @@
-/// Why a delta cannot be read.
+/// The error of reading a delta.
 public struct TextDeltaError: Error, Hashable, Sendable {
-  /// What is wrong.
+  /// The kind of error.
   public enum Kind: String, Hashable, Sendable, Codable {
-    /// A number is missing, too large, begins with 0, or is followed by what belongs elsewhere.
+    /// A number is missing, is too large, begins with 0, or is followed by an unexpected character.
     case malformed
-    /// A backslash is followed by something else than `\`, `n`, `t`, or `x` and two digits.
+    /// A backslash is not followed by `\`, `n`, `t`, or `x` and two digits.
     case malformedEscape
-    /// An edit does nothing, or touches the one before.
+    /// An edit does nothing, or is adjacent to the one before.
     case emptyEdit
     /// More is kept or deleted than the old text has.
     case beyondEnd
@@ -14,12 +14,12 @@ public struct TextDeltaError: Error, Hashable, Sendable {
     case splitsScalar
   }
 
-  /// Where in the delta reading failed, as a count of UTF-8 bytes from its start.
+  /// The offset of the error in UTF-8 bytes from the start of the delta.
   public var offset: Int
-  /// What is wrong there.
+  /// The kind of error.
   public var kind: Kind
 
-  /// An error at a UTF-8 offset of the delta.
+  /// Creates an error at a UTF-8 offset of the delta.
   public init(offset: Int, kind: Kind) {
     self.offset = offset
     self.kind = kind
@@ -42,18 +42,19 @@ extension TextDeltaError: CustomStringConvertible {
 }
 
 extension TextDifference {
-  /// This difference as one line of text, for whoever has the old text.
+  /// This difference as one line of text, for a receiver that has the old text.
   ///
-  /// Edits are separated by a tab. Each is the number of UTF-8 bytes kept since the last one,
-  /// nothing if none; then `-` and the number of bytes deleted, unless none; then `+` and the text
-  /// inserted, unless none. Numbers are in base 36, with lower-case letters. In inserted text a
-  /// backslash is written `\\`, a line feed `\n`, a tab `\t`, and any other control character (below
-  /// U+0020, and U+007F) as `\x` and two hexadecimal digits. What follows the last edit is kept.
+  /// Edits are separated by a tab. Each consists of the number of UTF-8 bytes kept since the last
+  /// one, omitted if zero; then `-` and the number of deleted bytes, omitted if zero; then `+` and
+  /// the inserted text, omitted if empty. Numbers are in base 36, with lower-case letters. In
+  /// inserted text, a backslash is written `\\`, a line feed `\n`, a tab `\t`, and any other
+  /// control character (below U+0020, and U+007F) as `\x` and two hexadecimal digits. Text after
+  /// the last edit is kept.
   ///
   /// Replacing "mat" by "sofa" in "The cat sat on the mat." is `j-3+sofa`. Equal differences have
-  /// equal deltas. The delta does not say which text it belongs to: keep that beside it.
+  /// equal deltas. The delta does not identify its old text: store that information beside it.
   ///
-  /// The form follows that of Neil Fraser's diff-match-patch, which counts UTF-16 units.
+  /// The format follows Neil Fraser's diff-match-patch, which counts UTF-16 units.
   public var delta: String {
     var delta: [UInt8] = []
     var end = 0
@@ -68,10 +69,10 @@ extension TextDifference {
     return String(decoding: delta, as: UTF8.self)
   }
 
-  /// Reads a delta that was made for `old`.
+  /// Creates the difference from a delta that was made for `old`.
   ///
-  /// - Throws: ``TextDeltaError``, for anything that ``delta`` does not write for some difference of
-  ///   `old`, with the place in the delta.
+  /// - Throws: ``TextDeltaError``, with the offset in the delta, for any text that is not the
+  ///   ``delta`` of a difference of `old`.
   /// - Complexity: O(*n* + *m*) for a text of *n* and a delta of *m* bytes.
   public init(delta: String, from old: String) throws(TextDeltaError) {
     let result = ContiguousText.with(delta, old) { delta, old in

@@ -39,7 +39,8 @@ struct TextDeltaReader {
     edits.append(TextDifference.Edit(at: offset, deleting: deleted, inserting: inserted))
   }
 
-  /// Reads how many bytes are kept or deleted after `oldEnd`; `nil` if there is no number.
+  /// Reads the number of bytes that are kept or deleted after `oldEnd`. Returns `nil` if there is
+  /// no number.
   private mutating func readLength() throws(TextDeltaError) -> Int? {
     let start = position
     var length = 0
@@ -100,7 +101,7 @@ struct TextDeltaReader {
     return true
   }
 
-  /// The value of the next byte as a digit, if it is one.
+  /// Returns the value of the next byte as a digit, or `nil` if it is not a digit.
   private func digit(radix: UInt8) -> Int? {
     guard let next else { return nil }
     let value: UInt8
@@ -118,6 +119,6 @@ struct TextDeltaReader {
 }
 
 extension UInt8 {
-  /// Whether it is an ASCII control character.
+  /// True for an ASCII control character.
   var isControl: Bool { self < 0x20 || self == 0x7F }
 }

@@ -1,7 +1,7 @@
 extension TextDifference {
-  /// The new text, given the old one; `nil` if this difference does not fit it, that is, if a
-  /// deleted text is not where it should be, byte by byte, or an edit lies beyond the end or inside
-  /// a Unicode scalar.
+  /// Returns the new text, given the old one. Returns `nil` if this difference does not fit it: a
+  /// deleted text is not at its offset, byte by byte, or an edit is beyond the end or inside a
+  /// Unicode scalar.
   ///
   /// - Complexity: O(*n* + *m*) for texts of *n* and *m* bytes.
   public func applying(to text: String) -> String? {
@@ -41,7 +41,7 @@ extension TextDifference {
 }
 
 extension TextDifference.Edit {
-  /// Whether `deleted` is at `offset`, and `offset` between two scalars.
+  /// Returns true if `deleted` is at `offset`, and `offset` is between two scalars.
   fileprivate func fits(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard offset <= bytes.count, deleted.utf8.count <= bytes.count - offset else { return false }
     guard offset == bytes.count || !UTF8.isContinuation(bytes[offset]) else { return false }

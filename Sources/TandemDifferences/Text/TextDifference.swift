@@ -1,23 +1,23 @@
-/// What changed between two versions of a text: deletions and insertions at UTF-8 offsets.
+/// The difference between two versions of a text: deletions and insertions at UTF-8 offsets.
 ///
 /// An edit computed by ``init(from:to:by:)`` begins and ends between two characters (extended
-/// grapheme clusters) of both texts, so it never splits a letter from its accent, a carriage return
-/// from its line feed, a flag or a family into their parts. A difference that comes from elsewhere
-/// (``init(edits:)``, `Decodable`, ``init(delta:from:)``) cannot split a Unicode scalar.
+/// grapheme clusters) of both texts. So it never separates a letter from its accent, a carriage
+/// return from its line feed, or the parts of a flag or a family. A difference from another source
+/// (``init(edits:)``, `Decodable`, ``init(delta:from:)``) never splits a Unicode scalar.
 ///
-/// Texts are compared byte by byte, not by canonical equivalence as `String`'s `==` does: a composed
-/// and a decomposed é differ. Differences are equal and hash alike by the same rule.
+/// Texts are compared byte by byte, not by canonical equivalence as `String` does: a composed and a
+/// decomposed é differ. Equality and hashing of differences follow the same rule.
 public struct TextDifference: Sendable {
-  /// One place of the old text, what is deleted there, and what is inserted instead.
+  /// An offset in the old text, the text deleted there, and the text inserted instead.
   public struct Edit: Sendable {
-    /// Where in the old text, as a count of UTF-8 bytes from its start.
+    /// The offset in the old text, in UTF-8 bytes.
     public var offset: Int
-    /// The text deleted from there on; empty for a pure insertion.
+    /// The deleted text; empty for a pure insertion.
     public var deleted: String
-    /// The text inserted in its place; empty for a pure deletion.
+    /// The inserted text; empty for a pure deletion.
     public var inserted: String
 
-    /// An edit of the old text at a UTF-8 offset.
+    /// Creates an edit at a UTF-8 offset of the old text.
     public init(at offset: Int, deleting deleted: String = "", inserting inserted: String = "") {
       self.offset = offset
       self.deleted = deleted
@@ -34,8 +34,8 @@ public struct TextDifference: Sendable {
     edits = []
   }
 
-  /// A difference made of the given edits; `nil` if they are not in order, touch or overlap each
-  /// other, do nothing, or lie outside 0…2⁶².
+  /// Creates a difference from the given edits. Returns `nil` if they are not in order, are
+  /// adjacent or overlap, do nothing, or are outside 0…2⁶².
   public init?(edits: [Edit]) {
     var end = -1
     for edit in edits {
@@ -52,10 +52,10 @@ public struct TextDifference: Sendable {
 
   static let maxOffset = 1 << 62
 
-  /// Whether the two texts are equal, byte by byte.
+  /// True if the two texts are equal, byte by byte.
   public var isEmpty: Bool { edits.isEmpty }
 
-  /// The difference that leads back: from the new text to the old one.
+  /// The difference in the other direction: from the new text to the old one.
   public var inverted: TextDifference {
     var shift = 0
     return TextDifference(
@@ -67,14 +67,14 @@ public struct TextDifference: Sendable {
 }
 
 extension TextDifference.Edit: Hashable {
-  /// Whether two edits are the same, byte by byte.
+  /// Returns true if two edits are equal, byte by byte.
   public static func == (one: Self, other: Self) -> Bool {
     one.offset == other.offset
       && one.deleted.isIdenticalByBytes(to: other.deleted)
       && one.inserted.isIdenticalByBytes(to: other.inserted)
   }
 
-  /// Feeds the offset and the bytes of both texts to `hasher`.
+  /// Hashes the offset and the bytes of both texts.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(offset)
     deleted.hashBytes(into: &hasher)
@@ -104,26 +104,27 @@ extension TextDifference: Hashable, Codable {
   }
 }
 
-/// How finely two texts are compared: the smallest piece that a ``TextDifference`` inserts or
-/// deletes.
+/// The granularity of a comparison: the smallest part of a text that a ``TextDifference`` inserts
+/// or deletes.
 public enum TextGranularity: String, Sendable, Hashable, Codable, CaseIterable {
-  /// Lines, each with the line feed that ends it. A carriage return before it belongs to the line;
-  /// one without a line feed ends nothing, as in `diff` and `git`.
+  /// Lines, each with its line feed. A carriage return before it belongs to the line. A carriage
+  /// return without a line feed does not end a line, as in `diff` and `git`.
   case lines
   /// Words (letters, digits and underscores), runs of blanks, and single characters between them.
-  /// Each ideograph and each end of line counts as a word of its own.
+  /// Each ideograph and each line end is a word of its own.
   case words
-  /// Characters as a person sees them: extended grapheme clusters (Unicode Standard Annex 29).
+  /// User-perceived characters: extended grapheme clusters (Unicode Standard Annex 29).
   case characters
 }
 
 extension String {
-  /// Whether two strings are the same bytes; `==` calls a composed and a decomposed é equal.
+  /// Returns true if two strings have the same bytes; `==` takes a composed and a decomposed é for
+  /// equal.
   func isIdenticalByBytes(to other: String) -> Bool {
     utf8.elementsEqual(other.utf8)
   }
 
-  /// Feeds the bytes to `hasher`, and their count to keep neighbours apart.
+  /// Hashes the bytes, and their count to separate neighbours.
   func hashBytes(into hasher: inout Hasher) {
     var bytes = self
     hasher.combine(utf8.count)

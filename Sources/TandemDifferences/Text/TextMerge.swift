@@ -1,26 +1,26 @@
-/// Two edits of one text made into one, as `diff3` does, and more finely where lines conflict.
+/// The merge of two edits of one text, as by `diff3`, but more finely where lines conflict.
 ///
-/// Lines that only one side changed are taken from it, lines that both changed alike are taken once.
-/// Where both changed the same or touching lines differently, their words are merged in the same
-/// way, and with ``TextGranularity/characters`` the characters of touching words. What still
-/// conflicts is reported, as the whole lines of all three versions: nothing inserted by either side
-/// is dropped, and nothing deleted that one of them did not delete.
+/// Lines that only one side changed are taken from that side. Lines that both sides changed in the
+/// same way are taken once. If both sides changed the same or adjacent lines differently, their
+/// words are merged in the same way, and with ``TextGranularity/characters`` the characters of
+/// adjacent words. The remaining conflicts are reported as whole lines of all three versions. No
+/// inserted text is dropped, and no text is deleted that neither side deleted.
 ///
-/// Exchanging local and remote exchanges them in the result, and nothing else.
+/// If local and remote are exchanged, they are exchanged in the result, and nothing else changes.
 public struct TextMerge: Sendable {
-  /// Lines that both sides changed, in different ways.
+  /// Lines that both sides changed differently.
   public struct Conflict: Sendable {
-    /// The lines before either edit, and where they are, as UTF-8 offsets.
+    /// The lines in the base text.
     public var base: String
-    /// The lines as the local text has them.
+    /// The lines in the local text.
     public var local: String
-    /// The lines as the remote text has them.
+    /// The lines in the remote text.
     public var remote: String
-    /// Where `base` is in the base text, as UTF-8 offsets.
+    /// The range of `base` in the base text, in UTF-8 offsets.
     public var baseRange: Range<Int>
-    /// Where `local` is in the local text, as UTF-8 offsets.
+    /// The range of `local` in the local text, in UTF-8 offsets.
     public var localRange: Range<Int>
-    /// Where `remote` is in the remote text, as UTF-8 offsets.
+    /// The range of `remote` in the remote text, in UTF-8 offsets.
     public var remoteRange: Range<Int>
   }
 
@@ -33,11 +33,11 @@ public struct TextMerge: Sendable {
 
   /// Merges two edits of `base`.
   ///
-  /// The edits may share lines as long as they are apart by at least one unchanged token of
-  /// `granularity`. By words, the default, two different edits of one word conflict, so "10" that
-  /// became "15" here and "20" there does not become "25".
+  /// Edits may be in the same line if at least one unchanged token of `granularity` is between
+  /// them. With words, the default, two different edits of one word conflict. So "10" that became
+  /// "15" on one side and "20" on the other does not become "25".
   ///
-  /// - Complexity: that of four to eight comparisons, see ``TextDifference/init(from:to:by:)``.
+  /// - Complexity: that of four to eight comparisons; see ``TextDifference/init(from:to:by:)``.
   public init(
     base: String, local: String, remote: String, by granularity: TextGranularity = .words
   ) {
@@ -46,7 +46,7 @@ public struct TextMerge: Sendable {
     )
   }
 
-  /// The merged text; `nil` if there are conflicts.
+  /// The merged text, or `nil` if there are conflicts.
   public var merged: String? {
     conflicts.isEmpty ? resolved { $0.local } : nil
   }
@@ -58,8 +58,8 @@ public struct TextMerge: Sendable {
     }
   }
 
-  /// The merged text, with what `resolve` makes of each conflict: one of the three versions, for
-  /// example, or all of them between markers.
+  /// Returns the merged text. `resolve` returns the text for each conflict: one of the three
+  /// versions, for example, or all of them between markers.
   public func resolved(by resolve: (Conflict) -> String) -> String {
     var text = ""
     for piece in pieces {

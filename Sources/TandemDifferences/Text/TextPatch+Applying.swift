@@ -1,40 +1,42 @@
 extension TextPatch {
-  /// What became of a patch in one text.
+  /// The result of applying a patch to a text.
   public struct Outcome: Sendable {
-    /// Where a hunk was applied.
+    /// The position of an applied hunk.
     public struct Landing: Sendable, Hashable {
-      /// Where the edit begins in the text given, as a UTF-8 offset.
+      /// The start of the edit in the given text, as a UTF-8 offset.
       public var offset: Int
-      /// How far that is from where it was expected, in bytes; negative if earlier.
+      /// The distance from the expected offset in bytes; negative if it is before it.
       public var distance: Int
-      /// How many bytes of the contexts are missing, added or different there.
+      /// The number of bytes of the contexts that are missing, added or different.
       public var mismatchCount: Int
     }
 
-    /// The text given, with the hunks that fit applied.
+    /// The given text, with all fitting hunks applied.
     public var text: String
-    /// What those hunks changed in it.
+    /// The changes by those hunks.
     public var difference: TextDifference
-    /// For each hunk where it landed; `nil` if it did not fit.
+    /// For each hunk its position, or `nil` if it did not fit.
     public var landings: [Landing?]
 
-    /// The positions of the hunks that did not fit, in the patch.
+    /// The indices of the hunks that did not fit.
     public var rejected: [Int] { landings.indices.filter { landings[$0] == nil } }
   }
 
-  /// Applies each hunk at the best place in `text`, which may have changed since the patch was made.
+  /// Applies each hunk at the best position in `text`, which may have changed since the patch was
+  /// made.
   ///
-  /// A hunk fits where `text` has exactly what it deletes, between two characters, at or after the
-  /// end of the previous hunk, with at most `maxMismatch` of its context (from 0 for none to 1 for
-  /// all) missing, added or different, counted in bytes as Levenshtein does. Of the places no more
-  /// than `maxDistance` bytes from where it is expected – its offset, moved like the hunk before –
-  /// it lands where the mismatch is least; of equal ones at the nearest, of those at the earlier.
-  /// A patch without contexts fits only by what it deletes; of a context longer than
-  /// ``maxContextByteCount`` only the bytes nearest the edit count.
+  /// A hunk fits at a position if `text` has its deleted text there exactly, between two
+  /// characters, at or after the end of the previous hunk, and if at most the share `maxMismatch`
+  /// of its context (0 to 1) is missing, added or different, counted in bytes as Levenshtein
+  /// distance. The expected position is the hunk's offset, moved by the same distance as the hunk
+  /// before. Only positions within `maxDistance` bytes of it count. The hunk is applied at the
+  /// position with the least mismatch, then the nearest, then the earlier one. A patch without
+  /// contexts fits by its deleted text alone. Of a context longer than ``maxContextByteCount``,
+  /// only the bytes nearest to the edit count.
   ///
   /// - Complexity: O(*n* + *h*) for a text of *n* bytes and *h* hunks that fit exactly, plus
-  ///   O(`maxDistance` · *c*) for each other one, *c* being the size of its context and deletion.
-  ///   A window of text is searched by Sellers' algorithm (1980).
+  ///   O(`maxDistance` · *c*) for each other hunk, where *c* is the size of its context and
+  ///   deletion. The text is searched by Sellers' algorithm (1980).
   public func applying(
     to text: String, maxDistance: Int = 1_000, maxMismatch: Double = 0.25
   ) -> Outcome {
@@ -64,7 +66,7 @@ extension TextPatch {
 }
 
 extension [TextDifference.Edit] {
-  /// Appends an edit at another offset; it becomes one with the last edit if they touch.
+  /// Appends an edit at another offset. It is joined with the last edit if they are adjacent.
   fileprivate mutating func appendJoining(_ edit: TextDifference.Edit, at offset: Int) {
     if edit.deleted.isEmpty, edit.inserted.isEmpty { return }
     if let last, last.offset + last.deleted.utf8.count == offset {

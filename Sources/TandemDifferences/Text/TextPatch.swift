@@ -1,18 +1,18 @@
-/// The changes of a text, each with the text around it, so that they can be made in a text that has
+/// The changes of a text with the text around each, so that they can be applied to a text that has
 /// changed since.
 ///
 /// After Neil Fraser's diff-match-patch. See ``applying(to:maxDistance:maxMismatch:)``.
 public struct TextPatch: Sendable, Hashable, Codable {
-  /// One edit, and what stands around it in the old text.
+  /// An edit and the text around it in the old text.
   public struct Hunk: Sendable, Codable {
-    /// What is deleted and inserted, and where in the old text.
+    /// The edit of the old text.
     public var edit: TextDifference.Edit
-    /// What the old text has before the edit.
+    /// The text before the edit in the old text.
     public var leadingContext: String
-    /// What the old text has after the text deleted.
+    /// The text after the deleted text in the old text.
     public var trailingContext: String
 
-    /// An edit between two contexts.
+    /// Creates a hunk from an edit between two contexts.
     public init(_ edit: TextDifference.Edit, after leading: String, before trailing: String) {
       self.edit = edit
       leadingContext = leading
@@ -20,21 +20,21 @@ public struct TextPatch: Sendable, Hashable, Codable {
     }
   }
 
-  /// How many bytes on each side of an edit count as its context; of a longer one, those nearest.
+  /// The maximum number of bytes on each side of an edit that count as its context, nearest first.
   public static let maxContextByteCount = 1_024
 
   /// The hunks, in the order of the old text.
   public var hunks: [Hunk]
 
-  /// A patch made of the given hunks.
+  /// Creates a patch from the given hunks.
   public init(hunks: [Hunk] = []) {
     self.hunks = hunks
   }
 
-  /// The changes between two texts, each with so many bytes around it, or a few more where that
-  /// many would split a character, or less where the text ends.
+  /// Creates a patch of the changes between two texts. Each has `contextByteCount` bytes of text on
+  /// either side; a few more if that would split a character, and fewer at the ends of the text.
   ///
-  /// `contextByteCount` is brought between zero and ``maxContextByteCount``.
+  /// `contextByteCount` is clamped to 0…``maxContextByteCount``.
   public init(
     from old: String, to new: String, by granularity: TextGranularity = .characters,
     contextByteCount: Int = 32
@@ -53,19 +53,19 @@ public struct TextPatch: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether there is nothing to change.
+  /// True if there are no changes.
   public var isEmpty: Bool { hunks.isEmpty }
 }
 
 extension TextPatch.Hunk: Hashable {
-  /// Whether two hunks are the same, byte by byte.
+  /// Returns true if two hunks are equal, byte by byte.
   public static func == (one: Self, other: Self) -> Bool {
     one.edit == other.edit
       && one.leadingContext.isIdenticalByBytes(to: other.leadingContext)
       && one.trailingContext.isIdenticalByBytes(to: other.trailingContext)
   }
 
-  /// Feeds the edit and the bytes of its contexts to `hasher`.
+  /// Hashes the edit and the bytes of its contexts.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(edit)
     leadingContext.hashBytes(into: &hasher)

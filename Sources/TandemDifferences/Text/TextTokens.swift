@@ -8,7 +8,7 @@ struct TextTokens {
     self.start = start
   }
 
-  /// Where the last token ends, as a UTF-8 offset.
+  /// The end of the last token, as a UTF-8 offset.
   var end: Int { ends.last ?? start }
 
   mutating func append(_ number: UInt32, endingAt end: Int) {
@@ -16,7 +16,7 @@ struct TextTokens {
     ends.append(end)
   }
 
-  /// The bytes of a range of tokens.
+  /// Returns the byte range of a range of tokens.
   func byteRange(_ range: Range<Int>) -> Range<Int> {
     offset(of: range.lowerBound)..<offset(of: range.upperBound)
   }
@@ -26,7 +26,7 @@ struct TextTokens {
   }
 }
 
-/// Cuts texts into tokens, and gives equal tokens equal numbers as long as the texts exist.
+/// Divides texts into tokens, and gives equal tokens equal numbers. The texts must outlive it.
 struct TextTokenizer {
   private var numbers: [TokenBytes: UInt32] = [:]
 
@@ -65,7 +65,8 @@ struct TextTokenizer {
     }
   }
 
-  /// A character of one scalar is numbered by it; the others come after all scalars.
+  /// A character of one scalar has that scalar as its number. Other characters have numbers above
+  /// all scalars.
   private mutating func appendCharacters(
     of text: ContiguousText, upTo end: Int, to tokens: inout TextTokens
   ) {
@@ -92,7 +93,7 @@ struct TextTokenizer {
   }
 }
 
-/// The bytes of one token, where they lie.
+/// The bytes of one token, in place.
 private struct TokenBytes: Hashable {
   let bytes: UnsafeBufferPointer<UInt8>
 
@@ -105,13 +106,13 @@ private struct TokenBytes: Hashable {
   }
 }
 
-/// What a character does in the division of a text into words, by its first scalar.
+/// The role of a character in dividing a text into words, by its first scalar.
 private enum WordKind {
   case word
   case blank
   case single
 
-  /// Whether neighbours of this kind form one token.
+  /// True if neighbours of this kind form one token.
   var forms: Bool { self != .single }
 
   init(of scalar: Unicode.Scalar) {

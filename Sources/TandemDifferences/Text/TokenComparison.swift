@@ -1,8 +1,9 @@
-/// What a comparison looks for besides a shortest edit path.
+/// Parameters of a comparison besides the shortest edit path.
 struct ComparisonEffort {
-  /// The lengths of the common runs to align by, in tokens, beyond the bound on minimality.
+  /// The lengths in tokens of the common runs to align by, if the changes exceed the bound on
+  /// minimality.
   var runLengths: [Int]
-  /// Fewer kept tokens than this between two changes are not worth keeping.
+  /// The minimum number of kept tokens between two changes. Fewer are changed as well.
   var minimumKeptCount: Int
 
   init(_ granularity: TextGranularity) {
@@ -16,20 +17,21 @@ struct ComparisonEffort {
   }
 }
 
-/// The changes between two sequences of tokens: minimal while they are few, close to it beyond.
+/// The changes between two sequences of tokens: minimal if they are few, otherwise close to
+/// minimal.
 ///
-/// A box of the edit graph is divided at a point of a shortest path (``MiddleSplit``) as long as
-/// that lies within ``TextDifference/maxMinimalEditCount`` edits. Otherwise it is cut at unique
-/// common runs, long ones before short ones (``UniqueRuns``), and what they leave is compared in
-/// the same way. Where there are none, the furthest point that a small number of edits leads to
-/// divides it. Every step is linear in its box, and every box passes few steps, so the work is
-/// bounded by the texts' length times a constant.
+/// A box of the edit graph is divided at a point of a shortest path (``MiddleSplit``) if that path
+/// has at most ``TextDifference/maxMinimalEditCount`` edits. Otherwise it is cut at unique common
+/// runs, long ones before short ones (``UniqueRuns``), and the gaps between them are compared in
+/// the same way. Without such runs, it is divided at the furthest point that a small number of
+/// edits reaches. Every step is linear in its box, and every box passes through few steps, so the
+/// work is bounded by a constant times the length of the texts.
 struct TokenComparison<Token: FixedWidthInteger>: ~Copyable {
   private struct Box {
     var pair: RangePair
-    /// How many of the run lengths have been used.
+    /// The number of run lengths already used.
     var stage = 0
-    /// Whether there is nothing to align by.
+    /// True if there are no runs to align by.
     var isLastResort = false
   }
 
@@ -51,7 +53,7 @@ struct TokenComparison<Token: FixedWidthInteger>: ~Copyable {
     split = MiddleSplit(old, new, maxRounds: TextDifference.maxMinimalEditCount / 2)
   }
 
-  /// The changes that lead from `old` to `new`, in order, none touching the next.
+  /// Returns the changes from `old` to `new`, in order, none adjacent to the next.
   static func changes(
     from old: UnsafeBufferPointer<Token>, to new: UnsafeBufferPointer<Token>,
     effort: ComparisonEffort
@@ -118,7 +120,8 @@ struct TokenComparison<Token: FixedWidthInteger>: ~Copyable {
     boxes.append(Box(pair: box.pair, isLastResort: true))
   }
 
-  /// What common runs leave of a box. Where runs overlap, the earlier one keeps its tokens.
+  /// Returns the gaps between common runs in a box. If runs overlap, the earlier one keeps its
+  /// tokens.
   private func gaps(
     in box: RangePair, between runs: [(old: Int, new: Int)], length: Int
   ) -> [RangePair] {
@@ -136,13 +139,14 @@ struct TokenComparison<Token: FixedWidthInteger>: ~Copyable {
   }
 }
 
-/// Makes fewer changes of many that lead from one sequence to another.
+/// Combines the changes from one sequence to another into fewer ones.
 struct ChangeCompaction<Token: FixedWidthInteger> {
   let old: UnsafeBufferPointer<Token>
   let new: UnsafeBufferPointer<Token>
 
-  /// Joins neighbours where one, a pure insertion or deletion, can slide to the other because what
-  /// it passes repeats in it: "ab(ab)c" is "(ab)abc". As many tokens change as before.
+  /// Joins neighbours of which one, a pure insertion or deletion, can slide to the other because
+  /// the tokens between repeat in it: "ab(ab)c" equals "(ab)abc". The number of changed tokens
+  /// stays the same.
   func joinedBySliding(_ changes: [RangePair]) -> [RangePair] {
     var result: [RangePair] = []
     for var change in changes {
@@ -166,7 +170,8 @@ struct ChangeCompaction<Token: FixedWidthInteger> {
     return result
   }
 
-  /// Whether a change stays what it is when it moves so many tokens forwards, or backwards.
+  /// Returns true if a change has the same effect after moving so many tokens forwards or
+  /// backwards.
   private func slides(_ change: RangePair, by distance: Int) -> Bool {
     if change.old.isEmpty { return repeats(new, change.new, over: distance) }
     if change.new.isEmpty { return repeats(old, change.old, over: distance) }

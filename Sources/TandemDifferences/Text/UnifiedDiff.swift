@@ -1,25 +1,25 @@
-/// The changed lines between two texts with some lines around them, as `diff -u` prints them.
+/// The changed lines between two texts with context lines, as `diff -u` prints them.
 ///
-/// `description` is what `patch` and `git apply` read. It ends with a line feed, or is empty if the
+/// `patch` and `git apply` read the ``description``. It ends with a line feed, or is empty if the
 /// texts are equal. Lines end at a line feed; carriage returns are part of them.
 public struct UnifiedDiff: Sendable {
   /// Changed lines, and unchanged lines near them.
   public struct Hunk: Sendable {
     /// The number of the first old line, counting from 1; of the line before it if there is none.
     public var oldStart: Int
-    /// How many old lines the hunk covers.
+    /// The number of old lines in the hunk.
     public var oldCount: Int
     /// The number of the first new line, counting from 1; of the line before it if there is none.
     public var newStart: Int
-    /// How many new lines the hunk covers.
+    /// The number of new lines in the hunk.
     public var newCount: Int
-    /// The lines, in order; among changed lines the deleted ones come first.
+    /// The lines, in order. Among changed lines, deleted ones come first.
     public var lines: [Line]
   }
 
   /// One line of a hunk.
   public struct Line: Sendable {
-    /// What became of a line.
+    /// The kind of a line.
     public enum Kind: String, Sendable, Hashable {
       /// Both texts have it.
       case kept = " "
@@ -29,22 +29,22 @@ public struct UnifiedDiff: Sendable {
       case inserted = "+"
     }
 
-    /// What became of it.
+    /// The kind of the line.
     public var kind: Kind
-    /// The line with its line feed; only the last one of a text may have none.
+    /// The line with its line feed, which only the last line of a text may lack.
     public var text: String
   }
 
-  /// What to call the old text.
+  /// The name of the old text.
   public var oldName: String
-  /// What to call the new text.
+  /// The name of the new text.
   public var newName: String
   /// The hunks, in the order of the texts.
   public private(set) var hunks: [Hunk]
 
   /// Compares two texts by lines; see ``TextDifference/init(from:to:by:)``.
   ///
-  /// `git apply` wants names that begin with `a/` and `b/`, or the option `-p0`. A negative
+  /// `git apply` requires names that begin with `a/` and `b/`, or the option `-p0`. A negative
   /// `contextLineCount` counts as zero.
   public init(
     from old: String, to new: String, oldName: String = "old", newName: String = "new",
@@ -64,7 +64,7 @@ public struct UnifiedDiff: Sendable {
     }
   }
 
-  /// Whether the texts are equal.
+  /// True if the texts are equal.
   public var isEmpty: Bool { hunks.isEmpty }
 }
 
@@ -97,7 +97,7 @@ extension UnifiedDiff.Hunk {
 }
 
 extension [RangePair] {
-  /// The changes whose surroundings touch, together.
+  /// Returns groups of changes whose contexts are adjacent or overlap.
   fileprivate func grouped(context: Int) -> [ArraySlice<RangePair>] {
     var groups: [ArraySlice<RangePair>] = []
     var start = 0
@@ -115,7 +115,7 @@ extension [RangePair] {
 /// A text by lines.
 private struct TextLines {
   let text: ContiguousText
-  /// Where each line begins, and where the last one ends.
+  /// The start of each line, and the end of the last one.
   private let starts: [Int]
 
   init(_ text: ContiguousText) {
@@ -130,7 +130,7 @@ private struct TextLines {
 
   subscript(line: Int) -> String { text[starts[line]..<starts[line + 1]] }
 
-  /// The lines that a range of bytes covers, which begins and ends between lines.
+  /// Returns the lines in a range of bytes that begins and ends between lines.
   func lines(in range: Range<Int>) -> Range<Int> {
     line(at: range.lowerBound)..<line(at: range.upperBound)
   }
@@ -146,10 +146,10 @@ private struct TextLines {
 }
 
 extension UnifiedDiff: CustomStringConvertible {
-  /// The unified format, with `\ No newline at end of file` where that is so.
+  /// The unified format, with `\ No newline at end of file` where a text lacks its last line feed.
   ///
-  /// Names with control characters, quotation marks or backslashes are quoted as in C, as `diff`
-  /// and `git` do; names with spaces end in a tab.
+  /// Names with control characters, quotation marks or backslashes are quoted as in C, as by `diff`
+  /// and `git`. Names with spaces end in a tab.
   public var description: String {
     if isEmpty { return "" }
     var text = "--- \(Self.quoted(oldName))\n+++ \(Self.quoted(newName))\n"
@@ -175,7 +175,7 @@ extension UnifiedDiff: CustomStringConvertible {
 }
 
 extension UnifiedDiff.Hunk: CustomStringConvertible {
-  /// The hunk as it stands in the unified format.
+  /// The hunk in the unified format.
   public var description: String {
     func range(_ start: Int, _ count: Int) -> String {
       count == 1 ? "\(start)" : "\(start),\(count)"

@@ -9,12 +9,12 @@ struct UniqueRuns<Token: FixedWidthInteger> {
     self.new = new
   }
 
-  /// The longest chain of runs of `length` tokens, each found once in either side of `box`, that
-  /// comes in the same order in both; as pairs of their starts.
+  /// Returns the longest chain of runs of `length` tokens, each found once in either side of `box`,
+  /// in the same order in both; as pairs of their starts.
   ///
-  /// Long boxes are sampled by content: one run in eight is looked at. A run whose place in the
-  /// table is crowded is passed over, so that no input makes this slower than linear (but for the
-  /// chain's logarithm).
+  /// In long boxes, one run in eight is sampled, selected by its content. A run whose place in the
+  /// table is crowded is skipped. So the work is linear for every input, except for the logarithm
+  /// of the chain.
   func chain(in box: RangePair, length: Int) -> [(old: Int, new: Int)] {
     guard box.old.count >= length, box.new.count >= length else { return [] }
     guard max(box.old.upperBound, box.new.upperBound) <= Int32.max else { return [] }
@@ -63,7 +63,7 @@ struct UniqueRuns<Token: FixedWidthInteger> {
   }
 }
 
-/// Where runs were seen, by hash: linear probing over a bounded number of places.
+/// The offsets of runs by hash: linear probing over a bounded number of places.
 private struct RunTable {
   private struct Entry {
     var hash: UInt64
@@ -105,7 +105,8 @@ private struct RunTable {
     return Int(entries[index].new)
   }
 
-  /// The entry of `hash`, or the empty one where it belongs; `nil` where it is too crowded.
+  /// Returns the index of the entry of `hash`, or of the empty one where it belongs; `nil` if the
+  /// place is crowded.
   @inline(__always)
   private func place(of hash: UInt64) -> Int? {
     var index = Int(truncatingIfNeeded: hash &>> shift)
@@ -117,7 +118,8 @@ private struct RunTable {
   }
 }
 
-/// The longest part of `pairs`, which ascend by `old`, that ascends by `new` too (Fredman 1975).
+/// Returns the longest part of `pairs`, which ascend by `old`, that ascends by `new` too (Fredman
+/// 1975).
 ///
 /// - Complexity: O(*n* log *n*); O(*n*) if nearly all of them ascend.
 private func longestIncreasing(_ pairs: [(old: Int, new: Int)]) -> [(old: Int, new: Int)] {

@@ -1,15 +1,16 @@
-/// What the values of a CSV column that were seen so far allow it to be.
+/// The types that fit all values of a CSV column read so far.
 ///
-/// The rule is that of ``RecordReader/records(in:format:limits:)-(UnsafeRawBufferPointer,_,_)``.
+/// The rule is in ``RecordReader/records(in:format:limits:)-(UnsafeRawBufferPointer,_,_)``.
 struct CSVColumn {
-  /// What a column's values become.
+  /// The type of a column's values.
   enum ValueType {
     case integer
     case real
     case text
   }
 
-  /// The most significant digits of a decimal that every double keeps apart from all others.
+  /// The maximum number of significant digits with which different decimals become different
+  /// doubles.
   static let maxSignificantDigitCount = 15
 
   private var fitsIntegers = true

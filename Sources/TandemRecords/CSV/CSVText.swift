@@ -1,6 +1,7 @@
-/// The parts of a CSV text (RFC 4180): null is an empty field, an empty text one in quotes.
+/// The parts of a CSV text (RFC 4180). Null is an empty field; an empty text is an empty field in
+/// quotes.
 enum CSVText {
-  /// The names of all fields, each once, after those given.
+  /// Returns the names of all fields, each once, after the given ones.
   static func names(of records: [Record], after first: [String]) -> [String] {
     var names: [String] = []
     var seen: Set<FieldName> = []
@@ -16,7 +17,7 @@ enum CSVText {
     return names
   }
 
-  /// Whether a column is one of texts that would be read as one of numbers.
+  /// Returns true if a column of texts would be read as a column of numbers.
   static func needsQuotes(_ values: some Sequence<FieldValue>) -> Bool {
     var column = CSVColumn()
     var hasText = false
@@ -30,7 +31,7 @@ enum CSVText {
     return hasText && column.type != .text
   }
 
-  /// A value as a field; a blob is a text of its Base64.
+  /// Returns a value as a field. A blob becomes a text of its Base64.
   static func cell(of value: FieldValue, isQuoted: Bool) -> [UInt8] {
     switch value {
     case .null: return []
@@ -44,13 +45,13 @@ enum CSVText {
     }
   }
 
-  /// A number as CSV has it; infinities, which it has no word for, are texts.
+  /// Returns the text of a number. Infinities, which CSV numbers do not include, become texts.
   private static func number(_ value: FieldValue) -> String {
     if case .real(let number) = value, number.isInfinite { return number > 0 ? "inf" : "-inf" }
     return value.description
   }
 
-  /// A field's contents, in quotes if they cannot stand without.
+  /// Returns a field's contents, in quotes if necessary.
   static func quotedIfNeeded(_ bytes: [UInt8]) -> [UInt8] {
     let special = [ASCII.comma, ASCII.quote, ASCII.lineFeed, ASCII.carriageReturn]
     let isMark = bytes.starts(with: ASCII.byteOrderMark)
@@ -68,7 +69,7 @@ enum CSVText {
     return result
   }
 
-  /// Appends a line. One empty field alone is an empty line, which is read as that.
+  /// Appends a line. A single empty field becomes an empty line, which is read back as one.
   static func appendRow(
     _ cells: [[UInt8]], lineEnd: [UInt8], to bytes: inout [UInt8]
   ) {

@@ -3,15 +3,15 @@ struct CSVCell {
   enum Kind {
     /// Not in quotes; null if it is empty.
     case plain
-    /// In quotes, which the range leaves out.
+    /// In quotes, which are not part of the range.
     case quoted
     /// In quotes, with doubled quotes inside.
     case quotedWithQuotes
   }
 
-  /// Where its contents start.
+  /// The start of its contents.
   let start: Int
-  /// Where they end.
+  /// The end of its contents.
   let end: Int
   let kind: Kind
 
@@ -23,25 +23,25 @@ struct CSVCell {
   var span: Range<Int> { kind == .plain ? start..<end : start - 1..<end + 1 }
 }
 
-/// A place in a CSV text (RFC 4180), and the fields that can be read from there.
+/// A position in a CSV text (RFC 4180), and the functions that read the fields there.
 ///
 /// Lines end with a line feed, with or without a carriage return before it. A carriage return or a
-/// quote inside a field that is not in quotes is an error: other programs read it in other ways.
+/// quote inside a field without quotes is an error, because other programs read it differently.
 struct CSVTokenizer {
   let bytes: UnsafeRawBufferPointer
   private(set) var index: Int
   private var scratch: [UInt8] = []
 
-  /// The place at the start, behind a byte order mark.
+  /// Creates a position at the start, after a byte order mark.
   init(_ bytes: UnsafeRawBufferPointer) {
     self.bytes = bytes
     index = ByteOrderMark.byteCount(in: bytes)
   }
 
-  /// Whether no row follows.
+  /// True if no row follows.
   var isAtEnd: Bool { index == bytes.count }
 
-  /// Reads a field, whose end is then the place.
+  /// Reads a field and moves to its end.
   @inline(__always)
   mutating func cell() throws(TextFault) -> CSVCell {
     if index < bytes.count, bytes[index] == ASCII.quote { return try quotedCell() }
@@ -88,7 +88,7 @@ struct CSVTokenizer {
     }
   }
 
-  /// Throws unless a line feed follows the carriage return that stands here.
+  /// Throws if no line feed follows the carriage return at this position.
   private func requireLineFeed() throws(TextFault) {
     guard index + 1 < bytes.count else {
       throw TextFault(.malformed, "the text ends too early, inside a line end", at: bytes.count)
@@ -98,7 +98,7 @@ struct CSVTokenizer {
     }
   }
 
-  /// After a field: goes behind a comma if there is one, and says so.
+  /// Skips a comma after a field. Returns false if there is none.
   @inline(__always)
   mutating func skipComma() -> Bool {
     guard index < bytes.count, bytes[index] == ASCII.comma else { return false }
@@ -106,7 +106,7 @@ struct CSVTokenizer {
     return true
   }
 
-  /// After the last field of a row: goes to the next row, and says whether a line end was there.
+  /// Skips a line end after the last field of a row. Returns false if there is none.
   @inline(__always)
   mutating func skipLineEnd() -> Bool {
     guard index < bytes.count else { return false }
@@ -114,7 +114,7 @@ struct CSVTokenizer {
     return true
   }
 
-  /// The contents of a field as a text.
+  /// Returns the contents of a field as a text.
   @inline(__always)
   mutating func text(of cell: CSVCell) -> String {
     let contents = UnsafeRawBufferPointer(rebasing: bytes[cell.start..<cell.end])
@@ -122,7 +122,7 @@ struct CSVTokenizer {
     return unquoted(contents)
   }
 
-  /// The contents of a field with every second of its quotes left out.
+  /// Returns the contents of a field with its doubled quotes made single.
   private mutating func unquoted(_ contents: UnsafeRawBufferPointer) -> String {
     scratch.removeAll(keepingCapacity: true)
     var copiedEnd = 0

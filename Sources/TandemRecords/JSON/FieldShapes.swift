@@ -6,30 +6,31 @@
   import Musl
 #endif
 
-/// The field names that objects were seen to have, as a tree: an object is a path from the root,
-/// one step per field. Objects with the same names in the same order end at the same shape and share
-/// one layout, and a name that was seen at its place before is recognised without being decoded.
+/// The field names of objects read so far, as a tree. An object is a path from the root, with one
+/// step per field. Objects with the same names in the same order end at the same shape and share
+/// one layout. A name that occurred at its place before is recognised without decoding.
 ///
 /// This is the map of Self's objects (Chambers, Ungar and Lee, OOPSLA 1989), which most JavaScript
-/// engines call hidden class or shape.
+/// engines call a hidden class or shape.
 struct FieldShapes {
-  /// A place in the tree.
+  /// A node of the tree.
   typealias Shape = Int
 
   /// The shape of an object without fields.
   static let root: Shape = 0
-  /// How many shapes are kept; if an object starts when there are more, all are forgotten.
+  /// The maximum number of shapes. If there are more when an object starts, all are removed.
   static let maxShapeCount = 8_192
-  /// How many bytes the names of all shapes may have together before all are forgotten.
+  /// The maximum length in bytes of the names of all shapes. If it is exceeded, all shapes are
+  /// removed.
   static let maxNameByteCount = 1 << 20
 
-  /// How many fields that can follow a shape are compared before a hash table is asked.
+  /// The number of possible next fields that are compared before the hash table is used.
   private static let maxComparedCount = 8
 
   private struct Node {
     let parent: Shape
     let fieldCount: Int
-    /// Where the name's bytes are; none if JSON has to escape some of them.
+    /// The range of the name's bytes; empty if JSON has to escape some of them.
     let nameStart: Int
     let nameCount: Int
     var newestChild: Shape?
@@ -46,12 +47,12 @@ struct FieldShapes {
   private var layouts: [RecordLayout?] = []
   private var nameBytes: [UInt8] = []
   private var children: [Step: Shape] = [:]
-  /// The names of the object that is being read, once it has left the known part of the tree.
+  /// The names of the current object, after it has left the known part of the tree.
   private var namesOfObject: Set<FieldValue> = []
 
   init() { forget() }
 
-  /// Says that another object starts.
+  /// Begins another object.
   @inline(__always)
   mutating func startObject() {
     if nodes.count > FieldShapes.maxShapeCount || nameBytes.count > FieldShapes.maxNameByteCount {
@@ -73,14 +74,14 @@ struct FieldShapes {
 }
 
 extension FieldShapes {
-  /// How many fields lead to the shape.
+  /// The number of fields on the path to the shape.
   @inline(__always)
   func fieldCount(of shape: Shape) -> Int { nodes[shape].fieldCount }
 
-  /// The name of the last field that leads to the shape.
+  /// The name of the last field on the path to the shape.
   func name(of shape: Shape) -> String { names[shape] }
 
-  /// The names of all fields that lead to the shape; the same object for the same shape.
+  /// The layout of the fields on the path to the shape; the same object for the same shape.
   @inline(__always)
   mutating func layout(of shape: Shape) -> RecordLayout {
     if let layout = layouts[shape] { return layout }
@@ -100,8 +101,8 @@ extension FieldShapes {
     return path.reversed()
   }
 
-  /// The shape after `shape` whose name stands in `bytes` from `index` on, followed by a quote; and
-  /// how many bytes the name has. `nil` if none of those compared has it.
+  /// Finds the shape after `shape` whose name is in `bytes` at `index`, followed by a quote, and
+  /// the name's length in bytes. Returns `nil` if none of those compared has it.
   @inline(__always)
   func child(of shape: Shape, in bytes: UnsafeRawBufferPointer, from index: Int, to end: Int)
     -> (shape: Shape, nameCount: Int)?
@@ -129,8 +130,8 @@ extension FieldShapes {
     }
   }
 
-  /// The shape after `shape` with the given name, made if need be; `nil` if the object has a field of
-  /// that name already.
+  /// Returns the shape after `shape` with the given name, which is added if necessary. Returns
+  /// `nil` if the object has a field of that name already.
   @inline(never)
   mutating func child(of shape: Shape, named name: String) -> Shape? {
     let step = Step(shape: shape, name: .text(name))

@@ -10,7 +10,7 @@ extension JSONCursor {
       decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<index &- 1]), as: UTF8.self)
   }
 
-  /// Skips the string whose opening quote is at the cursor; returns `true` if it has escapes.
+  /// Skips the string whose opening quote is at the cursor. Returns `true` if it has escapes.
   @inline(__always)
   mutating func skipString() throws(TextFault) -> Bool {
     index &+= 1

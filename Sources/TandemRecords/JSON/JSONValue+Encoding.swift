@@ -20,12 +20,12 @@ private final class EncodingSlot {
   private var scalar = JSONValue.object([:])
   private var elements: [EncodingSlot]?
   private var fields: [String: EncodingSlot]?
-  /// How many levels of arrays and objects there may be from here on.
+  /// The number of further levels of arrays and objects that are allowed here.
   private let room: Int
 
   init(room: Int) { self.room = room }
 
-  /// What has been encoded. It may nest too deep without ever having been encoded step by step.
+  /// The encoded value. It may nest too deep even if no single step did.
   func json() throws -> JSONValue {
     guard room >= 0 else { throw tooDeep(scalar, at: []) }
     if let elements { return .array(try elements.map { try $0.json() }) }
@@ -34,7 +34,7 @@ private final class EncodingSlot {
   }
 
   func encode<Value: Encodable>(_ value: Value, at path: [any CodingKey]) throws {
-    // Here, because a value that goes on for ever would leave no room on the stack.
+    // Checked before encoding, because an infinite value would overflow the stack.
     guard room >= 0 else { throw tooDeep(value, at: path) }
     switch value {
     case let value as Bool: set(.bool(value))
@@ -67,7 +67,7 @@ private final class EncodingSlot {
     (elements, fields) = (nil, nil)
   }
 
-  // What is below one that is too deep is not kept: to let go of a long chain takes room on the stack, too.
+  // Slots below the depth limit are not stored: releasing a long chain would overflow the stack too.
 
   func element() -> EncodingSlot {
     let slot = EncodingSlot(room: room - 1)

@@ -1,11 +1,11 @@
-/// The keys of a list of records, one after the other, and what follows from them.
+/// The keys of a list of records, and their order.
 struct KeyValues {
   private let names: [String]
   private let recordCount: Int
   /// The values of the key fields, record by record.
   private let values: [FieldValue]
 
-  /// The keys of `records`; an error if one lacks a value.
+  /// Reads the keys of `records`. Throws if a record lacks a value.
   init(of records: [Record], key names: [String]) throws(RecordError) {
     var fields = KeyFields(names)
     var values: [FieldValue] = []
@@ -27,14 +27,14 @@ struct KeyValues {
     recordCount = records.count
   }
 
-  /// Whether each key is less than the next.
+  /// True if each key is less than the next.
   var areAscending: Bool {
     guard recordCount > 1 else { return true }
     return (1..<recordCount).allSatisfy { compare($0 - 1, $0) < 0 }
   }
 
-  /// The positions of the records in ascending order of their keys, equal keys in the order of the
-  /// list.
+  /// Returns the positions of the records in ascending order of their keys. Equal keys keep the
+  /// order of the list.
   func ascendingOrder() -> [Int] {
     var entries = (0..<recordCount).map { position in
       (abbreviation: values[position * names.count].abbreviation, position: position)
@@ -49,7 +49,8 @@ struct KeyValues {
     return entries.map(\.position)
   }
 
-  /// An error about the first record in the list that has the key of an earlier one, if there is one.
+  /// Returns an error about the first record in the list with the key of an earlier one, if there
+  /// is one.
   func firstDuplicate(in order: [Int]) -> RecordError? {
     let pairs = zip(order, order.dropFirst()).filter { compare($0, $1) == 0 }
     guard let (first, second) = pairs.min(by: { $0.1 < $1.1 }) else { return nil }
@@ -60,8 +61,8 @@ struct KeyValues {
       record: second + 1)
   }
 
-  /// Negative, zero or positive as the key of one record is less than, equal to or greater than that
-  /// of another.
+  /// Returns a negative number, zero or a positive number if the first key is less than, equal to
+  /// or greater than the second.
   @inline(__always)
   private func compare(_ first: Int, _ second: Int) -> Int {
     for field in names.indices {
@@ -85,9 +86,9 @@ struct KeyFields {
     self.names = names
   }
 
-  /// Where the fields are among a record's values; `nil` for a field that it has not.
+  /// Returns the offsets of the fields in a record's values; `nil` for an absent field.
   ///
-  /// Layouts are told apart by identity, so `record` must outlive its use here.
+  /// Layouts are distinguished by identity, so `record` must outlive the use of its offsets.
   @inline(__always)
   mutating func offsets(in record: Record) -> [Int?] {
     if record.layout !== lastLayout { lookUp(record.layout) }
@@ -105,8 +106,8 @@ struct KeyFields {
 }
 
 extension FieldValue {
-  /// A number that is no greater than that of any greater value: most comparisons of values can be
-  /// decided by it alone, without looking at their texts.
+  /// A number that is not greater than the number of any greater value. Most comparisons of values
+  /// can be decided by it alone, without reading their texts.
   ///
   /// Two bits for the type, the rest for the start of the value. PostgreSQL sorts by such
   /// abbreviated keys too.

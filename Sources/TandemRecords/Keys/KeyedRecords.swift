@@ -1,21 +1,21 @@
 public import TandemDifferences
 
-/// A list of records in ascending order of a key that each of them has, and no two the same.
+/// A list of records in ascending order of a unique key.
 public struct KeyedRecords: Sendable {
   /// The records, ascending by ``key``.
   public let records: [Record]
-  /// The names of the fields whose values are the key, the most significant first.
+  /// The names of the key fields, the most significant first.
   public let key: [String]
 
-  /// Puts records in the order of a key.
+  /// Sorts records by a key.
   ///
   /// - Parameters:
   ///   - records: the records, in any order.
   ///   - key: the names of one or more fields, each once.
   /// - Precondition: `key` is not empty and names no field twice.
-  /// - Throws: ``RecordError/Code/missingKey`` for the first record that has no value, or null, in a
-  ///   field of the key; ``RecordError/Code/duplicateKey`` for the first record whose key an earlier
-  ///   one has. Errors count records from 1 in the order of the given list.
+  /// - Throws: ``RecordError/Code/missingKey`` for the first record with no value, or null, in a
+  ///   key field; ``RecordError/Code/duplicateKey`` for the first record with the key of an earlier
+  ///   one. Errors count records from 1 in the order of the given list.
   /// - Complexity: O(*n*) if the records are ascending already, else O(*n* log *n*).
   public init(_ records: [Record], key: [String]) throws(RecordError) {
     precondition(RecordLayout(key) != nil && !key.isEmpty, "A key names fields, each once")
@@ -36,7 +36,7 @@ extension KeyedRecords: Equatable {}
 extension KeyedRecords: RandomAccessCollection {
   /// Always 0.
   public var startIndex: Int { 0 }
-  /// How many records there are.
+  /// The number of records.
   public var endIndex: Int { records.count }
   /// The record at a position in the order of the key.
   public subscript(position: Int) -> Record { records[position] }
@@ -87,7 +87,7 @@ extension SetDifference<Record> {
   }
 }
 
-/// A record beside its key.
+/// A record and its key.
 private struct KeyedRecord {
   var key: RecordKey
   var record: Record
@@ -99,24 +99,23 @@ extension KeyedRecords {
   }
 }
 
-/// The values that tell a record from all others of its list: those of its key fields, in the order
-/// of the key.
+/// The values of a record's key fields, in the order of the key. They identify it in its list.
 ///
-/// Keys are equal and ordered as their values are, the first field before the second: `1` and `1.0`
-/// are one key, a composed and a decomposed é are two.
+/// Keys are equal and ordered as their values are, the first field before the second. `1` and `1.0`
+/// are one key; a composed and a decomposed é are two.
 public struct RecordKey: Hashable, Sendable {
   /// One value per field of the key.
   public let values: [FieldValue]
 
-  /// A key of the given values.
+  /// Creates a key of the given values.
   public init(_ values: [FieldValue]) {
     self.values = values
   }
 }
 
 extension RecordKey: Comparable {
-  /// Whether the first key comes before the second: by the first value that differs, or because it
-  /// is the start of the second.
+  /// Returns true if the first key is before the second: by the first value that differs, or
+  /// because it is a prefix of the second.
   public static func < (first: RecordKey, second: RecordKey) -> Bool {
     first.values.lexicographicallyPrecedes(second.values)
   }

@@ -1,13 +1,13 @@
-/// Why a list of records cannot be read, or cannot be told apart by a key.
+/// The error of reading a list of records, or of identifying its records by a key.
 public struct RecordError: Error, Hashable, Sendable {
-  /// What kind of error it is. New codes may be added; switch over them with a default.
+  /// The kind of error. New codes may be added; switch over them with a default.
   public struct Code: Hashable, Sendable {
     /// The code's name, as in `duplicateKey`.
     public let name: String
 
-    /// The text is not what its format asks for, or ends too early.
+    /// The text violates its format, or ends too early.
     public static let malformed = Code(name: "malformed")
-    /// An element of the list is not a record: a number where an object should be, for instance.
+    /// An element of the list is not a record, such as a number in place of an object.
     public static let notARecord = Code(name: "notARecord")
     /// A record names a field twice, or a header names a column twice.
     public static let duplicateField = Code(name: "duplicateField")
@@ -15,24 +15,25 @@ public struct RecordError: Error, Hashable, Sendable {
     public static let missingKey = Code(name: "missingKey")
     /// Two records have the same key.
     public static let duplicateKey = Code(name: "duplicateKey")
-    /// A value cannot be kept exactly: a number too large for its type, or half a surrogate pair.
+    /// A value cannot be represented exactly: a number too large for its type, or half a surrogate
+    /// pair.
     public static let notRepresentable = Code(name: "notRepresentable")
     /// A named limit is exceeded.
     public static let limitExceeded = Code(name: "limitExceeded")
   }
 
-  /// What kind of error it is.
+  /// The kind of error.
   public var code: Code
-  /// What is wrong, as a sentence without a final stop, with the key or field in it.
+  /// A message without a full stop, with the key or field in it.
   public var message: String
-  /// The record it is about, counted from 1 in the order of the list.
+  /// The record, counted from 1 in the order of the list.
   public var record: Int?
-  /// The line of the text it is about, counted from 1.
+  /// The line of the text, counted from 1.
   public var line: Int?
   /// The column in that line, in UTF-8 bytes counted from 1.
   public var column: Int?
 
-  /// An error of the given kind about a place in a list.
+  /// Creates an error at a position of a list.
   public init(
     _ code: Code, _ message: String, record: Int? = nil, line: Int? = nil, column: Int? = nil
   ) {
@@ -45,7 +46,7 @@ public struct RecordError: Error, Hashable, Sendable {
 }
 
 extension RecordError: CustomStringConvertible {
-  /// The message, preceded by its place: "record 3 (line 4, column 17): …".
+  /// The message after its position: "record 3 (line 4, column 17): …".
   public var description: String {
     let position = [line.map { "line \($0)" }, column.map { "column \($0)" }].compactMap { $0 }
       .joined(separator: ", ")

@@ -1,4 +1,4 @@
-/// How a text holds a list of records.
+/// The format of a text that contains a list of records.
 public enum RecordFormat: String, CaseIterable, Hashable, Sendable {
   /// One JSON array of objects (RFC 8259).
   case json
@@ -7,8 +7,8 @@ public enum RecordFormat: String, CaseIterable, Hashable, Sendable {
   /// Comma-separated values under a line of field names (RFC 4180).
   case csv
 
-  /// The format that a file's extension stands for, in upper or lower case: `json`, `ndjson` or
-  /// `jsonl`, `csv`; `nil` for any other name.
+  /// Creates the format of a file name by its extension, in upper or lower case: `json`, `ndjson`
+  /// or `jsonl`, `csv`. Returns `nil` for other names.
   public init?(fileName: String) {
     guard let stop = fileName.utf8.lastIndex(of: ASCII.point) else { return nil }
     switch fileName[fileName.utf8.index(after: stop)...].lowercased() {
@@ -19,8 +19,8 @@ public enum RecordFormat: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// The format that an HTTP `Content-Type` stands for, whatever its parameters; `nil` for a media
-  /// type that names none of them, such as `text/plain`.
+  /// Creates the format of an HTTP `Content-Type`, ignoring its parameters. Returns `nil` for a
+  /// media type without a format, such as `text/plain`.
   public init?(contentType: String) {
     let type = contentType.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
     switch type {
@@ -34,8 +34,8 @@ public enum RecordFormat: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// The format that a text seems to be in by its first byte that is no white space: an array is
-  /// JSON, an object NDJSON, anything else CSV.
+  /// Guesses the format of a text by its first byte that is not white space: an array is JSON, an
+  /// object NDJSON, anything else CSV.
   ///
   /// - Complexity: O(*n*) in the white space at the start.
   public static func sniffed(from bytes: some Collection<UInt8>) -> RecordFormat {

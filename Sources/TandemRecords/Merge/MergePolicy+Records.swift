@@ -1,11 +1,12 @@
 public import TandemDifferences
 
 extension MergePolicy<Record> {
-  /// Merges the given fields by their own policy, and then takes the record of the side that alone
-  /// changed anything else; unresolved if both did, if a field stays in conflict, or if one side
-  /// deleted the record.
+  /// Merges the given fields by their own policy, and takes the other fields from the side that
+  /// alone changed them. Unresolved if both sides changed other fields, if one of the given fields
+  /// stays in conflict, or if one side deleted the record.
   ///
-  /// So a note whose text both sides edited is merged, without mixing their other fields.
+  /// So a note with a text that both sides edited is merged, without mixing the other fields of two
+  /// edits.
   ///
   /// - Complexity: O(*f*) for *f* fields, per conflict.
   public static func merging(
@@ -35,8 +36,8 @@ extension MergePolicy<Record> {
 }
 
 extension MergePolicy<FieldValue> {
-  /// For integers, the base plus what both sides added to it or took from it; unresolved for other
-  /// values, for a sum beyond 64 bits, and if there is no base. See `MergePolicy.counter`.
+  /// For integers, the base plus the changes of both sides. Unresolved for other values, for a sum
+  /// beyond 64 bits, and without a base. See `MergePolicy.counter`.
   public static var counter: MergePolicy {
     merging(MergePolicy<Int64>.counter) {
       if case .integer(let number) = $0 { number } else { nil }
@@ -45,8 +46,8 @@ extension MergePolicy<FieldValue> {
     }
   }
 
-  /// For texts, the text with the edits of both sides; unresolved for other values, where the edits
-  /// overlap, and if there is no base. See `TextMerge`.
+  /// For texts, the text with the edits of both sides. Unresolved for other values, if the edits
+  /// overlap, and without a base. See `TextMerge`.
   public static var textMerge: MergePolicy {
     merging(MergePolicy<String>.textMerge) {
       if case .text(let text) = $0 { text } else { nil }
@@ -55,7 +56,7 @@ extension MergePolicy<FieldValue> {
     }
   }
 
-  /// A policy for one type of value, applied where all three versions are of that type.
+  /// Returns a policy for one type of value, called if all three versions have that type.
   private static func merging<Part: Sendable>(
     _ policy: MergePolicy<Part>, unwrap: @escaping @Sendable (FieldValue) -> Part?,
     wrap: @escaping @Sendable (Part) -> FieldValue
@@ -77,9 +78,9 @@ extension Record: NamedFields {
     zip(layout.names, values).compactMap { $1.isNull ? nil : FieldName($0) }
   }
 
-  /// The value of a field, or `nil` if it is null or absent, which are the same to a record.
+  /// The value of a field, or `nil` if it is null or absent, which count as the same.
   ///
-  /// Setting a field that is absent adds it at the end.
+  /// Setting an absent field adds it at the end.
   ///
   /// - Complexity: O(*n*) in the number of fields.
   public subscript(field name: FieldName) -> FieldValue? {
@@ -92,7 +93,7 @@ extension Record: NamedFields {
       if let offset = layout.offset(of: name.text) {
         values[offset] = value
       } else if !value.isNull {
-        // A merge of two records may well have more fields than either was allowed to.
+        // A merge of two records may have more fields than either was allowed to.
         let wider = RecordLayout(uniqueNames: layout.names + [name.text])
         self = Record(uncheckedLayout: wider, values: values + [value])
       }

@@ -1,16 +1,16 @@
 public import TandemDifferences
 
-/// Merges two versions of a list of records over the version both started from, by key.
+/// The merge of two versions of a list of records over their common base, by key.
 ///
-/// This is `ThreeWayMerge` with the identity and the equality of tables: keys and values are equal
-/// as in SQLite, and a field that is absent counts as null.
+/// This is `ThreeWayMerge` with the identity and equality of tables: keys and values compare as in
+/// SQLite, and an absent field counts as null.
 public struct RecordMerge: Sendable {
   /// The fields that identify a record.
   public var key: [String]
-  /// How conflicts are resolved.
+  /// The policy for conflicts.
   public var policy: MergePolicy<Record>
 
-  /// Merges by the given key fields.
+  /// Creates a merge by the given key fields.
   ///
   /// - Precondition: `key` names one or more fields, each once.
   public init(key: [String], policy: MergePolicy<Record> = .unresolved) {
@@ -19,11 +19,11 @@ public struct RecordMerge: Sendable {
     self.policy = policy
   }
 
-  /// The merge of three versions, each in any order.
+  /// Merges three versions, each in any order.
   ///
-  /// - Throws: ``RecordMergeError`` if a version has a record without a key, or two of one key, the
-  ///   base being looked at first, then local, then remote; `MergeError.changedIdentity` if the
-  ///   policy answers with a record of another key.
+  /// - Throws: ``RecordMergeError`` if a version has a record without a key, or two records of one
+  ///   key; the base is checked first, then local, then remote. `MergeError.changedIdentity` if the
+  ///   policy returns a record of another key.
   /// - Complexity: O(*n* log *n*) for *n* records on all sides; O(*n*) if they ascend by key.
   public func merge(
     base: MergeBase<Record>, local: [Record], remote: [Record]
@@ -45,14 +45,14 @@ public struct RecordMerge: Sendable {
   }
 }
 
-/// Why a version of a list cannot be merged.
+/// The error of one version of a list.
 public struct RecordMergeError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The version it is about.
+  /// The version.
   public var side: MergeError.Side
-  /// What is wrong with it.
+  /// The error in that version.
   public var error: RecordError
 
-  /// An error of one version.
+  /// Creates an error of one version.
   public init(side: MergeError.Side, error: RecordError) {
     self.side = side
     self.error = error

@@ -1,4 +1,4 @@
-/// The bytes that formats are made of.
+/// Bytes with a meaning in JSON or CSV.
 enum ASCII {
   static var tab: UInt8 { 0x09 }
   static var lineFeed: UInt8 { 0x0A }
@@ -21,21 +21,21 @@ enum ASCII {
   /// U+FEFF, which some programs put at the start of a text.
   static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-  /// Whether JSON counts the byte as white space.
+  /// Returns true for JSON's white space.
   @inline(__always)
   static func isSpace(_ byte: UInt8) -> Bool {
     byte <= 0x20 && (byte == space || byte == lineFeed || byte == carriageReturn || byte == tab)
   }
 
-  /// The value of a decimal digit; of any other byte, a number above 9.
+  /// Returns the value of a decimal digit, and a number above 9 for any other byte.
   @inline(__always)
   static func digit(_ byte: UInt8) -> UInt8 { byte &- zero }
 
-  /// Whether the byte is `e` or `E`.
+  /// Returns true for `e` and `E`.
   @inline(__always)
   static func isExponentMark(_ byte: UInt8) -> Bool { byte | 0x20 == 0x65 }
 
-  /// The value of a hexadecimal digit, or `nil`.
+  /// Returns the value of a hexadecimal digit, or `nil`.
   static func hexDigit(_ byte: UInt8) -> UInt32? {
     switch byte {
     case 0x30...0x39: return UInt32(byte - 0x30)
@@ -48,8 +48,8 @@ enum ASCII {
 
 /// Tests of eight bytes at a time, after "Bit Twiddling Hacks" (Anderson, 2005).
 enum WordScan {
-  /// Where in `bytes`, between `start` and `end`, the first byte stands that a JSON string cannot
-  /// hold as it is: a quote, a backslash or a control character; `end` if there is none.
+  /// Returns the offset between `start` and `end` of the first byte that must be escaped in a JSON
+  /// string: a quote, a backslash or a control character. Returns `end` if there is none.
   @inline(__always)
   static func firstEscapable(in bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Int
   {
@@ -69,8 +69,8 @@ enum WordScan {
     byte < ASCII.space || byte == ASCII.quote || byte == ASCII.backslash
   }
 
-  /// A word whose lowest set bit lies in the first escapable byte; zero if there is none. A borrow
-  /// may set wrong bits, but only above a right one.
+  /// Returns a word whose lowest set bit is in the first escapable byte, or zero if there is none.
+  /// A borrow may set wrong bits, but only above a right one.
   @inline(__always)
   private static func escapableMarks(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101

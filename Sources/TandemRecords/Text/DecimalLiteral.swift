@@ -1,23 +1,23 @@
-/// A number as JSON writes it, `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`, read in one pass.
+/// A number in JSON's syntax, `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`, read in one pass.
 struct DecimalLiteral {
-  /// Where in the text it starts.
+  /// The offset of its first byte.
   let start: Int
-  /// Where the first byte stands that cannot go on with it.
+  /// The offset of the first byte that is not part of it.
   private(set) var end: Int
-  /// Whether there is a whole number before `end`; if not, a digit is missing there.
+  /// True if there is a whole number before `end`. Otherwise a digit is missing there.
   private(set) var isComplete = false
-  /// Whether it has neither a fraction nor an exponent.
+  /// True if it has neither a fraction nor an exponent.
   private(set) var isInteger = true
-  /// How many digits it has from the first that is not zero, those of the exponent aside.
+  /// The number of its digits from the first one that is not zero, without those of the exponent.
   private(set) var significantCount = 0
-  /// The power of ten that the significant digits are multiplied by; saturated.
+  /// The power of ten by which the significant digits are multiplied; saturated.
   private(set) var exponent = 0
 
   private let isNegative: Bool
-  /// The significant digits as an integer; wrapped around if there are more than 19 of them.
+  /// The significant digits as an integer; it overflows if there are more than 19.
   private var magnitude: UInt64 = 0
 
-  /// The longest start of a number between `start` and `limit`.
+  /// Reads the longest prefix of a number between `start` and `limit`.
   @inline(__always)
   init(_ bytes: UnsafeRawBufferPointer, from start: Int, to limit: Int) {
     self.start = start
@@ -80,12 +80,12 @@ struct DecimalLiteral {
     isComplete = end > first
   }
 
-  /// Where exponents saturate: far beyond what a double can hold, far below what an integer can.
+  /// The limit of exponents: far beyond the range of doubles, far below that of integers.
   private static let maxExponent = 1 << 40
 }
 
 extension DecimalLiteral {
-  /// The value of an integer literal, or `nil` if it does not fit.
+  /// Returns the value of an integer literal, or `nil` if it does not fit.
   @inline(__always)
   func integer(in bytes: UnsafeRawBufferPointer) -> Int64? {
     if significantCount <= 18 {
@@ -95,11 +95,12 @@ extension DecimalLiteral {
     return Int64(text(in: bytes))
   }
 
-  /// The double nearest to the literal, halfway cases going to the even one; infinite if it is
-  /// beyond the greatest.
+  /// Returns the double nearest to the literal, or the even one of two. Infinite if the literal is
+  /// beyond the greatest double.
   ///
   /// A product or quotient of two exact doubles is correctly rounded (Clinger, "How to Read
-  /// Floating Point Numbers Accurately", PLDI 1990); other literals go the long way.
+  /// Floating Point Numbers Accurately", PLDI 1990). Other literals are converted by the standard
+  /// library.
   @inline(__always)
   func real(in bytes: UnsafeRawBufferPointer) -> Double {
     let powers = DecimalLiteral.exactPowersOfTen
@@ -111,7 +112,7 @@ extension DecimalLiteral {
     return isNegative ? -value : value
   }
 
-  /// The literal as it stands in the text.
+  /// The text of the literal.
   func text(in bytes: UnsafeRawBufferPointer) -> String {
     String(decoding: bytes[start..<end], as: UTF8.self)
   }

@@ -20,13 +20,15 @@ package enum UTF8Order {
     compare(first, second) < 0
   }
 
-  /// Negative, zero or positive as `first` comes before, equals or comes after `second`.
+  /// Returns a negative number, zero or a positive number if `first` is before, equal to or after
+  /// `second`.
   @inlinable
   package static func compare(_ first: String, _ second: String) -> Int {
     withBytes(of: first) { a in withBytes(of: second) { b in compare(a, b) } }
   }
 
-  /// Negative, zero or positive as `first` comes before, equals or comes after `second`.
+  /// Returns a negative number, zero or a positive number if `first` is before, equal to or after
+  /// `second`.
   @inlinable
   package static func compare(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer)
     -> Int

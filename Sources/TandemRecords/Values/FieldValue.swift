@@ -1,10 +1,10 @@
-/// The value of one field of a record: one of SQLite's five types.
+/// The value of a field, with one of SQLite's five types.
 ///
-/// Comparison, equality and hashing follow SQLite's BINARY collation, on every platform: null comes
-/// before numbers, numbers before texts, texts before blobs. Integers and reals compare by their
-/// exact mathematical value, so `1` equals `1.0`, and 2^53 + 1 is greater than the real 2^53.
-/// Texts and blobs compare byte by byte, so a composed and a decomposed é differ. A NaN, which
-/// SQLite stores as null, equals null.
+/// Comparison, equality and hashing follow SQLite's BINARY collation, on every platform: null is
+/// less than numbers, numbers less than texts, texts less than blobs. Integers and reals compare by
+/// their exact mathematical values, so `1` equals `1.0`, and 2^53 + 1 is greater than the real
+/// 2^53. Texts and blobs compare byte by byte, so a composed and a decomposed é differ. A NaN,
+/// which SQLite stores as null, equals null.
 public enum FieldValue: Sendable {
   /// No value.
   case null
@@ -12,12 +12,12 @@ public enum FieldValue: Sendable {
   case integer(Int64)
   /// A double-precision number.
   case real(Double)
-  /// A text, kept as the UTF-8 bytes it came with.
+  /// A text with its original UTF-8 bytes.
   case text(String)
   /// Bytes.
   case blob([UInt8])
 
-  /// Whether this is null, or a NaN, which SQLite cannot tell from null.
+  /// True for null and for NaN, which SQLite stores as null.
   @inlinable
   public var isNull: Bool {
     switch self {
@@ -29,7 +29,7 @@ public enum FieldValue: Sendable {
 }
 
 extension FieldValue: Equatable {
-  /// Whether the two are the same to SQLite: equal numbers, equal bytes, or both null.
+  /// Returns true if two values are equal in SQLite: equal numbers, equal bytes, or both null.
   @inlinable
   public static func == (first: FieldValue, second: FieldValue) -> Bool {
     switch (first, second) {
@@ -45,7 +45,7 @@ extension FieldValue: Equatable {
 }
 
 extension FieldValue: Hashable {
-  /// Hashes an integer and the real that equals it alike, and texts by their bytes.
+  /// Hashes an integer like the real that equals it, and texts by their bytes.
   @inlinable
   public func hash(into hasher: inout Hasher) {
     switch self {
@@ -68,7 +68,7 @@ extension FieldValue: Hashable {
 }
 
 extension FieldValue: Comparable {
-  /// Whether the first comes before the second in SQLite's order.
+  /// Returns true if the first value is before the second in SQLite's order.
   @inlinable
   public static func < (first: FieldValue, second: FieldValue) -> Bool {
     switch (first, second) {
@@ -82,7 +82,8 @@ extension FieldValue: Comparable {
     }
   }
 
-  /// -1, 0 or 1 as `integer` is less than, equal to or greater than `real`, which is not NaN.
+  /// Returns -1, 0 or 1 if `integer` is less than, equal to or greater than `real`, which must not
+  /// be NaN.
   ///
   /// Converting either number to the other's type would round; the integer part is compared first.
   @inlinable
@@ -95,7 +96,7 @@ extension FieldValue: Comparable {
     return fraction > 0 ? -1 : fraction < 0 ? 1 : 0
   }
 
-  /// Where the value's type stands in SQLite's order of types.
+  /// The rank of the value's type in SQLite's order of types.
   @inlinable
   var typeRank: Int {
     switch self {

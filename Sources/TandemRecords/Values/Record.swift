@@ -1,34 +1,35 @@
 internal import TandemDifferences
 
-/// A row of a table or an element of a list: values by field name, in order.
+/// A row of a table or an element of a list: named values, in order.
 ///
-/// Two records are equal if they have equal values in the same fields, in whatever order; a field
-/// that is absent counts as null, since a table cannot tell the two apart.
+/// Two records are equal if they have equal values in the same fields, in any order. An absent
+/// field counts as null, because a table cannot distinguish the two.
 public struct Record: Sendable {
   /// The names of the fields.
   public let layout: RecordLayout
   /// One value per name of ``layout``, in the same order.
   public internal(set) var values: [FieldValue]
 
-  /// A record with the given values, one per name of the layout, or `nil` if their counts differ.
+  /// Creates a record with one value per name of the layout. Returns `nil` if the counts differ.
   public init?(layout: RecordLayout, values: [FieldValue]) {
     guard layout.names.count == values.count else { return nil }
     self.init(uncheckedLayout: layout, values: values)
   }
 
-  /// For callers that know the counts to agree.
+  /// Creates a record from a layout and values whose counts are known to be equal.
   package init(uncheckedLayout layout: RecordLayout, values: [FieldValue]) {
     self.layout = layout
     self.values = values
   }
 
-  /// A record of the given fields, or `nil` if a name stands twice or there are too many.
+  /// Creates a record from its fields. Returns `nil` if a name is repeated or there are too many
+  /// fields.
   public init?(_ fields: [(name: String, value: FieldValue)]) {
     guard let layout = RecordLayout(fields.map(\.name)) else { return nil }
     self.init(uncheckedLayout: layout, values: fields.map(\.value))
   }
 
-  /// The value of a field; null if the record has none of that name.
+  /// The value of a field, or null if the record has none of that name.
   ///
   /// - Complexity: O(*n*) in the number of fields.
   public subscript(name: String) -> FieldValue {
@@ -37,7 +38,7 @@ public struct Record: Sendable {
 }
 
 extension Record: Equatable {
-  /// Whether the two have equal values in the same fields, absent ones being null.
+  /// Returns true if two records have equal values in the same fields. An absent field equals null.
   ///
   /// - Complexity: O(*n*) in the number of fields if they are in the same order, else O(*n*^2).
   public static func == (first: Record, second: Record) -> Bool {
@@ -45,14 +46,14 @@ extension Record: Equatable {
     return first.isCovered(by: second) && second.isCovered(by: first)
   }
 
-  /// Whether `other` has an equal value for each of this record's fields.
+  /// Returns true if `other` has an equal value for each field of this record.
   private func isCovered(by other: Record) -> Bool {
     zip(layout.names, values).allSatisfy { name, value in other[name] == value }
   }
 }
 
 extension Record: Hashable {
-  /// Hashes the fields that are not null, whatever their order.
+  /// Hashes the fields that are not null, independently of their order.
   public func hash(into hasher: inout Hasher) {
     var combined = 0
     for (name, value) in zip(layout.names, values) where !value.isNull {
@@ -66,9 +67,9 @@ extension Record: Hashable {
 }
 
 extension Record: ExpressibleByDictionaryLiteral {
-  /// A record of the given fields.
+  /// Creates a record from its fields.
   ///
-  /// - Precondition: no name stands twice.
+  /// - Precondition: No name is repeated.
   public init(dictionaryLiteral elements: (String, FieldValue)...) {
     guard let record = Record(elements.map { (name: $0.0, value: $0.1) }) else {
       preconditionFailure("A record literal names a field twice or has too many fields")
@@ -78,8 +79,8 @@ extension Record: ExpressibleByDictionaryLiteral {
 }
 
 extension FieldValue {
-  /// Whether a table would hold the two alike: of one type, and the same to the bit. `==` takes `1` for
-  /// `1.0`; this does not. A NaN is held as null.
+  /// Returns true if SQLite stores two values identically: with the same type and the same bits.
+  /// Unlike `==`, this distinguishes `1` from `1.0`. NaN is stored as null.
   @inlinable
   package func hasSameStorage(as other: FieldValue) -> Bool {
     switch (self, other) {
@@ -93,8 +94,8 @@ extension FieldValue {
 }
 
 extension Record {
-  /// Whether a table would hold the two alike: the same fields, in whatever order, with values that
-  /// have the same storage; a field that is absent counts as null.
+  /// Returns true if SQLite stores two records identically: the same fields, in any order, with
+  /// values that have the same storage. An absent field counts as null.
   ///
   /// - Complexity: as that of `==`.
   package func hasSameStorage(as other: Record) -> Bool {
@@ -104,7 +105,7 @@ extension Record {
     return values.indices.allSatisfy { values[$0].hasSameStorage(as: other.values[$0]) }
   }
 
-  /// Whether `other` would hold each of this record's fields alike.
+  /// Returns true if each field of this record has the same storage in `other`.
   private func isStored(in other: Record) -> Bool {
     zip(layout.names, values).allSatisfy { name, value in value.hasSameStorage(as: other[name]) }
   }

@@ -1,15 +1,15 @@
-/// The field names of a record, in order; shared by all records that have the same ones.
+/// The field names of a record, in order. Records with the same names share one layout.
 ///
-/// Names differ if their UTF-8 bytes do.
+/// Names are compared by their UTF-8 bytes.
 public final class RecordLayout: Sendable {
   /// The names, each once.
   public let names: [String]
 
-  /// The most fields a record may have: as many as SQLite's default limit for columns.
+  /// The maximum number of fields of a record, which is SQLite's default limit for columns.
   public static let maxFieldCount = 2_000
 
-  /// A layout of the given names, or `nil` if one stands twice or there are more than
-  /// ``maxFieldCount``.
+  /// Creates a layout of the given names. Returns `nil` if a name is repeated, or if there are more
+  /// than ``maxFieldCount``.
   ///
   /// - Complexity: O(*n* log *n*).
   public init?(_ names: [String]) {
@@ -21,19 +21,19 @@ public final class RecordLayout: Sendable {
     self.names = names
   }
 
-  /// For callers that know each name to stand once.
+  /// Creates a layout of names that are known to be unique.
   package init(uniqueNames names: [String]) {
     self.names = names
   }
 
-  /// The position of a name among ``names``, or `nil`.
+  /// Returns the index of a name in ``names``, or `nil`.
   ///
   /// - Complexity: O(*n*); look a name up once per layout, not per record.
   public func offset(of name: String) -> Int? {
     names.firstIndex { UTF8Order.areEqual($0, name) }
   }
 
-  /// Whether the other layout has the same names in the same order.
+  /// Returns true if the other layout has the same names in the same order.
   func hasSameOrder(as other: RecordLayout) -> Bool {
     self === other
       || names.count == other.names.count
@@ -56,7 +56,7 @@ extension FieldName: Hashable {
     UTF8Order.areEqual(first.text, second.text)
   }
 
-  /// Feeds the name's bytes to the hasher.
+  /// Hashes the name's bytes.
   public func hash(into hasher: inout Hasher) {
     UTF8Order.withBytes(of: text) { hasher.combine(bytes: $0) }
   }

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// What a mirror is doing, for whoever asks or watches.
+/// Publishes the phases of a mirror to its observers.
 ///
-/// Any thread may publish and read, without waiting for the mirror: a change of actors for each
+/// Any thread may publish and read without waiting for the mirror: switching to its actor for each
 /// transfer would cost more than a small transfer does.
-final class MirrorPhaseBoard: Sendable {
+final class MirrorPhasePublisher: Sendable {
   private struct State {
     var phase = MirrorPhase.idle
     var observers: [Int: AsyncStream<MirrorPhase>.Continuation] = [:]
@@ -14,7 +14,8 @@ final class MirrorPhaseBoard: Sendable {
   private let state = Mutex(State())
   private let published: @Sendable (MirrorPhase) -> Void
 
-  /// A board that hands each phase to `published` before anybody else, in order.
+  /// A publisher that calls `published` with each phase, in order, before it yields it to the
+  /// observers.
   init(published: @escaping @Sendable (MirrorPhase) -> Void = { _ in }) {
     self.published = published
   }
@@ -23,10 +24,10 @@ final class MirrorPhaseBoard: Sendable {
     state.withLock { for observer in $0.observers.values { observer.finish() } }
   }
 
-  /// The phase that was published last.
+  /// The latest phase.
   var phase: MirrorPhase { state.withLock { $0.phase } }
 
-  /// Shows a phase, unless it is the one that is shown.
+  /// Publishes a phase, unless it equals the latest one.
   func publish(_ phase: MirrorPhase) {
     state.withLock { state in
       guard phase != state.phase else { return }
@@ -38,7 +39,7 @@ final class MirrorPhaseBoard: Sendable {
     }
   }
 
-  /// The phases from the present one on, of which a slow reader gets the latest.
+  /// The phases from the latest one on. A slow reader misses phases, but never the latest one.
   func phases() -> AsyncStream<MirrorPhase> {
     let (phases, continuation) = AsyncStream<MirrorPhase>.makeStream(
       bufferingPolicy: .bufferingNewest(1))
