@@ -117,6 +117,15 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+// `TANDEM_URLSESSION=1` builds the URLSession client on Linux as well, with its tests and no others.
+// `scripts/test` does so beside the usual build: a user's program must not link FoundationNetworking.
+if Context.environment["TANDEM_URLSESSION"] != nil {
+  package.targets.removeAll { $0.type == .test && $0.name != "TandemHTTPTests" }
+  for target in package.targets where target.name.hasPrefix("TandemHTTP") {
+    target.swiftSettings?.append(.define("TANDEM_URLSESSION"))
+  }
+}
+
 // Temporary, while the house is rebuilt: builds only the named test targets.
 if let names = Context.environment["ONLY_TESTS"]?.split(separator: ",").map(String.init) {
   package.targets.removeAll { $0.type == .test && !names.contains($0.name) }

@@ -21,14 +21,16 @@ let folder = NSTemporaryDirectory() + "album-\(UUID().uuidString)"
 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
 defer { try? FileManager.default.removeItem(atPath: folder) }
 
-// Files first, each whole or not there; then all rows at once; then what no row points to goes.
-let processor = ContentMirror(
-  .url("http://album.example/list"), mirror: DatabaseMirror(table: "photo", key: ["id"]),
-  databasePath: "\(folder)/album.db", directoryPath: "\(folder)/files",
-  contents: [MirroredContent(field: "url")], client: AlbumServer())
-let report = try await OneWayMirror(processor).run()
-print(report.transferred.count, "fetched,", report.byteCount, "bytes")  // 2 fetched, 12 bytes
+// Files first, each of them complete; then all rows at once; then files without a row are removed.
+let mirror = DatabaseMirror(
+  table: "photo", key: ["id"], contents: [MirroredContent(field: "url")],
+  directory: "\(folder)/files")
+let database = try Database(path: "\(folder)/album.db")
+let report = try await mirror.run(
+  from: .url("http://album.example/list"), into: database, client: AlbumServer())
+print(report.contents.count, "fetched,", report.run.byteCount, "bytes")  // 2 fetched, 12 bytes
 
-let database = try DatabaseConnection(path: "\(folder)/album.db", access: .readOnly)
-let rows = try database.prepare("SELECT id, url_file FROM photo ORDER BY id")
-while try rows.step() { print(try rows.value(at: 0), try rows.value(at: 1)) }
+let paths = try await database.read { transaction in
+  try transaction.fetchValues("SELECT url_file FROM photo ORDER BY id", as: String.self)
+}
+print(paths)  // ["content/1.jpg", "content/2.jpg"]

@@ -5,7 +5,7 @@ let json = #"[{"id": 1, "name": "Oslo", "visits": 3}, {"id": 2, "name": "Rome", 
 let places = try RecordReader.records(in: Array(json.utf8), format: .json)
 
 // A table that always equals the list, written in one transaction.
-let database = try DatabaseConnection(path: ":memory:")
+let database = try Database(path: ":memory:")
 let mirror = DatabaseMirror(table: "place", key: ["id"])
 let first = try mirror.run(places, into: database)
 print("\(first.difference.inserted.count) inserted")  // 2 inserted

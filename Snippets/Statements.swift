@@ -1,35 +1,39 @@
 import Tandem
 
-let database = try DatabaseConnection(path: ":memory:")
-try database.execute("CREATE TABLE draft (id INTEGER PRIMARY KEY, name TEXT, area REAL)")
-try database.execute("CREATE TABLE final (id INTEGER PRIMARY KEY, name TEXT, area REAL)")
+let database = try Database(path: ":memory:")
+try database.write { transaction in
+  try transaction.execute("CREATE TABLE draft (id INTEGER PRIMARY KEY, name TEXT, area REAL)")
+  try transaction.execute("CREATE TABLE final (id INTEGER PRIMARY KEY, name TEXT, area REAL)")
+  // Interpolated values are bound, never spliced into the text.
+  for (id, name, area) in [(1, "Lago di Como", 146), (2, "Bodensee", 536)] {
+    try transaction.execute("INSERT INTO draft VALUES (\(id), \(name), \(area))")
+  }
+  try transaction.execute("INSERT INTO final VALUES (2, 'Bodensee', 535.9), (3, 'Vänern', 5648)")
+}
 
-// Values are bound, never spliced into the text, and come back exactly as they were stored.
-let insertion: Statement = try database.prepare("INSERT INTO draft VALUES (?, ?, ?)")
-try insertion.run([1, "Lago di Como", 146])
-try insertion.run([2, "Bodensee", 536])
-try database.execute("INSERT INTO final VALUES (2, 'Bodensee', 535.9), (3, 'Vänern', 5648)")
-
-let query = try database.prepare("SELECT name, area FROM draft WHERE area > ? ORDER BY id")
-try query.bind([100])
-while try query.step() { print(try query.value(at: 0), try query.value(at: 1)) }
+// The rows of any query are records, with the exact values stored.
+let lakes: [Record] = try database.read { transaction in
+  try transaction.fetchAll("SELECT name, area FROM draft WHERE area > \(100) ORDER BY id")
+}
+for lake in lakes { print(lake["name"], lake["area"]) }
 // "Lago di Como" 146.0, then "Bodensee" 536.0
 
-// Two tables, of one file or of two, compared in the order of their keys, in constant memory.
-if let draft = try database.schema(ofTable: "draft"),
-  let final = try database.schema(ofTable: "final")
-{
-  let tables = try TableComparison(
-    from: draft, of: database, to: final, of: database, key: ["id"])
-  try tables.forEachChange { change in
+// Two tables, of one database or of two, compared in the order of their keys, in constant memory.
+try database.read { transaction in
+  guard let draft = try transaction.schema(ofTable: "draft"),
+    let final = try transaction.schema(ofTable: "final")
+  else { return }
+  let tables = TableComparison(from: draft, to: final, key: ["id"])
+  try tables.forEachChange(from: transaction, to: transaction) { change in
     if case .updated(let old, let new) = change { print(old["area"], "→", new["area"]) }
   }  // 536.0 → 535.9
+}
 
-  // A list beside a table is compared as the table would store it.
-  let list = try RecordReader.records(
-    in: Array("id,name,area\n2,Bodensee,535.9\n".utf8), format: .csv)
-  let comparison = RecordComparison(
-    from: .list(list), to: .table(final, database), key: ["id"])
+// A list beside a table is compared as the table would store it.
+let list = try RecordReader.records(
+  in: Array("id,name,area\n2,Bodensee,535.9\n".utf8), format: .csv)
+if let final = try database.read({ try $0.schema(ofTable: "final") }) {
+  let comparison = RecordComparison(from: .list(list), to: .table(final, database), key: ["id"])
   try comparison.forEachChange { change in
     if case .inserted(let record) = change { print("only the table has", record["name"]) }
   }  // only the table has "Vänern"

@@ -56,7 +56,7 @@ struct TandemCLI {
     _ command: any Command.Type, _ arguments: [String]
   ) async throws(UsageError) -> Int32 {
     let parsed = try ParsedArguments(arguments, for: command.specification)
-    if parsed.has("help") { return printHelp(of: command) }
+    if parsed[CommandSpecification.help] { return printHelp(of: command) }
     do {
       return try await command.run(parsed)
     } catch let error as UsageError {

@@ -31,8 +31,8 @@ public struct HTTPClientOptions: Hashable, Sendable {
   /// but the total one. A body that is being read slowly occupies one. Of all hosts together, there are
   /// no more than half as many as files may be open (`ulimit -n`).
   public var maxConnectionCountPerHost = 16
-  /// How many bytes the lines in front of one response's body may take, those of the redirects that
-  /// led to it and of trailers included. libcurl grants a single line no more than 100 KiB.
+  /// The most bytes of one response's header lines, trailers included; on libcurl, of one line no more than
+  /// 100 KiB, and no more than 2,000 lines.
   public var maxFieldByteCount = 256 << 10
   /// How many decoded bytes of one body are held for its reader before the server is made to wait.
   /// It may be exceeded by what is under way, at most one network buffer after decoding.

@@ -49,6 +49,14 @@ struct ResponseLifecycle {
     self.maxBufferedByteCount = maxBufferedByteCount
   }
 
+  /// The lifecycle of the response to `request` in a client with `options`.
+  init(of request: HTTPRequest, _ options: HTTPClientOptions) {
+    self.init(
+      url: request.url, maxBodyByteCount: request.maxBodyByteCount,
+      maxDecompressedByteCount: request.maxDecompressedByteCount,
+      maxBufferedByteCount: options.maxBufferedByteCount)
+  }
+
   // MARK: Producer
 
   /// The head of the final response has arrived.

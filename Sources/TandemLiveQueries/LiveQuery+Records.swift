@@ -9,14 +9,15 @@ extension LiveQuery where Element: RowDecodable {
   ///
   /// - Parameters:
   ///   - sql: One `SELECT` whose columns have different names, those of the key among them.
-  ///   - type: What a row is decoded to, off the consumer's actor; only rows that are delivered are.
+  ///   - type: The type of the elements. Rows are decoded off the consumer's actor, and only those
+  ///     that are delivered.
   ///   - key: The columns of the result that identify a row: no two rows have the same values in
   ///     them, nor null.
   public init(_ sql: SQL, as type: Element.Type, key: String...) {
     self.init(sql, as: type, key: key)
   }
 
-  /// The same with the key as an array.
+  /// The rows of a query, with the key as an array.
   public init(_ sql: SQL, as type: Element.Type, key: [String]) {
     self.init(definition: .query(sql, key: key), type)
   }
@@ -28,16 +29,18 @@ extension LiveQuery where Element: RowDecodable {
 }
 
 extension LiveQuery where Element: DatabaseRecord {
-  /// The records of a table: all of them, or those that a query leaves.
+  /// The records of a table: all of them, or those that a query selects.
   ///
   ///     LiveQuery(Place.self, "WHERE country = \(country) ORDER BY name")
   ///
-  /// A row is identified by the key columns of the type. They are read even if the type does not take
-  /// them; a `SELECT` that is written out must have them, or the sequence throws at its start.
+  /// A row is identified by the key columns of the type. They are read even if the type does not
+  /// take them. A whole `SELECT` must have them in its result; otherwise the sequence throws at its
+  /// start.
   ///
   /// - Parameters:
-  ///   - type: What a row is decoded to, off the consumer's actor; only rows that are delivered are.
-  ///   - sql: What follows the table's name in a `SELECT`, or a whole `SELECT`.
+  ///   - type: The type of the elements. Rows are decoded off the consumer's actor, and only those
+  ///     that are delivered.
+  ///   - sql: The clauses after the table's name in a `SELECT`, or a whole `SELECT`.
   public init(_ type: Element.Type, _ sql: SQL = "") {
     let words = SQLTokens(sql.text)
     let isWhole =

@@ -3,13 +3,14 @@ public import TandemRecords
 public import TandemSQLite
 
 extension LiveQuery {
-  /// What an update makes of an element that is presented, given the element as it was read: what is
-  /// to be presented from then on.
+  /// Brings an element that is presented up to date with the element as it was read, or replaces
+  /// it.
   ///
-  /// It runs off the consumer's actor. What it throws ends the sequence.
-  public typealias Update = @Sendable (_ presented: Element, _ fetched: Element) throws -> Element
+  /// It runs off the consumer's actor. An error that it throws ends the sequence.
+  public typealias Update =
+    @Sendable (_ presented: inout Element, _ fetched: Element) throws -> Void
 
-  /// The rows of the result, in its order, each time it changes; at first, those there are.
+  /// The rows of the result in its order, at the start and each time the result changes.
   ///
   /// Order is that of ``listDifferences(in:deliversEmptyStart:)``.
   ///
@@ -18,18 +19,19 @@ extension LiveQuery {
     LiveSequence(database) { [definition, decode] in ValuesState(definition, decode: decode) }
   }
 
-  /// What changed, as a set: the order of the result does not matter. Within each kind, elements
-  /// ascend by key.
+  /// The changes of the result as a set, without its order. Within each kind, elements ascend by
+  /// key.
   ///
-  /// The first difference leads from no rows to those there are.
+  /// The first difference leads from no rows to the present ones.
   ///
   /// - Parameters:
-  ///   - deliversEmptyStart: Whether the first difference comes even if it is empty, so that "nothing
-  ///     there" differs from "nothing yet".
-  ///   - onUpdate: What to present for a row that changed; without it, the row as it was read. With
-  ///     it, `old` in an update and in what is deleted are the very values presented before; whether a
-  ///     row changed is told by the row alone, whatever is presented. For objects that belong to an
-  ///     actor, such as views, see ``SetPresenter``.
+  ///   - deliversEmptyStart: True if the first difference comes even if it is empty, which
+  ///     distinguishes an empty result from one that has not been read yet.
+  ///   - onUpdate: Updates the element that is presented for a row that changed; without it, the
+  ///     element is replaced by the row as it was read. With it, the old elements of updates and
+  ///     the deleted ones are the values presented before; rows are still compared with rows, not
+  ///     with presented elements. For objects that belong to an actor, such as views, see
+  ///     ``SetPresenter``.
   /// - Complexity: O(*d*) for *d* rows touched if the query is read row by row, O(*n*) otherwise.
   public func differences(
     in database: Database, deliversEmptyStart: Bool = true, onUpdate: Update? = nil
@@ -48,12 +50,12 @@ extension LiveQuery {
     }
   }
 
-  /// What changed, as a list with moves, in the order of the result.
+  /// The changes of the result as a list with moves, in its order.
   ///
-  /// The first difference leads from the empty list to the rows there are. Rows that are equal by the
+  /// The first difference leads from the empty list to the present rows. Rows that are equal by the
   /// ORDER BY, and all rows of a query without one, are in the order of their keys.
   ///
-  /// - Parameter deliversEmptyStart: Whether the first difference comes even if it is empty.
+  /// - Parameter deliversEmptyStart: True if the first difference comes even if it is empty.
   /// - Complexity: O(*d* log *n*) for *d* rows touched among *n* if
   ///   ``LiveQueryExplanation/isListIncremental``, O(*n*) otherwise.
   public func listDifferences(
@@ -68,13 +70,13 @@ extension LiveQuery {
 // MARK: - Starting from elements
 
 extension LiveQuery<Record> {
-  /// What changed, as a set, beginning with what changed since the given rows.
+  /// The changes of the result as a set, starting from the given rows.
   ///
   /// - Parameters:
-  ///   - start: Rows as an earlier run delivered them; only the first difference depends on them. Of
-  ///     two rows with the same key, one counts.
-  ///   - deliversEmptyStart: Whether the first difference comes even if it is empty.
-  ///   - onUpdate: What to present for a row that changed;
+  ///   - start: Rows as an earlier run delivered them; only the first difference depends on them.
+  ///     Of two rows with the same key, one counts.
+  ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
+  ///   - onUpdate: Updates the element that is presented for a row that changed;
   ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
   public func differences(
     in database: Database, startingFrom start: [Record], deliversEmptyStart: Bool = true,
@@ -89,15 +91,15 @@ extension LiveQuery<Record> {
 }
 
 extension LiveQuery where Element: Identifiable & Equatable, Element.ID: SendableMetatype {
-  /// What changed, as a set, beginning with what changed since the given elements.
+  /// The changes of the result as a set, starting from the given elements.
   ///
   /// - Parameters:
   ///   - start: Elements as an earlier run delivered them, or as they are presented; only the first
   ///     difference depends on them. If two have the same identity, the sequence throws
   ///     ``IdentityViolation``.
-  ///   - deliversEmptyStart: Whether the first difference comes even if it is empty.
-  ///   - onUpdate: What to present for a row that changed;
-  ///     see ``differences(in:deliversEmptyStart:onUpdate:)``. It is also asked about elements of
+  ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
+  ///   - onUpdate: Updates the element that is presented for a row that changed;
+  ///     see ``differences(in:deliversEmptyStart:onUpdate:)``. It is also called for elements of
   ///     `start` that are not equal to those read.
   public func differences(
     in database: Database, startingFrom start: [Element], deliversEmptyStart: Bool = true,
@@ -109,18 +111,18 @@ extension LiveQuery where Element: Identifiable & Equatable, Element.ID: Sendabl
 }
 
 extension LiveQuery where Element: DatabaseRecord {
-  /// What changed, as a set, beginning with what changed since the given records.
+  /// The changes of the result as a set, starting from the given records.
   ///
-  /// Records are compared by what they store, and identified by their key, so that they need neither
-  /// be `Equatable` nor `Identifiable`: each record that is read is encoded again, once, so that it
-  /// does not count as changed because a column keeps its values in another form.
+  /// Records are compared by their stored values, and identified by their key, so they need neither
+  /// be `Equatable` nor `Identifiable`. Each record that is read is encoded again, once, so that a
+  /// value that a column stores in another form does not count as changed.
   ///
   /// - Parameters:
   ///   - start: Records as an earlier run delivered them, or as they are presented; only the first
   ///     difference depends on them. If two have the same key, the sequence throws
   ///     ``IdentityViolation``.
-  ///   - deliversEmptyStart: Whether the first difference comes even if it is empty.
-  ///   - onUpdate: What to present for a row that changed;
+  ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
+  ///   - onUpdate: Updates the element that is presented for a row that changed;
   ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
   public func differences(
     in database: Database, startingFrom start: [Element], deliversEmptyStart: Bool = true,
@@ -132,20 +134,55 @@ extension LiveQuery where Element: DatabaseRecord {
 
 extension LiveQuery
 where Element: DatabaseRecord & Identifiable & Equatable, Element.ID: SendableMetatype {
-  /// What changed, as a set, beginning with what changed since the given records, which are compared by
-  /// what they store.
+  /// The changes of the result as a set, starting from the given records, which are compared by
+  /// their stored values.
   ///
   /// - Parameters:
   ///   - start: Records as an earlier run delivered them, or as they are presented; only the first
   ///     difference depends on them. If two have the same key, the sequence throws
   ///     ``IdentityViolation``.
-  ///   - deliversEmptyStart: Whether the first difference comes even if it is empty.
-  ///   - onUpdate: What to present for a row that changed;
+  ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
+  ///   - onUpdate: Updates the element that is presented for a row that changed;
   ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
   public func differences(
     in database: Database, startingFrom start: [Element], deliversEmptyStart: Bool = true,
     onUpdate: Update? = nil
   ) -> LiveSequence<SetDifference<Element>> {
     differences(database, StartingPoint(stored: start), deliversEmptyStart, onUpdate)
+  }
+}
+
+/// The elements that a ``LiveQuery`` delivers, until the loop or its task ends.
+///
+/// Each iteration is a run of its own, with the promises of ``LiveQuery``.
+public struct LiveSequence<Element: Sendable>: AsyncSequence, Sendable {
+  private let start: @Sendable () -> any LiveRunning<Element>
+
+  init<State: LiveState>(
+    _ database: Database, _ state: @escaping @Sendable () -> State
+  ) where State.Output == Element {
+    start = { LiveRun(database, state: state()) }
+  }
+
+  /// Begins a run, which starts with its first element.
+  public func makeAsyncIterator() -> Iterator { Iterator(run: start()) }
+
+  /// A run, which ends with the last copy of this.
+  public struct Iterator: AsyncIteratorProtocol {
+    let run: any LiveRunning<Element>
+
+    /// The next element; `nil` once the task is cancelled or the sequence has thrown.
+    ///
+    /// - Throws: ``DatabaseError`` if the query no longer fits the schema, a key is null or occurs
+    ///   twice, or the database cannot be read or is closed; the error that decoding an element
+    ///   throws.
+    public mutating func next() async throws -> Element? { try await run.next() }
+
+    /// The next element, as ``next()``.
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws -> Element? {
+      try await run.next()
+    }
   }
 }

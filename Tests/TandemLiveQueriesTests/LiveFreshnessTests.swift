@@ -34,7 +34,7 @@ struct LiveFreshnessTests {
     /// What changed since the last time, as a set and as a list, the rows that there are, and whether
     /// somebody who waits would have been woken.
     mutating func advance() throws -> (
-      set: SetDifference<Record>, list: ListDifference<KeyedRecord>, fresh: [RecordKey: Record],
+      set: SetDifference<Record>, list: ListDifference<KeyedRow>, fresh: [RecordKey: Record],
       wakes: Bool
     ) {
       var (nextSet, nextList) = (set, list)

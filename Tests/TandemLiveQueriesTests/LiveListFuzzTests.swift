@@ -49,7 +49,7 @@ struct ListFuzzCourse {
     var result: OrderedResult
     var set: KeyedResult
     var plan: (schemaVersion: Int64?, value: QueryPlan)?
-    var list: [KeyedRecord] = []
+    var list: [KeyedRow] = []
     var rows: [RowKey: Record] = [:]
 
     mutating func currentPlan(in connection: DatabaseConnection) throws -> QueryPlan {
@@ -166,10 +166,10 @@ extension FuzzWorld {
     /// The rows as SQLite gives them now.
     func freshRows(
       in connection: DatabaseConnection, _ plan: QueryPlan
-    ) throws -> [KeyedRecord] {
-      let statement = try connection.cachedStatement(freshSQL)
+    ) throws -> [KeyedRow] {
+      let statement = try connection.prepare(freshSQL)
       defer { statement.reset() }
-      var rows: [KeyedRecord] = []
+      var rows: [KeyedRow] = []
       while try statement.step() { rows.append(try plan.currentRow(statement)) }
       return rows
     }

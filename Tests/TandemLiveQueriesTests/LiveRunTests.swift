@@ -67,8 +67,8 @@ struct LiveRunTests {
 
   @Test(
     "closing the database ends who waits for a change, and lets go of the file, whatever its access",
-    arguments: [DatabaseConnection.Access.readOnly, .readWrite])
-  func closing(access: DatabaseConnection.Access) async throws {
+    arguments: [DatabaseConfiguration.Access.readOnly, .readWrite])
+  func closing(access: DatabaseConfiguration.Access) async throws {
     await (try folder.database("CREATE TABLE t (k INTEGER PRIMARY KEY)")).close()
     for _ in 0..<20 {
       let database = try Database(

@@ -11,16 +11,16 @@ struct OrderedRowsTests {
   static let order = QueryOrder(terms: [.init(offset: 1, isDescending: true, putsNullsLast: true)])
   static let layout = RecordLayout(uniqueNames: ["k", "v", "w"])
 
-  static func row(_ key: Int, _ value: Int, _ extra: Int) -> KeyedRecord {
+  static func row(_ key: Int, _ value: Int, _ extra: Int) -> KeyedRow {
     let values = [key, value, extra].map { FieldValue.integer(Int64($0)) }
-    return KeyedRecord(
+    return KeyedRow(
       key: .integer(Int64(key)), record: Record(uncheckedLayout: layout, values: values))
   }
 
   /// A table with random changes, and what is known of it.
   struct World {
     var random: SplitMix64
-    var table: [Int: KeyedRecord] = [:]
+    var table: [Int: KeyedRow] = [:]
     let valueCount: Int
 
     init(seed: UInt64, count: Int, valueCount: Int) {
@@ -29,7 +29,7 @@ struct OrderedRowsTests {
       for key in 0..<count { table[key] = newRow(key) }
     }
 
-    mutating func newRow(_ key: Int) -> KeyedRecord {
+    mutating func newRow(_ key: Int) -> KeyedRow {
       row(
         key, .random(in: 0..<valueCount, using: &random), .random(in: 0..<2, using: &random))
     }
@@ -44,7 +44,7 @@ struct OrderedRowsTests {
       return touched.values.sorted { $0.key < $1.key }
     }
 
-    func list(_ limit: Int?) -> [KeyedRecord] {
+    func list(_ limit: Int?) -> [KeyedRow] {
       let rows = table.values.sorted { order.compare($0, $1) < 0 }
       return Array(rows.prefix(limit.map { RowWindow(limit: $0).rowCount } ?? .max))
     }

@@ -34,10 +34,10 @@ struct QueryOrderTests {
     }
     let statement = try connection.prepare(
       "SELECT k, v FROM t ORDER BY v COLLATE \(collation.rawValue) \(term.sql), k")
-    var rows: [KeyedRecord] = []
+    var rows: [KeyedRow] = []
     while try statement.step() {
       let record: Record = ["k": try statement.value(at: 0), "v": try statement.value(at: 1)]
-      rows.append(KeyedRecord(key: RowKey(record["k"]), record: record))
+      rows.append(KeyedRow(key: RowKey(record["k"]), record: record))
     }
     let order = QueryOrder(
       terms: [
@@ -56,7 +56,7 @@ struct QueryOrderTests {
   @Test("have a term for each column, in turn, and then the key")
   func severalTerms() {
     let row = { (key: Int64, values: [FieldValue]) in
-      KeyedRecord(
+      KeyedRow(
         key: .integer(key),
         record: Record(Array(zip(["a", "b"], values)).map { (name: $0, value: $1) }) ?? [:])
     }

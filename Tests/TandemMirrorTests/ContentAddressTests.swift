@@ -49,7 +49,7 @@ struct ContentAddressTests {
       """
     for id in 1...4 { scene.server["/\(id)"] = "\(id)" }
     let url = "http://me:hunter2@a.example/list"
-    #expect(try await scene.run(url: url).report.isComplete)
+    #expect(try await scene.run(url: url).isComplete)
     #expect(
       scene.server.requests.map(\.url) == [
         url, "http://me:hunter2@a.example/1", "http://me:hunter2@a.example/2",
@@ -62,7 +62,7 @@ struct ContentAddressTests {
     #expect(try scene.rows("SELECT * FROM tandem_mirror").allSatisfy { !$0.contains("hunter2") })
     // All the same, the next run finds everything again.
     scene.server["/list"] = scene.server["/list"]?.replacing(#"{"id":1"#, with: #"{"n":1,"id":1"#)
-    #expect(try await scene.run(url: url).report.byteCount == 0)
+    #expect(try await scene.run(url: url).byteCount == 0)
     _ = try await scene.run(url: url)
     let request = scene.server.requests.last { $0.url.hasSuffix("/list") }
     #expect(request?.fields["If-None-Match"] != nil)

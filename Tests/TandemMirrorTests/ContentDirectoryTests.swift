@@ -2,34 +2,34 @@ import Foundation
 import TandemDifferences
 import TandemDigests
 import TandemHTTP
-import TandemMirror
 import TandemRecords
 import TandemSQLite
 import Testing
+
+@testable import TandemMirror
 
 @Suite("Mirrors with contents: whose files, and of which version", .timeLimit(.minutes(5)))
 struct ContentDirectoryTests {
   let folder = ContentFolder()
   let server = MemoryServer()
 
-  /// Mirrors with one transfer at a time; returns what the mirror then knows.
+  /// Mirrors with one transfer at a time.
   @discardableResult
   private func run(
     _ contents: [MirroredContent] = [MirroredContent(field: "photo")], database: String = "list.db",
     table: String = "place", key: String = "id", into directory: String = "files",
     _ policy: MirrorErrorPolicy = .stop, isDryRun: Bool = false
-  ) async throws -> (report: MirrorReport<RecordKey>, rehearsal: ContentRehearsal?) {
+  ) async throws -> DatabaseMirror.Report {
     var list = RecordListOptions()
     list.retry = .never
-    let mirror = ContentMirror(
-      .url("http://a.example/list"), listOptions: list,
-      mirror: DatabaseMirror(table: table, key: [key], isDryRun: isDryRun),
-      databasePath: "\(folder.path)/\(database)", directoryPath: "\(folder.path)/\(directory)",
-      contents: contents, client: server)
-    let options = MirrorOptions(
-      stages: contents.map { MirrorStageOptions($0.stage, errorPolicy: policy) }, concurrency: 1,
-      retry: .never, isDryRun: isDryRun)
-    return (try await OneWayMirror(mirror, options: options).run(), mirror.rehearsal)
+    var mirror = DatabaseMirror(
+      table: table, key: [key], contents: contents.map { $0.withPolicy(policy) },
+      directory: "\(folder.path)/\(directory)", isDryRun: isDryRun)
+    mirror.concurrency = 1
+    mirror.retry = .never
+    return try await mirror.run(
+      from: .url("http://a.example/list"), intoFileAt: "\(folder.path)/\(database)", list: list,
+      client: server)
   }
 
   /// Expects a run to end before anything is transferred or removed, with such words.
@@ -41,7 +41,7 @@ struct ContentDirectoryTests {
     var description = "no error"
     do {
       try await run()
-    } catch let error as MirrorRunError<RecordKey> {
+    } catch let error as DatabaseMirror.RunError {
       description = "\(error.failure.error)"
     } catch {
       description = "\(error)"
@@ -75,16 +75,16 @@ struct ContentDirectoryTests {
     serve("AAAA1", hasDigest: hasDigest)
     try await run(contents)
     serve("BBBB1", second: "/gone", hasDigest: hasDigest)
-    await #expect(throws: MirrorRunError<RecordKey>.self) { try await run(contents) }
+    await #expect(throws: DatabaseMirror.RunError.self) { try await run(contents) }
     #expect(files() == ["files/content/1": "BBBB1", "files/content/2": "two"])
     serve("AAAA1", hasDigest: hasDigest)
-    let rehearsal = try await run(contents, isDryRun: true).rehearsal
-    #expect(rehearsal?.transfers.contains { $0.path == "content/1" } == true)
-    #expect(try await run(contents).report.isComplete)
+    let dryRun = try await run(contents, isDryRun: true)
+    #expect(dryRun.contents.contains { $0.path == "content/1" })
+    #expect(try await run(contents).isComplete)
     #expect(files() == ["files/content/1": "AAAA1", "files/content/2": "two"])
     // All is known to be right now: nothing but the list is asked for, on condition.
     let count = server.requests.count
-    #expect(try await run(contents).report.skippedCount == 2)
+    #expect(try await run(contents).skippedCount == 2)
     #expect(server.requests.count == count + 1)
     #expect(server.requests.last?.fields["If-None-Match"] != nil)
   }
@@ -100,12 +100,12 @@ struct ContentDirectoryTests {
     serve("AAAA1", photo: "/1")
     try await run(contents)
     serve("BBBB1", photo: "/gone")
-    #expect(try await run(contents, .skipItem).report.failures.count == 1)
+    #expect(try await run(contents, .skipItem).failures.count == 1)
     #expect(files() == ["files/preview/1": "BBBB1", "files/content/1": "one"])
     serve("AAAA1", photo: "/1")
     try await run(contents, .skipItem)
     #expect(files() == ["files/preview/1": "AAAA1", "files/content/1": "one"])
-    #expect(try await run(contents, .skipItem).report.skippedCount == 1)
+    #expect(try await run(contents, .skipItem).skippedCount == 1)
   }
 
   @Test("a directory is one mirror's: others are refused, in a dry run too, and touch nothing")
@@ -135,11 +135,11 @@ struct ContentDirectoryTests {
   func firstRun() async throws {
     server["/list"] = #"[{"id":1,"photo":"/1"},{"id":2,"photo":"/2"}]"#
     server["/1"] = "one"
-    await #expect(throws: MirrorRunError<RecordKey>.self) { try await run() }
+    await #expect(throws: DatabaseMirror.RunError.self) { try await run() }
     #expect(files() == ["files/content/1": "one"])
     try await expectRefusal("another") { try await run(database: "o.db") }
     server["/2"] = "two"
-    #expect(try await run().report.isComplete)
+    #expect(try await run().isComplete)
     #expect(files() == ["files/content/1": "one", "files/content/2": "two"])
   }
 
@@ -190,7 +190,7 @@ struct ContentDirectoryTests {
     folder.write(path, "mine")
     server["/list"] = #"[{"id":1,"photo":"/1"}]"#
     server["/1"] = "one"
-    #expect(try await run().report.isComplete)
+    #expect(try await run().isComplete)
     #expect(files() == [path: "mine", "files/content/1": "one"])
   }
 
@@ -217,7 +217,7 @@ struct ContentDirectoryTests {
     #expect(folder.files("").filter { !$0.hasPrefix("list.db") } == paths)
     // Its own mirror may have a preview there, too.
     let both = preview + [MirroredContent(field: "photo")]
-    #expect(try await run(both).report.isComplete)
+    #expect(try await run(both).isComplete)
     #expect(files() == ["files/content/1": "one", "files/preview/1": "one"])
   }
 
@@ -239,7 +239,7 @@ struct ContentDirectoryTests {
     try await run()
     server["/list"] = #"[{"id":1,"photo":"/1"}]"#
     server["/1"] = "one"
-    #expect(try await run(database: "o.db").report.isComplete)
+    #expect(try await run(database: "o.db").isComplete)
     try await expectRefusal("another") { try await run() }
     #expect(files() == ["files/content/1": "one"])
   }
@@ -248,28 +248,23 @@ struct ContentDirectoryTests {
   func locked() async throws {
     server["/list"] = #"[{"id":1,"photo":"/1","thumb":"/1"}]"#
     server["/1"] = "one"
-    let other = try MarkedDirectory(
-      path: "\(folder.path)/files", besides: [], isReadOnly: false)
+    let other = try MirrorDirectory(
+      path: "\(folder.path)/files", tolerated: [], isReadOnly: false)
     try await expectRefusal("another run is using this directory") { try await run() }
     // To look at it is always possible.
-    #expect(try await run(isDryRun: true).rehearsal?.transfers.count == 1)
-    #expect(try other.mark() == nil)
+    #expect(try await run(isDryRun: true).contents.count == 1)
+    #expect(other.index.owner == nil)
   }
 
   @Test("a mirror has its directory only while it runs")
   func unlocked() async throws {
     server["/list"] = #"[{"id":1,"photo":"/1"}]"#
     server["/1"] = "one"
-    let mirror = ContentMirror(
-      .url("http://a.example/list"), mirror: DatabaseMirror(table: "place", key: ["id"]),
-      databasePath: "\(folder.path)/list.db", directoryPath: "\(folder.path)/files",
-      contents: [MirroredContent(field: "photo")], client: server)
     for _ in 1...2 {
-      #expect(try await OneWayMirror(mirror).run().isComplete)
-      _ = try MarkedDirectory(
-        path: "\(folder.path)/files", besides: [], isReadOnly: false)
+      #expect(try await run().isComplete)
+      _ = try MirrorDirectory(
+        path: "\(folder.path)/files", tolerated: [], isReadOnly: false)
     }
-    #expect(mirror.outcome == nil)
   }
 
   @Test("nothing is removed before the list has been read and may remove as much")

@@ -54,7 +54,7 @@ struct ContentLossTests {
     #expect(try scene.rows("SELECT count(*) FROM place WHERE photo_file IS NULL") == ["15"])
     // What has lost its content already does not lose it again.
     scene.server["/list"] = scene.server["/list"]?.replacing(#""id""#, with: #""n":1,"id""#)
-    #expect(try await scene.run(limit: .count(0)).report.transferred.count == 30)
+    #expect(try await scene.run(limit: .count(0)).transferred.count == 30)
   }
 
   @Test("a run in which anything failed removes no file, though no row points to it")
@@ -63,7 +63,7 @@ struct ContentLossTests {
     try await scene.run()
     try scene.execute("UPDATE place SET photo_file = NULL")
     for id in 0..<29 { scene.server["/\(id)"] = nil }
-    let (report, _) = try await scene.run(policy: .skipItem, limit: .count(0))
+    let report = try await scene.run(policy: .skipItem, limit: .count(0))
     #expect(report.failures.count == 29)
     #expect(scene.files.count == 30)
     serve(29, named: Set(0..<29))
@@ -82,14 +82,14 @@ struct ContentLossTests {
     try await scene.run(contents)
     scene.server["/list"] = #"[{"id":1,"thumb":"/t.jpg","photo":"/1"}]"#
     for _ in 1...2 {
-      let (report, _) = try await scene.run(contents, policy: .continue, limit: .count(0))
+      let report = try await scene.run(contents, policy: .continue, limit: .count(0))
       #expect(report.failures.count == 1)
       #expect(scene.files == ["files/content/1": "one", "files/preview/1.png": "old"])
       #expect(
         try scene.rows("SELECT thumb, thumb_file FROM place") == [#""/t.jpg"|"preview/1.png""#])
     }
     scene.server["/t.jpg"] = "new"
-    #expect(try await scene.run(contents, policy: .continue, limit: .count(0)).report.isComplete)
+    #expect(try await scene.run(contents, policy: .continue, limit: .count(0)).isComplete)
     #expect(scene.files == ["files/content/1": "one", "files/preview/1.jpg": "new"])
   }
 
@@ -122,11 +122,11 @@ struct ContentLossTests {
             == "no record of the list has the field \(name); its fields are id, photo, sha, size")
       }
     }
-    let (report, mirror) = try await scene.run()
+    let report = try await scene.run()
     #expect(report.isComplete)
     // The item without a content is done, but nothing was fetched for it.
-    #expect(report.transferred.count == 2 && mirror.contentCount == 1)
-    #expect(try await scene.run().mirror.contentCount == 0)
+    #expect(report.transferred.count == 2 && report.contents.count == 1)
+    #expect(try await scene.run().contents.count == 0)
   }
 
   @Test("an error names some of many fields")
@@ -151,13 +151,13 @@ struct ContentLossTests {
     }
     for fields in [#","sha":"\#(digest)""#, #","size":3"#] {
       serve(fields)
-      let failures = try await scene.run(contents, policy: .skipItem).report.failures
+      let failures = try await scene.run(contents, policy: .skipItem).failures
       #expect(failures.compactMap(\.id).map(\.description) == ["1"])
       #expect((failures.first?.error as? MirrorError)?.code == .unfitSource)
     }
     for fields in [#","sha":"\#(digest)","size":3"#, #","sha":null,"size":null"#] {
       serve(fields)
-      #expect(try await scene.run(contents).report.isComplete)
+      #expect(try await scene.run(contents).isComplete)
     }
     #expect(scene.files == ["files/content/1": "one"])
   }

@@ -18,26 +18,26 @@ struct ContentMirrorTests {
 
   private func mirror(
     _ contents: [MirroredContent] = [MirroredContent(field: "photo")], isDryRun: Bool = false
-  ) throws -> ContentMirror {
-    var options = RecordListOptions()
-    options.retry = .never
-    options.fields["X-Token"] = "secret"
-    return ContentMirror(
-      .url("http://a.example/list"), listOptions: options,
-      mirror: DatabaseMirror(table: "place", key: ["id"], isDryRun: isDryRun),
-      databasePath: databasePath,
-      directoryPath: directoryPath, contents: contents, client: server)
+  ) throws -> DatabaseMirror {
+    var mirror = DatabaseMirror(
+      table: "place", key: ["id"], contents: contents, directory: directoryPath,
+      isDryRun: isDryRun)
+    mirror.concurrency = 3
+    mirror.retry = .never
+    return mirror
   }
 
   @discardableResult
   private func run(
-    _ mirror: ContentMirror, _ policy: MirrorErrorPolicy = .stop, isEmptyAllowed: Bool = false
-  ) async throws -> MirrorReport<RecordKey> {
-    let options = MirrorOptions(
-      stages: mirror.contents.map { MirrorStageOptions($0.stage, errorPolicy: policy) },
-      concurrency: 3, mirrorGuard: MirrorGuard(allowsEmptySource: isEmptyAllowed), retry: .never,
-      isDryRun: mirror.isDryRun)
-    return try await OneWayMirror(mirror, options: options).run()
+    _ mirror: DatabaseMirror, _ policy: MirrorErrorPolicy = .stop, isEmptyAllowed: Bool = false
+  ) async throws -> DatabaseMirror.Report {
+    var (mirror, options) = (mirror, RecordListOptions())
+    options.retry = .never
+    options.fields["X-Token"] = "secret"
+    mirror.contents = mirror.contents.map { $0.withPolicy(policy) }
+    mirror.mirrorGuard = MirrorGuard(allowsEmptySource: isEmptyAllowed)
+    return try await mirror.run(
+      from: .url("http://a.example/list"), intoFileAt: databasePath, list: options, client: server)
   }
 
   /// The rows, as JSON.
@@ -81,7 +81,7 @@ struct ContentMirrorTests {
       try rows()
         == "1 \"/1.jpg\" \"content/1.jpg\"\n2 \"http://b.example/2\" \"content/2\"\n3 null null")
     #expect(files() == ["content/1.jpg": "one", "content/2": "two"])
-    #expect(mirror.outcome?.difference.inserted.count == 3)
+    #expect(report.outcome?.difference.inserted.count == 3)
     // What one server is told, another does not learn.
     let tokens = server.requests.map { "\($0.url) \($0.fields["X-Token"] ?? "-")" }.sorted()
     #expect(
@@ -107,7 +107,7 @@ struct ContentMirrorTests {
     #expect(report.isComplete)
     #expect(report.skippedCount == 2)
     #expect(server.requests.count == count + 1)
-    #expect(mirror.outcome == nil)
+    #expect(report.outcome == nil)
     try FileManager.default.removeItem(atPath: "\(directoryPath)/content/2")
     try await run(mirror)
     #expect(files() == ["content/1": "one", "content/2": "two"])
@@ -139,7 +139,7 @@ struct ContentMirrorTests {
     try await run(mirror)
     server["/list"] = #"[{"id":2,"photo":"/2"},{"id":3,"photo":"/3"}]"#
     server["/2"] = "two"
-    await #expect(throws: MirrorRunError<RecordKey>.self) { try await run(mirror) }
+    await #expect(throws: DatabaseMirror.RunError.self) { try await run(mirror) }
     #expect(try rows() == "1 \"/1\" \"content/1\"")
     #expect(files()["content/1"] == "one")
     server["/3"] = "three"
@@ -220,7 +220,7 @@ struct ContentMirrorTests {
     try await run(mirror())
     #expect(files() == ["content/1": "one", "content/Notes": "mine"])
     server["/list"] = "[]"
-    await #expect(throws: MirrorRunError<RecordKey>.self) { try await run(mirror()) }
+    await #expect(throws: DatabaseMirror.RunError.self) { try await run(mirror()) }
     #expect(files()["content/1"] == "one")
     try await run(mirror(), isEmptyAllowed: true)
     #expect(try rows() == "")
@@ -231,12 +231,11 @@ struct ContentMirrorTests {
   func dryRun() async throws {
     server["/list"] = #"[{"id":1,"photo":"/1"},{"id":2,"photo":"http://u:p@b.example/2"},{"id":3}]"#
     for path in ["/1", "/2", "/4.png"] { server[path] = path }
-    let first = try mirror(isDryRun: true)
-    try await run(first)
-    #expect(first.rehearsal?.transfers.map(\.path) == ["content/1", "content/2"])
-    #expect(first.rehearsal?.transfers.last?.url == "http://b.example/2")
-    #expect(first.rehearsal?.outcome.difference.inserted.count == 3)
-    #expect(first.rehearsal?.removedPaths == [])
+    let first = try await run(mirror(isDryRun: true))
+    #expect(first.contents.map(\.path) == ["content/1", "content/2"])
+    #expect(first.contents.last?.url == "http://b.example/2")
+    #expect(first.outcome?.difference.inserted.count == 3)
+    #expect(first.removedPaths == [])
     #expect(folder.files("") == [])
     #expect(server.requests.map(\.url) == ["http://a.example/list"])
 
@@ -244,23 +243,22 @@ struct ContentMirrorTests {
     folder.write("files/content/9.jpg", "orphan")
     server["/list"] = #"[{"id":1,"photo":"/1"},{"id":3,"photo":"/1"},{"id":4,"photo":"/4.png"}]"#
     let before = try folder.states()
-    let second = try mirror(isDryRun: true)
     let requestCount = server.requests.count
-    let report = try await run(second)
+    let second = try await run(mirror(isDryRun: true))
     #expect(server.requests.count == requestCount + 1)
     #expect(try folder.states() == before)
-    #expect(report.skippedCount == 1)
-    let rehearsal = try #require(second.rehearsal)
-    #expect(rehearsal.transfers.map(\.path) == ["content/3", "content/4.png"])
-    #expect(rehearsal.removedPaths == ["content/2", "content/9.jpg"])
-    let real = try mirror()
-    try await run(real)
-    #expect(real.outcome?.difference == rehearsal.outcome.difference)
+    #expect(second.skippedCount == 1)
+    #expect(second.contents.map(\.path) == ["content/3", "content/4.png"])
+    #expect(second.removedPaths == ["content/2", "content/9.jpg"])
+    let real = try await run(mirror())
+    #expect(real.outcome?.difference == second.outcome?.difference)
+    #expect(Set(real.contents) == Set(second.contents))
+    #expect(real.removedPaths == second.removedPaths)
     #expect(files().keys.sorted() == ["content/1", "content/3", "content/4.png"])
 
-    let third = try mirror(isDryRun: true)
-    #expect(try await run(third).skippedCount == 3)
-    #expect(third.rehearsal == nil)
+    let third = try await run(mirror(isDryRun: true))
+    #expect(third.skippedCount == 3)
+    #expect(third.outcome == nil)
   }
 
   @Test(
@@ -289,7 +287,7 @@ struct ContentMirrorTests {
     ]
     for list in lists {
       server["/list"] = list
-      await #expect(throws: MirrorRunError<RecordKey>.self, "\(list)") { try await run(mirror()) }
+      await #expect(throws: DatabaseMirror.RunError.self, "\(list)") { try await run(mirror()) }
     }
     #expect(server.requests.allSatisfy { $0.url.hasSuffix("/list") })
     #expect(!FileManager.default.fileExists(atPath: databasePath))

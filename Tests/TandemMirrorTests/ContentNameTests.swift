@@ -50,16 +50,18 @@ struct ContentNameTests {
     var list: [UInt8] = []
     RecordWriter.appendJSON(records, to: &list)
     server["/list"] = String(decoding: list, as: UTF8.self)
-    let mirror = ContentMirror(
-      .url("http://a.example/list"), mirror: DatabaseMirror(table: "place", key: ["id"]),
-      databasePath: "\(folder.path)/list.db", directoryPath: "\(folder.path)/files",
-      contents: [MirroredContent(field: "photo")], client: server)
-    let options = MirrorOptions(retry: .never)
-    let report = try await OneWayMirror(mirror, options: options).run()
+    var mirror = DatabaseMirror(
+      table: "place", key: ["id"], contents: [MirroredContent(field: "photo")],
+      directory: "\(folder.path)/files")
+    mirror.retry = .never
+    let source = RecordSource.url("http://a.example/list")
+    let path = "\(folder.path)/list.db"
+    let report = try await mirror.run(from: source, intoFileAt: path, client: server)
     #expect(report.isComplete, "seed \(seed)")
     try expectFiles(keys, folder)
     // The next run finds every file again.
-    #expect(try await OneWayMirror(mirror, options: options).run().skippedCount == keys.count)
+    let second = try await mirror.run(from: source, intoFileAt: path, client: server)
+    #expect(second.skippedCount == keys.count)
   }
 
   @Test(

@@ -80,7 +80,7 @@ struct ContentOptionTests {
     }
     #expect(try scene.rows("SELECT thumb_file, photo_file FROM place") == rows)
     #expect(scene.files == ["files/content/1": "one", "files/preview/1": "t"])
-    #expect(try await scene.run(Self.both).report.skippedCount == 1)
+    #expect(try await scene.run(Self.both).skippedCount == 1)
     #expect(!FileManager.default.fileExists(atPath: "\(scene.folder.path)/new"))
     // Nor does a run into another directory, which did not get to its end, forget them.
     scene.server["/1"] = nil
@@ -121,11 +121,32 @@ struct ContentOptionTests {
     #expect(try scene.rows("SELECT photo_file FROM place") == [#""content/1""#])
   }
 
-  @Test("a database of an earlier version, which knew no contents, learns them")
+  @Test("a database of an earlier version, which had the contents as JSON, is converted")
   func earlierVersion() async throws {
+    try await scene.run(Self.both)
+    try scene.execute("ALTER TABLE tandem_mirror_directory ADD COLUMN contents TEXT")
+    try scene.execute(
+      """
+      UPDATE tandem_mirror_directory SET contents =
+      '[{"stage":"preview","field":"thumb"},{"stage":"content","field":"photo"}]'
+      """)
+    try scene.execute("DROP TABLE tandem_mirror_content")
+    let forgotten = try await scene.failure { try await scene.run() }
+    #expect("\(forgotten)".contains("--preview thumb"))
+    scene.server["/list"] = scene.server["/list"]?.replacing(#""size":3"#, with: #""size":4"#)
+    #expect(try await scene.run(Self.both, into: "new").isComplete)
+    #expect(
+      try scene.rows("SELECT * FROM tandem_mirror_content").map { $0.dropFirst(8) }
+        == [#"0|"preview"|"thumb""#, #"1|"content"|"photo""#])
+    #expect(try scene.rows("SELECT * FROM tandem_mirror_directory").count == 1)
+    #expect(try await scene.failure { try await scene.run() } is MirrorError)
+  }
+
+  @Test("a database of the first version, which knew no contents, learns them")
+  func firstVersion() async throws {
     try await scene.run()
-    try scene.execute("ALTER TABLE tandem_mirror_directory DROP COLUMN contents")
-    #expect(try await scene.run(list: Self.unconditional).report.isComplete)
+    try scene.execute("DROP TABLE tandem_mirror_content")
+    #expect(try await scene.run(list: Self.unconditional).isComplete)
     #expect(try await scene.failure { try await scene.runWithoutContents() } is MirrorError)
   }
 
@@ -141,15 +162,15 @@ struct ContentOptionTests {
     try await scene.run()
     let bad = [MirroredContent(field: "photo", digestField: "bad")]
     for _ in 1...2 {
-      let failures = try await scene.run(bad, policy: .skipItem).report.failures
+      let failures = try await scene.run(bad, policy: .skipItem).failures
       #expect((failures.first?.error as? TransportError)?.code == .contentMismatch)
     }
-    let rehearsal = try await scene.run(bad, isDryRun: true).mirror.rehearsal
-    #expect(rehearsal?.transfers.count == 1)
+    let dryRun = try await scene.run(bad, isDryRun: true)
+    #expect(dryRun.contents.count == 1)
     let good = [MirroredContent(field: "photo", digestField: "sha", byteCountField: "size")]
-    #expect(try await scene.run(good).mirror.contentCount == 1)
+    #expect(try await scene.run(good).contents.count == 1)
     let count = scene.server.requests.count
-    #expect(try await scene.run(good).report.skippedCount == 1)
+    #expect(try await scene.run(good).skippedCount == 1)
     #expect(scene.paths(since: count) == ["/list"])
     #expect(scene.files == ["files/content/1": "one"])
   }

@@ -23,8 +23,8 @@ struct ContentPlaceTests {
     let contents = [MirroredContent(.preview, field: "thmub"), MirroredContent(field: "photo")]
     let error = try await scene.failure { try await scene.run(contents) }
     #expect("\(error)".contains("no record of the list has the field thmub"))
-    #expect(FileManager.default.fileExists(atPath: "\(scene.folder.path)/files/preview/.tandem"))
-    #expect(try await scene.run().report.isComplete)
+    #expect(FileManager.default.fileExists(atPath: "\(scene.folder.path)/files/preview"))
+    #expect(try await scene.run().isComplete)
     #expect(scene.files == ["files/content/1": "one"])
   }
 
@@ -45,9 +45,9 @@ struct ContentPlaceTests {
     }
     let database = "\(directory)/\(age).db"
     for isDryRun in [true, false, false] {
-      let (report, _) = try await scene.run(
+      let report = try await scene.run(
         database: database, into: directory, isDryRun: isDryRun)
-      #expect(report.interruption == nil && report.failures.isEmpty)
+      #expect(report.run.interruption == nil && report.failures.isEmpty)
     }
     #expect(scene.folder.text("\(directory)/content/1") == "one")
     let stored = try connection ?? DatabaseConnection(path: "\(path)/new.db")
@@ -60,6 +60,6 @@ struct ContentPlaceTests {
       try await scene.run(database: "files/content/list.db")
     }
     #expect("\(error)".contains("its folder content is for files alone"))
-    #expect(try await scene.run().report.isComplete)
+    #expect(try await scene.run().isComplete)
   }
 }

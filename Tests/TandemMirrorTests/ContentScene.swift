@@ -24,32 +24,24 @@ struct ContentScene {
     list: RecordListOptions = RecordListOptions(), database: String = "list.db",
     into directory: String = "files", policy: MirrorErrorPolicy = .stop,
     limit: MirrorDeletionLimit? = nil, isDryRun: Bool = false
-  ) async throws -> (report: MirrorReport<RecordKey>, mirror: ContentMirror) {
+  ) async throws -> DatabaseMirror.Report {
     var list = list
     list.retry = .never
-    let mirror = ContentMirror(
-      .url(url), listOptions: list,
-      mirror: DatabaseMirror(table: "place", key: ["id"], isDryRun: isDryRun),
-      databasePath: "\(folder.path)/\(database)", directoryPath: "\(folder.path)/\(directory)",
-      contents: contents, client: server)
-    let options = MirrorOptions(
-      stages: contents.map { MirrorStageOptions($0.stage, errorPolicy: policy) }, concurrency: 1,
-      mirrorGuard: MirrorGuard(deletionLimit: limit), retry: .never, isDryRun: isDryRun)
-    return (try await OneWayMirror(mirror, options: options).run(), mirror)
+    var mirror = DatabaseMirror(
+      table: "place", key: ["id"], contents: contents.map { $0.withPolicy(policy) },
+      directory: contents.isEmpty ? nil : "\(folder.path)/\(directory)",
+      mirrorGuard: MirrorGuard(deletionLimit: limit), isDryRun: isDryRun)
+    mirror.concurrency = 1
+    mirror.retry = .never
+    return try await mirror.run(
+      from: .url(url), intoFileAt: "\(folder.path)/\(database)", list: list, client: server)
   }
 
   /// Mirrors the table alone, as a program without contents does.
   func runWithoutContents(
     _ list: RecordListOptions = RecordListOptions(), isDryRun: Bool = false
   ) async throws {
-    let mirror = DatabaseMirror(table: "place", key: ["id"], isDryRun: isDryRun)
-    let connection = try DatabaseConnection(path: "\(folder.path)/list.db")
-    var list = list
-    list.validators = try mirror.validators(for: Self.listURL, options: list, in: connection)
-    let answer = try await RecordSource.url(Self.listURL).list(list, client: server)
-    guard case .records(let records, let validators, _) = answer else { return }
-    let origin = MirrorOrigin(url: Self.listURL, options: list, validators: validators)
-    _ = try mirror.run(records, into: connection, origin: origin)
+    try await run([], list: list, isDryRun: isDryRun)
   }
 
   /// What ends a run, with all files as they were.
@@ -60,7 +52,7 @@ struct ContentScene {
     var failure: (any Error)?
     do {
       try await run()
-    } catch let error as MirrorRunError<RecordKey> {
+    } catch let error as DatabaseMirror.RunError {
       failure = error.failure.error
     } catch {
       failure = error
@@ -92,4 +84,21 @@ struct ContentScene {
       "/" + $0.url.split(separator: "/").dropFirst(2).joined(separator: "/")
     }
   }
+}
+
+extension MirroredContent {
+  /// The content with another error policy.
+  func withPolicy(_ policy: MirrorErrorPolicy) -> MirroredContent {
+    var content = self
+    content.errorPolicy = policy
+    return content
+  }
+}
+
+extension DatabaseMirror.Report {
+  var isComplete: Bool { run.isComplete }
+  var skippedCount: Int { run.skippedCount }
+  var byteCount: Int { run.byteCount }
+  var transferred: [MirrorTransferReport<RecordKey>] { run.transferred }
+  var failures: [MirrorFailure<RecordKey>] { run.failures }
 }

@@ -38,7 +38,7 @@ struct FileStoreTests {
       #expect(outcome.file.validators.entityTag == "\"1\"")
       #expect(folder.contents("a") == content)
       #expect(try store.names() == [FileName("a")])
-      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
+      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
       #expect(store.file(FileName("a")) == outcome.file)
       #expect(store.knownNames == [FileName("a")])
     }
@@ -131,13 +131,16 @@ struct FileStoreTests {
       let name = FileName("a")
       _ = try? await transfer(store, server.url + "/first")
       // The same content, at an address that answers in another way without a range.
-      folder.replace(in: ".tandem/a.resume", "/first", "/other")
-      let partial = PartialFile(name, in: store.aside)
+      let address = FileIndex.Address(folder: "", name: name)
+      var resumption = try #require(store.index.partial(address))
+      resumption.url = server.url + "/other"
+      try store.index.setPartial(resumption, at: address)
+      let partial = PartialFile(address, in: store.hidden, index: store.index)
       #expect(partial.resumption(of: server.url + "/other")?.byteCount == 100_000)
       let outcome = try await transfer(store, server.url + "/other")
       #expect(outcome.receivedByteCount == total)
       #expect(folder.contents("a") == new)
-      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
+      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
     }
   }
 
@@ -164,7 +167,7 @@ struct FileStoreTests {
         await #expect(throws: TransportError.self) { try await transfer(store, server.url) }
       }
       #expect(server.requests.allSatisfy { $0.fields["Range"] == nil })
-      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
+      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
       #expect(try store.names().isEmpty)
     }
   }
@@ -190,7 +193,7 @@ struct FileStoreTests {
         try await transfer(store, server.url) { $0.maxByteCount = 299_999 }
       }
       #expect(error?.code == .tooLarge)
-      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
+      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
       let digest = SHA256Digest(of: content)
       _ = try await transfer(store, server.url) {
         $0.sha256 = digest
@@ -285,7 +288,7 @@ struct FileStoreTests {
         let store = try FileStore(path: folder.path)
         let outcome = try? await transfer(store, url)
         #expect(outcome?.receivedByteCount == [nil, content.count - cut, 0][step])
-        try store.setUnsettled([FileName("b")])
+        try store.setDirty([FileName("b")])
         for name in folder.names(".tandem") {
           let text = String(
             decoding: folder.contents(".tandem/\(name)").prefix(4_096), as: UTF8.self)
@@ -354,34 +357,31 @@ struct FileStoreTests {
     try FileManager.default.createSymbolicLink(
       atPath: "\(linked.path)/.tandem", withDestinationPath: outside.path)
     #expect(throws: TransportError.self) { try FileStore(path: linked.path) }
+    #expect(outside.names("") == ["secret"])
   }
 
-  #if os(Linux)
-    @Test(
-      "what cannot be gone on with has no name before it is whole, and takes that of another file")
-    func unnamed() async throws {
-      let (head, go) = (Signal(), Signal())
-      try await withServer { [content] request, connection in
-        guard request.path == "/slow" else { return connection.respond(200, [:], content) }
-        connection.send(200, ["Content-Length": "4"], [1, 2])
-        head.fire()
-        go.waitBlockingThread()
-        return connection.send([3, 4])
-      } test: { server in
-        let store = try FileStore(path: folder.path)
-        _ = try await transfer(store, server.url)
-        let slow = Task { try await transfer(store, server.url + "/slow") }
-        await head.wait()
-        #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
-        #expect(folder.contents("a") == content)
-        go.fire()
-        #expect(try await slow.value.isChanged)
-        #expect(folder.contents("a") == [1, 2, 3, 4])
-        #expect(folder.names("").sorted() == [".tandem", "a"])
-        #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
-      }
+  @Test("a download that cannot be resumed leaves nothing, and the file stays until it is whole")
+  func notResumable() async throws {
+    let (head, go) = (Signal(), Signal())
+    try await withServer { [content] request, connection in
+      guard request.path == "/slow" else { return connection.respond(200, [:], content) }
+      connection.send(200, ["Content-Length": "4"], [1, 2])
+      head.fire()
+      go.waitBlockingThread()
+      return connection.send([3, 4])
+    } test: { server in
+      let store = try FileStore(path: folder.path)
+      _ = try await transfer(store, server.url)
+      let slow = Task { try await transfer(store, server.url + "/slow") }
+      await head.wait()
+      #expect(folder.contents("a") == content)
+      go.fire()
+      #expect(try await slow.value.isChanged)
+      #expect(folder.contents("a") == [1, 2, 3, 4])
+      #expect(folder.names("").sorted() == [".tandem", "a"])
+      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
     }
-  #endif
+  }
 
   @Test("a directory belongs to one store at a time")
   func lock() throws {
@@ -426,16 +426,16 @@ struct FileStoreTests {
         _ = try await store.transfer(
           FileRequest(FileName(name), url: server.url), client: client)
       }
-      for path in [".tandem/a.part", ".tandem/x.part", ".tandem/x.resume", "Notes.txt"] {
+      for path in [".tandem/a.part", ".tandem/x.part", "Notes.txt"] {
         folder.create(path, [1])
       }
       try store.discardPartialFiles(keeping: [FileName("a")])
       #expect(try store.sweep(keeping: [FileName("a")]) == [FileName("b"), FileName("c")])
       #expect(folder.names("").sorted() == [".tandem", "Notes.txt", "a"])
-      #expect(folder.names(".tandem").sorted() == ["a.part", "catalog", "lock"])
+      #expect(folder.hiddenNames == ["a.part", "index.sqlite", "lock"])
       #expect(store.knownNames == [FileName("a")])
       try store.discardPartialFiles()
-      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
+      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
     }
   }
 
@@ -452,7 +452,7 @@ struct FileStoreTests {
         }
       }
       #expect(error?.code == .tooLarge)
-      #expect(folder.names(".tandem").sorted() == ["catalog", "lock"])
+      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
       #expect(server.requests.first?.fields["Accept-Encoding"] == "identity")
     }
   }
@@ -476,30 +476,11 @@ struct FileStoreTests {
       #expect(folder.contents("a") == [1, 2])
     }
   }
+}
 
-  @Test("a catalog keeps what was completed, through a cut at any byte")
-  func catalog() throws {
-    func file(_ name: String) -> StoredFile {
-      StoredFile(
-        name: FileName(name), url: "http://a.example/é",
-        validators: .init(entityTag: "\"\(name)\""),
-        byteCount: 5, sha256: name == "b" ? SHA256Digest(of: [1]) : nil)
-    }
-    try folder.make()
-    let directory = try Directory(path: folder.path)
-    var catalog = try FileCatalog(in: directory)
-    try catalog.add(file("a"))
-    try catalog.add(file("b"))
-    try catalog.remove(FileName("a"))
-    let bytes = folder.contents("catalog")
-    #expect(try FileCatalog(in: directory).files == [FileName("b"): file("b")])
-    #expect(folder.contents("catalog").count < bytes.count)
-    for cut in bytes.indices {
-      folder.create("catalog", Array(bytes[..<cut]))
-      var cutCatalog = try FileCatalog(in: directory)
-      for (name, stored) in cutCatalog.files { #expect(stored == file(name.text)) }
-      try cutCatalog.add(file("c"))
-      #expect(try FileCatalog(in: directory).files[FileName("c")] == file("c"))
-    }
+extension ScratchFolder {
+  /// The names in the hidden directory of a store, without those of SQLite's log.
+  var hiddenNames: [String] {
+    names(".tandem").filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted()
   }
 }

@@ -50,11 +50,8 @@ struct MirrorPageBoundTests {
   private struct Processor: MirrorProcessor {
     let census: Census
     let pageCount: Int
-    let isSorted: Bool
 
     static let pageSize = 100
-
-    var comparison: MirrorComparison<Item> { isSorted ? .sorted : .unsorted }
 
     private func keys(_ page: Int, of remainder: Int) -> [Key] {
       (page * Self.pageSize..<(page + 1) * Self.pageSize)
@@ -85,8 +82,9 @@ struct MirrorPageBoundTests {
   /// The most items and identities that were alive at a time, but for those the report is made of.
   private func mostAlive(pageCount: Int, isSorted: Bool = true) async throws -> Int {
     let census = Census()
-    let processor = Processor(census: census, pageCount: pageCount, isSorted: isSorted)
-    let report = try await OneWayMirror(processor).run()
+    let processor = Processor(census: census, pageCount: pageCount)
+    let mirror = isSorted ? OneWayMirror(sorted: processor) : OneWayMirror(processor)
+    let report = try await mirror.run()
     let changeCount = pageCount / 10
     #expect(report.transferred.count == changeCount && report.removed.count == changeCount)
     #expect(report.skippedCount == pageCount * Processor.pageSize - 2 * changeCount)

@@ -1,6 +1,7 @@
-import TandemMirror
 import TestRandom
 import Testing
+
+@testable import TandemMirror
 
 @Suite("A mirror's plan")
 struct MirrorPlanTests {
@@ -11,7 +12,7 @@ struct MirrorPlanTests {
 
   static let subsets: [[Int]] = (0..<8).map { bits in (0..<3).filter { bits >> $0 & 1 == 1 } }
 
-  /// What the plan must be, by definition.
+  /// The plan, by definition.
   static func expected(
     source: [Item], localIDs: [Int], updates: Set<Int>
   ) -> MirrorPlan<Item> {
@@ -43,9 +44,9 @@ struct MirrorPlanTests {
           let items = source.map { Item(id: $0) }
           let answers = Set(updates)
           let expected = Self.expected(source: items, localIDs: local, updates: answers)
-          for comparison in [MirrorComparison<Item>.unsorted, .sorted] {
+          for planner in [MirrorPlanner<Item>.unsorted, .sorted] {
             var asked: [Int] = []
-            let plan = try MirrorPlan(source: items, localIDs: local, comparison: comparison) {
+            let plan = try MirrorPlan(source: items, localIDs: local, by: planner) {
               asked.append($0.id)
               return answers.contains($0.id)
             }
@@ -81,7 +82,7 @@ struct MirrorPlanTests {
         let plan = try MirrorPlan(source: items, localIDs: local) { $0.id == 1 }
         #expect(plan == expected)
         guard source == source.sorted(), local == local.sorted() else { continue }
-        let sorted = try MirrorPlan(source: items, localIDs: local, comparison: .sorted) {
+        let sorted = try MirrorPlan(source: items, localIDs: local, by: .sorted) {
           $0.id == 1
         }
         #expect(sorted == expected)
@@ -96,7 +97,7 @@ struct MirrorPlanTests {
     ] {
       #expect(throws: MirrorError.self) {
         try MirrorPlan(
-          source: source.map { Item(id: $0) }, localIDs: local, comparison: .sorted
+          source: source.map { Item(id: $0) }, localIDs: local, by: .sorted
         ) { _ in false }
       }
     }
@@ -105,10 +106,10 @@ struct MirrorPlanTests {
   @Test("neither hangs nor crashes on identities that cannot be compared")
   func incomparable() throws {
     struct Odd: Identifiable, Sendable { var id: Double }
-    for comparison in [MirrorComparison<Odd>.unsorted, .sorted] {
+    for planner in [MirrorPlanner<Odd>.unsorted, .sorted] {
       let items = [Odd(id: 1), Odd(id: .nan), Odd(id: .nan), Odd(id: 2)]
       let plan = try? MirrorPlan(
-        source: items, localIDs: [.nan, 1, .nan], comparison: comparison
+        source: items, localIDs: [.nan, 1, .nan], by: planner
       ) { _ in false }
       #expect(plan?.sourceCount ?? 4 == 4)
     }
@@ -126,16 +127,16 @@ struct MirrorPlanTests {
   }
 }
 
-@Suite("A mirror's planning")
-struct MirrorPlanningTests {
+@Suite("A mirror's planner")
+struct MirrorPlannerTests {
   typealias Item = MirrorPlanTests.Item
 
   /// Plans as a run does, with pages of these sizes, and checks what is asked for.
   static func plan(
-    _ comparison: MirrorComparison<Item>, source: [Int], local: [Int], sourcePage: Int,
+    _ planner: MirrorPlanner<Item>, source: [Int], local: [Int], sourcePage: Int,
     localPage: Int, updates: Set<Int>
   ) -> (plan: MirrorPlan<Item>, asked: [Int], maxQuestionCount: Int)? {
-    var planning = MirrorPlanning(comparison)
+    var planning = planner
     var sourceRest = source.map { Item(id: $0) }[...]
     var localRest = local[...]
     var asked: [Int] = []
@@ -168,9 +169,9 @@ struct MirrorPlanningTests {
     for source in words {
       for local in words {
         for (sourcePage, localPage) in [(1, 1), (1, 3), (3, 1), (2, 2), (9, 9)] {
-          for comparison in [MirrorComparison<Item>.sorted, .unsorted] {
+          for planner in [MirrorPlanner<Item>.sorted, .unsorted] {
             let result = Self.plan(
-              comparison, source: source, local: local, sourcePage: sourcePage,
+              planner, source: source, local: local, sourcePage: sourcePage,
               localPage: localPage, updates: [1])
             let expected = MirrorPlanTests.expected(
               source: source.map { Item(id: $0) }, localIDs: local, updates: [1])
@@ -213,14 +214,14 @@ struct MirrorPlanningTests {
 
   @Test("ignores answers about what it did not ask, and takes silence for no")
   func strayAnswers() {
-    for comparison in [MirrorComparison<Item>.sorted, .unsorted] {
-      var planning = MirrorPlanning(comparison)
+    for planner in [MirrorPlanner<Item>.sorted, .unsorted] {
+      var planning = planner
       planning.addLocalIDs([1, 3, 9])
       planning.endLocalIDs()
       planning.addSource([Item(id: 0), Item(id: 1), Item(id: 2), Item(id: 3)])
       #expect(planning.questions.map(\.id) == [1, 3])
       planning.answer([0, 2, 3, 4, 9])
-      #expect(!planning.hasQuestions)
+      #expect(planning.questions.isEmpty)
       planning.addSource([Item(id: 9)])
       #expect(planning.questions.map(\.id) == [9])
       planning.addSource([Item(id: 10)])
@@ -230,5 +231,30 @@ struct MirrorPlanningTests {
       #expect(plan.transfers.map(\.id) == [0, 2, 3, 10])
       #expect(plan.skippedCount == 2)
     }
+  }
+}
+
+extension MirrorPlan {
+  /// The plan of a planner for two sides, each in one page.
+  fileprivate init(
+    source: [Item], localIDs: [Item.ID], by planner: MirrorPlanner<Item> = .unsorted,
+    order: (Item) -> Int = { _ in 0 }, needsUpdate: (Item) throws -> Bool
+  ) throws {
+    var planner = planner
+    var updates = Set<Item.ID>()
+    var (sources, locals) = ([source][...], [localIDs][...])
+    while planner.need != .nothing || !planner.questions.isEmpty {
+      if planner.need == .localIDs {
+        locals.popFirst().map { planner.addLocalIDs($0) } ?? planner.endLocalIDs()
+        continue
+      }
+      for item in planner.questions where try needsUpdate(item) { updates.insert(item.id) }
+      planner.answer(updates)
+      if planner.need == .source {
+        sources.popFirst().map { planner.addSource($0) } ?? planner.endSource()
+      }
+    }
+    if let violation = planner.violation { throw violation }
+    self = planner.plan(order: order)
   }
 }

@@ -56,8 +56,9 @@ struct MirrorStateTests {
     ) throws -> Bool {
       var changed = options
       change(&changed)
-      return try mirror.validators(
-        for: origin.url, options: changed, contents: contents, in: connection) != nil
+      var mirror = mirror
+      mirror.contents = contents
+      return try mirror.validators(for: origin.url, options: changed, in: connection) != nil
     }
     #expect(try !isTrusted(contents), "the column of the files is missing")
     try connection.execute("ALTER TABLE t ADD COLUMN photo_file")
@@ -80,24 +81,63 @@ struct MirrorStateTests {
     #expect(try validators(connection) == nil)
   }
 
-  @Test("what an earlier version remembered is not trusted once, and its table gets the new column")
-  func earlierVersion() throws {
-    let connection = try mirrored()
+  /// Gives a database the tables that earlier versions had, with names and pages as JSON.
+  private func makeEarlier(_ connection: DatabaseConnection, columns: String) throws {
     for statement in [
       "CREATE TEMP TABLE old AS SELECT * FROM tandem_mirror", "DROP TABLE tandem_mirror",
+      "DROP TABLE tandem_mirror_column", "DROP TABLE tandem_mirror_page",
       """
       CREATE TABLE tandem_mirror (
         table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, columns TEXT NOT NULL,
-        key_columns TEXT NOT NULL, url TEXT, entity_tag TEXT, last_modified TEXT
+        key_columns TEXT NOT NULL, url TEXT, entity_tag TEXT, last_modified TEXT\(columns)
       ) WITHOUT ROWID
       """,
       """
       INSERT INTO tandem_mirror
-      SELECT table_name, columns, key_columns, url, entity_tag, last_modified FROM old
+      SELECT table_name, '[{"name":"id"},{"name":"n"}]', '[{"name":"id"}]', url, entity_tag,
+        last_modified\(columns.isEmpty ? "" : ", fingerprint, NULL") FROM old
       """,
     ] {
       try connection.execute(statement)
     }
+  }
+
+  @Test("the state of an earlier version, which had JSON in columns, is read and converted")
+  func earlierVersion() throws {
+    let connection = try mirrored()
+    try makeEarlier(connection, columns: ", fingerprint TEXT, pages TEXT")
+    let before = try dump(connection)
+    #expect(try validators(connection) == origin.validators)
+    #expect(try mirror.run(records, into: connection, origin: origin).isUpToDate)
+    #expect(try dump(connection) == before, "a run without a change writes nothing")
+    // The next run that writes converts, and a column that no record has any more is still its own.
+    try mirror.run([["id": 1], ["id": 3]], into: connection, origin: origin)
+    #expect(try connection.rows("SELECT id, n FROM t") == ["1|null", "3|null"])
+    #expect(
+      try connection.schema(ofTable: "tandem_mirror")?.columnNames
+        == ["table_name", "url", "entity_tag", "last_modified", "fingerprint"])
+    #expect(try validators(connection) == origin.validators)
+    try connection.execute("UPDATE t SET n = 'z'")
+    #expect(try validators(connection) == nil)
+  }
+
+  @Test("the pages that an earlier version kept as JSON are read, unless they are none")
+  func earlierPages() throws {
+    let page = #"{"url":"https://a.example/2","entity_tag":"\"2\"","last_modified":null}"#
+    for (pages, count) in [("[\(page)]", 1), ("", nil), ("[", nil), ("[{}]", nil), ("[1]", nil)]
+      as [(String, Int?)]
+    {
+      let connection = try mirrored()
+      try makeEarlier(connection, columns: ", fingerprint TEXT, pages TEXT")
+      try connection.execute("UPDATE tandem_mirror SET pages = ?", .text(pages))
+      #expect(try validators(connection)?.laterPages.count == count, "\(pages)")
+    }
+  }
+
+  @Test("validators of the first version, which had no fingerprint, are not used")
+  func firstVersion() throws {
+    let connection = try mirrored()
+    try makeEarlier(connection, columns: "")
     #expect(try validators(connection) == nil)
     #expect(try !mirror.run(records, into: connection, origin: origin).isUpToDate)
     #expect(try validators(connection) == origin.validators)

@@ -20,6 +20,17 @@ extension DatabaseMirror {
       mirrorGuard: MirrorGuard(deletionLimit: .percentage(100), allowsEmptySource: true))
   }
 
+  /// Runs in a transaction of a connection.
+  @discardableResult
+  func run(
+    _ records: [Record], into connection: DatabaseConnection, origin: MirrorOrigin? = nil,
+    progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+  ) throws -> Outcome {
+    try connection.transaction(isDryRun ? .deferred : .immediate) {
+      try run(records, origin: origin, on: connection, progress: progress)
+    }
+  }
+
   /// Runs with a list written in JSON.
   @discardableResult
   func run(json: String, into connection: DatabaseConnection) throws -> Outcome {

@@ -21,8 +21,8 @@ struct MirrorScene {
     self.processor = processor
     let phases = phases
     mirror = OneWayMirror(
-      processor, options: options, clock: clock, random: SplitMix64(seed: 1),
-      board: MirrorPhaseBoard { phase in phases.withLock { $0.append(phase) } })
+      MirrorProcessorSteps(processor, planner: { .unsorted }), options: options, clock: clock,
+      random: SplitMix64(seed: 1), published: { phase in phases.withLock { $0.append(phase) } })
   }
 
   /// Three new items, one to update, one up to date, one to remove.

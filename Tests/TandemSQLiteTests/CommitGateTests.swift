@@ -12,24 +12,22 @@ struct CommitGateTests {
   /// Passes everything on to a feed; after a commit is visible, and before it is published, it has a
   /// reader try to begin a snapshot.
   private final class Interloper: CommitObserver {
-    private let feed: ChangeFeed
+    private let publisher: any CommitObserver
     private let reader: Reader
 
-    init(_ feed: ChangeFeed, _ reader: Reader) {
-      self.feed = feed
+    init(_ publisher: any CommitObserver, _ reader: Reader) {
+      self.publisher = publisher
       self.reader = reader
     }
 
-    func didAttach(_ connection: DatabaseConnection) { feed.didAttach(connection) }
-    func didBegin(_ connection: DatabaseConnection) { feed.didBegin(connection) }
-    func didRollback(_ connection: DatabaseConnection) { feed.didRollback(connection) }
-    func willDetach(_ connection: DatabaseConnection) { feed.willDetach(connection) }
+    func didBegin(_ connection: DatabaseConnection) { publisher.didBegin(connection) }
+    func didRollback(_ connection: DatabaseConnection) { publisher.didRollback(connection) }
 
     func didCommit(_ connection: DatabaseConnection) {
       reader.untilKnocking()
       // Where nothing keeps it out, it is inside before long.
       for _ in 0..<10 { sched_yield() }
-      feed.didCommit(connection)
+      publisher.didCommit(connection)
     }
   }
 
@@ -91,7 +89,11 @@ struct CommitGateTests {
     try await database.withWriter { try $0.execute("PRAGMA synchronous=OFF") }
     let feed = try await database.changeFeed()
     let reader = Reader()
-    try await database.setCommitObserver(Interloper(feed, reader))
+    try await database.withWriter { connection in
+      try connection.observe { connection throws(DatabaseError) in
+        Interloper(try feed.publisher(for: connection), reader)
+      }
+    }
     let failure = Mutex<(any Error)?>(nil)
     let thread = TestThread {
       do { try reader.follow(database, feed) } catch { failure.withLock { $0 = error } }
@@ -101,6 +103,6 @@ struct CommitGateTests {
     }
     await thread.join()
     if let failure = failure.withLock({ $0 }) { throw failure }
-    try await database.setCommitObserver(nil)
+    await database.close()
   }
 }

@@ -6,49 +6,62 @@ import Testing
 struct CommitObserverTests {
   private let folder: TestFolder
   private let database: Database
-  private let observer = Recorder()
+  private let log = Log()
 
   init() throws {
     folder = try TestFolder()
     database = try Database(path: folder.file())
     try database.write { try $0.execute("CREATE TABLE t (n)") }
-    try database.setCommitObserver(observer)
+    try log.observe(database)
   }
 
-  /// Notes what it is told, and what it reads then.
+  /// The events of an observer, and the count of rows it reads after each commit.
+  private final class Log: Sendable {
+    private let events = Mutex<[String]>([])
+
+    var text: String { events.withLock { $0.joined(separator: " ") } }
+
+    func append(_ event: String) { events.withLock { $0.append(event) } }
+
+    func observe(_ database: Database) throws {
+      try database.withWriter { try $0.observe { _ in Recorder(self) } }
+    }
+  }
+
   private final class Recorder: CommitObserver {
-    private let notes = Mutex<[String]>([])
+    private let log: Log
 
-    var text: String { notes.withLock { $0.joined(separator: " ") } }
+    init(_ log: Log) {
+      self.log = log
+      log.append("attach")
+    }
 
-    func note(_ note: String) { notes.withLock { $0.append(note) } }
+    deinit { log.append("detach") }
 
-    func didAttach(_ connection: DatabaseConnection) { note("attach") }
-    func didBegin(_ connection: DatabaseConnection) { note("begin") }
+    func didBegin(_ connection: DatabaseConnection) { log.append("begin") }
     func didCommit(_ connection: DatabaseConnection) {
       #expect(!connection.isInTransaction)
-      note("commit(\((try? connection.integer("SELECT count(*) FROM t")) ?? -1))")
+      log.append("commit(\((try? connection.integer("SELECT count(*) FROM t")) ?? -1))")
     }
     func didRollback(_ connection: DatabaseConnection) {
       #expect(!connection.isInTransaction)
-      note("rollback")
+      log.append("rollback")
     }
-    func willDetach(_ connection: DatabaseConnection) { note("detach") }
   }
 
   @Test("it learns of each write before the write returns, and reads what was committed")
   func commits() throws {
     try database.write { try $0.execute("INSERT INTO t VALUES (1), (2)") }
-    #expect(observer.text == "attach begin commit(2)")
+    #expect(log.text == "attach begin commit(2)")
     try database.write { _ in }
-    #expect(observer.text == "attach begin commit(2) begin commit(2)")
+    #expect(log.text == "attach begin commit(2) begin commit(2)")
   }
 
   @Test("reads and savepoints are not reported, rollbacks are")
   func rollbacks() throws {
     struct Refusal: Error {}
     try database.read { _ in }
-    #expect(observer.text == "attach")
+    #expect(log.text == "attach")
     #expect(throws: Refusal.self) {
       try database.write { transaction in
         try transaction.execute("INSERT INTO t VALUES (1)")
@@ -58,7 +71,7 @@ struct CommitObserverTests {
     try database.write { transaction in
       _ = try? transaction.savepoint { _ in throw Refusal() }
     }
-    #expect(observer.text == "attach begin rollback begin commit(0)")
+    #expect(log.text == "attach begin rollback begin commit(0)")
   }
 
   @Test("a commit that fails is a rollback")
@@ -72,26 +85,26 @@ struct CommitObserverTests {
       try database.write { _ = try $0.execute("INSERT INTO child VALUES (1)") }
     }
     #expect(error.code.primary == .constraint)
-    #expect(observer.text == "attach begin commit(0) begin rollback")
+    #expect(log.text == "attach begin commit(0) begin rollback")
   }
 
   @Test("a write that cannot begin is not reported")
   func lockedOut() throws {
     let database = try Database(
       path: folder.file(), configuration: DatabaseConfiguration(busyTimeout: .zero))
-    let observer = Recorder()
-    try database.setCommitObserver(observer)
+    let log = Log()
+    try log.observe(database)
     let other = try DatabaseConnection(path: folder.file())
     try other.execute("BEGIN IMMEDIATE")
     #expect(try databaseError { try database.write { _ in } }.code.primary == .busy)
-    #expect(observer.text == "attach")
+    #expect(log.text == "attach")
   }
 
-  @Test("it is told when it is replaced, and when the writer closes")
+  @Test("it is released when it is replaced, and when the writer closes")
   func detaches() throws {
-    let second = Recorder()
-    try database.setCommitObserver(second)
-    #expect(observer.text == "attach detach")
+    let second = Log()
+    try second.observe(database)
+    #expect(log.text == "attach detach")
     try database.close()
     #expect(second.text == "attach detach")
   }

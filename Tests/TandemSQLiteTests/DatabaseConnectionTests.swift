@@ -1,8 +1,10 @@
+import CSQLite
 import Foundation
 import TandemRecords
-import TandemSQLite
 import TestRandom
 import Testing
+
+@testable import TandemSQLite
 
 struct DatabaseConnectionTests {
   private let folder: TestFolder
@@ -11,27 +13,25 @@ struct DatabaseConnectionTests {
 
   // MARK: Opening
 
-  @Test("a connection has write-ahead logging, foreign keys, full synchronisation and a timeout")
+  @Test("a connection has write-ahead logging, foreign keys and full synchronisation")
   func settings() throws {
     let connection = try folder.open()
     #expect(try connection.rows("PRAGMA journal_mode") == [["wal"]])
     #expect(try connection.integer("PRAGMA foreign_keys") == 1)
     #expect(try connection.integer("PRAGMA synchronous") == 2)
-    #expect(try connection.integer("PRAGMA busy_timeout") == 5_000)
     #expect(connection.path == folder.file())
   }
 
   @Test(
-    "the busy timeout is in milliseconds, whatever it is given in",
-    arguments: [
-      (Duration.milliseconds(1_500), 1_500), (.seconds(2), 2_000), (.microseconds(999), 0),
-      (.zero, 0),
-      (.seconds(-1), 0), (.milliseconds(-1), 0), (.seconds(Int64.max), Int(Int32.max)),
-      (.seconds(Int64.min), 0),
-    ])
-  func busyTimeouts(duration: Duration, milliseconds: Int) throws {
-    let connection = try DatabaseConnection(path: ":memory:", busyTimeout: duration)
-    #expect(try connection.integer("PRAGMA busy_timeout") == Int64(milliseconds))
+    "a busy timeout of no time or less throws at once, in whatever unit it is given",
+    arguments: [Duration.zero, .microseconds(-1), .seconds(-1), .seconds(Int64.min)])
+  func noBusyTimeout(duration: Duration) throws {
+    let connection = try folder.open()
+    let other = try DatabaseConnection(path: folder.file(), busyTimeout: duration)
+    try connection.transaction {
+      let error = try databaseError { try other.transaction {} }
+      #expect(error.code.primary == .busy)
+    }
   }
 
   @Test("foreign keys are enforced")
@@ -81,8 +81,8 @@ struct DatabaseConnectionTests {
 
   @Test(
     "a missing file is created if and only if that is asked for",
-    arguments: [DatabaseConnection.Access.readOnly, .readWrite])
-  func missing(access: DatabaseConnection.Access) throws {
+    arguments: [DatabaseConfiguration.Access.readOnly, .readWrite])
+  func missing(access: DatabaseConfiguration.Access) throws {
     let error = try databaseError {
       _ = try DatabaseConnection(path: folder.file(), access: access)
     }
@@ -96,8 +96,8 @@ struct DatabaseConnectionTests {
 
   @Test(
     "a folder is no database, and neither is a file in a folder that is missing",
-    arguments: [DatabaseConnection.Access.readOnly, .readWrite, .readWriteCreate])
-  func folders(access: DatabaseConnection.Access) throws {
+    arguments: [DatabaseConfiguration.Access.readOnly, .readWrite, .readWriteCreate])
+  func folders(access: DatabaseConfiguration.Access) throws {
     for path in [folder.path, folder.file("missing/test.db")] {
       let error = try databaseError { _ = try DatabaseConnection(path: path, access: access) }
       #expect(error.code.primary == .cannotOpen)
@@ -117,7 +117,7 @@ struct DatabaseConnectionTests {
   func noDatabase(contents: String) throws {
     let data = Data(contents.utf8)
     try data.write(to: URL(fileURLWithPath: folder.file()))
-    for access in [DatabaseConnection.Access.readOnly, .readWrite, .readWriteCreate] {
+    for access in [DatabaseConfiguration.Access.readOnly, .readWrite, .readWriteCreate] {
       let error = try databaseError {
         _ = try DatabaseConnection(path: folder.file(), access: access)
       }
@@ -242,8 +242,8 @@ struct DatabaseConnectionTests {
       let connection = try folder.open(
         "test.db", "CREATE TABLE t (a)", "INSERT INTO t VALUES (1), (2)")
       #expect(folder.fileNames == ["test.db", "test.db-shm", "test.db-wal"])
-      let cached = try connection.cachedStatement("SELECT a FROM t")
-      #expect(try cached.step())
+      let unfinished = try connection.prepare("SELECT a FROM t")
+      #expect(try unfinished.step())
     }
     #expect(folder.fileNames == ["test.db"])
   }
@@ -324,48 +324,90 @@ struct DatabaseConnectionTests {
 
   // MARK: The cache of statements
 
-  @Test("the same text gives the same statement, reset and without parameters")
+  @Test("a statement comes from the cache reset and without parameters")
   func cache() throws {
     let connection = try folder.open()
-    let statement = try connection.cachedStatement("SELECT ? UNION ALL SELECT 2")
-    try statement.bind([1])
-    #expect(try statement.step())
-    let again = try connection.cachedStatement("SELECT ? UNION ALL SELECT 2")
-    #expect(again === statement)
-    #expect(try again.step())
-    #expect(try again.value(at: 0) == .null)
-    #expect(try connection.cachedStatement("SELECT 1") !== statement)
+    let sql = "SELECT ? UNION ALL SELECT 2"
+    func use(_ body: (Statement) throws(DatabaseError) -> Void) throws -> ObjectIdentifier {
+      try connection.withStatement(sql) { statement throws(DatabaseError) in
+        try body(statement)
+        return ObjectIdentifier(statement)
+      }
+    }
+    let first = try use { statement throws(DatabaseError) in
+      try statement.bind([1])
+      #expect(try statement.step())
+    }
+    let second = try use { statement throws(DatabaseError) in
+      #expect(try statement.step())
+      #expect(try statement.value(at: 0) == .null)
+    }
+    #expect(first == second)
   }
 
-  @Test("the cache is bounded, and a statement that fell out of it still works")
-  func cacheBound() throws {
-    let connection = try folder.open()
-    let first = try connection.cachedStatement("SELECT 0")
-    for number in 1..<DatabaseConnection.maxCachedStatementCount {
-      _ = try connection.cachedStatement("SELECT \(number)")
+  @Test("the same text inside a loop over its own rows is another statement")
+  func reentrancy() throws {
+    let connection = try folder.open(
+      "test.db", "CREATE TABLE t (a)", "INSERT INTO t VALUES (1), (2)")
+    var sums: [FieldValue] = []
+    try connection.withStatement("SELECT a FROM t ORDER BY a") { outer throws(DatabaseError) in
+      while try outer.step() {
+        try connection.withStatement("SELECT a FROM t ORDER BY a") {
+          inner throws(DatabaseError) in
+          while try inner.step() {
+            sums.append(try outer.value(at: 0))
+            sums.append(try inner.value(at: 0))
+          }
+        }
+      }
     }
-    #expect(try connection.cachedStatement("SELECT 0") === first)
-    _ = try connection.cachedStatement("SELECT 'one too many'")
-    #expect(try connection.cachedStatement("SELECT 0") !== first)
-    #expect(try first.step())
+    #expect(sums == [1, 1, 1, 2, 2, 1, 2, 2])
+  }
+
+  @Test("the cache is bounded by its configuration")
+  func cacheBound() throws {
+    let connection = try DatabaseConnection(
+      path: ":memory:", DatabaseConfiguration(maxCachedStatementCount: 2))
+    func compiled() -> Int {
+      var count = 0
+      var statement = sqlite3_next_stmt(connection.handle.pointer, nil)
+      while let current = statement {
+        count += 1
+        statement = sqlite3_next_stmt(connection.handle.pointer, current)
+      }
+      return count
+    }
+    for number in 1...5 {
+      try connection.withStatement("SELECT \(number)") { statement throws(DatabaseError) in
+        #expect(try statement.step())
+      }
+      #expect(compiled() == min(number, 2))
+    }
   }
 
   @Test("a statement that cannot be compiled is not cached")
   func cacheErrors() throws {
     let connection = try folder.open()
-    #expect(throws: DatabaseError.self) { try connection.cachedStatement("SELECT a FROM t") }
+    let read = {
+      try connection.withStatement("SELECT a FROM t") { statement throws(DatabaseError) in
+        try statement.step()
+      }
+    }
+    #expect(throws: DatabaseError.self) { try read() }
     try connection.execute("CREATE TABLE t (a)")
-    #expect(try !connection.cachedStatement("SELECT a FROM t").step())
+    #expect(try !read())
   }
 
   @Test("a cached statement follows a change of the schema")
   func cacheAfterSchemaChange() throws {
     let connection = try folder.open("test.db", "CREATE TABLE t (a)", "INSERT INTO t VALUES (1)")
     for count in 1...2 {
-      let statement = try connection.cachedStatement("SELECT * FROM t")
-      #expect(try statement.step())
-      #expect(try statement.values().count == count)
-      statement.reset()
+      let values = try connection.withStatement("SELECT * FROM t") {
+        statement throws(DatabaseError) in
+        #expect(try statement.step())
+        return try statement.values()
+      }
+      #expect(values.count == count)
       try connection.execute("ALTER TABLE t ADD COLUMN b\(count)")
     }
   }

@@ -73,7 +73,7 @@ struct DatabaseFailureTests {
 
   @Test("a file that is missing: cannot open, unless it may be created")
   func missing() throws {
-    for access in [DatabaseConnection.Access.readWrite, .readOnly] {
+    for access in [DatabaseConfiguration.Access.readWrite, .readOnly] {
       let error = try databaseError { _ = try open(DatabaseConfiguration(access: access)) }
       #expect(error.code.primary == .cannotOpen)
       #expect(error.message.contains("does not exist"))
@@ -162,7 +162,7 @@ struct DatabaseFailureTests {
     let random = (0..<8_192).map { _ in UInt8.random(in: 0...255, using: &generator) }
     let text = Array("id,name\n1,Büsingen\n".utf8) + Array(repeating: 10, count: 2_000)
     for bytes in [random, text] {
-      for access in [DatabaseConnection.Access.readWriteCreate, .readOnly] {
+      for access in [DatabaseConfiguration.Access.readWriteCreate, .readOnly] {
         try write(bytes)
         let error = try databaseError { _ = try open(DatabaseConfiguration(access: access)) }
         #expect(error.code.primary == .notADatabase)

@@ -164,11 +164,21 @@ extension DatabaseTests {
     #expect(try folder.open().rows("SELECT * FROM t") == [[1, "a"]])
   }
 
-  @Test("a database that is let go closes as well")
+  private struct Row: Codable, DatabaseRecord {
+    static let tableName = "t"
+    static let keyColumnNames = ["n"]
+    var n: Int
+  }
+
+  @Test("a database that is released closes as well, with the statements and records it has cached")
   func closesWhenReleased() throws {
     do {
       let database = try Database(path: folder.file("other.db"))
-      try database.write { try $0.execute("CREATE TABLE t (n)") }
+      try database.write { transaction in
+        try transaction.execute("CREATE TABLE t (n PRIMARY KEY)")
+        try transaction.insert(Row(n: 1))
+        #expect(try transaction.fetchAll(Row.self).map(\.n) == [1])
+      }
       #expect(folder.fileNames.contains("other.db-wal"))
     }
     #expect(folder.fileNames.contains("other.db"))

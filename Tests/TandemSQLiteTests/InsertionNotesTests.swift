@@ -47,7 +47,7 @@ struct InsertionNotesTests {
   /// How very many records would be inserted.
   static func insertion(into database: Database) async throws -> String {
     try await database.write {
-      try $0.session.insertion(into: "item", count: Int(count)).name
+      try $0.connection.insertion(into: "item", count: Int(count)).name
     }
   }
 

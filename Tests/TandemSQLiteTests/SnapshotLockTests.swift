@@ -53,9 +53,9 @@ struct SnapshotLockTests {
     try other.execute("BEGIN EXCLUSIVE")
     let error = try databaseError {
       try database.read { transaction in
-        transaction.connection.handle.waitsForLocks = false
-        defer { transaction.connection.handle.waitsForLocks = true }
-        _ = try transaction.connection.rows("SELECT * FROM t")
+        try transaction.connection.interruption.withoutWaiting { () throws(DatabaseError) in
+          _ = try transaction.connection.integer("SELECT k FROM t")
+        }
       }
     }
     #expect(error.code.primary == .busy)

@@ -15,9 +15,8 @@ struct TableComparisonTests {
 
   private func changes(key: String...) throws -> [SetChange<Record>] {
     var changes: [SetChange<Record>] = []
-    let comparison = try TableComparison(
-      from: try old.table(), of: old, to: try new.table(), of: new, key: key)
-    try comparison.forEachChange { changes.append($0) }
+    let comparison = TableComparison(from: try old.table(), to: try new.table(), key: key)
+    try comparison.forEachChange(from: old, to: new) { changes.append($0) }
     return changes
   }
 
@@ -43,9 +42,9 @@ struct TableComparisonTests {
   func same(kind: TestTable) throws {
     var random = SplitMix64(seed: 1)
     try kind.fill(old, rowCount: 30, using: &random)
-    let comparison = try TableComparison(
-      from: try old.table(), of: old, to: try old.table(), of: old, key: ["a", "b"])
-    try comparison.forEachChange { Issue.record("\($0)") }
+    let comparison = TableComparison(
+      from: try old.table(), to: try old.table(), key: ["a", "b"])
+    try comparison.forEachChange(from: old, to: old) { Issue.record("\($0)") }
     #expect(!old.isInTransaction)
   }
 
@@ -56,9 +55,8 @@ struct TableComparisonTests {
     try old.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     try old.execute("INSERT INTO u VALUES (2, 'c'), (3, 'd')")
     var changes: [SetChange<Record>] = []
-    try TableComparison(
-      from: try old.table("t"), of: old, to: try old.table("u"), of: old, key: ["ID"]
-    ).forEachChange { changes.append($0) }
+    try TableComparison(from: try old.table("t"), to: try old.table("u"), key: ["ID"])
+      .forEachChange(from: old, to: old) { changes.append($0) }
     #expect(
       changes == [
         .deleted(["id": 1, "v": "a"]),
@@ -82,9 +80,8 @@ struct TableComparisonTests {
     let narrow = try folder.open("narrow.db")
     for (old, new, values) in [(wide, narrow, (1, 2)), (narrow, wide, (2, 1))] {
       var changes: [SetChange<Record>] = []
-      try TableComparison(
-        from: try old.table(), of: old, to: try new.table(), of: new, key: ["id"]
-      ).forEachChange { changes.append($0) }
+      try TableComparison(from: try old.table(), to: try new.table(), key: ["id"])
+        .forEachChange(from: old, to: new) { changes.append($0) }
       let versions = [values.0, values.1].map { ["id": "日", "v": .integer(Int64($0))] as Record }
       #expect(changes == [.updated(old: versions[0], new: versions[1])])
     }
@@ -184,11 +181,11 @@ struct TableComparisonTests {
   func throwing() throws {
     for connection in [old, new] { try connection.execute("CREATE TABLE t (id PRIMARY KEY)") }
     try old.execute("INSERT INTO t VALUES (1), (2)")
-    let comparison = try TableComparison(
-      from: try old.table(), of: old, to: try new.table(), of: new, key: ["id"])
+    let comparison = TableComparison(
+      from: try old.table(), to: try new.table(), key: ["id"])
     var count = 0
     #expect(throws: CancellationError.self) {
-      try comparison.forEachChange { _ in
+      try comparison.forEachChange(from: old, to: new) { _ in
         count += 1
         throw CancellationError()
       }
@@ -206,12 +203,39 @@ struct TableComparisonTests {
     let reader = try DatabaseConnection(path: folder.file(), access: .readOnly)
     try new.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
     var deleted: [FieldValue] = []
-    try TableComparison(
-      from: try reader.table(), of: reader, to: try new.table(), of: new, key: ["id"]
-    ).forEachChange { change in
+    let comparison = TableComparison(
+      from: try reader.table(), to: try new.table(), key: ["id"])
+    try comparison.forEachChange(from: reader, to: new) { change in
       if case .deleted(let record) = change { deleted.append(record["id"]) }
       try writer.execute("DELETE FROM t")
     }
     #expect(deleted == [1, 2, 3])
+  }
+
+  @Test("tables of two databases, and of one transaction, are compared through their transactions")
+  func transactions() throws {
+    let first = try Database(path: ":memory:")
+    let second = try Database(path: ":memory:")
+    for (database, value) in [(first, "a"), (second, "b")] {
+      try database.write { transaction in
+        try transaction.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+        try transaction.execute("INSERT INTO t VALUES (1, \(value))")
+      }
+    }
+    let schema = try #require(try first.read { try $0.schema(ofTable: "T") })
+    let comparison = TableComparison(from: schema, to: schema, key: schema.primaryKey)
+    let update = SetChange<Record>.updated(old: ["id": 1, "v": "a"], new: ["id": 1, "v": "b"])
+    var changes: [SetChange<Record>] = []
+    try first.read { first in
+      try second.read { second in
+        try comparison.forEachChange(from: first, to: second) { changes.append($0) }
+      }
+    }
+    #expect(changes == [update])
+    try first.write { transaction in
+      try transaction.execute("INSERT INTO t VALUES (2, 'c')")
+      try comparison.forEachChange(from: transaction, to: transaction) { changes.append($0) }
+    }
+    #expect(changes == [update])
   }
 }

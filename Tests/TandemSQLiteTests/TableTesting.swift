@@ -38,16 +38,18 @@ enum TestTable: String, CaseIterable {
   static func insert(
     into connection: DatabaseConnection, value: (_ column: String) -> FieldValue
   ) throws {
-    let names = try connection.cachedStatement("SELECT * FROM t").columnNames
+    let names = try connection.prepare("SELECT * FROM t").columnNames
     let values = names.map { value($0.lowercased()) }
     let marks = values.map { _ in "?" }.joined(separator: ", ")
     try connection.execute("SAVEPOINT row")
-    try connection.cachedStatement("INSERT OR IGNORE INTO t VALUES (\(marks))").run(values)
+    try connection.withStatement("INSERT OR IGNORE INTO t VALUES (\(marks))") {
+      statement throws(DatabaseError) in
+      try statement.run(values)
+    }
     // Values are converted where they are stored, so only now it is known which keys are the same.
-    let duplicate = try connection.cachedStatement(
-      "SELECT a FROM t GROUP BY a COLLATE BINARY, b COLLATE BINARY HAVING count(*) > 1")
-    let isDuplicate = try duplicate.step()
-    duplicate.reset()
+    let isDuplicate = try connection.withStatement(
+      "SELECT a FROM t GROUP BY a COLLATE BINARY, b COLLATE BINARY HAVING count(*) > 1"
+    ) { statement throws(DatabaseError) in try statement.step() }
     if isDuplicate { try connection.execute("ROLLBACK TO row") }
     try connection.execute("RELEASE row")
   }

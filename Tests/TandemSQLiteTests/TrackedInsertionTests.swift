@@ -26,7 +26,7 @@ struct TrackedInsertionTests {
   /// Inserts the items one after another, going on after those that fail.
   static func insert(into database: Database) async throws -> String {
     try await database.write { transaction in
-      let insertion = try transaction.session.insertion(into: "ITEM", count: items.count)
+      let insertion = try transaction.connection.insertion(into: "ITEM", count: items.count)
       for item in items {
         // As long as it takes to be looked at, and one that may fail.
         let batch = [item] + Array(repeating: item, count: 15)
@@ -88,7 +88,7 @@ struct TrackedInsertionTests {
       "CREATE TABLE item (id INTEGER PRIMARY KEY, name)", "CREATE TABLE other (id)")
     try await database.write { transaction in
       for (table, count) in [("item", 1), ("other", 100), ("missing", 100)] {
-        let insertion = try transaction.session.insertion(into: table, count: count)
+        let insertion = try transaction.connection.insertion(into: table, count: count)
         #expect(insertion.name == "plain")
       }
     }

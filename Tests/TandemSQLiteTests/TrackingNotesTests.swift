@@ -57,8 +57,10 @@ struct TrackingNotesTests {
   }
 
   @Test(
-    "a tracked table is untracked under whatever name it has now, and tracked under most",
-    arguments: [("tandem_x", true), ("tandem_mirrored", true), ("tandem_changes_x", false)])
+    "a tracked table is untracked under any new name, and tracked unless that is Tandem's own",
+    arguments: [
+      ("tandemx", true), ("mirrored", true), ("Tandem_x", false), ("tandem_changes_x", false),
+    ])
   func renamed(name: String, isTrackable: Bool) async throws {
     let folder = try TestFolder()
     let database = try Database(path: folder.file())

@@ -1,17 +1,5 @@
-/// What a command accepts, for the parser and for its help.
+/// The arguments that a command accepts, for the parser and for the help.
 struct CommandSpecification: Sendable {
-  /// An option, written `--name VALUE`, `--name=VALUE`, or `--name` alone if it takes no value.
-  struct Option: Sendable {
-    var name: String
-    /// What stands for the value in help; `nil` for an option that takes none.
-    var value: String?
-    /// A single letter that may be written for it, as in `-q`.
-    var letter: Character?
-    /// Whether it may be given more than once, each value counting.
-    var isRepeatable = false
-    var help: String
-  }
-
   struct Operand: Sendable {
     var name: String
     var help: String
@@ -21,15 +9,15 @@ struct CommandSpecification: Sendable {
   var summary: String
   var discussion: String
   var operands: [Operand]
-  var options: [Option]
+  var options: [any CommandOption]
   var examples: [String]
-  /// Whether the last operand may stand any number of times, or not at all.
+  /// True if the last operand may stand any number of times, or not at all.
   var repeatsLastOperand = false
 
-  static let help = Option(name: "help", letter: "h", help: "Show this help.")
+  static let help = Flag("help", letter: "h", help: "Show this help.")
 
   /// The options, with `--help`, which every command has.
-  var allOptions: [Option] { options + [Self.help] }
+  var allOptions: [any CommandOption] { options + [Self.help] }
 }
 
 // MARK: - Help
@@ -48,7 +36,7 @@ extension CommandSpecification {
     lines += allOptions.map { option in
       let letter = option.letter.map { "-\($0), " } ?? "    "
       return Self.row(
-        "\(letter)--\(option.name)\(option.value.map { " \($0)" } ?? "")", option.help)
+        "\(letter)--\(option.name)\(option.placeholder.map { " \($0)" } ?? "")", option.help)
     }
     lines += ["", "examples:"]
     lines += examples.map { "  \($0)" }

@@ -1,63 +1,78 @@
-/// What was written after a command, taken apart.
-struct ParsedArguments {
-  var operands: [String] = []
-  private var values: [String: [String]] = [:]
+import Tandem
 
-  /// Takes arguments apart by what a command accepts.
+/// The arguments of a command, parsed once.
+struct ParsedArguments {
+  let command: CommandSpecification
+  private(set) var operands: [String] = []
+  private var texts: [(option: any CommandOption, text: String)] = []
+  private var values: [String: [any Sendable]] = [:]
+
+  /// Parses arguments by what `command` accepts.
+  ///
+  /// With `--help`, nothing but names is checked.
   ///
   /// - Throws: ``UsageError`` that names the closest option there is.
   init(_ arguments: [String], for command: CommandSpecification) throws(UsageError) {
+    self.command = command
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       if argument == "--" {
         operands += rest
         break
       } else if argument.hasPrefix("--") {
-        try parseLong(argument.dropFirst(2), &rest, command)
+        try parseLong(argument.dropFirst(2), &rest)
       } else if argument.hasPrefix("-"), argument != "-" {
-        try parseShort(argument.dropFirst(), &rest, command)
+        try parseShort(argument.dropFirst(), &rest)
       } else {
         operands.append(argument)
       }
     }
-    guard !has("help") else { return }
+    guard !texts.contains(where: { $0.option.name == CommandSpecification.help.name }) else {
+      values[CommandSpecification.help.name] = [true]
+      return
+    }
     let isComplete =
       command.repeatsLastOperand
       ? operands.count >= command.operands.count - 1 : operands.count == command.operands.count
-    guard isComplete else {
-      throw UsageError(Self.countMessage(operands, command), command: command)
+    guard isComplete else { throw error(Self.countMessage(operands, command)) }
+    for (option, text) in texts {
+      do throws(UsageError) {
+        values[option.name, default: []].append(try option.read(text))
+      } catch {
+        throw self.error(error.message)
+      }
     }
   }
 
   private mutating func parseLong(
-    _ text: Substring, _ rest: inout ArraySlice<String>, _ command: CommandSpecification
+    _ text: Substring, _ rest: inout ArraySlice<String>
   ) throws(UsageError) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     guard let option = command.allOptions.first(where: { $0.name == name }) else {
       let closest = Spelling.closest(to: name, among: command.allOptions.map(\.name))
       let hint = closest.map { "; did you mean --\($0)?" } ?? ""
-      throw UsageError("unknown option --\(name)\(hint)", command: command)
+      throw error("unknown option --\(name)\(hint)")
     }
-    guard let valueName = option.value else {
+    guard let placeholder = option.placeholder else {
       guard parts.count == 1 else {
-        throw UsageError("option --\(name) takes no value", command: command)
+        throw error("option --\(name) takes no value")
       }
-      values[name] = [""]
+      texts.append((option, ""))
       return
     }
-    guard option.isRepeatable || values[name] == nil else {
-      throw UsageError("option --\(name) is given twice", command: command)
+    guard option.isRepeatable || !texts.contains(where: { $0.option.name == name }) else {
+      throw error("option --\(name) is given twice")
     }
-    guard let value = parts.count == 2 ? String(parts[1]) : Self.popValue(&rest, command) else {
-      throw UsageError("option --\(name) needs a value: --\(name) \(valueName)", command: command)
+    guard let value = parts.count == 2 ? String(parts[1]) : popValue(&rest) else {
+      throw error("option --\(name) needs a value: --\(name) \(placeholder)")
     }
-    values[name, default: []].append(value)
+    texts.append((option, value))
   }
 
   /// The next argument, unless it is an option: then the value before it was forgotten.
-  private static func popValue(
-    _ rest: inout ArraySlice<String>, _ command: CommandSpecification
+  private func popValue(
+    _ rest: inout ArraySlice<String>
   ) -> String? {
     guard let next = rest.first,
       !command.allOptions.contains(where: {
@@ -68,19 +83,19 @@ struct ParsedArguments {
   }
 
   private mutating func parseShort(
-    _ letters: Substring, _ rest: inout ArraySlice<String>, _ command: CommandSpecification
+    _ letters: Substring, _ rest: inout ArraySlice<String>
   ) throws(UsageError) {
     for (position, letter) in letters.enumerated() {
       guard let option = command.allOptions.first(where: { $0.letter == letter }) else {
-        throw UsageError("unknown option -\(letter)", command: command)
+        throw error("unknown option -\(letter)")
       }
-      guard option.value == nil else {
+      guard option.placeholder == nil else {
         // The value is what follows the letter, or else the next argument.
         let value = letters.dropFirst(position + 1)
         return try parseLong(
-          value.isEmpty ? "\(option.name)" : "\(option.name)=\(value)", &rest, command)
+          value.isEmpty ? "\(option.name)" : "\(option.name)=\(value)", &rest)
       }
-      values[option.name] = [""]
+      texts.append((option, ""))
     }
   }
 
@@ -93,17 +108,52 @@ struct ParsedArguments {
     return "missing \(command.operands[operands.count].name)"
   }
 
-  /// Whether an option was given.
-  func has(_ name: String) -> Bool { values[name] != nil }
+  // MARK: Values
+
+  /// True if the flag was given.
+  subscript(flag: Flag) -> Bool { has(flag) }
 
   /// The value of an option, if it was given.
-  subscript(name: String) -> String? { values[name]?.last }
+  subscript<Value>(option: ValueOption<Value>) -> Value? { all(option).last }
 
   /// All values of an option that may be repeated, in order.
-  func values(of name: String) -> [String] { values[name] ?? [] }
+  func all<Value>(_ option: ValueOption<Value>) -> [Value] {
+    values[checked(option).name]?.compactMap { $0 as? Value } ?? []
+  }
+
+  /// The value of an option that must be given, and not be empty; `meaning` says what it is for.
+  func required<Value>(
+    _ option: ValueOption<Value>, _ meaning: String
+  ) throws(UsageError) -> Value {
+    guard let value = self[option], (value as? String) != "" else {
+      throw error("--\(option.name) is missing: \(meaning)")
+    }
+    return value
+  }
+
+  /// True if the option was given.
+  func has(_ option: any CommandOption) -> Bool { values[checked(option).name] != nil }
+
+  /// Refuses names of files that are URLs, where only files are read.
+  func checkFiles(_ names: [String], of option: any CommandOption) throws(UsageError) {
+    for name in names {
+      guard case .url = RecordSource(name) else { continue }
+      throw error("--\(option.name) takes files: fetch \(RecordSource(name)) first, as curl does")
+    }
+  }
+
+  /// A mistake in these arguments.
+  func error(_ message: String) -> UsageError { UsageError(message, command: command) }
+
+  private func checked(_ option: any CommandOption) -> any CommandOption {
+    precondition(
+      command.allOptions.contains { $0.name == option.name },
+      "\(command.name) must list --\(option.name) among its options")
+    return option
+  }
 }
 
-/// A mistake in what was typed: exit status 2.
+/// A mistake in the arguments: exit status 2.
 struct UsageError: Error {
   var message: String
   /// The command whose help is worth reading, if one was recognised.

@@ -7,10 +7,10 @@ extension ChannelCommand {
       throw UsageError("unexpected argument '\(arguments.operands[2])'", command: specification)
     }
     let printer = MessagePrinter(
-      subject: arguments["subject"], id: arguments["id"].map(id),
-      isJSON: arguments.has("json"), count: try count(arguments),
-      maxGreetingWait: try timeout(arguments))
-    let isConnecting = arguments.has("connect")
+      subject: arguments[Option.subject], id: arguments[Option.id].map(id),
+      isJSON: arguments[Option.json], count: arguments[Option.count],
+      maxGreetingWait: timeout(arguments))
+    let isConnecting = arguments[Option.connect]
     try await Stop.ending {
       if isConnecting {
         try await listenConnected(to: address, printer)
@@ -19,14 +19,6 @@ extension ChannelCommand {
       }
     }
     return 0
-  }
-
-  private static func count(_ arguments: ParsedArguments) throws(UsageError) -> Int? {
-    guard let text = arguments["count"] else { return nil }
-    guard let count = Int(text), count > 0 else {
-      throw UsageError("--count needs a number above 0", command: specification)
-    }
-    return count
   }
 
   /// Connects, again and again, until enough has been printed or the task is cancelled. Says what it waits

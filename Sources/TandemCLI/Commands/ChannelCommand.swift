@@ -2,6 +2,21 @@ import Tandem
 
 /// `tandem channel`: listens to the channels of a program, or sends on them.
 enum ChannelCommand: Command {
+  /// The options, each declared once.
+  enum Option {
+    static let subject = ValueOption<String>(
+      "subject", "NAME", help: "The subject of the channel; for listen: only it.")
+    static let id = ValueOption<String>(
+      "id", "JSON", help: "The id: a JSON value, or else a text; for listen: only it.")
+    static let connect = Flag("connect", help: "For listen: connect to a program that waits.")
+    static let count = ValueOption(
+      "count", in: 1...Int.max, help: "For listen: end after so many messages.")
+    static let timeout = ValueOption.seconds(
+      "timeout", help: "How long a peer may take to answer (default: 10).")
+    static let json = Flag(
+      "json", help: "For listen: print JSON objects: {\"id\":…,\"subject\":…,\"values\":{…}}.")
+  }
+
   static let specification = CommandSpecification(
     name: "channel",
     summary: "Listen to a program's channels, or send on them.",
@@ -24,19 +39,7 @@ enum ChannelCommand: Command {
         name: "[NAME=JSON…]", help: "For send: properties and values, as name='\"Tom\"' age=30"),
     ],
     options: [
-      .init(
-        name: "subject", value: "NAME", help: "The subject of the channel; for listen: only it."),
-      .init(
-        name: "id", value: "JSON",
-        help: "The id: a JSON value, or else a text; for listen: only it."),
-      .init(name: "connect", help: "For listen: connect to a program that waits."),
-      .init(name: "count", value: "N", help: "For listen: end after so many messages."),
-      .init(
-        name: "timeout", value: "SECONDS",
-        help: "How long a peer may take to answer (default: 10)."),
-      .init(
-        name: "json",
-        help: "For listen: print JSON objects: {\"id\":…,\"subject\":…,\"values\":{…}}."),
+      Option.subject, Option.id, Option.connect, Option.count, Option.timeout, Option.json,
     ],
     examples: [
       "tandem channel listen unix:/tmp/app.socket --subject User",
@@ -68,9 +71,9 @@ enum ChannelCommand: Command {
     return (try? JSONValue(parsing: text.utf8, maxNestingDepth: maxDepth)) ?? .string(text)
   }
 
-  /// How long a peer may take to answer.
-  static func timeout(_ arguments: ParsedArguments) throws(UsageError) -> Duration {
-    try arguments.seconds("timeout", specification) ?? ChannelLinkOptions().maxGreetingWait
+  /// The time that a peer has to answer.
+  static func timeout(_ arguments: ParsedArguments) -> Duration {
+    arguments[Option.timeout] ?? ChannelLinkOptions().maxGreetingWait
   }
 }
 
@@ -80,10 +83,11 @@ extension ChannelCommand {
   private static func send(
     to address: SocketAddress, _ arguments: ParsedArguments
   ) async throws -> Int32 {
-    for option in ["connect", "count", "json"] where arguments.has(option) {
-      throw UsageError("--\(option) is for listen", command: specification)
+    let ofListen: [any CommandOption] = [Option.connect, Option.count, Option.json]
+    for option in ofListen where arguments.has(option) {
+      throw arguments.error("--\(option.name) is for listen")
     }
-    guard let subject = arguments["subject"], let id = arguments["id"].map(id) else {
+    guard let subject = arguments[Option.subject], let id = arguments[Option.id].map(id) else {
       throw UsageError("send needs --subject and --id", command: specification)
     }
     let values = try values(arguments.operands.dropFirst(2))

@@ -12,8 +12,8 @@ extension DiffCommand {
     for list in [old, new] { _ = try KeyedRecords(list, key: key) }
     let difference = ListDifference(
       from: old, to: new, identifiedBy: { record in RecordKey(key.map { record[$0] }) })
-    if !arguments.has("quiet") {
-      try print(difference, to: new, key: key, isJSON: arguments.has("json"))
+    if !arguments[Option.quiet] {
+      try print(difference, to: new, key: key, isJSON: arguments[Option.json])
     }
     return difference.isEmpty ? 0 : 1
   }
@@ -33,15 +33,18 @@ extension DiffCommand {
 
   /// Compares two texts by lines, prints a unified diff, and returns the exit status.
   static func compareTexts(_ arguments: ParsedArguments) throws -> Int32 {
-    for option in ["json", "list", "key", "table", "format"] where arguments.has(option) {
-      throw UsageError("--text goes without --\(option)", command: specification)
+    let others: [any CommandOption] = [
+      Option.json, Option.list, Option.key, Option.table, Option.format,
+    ]
+    for option in others where arguments.has(option) {
+      throw arguments.error("--text goes without --\(option.name)")
     }
     let names = arguments.operands
-    try arguments.checkFiles(names.map { ("--text", $0) }, specification)
+    try arguments.checkFiles(names, of: Option.text)
     let diff = UnifiedDiff(
       from: try text(of: names[0]), to: try text(of: names[1]), oldName: names[0],
       newName: names[1])
-    if !arguments.has("quiet") {
+    if !arguments[Option.quiet] {
       let output = OutputStream(descriptor: STDOUT_FILENO)
       try output.write(diff.description)
       try output.flush()

@@ -4,6 +4,22 @@ import Tandem
 enum DiffCommand: Command {
   static let failureStatus: Int32 = 2
 
+  /// The options, each declared once.
+  enum Option {
+    static let key = ValueOption.key(
+      help:
+        "The fields that identify a record (default: the primary\nkey of a table; id for two lists)."
+    )
+    static let table = ValueOption<String>(
+      "table", "T", help: "The table of a SQLite file (default: the only one).")
+    static let format = ValueOption<RecordFormat>(
+      "format", "FORMAT", help: "json, ndjson or csv, for lists whose name does not tell.")
+    static let list = Flag("list", help: "Compare the order of two lists too; show moves.")
+    static let text = Flag("text", help: "Compare two texts by lines, as diff -u does.")
+    static let json = Flag("json", help: "Print the whole difference as one JSON object.")
+    static let quiet = Flag("quiet", letter: "q", help: "Print nothing; the exit status tells.")
+  }
+
   static let specification = CommandSpecification(
     name: "diff",
     summary: "Show what changed between two lists or tables.",
@@ -27,21 +43,7 @@ enum DiffCommand: Command {
       .init(name: "NEW", help: "The same."),
     ],
     options: [
-      .init(
-        name: "key", value: "FIELD[,FIELD]",
-        help:
-          "The fields that identify a record (default: the primary\nkey of a table; id for two lists)."
-      ),
-      .init(
-        name: "table", value: "T",
-        help: "The table of a SQLite file (default: the only one)."),
-      .init(
-        name: "format", value: "FORMAT",
-        help: "json, ndjson or csv, for lists whose name does not tell."),
-      .init(name: "list", help: "Compare the order of two lists too; show moves."),
-      .init(name: "text", help: "Compare two texts by lines, as diff -u does."),
-      .init(name: "json", help: "Print the whole difference as one JSON object."),
-      .init(name: "quiet", letter: "q", help: "Print nothing; the exit status tells."),
+      Option.key, Option.table, Option.format, Option.list, Option.text, Option.json, Option.quiet,
     ],
     examples: [
       "tandem diff monday.csv tuesday.csv --key id",
@@ -56,15 +58,15 @@ enum DiffCommand: Command {
     guard names != ["-", "-"] else {
       throw UsageError("only one of OLD and NEW can be standard input", command: specification)
     }
-    if arguments.has("text") { return try compareTexts(arguments) }
-    let namedKey = try arguments.key(specification)
+    if arguments[Option.text] { return try compareTexts(arguments) }
+    let namedKey = arguments[Option.key]
     let old = try await collection(names[0], arguments)
     let new = try await collection(names[1], arguments)
     try checkOptions(arguments, for: [old, new])
     let key = namedKey ?? defaultKey(old, new)
     let comparison = RecordComparison(from: old, to: new, key: key)
     do {
-      if arguments.has("list") { return try compareOrder(old, new, key: key, arguments) }
+      if arguments[Option.list] { return try compareOrder(old, new, key: key, arguments) }
       return try printChanges(comparison, arguments) == 0 ? 0 : 1
     } catch let error as RecordError {
       throw located(error, in: [(names[0], old), (names[1], new)], key: key)
@@ -84,11 +86,11 @@ extension DiffCommand {
     _ arguments: ParsedArguments, for collections: [RecordCollection]
   ) throws(UsageError) {
     let tableCount = collections.count { if case .table = $0 { true } else { false } }
-    if arguments.has("table"), tableCount == 0 {
+    if arguments.has(Option.table), tableCount == 0 {
       throw UsageError(
         "--table is for a SQLite file, and neither OLD nor NEW is one", command: specification)
     }
-    if arguments.has("format"), tableCount == collections.count {
+    if arguments.has(Option.format), tableCount == collections.count {
       throw UsageError("--format is for lists, not for tables", command: specification)
     }
   }
@@ -98,11 +100,11 @@ extension DiffCommand {
   ) async throws -> RecordCollection {
     let source = RecordSource(name)
     if case .file(let path) = source, SQLiteFile.isAt(path) {
-      return try table(of: path, named: arguments["table"])
+      return try table(of: path, named: arguments[Option.table])
     }
     do {
       let list = try await source.list(
-        format: try arguments.format(specification), client: try SystemHTTPClient())
+        format: arguments[Option.format], client: try SystemHTTPClient())
       guard case .records(let records, _, _) = list else {
         throw TransportError(.badStatus, "the server sent no list", url: name)
       }
@@ -113,8 +115,18 @@ extension DiffCommand {
   }
 
   private static func table(of path: String, named name: String?) throws -> RecordCollection {
-    let connection = try DatabaseConnection(path: path, access: .readOnly)
-    let names = try connection.tableNames()
+    let database = try Database(
+      path: path, configuration: DatabaseConfiguration(access: .readOnly))
+    let schema = try database.read { transaction in
+      try Self.tableSchema(name, in: transaction, of: path)
+    }
+    return .table(schema, database)
+  }
+
+  private static func tableSchema(
+    _ name: String?, in transaction: borrowing ReadTransaction, of path: String
+  ) throws -> TableSchema {
+    let names = try transaction.tableNames()
     guard let name = name ?? (names.count == 1 ? names[0] : nil) else {
       let message =
         names.isEmpty
@@ -122,12 +134,7 @@ extension DiffCommand {
         : "\(path) has the tables \(names.joined(separator: ", ")); choose one with --table"
       throw UsageError(message, command: specification)
     }
-    guard let schema = try connection.schema(ofTable: name) else {
-      let closest = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-      throw DatabaseError(
-        code: .error, message: "there is no table \(name)\(closest)", path: path)
-    }
-    return .table(schema, connection)
+    return try transaction.schema(ofNamedTable: name)
   }
 }
 
@@ -154,12 +161,12 @@ extension DiffCommand {
   private static func printChanges(
     _ comparison: RecordComparison, _ arguments: ParsedArguments
   ) throws -> Int {
-    if arguments.has("quiet") {
+    if arguments[Option.quiet] {
       var count = 0
       try comparison.forEachChange { _ in count += 1 }
       return count
     }
-    return arguments.has("json")
+    return arguments[Option.json]
       ? try printJSON(comparison) : try printLines(comparison)
   }
 

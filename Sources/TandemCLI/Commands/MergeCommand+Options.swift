@@ -19,55 +19,43 @@ extension MergeCommand {
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
       let specification = MergeCommand.specification
-      base = arguments["base"]
-      guard (base == nil) == arguments.has("unknown-base") else {
+      base = arguments[Option.base]
+      guard (base == nil) == arguments[Option.unknownBase] else {
         throw UsageError("either --base or --unknown-base is needed", command: specification)
       }
-      local = try Self.required("local", "one version of the list", arguments)
-      remote = try Self.required("remote", "the other version of the list", arguments)
+      local = try arguments.required(Option.local, "one version of the list")
+      remote = try arguments.required(Option.remote, "the other version of the list")
       guard [base, local, remote].count(where: { $0 == "-" }) <= 1 else {
         throw UsageError("only one version can be standard input", command: specification)
       }
-      try arguments.checkFiles(
-        [("--base", base ?? ""), ("--local", local), ("--remote", remote)], specification)
-      guard let key = try arguments.key(specification) else {
-        throw UsageError(
-          "--key is missing: the fields that identify a record", command: specification)
-      }
-      self.key = key
-      textFields = arguments.values(of: "text").flatMap { $0.split(separator: ",") }
+      try arguments.checkFiles([base ?? ""], of: Option.base)
+      try arguments.checkFiles([local], of: Option.local)
+      try arguments.checkFiles([remote], of: Option.remote)
+      key = try arguments.required(Option.key, "the fields that identify a record")
+      textFields = arguments.all(Option.text).flatMap { $0.split(separator: ",") }
         .map { FieldName(String($0)) }
-      policy = try Self.policy(arguments, texts: textFields)
-      format = try arguments.format(specification)
-      path = arguments["path"]
-      output = arguments["output"].flatMap { AtomicFile.isStandardOutput($0) ? nil : $0 }
-      printsJSON = arguments.has("json")
-      guard !printsJSON || !arguments.has("output") || output != nil else {
+      policy = Self.policy(arguments, texts: textFields)
+      format = arguments[Option.format]
+      path = arguments[Option.path]
+      output = arguments[Option.output].flatMap { AtomicFile.isStandardOutput($0) ? nil : $0 }
+      printsJSON = arguments[Option.json]
+      guard !printsJSON || !arguments.has(Option.output) || output != nil else {
         throw UsageError(
           "--json goes to standard output, and --output names that too", command: specification)
       }
-      isQuiet = arguments.has("quiet")
-    }
-
-    private static func required(
-      _ name: String, _ meaning: String, _ arguments: ParsedArguments
-    ) throws(UsageError) -> String {
-      guard let value = arguments[name], !value.isEmpty else {
-        throw UsageError("--\(name) is missing: \(meaning)", command: specification)
-      }
-      return value
+      isQuiet = arguments[Option.quiet]
     }
   }
 }
 
 // MARK: - How conflicts are resolved
 
-extension MergeCommand.Options {
-  private enum Granularity: String, CaseIterable {
+extension MergeCommand {
+  enum Granularity: String, CaseIterable {
     case record, field
   }
 
-  private enum Preference: String, CaseIterable {
+  enum Preference: String, CaseIterable {
     case local, remote, edits
 
     func policy<Value>() -> MergePolicy<Value> {
@@ -78,15 +66,17 @@ extension MergeCommand.Options {
       }
     }
   }
+}
 
+extension MergeCommand.Options {
   private static func policy(
     _ arguments: ParsedArguments, texts: [FieldName]
-  ) throws(UsageError) -> MergePolicy<Record> {
-    let preference: Preference? = try choice("prefer", arguments)
+  ) -> MergePolicy<Record> {
+    let preference = arguments[MergeCommand.Option.prefer]
     let preferred: MergePolicy<FieldValue> = preference?.policy() ?? .unresolved
     let text = MergePolicy<FieldValue>.textMerge.then(preferred)
     let records: MergePolicy<Record>
-    switch try choice("by", arguments) ?? Granularity.record {
+    switch arguments[MergeCommand.Option.by] ?? .record {
     case .field:
       records = .fieldwise(
         byName: Dictionary(texts.map { ($0, text) }) { first, _ in first }, otherwise: preferred)
@@ -94,19 +84,5 @@ extension MergeCommand.Options {
       records = texts.isEmpty ? .unresolved : .merging(fields: texts, text)
     }
     return records.then(preference?.policy() ?? .unresolved)
-  }
-
-  private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
-    _ name: String, _ arguments: ParsedArguments
-  ) throws(UsageError) -> Choice? {
-    guard let text = arguments[name] else { return nil }
-    guard let choice = Choice(rawValue: text) else {
-      let names = Choice.allCases.map(\.rawValue)
-      let hint = Spelling.closest(to: text, among: names).map { "; did you mean \($0)?" } ?? ""
-      throw UsageError(
-        "--\(name) takes \(names.joined(separator: ", ")), not '\(text)'\(hint)",
-        command: MergeCommand.specification)
-    }
-    return choice
   }
 }

@@ -4,6 +4,40 @@ import Tandem
 enum MergeCommand: Command {
   static let failureStatus: Int32 = 2
 
+  /// The options, each declared once.
+  enum Option {
+    static let base = ValueOption<String>(
+      "base", "FILE", help: "The version that both sides started from.")
+    static let unknownBase = Flag(
+      "unknown-base", help: "There is no such version: keep what either side has.")
+    static let local = ValueOption<String>(
+      "local", "FILE",
+      help:
+        "One version: a file with a JSON array, NDJSON or CSV,\nor - for standard input. Required."
+    )
+    static let remote = ValueOption<String>("remote", "FILE", help: "The other version. Required.")
+    static let key = ValueOption.key(help: "The fields that identify a record. Required.")
+    static let by = ValueOption<Granularity>(
+      "by", "HOW",
+      help:
+        "record: a record is one thing (default). field: edits of\ndifferent fields go together.")
+    static let text = ValueOption<String>(
+      "text", "FIELD[,FIELD]", isRepeatable: true,
+      help: "Merge the edits of this text, which some record has.\nMay be repeated.")
+    static let prefer = ValueOption<Preference>(
+      "prefer", "WHICH",
+      help: "Resolve conflicts: local, remote, or edits, by which an\nedit beats a deletion.")
+    static let format = ValueOption<RecordFormat>(
+      "format", "FORMAT", help: "json, ndjson or csv, if names do not tell.")
+    static let path = ValueOption<String>(
+      "path", "PATH", help: "What the list is called, if the files have other names.")
+    static let json = Flag("json", help: "Print one JSON object instead of the list.")
+    static let output = ValueOption<String>(
+      "output", "OUT", letter: "o",
+      help: "Write the list to this file, whole or not at all;\n- is standard output.")
+    static let quiet = Flag("quiet", letter: "q", help: "Say nothing on standard error but errors.")
+  }
+
   static let specification = CommandSpecification(
     name: "merge",
     summary: "Merge two versions of a list over their common base.",
@@ -28,35 +62,9 @@ enum MergeCommand: Command {
       """,
     operands: [],
     options: [
-      .init(name: "base", value: "FILE", help: "The version that both sides started from."),
-      .init(name: "unknown-base", help: "There is no such version: keep what either side has."),
-      .init(
-        name: "local", value: "FILE",
-        help:
-          "One version: a file with a JSON array, NDJSON or CSV,\nor - for standard input. Required."
-      ),
-      .init(name: "remote", value: "FILE", help: "The other version. Required."),
-      .init(
-        name: "key", value: "FIELD[,FIELD]", help: "The fields that identify a record. Required."),
-      .init(
-        name: "by", value: "HOW",
-        help:
-          "record: a record is one thing (default). field: edits of\ndifferent fields go together."),
-      .init(
-        name: "text", value: "FIELD[,FIELD]", isRepeatable: true,
-        help: "Merge the edits of this text, which some record has.\nMay be repeated."),
-      .init(
-        name: "prefer", value: "WHICH",
-        help: "Resolve conflicts: local, remote, or edits, by which an\nedit beats a deletion."),
-      .init(name: "format", value: "FORMAT", help: "json, ndjson or csv, if names do not tell."),
-      .init(
-        name: "path", value: "PATH",
-        help: "What the list is called, if the files have other names."),
-      .init(name: "json", help: "Print one JSON object instead of the list."),
-      .init(
-        name: "output", value: "OUT", letter: "o",
-        help: "Write the list to this file, whole or not at all;\n- is standard output."),
-      .init(name: "quiet", letter: "q", help: "Say nothing on standard error but errors."),
+      Option.base, Option.unknownBase, Option.local, Option.remote, Option.key, Option.by,
+      Option.text, Option.prefer, Option.format, Option.path, Option.json, Option.output,
+      Option.quiet,
     ],
     examples: [
       "tandem merge --base base.json --local mine.json --remote theirs.json --key id",

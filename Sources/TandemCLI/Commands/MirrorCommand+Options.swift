@@ -14,108 +14,130 @@ extension MirrorCommand {
     var showsAll: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-      let command = MirrorCommand.specification
-      guard let table = arguments["table"], !table.isEmpty else {
-        throw UsageError("--table is missing: the table to mirror into", command: command)
-      }
-      guard let key = try arguments.key(command) else {
-        throw UsageError("--key is missing: the fields that identify a record", command: command)
-      }
+      let table = try arguments.required(Option.table, "the table to mirror into")
+      let key = try arguments.required(Option.key, "the fields that identify a record")
       source = RecordSource(arguments.operands[0])
       path = arguments.operands[1]
-      isUnconditional = arguments.has("unconditional")
-      isQuiet = arguments.has("quiet")
-      isJSON = arguments.has("json")
-      showsAll = arguments.has("all")
-      let mirrorGuard = try arguments.mirrorGuard()
-      let timeout = try arguments.seconds("timeout", command)
-      let retryCount = try arguments.count("retries", in: 0...1_000, command)
+      isUnconditional = arguments[Option.unconditional]
+      isQuiet = arguments[Option.quiet]
+      isJSON = arguments[Option.json]
+      showsAll = arguments[Option.all]
+      let timeout = arguments[Option.timeout]
+      let retryCount = arguments[Option.retries]
       let retry = MirrorRetryPolicy(
         maxAttemptCount: 1 + (retryCount ?? MirrorCommand.defaultRetryCount))
-      list.format = try arguments.format(command)
-      list.itemsField = arguments["items"]
+      list.format = arguments[Option.format]
+      list.itemsField = arguments[Option.items]
       if list.itemsField != nil, let format = list.format, format != .json {
-        throw UsageError("--items is for JSON, not for \(format.rawValue)", command: command)
+        throw arguments.error("--items is for JSON, not for \(format.rawValue)")
       }
-      list.fields = try arguments.headers(command)
-      list.paging = try arguments.paging(command)
+      list.fields = [:]
+      for field in arguments.all(Option.header) { list.fields.append(field.name, field.value) }
+      list.paging = arguments[Option.page] ?? .none
+      if case .cursor = list.paging, list.itemsField == nil {
+        throw arguments.error(
+          "--page cursor needs --items: the field beside the cursor that holds the list")
+      }
       list.key = key
       list.timeouts = timeout.map { HTTPTimeouts(total: $0) }
-      let maxByteCount = try arguments.byteCount("max-bytes", command)
+      let maxByteCount = arguments[Option.maxBytes]
       if let maxByteCount {
         (list.maxByteCount, list.maxDecompressedByteCount) = (maxByteCount, maxByteCount)
       }
       list.retry.maxAttemptCount = retry.maxAttemptCount
       (list.retry.firstDelay, list.retry.maxDelay) = (retry.firstDelay, retry.maxDelay)
-      let contents = try arguments.mirroredContents(timeout: timeout, maxByteCount: maxByteCount)
+      let contents = try Self.contents(arguments, maxByteCount: maxByteCount)
+      let directory =
+        contents.isEmpty
+        ? nil : try arguments.required(Option.into, "the directory for the files")
       mirror = DatabaseMirror(
         table: table, key: key, contents: contents,
-        directory: try arguments.directory(for: contents), mirrorGuard: mirrorGuard,
-        isDryRun: arguments.has("dry-run"))
+        directory: directory,
+        mirrorGuard: MirrorGuard(
+          deletionLimit: arguments[Option.maxDeletes],
+          allowsEmptySource: arguments[Option.allowEmpty]),
+        isDryRun: arguments[Option.dryRun])
       mirror.retry = retry
-      mirror.concurrency =
-        try arguments.count("concurrency", in: 1...MirrorOptions.maxConcurrency, command) ?? 0
-      watchInterval = try arguments.seconds("watch", command)
+      mirror.concurrency = arguments[Option.concurrency] ?? 0
+      watchInterval = arguments[Option.watch]
       if watchInterval != nil, case .standardInput = source {
-        throw UsageError("--watch needs a list that can be read again", command: command)
+        throw arguments.error("--watch needs a list that can be read again")
       }
-      try arguments.checkMirrorSource(source)
+      try Self.check(source, arguments)
       if !isQuiet, !isJSON { list.onLastPage = list.paging.singlePageNote }
     }
   }
 }
 
-extension ParsedArguments {
-  fileprivate func mirrorGuard() throws(UsageError) -> MirrorGuard {
-    var mirrorGuard = MirrorGuard(allowsEmptySource: has("allow-empty"))
-    guard let text = self["max-deletes"] else { return mirrorGuard }
-    mirrorGuard.deletionLimit = MirrorDeletionLimit(text)
-    guard mirrorGuard.deletionLimit != nil else {
-      throw UsageError(
-        "--max-deletes takes a count such as 10 or a percentage such as 50%, not '\(text)'",
-        command: MirrorCommand.specification)
-    }
-    return mirrorGuard
-  }
+extension MirrorCommand.Options {
+  private typealias Option = MirrorCommand.Option
 
   /// The contents that the options name; none for a table alone.
-  fileprivate func mirroredContents(
-    timeout: Duration?, maxByteCount: Int?
+  private static func contents(
+    _ arguments: ParsedArguments, maxByteCount: Int?
   ) throws(UsageError) -> [MirroredContent] {
-    let command = MirrorCommand.specification
     var contents: [MirroredContent] = []
-    if let field = self["preview"] {
-      contents.append(
-        MirroredContent(.preview, field: field, isRequired: !has("continue-on-error")))
+    let goesOn = arguments[Option.continueOnError]
+    if let field = arguments[Option.preview] {
+      contents.append(MirroredContent(.preview, field: field, isRequired: !goesOn))
     }
-    if let field = self["content"] {
+    if let field = arguments[Option.content] {
       contents.append(
         MirroredContent(
-          field: field, digestField: self["sha256"], byteCountField: self["length"]))
+          field: field, digestField: arguments[Option.sha256],
+          byteCountField: arguments[Option.length]))
     }
     // A preview is checked by nothing.
-    let needy = contents.isEmpty ? ["into", "concurrency", "continue-on-error"] : []
-    for name in needy + ["sha256", "length"] where has(name) && !has("content") {
-      throw UsageError("--\(name) needs --content", command: command)
+    var dependent: [any CommandOption] = [Option.sha256, Option.length]
+    if contents.isEmpty { dependent += [Option.into, Option.concurrency, Option.continueOnError] }
+    for option in dependent where arguments.has(option) && !arguments.has(Option.content) {
+      throw arguments.error("--\(option.name) needs --content")
     }
     if contents.count == 2, contents[0].field == contents[1].field {
-      throw UsageError("--preview and --content name different fields", command: command)
+      throw arguments.error("--preview and --content name different fields")
     }
     for position in contents.indices {
       contents[position].maxByteCount = maxByteCount ?? FileRequest.defaultMaxByteCount
-      contents[position].errorPolicy = has("continue-on-error") ? .continue : .stop
-      contents[position].timeout = timeout
+      contents[position].errorPolicy = goesOn ? .continue : .stop
+      contents[position].timeout = arguments[Option.timeout]
     }
     return contents
   }
 
-  fileprivate func directory(for contents: [MirroredContent]) throws(UsageError) -> String? {
-    guard !contents.isEmpty else { return nil }
-    guard let directory = self["into"], !directory.isEmpty else {
-      throw UsageError(
-        "--into is missing: the directory for the files", command: MirrorCommand.specification)
+  /// Refuses a source that cannot be mirrored, and options that would do nothing for it.
+  private static func check(
+    _ source: RecordSource, _ arguments: ParsedArguments
+  ) throws(UsageError) {
+    if case .file(let path) = source, SQLiteFile.isAt(path) {
+      throw arguments.error(
+        "\(path) is a SQLite database: SOURCE is a list, and DATABASE comes after it")
     }
-    return directory
+    if case .url = source { return }
+    let ofLists: [any CommandOption] = [Option.header, Option.page, Option.unconditional]
+    for option in ofLists where arguments.has(option) {
+      throw arguments.error("--\(option.name) is for a list from a URL")
+    }
+    if arguments.has(Option.content) || arguments.has(Option.preview) { return }
+    let ofRequests: [any CommandOption] = [Option.timeout, Option.retries]
+    for option in ofRequests where arguments.has(option) {
+      throw arguments.error("--\(option.name) is for a list from a URL, or for --content")
+    }
+  }
+}
+
+// MARK: - Values of options
+
+extension ValueOption<HTTPFields.Field> {
+  /// `--header`: a field of requests.
+  static func header(help: String) -> Self {
+    Self("header", "'NAME: VALUE'", isRepeatable: true, takes: "'Name: value'", help: help) {
+      text in
+      guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex else {
+        return nil
+      }
+      let value = text[text.utf8.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+      return HTTPFields.Field(name: String(text[..<colon]), value: String(value))
+    }
   }
 }
 

@@ -2,6 +2,75 @@ import Tandem
 
 /// `tandem mirror`: makes a table equal to a list.
 enum MirrorCommand: Command {
+  /// The options, each declared once.
+  enum Option {
+    static let table = ValueOption<String>("table", "T", help: "The table. Required.")
+    static let key = ValueOption.key(help: "The fields that identify a record. Required.")
+    static let format = ValueOption<RecordFormat>(
+      "format", "FORMAT", help: "json, ndjson or csv, if neither name nor content tells.")
+    static let maxDeletes = ValueOption<MirrorDeletionLimit>(
+      "max-deletes", "N|P%",
+      takes: "a count such as 10 or a percentage such as 50%",
+      help: "Refuse to delete more rows than this (default 50%,\nfor tables of more than "
+        + "\(MirrorDeletionLimit.maxUnguardedCount) rows)."
+    ) { MirrorDeletionLimit($0) }
+    static let allowEmpty = Flag(
+      "allow-empty", help: "Take an empty list at its word: delete all rows.")
+    static let unconditional = Flag(
+      "unconditional", help: "Ask a URL for the whole list even if it did not change.")
+    static let dryRun = Flag(
+      "dry-run", letter: "n", help: "Write nothing; show what would be done.")
+    static let all = Flag("all", help: "Show every change, not just the first \(maxLineCount).")
+    static let json = Flag(
+      "json", help: "Print the whole difference as one JSON object; with\n--content, events.")
+    static let quiet = Flag("quiet", letter: "q", help: "Print nothing but errors.")
+    static let items = ValueOption<String>(
+      "items", "FIELD", help: "The list is in this field of a JSON object.")
+    static let page = ValueOption<RecordPaging>(
+      "page", "HOW",
+      takes: "link, cursor=FIELD[,PARAM], offset=PARAM or number=PARAM",
+      help: "The list comes in pages. link: a Link field with rel=next\nleads on. cursor=FIELD: "
+        + "the next address is in a field\nbeside the list (meta.next for one inside another);\n"
+        + "cursor=FIELD,PARAM: it is the value for that parameter.\nA page without that field is "
+        + "the last one. offset=PARAM:\nrecords to leave out. number=PARAM: pages are counted."
+    ) { RecordPaging($0) }
+    static let header = ValueOption.header(
+      help: "Send this with each request to the list's server.\nMay be repeated.")
+    static let retries = ValueOption(
+      "retries", in: 0...1_000,
+      help: "Ask so many times more if a request fails and might not\nagain (default "
+        + "\(defaultRetryCount)). Waits as long as the server asks, up to 5 min.")
+    static let timeout = ValueOption.seconds(
+      "timeout", help: "Give up on a request, or a content, after this long.")
+    static let maxBytes = ValueOption.byteCount(
+      "max-bytes",
+      help: "Refuse a list, or a content, of more bytes (default\n"
+        + "\(RecordSource.defaultMaxByteCount >> 30) GiB for a list, "
+        + "\(RecordListOptions.defaultMaxDecompressedByteCount >> 20) MiB for one that comes\n"
+        + "compressed, \(FileRequest.defaultMaxByteCount >> 30) GiB for a content), counted as "
+        + "decompressed.\nA list is held in memory.")
+    static let watch = ValueOption.seconds(
+      "watch", help: "Mirror again after each such interval, until Ctrl-C.")
+    static let content = ValueOption<String>(
+      "content", "FIELD", help: "Fetch the content at the address in this field.")
+    static let preview = ValueOption<String>(
+      "preview", "FIELD", help: "Fetch previews too, all of them first.")
+    static let into = ValueOption<String>(
+      "into", "DIR",
+      help: "The directory for files: a new or empty one, or this mirror's\nown, and not inside of "
+        + "another mirror's.")
+    static let sha256 = ValueOption<String>(
+      "sha256", "FIELD", help: "Check contents by the SHA-256 in this field (null: any).")
+    static let length = ValueOption<String>(
+      "length", "FIELD", help: "Check contents by the number of bytes in this field\n(null: any).")
+    static let concurrency = ValueOption(
+      "concurrency", in: 1...MirrorOptions.maxConcurrency,
+      help: "Fetch so many at a time (default \(MirrorOptions.automaticConcurrency)); fewer where "
+        + "not as\nmany files may be open (ulimit -n).")
+    static let continueOnError = Flag(
+      "continue-on-error", help: "Go on if the content of a record cannot be had.")
+  }
+
   static let specification = CommandSpecification(
     name: "mirror",
     summary: "Make a table of a SQLite database equal to a list.",
@@ -53,25 +122,12 @@ enum MirrorCommand: Command {
       .init(name: "DATABASE", help: "A SQLite file; created if it is missing."),
     ],
     options: [
-      .init(name: "table", value: "T", help: "The table. Required."),
-      .init(
-        name: "key", value: "FIELD[,FIELD]", help: "The fields that identify a record. Required."),
-      .init(
-        name: "format", value: "FORMAT",
-        help: "json, ndjson or csv, if neither name nor content tells."),
-      .init(
-        name: "max-deletes", value: "N|P%",
-        help: "Refuse to delete more rows than this (default 50%,\nfor tables of more than "
-          + "\(MirrorDeletionLimit.maxUnguardedCount) rows)."),
-      .init(name: "allow-empty", help: "Take an empty list at its word: delete all rows."),
-      .init(name: "unconditional", help: "Ask a URL for the whole list even if it did not change."),
-      .init(name: "dry-run", letter: "n", help: "Write nothing; show what would be done."),
-      .init(name: "all", help: "Show every change, not just the first \(maxLineCount)."),
-      .init(
-        name: "json",
-        help: "Print the whole difference as one JSON object; with\n--content, events."),
-      .init(name: "quiet", letter: "q", help: "Print nothing but errors."),
-    ] + requestOptions + contentOptions,
+      Option.table, Option.key, Option.format, Option.maxDeletes, Option.allowEmpty,
+      Option.unconditional, Option.dryRun, Option.all, Option.json, Option.quiet, Option.items,
+      Option.page, Option.header, Option.retries, Option.timeout, Option.maxBytes, Option.watch,
+      Option.content, Option.preview, Option.into, Option.sha256, Option.length, Option.concurrency,
+      Option.continueOnError,
+    ],
     examples: [
       "tandem mirror places.json places.db --table place --key id",
       "tandem mirror https://example.org/feed places.db --table place --key country,code --json",
@@ -85,56 +141,6 @@ enum MirrorCommand: Command {
       "tandem mirror https://example.org/feed f.db --table f --key id --watch 60 "
         + "--header 'X-Api-Key: …'",
     ])
-
-  private static let requestOptions: [CommandSpecification.Option] = [
-    .init(name: "items", value: "FIELD", help: "The list is in this field of a JSON object."),
-    .init(
-      name: "page", value: "HOW",
-      help: "The list comes in pages. link: a Link field with rel=next\nleads on. cursor=FIELD: "
-        + "the next address is in a field\nbeside the list (meta.next for one inside another);\n"
-        + "cursor=FIELD,PARAM: it is the value for that parameter.\nA page without that field is "
-        + "the last one. offset=PARAM:\nrecords to leave out. number=PARAM: pages are counted."),
-    .init(
-      name: "header", value: "'NAME: VALUE'", isRepeatable: true,
-      help: "Send this with each request to the list's server.\nMay be repeated."),
-    .init(
-      name: "retries", value: "N",
-      help: "Ask so many times more if a request fails and might not\nagain (default "
-        + "\(defaultRetryCount)). Waits as long as the server asks, up to 5 min."),
-    .init(
-      name: "timeout", value: "SECONDS",
-      help: "Give up on a request, or a content, after this long."),
-    .init(
-      name: "max-bytes", value: "N[k|M|G]",
-      help: "Refuse a list, or a content, of more bytes (default\n"
-        + "\(RecordSource.defaultMaxByteCount >> 30) GiB for a list, "
-        + "\(RecordListOptions.defaultMaxDecompressedByteCount >> 20) MiB for one that comes\n"
-        + "compressed, \(FileRequest.defaultMaxByteCount >> 30) GiB for a content), counted as "
-        + "decompressed.\nA list is held in memory."),
-    .init(
-      name: "watch", value: "SECONDS",
-      help: "Mirror again after each such interval, until Ctrl-C."),
-  ]
-
-  private static let contentOptions: [CommandSpecification.Option] = [
-    .init(name: "content", value: "FIELD", help: "Fetch the content at the address in this field."),
-    .init(name: "preview", value: "FIELD", help: "Fetch previews too, all of them first."),
-    .init(
-      name: "into", value: "DIR",
-      help: "The directory for files: a new or empty one, or this mirror's\nown, and not inside of "
-        + "another mirror's."),
-    .init(
-      name: "sha256", value: "FIELD",
-      help: "Check contents by the SHA-256 in this field (null: any)."),
-    .init(
-      name: "length", value: "FIELD",
-      help: "Check contents by the number of bytes in this field\n(null: any)."),
-    .init(
-      name: "concurrency", value: "N",
-      help: "Fetch so many at a time (default \(MirrorOptions.automaticConcurrency)); fewer where "
-        + "not as\nmany files may be open (ulimit -n)."),
-    .init(name: "continue-on-error", help: "Go on if the content of a record cannot be had."),
-  ]
 
   /// How many further attempts are made unless told otherwise.
   static let defaultRetryCount = 3

@@ -2,6 +2,8 @@ import Tandem
 
 /// `tandem track`: makes whoever writes to a table note which rows change.
 enum TrackCommand: Command {
+  private static let table = ValueOption<String>("table", "T", help: "The table to track.")
+
   static let specification = CommandSpecification(
     name: "track",
     summary: "Note the changes of a table, whoever makes them.",
@@ -14,16 +16,15 @@ enum TrackCommand: Command {
       it after. Repeat it after adding a unique index.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
-    options: [.init(name: "table", value: "T", help: "The table to track.")],
+    options: [table],
     examples: ["tandem track places.db --table place"])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let table = try arguments.requiredTable(specification)
-    let connection = try DatabaseConnection(keepingJournalOf: arguments.operands[0])
-    let tracking = try connection.transaction {
-      let schema = try connection.schema(ofNamedTable: table)
-      let tracking = try TableTracking(table: schema.name, in: connection)
-      try connection.track(tracking)
+    let table = try arguments.required(table, "the name of the table")
+    let tracking = try write(to: arguments.operands[0]) { transaction in
+      let schema = try transaction.schema(ofNamedTable: table)
+      let tracking = try TableTracking(table: schema.name, in: transaction.connection)
+      try transaction.connection.track(tracking)
       return tracking
     }
     for blindSpot in tracking.blindSpots {
@@ -38,21 +39,22 @@ enum TrackCommand: Command {
 
 /// `tandem untrack`: undoes `tandem track`.
 enum UntrackCommand: Command {
+  private static let table = ValueOption<String>("table", "T", help: "The table that is tracked.")
+
   static let specification = CommandSpecification(
     name: "untrack",
     summary: "Undo track, without a trace.",
     discussion: "Removes the triggers and the table that tandem track added.",
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
-    options: [.init(name: "table", value: "T", help: "The table that is tracked.")],
+    options: [table],
     examples: ["tandem untrack places.db --table place"])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let table = try arguments.requiredTable(specification)
-    let connection = try DatabaseConnection(keepingJournalOf: arguments.operands[0])
-    let wasTracked = try connection.transaction {
-      let wasTracked = try connection.untrack(table)
-      // The table may be gone, and what tracked it still there; but not both.
-      if !wasTracked { _ = try connection.schema(ofNamedTable: table) }
+    let table = try arguments.required(table, "the name of the table")
+    let wasTracked = try TrackCommand.write(to: arguments.operands[0]) { transaction in
+      let wasTracked = try transaction.connection.untrack(table)
+      // The table may have been dropped while its log remained, but not both.
+      if !wasTracked { _ = try transaction.schema(ofNamedTable: table) }
       return wasTracked
     }
     TandemCLI.report(wasTracked ? "\(table) is no longer tracked" : "\(table) was not tracked")
@@ -60,21 +62,14 @@ enum UntrackCommand: Command {
   }
 }
 
-extension ParsedArguments {
-  /// The table that must be named.
-  fileprivate func requiredTable(_ command: CommandSpecification) throws(UsageError) -> String {
-    guard let table = self["table"], !table.isEmpty else {
-      throw UsageError("--table is missing: the name of the table", command: command)
-    }
-    return table
-  }
-}
-
-extension DatabaseConnection {
-  /// Opens a file that exists, to write to it without turning its journal into a write-ahead log,
-  /// which would stay.
-  fileprivate convenience init(keepingJournalOf path: String) throws(DatabaseError) {
-    try self.init(path: path, access: .readOnly)
-    try execute("PRAGMA query_only=OFF")
+extension TrackCommand {
+  /// Writes to a file that exists, which keeps its journal mode.
+  fileprivate static func write<Value>(
+    to path: String, _ body: (borrowing WriteTransaction) throws -> Value
+  ) throws -> Value {
+    let database = try Database(
+      path: path,
+      configuration: DatabaseConfiguration(access: .readWrite, journal: .asItIs, maxReaderCount: 1))
+    return try database.write(body)
   }
 }

@@ -2,6 +2,26 @@ import Tandem
 
 /// `tandem watch`: what changes in a database, as it happens, whoever changes it.
 enum WatchCommand: Command {
+  /// The options, each declared once.
+  enum Option {
+    static let table = ValueOption<String>(
+      "table", "T", help: "The table to watch (default: the only one).")
+    static let query = ValueOption<String>(
+      "query", "SQL", help: "A query to watch instead of a table.")
+    static let key = ValueOption.key(
+      "COLUMN[,COLUMN]", help: "The columns of the query that identify a row.")
+    static let initial = Flag("initial", help: "Begin with the rows that are there, as inserted.")
+    static let list = Flag("list", help: "Show positions and moves, in the order of the query.")
+    static let json = Flag(
+      "json",
+      help: """
+        Print one JSON object per line:
+        {"inserted":[ROW],"updated":[{"old":ROW,"new":ROW}],"deleted":[ROW]}
+        """)
+    static let once = ValueOption("once", in: 1...Int.max, help: "End after N differences.")
+    static let quiet = Flag("quiet", letter: "q", help: "Print nothing but the changes.")
+  }
+
   static let specification = CommandSpecification(
     name: "watch",
     summary: "Show what changes in a database as it happens.",
@@ -15,21 +35,8 @@ enum WatchCommand: Command {
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists; it is only read.")],
     options: [
-      .init(name: "table", value: "T", help: "The table to watch (default: the only one)."),
-      .init(name: "query", value: "SQL", help: "A query to watch instead of a table."),
-      .init(
-        name: "key", value: "COLUMN[,COLUMN]",
-        help: "The columns of the query that identify a row."),
-      .init(name: "initial", help: "Begin with the rows that are there, as inserted."),
-      .init(name: "list", help: "Show positions and moves, in the order of the query."),
-      .init(
-        name: "json",
-        help: """
-          Print one JSON object per line:
-          {"inserted":[ROW],"updated":[{"old":ROW,"new":ROW}],"deleted":[ROW]}
-          """),
-      .init(name: "once", value: "N", help: "End after N differences."),
-      .init(name: "quiet", letter: "q", help: "Print nothing but the changes."),
+      Option.table, Option.query, Option.key, Option.initial, Option.list, Option.json, Option.once,
+      Option.quiet,
     ],
     examples: [
       "tandem watch places.db --table place",
@@ -37,7 +44,7 @@ enum WatchCommand: Command {
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let limit = try limit(arguments)
+    let limit = arguments[Option.once] ?? .max
     // From here on: to open the file may mean to wait for a lock.
     let summary = try await Stop.ending {
       do {
@@ -46,7 +53,7 @@ enum WatchCommand: Command {
         return WatchOutput.emptySummary
       }
     }
-    if !arguments.has("quiet") { TandemCLI.report(summary) }
+    if !arguments[Option.quiet] { TandemCLI.report(summary) }
     return 0
   }
 
@@ -72,17 +79,9 @@ enum WatchCommand: Command {
     let mode = try await database.read { try $0.fetchValue("PRAGMA journal_mode", as: String.self) }
     let watch = Watch(
       database: database, query: query, explanation: try await query.explanation(in: database),
-      journalMode: mode, isList: arguments.has("list"), isJSON: arguments.has("json"),
-      showsInitial: arguments.has("initial"), isQuiet: arguments.has("quiet"), limit: limit)
+      journalMode: mode, isList: arguments[Option.list], isJSON: arguments[Option.json],
+      showsInitial: arguments[Option.initial], isQuiet: arguments[Option.quiet], limit: limit)
     return try await watch.run()
-  }
-
-  private static func limit(_ arguments: ParsedArguments) throws(UsageError) -> Int {
-    guard let text = arguments["once"] else { return .max }
-    guard let limit = Int(text), limit > 0 else {
-      throw UsageError("--once takes a count, at least 1, not '\(text)'", command: specification)
-    }
-    return limit
   }
 }
 
@@ -92,14 +91,14 @@ extension WatchCommand {
   private static func query(
     _ arguments: ParsedArguments, in database: Database
   ) async throws -> LiveQuery<Record> {
-    let key = try arguments.key(specification)
-    guard let sql = arguments["query"] else {
+    let key = arguments[Option.key]
+    guard let sql = arguments[Option.query] else {
       guard key == nil else {
         throw UsageError("--key goes with --query", command: specification)
       }
-      return LiveQuery(table: try await table(arguments["table"], in: database))
+      return LiveQuery(table: try await table(arguments[Option.table], in: database))
     }
-    guard let key, arguments["table"] == nil else {
+    guard let key, arguments[Option.table] == nil else {
       let message =
         key == nil
         ? "a query needs --key: the columns that identify a row"
@@ -111,26 +110,26 @@ extension WatchCommand {
 
   private static func table(_ name: String?, in database: Database) async throws -> String {
     try await database.read { transaction in
-      let connection = transaction.connection
-      let schema = try connection.schema(ofNamedTable: try name ?? onlyTable(connection))
+      let schema = try transaction.schema(ofNamedTable: name ?? onlyTable(transaction))
       guard !schema.isView else {
         throw DatabaseError(
           code: .error,
           message: "\(schema.name) is a view, whose rows have no key of their own: "
-            + "watch --query 'SELECT * FROM \(schema.name)' with --key", path: connection.path)
+            + "watch --query 'SELECT * FROM \(schema.name)' with --key", path: database.path)
       }
       return schema.name
     }
   }
 
-  private static func onlyTable(_ connection: DatabaseConnection) throws -> String {
-    let names = try connection.tableNames()
+  private static func onlyTable(_ transaction: borrowing ReadTransaction) throws -> String {
+    let path = transaction.connection.path
+    let names = try transaction.tableNames()
     guard names.count != 1 else { return names[0] }
     guard !names.isEmpty else {
-      throw DatabaseError(code: .error, message: "it has no table", path: connection.path)
+      throw DatabaseError(code: .error, message: "it has no table", path: path)
     }
     throw UsageError(
-      "\(connection.path) has the tables \(names.joined(separator: ", ")); choose one with --table",
+      "\(path) has the tables \(names.joined(separator: ", ")); choose one with --table",
       command: specification)
   }
 }

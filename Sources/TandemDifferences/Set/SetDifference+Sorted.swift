@@ -49,81 +49,18 @@ extension SetDifference {
     return nil
   }
 
-  /// Walks over elements in memory. In equal runs, a step costs one comparison of elements and one
-  /// of neighbouring identities, and only changes are copied.
-  ///
-  /// Identities are compared in place: storing them would cost a retain and a release. At each
-  /// start of the loop, the elements at both cursors are known to follow their predecessors.
+  /// The walk over elements in memory, which copies nothing but changes.
   @inlinable @inline(__always)
   mutating func merge<ID: Comparable>(
     _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
     id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
   ) -> IdentityViolation? {
-    if let violation = violation(atStartOf: old, side: .old, id: id) { return violation }
-    if let violation = violation(atStartOf: new, side: .new, id: id) { return violation }
-    var i = 0
-    var j = 0
-    while i < old.count, j < new.count {
-      if id(old[i]) == id(new[j]) {
-        repeat {
-          if !areEquivalent(old[i], new[j]) {
-            updated.append(Update(old: old[i], new: new[j]))
-          }
-          i += 1
-          j += 1
-          if let violation = violation(in: old, at: i, side: .old, id: id) { return violation }
-        } while i < old.count && j < new.count && id(old[i]) == id(new[j])
-        // Within the run, the new version's identities are the old one's, which are checked.
-        if let violation = violation(in: new, at: j, side: .new, id: id) { return violation }
-      } else if id(old[i]) < id(new[j]) {
-        deleted.append(old[i])
-        i += 1
-        if let violation = violation(in: old, at: i, side: .old, id: id) { return violation }
-      } else if id(new[j]) < id(old[i]) {
-        inserted.append(new[j])
-        j += 1
-        if let violation = violation(in: new, at: j, side: .new, id: id) { return violation }
-      } else {
-        return IdentityViolation(side: .new, offset: j, kind: .incomparable)
-      }
-    }
-    while i < old.count {
-      deleted.append(old[i])
-      i += 1
-      if let violation = violation(in: old, at: i, side: .old, id: id) { return violation }
-    }
-    while j < new.count {
-      inserted.append(new[j])
-      j += 1
-      if let violation = violation(in: new, at: j, side: .new, id: id) { return violation }
-    }
-    return nil
-  }
-
-  /// Returns the violation of the first element, which has no predecessor to be compared with.
-  @inlinable @inline(__always)
-  func violation<ID: Comparable>(
-    atStartOf elements: UnsafeBufferPointer<Element>, side: IdentityViolation.Side,
-    id: (Element) -> ID
-  ) -> IdentityViolation? {
-    guard let first = elements.first, IdentityViolation.isIncomparable(id(first)) else {
-      return nil
-    }
-    return IdentityViolation(side: side, offset: 0, kind: .incomparable)
-  }
-
-  /// Returns the violation of the element at `offset`, if there is one, in comparison with the one
-  /// before.
-  @inlinable @inline(__always)
-  func violation<ID: Comparable>(
-    in elements: UnsafeBufferPointer<Element>, at offset: Int, side: IdentityViolation.Side,
-    id: (Element) -> ID
-  ) -> IdentityViolation? {
-    guard offset < elements.count, !(id(elements[offset - 1]) < id(elements[offset])) else {
-      return nil
-    }
-    let kind = IdentityViolation.kind(of: id(elements[offset]), after: id(elements[offset - 1]))
-    return IdentityViolation(side: side, offset: offset, kind: kind ?? .descending)
+    SortedRuns.walk(
+      old, identifiedBy: id, new, identifiedBy: id,
+      deleted: { deleted.append(old[$0]) }, inserted: { inserted.append(new[$0]) },
+      common: { i, j in
+        if !areEquivalent(old[i], new[j]) { updated.append(Update(old: old[i], new: new[j])) }
+      })
   }
 }
 

@@ -39,8 +39,6 @@
         (.cannotConnect, "nothing accepts connections there; check host, port and the server")
       case CURLE_OPERATION_TIMEDOUT:
         (.timedOut, "check host, port and network, or allow more time")
-      case CURLE_TOO_MANY_REDIRECTS:
-        (.tooManyRedirects, "too many redirects, perhaps in a circle; ask for the final address")
       case CURLE_PARTIAL_FILE, CURLE_HTTP2_STREAM:
         (.truncated, "the response ended before it was complete; try again")
       case CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR:

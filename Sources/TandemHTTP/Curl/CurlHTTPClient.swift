@@ -35,26 +35,9 @@
     ///
     /// - Throws: ``TransportError``; `CancellationError` if the task is cancelled.
     public func stream(_ request: HTTPRequest) async throws -> HTTPResponseStream {
-      var request = try request.prepared(by: options)
-      for _ in 0...max(0, options.maxRedirectCount) {
-        let stream = try await start(request)
-        // libcurl would take fields along to any server, but for a few that it knows to be secrets.
-        if request.leavesRedirectsToClient { return stream }
-        guard let next = try request.redirected(by: stream.head) else { return stream }
-        request = next
+      try await request.followingRedirects(options) { request in
+        try await loop.start(request, ResponseLifecycle(of: request, options)).stream()
       }
-      throw TransportError(
-        .tooManyRedirects,
-        "too many redirects, perhaps in a circle; ask for the final address", url: request.url)
-    }
-
-    private func start(_ request: HTTPRequest) async throws -> HTTPResponseStream {
-      try Task.checkCancellation()
-      let lifecycle = ResponseLifecycle(
-        url: request.url, maxBodyByteCount: request.maxBodyByteCount,
-        maxDecompressedByteCount: request.maxDecompressedByteCount,
-        maxBufferedByteCount: options.maxBufferedByteCount)
-      return try await loop.start(request, lifecycle).stream()
     }
   }
 

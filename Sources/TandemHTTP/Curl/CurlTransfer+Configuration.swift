@@ -12,7 +12,6 @@
       ccurl_set_socket_error(easy, socketError)
       ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
       setTarget()
-      setRedirects()
       ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(timeouts.connect))
       setMethodAndBody()
       setFields()
@@ -29,13 +28,6 @@
         ccurl_set_string(easy, CURLOPT_CAINFO, file)
         ccurl_set_string(easy, CURLOPT_CAPATH, nil)
       }
-    }
-
-    private func setRedirects() {
-      let isSecure = request.url.prefix(6).lowercased() == "https:"
-      ccurl_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, isSecure ? "https" : "http,https")
-      ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, request.leavesRedirectsToClient ? 1 : 0)
-      ccurl_set_long(easy, CURLOPT_MAXREDIRS, max(0, options.maxRedirectCount))
     }
 
     /// At least 1, because libcurl takes 0 for its default, and no more than libcurl takes.

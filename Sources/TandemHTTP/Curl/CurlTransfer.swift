@@ -17,13 +17,11 @@
     let request: HTTPRequest
     let timeouts: HTTPTimeouts
     let options: HTTPClientOptions
-    /// The length of all header lines so far, those of interim responses, redirects and trailers included.
+    /// The length of all header lines so far, those of interim responses and trailers included.
     private var headerByteCount = 0
     private var headerLineCount = 0
     /// True once the head of the final response has arrived.
     private var hasHead = false
-    /// The target of the last redirect, as the server wrote it.
-    private var redirectLocation: String?
     private let news: CurlNews
     private let errorText: UnsafeMutablePointer<CChar>
     /// Why the last socket could not be made, as a number of the system; 0 if all could.
@@ -78,10 +76,6 @@
       guard isBlank, !hasHead else { return true }
       let status = long(CURLINFO_RESPONSE_CODE)
       if 100..<200 ~= status { return true }
-      if request.leavesRedirectsToClient, 300..<400 ~= status, let location {
-        redirectLocation = location
-        return true
-      }
       hasHead = true
       let head = head(status: status)
       exchange.record { $0.received(head: head) }
@@ -150,14 +144,6 @@
 
     private var hasConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
 
-    /// Where redirects led, or the request's address as it is.
-    private var finalURL: String {
-      guard redirectLocation != nil else { return request.url }
-      var text: UnsafePointer<CChar>?
-      ccurl_get_string(easy, CURLINFO_EFFECTIVE_URL, &text)
-      return text.map { String(cString: $0) } ?? request.url
-    }
-
     private func head(status: Int) -> HTTPResponseHead {
       var fields = HTTPFields()
       var last: UnsafeMutablePointer<curl_header>?
@@ -165,7 +151,7 @@
         fields.append(String(cString: field.pointee.name), value(of: field))
         last = field
       }
-      var head = HTTPResponseHead(status: status, fields: fields, url: finalURL)
+      var head = HTTPResponseHead(status: status, fields: fields, url: request.url)
       head.declaresEnd =
         long(CURLINFO_HTTP_VERSION) >= Int(CURL_HTTP_VERSION_2_0) || fields.contentLength != nil
         || fields["Transfer-Encoding"]?.lowercased().hasSuffix("chunked") == true
@@ -174,16 +160,6 @@
 
     /// The number by which libcurl means the last response of several.
     private static let lastResponse: CInt = -1
-
-    /// The redirect target of the current response; libcurl follows none that is empty.
-    private var location: String? {
-      var field: UnsafeMutablePointer<curl_header>?
-      let status = curl_easy_header(
-        easy, "Location", 0, UInt32(CURLH_HEADER), Self.lastResponse, &field)
-      guard status == CURLHE_OK, let field else { return nil }
-      let value = value(of: field)
-      return value.isEmpty ? nil : value
-    }
 
     /// libcurl 7.88 returns a carriage return as the value of a field that has none.
     private func value(of field: UnsafeMutablePointer<curl_header>) -> String {
@@ -220,25 +196,17 @@
       return TransportError(kind, message, url: request.url, cause: cause)
     }
 
-    /// What `code` means in the light of what happened before.
+    /// The kind of failure that `code` is, with the limits and files that it is about.
     private func meaning(of code: CURLcode) -> (TransportError.Code, String) {
-      var (kind, message) = TransportError.meaning(of: code, socketError: socketError.pointee)
+      let (kind, text) = TransportError.meaning(of: code, socketError: socketError.pointee)
+      var message = text
       if code == CURLE_OPERATION_TIMEDOUT {
         message = "no connection within \(timeouts.connect); " + message
       }
       if code == CURLE_SSL_CACERT_BADFILE, let file = options.certificateAuthorityFile {
         message += ": \(file)"
       }
-      guard let redirectLocation, !hasHead else {
-        return (kind, message)
-      }
-      if code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT {
-        kind = .refusedRedirect
-        message =
-          "this leads elsewhere, and is not followed there; ask for that address yourself if"
-          + " you trust it"
-      }
-      return (kind, "\(message) (redirected to \(HTTPURL.withoutCredentials(redirectLocation)))")
+      return (kind, message)
     }
   }
 

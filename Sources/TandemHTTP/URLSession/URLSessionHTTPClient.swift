@@ -1,5 +1,8 @@
-#if canImport(Darwin)
+#if canImport(Darwin) || TANDEM_URLSESSION
   import Foundation
+  #if canImport(FoundationNetworking)
+    import FoundationNetworking
+  #endif
 
   /// An ``HTTPClient`` on URLSession, without its caches, cookies and stored credentials.
   ///
@@ -29,7 +32,7 @@
       configuration.httpCookieStorage = nil
       configuration.httpShouldSetCookies = false
       self.options = options
-      receiver = URLSessionReceiver(maxRedirectCount: options.maxRedirectCount)
+      receiver = URLSessionReceiver()
       session = URLSession(configuration: configuration, delegate: receiver, delegateQueue: nil)
     }
 
@@ -39,27 +42,24 @@
     ///
     /// - Throws: ``TransportError``; `CancellationError` if the task is cancelled.
     public func stream(_ request: HTTPRequest) async throws -> HTTPResponseStream {
-      let request = try request.prepared(by: options)
-      try Task.checkCancellation()
+      try await request.followingRedirects(options) { try await start($0).stream() }
+    }
+
+    private func start(_ request: HTTPRequest) throws(TransportError) -> ResponseReader {
       let timeouts = request.timeouts ?? options.timeouts
       let task = session.dataTask(with: try urlRequest(for: request, timeouts))
-      let lifecycle = ResponseLifecycle(
-        url: request.url, maxBodyByteCount: request.maxBodyByteCount,
-        maxDecompressedByteCount: request.maxDecompressedByteCount,
-        maxBufferedByteCount: options.maxBufferedByteCount)
       let queue = session.delegateQueue
-      let exchange = ResponseExchange(lifecycle) { command in
+      let exchange = ResponseExchange(ResponseLifecycle(of: request, options)) { command in
         switch command {
         // On the delegate's queue, so that it comes after the suspension that it ends.
         case .resume: queue.addOperation { task.resume() }
         case .cancel: task.cancel()
         }
       }
-      let reader = ResponseReader(exchange)
       receiver.add(task, request, exchange)
       if let total = timeouts.total { end(task, exchange, at: request.url, after: total) }
       task.resume()
-      return try await reader.stream()
+      return ResponseReader(exchange)
     }
 
     private func urlRequest(

@@ -1,5 +1,8 @@
-#if canImport(Darwin)
+#if canImport(Darwin) || TANDEM_URLSESSION
   import Foundation
+  #if canImport(FoundationNetworking)
+    import FoundationNetworking
+  #endif
   import Synchronization
 
   /// Passes what a URLSession receives on to the exchanges of its tasks.
@@ -9,18 +12,20 @@
     private struct Transfer: Sendable {
       var request: HTTPRequest
       var exchange: ResponseExchange
-      var redirectCount = 0
       var declaredByteCount: Int?
+      var isChunked = false
       var receivedByteCount = 0
 
-      /// Whether the body ended before its declared end.
-      var isTruncated: Bool { declaredByteCount.map { receivedByteCount < $0 } ?? false }
+      /// Returns true if the body ended before its declared end.
+      func isTruncated(by error: (any Error)?) -> Bool {
+        // URLSession on Linux has no code for it.
+        let code = error.map { ($0 as? URLError)?.code ?? .unknown }
+        guard [nil, .networkConnectionLost, .unknown].contains(code) else { return false }
+        return declaredByteCount.map { receivedByteCount < $0 } ?? (isChunked && error != nil)
+      }
     }
 
-    private let maxRedirectCount: Int
     private let transfers = Mutex<[Int: Transfer]>([:])
-
-    init(maxRedirectCount: Int) { self.maxRedirectCount = maxRedirectCount }
 
     /// Awaits events of `task`, until the one that ends it.
     func add(_ task: URLSessionTask, _ request: HTTPRequest, _ exchange: ResponseExchange) {
@@ -42,13 +47,13 @@
       else { return completionHandler(.cancel) }
       var fields = HTTPFields()
       for (name, value) in response.allHeaderFields { fields.append("\(name)", "\(value)") }
-      let url = transfer.redirectCount > 0 ? response.url?.absoluteString : nil
       var head = HTTPResponseHead(
-        status: response.statusCode, fields: fields, url: url ?? transfer.request.url)
+        status: response.statusCode, fields: fields, url: transfer.request.url)
       head.declaresEnd = declaresEnd(head)
       if transfer.request.method != .head && head.status != 304 {
         transfers.withLock {
           $0[dataTask.taskIdentifier]?.declaredByteCount = head.bodyByteCount
+          $0[dataTask.taskIdentifier]?.isChunked = head.fields["Transfer-Encoding"] != nil
         }
       }
       transfer.exchange.record { $0.received(head: head) }
@@ -92,62 +97,20 @@
 
     private func failure(of transfer: Transfer, _ error: (any Error)?) -> TransportError? {
       let url = transfer.request.url
-      let code = (error as? URLError)?.code
-      if transfer.isTruncated, error == nil || code == .networkConnectionLost {
+      if transfer.isTruncated(by: error) {
         let message = "the response ended before it was complete; try again"
         return TransportError(.truncated, message, url: url, cause: error)
       }
       return error.map { TransportError($0, url: url) }
     }
 
-    // MARK: Redirects
-
+    /// Returns redirects as responses, to be followed by ``HTTPRequest/followingRedirects(_:send:)``.
     func urlSession(
       _ session: URLSession, task: URLSessionTask,
       willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
       completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-      let transfer = transfers.withLock { transfers in
-        transfers[task.taskIdentifier]?.redirectCount += 1
-        return transfers[task.taskIdentifier]
-      }
-      guard let transfer, transfer.request.method.followsRedirects else {
-        return completionHandler(nil)
-      }
-      if let refusal = refusal(of: request.url, transfer) {
-        transfer.exchange.record { $0.ended(refusal) }
-        transfer.exchange.deliver()
-        completionHandler(nil)
-        return task.cancel()
-      }
-      completionHandler(withoutSecrets(request, unlessFor: task.originalRequest?.url))
-    }
-
-    private func refusal(of target: URL?, _ transfer: Transfer) -> TransportError? {
-      let url = transfer.request.url
-      if transfer.redirectCount > maxRedirectCount {
-        let message = "too many redirects, perhaps in a circle; ask for the final address"
-        return TransportError(.tooManyRedirects, message, url: url)
-      }
-      let isSecure = url.prefix(6).lowercased() == "https:"
-      let scheme = target?.scheme?.lowercased()
-      if scheme == "https" || (scheme == "http" && !isSecure) { return nil }
-      let message =
-        "this leads elsewhere, and is not followed there; ask for that address yourself"
-        + " if you trust it (redirected to \(target?.absoluteString ?? "an invalid address"))"
-      return TransportError(.refusedRedirect, message, url: url)
-    }
-
-    private func withoutSecrets(_ request: URLRequest, unlessFor origin: URL?) -> URLRequest {
-      let isSameOrigin =
-        request.url?.scheme == origin?.scheme
-        && request.url?.host == origin?.host && request.url?.port == origin?.port
-      if isSameOrigin { return request }
-      var request = request
-      for name in (request.allHTTPHeaderFields ?? [:]).keys where !HTTPRequest.isPublic(name) {
-        request.setValue(nil, forHTTPHeaderField: name)
-      }
-      return request
+      completionHandler(nil)
     }
   }
 
@@ -168,8 +131,6 @@
         (.cannotConnect, "nothing accepts connections there; check host, port and the network")
       case .timedOut:
         (.timedOut, "nothing was sent or received in time; try again, or allow more time")
-      case .httpTooManyRedirects:
-        (.tooManyRedirects, "too many redirects, perhaps in a circle; ask for the final address")
       case .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
         .cannotDecodeContentData:
         (.malformedResponse, "the response breaks the rules of HTTP; check that this is its port")

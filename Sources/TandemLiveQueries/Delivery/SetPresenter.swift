@@ -1,9 +1,9 @@
 public import TandemDifferences
 
-/// Keeps what is presented in step with a live query: the pins on a map, the models behind views.
+/// Keeps presented objects in step with a live query: the pins on a map, the models behind views.
 ///
-/// Something is presented for each element, made when the element first appears, and kept while it
-/// stays: an element that changes updates the same object, which so keeps its selection.
+/// Each element has one object, made when the element first appears and kept while it stays. An
+/// element that changes updates the same object, so that, for instance, its selection stays.
 ///
 /// ```swift
 /// @MainActor func show(_ places: LiveQuery<Place>, in database: Database) async throws {
@@ -16,35 +16,34 @@ public import TandemDifferences
 /// }
 /// ```
 ///
-/// **Isolation.** Differences are `Sendable` values and come from wherever they were made. The
-/// presenter is a value of whoever iterates, and calls its closures there, while it presents: objects
-/// of an actor never leave it. An object that `onUpdate` changes is both the old and the new element of
-/// its update.
+/// **Isolation.** Differences are `Sendable` values. The presenter is a value in the isolation of
+/// the loop, and calls its closures there, while it presents: objects of an actor never leave it.
+/// An object that `onUpdate` changes is both the old and the new element of its update.
 ///
-/// **Identity.** Elements are told apart by their own identity, never by that of what is presented.
+/// **Identity.** Elements are distinguished by their own identity, never by that of the objects.
 public struct SetPresenter<Element: Identifiable, Presented> {
-  /// What is presented now, by the identity of its element.
+  /// The presented objects, by the identity of their elements.
   public private(set) var presented: [Element.ID: Presented] = [:]
 
-  /// A presenter that presents nothing yet.
+  /// A presenter without objects.
   public init() {}
 
-  /// A presenter of what is presented already, for a sequence that starts from those elements.
+  /// A presenter of existing objects, for a sequence that starts from their elements.
   public init(startingFrom presented: [Element.ID: Presented]) { self.presented = presented }
 
-  /// Presents what changed.
+  /// Presents a difference.
   ///
-  /// A difference that does not follow the last one is presented as far as it can be: an element that
-  /// is unknown is inserted, one that is known updated. An update that changes an element's identity
-  /// takes what is presented along.
+  /// A difference that does not follow the last one is presented as far as possible: an unknown
+  /// element is inserted, a known one updated. An update that changes an element's identity keeps
+  /// its object.
   ///
   /// - Parameters:
-  ///   - difference: What changed.
-  ///   - onInsert: What to present for an element that was not there.
-  ///   - onUpdate: Brings what is presented up to date, or replaces it.
-  /// - Returns: The same in terms of what is presented.
-  /// - Throws: What `onInsert` or `onUpdate` throws; then ``presented`` is as it was, though objects may
-  ///   have been updated.
+  ///   - difference: The changes.
+  ///   - onInsert: Makes the object for a new element.
+  ///   - onUpdate: Brings the object up to date, or replaces it.
+  /// - Returns: The difference with objects instead of elements.
+  /// - Throws: The error that `onInsert` or `onUpdate` throws; then ``presented`` is unchanged,
+  ///   though objects may have been updated.
   /// - Complexity: O(*d*) for *d* elements in the difference.
   public mutating func present<Failure: Error>(
     _ difference: SetDifference<Element>,
@@ -69,7 +68,7 @@ public struct SetPresenter<Element: Identifiable, Presented> {
         result.inserted.append(new)
         continue
       }
-      // What stood under the identity that this one has now.
+      // The object of the identity that this element has now.
       if moved != nil, let known { result.deleted.append(known) }
       var new = old
       try onUpdate(&new, element)
@@ -81,12 +80,12 @@ public struct SetPresenter<Element: Identifiable, Presented> {
   }
 }
 
-/// Changes of what is presented, before they are made.
+/// Changes of the presented objects, before they are made.
 private struct PresentedChanges<ID: Hashable, Presented> {
-  /// What is to be presented; `nil` for nothing.
+  /// The object to present; `nil` for none.
   private(set) var byID: [ID: Presented?] = [:]
 
-  /// What is presented for an identity, and nothing afterwards.
+  /// The object that is presented for an identity, and none afterwards.
   mutating func take(_ id: ID, of presented: [ID: Presented]) -> Presented? {
     let current = byID[id] ?? presented[id]
     byID[id] = .some(nil)

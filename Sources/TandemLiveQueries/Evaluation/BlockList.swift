@@ -3,7 +3,7 @@ struct BlockList<Element> {
   /// The most elements of a block.
   static var maxBlockCount: Int { 512 }
 
-  /// Where an element is, until the list changes.
+  /// The place of an element, until the list changes.
   struct Position {
     fileprivate var block: Int
     fileprivate var offset: Int
@@ -12,7 +12,7 @@ struct BlockList<Element> {
   private(set) var count = 0
   /// None is empty.
   private var blocks: [[Element]] = []
-  /// How many elements each block has: summing these up reads no block.
+  /// The number of elements of each block, so that adding them up reads no block.
   private var counts: [Int] = []
 
   init(_ elements: [Element]) {
@@ -102,7 +102,7 @@ extension BlockList {
 extension BlockList {
   /// The position of the first element that does not precede something, or the end.
   ///
-  /// - Parameter precedes: Whether an element does; so do all before it.
+  /// - Parameter precedes: True for an element that precedes it; then it is true for all before.
   /// - Complexity: O(log *n*).
   func position(where precedes: (Element) -> Bool) -> Position {
     let block = blocks.partitioningIndex { !precedes($0[$0.count - 1]) }
@@ -110,7 +110,7 @@ extension BlockList {
     return Position(block: block, offset: blocks[block].partitioningIndex { !precedes($0) })
   }
 
-  /// How many elements come before each block.
+  /// The number of elements before each block.
   ///
   /// - Complexity: O(*n* / ``maxBlockCount``), for any number of offsets to be found.
   func starts() -> BlockStarts {
@@ -137,13 +137,14 @@ extension BlockList {
   }
 }
 
-/// Where the blocks of a ``BlockList`` start, until it changes.
+/// The offsets of the blocks of a ``BlockList``, until it changes.
 struct BlockStarts {
   fileprivate let starts: [Int]
 }
 
 extension RandomAccessCollection where Index == Int {
-  /// The first index whose element satisfies a condition, as do all that follow; the end if none does.
+  /// The first index whose element satisfies a condition, as do all that follow; the end if none
+  /// does.
   func partitioningIndex(where condition: (Element) -> Bool) -> Int {
     var low = startIndex
     var high = endIndex

@@ -26,10 +26,10 @@ struct KeyedChanges {
     }
   }
 
-  /// How many rows are new.
+  /// The number of new rows.
   var insertedCount: Int { inserted.changes.count }
 
-  /// Notes what became of the row of one key.
+  /// Adds the change of the row of one key.
   mutating func note(_ key: RowKey, from old: Record?, to new: Record?) {
     switch (old, new) {
     case (nil, nil): break
@@ -44,5 +44,18 @@ struct KeyedChanges {
   func difference() -> SetDifference<Record> {
     SetDifference(
       inserted: inserted.sorted(), updated: updated.sorted(), deleted: deleted.sorted())
+  }
+}
+
+/// A row of a result, with its key.
+struct KeyedRow: Sendable {
+  var key: RowKey
+  var record: Record
+}
+
+extension KeyedRow: Equatable {
+  /// True if the two are the same row and all values have the same storage.
+  static func == (first: KeyedRow, second: KeyedRow) -> Bool {
+    first.key == second.key && first.record.hasSameStorage(as: second.record)
   }
 }

@@ -7,9 +7,9 @@ struct KeyedResult: Sendable {
   private var reader: QueryReader
   private var rows: [RowKey: Record] = [:]
   private var start: [Record]
-  /// Of a query with a LIMIT, the rows it lets through and those in reserve.
+  /// For a query with a LIMIT, the rows within it and those in reserve.
   private var window: OrderedRows?
-  /// The plan that the rows were last read by.
+  /// The plan of the last read.
   private var plan: QueryPlan?
 
   init(
@@ -26,9 +26,9 @@ struct KeyedResult: Sendable {
     return plan.key(of: record)
   }
 
-  /// Moves on to the state of the open snapshot.
+  /// Advances to the state of the open snapshot.
   ///
-  /// - Returns: What changed, each kind ascending by key.
+  /// - Returns: The changes, each kind ascending by key.
   /// - Complexity: O(*d* log *d*) for *d* rows touched if they can be read one by one.
   mutating func advance(
     _ changes: CommittedChanges, _ reading: LiveReading
@@ -68,8 +68,8 @@ struct KeyedResult: Sendable {
     return changes.difference()
   }
 
-  /// Takes over what changed in the window.
-  private mutating func note(_ change: ListDifference<KeyedRecord>) -> SetDifference<Record> {
+  /// Applies the changes of the window.
+  private mutating func note(_ change: ListDifference<KeyedRow>) -> SetDifference<Record> {
     note(
       change.deletions.map { TouchedRow(key: $0.element.key, record: nil) }
         + change.insertions.map { TouchedRow(key: $0.element.key, record: $0.element.record) }
@@ -90,7 +90,7 @@ struct KeyedResult: Sendable {
   }
 
   private mutating func compare(
-    _ current: [KeyedRecord], _ plan: QueryPlan
+    _ current: [KeyedRow], _ plan: QueryPlan
   ) throws(DatabaseError) -> SetDifference<Record> {
     var comparison = KeyedComparison(with: rows)
     for row in current { try comparison.add(row, plan) }
@@ -115,7 +115,7 @@ private struct KeyedComparison {
     current.reserveCapacity(known.count)
   }
 
-  mutating func add(_ row: KeyedRecord, _ plan: QueryPlan) throws(DatabaseError) {
+  mutating func add(_ row: KeyedRow, _ plan: QueryPlan) throws(DatabaseError) {
     guard current.updateValue(row.record, forKey: row.key) == nil else {
       throw plan.duplicateError(row.key)
     }

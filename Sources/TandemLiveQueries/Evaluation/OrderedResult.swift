@@ -5,10 +5,10 @@ internal import TandemSQLite
 /// The rows of a query as a list, as they were last delivered.
 struct OrderedResult: Sendable {
   private var reader: QueryReader
-  /// The rows, if their places can be told from what they hold.
+  /// The rows, if their values determine their places.
   private var placed: OrderedRows?
   /// The rows otherwise.
-  private var unplaced: [KeyedRecord] = []
+  private var unplaced: [KeyedRow] = []
 
   init(
     _ definition: QueryDefinition, reserveCount: Int = RowWindow.defaultReserveCount
@@ -16,13 +16,14 @@ struct OrderedResult: Sendable {
     reader = QueryReader(definition, reserveCount: reserveCount)
   }
 
-  /// Moves on to the state of the open snapshot.
+  /// Advances to the state of the open snapshot.
   ///
-  /// - Returns: What changed, with the fewest moves.
-  /// - Complexity: O(*d* log *n*) for *d* rows touched among *n*, if rows are placed; O(*n*) otherwise.
+  /// - Returns: The changes, with the fewest moves.
+  /// - Complexity: O(*d* log *n*) for *d* rows touched among *n*, if rows are placed; O(*n*)
+  ///   otherwise.
   mutating func advance(
     _ changes: CommittedChanges, _ reading: LiveReading
-  ) throws(DatabaseError) -> ListDifference<KeyedRecord> {
+  ) throws(DatabaseError) -> ListDifference<KeyedRow> {
     let (plan, need) = try reader.advance(changes, reading)
     if case .rows(let keys, let rereading) = need {
       if keys.isEmpty { return ListDifference() }
@@ -37,7 +38,7 @@ struct OrderedResult: Sendable {
   /// Reads the whole list and compares it.
   private mutating func rerun(
     _ plan: QueryPlan, _ connection: DatabaseConnection
-  ) throws(DatabaseError) -> ListDifference<KeyedRecord> {
+  ) throws(DatabaseError) -> ListDifference<KeyedRow> {
     let old = placed?.visible ?? unplaced
     let rows = try plan.listRows(in: connection)
     placed = plan.list.order.map { OrderedRows(rows, order: $0, window: plan.list.window) }
@@ -48,7 +49,7 @@ struct OrderedResult: Sendable {
       from: old, to: new, identifiedBy: \.key, by: { $0.record.hasSameStorage(as: $1.record) })
   }
 
-  private static func insertion(of rows: [KeyedRecord]) -> ListDifference<KeyedRecord> {
+  private static func insertion(of rows: [KeyedRow]) -> ListDifference<KeyedRow> {
     let insertions = rows.enumerated().map { place, row in
       ListDifference.Placement(offset: place, element: row)
     }

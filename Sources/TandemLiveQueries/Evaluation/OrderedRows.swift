@@ -2,24 +2,24 @@ internal import TandemDifferences
 internal import TandemRecords
 internal import TandemSQLite
 
-/// The rows of a result in its order, where a row that a commit touched is placed by what it holds.
+/// The rows of a result in its order, where a row that a commit touched is placed by its values.
 ///
-/// With a LIMIT it is a window on the result: the rows that the LIMIT lets through, and a reserve of
-/// those that follow. A row behind the last one that was read is as if it did not exist.
+/// With a LIMIT it is a window on the result: the rows within the LIMIT, and a reserve of those
+/// that follow. Rows after the last one that was read are ignored.
 struct OrderedRows: Sendable {
   private let order: QueryOrder
   private let window: RowWindow?
-  private var rows: BlockList<KeyedRecord>
+  private var rows: BlockList<KeyedRow>
   private var records: [RowKey: Record]
-  /// Whether there are no rows behind those known.
+  /// True if there are no rows after those known.
   private var isComplete: Bool
-  /// The place up to which all rows are known, if not all are.
-  private var frontier: KeyedRecord?
-  /// Whether the rows came in the order that is known here. A collation may have been replaced.
+  /// The last row up to which all rows are known; `nil` if all rows are.
+  private var frontier: KeyedRow?
+  /// True if the rows came in the expected order. It is false if a collation was replaced.
   private let isInOrder: Bool
 
-  /// Rows as they were read, no more than the window wants.
-  init(_ rows: [KeyedRecord], order: QueryOrder, window: RowWindow?) {
+  /// The rows as they were read, at most as many as the window has.
+  init(_ rows: [KeyedRow], order: QueryOrder, window: RowWindow?) {
     self.order = order
     self.window = window
     self.rows = BlockList(rows)
@@ -32,14 +32,14 @@ struct OrderedRows: Sendable {
 
   private var limit: Int { window?.limit ?? .max }
 
-  /// The rows that the limit lets through.
-  var visible: [KeyedRecord] { rows.prefix(limit) }
+  /// The rows within the limit.
+  var visible: [KeyedRow] { rows.prefix(limit) }
 
-  private func isKnownPlace(_ row: KeyedRecord) -> Bool {
+  private func isKnownPlace(_ row: KeyedRow) -> Bool {
     isComplete || frontier.map { order.compare(row, $0) <= 0 } ?? false
   }
 
-  private func position(of row: KeyedRecord) -> BlockList<KeyedRecord>.Position {
+  private func position(of row: KeyedRow) -> BlockList<KeyedRow>.Position {
     rows.position { order.compare($0, row) < 0 }
   }
 }
@@ -47,18 +47,18 @@ struct OrderedRows: Sendable {
 // MARK: - Placing
 
 extension OrderedRows {
-  /// Gives rows that were read again their places.
+  /// Places rows that were read again.
   ///
-  /// - Returns: What changed among the rows that the limit lets through, with the fewest moves; `nil`,
-  ///   and the rows are as they were, if all must be read again to know, as too few are left.
+  /// - Returns: The changes of the rows within the limit, with the fewest moves; `nil`, with the
+  ///   rows unchanged, if too few are left to know, and all must be read again.
   /// - Complexity: O(*d* log *n*) for *d* rows touched, and a step per block of rows.
-  mutating func place(_ touched: [TouchedRow]) -> ListDifference<KeyedRecord>? {
+  mutating func place(_ touched: [TouchedRow]) -> ListDifference<KeyedRow>? {
     guard isInOrder else { return nil }
-    var removed: [KeyedRecord] = []
-    var added: [KeyedRecord] = []
+    var removed: [KeyedRow] = []
+    var added: [KeyedRow] = []
     for row in touched {
-      let old = records[row.key].map { KeyedRecord(key: row.key, record: $0) }
-      var new = row.record.map { KeyedRecord(key: row.key, record: $0) }
+      let old = records[row.key].map { KeyedRow(key: row.key, record: $0) }
+      var new = row.record.map { KeyedRow(key: row.key, record: $0) }
       if let place = new, !isKnownPlace(place) { new = nil }
       guard old != new else { continue }
       if let old { removed.append(old) }
@@ -70,8 +70,8 @@ extension OrderedRows {
   }
 
   private mutating func replace(
-    _ removed: [KeyedRecord], by added: [KeyedRecord]
-  ) -> ListDifference<KeyedRecord>? {
+    _ removed: [KeyedRow], by added: [KeyedRow]
+  ) -> ListDifference<KeyedRow>? {
     let oldCount = rows.count
     guard let leaving = placements(of: removed) else { return nil }
     for row in removed {
@@ -83,7 +83,7 @@ extension OrderedRows {
       records[row.key] = row.record
     }
     guard let arriving = placements(of: added) else {
-      preconditionFailure("A row stands where it was just put")
+      preconditionFailure("A row is at the place where it was just inserted")
     }
     let starts = rows.starts()
     let difference = PlacedChanges(
@@ -93,10 +93,10 @@ extension OrderedRows {
     return difference
   }
 
-  /// The rows with their offsets, ascending; `nil` if one is not in its place.
-  private func placements(of some: [KeyedRecord]) -> [ListDifference<KeyedRecord>.Placement]? {
+  /// The rows with their offsets, ascending; `nil` if one is not at its place.
+  private func placements(of some: [KeyedRow]) -> [ListDifference<KeyedRow>.Placement]? {
     let starts = rows.starts()
-    var placements: [ListDifference<KeyedRecord>.Placement] = []
+    var placements: [ListDifference<KeyedRow>.Placement] = []
     placements.reserveCapacity(some.count)
     for row in some {
       let position = position(of: row)
@@ -107,7 +107,7 @@ extension OrderedRows {
     return placements
   }
 
-  /// Forgets rows when there are too many.
+  /// Drops rows if there are too many.
   private mutating func trim() {
     guard let window, rows.count > window.maxRowCount else { return }
     for row in rows.prefix(rows.count)[window.rowCount...] { records[row.key] = nil }

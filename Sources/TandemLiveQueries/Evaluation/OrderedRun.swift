@@ -1,10 +1,10 @@
-/// Rows that stand together in two versions of a list: one that was touched, or some that were not.
+/// Rows that are adjacent in both versions of a list: one touched row, or a run of untouched ones.
 struct OrderedRun {
   /// A place in one of the versions.
   struct Place: Comparable {
-    /// How many rows that were not touched come before it.
+    /// The number of untouched rows before it.
     var untouched: Int
-    /// Among places before the same row that was not touched, touched ones come first, by this.
+    /// Orders the touched rows before the same untouched row, which follows them.
     private var rank: Int
 
     /// The place of a touched row, of which there are `rank` before it.
@@ -13,7 +13,7 @@ struct OrderedRun {
       self.rank = rank
     }
 
-    /// The place where a run of rows begins that were not touched.
+    /// The place where a run of untouched rows begins.
     init(_ untouched: Int) { self.init(untouched, .max) }
 
     static func < (first: Place, second: Place) -> Bool {
@@ -21,15 +21,15 @@ struct OrderedRun {
     }
   }
 
-  /// How many rows they are.
+  /// The number of rows.
   var weight: Int
   var old: Place
   var new: Place
 
-  /// Which of the runs belong to a selection of most rows that are in the same order in both versions.
+  /// True for the runs of a heaviest selection that is in the same order in both versions.
   ///
-  /// A longest increasing subsequence, weighted: for each run in the new order, the heaviest ascent
-  /// that ends with it goes on from the heaviest that ends before it in the old order (Fenwick 1994).
+  /// A weighted longest increasing subsequence: for each run in the new order, the heaviest ascent
+  /// that ends with it extends the heaviest that ends before it in the old order (Fenwick 1994).
   ///
   /// - Complexity: O(*m* log *m*) for *m* runs.
   static func heaviestAscent(of runs: [OrderedRun]) -> [Bool] {
@@ -57,7 +57,7 @@ struct OrderedRun {
   }
 }
 
-/// The heaviest of what is before a place, while things are added.
+/// The heaviest entry before a place, while entries are added.
 private struct HeaviestPrefix {
   private var nodes: [(weight: Int, run: Int)?]
 

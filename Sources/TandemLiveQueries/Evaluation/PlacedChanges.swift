@@ -2,29 +2,29 @@ internal import TandemDifferences
 internal import TandemRecords
 internal import TandemSQLite
 
-/// What became of a list of which some rows were taken out and some put in, the others keeping their
-/// order.
+/// The difference of a list from which some rows were removed and to which some were added, while
+/// the others kept their order.
 ///
-/// Cost does not depend on the length of the list: the rows that were not touched count in runs,
-/// between the places where touched ones were or are.
+/// The cost does not depend on the length of the list: untouched rows count as runs, between the
+/// old and new places of touched ones.
 struct PlacedChanges {
-  typealias Placement = ListDifference<KeyedRecord>.Placement
+  typealias Placement = ListDifference<KeyedRow>.Placement
 
   private let removed: [Placement]
   private let added: [Placement]
   private let limit: Int
   private let oldVisible: Int
   private let newVisible: Int
-  /// For each row removed and added, how many rows that were not touched come before it.
+  /// For each row removed and added, the number of untouched rows before it.
   private let oldUntouched: [Int]
   private let newUntouched: [Int]
 
   /// - Parameters:
-  ///   - removed: Rows taken out, by their offsets in the old list, which ascend.
-  ///   - added: Rows put in, by their offsets in the new one, which ascend.
+  ///   - removed: The rows removed, by ascending offsets in the old list.
+  ///   - added: The rows added, by ascending offsets in the new list.
   ///   - oldCount: The length of the old list.
   ///   - newCount: The length of the new list.
-  ///   - limit: How many rows of either list are looked at.
+  ///   - limit: The number of rows of either list that are compared.
   init(removed: [Placement], added: [Placement], oldCount: Int, newCount: Int, limit: Int) {
     self.removed = removed
     self.added = added
@@ -43,12 +43,12 @@ struct PlacedChanges {
     untouched + newUntouched.partitioningIndex { $0 > untouched }
   }
 
-  /// What changed among the rows within the limit, with the fewest moves.
+  /// The changes of the rows within the limit, with the fewest moves.
   ///
   /// - Parameter newElement: The row at an offset in the new list.
   func difference(
-    newElement: (_ offset: Int) -> KeyedRecord
-  ) -> ListDifference<KeyedRecord> {
+    newElement: (_ offset: Int) -> KeyedRow
+  ) -> ListDifference<KeyedRow> {
     let leaving = removed.prefix { $0.offset < limit }
     let arriving = added.prefix { $0.offset < limit }
     let pairs = pairs(leaving, arriving)
@@ -57,7 +57,7 @@ struct PlacedChanges {
     let isPaired = Set(pairs.map { removed[$0.old].element.key })
     var deletions = leaving.filter { !isPaired.contains($0.element.key) }
     var insertions = arriving.filter { !isPaired.contains($0.element.key) }
-    // Rows that were not touched cross the limit as others come or go before them.
+    // Untouched rows cross the limit as others come or go before them.
     for rest in min(newRest, oldRest)..<oldRest {
       deletions.append(.init(offset: oldOffset(rest), element: newElement(newOffset(rest))))
     }
@@ -93,10 +93,10 @@ struct PlacedChanges {
 // MARK: - Moves
 
 extension PlacedChanges {
-  /// The fewest moves: all but a heaviest selection of pairs and runs that keep their order.
+  /// The fewest moves: of all pairs and runs except a heaviest selection that keeps its order.
   private func moves(
     _ pairs: [(old: Int, new: Int)], untouchedCount: Int
-  ) -> [ListDifference<KeyedRecord>.Move] {
+  ) -> [ListDifference<KeyedRow>.Move] {
     let old = pairs.map { min(oldUntouched[$0.old], untouchedCount) }
     let new = pairs.map { min(newUntouched[$0.new], untouchedCount) }
     let cuts = Set(old).union(new).sorted()
@@ -109,7 +109,7 @@ extension PlacedChanges {
       rows.append(OrderedRun(weight: end - start, old: .init(start), new: .init(start)))
     }
     let stays = OrderedRun.heaviestAscent(of: rows)
-    var moves: [ListDifference<KeyedRecord>.Move] = []
+    var moves: [ListDifference<KeyedRow>.Move] = []
     for (place, run) in rows.enumerated() where !stays[place] {
       if place < pairs.count {
         moves.append(

@@ -1,11 +1,11 @@
 internal import TandemRecords
 internal import TandemSQLite
 
-/// Finds out what of a result must be read to move on to the next snapshot.
+/// Determines the part of a result that must be read to advance to the next snapshot.
 struct QueryReader: Sendable {
-  /// What must be read.
+  /// The part to read.
   enum Need {
-    /// Nothing but the rows of these keys, which ascend.
+    /// Only the rows of these keys, which ascend.
     case rows([RowKey], rereading: String)
     /// The whole result.
     case everything
@@ -23,21 +23,21 @@ struct QueryReader: Sendable {
     self.reserveCount = reserveCount
   }
 
-  /// The plan for the schema of the open snapshot, and what must be read.
+  /// The plan for the schema of the open snapshot, and the part to read.
   mutating func advance(
     _ changes: CommittedChanges, _ reading: LiveReading
   ) throws(DatabaseError) -> (plan: QueryPlan, need: Need) {
     let (plan, isNew) = try plan(reading)
     let touched = isNew ? nil : try touchedKeys(changes, plan, reading.connection)
     if let log = plan.log { logPosition = try log.end(in: reading.connection) }
-    // A row whose key has a null is found by no comparison: all rows tell whether the result has it.
+    // No comparison finds a row whose key has a null, so all rows are read.
     guard let keys = touched?.keys, let rereading = plan.rereading,
       !keys.contains(where: \.hasNull)
     else { return (plan, .everything) }
     return (plan, .rows(keys.sorted(), rereading: rereading))
   }
 
-  /// The plan in the open snapshot, and whether it is another than last time.
+  /// The plan in the open snapshot, and true if it is not the last one.
   private mutating func plan(
     _ reading: LiveReading
   ) throws(DatabaseError) -> (plan: QueryPlan, isNew: Bool) {
@@ -50,14 +50,14 @@ struct QueryReader: Sendable {
     return (plan, true)
   }
 
-  /// The keys of all rows that may differ from those known; `nil` if nobody noted them.
+  /// The keys of all rows that may differ from those known; `nil` if they were not recorded.
   private func touchedKeys(
     _ changes: CommittedChanges, _ plan: QueryPlan, _ connection: DatabaseConnection
   ) throws(DatabaseError) -> TouchedKeys? {
     guard let interest = plan.interests?.first else { return nil }
     let touched = changes.touched[interest] ?? TouchedKeys()
     guard changes.isUnknown else { return touched }
-    // This process sees what it removes itself even where the log has blind spots.
+    // This process records its own removals even where the log has blind spots.
     var noted = try plan.log?.keys(after: logPosition, in: connection)
     noted?.formUnion(touched)
     return noted

@@ -2,16 +2,15 @@ internal import TandemDifferences
 internal import TandemRecords
 internal import TandemSQLite
 
-/// Makes elements of rows, and keeps those that are presented, if the consumer wants a say in what an
-/// update makes of them.
+/// Makes elements of rows, and keeps those that are presented if the consumer updates them itself.
 ///
-/// Rows are compared with the rows last read, never with anything presented.
+/// Rows are compared with the rows last read, never with presented elements.
 struct SetPresentation<Element: Sendable>: Sendable {
-  typealias Update = @Sendable (_ presented: Element, _ fetched: Element) throws -> Element
+  typealias Update = @Sendable (_ presented: inout Element, _ fetched: Element) throws -> Void
 
   private let decode: @Sendable (Record) throws -> Element
   private let onUpdate: Update?
-  /// Where to start from; `nil` once that is done.
+  /// The elements to start from; `nil` after the start.
   private var start: StartingPoint<Element>?
   private var presented: [RowKey: Element] = [:]
 
@@ -24,9 +23,9 @@ struct SetPresentation<Element: Sendable>: Sendable {
     self.decode = decode
   }
 
-  /// The same difference with elements.
+  /// The difference with elements instead of rows.
   ///
-  /// - Parameter result: Where the rows come from, for their keys.
+  /// - Parameter result: The source of the rows, which knows their keys.
   mutating func present(
     _ difference: SetDifference<Record>, _ result: KeyedResult
   ) throws -> SetDifference<Element> {
@@ -50,17 +49,18 @@ struct SetPresentation<Element: Sendable>: Sendable {
     return SetDifference(inserted: inserted, updated: updated, deleted: deleted)
   }
 
-  /// What the consumer presents for an element from now on.
+  /// The element that the consumer presents from now on.
   private mutating func present(
     _ fetched: Element, _ key: RowKey, insteadOf old: Element?
   ) throws -> Element {
     guard let onUpdate else { return fetched }
-    let element = try old.map { try onUpdate($0, fetched) } ?? fetched
+    var element = old ?? fetched
+    if old != nil { try onUpdate(&element, fetched) }
     presented[key] = element
     return element
   }
 
-  /// What changed between the elements to start from and the first rows.
+  /// The changes between the elements to start from and the first rows.
   private mutating func begin(
     _ records: [Record], from start: StartingPoint<Element>, _ result: KeyedResult
   ) throws -> SetDifference<Element> {

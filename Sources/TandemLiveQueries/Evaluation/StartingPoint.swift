@@ -2,11 +2,12 @@ internal import TandemDifferences
 internal import TandemRecords
 internal import TandemSQLite
 
-/// Elements that a consumer has from elsewhere, to be compared with the first ones read.
+/// Elements that a consumer already has, to be compared with the first ones read.
 struct StartingPoint<Element: Sendable>: Sendable {
-  /// Which elements of either side are the same.
+  /// The pairs of elements of both sides with the same identity.
   struct Pairing {
-    /// For each element read, the one to start from with its identity, and whether they are equal.
+    /// For each element read, the one to start from with its identity, and true if the two are
+    /// equal.
     var partners: [(element: Element, isEqual: Bool)?]
     /// Elements to start from that were not read, in their order.
     var rest: [Element]
@@ -41,7 +42,7 @@ struct StartingPoint<Element: Sendable>: Sendable {
 }
 
 extension StartingPoint where Element: DatabaseRecord {
-  /// A starting point of records, which are identified by their key and compared by what they store.
+  /// A starting point of records, identified by their key and compared by their stored values.
   init(stored start: [Element]) {
     let encoder = DetachedRecordEncoder(Element.self)
     self.init(start) { element in

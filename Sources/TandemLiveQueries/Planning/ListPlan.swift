@@ -1,18 +1,18 @@
 internal import TandemRecords
 internal import TandemSQLite
 
-/// How the order of a result is kept true, and which of its rows a LIMIT lets through.
+/// The way in which the order of a result, and its rows within a LIMIT, are kept up to date.
 struct ListPlan {
   /// Reads the rows in their order, the reserve included.
   let sql: String
   let parameters: [FieldValue]
-  /// The order in which rows are placed, or `nil` if SQLite alone knows it.
+  /// The order in which rows are placed, or `nil` if only SQLite knows it.
   let order: QueryOrder?
-  /// Which rows are kept for a LIMIT, if there is one and ``order`` is known.
+  /// The rows that are kept for a LIMIT, if there is one and ``order`` is known.
   let window: RowWindow?
-  /// Whether the statement leaves the order open, so that rows come in the order of their keys.
+  /// True if the statement has no order, so that rows come in the order of their keys.
   let isSortedByKey: Bool
-  /// Why ``order`` is not known, if so.
+  /// The reason if ``order`` is not known.
   let obstacle: String?
 
   init(
@@ -35,8 +35,8 @@ struct ListPlan {
       order = nil
       window = nil
       self.obstacle = obstacle
-      // A LIMIT without an order would let any rows through. Rows that are equal by an order that
-      // SQLite alone knows follow that of their keys.
+      // A LIMIT without an order would select arbitrary rows. Rows that are equal by an order that
+      // only SQLite knows are in the order of their keys.
       isSortedByKey = clauses.orderTerms.isEmpty && !clauses.hasLimit
       parameters = query.parameters
       sql =
@@ -65,4 +65,24 @@ extension QueryClauses.Limit {
     if case .count(let count) = self { return count }
     return nil
   }
+}
+
+/// The rows of an ordered result that are kept for a LIMIT: those within it, and a reserve of those
+/// that follow, which replace rows that leave.
+struct RowWindow: Hashable, Sendable {
+  /// The default number of rows in reserve. When they are used up, the query runs again.
+  static let defaultReserveCount = 100
+
+  /// The number of rows of the LIMIT.
+  var limit: Int
+  /// The number of rows in reserve.
+  var reserveCount = defaultReserveCount
+
+  /// The number of rows that are read.
+  var rowCount: Int { limit == 0 ? 0 : sum(reserveCount) }
+
+  /// The most rows that are kept; with more, those at the end are dropped.
+  var maxRowCount: Int { sum(2 * reserveCount) }
+
+  private func sum(_ count: Int) -> Int { min(limit, Int.max - count) + count }
 }

@@ -1,10 +1,10 @@
 internal import TandemRecords
 
-/// A statement cut before its last ORDER BY and LIMIT, which follow all else.
+/// A statement, divided into its body, its last ORDER BY and its LIMIT.
 struct QueryClauses {
-  /// How many rows a LIMIT lets through.
+  /// The number of rows of a LIMIT.
   enum Limit: Hashable {
-    /// There is no LIMIT, or one that lets all rows through.
+    /// There is no LIMIT, or a negative one, which has no effect.
     case none
     case count(Int)
     /// A LIMIT whose number is computed, or is not an integer, or which has an OFFSET.
@@ -15,7 +15,7 @@ struct QueryClauses {
   let sql: String
   /// The statement without ORDER BY and LIMIT.
   let body: String
-  /// Whether it has a LIMIT.
+  /// True if it has a LIMIT.
   var hasLimit: Bool { limitStart != nil }
   /// The tokens of each term of the ORDER BY.
   let orderTerms: [[SQLToken]]
@@ -43,7 +43,7 @@ struct QueryClauses {
     self.tokens = tokens
   }
 
-  /// What the LIMIT says, given the values of the statement's parameters.
+  /// The LIMIT, given the values of the statement's parameters.
   func limit(_ parameters: [FieldValue]) -> Limit {
     guard let limitStart else { return .none }
     let number = tokens.tokens[(limitStart + 1)...]

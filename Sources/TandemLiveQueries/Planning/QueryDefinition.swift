@@ -1,13 +1,13 @@
 internal import TandemRecords
 internal import TandemSQLite
 
-/// What a live query was asked to watch.
+/// The query that a live query watches.
 enum QueryDefinition: Hashable, Sendable {
   /// All rows of a table, by its primary key, or by rowid if it has none.
   case table(String)
   /// The rows of a query, by some of its columns.
   case query(SQL, key: [String])
-  /// The records of a table that clauses such as a WHERE leave.
+  /// The records of a table that clauses such as a WHERE select.
   case records(RecordTable, SQL)
 }
 
@@ -16,12 +16,12 @@ struct RecordTable: Hashable, Sendable {
   /// For errors.
   var type: String
   var name: String
-  /// The columns that the type names; none if it takes them all.
+  /// The columns that the type names; empty if it takes all of them.
   var columns: [String]
   var key: [String]
 }
 
-/// A definition that has met the schema: one statement, its parameters, and its key.
+/// A definition resolved by the schema: one statement, its parameters, and its key.
 struct ResolvedQuery {
   let sql: String
   let parameters: [FieldValue]
@@ -74,7 +74,7 @@ struct ResolvedQuery {
     self.init(sql: "SELECT \(rowid)* FROM \(table)", parameters: [], key: identity)
   }
 
-  /// The columns that a type takes, and those of its key that it does not.
+  /// A query of the columns that a type takes, and of its other key columns.
   private init(
     _ table: RecordTable, _ facts: TableFacts, _ clauses: SQL, path: String
   ) throws(DatabaseError) {

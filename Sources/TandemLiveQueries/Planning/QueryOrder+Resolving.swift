@@ -1,14 +1,14 @@
 internal import TandemRecords
 internal import TandemSQLite
 
-/// Finds out by which columns of its result a statement over one table is ordered.
+/// Resolves the ORDER BY of a statement over one table to columns of its result.
 struct QueryOrderResolver {
   let clauses: QueryClauses
   let statement: Statement
   let reads: StatementReads
   let connection: DatabaseConnection
 
-  /// The order, or why it cannot be told.
+  /// The order, or the reason why it is unknown.
   enum Outcome {
     case order(QueryOrder)
     case unknown(String)
@@ -29,7 +29,7 @@ struct QueryOrderResolver {
     return .order(QueryOrder(terms: terms))
   }
 
-  /// A term: a column, and what follows it.
+  /// A term: a column, and the words after it.
   private func term(
     _ tokens: [SQLToken], _ table: TableFacts
   ) throws(DatabaseError) -> QueryOrder.Term? {
@@ -94,7 +94,7 @@ extension QueryOrderResolver {
     return named[0]
   }
 
-  /// The columns of the result that are a column of the table as it stands.
+  /// The columns of the result that are a column of the table, unchanged.
   private func columns(from name: String, _ table: TableFacts) -> [Int] {
     (0..<statement.columnCount).filter { offset in
       guard let origin = statement.origin(ofColumn: offset) else { return false }
@@ -103,7 +103,7 @@ extension QueryOrderResolver {
     }
   }
 
-  /// Whether the statement says AS with this name: an expression without a name has its text for one.
+  /// True if the statement has AS with this name: the name of an expression without AS is its text.
   private func isAlias(_ name: String) -> Bool {
     let tokens = clauses.tokens.tokens
     return zip(tokens, tokens.dropFirst()).contains { word, alias in
@@ -112,8 +112,8 @@ extension QueryOrderResolver {
     }
   }
 
-  /// The collation of a column of the result: as declared if it is a column of the table, and BINARY
-  /// if it is an expression in which no other occurs.
+  /// The collation of a column of the result: as declared if it is a column of the table, and
+  /// BINARY if it is an expression in which no other occurs.
   private func collation(
     ofColumn offset: Int, _ table: TableFacts
   ) -> QueryOrder.Collation? {

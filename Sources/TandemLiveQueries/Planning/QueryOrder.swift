@@ -3,10 +3,10 @@ internal import TandemSQLite
 
 /// The order of a result, complete: no two of its rows are equal by it.
 ///
-/// It is SQLite's own for the collations that SQLite brings along, so that a row can be given its
-/// place in memory.
+/// It equals SQLite's order for the collations that are part of SQLite, so that rows can be placed
+/// in memory.
 struct QueryOrder: Hashable, Sendable {
-  /// How texts compare.
+  /// The collations of SQLite.
   enum Collation: String, Hashable, Sendable, CaseIterable {
     case binary = "BINARY"
     case noCase = "NOCASE"
@@ -15,11 +15,11 @@ struct QueryOrder: Hashable, Sendable {
 
   /// One term of an ORDER BY.
   struct Term: Hashable, Sendable {
-    /// Where its values are in a row of the result.
+    /// The offset of its values in a row of the result.
     var offset: Int
     var collation = Collation.binary
     var isDescending = false
-    /// Nulls come first unless this says otherwise, whatever the direction.
+    /// True if nulls come last; otherwise they come first, in either direction.
     var putsNullsLast = false
   }
 
@@ -27,7 +27,7 @@ struct QueryOrder: Hashable, Sendable {
   let terms: [Term]
 
   /// Negative, zero or positive as a row comes before another, is the same, or comes after it.
-  func compare(_ first: KeyedRecord, _ second: KeyedRecord) -> Int {
+  func compare(_ first: KeyedRow, _ second: KeyedRow) -> Int {
     for term in terms {
       let order = term.compare(first.record.values[term.offset], second.record.values[term.offset])
       if order != 0 { return order }
@@ -49,7 +49,7 @@ extension QueryOrder.Term {
 }
 
 extension QueryOrder.Collation {
-  /// Negative, zero or positive as SQLite has it; texts alone have collations.
+  /// Negative, zero or positive by SQLite's order; only texts have collations.
   func compare(_ first: FieldValue, _ second: FieldValue) -> Int {
     guard case .text(let a) = first, case .text(let b) = second else {
       return first == second ? 0 : first < second ? -1 : 1
@@ -65,7 +65,7 @@ extension QueryOrder.Collation {
     }
   }
 
-  /// SQLite folds ASCII letters, to lower case, and looks no further than a NUL but at the lengths.
+  /// SQLite compares ASCII letters in lower case, and after a NUL only the lengths.
   private static func compareWithoutCase(
     _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer
   ) -> Int {

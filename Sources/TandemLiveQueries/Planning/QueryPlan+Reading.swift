@@ -42,16 +42,16 @@ extension QueryPlan {
   }
 
   /// The row at which a statement with the columns of the result stands.
-  func currentRow(_ statement: Statement) throws(DatabaseError) -> KeyedRecord {
+  func currentRow(_ statement: Statement) throws(DatabaseError) -> KeyedRow {
     let record = Record(uncheckedLayout: layout, values: try statement.values())
-    return KeyedRecord(key: try checkedKey(of: record), record: record)
+    return KeyedRow(key: try checkedKey(of: record), record: record)
   }
 
   /// All rows as a list, those in reserve included.
   ///
   /// - Throws: ``DatabaseError`` with code `constraint` if two have the same key.
-  func listRows(in connection: DatabaseConnection) throws(DatabaseError) -> [KeyedRecord] {
-    var rows: [KeyedRecord] = []
+  func listRows(in connection: DatabaseConnection) throws(DatabaseError) -> [KeyedRow] {
+    var rows: [KeyedRow] = []
     var keys: Set<RowKey> = []
     try connection.withStatement(list.sql) { statement throws(DatabaseError) in
       try statement.bind(list.parameters)
@@ -64,5 +64,39 @@ extension QueryPlan {
     }
     if list.isSortedByKey { rows.sort { $0.key < $1.key } }
     return rows
+  }
+}
+
+extension QueryPlan {
+  /// The key of any record that has the result's fields.
+  func key(of record: Record) -> RowKey {
+    if record.layout === layout {
+      return keyOffsets.count == 1
+        ? RowKey(record.values[keyOffsets[0]]) : RowKey(keyOffsets.map { record.values[$0] })
+    }
+    return RowKey(keyOffsets.map { record[layout.names[$0]] })
+  }
+
+  /// The key of a row of the result.
+  ///
+  /// - Throws: ``DatabaseError`` with code `constraint` if a value of it is null.
+  func checkedKey(of record: Record) throws(DatabaseError) -> RowKey {
+    for offset in keyOffsets where record.values[offset].isNull {
+      let example = rowidQuery.map { ", such as the rowid of \($0)" } ?? ""
+      throw keyError(
+        "a row has no value in the key column \(layout.names[offset]); choose a key that is unique "
+          + "and never null\(example)")
+    }
+    return key(of: record)
+  }
+
+  /// Two rows of the result have the same key.
+  func duplicateError(_ key: RowKey) -> DatabaseError {
+    let values = key.values.map(\.description).joined(separator: ", ")
+    return keyError("two rows have the same key \(values); choose a key that is unique")
+  }
+
+  private func keyError(_ message: String) -> DatabaseError {
+    DatabaseError(code: .constraint, message: message, sql: sql, path: path)
   }
 }

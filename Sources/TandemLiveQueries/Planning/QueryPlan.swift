@@ -1,30 +1,30 @@
 internal import TandemRecords
 internal import TandemSQLite
 
-/// How the result of a query is kept true after commits: decided from the statement and the schema,
-/// and decided anew whenever the schema changes.
+/// The way in which the result of a query is kept up to date after commits. It follows from the
+/// statement and the schema, and is planned again whenever the schema changes.
 struct QueryPlan {
   /// The file, for errors.
   let path: String
-  /// Reads the whole result, in whatever order.
+  /// Reads the whole result, in any order.
   let sql: String
   let parameters: [FieldValue]
   /// The columns of the result.
   let layout: RecordLayout
-  /// Where the key is among them.
+  /// The offsets of the key columns among them.
   let keyOffsets: [Int]
   /// The changes that may change the result; `nil` if any change may.
   let interests: [TableInterest]?
-  /// Reads the row of one key, whose values follow the parameters of the list, whatever a LIMIT says;
-  /// `nil` if the result must be read as a whole.
+  /// Reads the row of one key, whose values follow the parameters of the list, regardless of a
+  /// LIMIT; `nil` if the result must be read as a whole.
   let rereading: String?
-  /// The same as a list.
+  /// The plan for the result as a list.
   let list: ListPlan
-  /// Where the keys of rows touched are noted by whoever writes, if they are.
+  /// The log of the keys of touched rows, if the table is tracked.
   let log: TrackingLog?
   /// A query of the same table by its rowid, which is never null, if it has one.
   let rowidQuery: String?
-  /// Which way it goes, and why.
+  /// A sentence about the way, and the reason for it.
   let explanation: String
 
   init(
@@ -101,8 +101,8 @@ struct QueryPlan {
     return offsets
   }
 
-  /// The rows of the query that have one key. That it filters the query from outside makes it right
-  /// whatever the query is.
+  /// Reads the rows of the query that have one key. It filters the query from outside, so it is
+  /// correct for every query.
   private static func rereading(_ sql: String, _ layout: RecordLayout, _ keys: [Int]) -> String {
     let condition = keys.map { "\(layout.names[$0].sqlQuoted) = ?" }.joined(separator: " AND ")
     return "SELECT * FROM (\(sql)\n) WHERE \(condition)"

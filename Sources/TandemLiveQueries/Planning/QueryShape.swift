@@ -1,21 +1,21 @@
 internal import TandemRecords
 internal import TandemSQLite
 
-/// Which changes matter to a query, and whether each row of its result depends on nothing but the
-/// row of one table that has its key.
+/// The tables that a query reads, and the dependence of its result on their rows.
 struct QueryShape {
-  /// What a query reads.
+  /// The tables that a query reads.
   enum Source {
     /// More than ordinary tables.
     case anything
-    /// Tables whose rows cannot be told apart by the result's, and why.
+    /// Tables whose rows do not correspond to those of the result, and the reason.
     case tables([TableFacts], obstacle: String)
-    /// One table, of which each row makes one of the result or none, whose key is at these columns.
+    /// One table, of which each row yields at most one row of the result, and nothing else does;
+    /// the key of the result consists of these columns.
     case rows(TableFacts, keyNames: [String])
   }
 
   let source: Source
-  /// Whether a join compares columns by name, which are not reported as read.
+  /// True if a join compares columns by name, which are not reported as read.
   private let joinsByName: Bool
 
   init(
@@ -42,8 +42,8 @@ struct QueryShape {
     source = obstacle.map { .tables(tables, obstacle: $0) } ?? .rows(tables[0], keyNames: keyNames)
   }
 
-  /// Whether a change of some rows changes no others of the result, but for those that a LIMIT lets
-  /// through.
+  /// True if a change of some rows changes no other rows of the result, except for those that a
+  /// LIMIT adds or removes.
   var isOfRows: Bool {
     if case .rows = source { return true }
     return false
@@ -55,7 +55,8 @@ struct QueryShape {
     return table.rowidName.map { "SELECT \($0), * FROM \(table.schema.name.sqlQuoted)" }
   }
 
-  /// What matters, with the keys of rows if asked and possible; `nil` if everything may.
+  /// The changes that matter, with the keys of rows if requested and possible; `nil` if all changes
+  /// may.
   func interests(_ reads: StatementReads, withKeys: Bool) -> [TableInterest]? {
     switch source {
     case .anything: return nil
@@ -74,22 +75,22 @@ struct QueryShape {
       columns: joinsByName ? nil : table.positions(ofColumns: columns))
   }
 
-  /// How its one table is tracked, if it is, as its schema is now.
+  /// The tracking of its one table, if it is tracked by its present schema.
   func tracking(in connection: DatabaseConnection) throws(DatabaseError) -> TableTracking? {
-    guard case .rows(let table, _) = source, !TableTracking.isOwn(table.schema.name) else {
+    guard case .rows(let table, _) = source, !TriggerSet.isOwnName(table.schema.name) else {
       return nil
     }
     let tracking = try TableTracking(table: table.schema.name, in: connection)
     return try connection.isTracking(tracking) ? tracking : nil
   }
 
-  /// What that notes, by the key of the result.
+  /// The log of the tracking, by the key of the result.
   func log(_ tracking: TableTracking) -> TrackingLog? {
     guard case .rows(_, let names) = source else { return nil }
     return TrackingLog(tracking, key: names)
   }
 
-  /// Which way the query goes, in words.
+  /// The way of the query, in words.
   func explanation(_ list: ListPlan, readsRows: Bool, _ tracking: TableTracking?) -> String {
     switch source {
     case .anything: return "runs again after every commit: it reads more than ordinary tables"
@@ -108,14 +109,14 @@ struct QueryShape {
     }
   }
 
-  /// What of the changes by others is seen on a tracked table, in words.
+  /// The changes by others that are detected on a tracked table, in words.
   private static func others(_ tracking: TableTracking) -> String {
     let spots = tracking.blindSpots.joined(separator: ", nor ")
     return ", whoever wrote" + (spots.isEmpty ? "" : "; of other processes, it cannot see \(spots)")
   }
 
-  /// Whether a join may compare columns by name: in the query or, if it reads more than one table can
-  /// give, in a view. Which views it reads is not always reported either, so any of them counts.
+  /// True if a join may compare columns by name: in the query or, if that has more than one SELECT,
+  /// in a view. SQLite does not always report the views that a query reads, so every view counts.
   private static func joinsByName(
     _ words: Set<String>, _ reads: StatementReads, in connection: DatabaseConnection
   ) throws(DatabaseError) -> Bool {
@@ -166,7 +167,7 @@ struct QueryShape {
     return names
   }
 
-  /// Why rows cannot be read one by one, if so.
+  /// The reason if rows cannot be read one by one.
   private static func obstacle(
     _ reads: StatementReads, _ words: Set<String>, _ tables: [TableFacts],
     _ key: TableInterest.Key
@@ -183,7 +184,7 @@ struct QueryShape {
     return nil
   }
 
-  /// Whether the plan has one loop, so that no row meets another of the same table.
+  /// True if the plan has one loop, so that it does not join rows of the same table.
   private static func readsOneTableOnce(
     _ statement: Statement, in connection: DatabaseConnection
   ) throws(DatabaseError) -> Bool {
@@ -203,7 +204,7 @@ struct QueryShape {
     "INTERSECT", "JOIN", "OFFSET", "OVER", "UNION", "VALUES", "WINDOW", "WITH",
   ]
 
-  /// Functions of SQLite whose result follows from their arguments alone.
+  /// Functions of SQLite whose result depends only on their arguments.
   private static let rowFunctions: Set<String> = [
     "abs", "ceil", "char", "coalesce", "concat", "concat_ws", "floor", "format", "glob", "hex",
     "ifnull", "iif", "instr", "json", "json_array", "json_array_length", "json_extract",

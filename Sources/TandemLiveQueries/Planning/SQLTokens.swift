@@ -1,4 +1,4 @@
-/// A piece of a statement that means something: white space and comments are left out.
+/// A token of a statement; white space and comments are none.
 struct SQLToken: Hashable {
   enum Kind: Hashable {
     /// A keyword or an unquoted name.
@@ -15,11 +15,11 @@ struct SQLToken: Hashable {
   let kind: Kind
   /// The bytes of the statement that it is.
   let range: Range<Int>
-  /// How many parentheses are open around it.
+  /// The number of parentheses that are open around it.
   let depth: Int
 }
 
-/// The tokens of a statement, as far as telling its clauses apart takes.
+/// The tokens of a statement, as precise as finding its clauses requires.
 struct SQLTokens {
   let bytes: [UInt8]
   /// The tokens of the first statement in the text, in order.
@@ -49,17 +49,17 @@ struct SQLTokens {
 
   func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-  /// Whether a token is the given keyword.
+  /// True if a token is the given keyword.
   func isWord(_ token: SQLToken, _ keyword: String) -> Bool {
     token.kind == .word && text(token.range).uppercased() == keyword
   }
 
-  /// Whether a token is the given byte.
+  /// True if a token is the given byte.
   func isSymbol(_ token: SQLToken, _ symbol: Unicode.Scalar) -> Bool {
     token.kind == .symbol && bytes[token.range.lowerBound] == UInt8(ascii: symbol)
   }
 
-  /// The name that a token stands for, if it may be one.
+  /// The name that a token denotes, if it can be one.
   func name(_ token: SQLToken) -> String? {
     switch token.kind {
     case .word: return text(token.range)

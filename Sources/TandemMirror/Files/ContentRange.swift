@@ -1,12 +1,12 @@
 internal import TandemHTTP
 
-/// Which bytes of the whole a response with status 206 has (RFC 9110, section 14.4).
+/// The bytes of the whole that a response with status 206 has (RFC 9110, section 14.4).
 struct ContentRange: Equatable {
   /// The offset of the first byte.
   var start: Int
   /// The offset of the last byte.
   var end: Int
-  /// How long the whole is, if the server knows.
+  /// The length of the whole, if the server knows it.
   var totalByteCount: Int?
 
   /// Reads `bytes 10-19/100` and `bytes 10-19/*`; `nil` for anything else.

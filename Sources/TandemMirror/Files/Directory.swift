@@ -54,15 +54,15 @@ final class Directory: Sendable {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// How a file is opened.
+  /// The modes of opening a file.
   enum Mode {
-    /// To be read; it must exist.
+    /// For reading; it must exist.
     case read
-    /// To be written from its start, with nothing in it.
+    /// For writing from its start, with nothing in it.
     case create
-    /// To be read, and written at its end; it must exist.
+    /// For reading, and writing at its end; it must exist.
     case extend
-    /// To be written at its end; created if it is missing.
+    /// For writing at its end; created if it is missing.
     case append
 
     fileprivate var flags: Int32 {
@@ -77,7 +77,7 @@ final class Directory: Sendable {
 
   /// Opens a regular file.
   ///
-  /// - Parameter isPrivate: Whether nobody else may read it, if it is created.
+  /// - Parameter isPrivate: True to create it so that only its owner may read it.
   func open(
     _ name: String, _ mode: Mode, isPrivate: Bool = false
   ) throws(TransportError) -> OpenFile {
@@ -103,7 +103,7 @@ final class Directory: Sendable {
     return bytes
   }
 
-  /// How long a regular file is; `nil` for anything else, or nothing.
+  /// The length of a regular file; `nil` for anything else, or nothing.
   func byteCount(of name: String) -> Int? {
     var status = stat()
     guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
@@ -112,44 +112,24 @@ final class Directory: Sendable {
     return Int(status.st_size)
   }
 
-  /// Gives a file another name in `target`, in place of what has it there.
+  /// Gives a file another name in `target`, replacing the file or link that has it.
   func move(_ name: String, to newName: String, in target: Directory) throws(TransportError) {
     guard renameat(descriptor, name, target.descriptor, newName) == 0 else {
       throw .cannotWrite("the file cannot be put in place", "\(target.path)/\(newName)")
     }
   }
 
-  /// Opens a new file that has no name, and vanishes unless it is given one; `nil` where there are no
-  /// such files.
-  ///
-  /// To give a file its only name costs a file system about half of what it costs to change it.
-  func openUnnamed() -> OpenFile? {
-    #if os(Linux)
-      // O_TMPFILE, which the C library's module does not export.
-      let flags = O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000
-      let file = openat(descriptor, ".", flags, 0o644)
-      return file < 0 ? nil : OpenFile(descriptor: file, path: path)
-    #else
-      return nil
-    #endif
-  }
-
-  /// Gives an unnamed file a name, unless something has it; returns whether it did.
-  func name(_ file: OpenFile, _ name: String) -> Bool {
-    #if os(Linux)
-      // By the descriptor itself, where the kernel allows that; otherwise by its path.
-      if file.link(into: descriptor, as: name) { return true }
-      if errno == EEXIST { return false }
-      return linkat(AT_FDCWD, file.descriptorPath, descriptor, name, AT_SYMLINK_FOLLOW) == 0
-    #else
-      return false
-    #endif
-  }
-
   /// Removes a file or link; one that does not exist is removed already.
   func remove(_ name: String) throws(TransportError) {
     guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
       throw .cannotWrite("the file cannot be removed", "\(path)/\(name)")
+    }
+  }
+
+  /// Removes a directory in it, which must be empty.
+  func removeDirectory(_ name: String) throws(TransportError) {
+    guard unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+      throw .cannotWrite("the directory cannot be removed", "\(path)/\(name)")
     }
   }
 
@@ -178,28 +158,28 @@ final class Directory: Sendable {
   }
 }
 
-// MARK: - What is above it
+// MARK: - Surroundings
 
 extension Directory {
-  /// What a file or directory is, by whatever name.
+  /// The identity of a file or directory, whatever its name.
   struct Identity: Equatable {
     var device: dev_t
     var number: ino_t
   }
 
-  /// What is at a path; `nil` if there is nothing.
+  /// The identity of the file at a path; `nil` if there is none.
   static func identity(at path: String) -> Identity? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     return Identity(device: status.st_dev, number: status.st_ino)
   }
 
-  /// How far up is looked: as far as the system takes paths.
+  /// The longest path that leads up: systems take no longer ones.
   private static let maxClimbByteCount = 3_000
 
-  /// Whether a directory above this one has a regular file at a path.
+  /// True if a directory above this one has a regular file at a path.
   ///
-  /// - Parameter isIncluded: Whether this directory counts, too.
+  /// - Parameter isIncluded: True if this directory counts, too.
   func isInside(directoryWith path: String, isIncluded: Bool) -> Bool {
     var prefix = isIncluded ? "./" : "../"
     var last = isIncluded ? nil : identity(of: "./")
@@ -212,7 +192,7 @@ extension Directory {
     return false
   }
 
-  /// What is at a path in it; `nil` if there is nothing.
+  /// The identity of the file at a path in it; `nil` if there is none.
   func identity(of path: String) -> Identity? {
     var status = stat()
     guard fstatat(descriptor, path, &status, 0) == 0 else { return nil }
@@ -221,7 +201,7 @@ extension Directory {
 }
 
 extension TransportError {
-  /// An error of the system call before it, with what that says.
+  /// An error with the reason of the system call before it.
   static func cannotWrite(_ message: String, _ path: String) -> TransportError {
     let reason = String(cString: strerror(errno)).lowercased()
     return TransportError(.cannotWrite, "\(message): \(reason)", path: path)

@@ -2,23 +2,22 @@ internal import TandemDigests
 public import TandemHTTP
 
 extension FileStore {
-  /// Makes a file have the content that is at an address.
+  /// Fetches the content at an address into a file.
   ///
-  /// A file that came from there before is asked for only if it changed, and not at all if it has the
-  /// digest that is wanted.
+  /// A file that came from there before is asked for only if it changed, and not at all if it has the digest
+  /// of the request.
   ///
-  /// One attempt: after an error, call again, and what has arrived is gone on with if the server sent
-  /// a strong validator and more than 64 KiB were to come.
-  /// Memory does not grow with the content.
+  /// This makes one attempt. After an error, the next call resumes the download if the server sent a strong
+  /// validator and the content has more than 64 KiB. Memory does not grow with the content.
   ///
   /// - Parameters:
-  ///   - request: What is wanted, and what it is checked against.
-  ///   - client: What to fetch it with.
-  ///   - received: Called as bytes arrive, with how many.
-  /// - Throws: ``TransportError``: what the client reports; `badStatus`, with how long the server asks
-  ///   to wait; `uncertainEnd` if content that has neither a digest nor a length to be checked by could
-  ///   have been cut off unnoticed; `contentMismatch`, after which nothing is kept; `tooLarge`;
-  ///   `cannotWrite`. `CancellationError`. The file then is what it was before.
+  ///   - request: The file, the address, and the checks.
+  ///   - client: The client for the request.
+  ///   - received: Called with the number of bytes, as they arrive.
+  /// - Throws: ``TransportError``: the client's; `badStatus`, with the delay that the server asks for;
+  ///   `uncertainEnd` if the content may have been cut off, and has neither a digest nor a length to be checked
+  ///   by; `contentMismatch`, after which nothing is kept; `tooLarge`; `cannotWrite`. `CancellationError`. The
+  ///   file is as it was then.
   public func transfer(
     _ request: FileRequest, client: any HTTPClient,
     received: (_ byteCount: Int) -> Void = { _ in }
@@ -39,13 +38,13 @@ extension FileStore {
 /// One attempt at the content of one file.
 private struct FileReception {
   let request: FileRequest
-  /// Where the content is, without credentials: what is remembered may be read by others.
+  /// The address without credentials, for the index, which others may read.
   let address: String
   let store: FileStore
   let partial: PartialFile
-  /// What has arrived before, if it can be gone on with.
-  let resumed: (resumption: PartialFile.Resumption, byteCount: Int)?
-  /// What is there and need not be sent again.
+  /// The download to resume, if there is one.
+  let resumed: (resumption: FileIndex.Resumption, byteCount: Int)?
+  /// The file that is there, if it came from this address.
   let known: StoredFile?
 
   init(_ request: FileRequest, store: FileStore, resumes: Bool = true) {
@@ -58,12 +57,12 @@ private struct FileReception {
     known = store.file(request.name).flatMap { $0.url == address ? $0 : nil }
   }
 
-  /// What the server is asked to send only if it changed.
+  /// The file for a conditional request.
   private var questioned: StoredFile? {
     resumed == nil ? known.flatMap { $0.meets(request) ? $0 : nil } : nil
   }
 
-  /// The response; `nil` if the server cannot go on, and is to be asked for all.
+  /// The response; `nil` if the server cannot resume, and has to be asked for the whole content.
   func response(from client: any HTTPClient) async throws -> HTTPResponseStream? {
     var http = HTTPRequest(url: request.url, fields: request.fields)
     // Ranges are those of the content as it is sent.
@@ -85,7 +84,7 @@ private struct FileReception {
         throw unexpected(stream.head, "not modified, which was not asked")
       }
     case 416 where resumed != nil: return nil
-    // 203 is a 200 that a proxy has changed on its way, as lists are taken, too.
+    // 203 is a 200 that a proxy has changed. Lists accept it too.
     case 200, 203: break
     default:
       try stream.head.requireSuccess()
@@ -104,10 +103,10 @@ private struct FileReception {
     return error
   }
 
-  /// Whether a part is just what is missing, up to an end that is known: a server may send less than it
-  /// was asked for.
+  /// True if a part is exactly the rest, up to an end that is known: a server may send less than it was asked
+  /// for.
   private func isContinuation(
-    _ head: HTTPResponseHead, of resumed: (resumption: PartialFile.Resumption, byteCount: Int)
+    _ head: HTTPResponseHead, of resumed: (resumption: FileIndex.Resumption, byteCount: Int)
   ) -> Bool {
     guard let range = head.fields["Content-Range"].flatMap({ ContentRange($0) }) else {
       return false
@@ -119,7 +118,7 @@ private struct FileReception {
       && (tag == resumed.resumption.validator || !resumed.resumption.validator.hasPrefix("\""))
   }
 
-  /// Asks for all, what has arrived being of no use.
+  /// Discards the part, and asks for the whole content.
   func restarted(
     client: any HTTPClient, received: (_ byteCount: Int) -> Void
   ) async throws -> FileTransfer {
@@ -148,8 +147,7 @@ extension FileReception {
     if let total { try checkLength(total, isWhole: false) } else { try requireEnd(of: stream.head) }
     let keepsPart = start > 0 || mayResume(stream.head, total)
     do {
-      let contents = try openPart(stream.head, at: start, keepsPart)
-      let file = contents.file
+      let file = try openPart(stream.head, at: start, keepsPart)
       var checker = try ContentChecker(request.sha256, prefix: start > 0 ? file : nil)
       var count = start
       for try await chunk in stream.body {
@@ -161,7 +159,7 @@ extension FileReception {
       }
       try check(count, total, checker)
       if store.isSynchronized { try file.synchronize() }
-      return try complete(contents, stream.head, byteCount: count, received: count - start)
+      return try complete(stream.head, byteCount: count, received: count - start)
     } catch {
       let isWrong = (error as? TransportError).map {
         [.contentMismatch, .tooLarge].contains($0.code)
@@ -177,8 +175,8 @@ extension FileReception {
       ?? head.fields["Content-Range"].flatMap { ContentRange($0) }?.totalByteCount
   }
 
-  /// Throws if content that breaks off would pass for whole: nothing says how long it is, neither the
-  /// response nor what is wanted.
+  /// Throws if a content that was cut off could not be detected: neither the response nor the request has its
+  /// length.
   private func requireEnd(of head: HTTPResponseHead) throws(TransportError) {
     guard request.sha256 == nil, request.byteCount == nil, let cause = head.uncertainty else {
       return
@@ -192,22 +190,22 @@ extension FileReception {
 
   private func mayResume(_ head: HTTPResponseHead, _ total: Int?) -> Bool {
     total.map { $0 > PartialFile.maxRestartedByteCount } ?? true
-      && PartialFile.Resumption(of: head, url: address) != nil
+      && FileIndex.Resumption(of: head, url: address) != nil
   }
 
   private func openPart(
     _ head: HTTPResponseHead, at start: Int, _ keepsPart: Bool
-  ) throws(TransportError) -> PartialFile.Contents {
+  ) throws(TransportError) -> OpenFile {
     guard start > 0 else {
-      let resumption = keepsPart ? PartialFile.Resumption(of: head, url: address) : nil
+      let resumption = keepsPart ? FileIndex.Resumption(of: head, url: address) : nil
       return try store.partialFile(request.name, isKept: resumption != nil).create(resumption)
     }
-    let contents = try partial.extend()
-    try contents.file.truncate(to: start)
-    return contents
+    let file = try partial.extend()
+    try file.truncate(to: start)
+    return file
   }
 
-  /// Throws if the content is, or will be, longer than it may be or was declared to be.
+  /// Throws if the content is, or will be, longer than its limit or its declared length.
   private func checkLength(_ count: Int, isWhole: Bool) throws(TransportError) {
     if let declared = request.byteCount, isWhole ? count != declared : count > declared {
       throw TransportError(
@@ -236,29 +234,29 @@ extension FileReception {
   }
 
   private func complete(
-    _ contents: PartialFile.Contents, _ head: HTTPResponseHead, byteCount: Int, received: Int
+    _ head: HTTPResponseHead, byteCount: Int, received: Int
   ) throws(TransportError) -> FileTransfer {
     let file = StoredFile(
       name: request.name, url: address, validators: HTTPValidators(of: head),
       byteCount: byteCount, sha256: request.sha256)
-    try store.complete(partial, contents, as: file)
+    try store.complete(partial, as: file)
     return FileTransfer(file: file, receivedByteCount: received, isChanged: true)
   }
 }
 
 extension StoredFile {
-  /// Whether it has what the content is declared to have, as far as is known, and can be asked about.
+  /// True if it has the declared length and digest, as far as they are known, and validators.
   fileprivate func meets(_ request: FileRequest) -> Bool {
     !validators.isEmpty && request.byteCount.map { $0 == byteCount } ?? true
       && request.sha256.map { $0 == sha256 } ?? true
   }
 }
 
-/// The digest of content on its way, if it is to be checked.
+/// The digest of a content, computed as it arrives, if it has to be checked.
 private struct ContentChecker: ~Copyable {
   private var hash: SHA256?
 
-  /// - Parameter prefix: What has arrived before.
+  /// - Parameter prefix: The part that arrived before.
   init(_ declared: SHA256Digest?, prefix: OpenFile?) throws(TransportError) {
     guard declared != nil else { return }
     var hash = SHA256()

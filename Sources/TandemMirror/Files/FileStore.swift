@@ -3,57 +3,69 @@ public import TandemHTTP
 
 /// A directory with one file per item, filled over HTTP.
 ///
-/// A file is under its name only if it is complete: content is written aside, in the hidden directory
-/// `.tandem`, brought to disk, and only then given its name, in place of an older file at once. What
-/// was interrupted is gone on with where the server allows it. Nothing outside the directory is
-/// touched: names are ``FileName``s, and symbolic links are replaced, never followed.
+/// A file has its name only if it is complete: content is written to a file in the hidden directory `.tandem`,
+/// brought to disk, and only then gets its name, replacing an older file at once. An interrupted download is
+/// resumed where the server allows it. Nothing outside the directory is touched: names are ``FileName``s, and
+/// symbolic links are replaced, never followed.
 ///
-/// One process at a time has a store for writing; whoever wants to read the files just does.
+/// One process at a time has a store for writing; readers just read the files. The facts about the files are in
+/// an index, `.tandem/index.sqlite`, which only its owner may read.
 ///
 /// Calls may come from any task, and block their thread for as long as the disk takes.
 public final class FileStore: Sendable {
   let directory: Directory
-  let aside: Directory
-  /// Whether files and names are brought to disk before a transfer counts as done. Without, a
-  /// failure of the machine, though not of the process, may leave files empty or cut.
+  let hidden: Directory
+  let index: FileIndex
+  let folder: String
+  /// True if files and names are brought to disk before a transfer counts as done. Otherwise a failure of the
+  /// machine, though not of the process, may leave files empty or cut.
   public let isSynchronized: Bool
-  private let lock: FileLock
-  private let canBeUnnamed: Bool
+  private let lock: FileLock?
   private let state: Mutex<State>
 
   private struct State {
-    var catalog: FileCatalog
     var busyNames: Set<FileName> = []
-    /// The files of which a part may be aside.
+    /// The files of which there may be a part.
     var partNames: Set<FileName>
   }
 
   /// Opens a directory, which is created if it is missing; its parent must exist.
   ///
   /// - Parameters:
-  ///   - path: The directory, or, if a folder is named, the one around it.
-  ///   - folder: The directory's name in `path`.
+  ///   - path: The directory.
   ///   - isSynchronized: See ``isSynchronized``.
   /// - Throws: ``TransportError/Code/cannotWrite``, also if another process has it.
-  public init(
-    path: String, folder: FileName? = nil, isSynchronized: Bool = true
+  public convenience init(path: String, isSynchronized: Bool = true) throws(TransportError) {
+    let directory = try Directory(path: path)
+    let hidden = try Directory(FileIndex.directoryName, in: directory)
+    let lock = try FileLock(in: hidden, of: path)
+    let index = try FileIndex(of: directory, hidden: hidden, isSynchronized: isSynchronized)
+    try self.init(
+      directory, hidden, index, folder: "", lock: lock, isSynchronized: isSynchronized)
+  }
+
+  /// A store in an open directory.
+  ///
+  /// - Parameters:
+  ///   - directory: The directory for the files.
+  ///   - hidden: The hidden directory, which may be that of a directory around it.
+  ///   - index: The index in the hidden directory.
+  ///   - folder: The folder of the files in the index.
+  ///   - lock: The lock of the hidden directory.
+  ///   - isSynchronized: See ``isSynchronized``.
+  init(
+    _ directory: Directory, _ hidden: Directory, _ index: FileIndex, folder: String,
+    lock: FileLock?,
+    isSynchronized: Bool
   ) throws(TransportError) {
-    let root = try Directory(path: path)
-    if let folder {
-      directory = try Directory(folder.text, in: root)
-    } else {
-      directory = root
-    }
-    aside = try Directory(StoredFiles.asideName, in: directory)
-    guard let lock = FileLock(try aside.open("lock", .append, isPrivate: true)) else {
-      throw TransportError(
-        .cannotWrite, "another run is using this directory; wait for its end", path: path)
-    }
+    self.directory = directory
+    self.hidden = hidden
+    self.index = index
+    self.folder = folder
     self.lock = lock
-    canBeUnnamed = try PartialFile.canBeUnnamed(in: aside)
-    let partNames = Set(try aside.names().compactMap(PartialFile.owner))
-    state = Mutex(State(catalog: try FileCatalog(in: aside), partNames: partNames))
     self.isSynchronized = isSynchronized
+    let parts = try hidden.names().compactMap(PartialFile.address)
+    state = Mutex(State(partNames: Set(parts.filter { $0.folder == folder }.map(\.name))))
   }
 
   /// The directory, as given.
@@ -63,35 +75,37 @@ public final class FileStore: Sendable {
 // MARK: - Files
 
 extension FileStore {
-  /// The complete files that are there.
-  public var files: StoredFiles {
-    StoredFiles(in: directory) { name in self.state.withLock { $0.catalog.files[name]?.byteCount } }
-  }
+  /// The complete files.
+  var files: StoredFiles { StoredFiles(directory: directory, folder: folder, index: index) }
 
   /// The names of all complete files, ascending.
   public func names() throws(TransportError) -> [FileName] { try files.names() }
 
-  /// How long a file is; `nil` if there is none.
+  /// The length of a file; `nil` if there is none.
   public func byteCount(of name: FileName) -> Int? { directory.byteCount(of: name.text) }
 
-  /// Removes files; those that do not exist are removed already.
+  /// Removes files; those that do not exist are ignored.
   public func remove(_ names: some Sequence<FileName>) throws(TransportError) {
     for name in names {
-      try state.withLock { state throws(TransportError) in try state.catalog.remove(name) }
+      try index.remove(address(name))
       try directory.remove(name.text)
     }
     if isSynchronized { try directory.synchronize() }
   }
 
-  /// Removes what has arrived of files that were not completed, but for those to be kept.
+  /// Removes the parts of files that were not completed, but for those to be kept.
   public func discardPartialFiles(keeping kept: Set<FileName> = []) throws(TransportError) {
-    for name in try aside.names() {
-      if let owner = PartialFile.owner(of: name), !kept.contains(owner) { try aside.remove(name) }
+    for name in try hidden.names() {
+      guard let address = PartialFile.address(of: name), address.folder == folder,
+        !kept.contains(address.name)
+      else { continue }
+      try index.setPartial(nil, at: address)
+      try hidden.remove(name)
     }
   }
 
-  /// Removes every complete file that is not to be kept; returns their names. What could not be a
-  /// file of a store's making stays.
+  /// Removes every complete file that is not to be kept; returns their names. Files whose names are no
+  /// ``FileName``s stay.
   @discardableResult
   public func sweep(keeping kept: Set<FileName>) throws(TransportError) -> [FileName] {
     let orphans = try names().filter { !kept.contains($0) }
@@ -100,54 +114,86 @@ extension FileStore {
   }
 }
 
-// MARK: - What is known of them
+// MARK: - The index
 
 extension FileStore {
-  /// What is known of a complete file, if it is there at its length.
+  private func address(_ name: FileName) -> FileIndex.Address {
+    FileIndex.Address(folder: folder, name: name)
+  }
+
+  /// The facts about a complete file, if it is there at its length.
   public func file(_ name: FileName) -> StoredFile? {
-    guard let file = state.withLock({ $0.catalog.files[name] }),
-      file.byteCount == byteCount(of: name)
-    else { return nil }
+    guard let file = index.file(address(name)), file.byteCount == byteCount(of: name) else {
+      return nil
+    }
     return file
   }
 
-  /// The names of all files of which something is known.
-  var knownNames: Set<FileName> { state.withLock { Set($0.catalog.files.keys) } }
+  /// The names of all files that the index has.
+  var knownNames: Set<FileName> { index.names(in: folder) }
+
+  /// Notes, durably, the files that may not belong to their rows: they are about to be replaced, and the rows
+  /// have not been committed yet.
+  func setDirty(_ names: Set<FileName>) throws(TransportError) {
+    try index.setDirty(names, in: folder)
+  }
 
   /// Keeps others from transferring the same file meanwhile.
   func begin(_ name: FileName) throws(TransportError) {
     guard state.withLock({ $0.busyNames.insert(name).inserted }) else {
       throw TransportError(
-        .cannotWrite, "the file is being transferred already", path: "\(path)/\(name)")
+        .cannotWrite, "the file is being transferred already", url: "\(path)/\(name)")
     }
   }
 
-  /// What is on its way to become a file.
+  func end(_ name: FileName) { _ = state.withLock { $0.busyNames.remove(name) } }
+
+  /// The partial file of a download.
   ///
-  /// - Parameter isKept: Whether a part of it may stay behind from now on.
+  /// - Parameter isKept: True if a part of it may stay from now on.
   func partialFile(_ name: FileName, isKept: Bool = false) -> PartialFile {
     let mayExist = state.withLock { state in
       defer { if isKept { state.partNames.insert(name) } }
       return state.partNames.contains(name)
     }
-    return PartialFile(name, in: aside, mayExist: mayExist, canBeUnnamed: canBeUnnamed)
+    return PartialFile(address(name), in: hidden, index: index, mayExist: mayExist)
   }
 
-  func end(_ name: FileName) { _ = state.withLock { $0.busyNames.remove(name) } }
-
   /// Puts a partial file that is complete in place.
-  func complete(
-    _ partial: PartialFile, _ contents: PartialFile.Contents, as stored: StoredFile
-  ) throws(TransportError) {
-    try state.withLock { state throws(TransportError) in try state.catalog.remove(stored.name) }
-    try partial.complete(contents, as: stored.name, in: directory)
+  func complete(_ partial: PartialFile, as stored: StoredFile) throws(TransportError) {
+    try index.remove(address(stored.name))
+    try partial.complete(in: directory)
     if isSynchronized { try directory.synchronize() }
-    try state.withLock { state throws(TransportError) in try state.catalog.add(stored) }
+    try index.add(stored, at: address(stored.name))
   }
 }
 
 extension FileStore {
-  /// How many transfers into files may be under way in a process, by the limit that is in force for its
-  /// open files (`ulimit -n`): what a processor with a store answers as its maximum.
+  /// The most transfers into files at a time in a process, by the limit that is in force for its open files
+  /// (`ulimit -n`). A processor with a store returns it as its own maximum.
   public static var maxTransferCount: Int { DescriptorBudget.current.maxTransferCount }
+}
+
+/// The complete files of a folder, to look at, whoever has its store. A folder that does not exist has no files.
+struct StoredFiles: Sendable {
+  let directory: Directory?
+  let folder: String
+  let index: FileIndex
+
+  /// The names of all complete files, ascending.
+  func names() throws(TransportError) -> [FileName] {
+    guard let directory else { return [] }
+    return try directory.names().compactMap { FileName(stored: $0) }
+      .filter { directory.byteCount(of: $0.text) != nil }.sorted()
+  }
+
+  /// The names of the files that may not belong to their rows.
+  var dirtyNames: Set<FileName> { index.dirtyNames(in: folder) }
+
+  /// True if a file is there, and as long as when it was stored, if that is known.
+  func isIntact(_ name: FileName) -> Bool {
+    guard let byteCount = directory?.byteCount(of: name.text) else { return false }
+    let known = index.file(FileIndex.Address(folder: folder, name: name))
+    return known.map { $0.byteCount == byteCount } ?? true
+  }
 }

@@ -22,18 +22,7 @@ final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
-  #if os(Linux)
-    /// Gives it a name in a directory, unless something has it; returns whether it did.
-    func link(into directory: Int32, as name: String) -> Bool {
-      let emptyPath: Int32 = 0x1000  // AT_EMPTY_PATH, which the C library's module does not export.
-      return linkat(descriptor, "", directory, name, emptyPath) == 0
-    }
-  #endif
-
-  /// A path to it for as long as it is open, even if it has no name.
-  var descriptorPath: String { "/proc/self/fd/\(descriptor)" }
-
-  /// Whether it is neither a pipe nor a device.
+  /// True if it is neither a pipe nor a device.
   var isRegular: Bool {
     var status = stat()
     return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -81,12 +70,12 @@ final class OpenFile: Sendable {
     }
   }
 
-  /// Whether this process, and no other, now has the file.
+  /// Locks the file for this process; returns false if another one has it.
   fileprivate func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
   fileprivate func unlock() { flock(descriptor, LOCK_UN) }
 
-  /// `fsync(2)`; on Apple platforms, where that leaves bytes in the drive's cache, what does not.
+  /// `fsync(2)`; on Apple platforms, where that leaves bytes in the drive's cache, `F_FULLFSYNC`.
   static func synchronize(_ descriptor: Int32) -> Bool {
     #if canImport(Darwin)
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
@@ -95,17 +84,22 @@ final class OpenFile: Sendable {
   }
 }
 
-/// A file that this process, and no other, has for as long as this is there.
+/// The lock of a directory, held by one process for as long as this object exists.
 ///
-/// It is given back by word: to close it would leave it to a process that another thread has just begun
-/// to start, which has a copy of the descriptor until it runs its own program.
+/// It is unlocked explicitly. Closing the file would not unlock it while a process that another thread has just
+/// started has a copy of the descriptor, until that process runs its own program.
 final class FileLock: Sendable {
   private let file: OpenFile
 
-  /// Locks a file; `nil` if another process, or another lock, has it.
-  init?(_ file: OpenFile) {
-    guard file.lock() else { return nil }
-    self.file = file
+  /// Locks the hidden directory of the directory at `path`.
+  ///
+  /// - Throws: ``TransportError`` if another process, or another lock, has it.
+  init(in hidden: Directory, of path: String) throws(TransportError) {
+    file = try hidden.open("lock", .append, isPrivate: true)
+    guard file.lock() else {
+      throw TransportError(
+        .cannotWrite, "another run is using this directory; wait for its end", url: path)
+    }
   }
 
   deinit { file.unlock() }

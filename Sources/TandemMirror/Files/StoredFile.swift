@@ -1,15 +1,15 @@
 public import TandemDigests
 public import TandemHTTP
 
-/// What is known of a complete file: enough to ask its server whether there is a newer one.
+/// The facts about a complete file, for a conditional request to its server.
 public struct StoredFile: Hashable, Sendable {
   /// Its name.
   public var name: FileName
-  /// Where its content came from, without credentials.
+  /// The address of its content, without credentials.
   public var url: String
-  /// What the server sent to ask again by.
+  /// The validators that the server sent.
   public var validators: HTTPValidators
-  /// How long it is.
+  /// Its length.
   public var byteCount: Int
   /// Its digest, if it was checked.
   public var sha256: SHA256Digest?
@@ -27,13 +27,13 @@ public struct StoredFile: Hashable, Sendable {
   }
 }
 
-/// What to put into a file.
+/// A content to fetch into a file.
 public struct FileRequest: Hashable, Sendable {
   /// The file.
   public var name: FileName
-  /// Where its content is.
+  /// The address of its content.
   public var url: String
-  /// What to send along, such as credentials.
+  /// The fields to send, such as credentials.
   public var fields: HTTPFields
   /// The digest that the content must have.
   public var sha256: SHA256Digest?
@@ -42,10 +42,10 @@ public struct FileRequest: Hashable, Sendable {
   /// The longest content to accept.
   public var maxByteCount: Int
 
-  /// The longest content to accept unless told otherwise: 16 GiB.
+  /// The default for the longest content to accept: 16 GiB.
   public static let defaultMaxByteCount = 16 << 30
 
-  /// A request for whatever is at `url`.
+  /// A request for the content at `url`.
   public init(
     _ name: FileName, url: String, fields: HTTPFields = [:],
     sha256: SHA256Digest? = nil, byteCount: Int? = nil, maxByteCount: Int = defaultMaxByteCount
@@ -59,12 +59,12 @@ public struct FileRequest: Hashable, Sendable {
   }
 }
 
-/// What became of a ``FileRequest``.
+/// The result of a ``FileRequest``.
 public struct FileTransfer: Hashable, Sendable {
   /// The file, which is complete.
   public var file: StoredFile
-  /// How many bytes were received for it; 0 if it was there and the server has nothing newer.
+  /// The number of bytes that were received; 0 if the file was there and the server has nothing newer.
   public var receivedByteCount: Int
-  /// Whether the file was replaced: not if it was there, and still is what its server has.
+  /// True if the file was written; false if it was there, and still is what its server has.
   public var isChanged: Bool
 }

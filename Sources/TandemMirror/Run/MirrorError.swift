@@ -29,8 +29,8 @@ public struct MirrorError: Error, Hashable, Sendable {
   public var code: Code
   /// The cause and the remedy, with the figures, as a sentence without a final stop.
   public var message: String
-  /// For a refusal, the number of elements that the run would delete, including those that would lose some
-  /// content.
+  /// For a refusal, the number of elements that the run would delete, including those that would
+  /// lose some content.
   public var deletionCount: Int?
 
   /// An error of the given kind.

@@ -4,7 +4,8 @@ public enum MirrorStep: String, Hashable, Sendable, Codable, CaseIterable {
   case begin
   /// ``MirrorProcessor/localIDs()``: listing the identities that the destination has.
   case localIDs
-  /// ``MirrorProcessor/source()``: listing the source. Also the step of errors that concern both lists.
+  /// ``MirrorProcessor/source()``: listing the source. Also the step of errors that concern both
+  /// lists.
   case list
   /// Finding the items that need an update, and checking how much the run would delete.
   case compare

@@ -14,16 +14,16 @@ public struct MirrorGuard: Hashable, Sendable {
 
   /// The reason to refuse a run, or `nil` if it may proceed.
   ///
-  /// A destination without elements has nothing to lose: no run is refused. An empty source is refused
-  /// unless it is allowed, or an explicit limit covers every element of the destination. An explicit limit
-  /// holds in every case.
+  /// A destination without elements has nothing to lose: no run is refused. An empty source is
+  /// refused unless it is allowed, or an explicit limit covers every element of the destination. An
+  /// explicit limit holds in every case.
   ///
   /// - Parameters:
   ///   - sourceCount: The number of elements of the source.
   ///   - existingCount: The number of elements of the destination.
   ///   - deletionCount: The number of elements the run would delete.
-  ///   - lossCount: The number of further elements that stay, but lose some content. They count as if they
-  ///     were deleted.
+  ///   - lossCount: The number of further elements that stay, but lose some content. They count as
+  ///     if they were deleted.
   public func refusal(
     sourceCount: Int, existingCount: Int, deletionCount: Int, lossCount: Int = 0
   ) -> MirrorError? {
@@ -61,12 +61,12 @@ public enum MirrorDeletionLimit: Hashable, Sendable {
   /// Half of the elements.
   public static let standard = MirrorDeletionLimit.percentage(50)
 
-  /// ``standard`` does not apply to destinations of at most this many elements: a short list often loses
+  /// The size up to which a destination is not guarded by ``standard``: a short list often loses
   /// half of its elements for good reasons.
   public static let maxUnguardedCount = 20
 
-  /// The most elements that may be deleted of `existingCount`, rounded down; 0 for a negative count and
-  /// for a percentage that is not a number.
+  /// The most elements that may be deleted of `existingCount`, rounded down; 0 for a negative count
+  /// and for a percentage that is not a number.
   public func maxDeletionCount(of existingCount: Int) -> Int {
     switch self {
     case .count(let count): return max(0, count)
@@ -79,8 +79,8 @@ public enum MirrorDeletionLimit: Hashable, Sendable {
 }
 
 extension MirrorDeletionLimit: LosslessStringConvertible {
-  /// Reads `10` as a count and `50%` or `2.5%` as a percentage from 0 to 100. Any other text, including
-  /// one with signs or spaces, gives `nil`.
+  /// Reads `10` as a count and `50%` or `2.5%` as a percentage from 0 to 100. Any other text,
+  /// including one with signs or spaces, gives `nil`.
   public init?(_ description: String) {
     // Numbers may also begin with signs, and Swift's with "0x", "nan" or "inf".
     guard let first = description.utf8.first, (48...57).contains(first),

@@ -1,34 +1,36 @@
-/// How a run goes about its work. A run takes the value that is set when it starts, and keeps it.
+/// The options of a run. A run keeps the value that is set when it starts.
 public struct MirrorOptions: Sendable {
-  /// The stages each item is transferred in, in order: the content alone by default. Of two stages of
-  /// one name, the first one counts.
+  /// The stages in which each item is transferred, in order: the content alone by default. Of two
+  /// stages of one name, the first one counts.
   public var stages: [MirrorStageOptions]
-  /// Whether a stage is done for all items before the next one begins, or item by item.
+  /// The order of stages and items: stage by stage by default.
   public var stageOrder: MirrorStageOrder
-  /// How many transfers run at a time; 0, the default, means ``automaticConcurrency``. They are fewer if
-  /// the processor cannot do as many (``MirrorProcessor/maxTransferCount``).
+  /// The upper bound of concurrent transfers; 0, the default, means ``automaticConcurrency``. The
+  /// processor may set a lower bound (``MirrorProcessor/maxTransferCount``).
   public var concurrency: Int
-  /// When items are removed that the source does not have: by default last, if nothing failed.
+  /// The time at which items that the source does not have are removed: by default last, if no
+  /// transfer failed.
   public var removal: MirrorRemoval
-  /// How much a run may remove. It is asked before anything is transferred or removed.
+  /// The limit for deletions. It is checked before anything is transferred or removed.
   public var mirrorGuard: MirrorGuard
-  /// What is done about items that the source has twice: by default, the run is refused.
+  /// The rule for identities that the source has twice: by default, the run is refused.
   public var duplicates: MirrorDuplicatePolicy
-  /// Which failed transfers are attempted again, and when.
+  /// The rule for further attempts at failed transfers.
   public var retry: MirrorRetryPolicy
-  /// How long each step other than a transfer may take, reading and comparing both lists being one;
-  /// `nil`, the default, for as long as it takes.
+  /// The timeout of each step other than a transfer; listing and comparing both sides share one.
+  /// `nil`, the default, for no timeout.
   public var stepTimeout: Duration?
-  /// Whether runs only find out what they would do: they list, compare, prepare and end, and the report
-  /// has all of it as ``MirrorReport/untransferred`` and ``MirrorReport/unremoved``. `false` by default.
+  /// True for a dry run, which lists, compares, prepares and ends, but transfers and removes
+  /// nothing. Its report has the plan as ``MirrorReport/untransferred`` and
+  /// ``MirrorReport/unremoved``. False by default.
   public var isDryRun: Bool
 
-  /// How many transfers run at a time unless told otherwise.
+  /// The number of concurrent transfers by default.
   public static let automaticConcurrency = 8
-  /// The most transfers that run at a time, whatever is asked for.
+  /// The most concurrent transfers that a run makes.
   public static let maxConcurrency = 1_024
 
-  /// Options with the given exceptions from the careful ones.
+  /// The default options, which are the most careful ones, with the given exceptions.
   public init(
     stages: [MirrorStageOptions] = [MirrorStageOptions(.content)],
     stageOrder: MirrorStageOrder = .stageByStage, concurrency: Int = 0,
@@ -47,7 +49,7 @@ public struct MirrorOptions: Sendable {
     self.isDryRun = isDryRun
   }
 
-  /// How many transfers run at a time: ``concurrency`` within its bounds.
+  /// The number of concurrent transfers: ``concurrency`` within its bounds.
   public var maxTransferCount: Int {
     concurrency > 0 ? min(concurrency, Self.maxConcurrency) : Self.automaticConcurrency
   }
@@ -59,58 +61,21 @@ public struct MirrorOptions: Sendable {
   }
 }
 
-/// A stage, and what goes for its transfers.
-public struct MirrorStageOptions: Hashable, Sendable {
-  /// The stage.
-  public var stage: MirrorStage
-  /// What a failed transfer means for the run.
-  public var errorPolicy: MirrorErrorPolicy
-  /// How long one attempt may take; `nil` for as long as it takes.
-  public var timeout: Duration?
-
-  /// A stage with the given exceptions: by default, an error stops the run, and nothing is timed.
-  public init(
-    _ stage: MirrorStage, errorPolicy: MirrorErrorPolicy = .stop, timeout: Duration? = nil
-  ) {
-    self.stage = stage
-    self.errorPolicy = errorPolicy
-    self.timeout = timeout
-  }
-}
-
-/// What a transfer that failed for good means for the run.
-public enum MirrorErrorPolicy: String, Hashable, Sendable, Codable, CaseIterable {
-  /// The run ends: transfers under way are cancelled, and nothing is removed any more.
-  case stop
-  /// The item's further stages are left out; all other items go on.
-  case skipItem
-  /// All goes on, the item's further stages included.
-  case `continue`
-}
-
-/// In which order the stages of many items are done.
-public enum MirrorStageOrder: String, Hashable, Sendable, Codable, CaseIterable {
-  /// A stage is done for all items before the next one begins: all previews, then all contents.
-  case stageByStage
-  /// Each item goes through all its stages, in its turn.
-  case itemByItem
-}
-
-/// When a run removes what the source does not have.
+/// The time at which a run removes the items that the source does not have.
 public enum MirrorRemoval: String, Hashable, Sendable, Codable, CaseIterable {
-  /// After all transfers, and only if none failed: so a failed transfer never leaves the mirror
+  /// After all transfers, and only if none failed. A failed transfer then never makes the mirror
   /// smaller.
   case lastIfNothingFailed
-  /// After all transfers, even if some failed that did not stop the run.
+  /// After all transfers, even if some failed without stopping the run.
   case last
-  /// Before the first transfer, where space is short or values must be unique.
+  /// Before the first transfer: for destinations with little space, or with unique values.
   case first
 }
 
-/// What is done about an item whose identity an earlier one of the source has.
+/// The rule for an item whose identity an earlier item of the source has.
 public enum MirrorDuplicatePolicy: String, Hashable, Sendable, Codable, CaseIterable {
   /// The run ends before anything is transferred or removed.
   case refuse
-  /// The first item counts; the report names the others.
+  /// The first item counts. The report names the others.
   case keepFirst
 }

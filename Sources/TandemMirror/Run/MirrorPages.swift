@@ -1,9 +1,7 @@
-internal import TandemDifferences
-
 /// A list that arrives in pages: all at once, or one array after the other.
 ///
-/// A page may be empty. The sequence is read once per run; whoever reads it asks for the next page
-/// only when it is done with the one before, so a slow reader holds back a fast source.
+/// A page may be empty. A run reads the sequence once. It requests a page when the page before is
+/// compared, so a slow run holds back a fast source.
 public struct MirrorPages<Element: Sendable>: AsyncSequence, Sendable {
   private let make: @Sendable () -> Iterator
 
@@ -28,11 +26,12 @@ public struct MirrorPages<Element: Sendable>: AsyncSequence, Sendable {
     })
   }
 
-  /// Pages that are asked for one at a time, until the answer is `nil`.
+  /// Pages that are requested one at a time by a cursor.
   ///
   /// - Parameters:
-  ///   - first: What the first page is asked by: a cursor, an offset, a URL.
-  ///   - page: Answers a page and what the next one is asked by; `nil` if it is the last one.
+  ///   - first: The cursor of the first page: an offset, a URL, a token.
+  ///   - page: Returns the page of a cursor and the cursor of the next page, or `nil` after the
+  ///     last one.
   public init<Cursor: Sendable>(
     from first: Cursor,
     _ page: @escaping @Sendable (Cursor) async throws -> (elements: [Element], next: Cursor?)

@@ -1,38 +1,39 @@
-/// What a mirror is doing.
+/// The phase of a mirror.
 public enum MirrorPhase: Hashable, Sendable {
-  /// No run is under way.
+  /// No run is in progress.
   case idle
-  /// A run has started: it reads the local identities and waits for the source's first page.
+  /// A run has started: it lists the local identities and waits for the first page of the source.
   case listing
-  /// So many items of the source have been read and are being compared; further pages may follow.
+  /// This many items of the source have been listed and are being compared; further pages may
+  /// follow.
   case comparing(sourceCount: Int)
   /// Items are being transferred.
   case transferring(MirrorProgress)
-  /// So many items are being removed.
+  /// This many items are being removed.
   case removing(count: Int)
-  /// All is done but ``MirrorProcessor/end(_:)``.
+  /// The last step, ``MirrorProcessor/end(_:)``, is in progress.
   case ending
 }
 
-/// How far the transfers of a run are.
+/// The progress of a run's transfers.
 public struct MirrorProgress: Hashable, Sendable {
-  /// The stage; `nil` if items go through all stages in their turn.
+  /// The stage; `nil` if the run goes item by item through all stages.
   public var stage: MirrorStage?
-  /// How many transfers of this stage are done, those that failed included; of all stages, if items
-  /// go through them in their turn.
+  /// The number of transfers of this stage that are done or have failed; of all stages, if the run
+  /// goes item by item.
   public var doneCount: Int
-  /// How many of those failed.
+  /// The number of these that failed.
   public var failedCount: Int
-  /// How many there are.
+  /// The number of transfers of this stage, or of all stages if the run goes item by item.
   public var totalCount: Int
-  /// How many bytes the run has received, in all stages.
+  /// The number of bytes the run has received, in all stages.
   public var byteCount: Int
-  /// How many of these it has received in this stage.
+  /// The number of these that it received in this stage.
   public var stageByteCount: Int
-  /// How long the run has been transferring in this stage.
+  /// The time since this stage began.
   public var elapsed: Duration
 
-  /// The progress of a stage: of the first one, unless told how many bytes are of this stage.
+  /// The progress of a stage. Without `stageByteCount`, all bytes are of this stage.
   public init(
     stage: MirrorStage?, doneCount: Int = 0, failedCount: Int = 0, totalCount: Int,
     byteCount: Int = 0, stageByteCount: Int? = nil, elapsed: Duration = .zero
@@ -46,13 +47,14 @@ public struct MirrorProgress: Hashable, Sendable {
     self.elapsed = elapsed
   }
 
-  /// How long the rest of the stage takes if it goes on as so far; `nil` as long as nothing is done.
+  /// The time that the rest of the stage takes at the speed so far; `nil` as long as nothing is
+  /// done.
   public var remaining: Duration? {
     guard doneCount > 0, totalCount >= doneCount else { return nil }
     return elapsed * (Double(totalCount - doneCount) / Double(doneCount))
   }
 
-  /// How many bytes arrived per second so far in this stage; `nil` as long as no time has passed.
+  /// The bytes received per second in this stage; `nil` as long as no time has passed.
   public var bytesPerSecond: Double? {
     elapsed > .zero ? Double(stageByteCount) / (elapsed / .seconds(1)) : nil
   }

@@ -1,15 +1,25 @@
-/// The steps of a run of a ``MirrorProcessor``: reads both sides page by page and compares their
-/// identities; all other steps are the processor's own.
+/// The steps of a run of a ``MirrorProcessor``: plans by listing both sides page by page; all other
+/// steps are the processor's own.
+@usableFromInline
 struct MirrorProcessorSteps<Processor: MirrorProcessor>: MirrorSteps {
-  typealias Item = Processor.Item
+  @usableFromInline typealias Item = Processor.Item
 
   let processor: Processor
+  private let planner: @Sendable () -> MirrorPlanner<Item>
+
+  @usableFromInline
+  init(_ processor: Processor, planner: @escaping @Sendable () -> MirrorPlanner<Item>) {
+    self.processor = processor
+    self.planner = planner
+  }
 
   var maxTransferCount: Int { processor.maxTransferCount }
 
   func begin() async throws { try await processor.begin() }
 
-  func prepare(_ items: [Item]) async throws -> [Item] { try await processor.prepare(items) }
+  func prepare(_ items: [Item]) async throws -> [Item] {
+    try await processor.prepare(items)
+  }
 
   func transfer(
     _ item: Item, in stage: MirrorStage, progress: MirrorTransferProgress
@@ -19,30 +29,46 @@ struct MirrorProcessorSteps<Processor: MirrorProcessor>: MirrorSteps {
 
   func remove(_ ids: [Item.ID]) async throws { try await processor.remove(ids) }
 
-  func end(_ report: MirrorReport<Item.ID>) async throws { try await processor.end(report) }
+  func end(_ report: MirrorReport<Item.ID>) async throws {
+    try await processor.end(report)
+  }
 }
 
 // MARK: - Planning
 
 extension MirrorProcessorSteps {
-  func plan(listed: @Sendable (_ sourceCount: Int) -> Void) async throws -> MirrorPlan<Item> {
-    var planning = MirrorPlanning(processor.comparison)
+  /// Lists both sides, page by page, and asks the processor which items need an update.
+  ///
+  /// - Throws: ``MirrorFailure``, which names the step.
+  func plan(
+    listed: @Sendable (_ sourceCount: Int) -> Void
+  ) async throws -> MirrorPlan<Item> {
+    var planner = planner()
     var local = try await attempt(.localIDs) { try await $0.localIDs() }.makeAsyncIterator()
     var source: MirrorPages<Item>.Iterator?
     while true {
-      switch planning.need {
+      switch planner.need {
       case .localIDs:
-        try await addLocalIDs(from: &local, to: &planning)
+        let ids = try await next(&local, .localIDs)
+        if let ids { planner.addLocalIDs(ids) } else { planner.endLocalIDs() }
       case .source:
-        try await answer(&planning)
-        if source == nil {
-          source = try await attempt(.list) { try await $0.source() }.makeAsyncIterator()
+        try await answer(&planner)
+        var pages =
+          if let source { source } else {
+            try await attempt(.list) { try await $0.source() }.makeAsyncIterator()
+          }
+        let items = try await next(&pages, .list)
+        source = pages
+        if let items {
+          planner.addSource(items)
+          listed(planner.sourceCount)
+        } else {
+          planner.endSource()
         }
-        try await addSource(from: &source, to: &planning, listed: listed)
       case .nothing:
-        if let violation = planning.violation { throw failure(.list, violation) }
-        try await answer(&planning)
-        return try await withLosses(planning.plan(order: processor.order))
+        if let violation = planner.violation { throw failure(.list, violation) }
+        try await answer(&planner)
+        return try await withLosses(planner.plan(order: processor.order))
       }
     }
   }
@@ -55,42 +81,21 @@ extension MirrorProcessorSteps {
     return plan
   }
 
-  private func addLocalIDs(
-    from pages: inout MirrorPages<Item.ID>.Iterator, to planning: inout MirrorPlanning<Item>
-  ) async throws {
-    do {
-      try Task.checkCancellation()
-      if let ids = try await pages.next() {
-        planning.addLocalIDs(ids)
-      } else {
-        planning.endLocalIDs()
-      }
-    } catch {
-      throw failure(.localIDs, error)
-    }
+  private func answer(_ planner: inout MirrorPlanner<Item>) async throws {
+    let questions = planner.questions
+    guard !questions.isEmpty else { return }
+    planner.answer(try await attempt(.compare) { try await $0.itemsToUpdate(among: questions) })
   }
 
-  private func addSource(
-    from pages: inout MirrorPages<Item>.Iterator?, to planning: inout MirrorPlanning<Item>,
-    listed: @Sendable (_ sourceCount: Int) -> Void
-  ) async throws {
+  private func next<Element>(
+    _ pages: inout MirrorPages<Element>.Iterator, _ step: MirrorStep
+  ) async throws -> [Element]? {
     do {
       try Task.checkCancellation()
-      if let items = try await pages?.next() {
-        planning.addSource(items)
-        listed(planning.sourceCount)
-      } else {
-        planning.endSource()
-      }
+      return try await pages.next()
     } catch {
-      throw failure(.list, error)
+      throw failure(step, error)
     }
-  }
-
-  private func answer(_ planning: inout MirrorPlanning<Item>) async throws {
-    guard planning.hasQuestions else { return }
-    let questions = planning.questions
-    planning.answer(try await attempt(.compare) { try await $0.itemsToUpdate(among: questions) })
   }
 
   private func attempt<Result: Sendable>(
@@ -104,6 +109,7 @@ extension MirrorProcessorSteps {
     }
   }
 
+  /// The failure of a step; a processor may name the step and the item itself.
   private func failure(_ step: MirrorStep, _ error: any Error) -> MirrorFailure<Item.ID> {
     error as? MirrorFailure<Item.ID> ?? MirrorFailure(step: step, error: error)
   }

@@ -1,57 +1,58 @@
-/// How a run went: what it did, item by item.
+/// The result of a run, item by item.
 ///
-/// Each list is in the order in which things happened.
+/// Each list is in the order of events.
 public struct MirrorReport<ID: Hashable & Sendable>: Sendable {
-  /// How many items the source has, those refused as duplicates included.
+  /// The number of items of the source, including refused duplicates.
   public var sourceCount = 0
-  /// How many items were there before, as far as they were listed.
+  /// The number of items of the destination before the run, as far as they were listed.
   public var localCount = 0
-  /// What was removed.
+  /// The removed identities.
   public var removed: [ID] = []
-  /// What was to be removed, but was not, because a transfer failed or the run ended early.
+  /// The identities that were planned to be removed but were not, because a transfer failed or the
+  /// run ended early.
   public var unremoved: [ID] = []
-  /// The transfers that were completed.
+  /// The completed transfers.
   public var transferred: [MirrorTransferReport<ID>] = []
-  /// The items that were to be transferred but were not, or not in all their stages, because the run
-  /// ended early; not those whose transfer failed.
+  /// The items that were planned to be transferred but were not, or not in all stages, because the
+  /// run ended early. Items whose transfer failed are not among them.
   public var untransferred: [ID] = []
-  /// How many items of the source were not to be transferred: they are up to date, or were left out
-  /// in ``MirrorProcessor/prepare(_:)``.
+  /// The number of items of the source that were not planned to be transferred: they are up to
+  /// date, or ``MirrorProcessor/prepare(_:)`` left them out.
   public var skippedCount = 0
   /// The items that were refused because an earlier one has their identity.
   public var duplicates: [MirrorDuplicate<ID>] = []
-  /// What failed, transfers as well as other steps.
+  /// The failures of transfers and other steps.
   public var failures: [MirrorFailure<ID>] = []
-  /// What ended the run early; `nil` if it went through all its steps.
+  /// The failure or cancellation that ended the run early; `nil` if the run took all its steps.
   public var interruption: MirrorFailure<ID>?
 
-  /// The report of a run that has done nothing yet.
+  /// The report of a run that has not begun.
   public init() {}
 
-  /// Whether the run was cancelled before it was done.
+  /// True if the run was cancelled before it was complete.
   public var isCancelled: Bool { interruption?.isCancellation == true }
 
-  /// Whether the destination now has all that the source has and, unless nothing was to be removed,
-  /// nothing else: nothing failed, and nothing was left undone.
+  /// True if the destination now equals the source: nothing failed, and no planned transfer or
+  /// removal is left.
   public var isComplete: Bool {
     interruption == nil && failures.isEmpty && unremoved.isEmpty && untransferred.isEmpty
   }
 
-  /// How many bytes were received, failed attempts included.
+  /// The number of bytes received, including failed attempts.
   public var byteCount: Int {
     transferred.reduce(0) { $0 &+ $1.byteCount } &+ failures.reduce(0) { $0 &+ $1.byteCount }
   }
 }
 
-/// A transfer that was completed.
+/// A completed transfer.
 public struct MirrorTransferReport<ID: Hashable & Sendable>: Hashable, Sendable {
   /// The item.
   public var id: ID
-  /// What of it was transferred.
+  /// The transferred part of the item.
   public var stage: MirrorStage
-  /// How many attempts it took.
+  /// The number of attempts.
   public var attemptCount: Int
-  /// How many bytes were received in all attempts.
+  /// The number of bytes received in all attempts.
   public var byteCount: Int
 
   /// A transfer of a stage of an item.

@@ -1,26 +1,25 @@
-/// Who asked for a run, and which run answers them: at most one is under way, and at most one waits.
+/// The queue of requests for runs: at most one run is in progress, and at most one waits.
 ///
-/// A state machine without tasks: callers are numbers. Whoever asks is answered by the first run that
-/// starts after that, so a request during a run makes the next one wait, however many there are.
+/// A state machine without tasks, in which callers are numbers. The first run that starts after a
+/// request answers it. All requests during a run therefore share the next one.
 struct MirrorRequests: Hashable, Sendable {
-  /// What has happened.
+  /// An event of the queue.
   enum Event: Hashable, Sendable {
-    /// A caller asked for a run, and waits for it.
+    /// A caller requested a run and waits for it.
     case requested(caller: Int)
-    /// Somebody asked for a run, and does not wait.
+    /// A run was requested by a caller that does not wait.
     case requestedUnattended
-    /// A caller waits no longer.
+    /// A caller that waits was cancelled.
     case callerCancelled(Int)
-    /// The run under way, if there is one, is no longer wanted by anybody.
+    /// The run in progress, if there is one, is to be cancelled.
     case runCancelled
   }
 
-  /// What to do.
+  /// A task of the mirror.
   enum Action: Hashable, Sendable {
     case startRun
     case cancelRun
-    /// Let the caller that was cancelled return when the run under way, which only it still wanted,
-    /// has ended.
+    /// Wait for the end of the run before the cancelled caller returns: nobody else wants the run.
     case awaitRun
   }
 
@@ -29,14 +28,14 @@ struct MirrorRequests: Hashable, Sendable {
     var isUnattended = false
     var isCancelled = false
 
-    /// Whether anybody is left who wants it.
+    /// True if a caller or a request without a caller is left.
     var isWanted: Bool { isUnattended || !callers.isEmpty }
   }
 
   private var current: Round?
   private var pending: Round?
 
-  /// Whether a run is under way.
+  /// True if a run is in progress.
   var isRunning: Bool { current != nil }
 
   /// The actions that follow from an event, in order.
@@ -68,7 +67,7 @@ struct MirrorRequests: Hashable, Sendable {
       current?.callers.remove(at: index)
       if current?.isWanted == false { return cancel() + [.awaitRun] }
     }
-    return []  // Otherwise it has just been answered.
+    return []  // The caller has just been answered.
   }
 
   private mutating func cancel() -> [Action] {
@@ -77,7 +76,8 @@ struct MirrorRequests: Hashable, Sendable {
     return [.cancelRun]
   }
 
-  /// Takes the end of the run under way; returns whom it answers, in the order they asked.
+  /// Takes the end of the run in progress. Returns the callers that it answers, in the order of
+  /// their requests.
   mutating func endRun() -> (answered: [Int], actions: [Action]) {
     guard let ended = current else { preconditionFailure("A run ends only if it was started") }
     current = pending

@@ -1,10 +1,12 @@
 public import TandemHTTP
 public import TandemRecords
 
-/// The rule for further attempts after a failure: for pages of a list, contents, and transfers of a run.
+/// The rule for further attempts after a failure: for pages of a list, contents, and transfers of a
+/// run.
 ///
-/// The delay doubles with each attempt, up to a bound. A random part of it is left out, so that clients
-/// that failed together do not return together (Brooker, Exponential Backoff And Jitter, 2015).
+/// The delay doubles with each attempt, up to a bound. A random part of it is left out, so that
+/// clients that failed together do not return together (Brooker, Exponential Backoff And Jitter,
+/// 2015).
 public struct MirrorRetryPolicy: Sendable {
   /// The number of attempts in all; 1 or less for no second one.
   public var maxAttemptCount: Int
@@ -14,8 +16,8 @@ public struct MirrorRetryPolicy: Sendable {
   public var maxDelay: Duration
   /// The random share of each delay, from 0 to 1.
   public var jitter: Double
-  /// The longest delay that an error may ask for (``MirrorRetryError/retryDelay``). If it asks for more,
-  /// no further attempt is made.
+  /// The longest delay that an error may ask for (``MirrorRetryError/retryDelay``). If it asks for
+  /// more, no further attempt is made.
   public var maxRequestedDelay: Duration
   /// Returns true for errors that may disappear by themselves.
   public var isTransient: @Sendable (any Error) -> Bool
@@ -45,8 +47,8 @@ public struct MirrorRetryPolicy: Sendable {
     self.isTransient = isTransient
   }
 
-  /// Returns what an error says of itself by ``MirrorRetryError``, false for a cancellation, and true for
-  /// all other errors.
+  /// Returns what an error says of itself by ``MirrorRetryError``, false for a cancellation, and
+  /// true for all other errors.
   public static func isTransient(_ error: any Error) -> Bool {
     if let error = error as? any MirrorRetryError { return error.isTransient }
     return !(error is CancellationError)
@@ -80,8 +82,8 @@ public struct MirrorRetryPolicy: Sendable {
   /// The nearest number from 0 to 1; 0 for NaN.
   private static func unit(_ value: Double) -> Double { value > 0 ? min(value, 1) : 0 }
 
-  /// Calls `attempt` until it returns, or until its error leads to no further attempt. That error is
-  /// thrown, or `CancellationError` if the task is cancelled during a delay.
+  /// Calls `attempt` until it returns, or until its error leads to no further attempt. That error
+  /// is thrown, or `CancellationError` if the task is cancelled during a delay.
   package func run<Result>(
     clock: any Clock<Duration>, _ attempt: () async throws -> Result
   ) async throws -> Result {
@@ -116,6 +118,7 @@ extension MirrorRetryError {
 extension TransportError: MirrorRetryError {}
 
 extension RecordError: MirrorRetryError {
-  /// True if the response is not a list: it may have been cut off, or be an error page in place of one.
+  /// True if the response is not a list: it may have been cut off, or be an error page in place of
+  /// one.
   public var isTransient: Bool { code == .malformed || code == .notARecord }
 }

@@ -1,8 +1,8 @@
 /// The order of the steps and transfers of one run: a state machine without clock, items or I/O.
 /// ``MirrorRunDriver`` performs its actions and reports their outcome as events.
 ///
-/// In every order of events, ``Action/begin`` occurs exactly once, then ``Action/end(_:)`` exactly once,
-/// and only ``Action/publish(_:)`` follows it.
+/// In every order of events, ``Action/begin`` occurs exactly once, then ``Action/end(_:)`` exactly
+/// once, and only ``Action/publish(_:)`` follows it.
 struct MirrorRun: Hashable, Sendable {
   typealias Transfer = MirrorTransferQueue.Transfer
 
@@ -18,8 +18,8 @@ struct MirrorRun: Hashable, Sendable {
     case removed
     /// The current step has thrown.
     case stepFailed
-    /// The run was cancelled: the current step or the current transfers end soon. A run may be cancelled
-    /// before it has started.
+    /// The run was cancelled: the current step or the current transfers end soon. A run may be
+    /// cancelled before it has started.
     case cancelled
     case ended
   }

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// Performs one run: takes the actions of ``MirrorRun`` and reports their outcome to it.
 ///
-/// The run is one task group. The run's own task performs the steps, transfers are the group's children,
-/// and the run returns when all of them have ended: nothing of a run outlives it.
+/// The run is one task group. The run's own task performs the steps, transfers are the group's
+/// children, and the run returns when all of them have ended: nothing of a run outlives it.
 final class MirrorRunDriver<Steps: MirrorSteps>: Sendable {
   typealias Item = Steps.Item
   private typealias Transfer = MirrorTransferQueue.Transfer
@@ -99,7 +99,7 @@ final class MirrorRunDriver<Steps: MirrorSteps>: Sendable {
     case .transfer(let transfer): group.addTask { await self.transfer(from: transfer) }
     case .retry(let transfer, let delay):
       group.addTask { [clock] in
-        try? await clock.sleep(for: delay)  // After a cancellation, the machine decides what follows.
+        try? await clock.sleep(for: delay)  // The machine handles a cancellation.
         return .happened(.retryDue(transfer))
       }
     case .cancelTransfers: group.cancelAll()
@@ -157,7 +157,8 @@ extension MirrorRunDriver {
       return state.report
     }
     do {
-      // A task of its own, awaited at once: the cancellation of the run does not reach the last step.
+      // A task of its own, awaited at once: the cancellation of the run does not reach the last
+      // step.
       try await Task { try await call { try await $0.end(report) } }.value
     } catch {
       state.withLock { $0.record(MirrorFailure(step: .end, error: error), isCancelled: false) }
@@ -188,7 +189,8 @@ extension MirrorRunDriver {
 extension MirrorRunDriver {
   /// Makes a transfer, and the next one as long as each success leads to exactly one.
   ///
-  /// Continuing in the same task saves two task switches per transfer, which dominate small transfers.
+  /// Continuing in the same task saves two task switches per transfer, which dominate small
+  /// transfers.
   private func transfer(from first: Transfer) async -> ChildResult {
     var transfer = first
     while true {

@@ -1,7 +1,7 @@
 /// The state of a run: its machine, the work left, its report and its progress.
 ///
-/// A value without clock or tasks. ``MirrorRunDriver`` keeps it under one lock, because transfers end and
-/// receive bytes in tasks of their own.
+/// A value without clock or tasks. ``MirrorRunDriver`` keeps it under one lock, because transfers
+/// end and receive bytes in tasks of their own.
 struct MirrorRunState<Item: Identifiable & Sendable>: Sendable where Item.ID: Sendable {
   typealias Transfer = MirrorTransferQueue.Transfer
 
@@ -47,13 +47,14 @@ struct MirrorRunState<Item: Identifiable & Sendable>: Sendable where Item.ID: Se
 // MARK: - Events
 
 extension MirrorRunState {
-  /// Takes an event and returns the actions that follow from it, in order. Phases in them are complete.
+  /// Takes an event and returns the actions that follow from it, in order. Phases in them are
+  /// complete.
   ///
   /// - Parameters:
   ///   - byteCount: For the end of an attempt at a transfer, the number of bytes it received.
   ///   - error: For a failed attempt, its error.
-  ///   - isCancelled: True if the run is cancelled. The run then takes the cancellation first, since it
-  ///     may be the cause of the event.
+  ///   - isCancelled: True if the run is cancelled. The run then takes the cancellation first,
+  ///     since it may be the cause of the event.
   ///   - time: The time since the run began.
   mutating func handle(
     _ event: MirrorRun.Event, byteCount: Int = 0, error: (any Error)? = nil, isCancelled: Bool,
@@ -150,7 +151,8 @@ extension MirrorRunState {
 
   /// Takes the failure of a step other than a transfer. A cancelled step is recorded with the end.
   ///
-  /// - Parameter isCancelled: True if the run is cancelled: the cancellation is then what ends the run.
+  /// - Parameter isCancelled: True if the run is cancelled: the cancellation is then what ends the
+  ///   run.
   mutating func record(_ failure: MirrorFailure<Item.ID>, isCancelled: Bool) {
     if isCancelled, failure.isCancellation { return }
     report.failures.append(failure)

@@ -1,9 +1,10 @@
 /// The steps of a run, which ``run(_:clock:chance:publish:)`` takes in order.
 ///
-/// ``begin()`` comes first, then ``plan(listed:)``, ``prepare(_:)``, the transfers and ``remove(_:)``, and
-/// ``end(_:)`` last, once for each ``begin()``. Steps are taken one after the other; transfers run several
-/// at a time. When the run is cancelled, so is the task of the step under way, and the run waits for the
-/// step to return or throw. ``end(_:)`` alone is not cancelled.
+/// ``begin()`` comes first, then ``plan(listed:)``, ``prepare(_:)``, the transfers and
+/// ``remove(_:)``, and ``end(_:)`` last, once for each ``begin()``. Steps are taken one after the
+/// other; transfers run several at a time. When the run is cancelled, so is the task of the step
+/// under way, and the run waits for the step to return or throw. ``end(_:)`` alone is not
+/// cancelled.
 package protocol MirrorSteps<Item>: Sendable {
   /// An element of the source.
   associatedtype Item: Identifiable & Sendable where Item.ID: Sendable
@@ -14,8 +15,8 @@ package protocol MirrorSteps<Item>: Sendable {
   /// The first step.
   func begin() async throws
 
-  /// Lists both sides and compares them. The run refuses the plan if it has duplicates or deletes more
-  /// than ``MirrorOptions`` allow.
+  /// Lists both sides and compares them. The run refuses the plan if it has duplicates or deletes
+  /// more than ``MirrorOptions`` allow.
   ///
   /// - Parameter listed: Publishes how many items of the source have been listed so far.
   /// - Throws: A ``MirrorFailure`` to name the step that failed; any other error is one of listing.
@@ -30,7 +31,8 @@ package protocol MirrorSteps<Item>: Sendable {
     _ item: Item, in stage: MirrorStage, progress: MirrorTransferProgress
   ) async throws
 
-  /// Removes the items of these identities. Called at most once per run, and only with at least one.
+  /// Removes the items of these identities. Called at most once per run, and only with at least
+  /// one.
   func remove(_ ids: [Item.ID]) async throws
 
   /// The last step, whatever the outcome of the others.
@@ -44,7 +46,8 @@ extension MirrorSteps {
   /// Takes all items in order.
   package func prepare(_ items: [Item]) async throws -> [Item] { items }
 
-  /// Performs one run and returns its report, however the run ended. Cancelling the task cancels the run.
+  /// Performs one run and returns its report, however the run ended. Cancelling the task cancels
+  /// the run.
   ///
   /// - Parameters:
   ///   - options: The options of the run. Its concurrency is bounded by ``maxTransferCount``.

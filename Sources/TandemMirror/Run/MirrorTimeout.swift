@@ -1,9 +1,8 @@
-/// Runs `body`, cancelling it once it takes longer than `limit`.
+/// Runs `body` and cancels it when it takes longer than `limit`; `nil` for no limit.
 ///
-/// Returns when `body` has returned: it is waited for even when it is late, and if it succeeds all the
-/// same, that counts.
+/// Returns only after `body` has returned. A late success counts as success.
 ///
-/// - Throws: What `body` throws; if it was late, ``MirrorError`` of the code
+/// - Throws: The error of `body`; if it was late, ``MirrorError`` of the code
 ///   ``MirrorError/Code/timedOut``.
 func withTimeout<Result: Sendable>(
   _ limit: Duration?, clock: any Clock<Duration>,

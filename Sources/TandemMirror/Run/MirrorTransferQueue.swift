@@ -110,8 +110,8 @@ struct MirrorTransferQueue: Hashable, Sendable {
     }
   }
 
-  /// Goes on to the next stage if this one is done and another one follows. Returns true if that stage
-  /// has items.
+  /// Goes on to the next stage if this one is done and another one follows. Returns true if that
+  /// stage has items.
   mutating func endStage() -> Bool {
     guard order == .stageByStage, !isStopped, !isDone, doneCount == totalCount else { return false }
     stage += 1

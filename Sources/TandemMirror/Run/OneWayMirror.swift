@@ -1,8 +1,8 @@
-/// Makes a destination equal to a source, one way, as often as it is asked to.
+/// Makes a destination equal to a source, one way, each time a run is requested.
 ///
-/// At most one run is under way and at most one waits for it to end. Whoever calls ``run()`` is
-/// answered by the first run that starts after the call, and by that run alone: a run that failed is
-/// reported to those who waited for it, whatever the next one does.
+/// At most one run is in progress, and at most one waits for it to end. Each call of ``run()``
+/// returns the outcome of the first run that starts after the call, and of that run alone: the
+/// failure of a run is reported to those who waited for it, whatever the next run does.
 ///
 /// ```swift
 /// let mirror = OneWayMirror(PhotoProcessor())
@@ -10,66 +10,94 @@
 /// print("\(report.transferred.count) new, \(report.removed.count) gone")
 /// ```
 ///
-/// Nothing of a run outlives it, and it lives no longer than somebody wants it: when the last caller
-/// who waits for a run is cancelled, so is the run. The mirror may be used from any task.
+/// A run leaves no task behind. It is cancelled when the last caller that waits for it is cancelled,
+/// unless ``requestRun()`` requested it too. The mirror may be used from any task.
 public actor OneWayMirror<Processor: MirrorProcessor> {
-  /// How a run went.
+  /// The report of a run.
   public typealias Report = MirrorReport<Processor.Item.ID>
 
-  /// What performs the steps of each run.
-  public nonisolated let processor: Processor
+  private nonisolated let steps: MirrorProcessorSteps<Processor>
   /// The options of the runs that start from now on.
   public private(set) var options: MirrorOptions
   private let clock: any Clock<Duration>
   private var random: any RandomNumberGenerator & Sendable
   private var requests = MirrorRequests()
   private var currentRun: Task<Void, Never>?
-  /// The highest priority of those who asked since the last run started; they wait for the next one.
+  /// The highest priority of the requests since the last run started: that of the next run.
   private var requestedPriority: TaskPriority?
   private var callers: [Int: AsyncStream<Report>.Continuation] = [:]
-  /// How many calls of ``run()`` have been taken up so far.
+  /// The number of calls of ``run()`` so far.
   private(set) var callerCount = 0
-  private nonisolated let board: MirrorPhaseBoard
+  private nonisolated let publisher: MirrorPhasePublisher
 
-  /// A mirror that has not run yet.
+  /// A mirror of two sides in any order. A run holds all local identities in memory, and those of
+  /// new items.
   ///
   /// - Parameters:
-  ///   - processor: What performs the steps.
+  ///   - processor: Performs the steps of each run.
   ///   - options: The options of the first run.
-  ///   - clock: What timeouts and the waiting between attempts are measured by.
-  ///   - random: Where the chance in that waiting is drawn from.
+  ///   - clock: Measures timeouts and the delays between attempts.
+  ///   - random: Draws the random part of those delays.
+  @inlinable
   public init(
     _ processor: Processor, options: MirrorOptions = MirrorOptions(),
     clock: any Clock<Duration> = ContinuousClock(),
     random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
     self.init(
-      processor, options: options, clock: clock, random: random, board: MirrorPhaseBoard())
+      MirrorProcessorSteps(processor, planner: { .unsorted }), options: options, clock: clock,
+      random: random)
   }
 
-  /// A mirror that shows its phases on `board`.
+  /// A mirror of two sides that both ascend by identity. A run hashes no identity, and holds no
+  /// more than a page of each side in memory. It reads both sides in step.
+  ///
+  /// A side that does not ascend ends the run with ``MirrorError/Code/unsortedList``.
+  ///
+  /// - Parameters:
+  ///   - processor: Performs the steps of each run.
+  ///   - options: The options of the first run.
+  ///   - clock: Measures timeouts and the delays between attempts.
+  ///   - random: Draws the random part of those delays.
+  @inlinable
+  public init(
+    sorted processor: Processor, options: MirrorOptions = MirrorOptions(),
+    clock: any Clock<Duration> = ContinuousClock(),
+    random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+  ) where Processor.Item.ID: Comparable {
+    self.init(
+      MirrorProcessorSteps(processor, planner: { .sorted }), options: options, clock: clock,
+      random: random)
+  }
+
+  /// A mirror that calls `published` with each phase, in order, before its observers get it.
+  @usableFromInline
   init(
-    _ processor: Processor, options: MirrorOptions, clock: any Clock<Duration>,
-    random: any RandomNumberGenerator & Sendable, board: MirrorPhaseBoard
+    _ steps: MirrorProcessorSteps<Processor>, options: MirrorOptions, clock: any Clock<Duration>,
+    random: any RandomNumberGenerator & Sendable,
+    published: @escaping @Sendable (MirrorPhase) -> Void = { _ in }
   ) {
-    self.processor = processor
+    self.steps = steps
     self.options = options
     self.clock = clock
     self.random = random
-    self.board = board
+    publisher = MirrorPhasePublisher(published: published)
   }
 
-  /// Sets the options of the runs that start from now on; the one under way keeps its own.
+  /// The processor, which performs the steps of each run.
+  public nonisolated var processor: Processor { steps.processor }
+
+  /// Sets the options of the runs that start from now on; a run in progress keeps its own.
   public func setOptions(_ options: MirrorOptions) { self.options = options }
 
   /// Waits for the first run that starts from now on, and returns its report.
   ///
-  /// A run that is under way is let finish first. Transfers that failed without ending the run are in
-  /// the report, and are no error.
+  /// A run in progress finishes first. Failed transfers that did not end the run are in the report
+  /// and are not thrown. If the calling task is cancelled and nobody else wants the run, the run is
+  /// cancelled, and the call returns when it has ended.
   ///
-  /// If the calling task is cancelled, the call returns; if nobody else wants the run, it is
-  /// cancelled, and the call returns when it has ended. Do not call this in a step of the same
-  /// mirror: it would wait for itself. ``requestRun()`` is for that.
+  /// A step of this mirror must not call this method, which would wait for its own run to end; it
+  /// may call ``requestRun()``.
   ///
   /// - Throws: ``MirrorRunError`` if the run ended early, by an error or by ``cancelCurrentRun()``;
   ///   `CancellationError` if the calling task was cancelled.
@@ -90,24 +118,24 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
     throw CancellationError()
   }
 
-  /// Asks for a run without waiting for it; ``MirrorProcessor/end(_:)`` is told how it went.
+  /// Requests a run without waiting for it. ``MirrorProcessor/end(_:)`` receives its report.
   ///
-  /// Calls during a run make one further run, however many they are.
+  /// All requests during a run lead to one further run.
   public func requestRun() { request(.requestedUnattended) }
 
-  /// Cancels the run that is under way, transfers in flight included; does nothing if there is none.
+  /// Cancels the run in progress, including its transfers; does nothing if there is none.
   ///
-  /// The run then ends early, and its callers are told so by ``MirrorRunError``. A run that waits,
-  /// whether it was asked for before or after this call, starts when this one has ended.
+  /// The run ends early, and its callers get a ``MirrorRunError``. A run that waits, or is
+  /// requested later, starts when this one has ended.
   public func cancelCurrentRun() { perform(requests.handle(.runCancelled)) }
 
-  /// What the mirror is doing.
-  public nonisolated var phase: MirrorPhase { board.phase }
+  /// The current phase.
+  public nonisolated var phase: MirrorPhase { publisher.phase }
 
-  /// What the mirror is doing, starting with the phase it is in.
+  /// The phases from the current one on.
   ///
   /// A slow reader misses phases, but never the latest one. The sequence ends with the mirror.
-  public nonisolated func phases() -> AsyncStream<MirrorPhase> { board.phases() }
+  public nonisolated func phases() -> AsyncStream<MirrorPhase> { publisher.phases() }
 }
 
 // MARK: Running
@@ -130,12 +158,11 @@ extension OneWayMirror {
 
   private func startRun() {
     defer { requestedPriority = nil }
-    let steps = MirrorProcessorSteps(processor: processor)
-    let (options, clock, board) = (options, clock, board)
+    let (steps, options, clock, publisher) = (steps, options, clock, publisher)
     currentRun = Task(priority: requestedPriority) {
       let report = await steps.run(
         options, clock: clock, chance: { await self.drawChance() },
-        publish: { board.publish($0) })
+        publish: { publisher.publish($0) })
       endRun(report)
     }
   }
@@ -143,7 +170,7 @@ extension OneWayMirror {
   private func endRun(_ report: Report) {
     let (callers, actions) = requests.endRun()
     currentRun = nil
-    if !requests.isRunning { board.publish(.idle) }
+    if !requests.isRunning { publisher.publish(.idle) }
     for caller in callers { self.callers.removeValue(forKey: caller)?.yield(report) }
     perform(actions)
   }

@@ -30,7 +30,8 @@ extension DatabaseMirror {
 
     /// The steps and the transfers of the run, with everything that failed.
     ///
-    /// Its transfers include items that have no such content.
+    /// Its transfers include items that have no such content. If the server's list is unchanged, its counts are
+    /// those of the rows with files, and 0 for a table alone.
     public var run = MirrorReport<RecordKey>()
     /// The changes of the table; `nil` if the server's list is unchanged, or the run ended before its commit.
     public var outcome: Outcome?

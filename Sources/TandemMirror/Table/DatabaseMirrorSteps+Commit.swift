@@ -51,7 +51,9 @@ extension DatabaseMirrorSteps {
   ) async throws -> DatabaseMirror.Outcome {
     let (mirror, progress, comparison) = (mirror, progress, commit.plan.comparison)
     let changes = commit.changes()
-    let outcome = try await database.read { try comparison.outcome(of: changes, origin: origin, in: $0) }
+    let outcome = try await database.read {
+      try comparison.outcome(of: changes, origin: origin, in: $0)
+    }
     if mirror.isDryRun || outcome.isUpToDate { return outcome }
     return try await database.write { connection in
       let report = { progress(.writing(changeCount: $0, totalCount: $1)) }
@@ -72,7 +74,7 @@ extension DatabaseMirrorSteps {
     let pointed = names(rowPaths)
     let dirty = state.withLock { $0.dirty }
     for (position, store) in stores.enumerated() {
-      try store.setUnsettled(
+      try store.setDirty(
         dirty[position].intersection(pointed[position]).subtracting(arrived[position]))
     }
   }

@@ -5,7 +5,7 @@ internal import TandemSQLite
 
 /// A mirror's directory during a run, and its folders, once it is known that they are its own.
 struct ContentFolders {
-  var directory: MarkedDirectory?
+  var directory: MirrorDirectory?
   /// The files of each content, to look at.
   var files: [StoredFiles] = []
   /// The stores that change them; none in a dry run.
@@ -13,7 +13,7 @@ struct ContentFolders {
 }
 
 extension DatabaseMirrorSteps {
-  private var directory: MarkedDirectory? { folders.withLock { $0.directory } }
+  private var directory: MirrorDirectory? { folders.withLock { $0.directory } }
   var files: [StoredFiles] { folders.withLock { $0.files } }
   var stores: [FileStore] { folders.withLock { $0.stores } }
 
@@ -28,16 +28,16 @@ extension DatabaseMirrorSteps {
   /// - Throws: ``TransportError`` if the directory is another mirror's, or has files of others, or the
   ///   database would be among the files.
   func openFolders() async throws -> [Int] {
-    let directory = try MarkedDirectory(
-      path: directoryPath, besides: database.filePaths, isReadOnly: mirror.isDryRun)
+    let directory = try MirrorDirectory(
+      path: directoryPath, tolerated: database.filePaths, isReadOnly: mirror.isDryRun)
     folders.withLock { $0.directory = directory }
-    let unchecked = try uncheckedPositions(try await mark(), in: directory)
+    let unchecked = try uncheckedPositions(isOwn: try await isOwn(directory), in: directory)
     var opened = ContentFolders(directory: directory)
     for content in contents {
       if mirror.isDryRun {
-        opened.files.append(try StoredFiles(path: directoryPath, folder: content.folder))
+        opened.files.append(try directory.files(in: content.folder))
       } else {
-        opened.stores.append(try FileStore(path: directoryPath, folder: content.folder))
+        opened.stores.append(try directory.store(in: content.folder))
         opened.files = opened.stores.map(\.files)
       }
     }
@@ -48,7 +48,7 @@ extension DatabaseMirrorSteps {
 
   /// Throws if the database is, or would be, in a folder of files: it would be removed as one that no row
   /// points to.
-  private func requireDatabaseOutside(_ directory: MarkedDirectory) throws(TransportError) {
+  private func requireDatabaseOutside(_ directory: MirrorDirectory) throws(TransportError) {
     for folder in contents.map(\.folder)
     where database.filePaths.contains(where: { directory.isIn(folder, $0) }) {
       throw TransportError(
@@ -61,29 +61,26 @@ extension DatabaseMirrorSteps {
   /// Unlocks the directory.
   func closeFolders() { folders.withLock { $0 = ContentFolders() } }
 
-  /// The directory's mark, if it is this mirror's; `nil` if the directory has no owner, or no files.
-  private func mark() async throws -> ContentMark? {
-    guard let directory, let text = try directory.mark() else { return nil }
+  /// True if the directory is this mirror's; false if it has no owner, or no files.
+  private func isOwn(_ directory: MirrorDirectory) async throws -> Bool {
+    guard let owner = directory.index.owner else { return false }
     let mirror = mirror
-    let owner = try await database.read { connection in
+    let own = try await database.read { connection in
       try DirectoryState.load(table: mirror.table, from: connection).map { mirror.owner($0.owner) }
     }
-    if let mark = ContentMark(text), mark.owner == owner { return mark }
+    if owner == own { return true }
     guard try directory.isEmpty() else { throw anothersDirectory }
-    return nil
+    return false
   }
 
-  private func uncheckedPositions(
-    _ mark: ContentMark?, in directory: MarkedDirectory
-  ) throws -> [Int] {
-    guard let mark else { return [] }
+  private func uncheckedPositions(isOwn: Bool, in directory: MirrorDirectory) throws -> [Int] {
+    guard isOwn else { return [] }
     return try contents.indices.filter { position in
       let content = contents[position]
       guard try !directory.isEmpty(content.folder) else { return false }
-      guard let folder = mark.folders[content.folder.text], folder.field == content.field else {
-        throw anothersDirectory
-      }
-      return folder != ContentMark.Folder(content)
+      guard let folder = directory.index.folder(content.folder.text), folder.field == content.field
+      else { throw anothersDirectory }
+      return folder != FileIndex.Folder(content)
     }
   }
 
@@ -99,15 +96,18 @@ extension DatabaseMirrorSteps {
   /// The database gets the owner's token first, and may come to be in the directory by that; so the directory
   /// is checked before.
   ///
-  /// - Parameter body: Called before the directory gets its mark.
-  func markDirectory(after body: () throws -> Void) async throws {
-    let old = try await mark()
+  /// - Parameter body: Called before the directory gets its owner.
+  func claimDirectory(after body: () throws -> Void) async throws {
+    guard let directory else { preconditionFailure("Contents are prepared in an open directory") }
     let owner: String
-    if let old { owner = old.owner } else { owner = try await makeOwner() }
+    if try await isOwn(directory), let known = directory.index.owner {
+      owner = known
+    } else {
+      owner = try await makeOwner()
+    }
     try body()
-    var mark = old ?? ContentMark(owner: owner)
-    for content in contents { mark.folders[content.folder.text] = ContentMark.Folder(content) }
-    if mark != old { try directory?.setMark(mark.text) }
+    let folders = contents.map { ($0.folder.text, FileIndex.Folder($0)) }
+    try directory.index.claim(owner, folders: Dictionary(folders, uniquingKeysWith: { $1 }))
   }
 
   /// Gives the directory a new owner in place of the one before: files that were left in another directory
@@ -172,5 +172,13 @@ extension DatabaseMirror {
         values.dropFirst(key.count).map(\.textValue)
     }
     return files
+  }
+}
+
+extension FileIndex.Folder {
+  fileprivate init(_ content: MirroredContent) {
+    self.init(
+      field: content.field, digestField: content.digestField,
+      byteCountField: content.byteCountField)
   }
 }

@@ -8,7 +8,7 @@ extension DatabaseMirrorSteps {
   /// one has to check them.
   func prepare(_ items: [MirroredItem]) async throws -> [MirroredItem] {
     if !mirror.isDryRun, !contents.isEmpty {
-      try await markDirectory { try markDirty(items) }
+      try await claimDirectory { try markDirty(items) }
     }
     state.withLock { $0.transfers.isPrepared = true }
     return items
@@ -23,7 +23,7 @@ extension DatabaseMirrorSteps {
       }
       return state.dirty
     }
-    for (store, names) in zip(stores, dirty) { try store.setUnsettled(names) }
+    for (store, names) in zip(stores, dirty) { try store.setDirty(names) }
   }
 
   /// Puts one content of an item into its file.

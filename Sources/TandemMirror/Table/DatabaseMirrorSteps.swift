@@ -78,7 +78,9 @@ final class DatabaseMirrorSteps: MirrorSteps {
   var maxTransferCount: Int { contents.isEmpty ? .max : FileStore.maxTransferCount }
 
   func requiredClient() -> any HTTPClient {
-    guard let client else { preconditionFailure("There is a client if there is anything to ask for") }
+    guard let client else {
+      preconditionFailure("There is a client if there is anything to ask for")
+    }
     return client
   }
 }
@@ -99,7 +101,7 @@ extension DatabaseMirrorSteps {
     guard !contents.isEmpty else { return }
     let unchecked = try await openFolders()
     let rows = try await database.read { try mirror.files(in: $0) }
-    var dirty = try files.map { try $0.unsettledNames() }
+    var dirty = files.map(\.dirtyNames)
     for position in unchecked {
       dirty[position].formUnion(rows.values.compactMap { contents[position].name($0[position]) })
     }
@@ -110,9 +112,10 @@ extension DatabaseMirrorSteps {
   }
 
   /// Reads the list and compares it with the table.
-  func plan(listed: @Sendable (_ sourceCount: Int) -> Void) async throws -> MirrorPlan<MirroredItem> {
+  func plan(listed: @Sendable (_ sourceCount: Int) -> Void) async throws -> MirrorPlan<MirroredItem>
+  {
     guard case .records(let records, let validators, let bases) = try await list() else {
-      return try await unmodifiedPlan()
+      return unmodifiedPlan()
     }
     listed(records.count)
     try requireNamedFields(records)
@@ -153,12 +156,10 @@ extension DatabaseMirrorSteps {
     return try await database.read { try mirror.validators(for: url, options: options, in: $0) }
   }
 
-  /// The plan for a list that is unchanged: every row stays as it is.
-  private func unmodifiedPlan() async throws -> MirrorPlan<MirroredItem> {
-    let mirror = mirror
-    let count = try await database.read { connection in
-      Int(try connection.integer("SELECT count(*) FROM \(mirror.table.sqlQuoted)") ?? 0)
-    }
+  /// The plan for a list that is unchanged: every row stays as it is. The rows of a table without files are
+  /// not even counted, since that would read all of them.
+  private func unmodifiedPlan() -> MirrorPlan<MirroredItem> {
+    let count = state.withLock { $0.files.count }
     var plan = MirrorPlan<MirroredItem>()
     (plan.sourceCount, plan.localCount, plan.skippedCount) = (count, count, count)
     return plan

@@ -56,7 +56,7 @@ final class MirrorDatabase: Sendable {
     try await open(.readWriteCreate).write { try body($0.connection) }
   }
 
-  private func open(_ access: DatabaseConnection.Access) async throws -> Database {
+  private func open(_ access: DatabaseConfiguration.Access) async throws -> Database {
     if let database = opened.withLock({ $0 }) { return database }
     var configuration = DatabaseConfiguration()
     configuration.access = access

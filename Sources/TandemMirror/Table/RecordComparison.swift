@@ -1,17 +1,32 @@
 public import TandemDifferences
 public import TandemRecords
-internal import TandemSQLite
+public import TandemSQLite
+
+/// One side of a comparison: a list of records, or a table.
+public enum RecordCollection {
+  /// A list, in any order.
+  case list([Record])
+  /// A table of a database.
+  case table(TableSchema, Database)
+
+  /// The columns of the primary key of a table; empty for a list.
+  public var primaryKey: [String] {
+    switch self {
+    case .list: return []
+    case .table(let schema, _): return schema.primaryKey
+    }
+  }
+}
 
 /// The difference of two lists or tables of records, by key.
 ///
-/// Two tables are read side by side, and memory does not grow with them; a list is held whole. Where
-/// a list meets a table, its values are first made what the table's columns would store. A field or
-/// column that only one side has counts as null in the other, also a column that a mirror would leave
-/// alone.
+/// Two tables are read side by side, and memory does not grow with them; a list is held whole. A list is
+/// compared with a table by the values that the table's columns would store for it. A field or column that
+/// only one side has counts as null in the other, including a column that a mirror would leave alone.
 public struct RecordComparison {
-  /// What to compare from.
+  /// The side to compare from.
   public var old: RecordCollection
-  /// What to compare with.
+  /// The side to compare with.
   public var new: RecordCollection
   /// The fields that identify a record.
   public var key: [String]
@@ -26,29 +41,37 @@ public struct RecordComparison {
     self.key = key
   }
 
-  /// Calls `body` with each change, in the order of the keys for two tables, otherwise grouped:
-  /// the order within each kind is that of the keys.
+  /// Calls `body` with each change: for two tables in the order of the keys, otherwise deletions, updates and
+  /// insertions one after the other, each in the order of the keys. Blocks this thread.
   ///
-  /// - Throws: ``RecordError``, ``DatabaseError`` or ``MirrorError`` if a side cannot be read or
-  ///   compared, or a key is missing or occurs twice; what `body` throws.
+  /// - Throws: ``RecordError``, ``DatabaseError`` or ``MirrorError`` if a side cannot be read or compared, or a
+  ///   key is missing or occurs twice; the error that `body` throws.
   public func forEachChange(_ body: (SetChange<Record>) throws -> Void) throws {
     switch (old, new) {
-    case (.table(let oldSchema, let oldConnection), .table(let newSchema, let newConnection)):
-      try TableComparison(from: oldSchema, to: newSchema, key: key)
-        .forEachChange(from: oldConnection, to: newConnection, body)
+    case (.table(let old, let oldDatabase), .table(let new, let newDatabase)):
+      let comparison = TableComparison(from: old, to: new, key: key)
+      try oldDatabase.read { oldTransaction in
+        if oldDatabase === newDatabase {
+          return try comparison.forEachChange(from: oldTransaction, to: oldTransaction, body)
+        }
+        let connection = oldTransaction.connection
+        try newDatabase.read {
+          try comparison.forEachChange(from: connection, to: $0.connection, body)
+        }
+      }
     case (.list(let old), .list(let new)):
       let difference = SetDifference(
         from: try KeyedRecords(old, key: key), to: try KeyedRecords(new, key: key))
       try difference.forEachChange(body)
-    case (.table(let schema, let connection), .list(let records)):
-      try difference(from: schema, of: connection, to: records).forEachChange(body)
-    case (.list(let records), .table(let schema, let connection)):
-      try difference(from: schema, of: connection, to: records).inverted.forEachChange(body)
+    case (.table(let schema, let database), .list(let records)):
+      try difference(from: schema, of: database, to: records).forEachChange(body)
+    case (.list(let records), .table(let schema, let database)):
+      try difference(from: schema, of: database, to: records).inverted.forEachChange(body)
     }
   }
 
   private func difference(
-    from schema: TableSchema, of connection: DatabaseConnection, to records: [Record]
+    from schema: TableSchema, of database: Database, to records: [Record]
   ) throws -> SetDifference<Record> {
     var difference = SetDifference<Record>()
     let columns = try TableColumns(comparing: schema, with: records)
@@ -65,9 +88,9 @@ public struct RecordComparison {
     }
     let names = offsets.map { columns.columns[$0].name }
     let source = try KeyedRecords(columns.stored(records, keepsUnfit: true), key: names)
-    try connection.snapshot {
+    try database.read { transaction in
       let scan = try TableScan(
-        connection, table: schema, columns: columns.layout, key: offsets,
+        transaction.connection, table: schema, columns: columns.layout, key: offsets,
         missing: columns.missingOffsets)
       _ = try scan.forEachChange(to: source.records) { difference.append($0) }
     }

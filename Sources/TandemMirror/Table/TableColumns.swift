@@ -52,7 +52,7 @@ struct TableColumns {
         Column(name: field, affinity: affinity, addition: ColumnDefinition(name: field, type: type))
       )
     }
-    for field in fileFields 
+    for field in fileFields
     where !records.isEmpty && schema?.column(named: field) == nil
       && !fieldNames.contains(FoldedName(field))
     {

@@ -3,9 +3,10 @@ internal import TandemRecords
 
 /// Records the keys of the rows that a connection changes, by SQLite's preupdate hook.
 ///
-/// This hook sees more than the update hook: rows removed by `REPLACE`, by a `DELETE` without `WHERE`, by
-/// cascades and triggers, and tables without rowid. A savepoint that is rolled back may leave keys
-/// of rows that did not change in the end; the key of a row that changed is never missing.
+/// This hook sees more than the update hook: rows removed by `REPLACE`, by a `DELETE` without
+/// `WHERE`, by cascades and triggers, and tables without rowid. A savepoint that is rolled back may
+/// leave keys of rows that did not change in the end; the key of a row that changed is never
+/// missing.
 ///
 /// It belongs to the isolation domain of its connection. Without interests it costs nothing.
 package final class ChangeCapture {
@@ -51,8 +52,8 @@ package final class ChangeCapture {
           database: database, operation: operation, oldRowid: oldRowid, newRowid: newRowid)
         Unmanaged<ChangeCapture>.fromOpaque(context).takeUnretainedValue().record(row, of: table)
       }, Unmanaged.passUnretained(self).toOpaque())
-    // A `DELETE` without `WHERE` that was compiled while there was no hook never calls one. Setting an
-    // authorizer makes SQLite compile all statements again before they run.
+    // A `DELETE` without `WHERE` that was compiled while there was no hook never calls one. Setting
+    // an authorizer makes SQLite compile all statements again before they run.
     sqlite3_set_authorizer(handle.pointer, { _, _, _, _, _, _ in SQLITE_OK }, nil)
     sqlite3_set_authorizer(handle.pointer, nil, nil)
   }
@@ -98,8 +99,8 @@ private struct ChangedRow {
   let oldRowid: Int64
   let newRowid: Int64
 
-  /// True if the change concerns the given columns: one of them changes, or the row is inserted, deleted
-  /// or moved.
+  /// True if the change concerns the given columns: one of them changes, or the row is inserted,
+  /// deleted or moved.
   func matters(to columns: [Int]?) -> Bool {
     guard operation == SQLITE_UPDATE, oldRowid == newRowid, let columns else { return true }
     return columns.contains { column in

@@ -3,16 +3,17 @@ internal import Synchronization
 
 /// Notifies subscriptions of the commits to a database, by this process and by others.
 ///
-/// The promise: when ``beginSnapshot(_:for:)`` returns, the changes that it returns lead exactly to the
-/// state that the reader sees from then on. A reader that reads only the touched rows again therefore
-/// never mixes two states.
+/// The promise: when ``beginSnapshot(_:for:)`` returns, the changes that it returns lead exactly to
+/// the state that the reader sees from then on. A reader that reads only the touched rows again
+/// therefore never mixes two states.
 ///
-/// A commit closes the ``CommitGate`` before it becomes visible, and opens it when its changes have been
-/// published; a snapshot begins only while it holds the gate. Version numbers distinguish commits of
-/// other processes from those of this one. The gate is never held while waiting for a SQLite lock.
+/// A commit closes the ``CommitGate`` before it becomes visible, and opens it when its changes have
+/// been published; a snapshot begins only while it holds the gate. Version numbers distinguish
+/// commits of other processes from those of this one. The gate is never held while waiting for a
+/// SQLite lock.
 ///
-/// The gate guards the state of the file; the subscriptions and the watch have a lock each. The writer's
-/// side is a `CommitPublisher`, which the writer's connection owns.
+/// The gate guards the state of the file; the subscriptions and the watch have a lock each. The
+/// writer's side is a `CommitPublisher`, which the writer's connection owns.
 package final class ChangeFeed: Sendable {
   /// Guards the state of the file, and orders commits and snapshots.
   fileprivate let gate: CommitGate<WatchedFile>
@@ -64,8 +65,9 @@ extension ChangeFeed {
   /// Begins the read transaction of `connection`, which must be open and have read nothing yet.
   ///
   /// - Returns: The changes between the subscription's last snapshot and this one.
-  /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file was deleted or replaced, and at once
-  ///   with code `busy` if another program keeps it locked; then the next snapshot returns the changes.
+  /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file was deleted or replaced, and
+  ///   at once with code `busy` if another program keeps it locked; then the next snapshot returns
+  ///   the changes.
   package func beginSnapshot(
     _ connection: DatabaseConnection, for subscription: ChangeSubscription
   ) throws(DatabaseError) -> CommittedChanges {
@@ -75,8 +77,9 @@ extension ChangeFeed {
       try publishOthers(file)
       try ChangeFeed.beginReading(connection)
       var changes = subscription.take()
-      // A commit between the two may be in the snapshot or not, so it counts for this one and the next.
-      // So does one that cannot be detected now, because another one follows and keeps the file locked.
+      // A commit between the two may be in the snapshot or not, so it counts for this one and the
+      // next. So does one that cannot be detected now, because another one follows and keeps the
+      // file locked.
       if (try? publishOthers(file)) ?? true { changes.isUnknown = true }
       return changes
     }
@@ -111,8 +114,8 @@ extension ChangeFeed {
   /// Publishes commits of others, or the removal of the file; `false` if there was neither.
   private func checkForOthers() -> Bool {
     gate.withClosed { file in
-      // While this process writes, nobody else commits; but a long transaction looks like a commit when
-      // it restarts the log. The check is repeated later.
+      // While this process writes, nobody else commits; but a long transaction looks like a commit
+      // when it restarts the log. The check is repeated later.
       guard !file.isGone, !file.isBeingWritten else { return false }
       guard file.detectsRemoval() else { return (try? publishOthers(file)) ?? false }
       registry.withLock { $0.publishUnknown() }
@@ -165,8 +168,8 @@ extension ChangeFeed {
   }
 }
 
-/// The writer's side of a ``ChangeFeed``: hooks and version numbers. Commits of the connection itself are
-/// published by row, and anything else that happened as unknown.
+/// The writer's side of a ``ChangeFeed``: hooks and version numbers. Commits of the connection
+/// itself are published by row, and anything else that happened as unknown.
 ///
 /// Owned by the writer's connection, and used only by whoever has that for itself.
 private final class CommitPublisher: CommitObserver {

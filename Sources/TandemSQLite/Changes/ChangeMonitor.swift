@@ -1,5 +1,5 @@
-/// The state of the file on disk, as far as other connections determine it; a value that a ``CommitGate``
-/// guards.
+/// The state of the file on disk, as far as other connections determine it; a value that a
+/// ``CommitGate`` guards.
 struct WatchedFile {
   private let file: DatabaseFile
   /// Opened by the first snapshot; `nil` for a database in memory, which has no other connections.
@@ -14,8 +14,8 @@ struct WatchedFile {
 
   /// Opens the monitor, unless it is open.
   ///
-  /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file is gone, with code `busy` while
-  ///   another program keeps it locked.
+  /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file is gone, with code `busy`
+  ///   while another program keeps it locked.
   mutating func monitorOthers() throws(DatabaseError) {
     if isGone { throw DatabaseError.fileIsGone(path: file.givenPath) }
     if file.isOnDisk, monitor == nil { monitor = try ChangeMonitor(file) }
@@ -52,8 +52,8 @@ final class ChangeMonitor {
 
   /// Watches a file.
   ///
-  /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file is gone, with code `busy` while
-  ///   another program keeps it locked.
+  /// - Throws: ``DatabaseError``, with code `cannotOpen` if the file is gone, with code `busy`
+  ///   while another program keeps it locked.
   init(_ file: DatabaseFile) throws(DatabaseError) {
     connection = try file.open(DatabaseConfiguration(busyTimeout: .zero))
     statement = try connection.prepare("PRAGMA data_version")

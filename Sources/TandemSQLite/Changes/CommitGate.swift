@@ -6,14 +6,14 @@
   internal import Musl
 #endif
 
-/// A lock around one value. A commit takes it when it begins and releases it when it has been published,
-/// in different functions of one thread, which `Mutex` does not allow.
+/// A lock around one value. A commit takes it when it begins and releases it when it has been
+/// published, in different functions of one thread, which `Mutex` does not allow.
 ///
-/// The thread that holds the gate runs SQLite and nothing else, and never waits for a SQLite lock of
-/// another connection.
+/// The thread that holds the gate runs SQLite and nothing else, and never waits for a SQLite lock
+/// of another connection.
 ///
-/// Unchecked: `value` is accessed only by the thread that holds `lock`, and the lock's address never
-/// changes.
+/// Unchecked: `value` is accessed only by the thread that holds `lock`, and the lock's address
+/// never changes.
 final class CommitGate<Value>: @unchecked Sendable {
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private var value: Value

@@ -2,8 +2,8 @@ internal import Dispatch
 internal import Synchronization
 
 extension Database {
-  /// The one feed of this database, created at the first call. It becomes the observer of the writer's
-  /// commits, and waits for the writer to do so; it reads nothing.
+  /// The one feed of this database, created at the first call. It becomes the observer of the
+  /// writer's commits, and waits for the writer to do so; it reads nothing.
   package func changeFeed() async throws -> ChangeFeed {
     let feed = currentFeed.withLock { current in
       if let feed = current.feed { return feed }
@@ -34,7 +34,8 @@ extension Database {
   }
 }
 
-/// The feed of a database, which is in use as long as a writer publishes to it or somebody subscribes.
+/// The feed of a database, which is in use as long as a writer publishes to it or somebody
+/// subscribes.
 struct WeakChangeFeed {
   weak var feed: ChangeFeed?
 }

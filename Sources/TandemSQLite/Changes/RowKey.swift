@@ -1,8 +1,9 @@
 package import TandemRecords
 
-/// What identifies a row: one value per key column, equal where SQLite's BINARY collation says so.
+/// The identity of a row: one value per key column, equal if SQLite's BINARY collation treats them
+/// as equal.
 ///
-/// A key that is one integer, the usual kind, needs no memory of its own.
+/// A key that is one integer, the usual kind, needs no heap allocation.
 package enum RowKey: Sendable {
   /// A rowid, or the one column of a key whose value is a whole number.
   case integer(Int64)
@@ -36,7 +37,8 @@ package enum RowKey: Sendable {
     }
   }
 
-  /// Whether a part of it is null, as SQLite allows in most primary keys: it identifies nothing then.
+  /// True if a value of it is null, as SQLite allows in most primary keys; it then identifies no
+  /// row.
   @inlinable
   package var hasNull: Bool {
     if case .values(let values) = self { return values.contains(where: \.isNull) }
@@ -46,7 +48,7 @@ package enum RowKey: Sendable {
 
 // By hand and inlinable: these run several times for each row of a live query, in another module.
 extension RowKey: Hashable {
-  /// Whether the two identify the same row.
+  /// True if the two identify the same row.
   @inlinable
   package static func == (first: RowKey, second: RowKey) -> Bool {
     switch (first, second) {
@@ -67,7 +69,7 @@ extension RowKey: Hashable {
 }
 
 extension RowKey: Comparable {
-  /// Whether the first comes before the second in the order of their values.
+  /// True if the first comes before the second in the order of their values.
   @inlinable
   package static func < (first: RowKey, second: RowKey) -> Bool {
     if case .integer(let a) = first, case .integer(let b) = second { return a < b }

@@ -1,113 +1,64 @@
 internal import TandemRecords
 
-/// How the changes of a table are noted in the database itself, by triggers, so that whoever writes
-/// notes them, in the same transaction.
+/// The triggers and the log by which the database itself records the changes of a table: every
+/// program that writes records them, in the same transaction.
 ///
-/// The keys of rows inserted, updated (before and after) and deleted go to a log table, which keeps the
-/// last ``maxEntryCount`` or a few more. `REPLACE` removes rows without firing their triggers, unless
-/// `PRAGMA recursive_triggers` is on, so the rows that a unique index or a new rowid says are about to be
-/// replaced are noted beforehand. More is noted than changes; nothing that changes is left out, but for
-/// ``blindSpots``.
+/// The keys of rows inserted, updated (before and after) and deleted go to a log table, which keeps
+/// the last ``maxEntryCount`` or a few more. The keys of ``RemovedRows`` are logged beforehand. The
+/// log may have keys of rows that did not change; no change is missing, except for ``blindSpots``.
 ///
-/// The log begins at a random number, so that no reader takes one begun anew for the one it knew. One that
-/// somebody emptied begins at 1, and counts for nothing until the table is tracked again.
+/// The log begins at a random number, so that no reader mistakes a new log for the one it knew. A
+/// log that somebody emptied begins at 1, and is ignored until the table is tracked again.
 package struct TableTracking: Sendable {
-  /// How many entries the log keeps; a reader that is further behind reads everything again.
+  /// The number of entries that the log keeps; a reader that is further behind reads everything
+  /// again.
   package static let maxEntryCount = 100_000
-  /// How many entries come between two times that old ones are removed.
+  /// The number of entries after which old ones are removed.
   static let pruningInterval = 1_000
-  /// The least number at which a log begins: at random, between this and its double, so that it meets no
-  /// other, and is no longer in the file than it must be. SQLite begins one that was emptied at 1.
+  /// The least number at which a log begins: at random, between this and its double. So it matches
+  /// no other log, and takes no more space in the file than necessary. SQLite begins an emptied log
+  /// at 1.
   static let minFirstEntry: Int64 = 1 << 47
+  /// The prefix of the triggers' names.
+  static let prefix = "tandem_track_"
 
   /// The table, as declared.
   package let table: String
   /// The columns that identify a row, in the order of the log's columns `k1`, `k2`, ….
   package let identity: [String]
-  /// What it cannot see, in words; empty for most tables.
-  package let blindSpots: [String]
-  /// The unique indexes by which a row can remove one of another key only if it gets another value in
-  /// their columns.
-  private let plainReplacements: [UniqueIndex]
-  /// Those where any column may decide: on generated columns, which change with the columns that these
-  /// are computed from, and partial ones, into which any column may move a row.
-  private let indirectReplacements: [UniqueIndex]
-  /// The columns where `REPLACE` puts a default in place of `NULL`, after it was asked which rows
-  /// conflict.
-  private let defaultedColumns: [String]
+  private let removedRows: RemovedRows
   /// The names of the rowid that no column has; none if the rows have no rowid.
   private let rowidNames: [String]
-  /// Whether the rowid is the key. Otherwise a row can remove one of another key by it.
+  /// True if the rowid is the key.
   private let isByRowid: Bool
+
+  /// The changes that tracking cannot log, in words; empty for most tables.
+  package var blindSpots: [String] { removedRows.blindSpots }
 
   /// Plans the tracking of a table.
   ///
-  /// - Throws: ``DatabaseError`` if it cannot be tracked: it does not exist, is a view or virtual, or
-  ///   its rows have neither a primary key nor a rowid.
+  /// - Throws: ``DatabaseError`` if it cannot be tracked: it does not exist, is a view or virtual,
+  ///   is one of Tandem's own, or its rows have neither a primary key nor a rowid.
   package init(table name: String, in connection: DatabaseConnection) throws(DatabaseError) {
-    try TableTracking.checkIsTrackable(name, path: connection.path)
+    guard !TriggerSet.isOwnName(name) else {
+      throw DatabaseError(
+        code: .error,
+        message: "\(name) is a table of Tandem's own, which cannot be tracked; name one of yours",
+        path: connection.path)
+    }
     guard let facts = try TableFacts(name, in: connection) else {
       throw DatabaseError(code: .error, message: "no such table: \(name)", path: connection.path)
     }
-    let identity = facts.identity
-    guard facts.isOrdinary, !identity.isEmpty else {
+    guard facts.isOrdinary, !facts.identity.isEmpty else {
       throw DatabaseError(
         code: .error, message: "\(name) cannot be tracked: only tables whose rows have a key can",
         path: connection.path)
     }
     table = facts.schema.name
-    self.identity = identity
-    isByRowid = facts.isRowid(identity[0])
-    rowidNames = ["rowid", "_rowid_", "oid"].filter {
-      facts.schema.column(named: $0) == nil && facts.isRowid($0)
-    }
-    let indexes = try UniqueIndex.all(of: facts.schema.name, in: connection)
-    let replacements = indexes.filter { !$0.isByExpression && !$0.isBinaryKey(identity) }
-    let generatedColumns = facts.schema.columns.filter(\.isGenerated).map(\.name)
-    let computed = replacements.filter { $0.holds(anyOf: generatedColumns) }
-    let isIndirect = { (index: UniqueIndex) in
-      index.isPartial || index.holds(anyOf: generatedColumns)
-    }
-    indirectReplacements = replacements.filter(isIndirect)
-    plainReplacements = replacements.filter { !isIndirect($0) }
-    defaultedColumns = try connection.requiredColumnsWithDefault(of: facts.schema.name).filter {
-      column in !computed.isEmpty || replacements.contains { $0.holds(anyOf: [column]) }
-    }
-    blindSpots = TableTracking.blindSpots(
-      indexes.filter(\.isByExpression), isByRowid ? computed : [])
-  }
-
-  /// What cannot be seen because of indexes on expressions, and of indexes on what may be computed from
-  /// a rowid that is not known beforehand.
-  private static func blindSpots(
-    _ byExpression: [UniqueIndex], _ computed: [UniqueIndex]
-  ) -> [String] {
-    var spots = byExpression.map {
-      "rows that REPLACE removes because of the index \($0.name), which is on an expression"
-    }
-    spots += computed.map {
-      """
-      rows that REPLACE removes because of the index \($0.name), which is on a generated column, \
-      where that is computed from a key that SQLite chose
-      """
-    }
-    return spots
-  }
-
-  /// Whether a table is one of Tandem's own: a log, or what migrations and mirrors keep.
-  package static func isOwn(_ table: String) -> Bool {
-    let name = table.lowercased()
-    return name.hasPrefix(logName(""))
-      || ["tandem_migrations", "tandem_mirror", "tandem_mirror_directory"].contains(name)
-  }
-
-  /// - Throws: ``DatabaseError`` for a table of Tandem's own.
-  static func checkIsTrackable(_ table: String, path: String) throws(DatabaseError) {
-    guard isOwn(table) else { return }
-    throw DatabaseError(
-      code: .error,
-      message: "\(table) is a table of Tandem's own, which cannot be tracked; name one of yours",
-      path: path)
+    identity = facts.identity
+    isByRowid = facts.isIdentifiedByRowid
+    rowidNames = facts.rowidNames
+    removedRows = try RemovedRows(facts, in: connection)
   }
 
   /// The log table.
@@ -115,9 +66,13 @@ package struct TableTracking: Sendable {
 
   /// The log of a table of this name.
   static func logName(_ table: String) -> String { "tandem_changes_\(table)" }
+}
 
-  /// What a trigger does.
-  enum Kind: String, CaseIterable {
+// MARK: - Statements
+
+extension TableTracking {
+  /// The kinds of triggers, by the job of each.
+  fileprivate enum Kind: String, CaseIterable {
     case insert, update, delete, prune
     case key
     case newKey = "new_key"
@@ -127,17 +82,10 @@ package struct TableTracking: Sendable {
     case replaceRowid = "replace_rowid"
     case defaultInsert = "default_insert"
     case defaultUpdate = "default_update"
-
-    /// Its name, which tells the kind and the table: no two share one.
-    func triggerName(_ table: String) -> String { "tandem_track_\(rawValue)_\(table)" }
   }
-}
 
-// MARK: - Statements
-
-extension TableTracking {
-  /// What creates the log.
-  var logCreation: String {
+  /// The statement that creates the log.
+  fileprivate var logCreation: String {
     "CREATE TABLE \(logName.sqlQuoted) (seq INTEGER PRIMARY KEY, \(logColumns))"
   }
 
@@ -145,61 +93,62 @@ extension TableTracking {
     identity.indices.map { "k\($0 + 1)" }.joined(separator: ", ")
   }
 
-  /// The log's first entry, which says nothing but where it begins.
-  var beginning: String {
+  /// The statement that adds the log's first entry, which has no key.
+  fileprivate var beginning: String {
     let first = TableTracking.minFirstEntry
     return "INSERT INTO \(logName.sqlQuoted) (seq) VALUES ((random() & \(first - 1)) + \(first));"
   }
 
-  /// What notes the rows between two rowids, inclusive, as the triggers do when they are inserted; `nil`
-  /// if there is no asking for a rowid.
+  /// The statement that logs the rows between two rowids, inclusive, as the triggers do when the
+  /// rows are inserted; `nil` if rows cannot be selected by rowid.
   var rangeNote: String? {
     guard let rowidName = isByRowid ? identity[0] : rowidNames.first else { return nil }
     return """
-      INSERT INTO main.\(logName.sqlQuoted) (\(logColumns)) SELECT \(list(identity)) \
+      INSERT INTO main.\(logName.sqlQuoted) (\(logColumns)) SELECT \(identity.sqlList) \
       FROM main.\(table.sqlQuoted) WHERE \(rowidName.sqlQuoted) BETWEEN ? AND ?
       """
   }
 
-  /// What keeps the log short where triggers do not.
+  /// The statement that removes old entries where triggers do not.
   var pruning: String {
     let log = "main.\(logName.sqlQuoted)"
     return
       "DELETE FROM \(log) WHERE seq <= (SELECT max(seq) FROM \(log)) - \(TableTracking.maxEntryCount)"
   }
 
-  /// What creates each trigger, by its name.
-  var triggers: [(name: String, sql: String)] {
-    noteTriggers + replacementTriggers + defaultTriggers
+  /// The triggers.
+  var triggers: TriggerSet {
+    var triggers = TriggerSet(prefix: TableTracking.prefix, table: table)
+    addNotes(to: &triggers)
+    addReplacements(to: &triggers)
+    addDefaults(to: &triggers)
+    return triggers
   }
 
-  /// What notes the rows that a statement changes, and keeps the log short. An update that does not
-  /// name the key pays nothing for the new one. One that changes the key notes the new one beforehand
-  /// too: if the row that it replaces takes the updated one with it, by a foreign key, nothing comes
-  /// after; and only afterwards is it known if a default stands in place of `NULL`.
-  private var noteTriggers: [(name: String, sql: String)] {
-    [
-      trigger(.insert, "AFTER INSERT", on: table, [note("VALUES (\(row("new")))")]),
-      trigger(.delete, "AFTER DELETE", on: table, [note("VALUES (\(row("old")))")]),
-      trigger(.update, "AFTER UPDATE", on: table, [note("VALUES (\(row("old")))")]),
-      newKeyTrigger(.newKey, "BEFORE"), newKeyTrigger(.key, "AFTER"),
-      trigger(
-        .prune, "AFTER INSERT", on: logName,
-        when: "WHEN new.seq % \(TableTracking.pruningInterval) = 0",
-        [
-          "DELETE FROM \(logName.sqlQuoted) WHERE seq <= new.seq - \(TableTracking.maxEntryCount);"
-        ]),
-    ]
-  }
-
-  private func newKeyTrigger(_ kind: Kind, _ time: String) -> (name: String, sql: String) {
+  /// Adds the triggers that log the rows that a statement changes, and those that prune the log.
+  ///
+  /// An update that does not name the key pays nothing for the new one. One that changes the key
+  /// logs the new one twice. Beforehand: if the row that it replaces takes the updated one with it,
+  /// by a foreign key, no trigger runs afterwards. Afterwards: only then is it known if a default
+  /// replaced `NULL`.
+  private func addNotes(to triggers: inout TriggerSet) {
+    let newKey = note("VALUES (\(row("new")))")
+    let oldKey = note("VALUES (\(row("old")))")
     let isOther = identity.map {
       "new.\($0.sqlQuoted) IS NOT old.\($0.sqlQuoted) COLLATE BINARY"
     }
     .joined(separator: " OR ")
-    return trigger(
-      kind, "\(time) UPDATE OF \(list(keyNames))", on: table, when: "WHEN \(isOther)",
-      [note("VALUES (\(row("new")))")])
+    triggers.add(Kind.insert.rawValue, "AFTER INSERT", [newKey])
+    triggers.add(Kind.delete.rawValue, "AFTER DELETE", [oldKey])
+    triggers.add(Kind.update.rawValue, "AFTER UPDATE", [oldKey])
+    for (kind, time) in [(Kind.newKey, "BEFORE"), (.key, "AFTER")] {
+      let event = "\(time) UPDATE OF \(keyNames.sqlList)"
+      triggers.add(kind.rawValue, event, when: isOther, [newKey])
+    }
+    triggers.add(
+      Kind.prune.rawValue, "AFTER INSERT", on: logName,
+      when: "new.seq % \(TableTracking.pruningInterval) = 0",
+      ["DELETE FROM \(logName.sqlQuoted) WHERE seq <= new.seq - \(TableTracking.maxEntryCount);"])
   }
 
   /// The columns of the key, by all names by which an update may change them.
@@ -207,54 +156,32 @@ extension TableTracking {
     isByRowid ? Set(identity).union(rowidNames).sorted() : identity
   }
 
-  /// What notes the rows that `REPLACE` is about to remove. Most insertions replace none, and most
-  /// updates name no column of the index: they pay little.
-  private var replacementTriggers: [(name: String, sql: String)] {
-    let plain = plainReplacements.map(\.conflict)
-    let indirect = indirectReplacements.map(\.conflict)
-    let columns = Set(plainReplacements.flatMap(\.columnNames)).sorted()
-    return [
-      replacement(.replaceInsert, "BEFORE INSERT", of: rowidConflicts + plain + indirect),
-      replacement(.replaceUpdate, "BEFORE UPDATE OF \(list(columns))", of: plain),
-      replacement(.replaceIndirect, "BEFORE UPDATE", of: indirect),
-      replacement(
-        .replaceRowid, "BEFORE UPDATE OF \(list(rowidNames))", of: rowidConflicts),
-    ].compactMap { $0 }
+  /// Adds the triggers that log the rows that `REPLACE` is about to remove. Most insertions remove
+  /// none, and most updates name no column of the index: they pay little.
+  private func addReplacements(to triggers: inout TriggerSet) {
+    for event in RemovedRows.Event.allCases {
+      let conditions = removedRows.conditions(event)
+      if conditions.isEmpty { continue }
+      let isAny = conditions.map { "EXISTS (SELECT 1 FROM \(table.sqlQuoted) WHERE \($0))" }
+      let notes = conditions.map { condition in
+        note("SELECT \(identity.sqlList) FROM \(table.sqlQuoted) WHERE \(condition)")
+      }
+      triggers.add(
+        "replace_\(event.rawValue)", removedRows.trigger(event),
+        when: isAny.joined(separator: " OR "), notes)
+    }
   }
 
-  /// How a new row takes the rowid of one of another key. Before an insertion, SQLite tells the new rowid
-  /// if the statement names it; otherwise whatever row it tells is noted for nothing.
-  private var rowidConflicts: [String] {
-    isByRowid ? [] : rowidNames.prefix(1).map { "\($0) = new.\($0)" }
-  }
-
-  /// What notes the rows for which one of the conditions holds, if there is one.
-  private func replacement(
-    _ kind: Kind, _ event: String, of conditions: [String]
-  ) -> (name: String, sql: String)? {
-    guard !conditions.isEmpty else { return nil }
-    let isAny = conditions.map { "EXISTS (SELECT 1 FROM \(table.sqlQuoted) WHERE \($0))" }
-    return trigger(
-      kind, event, on: table, when: "WHEN " + isAny.joined(separator: " OR "),
-      conditions.map(noteRows))
-  }
-
-  /// What makes the log begin anew if a default decides which row is removed, so that readers read
-  /// everything again: nobody needs that often, and a default may be any expression.
-  private var defaultTriggers: [(name: String, sql: String)] {
-    guard !defaultedColumns.isEmpty else { return [] }
-    let condition = defaultedColumns.map { "new.\($0.sqlQuoted) IS NULL" }
-      .joined(separator: " OR ")
+  /// Adds the triggers that begin a new log if a default decides which row is removed, so that
+  /// readers read everything again: this is rare, and a default may be any expression.
+  private func addDefaults(to triggers: inout TriggerSet) {
+    let columns = removedRows.defaultedColumns
+    guard !columns.isEmpty else { return }
+    let condition = columns.map { "new.\($0.sqlQuoted) IS NULL" }.joined(separator: " OR ")
     let restart = ["DELETE FROM \(logName.sqlQuoted);", beginning]
-    let update = "BEFORE UPDATE OF \(list(defaultedColumns))"
-    return [
-      trigger(.defaultInsert, "BEFORE INSERT", on: table, when: "WHEN \(condition)", restart),
-      trigger(.defaultUpdate, update, on: table, when: "WHEN \(condition)", restart),
-    ]
-  }
-
-  private func list(_ names: [String]) -> String {
-    names.map(\.sqlQuoted).joined(separator: ", ")
+    triggers.add(Kind.defaultInsert.rawValue, "BEFORE INSERT", when: condition, restart)
+    triggers.add(
+      Kind.defaultUpdate.rawValue, "BEFORE UPDATE OF \(columns.sqlList)", when: condition, restart)
   }
 
   private func row(_ alias: String) -> String {
@@ -264,21 +191,106 @@ extension TableTracking {
   private func note(_ rows: String) -> String {
     "INSERT INTO \(logName.sqlQuoted) (\(logColumns)) \(rows);"
   }
+}
 
-  private func noteRows(where condition: String) -> String {
-    note("SELECT \(list(identity)) FROM \(table.sqlQuoted) WHERE \(condition)")
+// MARK: - In the database
+
+extension DatabaseConnection {
+  /// Begins to track a table, in the transaction that is open; tracking that is out of date is
+  /// replaced.
+  package func track(_ tracking: TableTracking) throws(DatabaseError) {
+    if try isTracking(tracking), try hasWholeLog(tracking) { return }
+    try untrack(tracking.table)
+    try execute(tracking.logCreation)
+    try tracking.triggers.install(in: self)
+    try execute(tracking.beginning)
   }
 
-  private func trigger(
-    _ kind: Kind, _ event: String, on table: String, when condition: String = "",
-    _ statements: [String]
-  ) -> (name: String, sql: String) {
-    let name = kind.triggerName(self.table)
-    let body = statements.joined(separator: " ")
-    return (
-      name,
-      "CREATE TRIGGER \(name.sqlQuoted) \(event) ON \(table.sqlQuoted) \(condition)"
-        + " BEGIN \(body) END"
-    )
+  /// True if nobody emptied the log.
+  private func hasWholeLog(_ tracking: TableTracking) throws(DatabaseError) -> Bool {
+    let first = try integer("SELECT min(seq) FROM \(tracking.logName.sqlQuoted)")
+    return first.map { $0 >= TableTracking.minFirstEntry } ?? false
+  }
+
+  /// True if the table is tracked in exactly this way.
+  package func isTracking(_ tracking: TableTracking) throws(DatabaseError) -> Bool {
+    guard try hasSchemaEntry(tracking.logCreation) else { return false }
+    return try tracking.triggers.isInstalled(in: self)
+  }
+
+  /// Removes the triggers and the log of a table, including those of an earlier name of the table;
+  /// `false` if there are none.
+  ///
+  /// A table of any name is accepted: it may have been tracked before it was renamed.
+  @discardableResult
+  package func untrack(_ table: String) throws(DatabaseError) -> Bool {
+    let set = TriggerSet(prefix: TableTracking.prefix, table: table)
+    let prune = set.prefix + TableTracking.Kind.prune.rawValue
+    // The trigger on a log belongs to the log's table, even if this table is itself a log.
+    let triggers = try set.installedNames(
+      kinds: TableTracking.Kind.allCases.map(\.rawValue), in: self
+    ).filter {
+      !$0.hasPrefix(prune)
+        || $0.isSameSQLName(as: set.name(TableTracking.Kind.prune.rawValue))
+    }
+    for name in triggers { try execute("DROP TRIGGER IF EXISTS \(name.sqlQuoted)") }
+    let logs = try trackingLogs(of: table, triggers)
+    // Their own triggers go with them.
+    for name in logs { try execute("DROP TABLE \(name.sqlQuoted)") }
+    return !triggers.isEmpty || !logs.isEmpty
+  }
+
+  /// The logs of a table: of its name, and of the names in its triggers.
+  private func trackingLogs(
+    of table: String, _ triggers: [String]
+  ) throws(DatabaseError) -> [String] {
+    let prefix = "\(TableTracking.prefix)\(TableTracking.Kind.insert.rawValue)_"
+    let formerNames = triggers.filter { $0.hasPrefix(prefix) }.map {
+      String($0.dropFirst(prefix.count))
+    }
+    var logs: Set<String> = []
+    for name in [table] + formerNames {
+      let found = try prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE")
+      try found.bind([.text(TableTracking.logName(name))])
+      logs.formUnion(try found.texts())
+    }
+    return logs.sorted()
+  }
+}
+
+extension Database {
+  /// Begins to track a table: triggers log the key of each row that changes, in the transaction
+  /// that changes it, whichever program writes. Live queries, in this process or another, then read
+  /// only those rows again when another process writes.
+  ///
+  /// The log is the table `tandem_changes_` followed by the name of the table, and keeps the last
+  /// 100,000 changes, and at most 1,000 more. Tracking a tracked table brings it up to date with
+  /// the schema: repeat it after adding a unique index or changing the key. The triggers name the
+  /// columns of the key and of unique indexes: SQLite refuses to drop such a column until the table
+  /// is untracked.
+  ///
+  /// Writes that bypass triggers are not logged: those of a connection that has triggers disabled,
+  /// incremental blob input and output, and `PRAGMA writable_schema`.
+  ///
+  /// - Returns: The other changes of this table that tracking cannot log, in words: rows that
+  ///   `REPLACE` removes in a way that no trigger foresees. Empty unless an index is on an
+  ///   expression or a generated column.
+  /// - Throws: ``DatabaseError``, for a table that does not exist, a view, one without a key, or
+  ///   one of Tandem's own; also `CancellationError`.
+  public func track(table: String) async throws -> [String] {
+    try await write { transaction in
+      let tracking = try TableTracking(table: table, in: transaction.connection)
+      try transaction.connection.track(tracking)
+      return tracking.blindSpots
+    }
+  }
+
+  /// Ends the tracking of a table and removes its triggers and its log.
+  ///
+  /// - Returns: True if it was tracked.
+  /// - Throws: ``DatabaseError``; `CancellationError`.
+  public func untrack(table: String) async throws -> Bool {
+    try await write { transaction in try transaction.connection.untrack(table) }
   }
 }

@@ -1,33 +1,34 @@
 internal import CSQLite
 internal import TandemRecords
 
-/// How to insert records, each a statement of its own.
+/// How to insert records, one statement for each.
 @usableFromInline
 enum RecordInsertion {
   case plain
   /// With ``RecordOperation/insertWithoutUndo``.
   case withoutUndo
-  /// While triggers are disabled, and the rows are noted by other means.
+  /// While triggers are disabled; the rows are logged by other means.
   case noted(InsertionNotes)
 }
 
 extension DatabaseConnection {
-  /// How many records make it worth a look at the table's triggers.
+  /// The number of records from which it pays to look at the table's triggers.
   private static var minCountForLook: Int { 16 }
-  /// How many records make it worth disabling them: to look closely, and to compile statements anew
-  /// afterwards, costs as much as inserting about a thousand.
+  /// The number of records from which it pays to disable them: the closer look, and compiling
+  /// statements again afterwards, cost as much as inserting about a thousand.
   static var minCountForNotes: Int { 10_000 }
 
-  /// How to insert so many records.
+  /// The way to insert so many records.
   ///
-  /// A statement that fires triggers copies each page before it writes to it, in case it fails later,
-  /// which costs as much again as noting a row for ``Database/track(table:)``. On a table whose only
-  /// triggers are those, nothing fails once the row is written, and `OR FAIL` says so. The triggers may
-  /// note a row that then fails, which does no harm. SQLite goes on copying where a foreign key is
-  /// checked, and undoes a row that violates one.
+  /// A statement that fires triggers copies each page before it writes to it, in case it fails
+  /// later. This costs as much again as logging a row for ``Database/track(table:)``. If the only
+  /// triggers of a table are those, nothing can fail once the row is written; `OR FAIL` makes
+  /// SQLite omit the copies. The triggers may log a row that then fails, which does no harm. SQLite
+  /// still copies where a foreign key is checked, and undoes a row that violates one.
   ///
-  /// To start the triggers costs more than what they do, so that ``InsertionNotes`` does it for many rows
-  /// at once. Statements that are under way forbid that: they could fail when triggers are disabled.
+  /// Starting the triggers costs more than their work, so ``InsertionNotes`` does it for many rows
+  /// at once; but not while other statements are unfinished, which could fail when triggers are
+  /// disabled.
   @usableFromInline
   func insertion(into table: String, count: Int) throws(DatabaseError) -> RecordInsertion {
     guard count >= DatabaseConnection.minCountForLook,
@@ -39,9 +40,10 @@ extension DatabaseConnection {
     return .noted(notes)
   }
 
-  /// Runs `body`, which inserts rows and notes them, while triggers are disabled.
+  /// Runs `body`, which inserts rows and collects them, while triggers are disabled.
   ///
-  /// However it ends, the rows that are there then are noted, or the transaction has ended with them.
+  /// Afterwards the rows in the table are logged, or the transaction has been rolled back with
+  /// them.
   @usableFromInline
   func withoutTriggers(_ notes: InsertionNotes, _ body: () throws -> Void) throws {
     enableTriggers(false)
@@ -58,13 +60,14 @@ extension DatabaseConnection {
 }
 
 extension DatabaseConnection {
-  /// Enables or disables all triggers. Statements under way may fail then; others are compiled anew.
+  /// Enables or disables all triggers. Unfinished statements may fail then; others are compiled
+  /// again.
   fileprivate func enableTriggers(_ isEnabled: Bool) {
     _ = csqlite_enable_triggers(handle.pointer, isEnabled ? 1 : 0)
   }
 
-  /// Whether a table is tracked, has no other trigger, and leaves it to statements what to do about
-  /// conflicts, which `OR FAIL` would overrule.
+  /// True if a table is tracked, has no other trigger, and declares no conflict clause, which `OR
+  /// FAIL` would override.
   func hasOnlyTrackingTriggers(_ table: String) throws(DatabaseError) -> Bool {
     let own = "name LIKE 'tandem@_track@_%' ESCAPE '@'"
     return try withStatement(
@@ -80,5 +83,81 @@ extension DatabaseConnection {
       guard try look.step() else { return false }
       return try look.value(at: 0) == .integer(1)
     }
+  }
+}
+
+/// Logs the rows that a batch inserts into a tracked table, in place of its triggers.
+///
+/// The rows are collected by rowid, consecutive ones as one range, and logged together: the log
+/// then has the same keys as if the triggers had run. A batch replaces no row, so there are no
+/// others.
+@usableFromInline
+final class InsertionNotes {
+  /// The most rows that are collected.
+  static let maxPendingCount = TableTracking.pruningInterval
+
+  private let connection: DatabaseConnection
+  private let note: Statement
+  private let prune: Statement
+  /// The rows that are not logged yet.
+  private var runs: [ClosedRange<Int64>] = []
+  private var pendingCount = 0
+  private var lastRowid: Int64?
+
+  /// Prepares to log rows of a table whose only triggers are for tracking; `nil` if these are out
+  /// of date, or rows cannot be selected by rowid.
+  init?(_ table: String, in connection: DatabaseConnection) throws(DatabaseError) {
+    let tracking = try TableTracking(table: table, in: connection)
+    guard let rangeNote = tracking.rangeNote, try connection.isJustTracked(tracking) else {
+      return nil
+    }
+    self.connection = connection
+    note = try connection.prepare(rangeNote)
+    prune = try connection.prepare(tracking.pruning)
+  }
+
+  /// Collects the row that was just inserted.
+  @usableFromInline
+  func didInsert() throws(DatabaseError) {
+    let rowid = sqlite3_last_insert_rowid(connection.handle.pointer)
+    lastRowid = rowid
+    pendingCount += 1
+    if let last = runs.last, last.upperBound < .max, rowid == last.upperBound + 1 {
+      runs[runs.count - 1] = last.lowerBound...rowid
+    } else {
+      runs.append(rowid...rowid)
+    }
+    if pendingCount == InsertionNotes.maxPendingCount { try notePending() }
+  }
+
+  /// Logs the remaining rows, unless SQLite has undone the whole transaction.
+  func finish() throws(DatabaseError) {
+    guard connection.isInTransaction, let lastRowid else { return }
+    if pendingCount > 0 { try notePending() }
+    // As it would be if triggers had logged the rows.
+    sqlite3_set_last_insert_rowid(connection.handle.pointer, lastRowid)
+  }
+
+  /// Logs the collected rows. If this fails, they stay collected.
+  private func notePending() throws(DatabaseError) {
+    for run in runs { try note.run([.integer(run.lowerBound), .integer(run.upperBound)]) }
+    try prune.run([])
+    runs.removeAll(keepingCapacity: true)
+    pendingCount = 0
+  }
+}
+
+extension DatabaseConnection {
+  /// True if a table is tracked in exactly this way, has no other trigger, and no temporary table
+  /// hides it.
+  fileprivate func isJustTracked(_ tracking: TableTracking) throws(DatabaseError) -> Bool {
+    guard try isTracking(tracking) else { return false }
+    let count = try integer(
+      """
+      SELECT count(*) FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
+      WHERE type IN ('table', 'view', 'trigger')
+        AND (tbl_name = ?1 COLLATE NOCASE OR tbl_name = ?2 COLLATE NOCASE)
+      """, .text(tracking.table), .text(tracking.logName))
+    return count == Int64(tracking.triggers.triggers.count) + 2
   }
 }

@@ -1,6 +1,6 @@
 internal import TandemRecords
 
-/// Reads what a ``TableTracking`` noted.
+/// Reads the log of a ``TableTracking``.
 package struct TrackingLog: Sendable {
   private let bounds: String
   private let entries: String
@@ -18,12 +18,13 @@ package struct TrackingLog: Sendable {
     entries = "SELECT \(columns.joined(separator: ", ")) FROM \(log) WHERE seq > ?"
   }
 
-  /// The last entry, for a reader that has just read the table; 0 if somebody emptied the log.
+  /// The number of the last entry, for a reader that has just read the table; 0 if somebody emptied
+  /// the log.
   package func end(in connection: DatabaseConnection) throws(DatabaseError) -> Int64 {
     try bounds(in: connection)?.upperBound ?? 0
   }
 
-  /// The keys noted after an entry; `nil` if the log no longer goes back to it, or holds too many.
+  /// The keys logged after an entry; `nil` if the log no longer goes back to it.
   package func keys(
     after position: Int64, in connection: DatabaseConnection
   ) throws(DatabaseError) -> TouchedKeys? {
@@ -36,7 +37,8 @@ package struct TrackingLog: Sendable {
     }
   }
 
-  /// The first and the last entry; `nil` after somebody emptied the log, until the table is tracked anew.
+  /// The first and the last entry; `nil` after somebody emptied the log, until the table is tracked
+  /// again.
   private func bounds(
     in connection: DatabaseConnection
   ) throws(DatabaseError) -> ClosedRange<Int64>? {

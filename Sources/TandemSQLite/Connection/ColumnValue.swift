@@ -1,8 +1,8 @@
 internal import CSQLite
 internal import TandemRecords
 
-/// A value of the current row where SQLite keeps it: valid until the statement steps, resets or is
-/// asked for the same column in another type. Comparing two of these copies nothing.
+/// A value of the current row where SQLite keeps it: valid until the statement steps or resets, or
+/// the same column is read as another type. Comparing two of these copies nothing.
 struct ColumnValue {
   let handle: OpaquePointer?
 
@@ -30,7 +30,7 @@ struct ColumnValue {
     let bytes = text
     guard let start = bytes.baseAddress else { return "" }
     // SQLite ends a text with a NUL. Reading up to that is several times as fast as the generic
-    // initializer, which is left to texts with a NUL inside.
+    // initializer, which is only needed for texts with a NUL inside.
     let text = String(validatingCString: start.assumingMemoryBound(to: CChar.self))
     if let text, text.utf8.count == bytes.count { return text }
     return String(validating: bytes, as: UTF8.self)
@@ -47,8 +47,8 @@ struct ColumnValue {
     }
   }
 
-  /// Negative, zero or positive as this value is less than, equal to or greater than the other, as
-  /// SQLite's BINARY collation has it.
+  /// Negative, zero or positive if this value is less than, equal to or greater than the other, by
+  /// SQLite's BINARY collation.
   func compare(to other: ColumnValue) -> Int {
     let type = self.type
     let otherType = other.type
@@ -64,7 +64,7 @@ struct ColumnValue {
     return ColumnValue.order(numberOrRank, other.numberOrRank)
   }
 
-  /// The same for a value in memory.
+  /// Compares with a value in memory in the same way.
   func compare(to other: FieldValue) -> Int {
     switch (type, other) {
     case (SQLITE_INTEGER, .integer(let number)): return ColumnValue.order(integer, number)

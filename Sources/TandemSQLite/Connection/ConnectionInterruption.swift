@@ -3,11 +3,11 @@ internal import Synchronization
 
 /// The cancellation of one access: a flag, and the connection to interrupt.
 ///
-/// `sqlite3_interrupt` alone is not enough, and lasts too long. SQLite forgets an interruption between
-/// two statements, so the connection's progress handler checks ``isCancelled`` as well. An interruption
-/// also stays pending for the next access, so `sqlite3_interrupt` is called under the lock, and only
-/// while this access holds the connection. The handler alone is not enough either: SQLite does not call
-/// it within one long instruction, such as counting a table.
+/// `sqlite3_interrupt` alone is not enough, and lasts too long. SQLite forgets an interruption
+/// between two statements, so the connection's progress handler checks ``isCancelled`` as well. An
+/// interruption also stays pending for the next access, so `sqlite3_interrupt` is called under the
+/// lock, and only while this access holds the connection. The handler alone is not enough either:
+/// SQLite does not call it within one long instruction, such as counting a table.
 final class AccessCancellation: Sendable {
   private struct State: @unchecked Sendable {
     // Safe to send: SQLite allows interrupting from any thread while the connection is open, and it
@@ -39,8 +39,8 @@ final class AccessCancellation: Sendable {
   func end() { state.withLock { $0.running = nil } }
 }
 
-/// The progress and busy handlers of a connection, as long as this exists: they end a statement, and a
-/// wait for another connection's lock, when the access is cancelled.
+/// The progress and busy handlers of a connection, as long as this exists: they end a statement,
+/// and a wait for another connection's lock, when the access is cancelled.
 final class ConnectionInterruption {
   /// The number of SQLite's instructions after which a cancellation is noticed: some microseconds.
   static let instructionCount: Int32 = 1_000

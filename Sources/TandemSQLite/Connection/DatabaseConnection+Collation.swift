@@ -6,13 +6,15 @@ extension DatabaseConnection {
 
   /// The collation that orders texts by their UTF-8 bytes, as field values are ordered.
   ///
-  /// This is BINARY, for which an index can be used. The exception is a database that stores UTF-16:
-  /// there BINARY orders by the bytes of UTF-16, so a collation of this connection replaces it.
+  /// This is BINARY, for which an index can be used. The exception is a database that stores
+  /// UTF-16: there BINARY orders by the bytes of UTF-16, so a collation of this connection replaces
+  /// it.
   func utf8Collation() throws(DatabaseError) -> String {
     try hasUTF8Texts() ? "BINARY" : DatabaseConnection.utf8CollationName
   }
 
-  /// True if the database stores its texts in UTF-8; SQLite then compares them in the order of UTF-8.
+  /// True if the database stores its texts in UTF-8; SQLite then compares them in the order of
+  /// UTF-8.
   package func hasUTF8Texts() throws(DatabaseError) -> Bool {
     let statement = try prepare("PRAGMA encoding")
     guard try statement.step() else { return false }
@@ -29,8 +31,8 @@ extension DatabaseConnection {
     return String(cString: collation)
   }
 
-  /// Registers the collation for UTF-16 databases, before there are statements: SQLite refuses to while
-  /// any of them is being stepped through.
+  /// Registers the collation for UTF-16 databases, before there are statements: SQLite refuses to
+  /// while any of them is being stepped through.
   func addUTF8Collation() throws(DatabaseError) {
     let result = sqlite3_create_collation_v2(
       handle.pointer, DatabaseConnection.utf8CollationName, SQLITE_UTF8, nil,

@@ -3,10 +3,11 @@ internal import CSQLite
 /// Notified of every transaction that a connection writes; owned by that connection, from
 /// ``DatabaseConnection/observe(by:)`` until it is replaced or the connection closes.
 ///
-/// Calls come one at a time, from whoever has the connection for itself. Each `didBegin` is followed by
-/// exactly one `didCommit` or `didRollback` before the next `didBegin`. `didCommit` runs after the commit
-/// is durable and before `write` returns, outside any transaction: the observer may read through the
-/// connection, but must not write, and must leave no statement unfinished. It cannot throw.
+/// Calls come one at a time, from whoever has the connection for itself. Each `didBegin` is
+/// followed by exactly one `didCommit` or `didRollback` before the next `didBegin`. `didCommit`
+/// runs after the commit is durable and before `write` returns, outside any transaction: the
+/// observer may read through the connection, but must not write, and must leave no statement
+/// unfinished. It cannot throw.
 package protocol CommitObserver: AnyObject {
   /// A transaction has begun.
   func didBegin(_ connection: DatabaseConnection)
@@ -29,7 +30,7 @@ package struct WriteMode: Hashable, Sendable {
 
 extension DatabaseConnection {
   /// The moment at which a transaction takes the lock that writing needs.
-  public enum TransactionKind: String, Sendable {
+  package enum TransactionKind: String, Sendable {
     /// At the first write: for transactions that only read.
     case deferred = "DEFERRED"
     /// At once: rows that have been read cannot change before the transaction writes.
@@ -38,12 +39,13 @@ extension DatabaseConnection {
 
   /// Runs `body` in a transaction: committed if it returns, rolled back if it throws.
   ///
-  /// A transaction that wrote nothing leaves the file as it was. Transactions do not nest: inside one,
-  /// this throws SQLite's error.
+  /// A transaction that wrote nothing leaves the file as it was. Transactions do not nest: inside
+  /// one, this throws SQLite's error.
   ///
-  /// - Throws: The error that `body` throws; ``DatabaseError`` if the transaction cannot begin or commit,
-  ///   with code `cannotOpen` if it wrote to a file that was deleted, moved or replaced since.
-  public func transaction<Value>(
+  /// - Throws: The error that `body` throws; ``DatabaseError`` if the transaction cannot begin or
+  ///   commit, with code `cannotOpen` if it wrote to a file that was deleted, moved or replaced
+  ///   since.
+  package func transaction<Value>(
     _ kind: TransactionKind = .immediate, _ body: () throws -> Value
   ) throws -> Value {
     try transaction(kind, nil, body)
@@ -102,7 +104,8 @@ extension DatabaseConnection {
 // MARK: - The transaction routine
 
 extension DatabaseConnection {
-  /// Runs `body` in a transaction: committed if it returns, rolled back if it throws or is cancelled.
+  /// Runs `body` in a transaction: committed if it returns, rolled back if it throws or is
+  /// cancelled.
   private func transaction<Value>(
     _ kind: TransactionKind, _ cancellation: AccessCancellation?, _ body: () throws -> Value
   ) throws -> Value {
@@ -112,11 +115,22 @@ extension DatabaseConnection {
     do {
       try interruption.check()
       if kind == .immediate { try establishJournal() }
-      try run("BEGIN \(kind.rawValue)")
+      try begin(kind)
       observer?.didBegin(self)
       return try commit(observer, after: body)
     } catch let error as DatabaseError where interruption.isCause(of: error) {
       throw CancellationError()
+    }
+  }
+
+  private func begin(_ kind: TransactionKind) throws(DatabaseError) {
+    let isNested = isInTransaction
+    do throws(DatabaseError) {
+      try run("BEGIN \(kind.rawValue)")
+    } catch {
+      // SQLite may notice an interruption after the transaction has begun.
+      if !isNested { rollBack() }
+      throw error
     }
   }
 
@@ -188,10 +202,10 @@ extension DatabaseConnection {
   }
 
   /// True if a transaction is open.
-  public var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
+  package var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
 
-  /// Throws ``DatabaseError`` with code `misuse` if a statement, or an error such as a full disk, has
-  /// ended the transaction: further statements would be committed one by one.
+  /// Throws ``DatabaseError`` with code `misuse` if a statement, or an error such as a full disk,
+  /// has ended the transaction: further statements would be committed one by one.
   @usableFromInline
   func checkIsInTransaction() throws(DatabaseError) {
     guard isInTransaction else {

@@ -1,15 +1,15 @@
 internal import CSQLite
-public import TandemRecords
+package import TandemRecords
 
 /// One connection to a SQLite file, beneath a ``Database``.
 ///
-/// Foreign keys are enforced, and a commit is on disk when it returns (`synchronous=FULL`). A statement
-/// that meets another connection's lock waits for it, up to the busy timeout.
+/// Foreign keys are enforced, and a commit is on disk when it returns (`synchronous=FULL`). A
+/// statement that meets another connection's lock waits for it, up to the busy timeout.
 ///
-/// A connection and its statements belong to one isolation domain at a time; they are not `Sendable`.
-public final class DatabaseConnection {
-  package typealias Access = DatabaseConfiguration.Access
-
+/// A connection and its statements belong to one isolation domain at a time; they are not
+/// `Sendable`.
+@usableFromInline
+package final class DatabaseConnection {
   let handle: DatabaseHandle
   let interruption: ConnectionInterruption
   let statements: StatementCache
@@ -31,7 +31,7 @@ public final class DatabaseConnection {
   ///   - access: The permitted operations.
   ///   - busyTimeout: The longest wait for another connection's lock.
   /// - Throws: ``DatabaseError``: `cannotOpen`, `notADatabase`, `busy`, `readOnly`, `corrupt`.
-  public convenience init(
+  package convenience init(
     path: String, access: DatabaseConfiguration.Access = .readWriteCreate,
     busyTimeout: Duration = DatabaseConfiguration.defaultBusyTimeout
   ) throws(DatabaseError) {
@@ -69,7 +69,7 @@ public final class DatabaseConnection {
   }
 
   /// The file's path, as given.
-  public var path: String { handle.path }
+  package var path: String { handle.path }
 
   /// Replaces the observer by the one that `make` returns for this connection.
   ///
@@ -87,14 +87,15 @@ public final class DatabaseConnection {
 extension DatabaseConnection {
   /// Compiles one statement.
   ///
-  /// - Throws: ``DatabaseError`` for a mistake in the statement, for an empty one, and for more than
-  ///   one.
-  public func prepare(_ sql: String) throws(DatabaseError) -> Statement {
+  /// - Throws: ``DatabaseError`` for a mistake in the statement, for an empty one, and for more
+  ///   than one.
+  package func prepare(_ sql: String) throws(DatabaseError) -> Statement {
     try Statement(sql, database: handle)
   }
 
-  /// Runs `body` with a statement of the cache: reset, without parameters, and compiled only if no idle
-  /// one has this text. Calls with the same text may be nested; each gets a statement of its own.
+  /// Runs `body` with a statement of the cache: reset, without parameters, and compiled only if no
+  /// idle one has this text. Calls with the same text may be nested; each gets a statement of its
+  /// own.
   package func withStatement<Value>(
     _ sql: String, _ body: (Statement) throws(DatabaseError) -> Value
   ) throws(DatabaseError) -> Value {
@@ -109,7 +110,7 @@ extension DatabaseConnection {
   }
 
   /// Runs a statement to its end, with the given parameters in order.
-  public func execute(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) {
+  package func execute(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) {
     let statement = try prepare(sql)
     try statement.bind(parameters)
     while try statement.step() {}
@@ -118,7 +119,7 @@ extension DatabaseConnection {
   /// The first column of the first row as an integer, or `nil` if there is no row or it is null.
   ///
   /// - Throws: ``DatabaseError``; with code `mismatch` if it is a value of another type.
-  public func integer(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) -> Int64? {
+  package func integer(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) -> Int64? {
     let statement = try prepare(sql)
     try statement.bind(parameters)
     guard try statement.step() else { return nil }
@@ -155,13 +156,13 @@ extension DatabaseConnection {
   }
 
   /// The number of rows that the last insert, update or delete statement changed itself.
-  public var changeCount: Int { Int(sqlite3_changes64(handle.pointer)) }
+  package var changeCount: Int { Int(sqlite3_changes64(handle.pointer)) }
 }
 
 // MARK: - The open database
 
-/// An open database, closed when the connection and all of its statements are gone. (Statements hold
-/// this, not the connection, whose cache holds them.)
+/// An open database, closed when the connection and all of its statements are gone. (Statements
+/// hold this, not the connection, whose cache holds them.)
 final class DatabaseHandle {
   let pointer: OpaquePointer
   let path: String
@@ -173,8 +174,9 @@ final class DatabaseHandle {
       throw DatabaseError(
         code: .cannotOpen, message: "a database path may not be empty or contain a NUL", path: path)
     }
-    // For reading only, too: SQLite opens a file that may not be written all the same, and a file in
-    // write-ahead mode that it opened for reading only would be left with its log and index beside it.
+    // For reading only, too: SQLite opens a file that may not be written all the same, and a file
+    // in write-ahead mode that it opened for reading only would be left with its log and index
+    // beside it.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (creates ? SQLITE_OPEN_CREATE : 0)
     var pointer: OpaquePointer?
     let result = sqlite3_open_v2(DatabaseHandle.literal(place), &pointer, flags, nil)

@@ -1,13 +1,13 @@
 internal import CSQLite
-public import TandemRecords
+package import TandemRecords
 
 /// A compiled statement of one connection.
 ///
-/// Parameters are bound, never spliced into the text. ``step()`` moves to the next row, whose columns
-/// are read until the next step. A statement keeps its database open.
-public final class Statement {
+/// Parameters are bound, never spliced into the text. ``step()`` moves to the next row, whose
+/// columns are read until the next step. A statement keeps its database open.
+package final class Statement {
   /// The text it was compiled from.
-  public let sql: String
+  package let sql: String
   let handle: OpaquePointer
   let database: DatabaseHandle
 
@@ -39,12 +39,12 @@ public final class Statement {
 
   deinit { sqlite3_finalize(handle) }
 
-  /// Whether a text holds more than white space, semicolons and comments.
+  /// True if a text holds more than white space, semicolons and comments.
   private static func holdsStatement(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     !skippingComments(text).isEmpty
   }
 
-  /// A text from its first statement on: without what SQLite skips before it.
+  /// A text from its first statement on: without the white space and comments that SQLite skips.
   static func skippingComments<Text: Collection<UInt8>>(_ text: Text) -> Text.SubSequence {
     var rest = text[...]
     while let byte = rest.first {
@@ -70,7 +70,7 @@ extension Statement {
   /// Binds values to the parameters 1, 2, … in order; the statement must have as many.
   ///
   /// - Throws: ``DatabaseError`` with code `range` if the counts differ.
-  public func bind(_ values: some Collection<FieldValue>) throws(DatabaseError) {
+  package func bind(_ values: some Collection<FieldValue>) throws(DatabaseError) {
     guard values.count == Int(sqlite3_bind_parameter_count(handle)) else {
       throw DatabaseError(
         code: .range,
@@ -85,7 +85,7 @@ extension Statement {
   }
 
   /// Binds one value to the parameter at `position`, counted from 1.
-  public func bind(_ value: FieldValue, at position: Int) throws(DatabaseError) {
+  package func bind(_ value: FieldValue, at position: Int) throws(DatabaseError) {
     let position = Int32(clamping: position)
     let result: Int32
     switch value {
@@ -126,19 +126,19 @@ extension Statement {
   }
 
   /// Makes all parameters null.
-  public func clearBindings() { sqlite3_clear_bindings(handle) }
+  package func clearBindings() { sqlite3_clear_bindings(handle) }
 }
 
 // MARK: - Rows
 
 extension Statement {
   /// Moves to the next row; `false` when there is none, and the statement is reset.
-  public func step() throws(DatabaseError) -> Bool {
+  package func step() throws(DatabaseError) -> Bool {
     sqlite3_step(handle) == SQLITE_ROW ? true : try endSteps()
   }
 
-  /// `false`, and the statement is reset, if its last step said that there are no more rows; otherwise
-  /// throws what went wrong.
+  /// Resets the statement after a step that returned no row: `false` if there are no more rows;
+  /// otherwise throws the error of that step.
   func endSteps() throws(DatabaseError) -> Bool {
     // Resetting returns the last step's result again.
     let result = sqlite3_reset(handle)
@@ -147,28 +147,28 @@ extension Statement {
   }
 
   /// Runs the statement to its end with the given parameters in order.
-  public func run(_ values: some Collection<FieldValue>) throws(DatabaseError) {
+  package func run(_ values: some Collection<FieldValue>) throws(DatabaseError) {
     reset()
     try bind(values)
     while try step() {}
   }
 
-  /// Makes the statement start anew at the next step; parameters stay.
-  public func reset() { sqlite3_reset(handle) }
+  /// Makes the next step start from the beginning; parameters stay.
+  package func reset() { sqlite3_reset(handle) }
 
-  /// How many columns a row has.
-  public var columnCount: Int { Int(sqlite3_column_count(handle)) }
+  /// The number of columns of a row.
+  package var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
   /// The names of the columns, in order.
-  public var columnNames: [String] {
+  package var columnNames: [String] {
     (0..<sqlite3_column_count(handle)).map { String(cString: sqlite3_column_name(handle, $0)) }
   }
 
   /// The value of a column of the current row.
   ///
-  /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8; with code `range`
-  ///   if there is no such column, or no current row.
-  public func value(at column: Int) throws(DatabaseError) -> FieldValue {
+  /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8; with code
+  ///   `range` if there is no such column, or no current row.
+  package func value(at column: Int) throws(DatabaseError) -> FieldValue {
     let count = Int(sqlite3_data_count(handle))
     guard (0..<count).contains(column) else {
       throw DatabaseError(
@@ -193,7 +193,7 @@ extension Statement {
   /// All values of the current row; none if there is no current row.
   ///
   /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8.
-  public func values() throws(DatabaseError) -> [FieldValue] {
+  package func values() throws(DatabaseError) -> [FieldValue] {
     var values: [FieldValue] = []
     let count = Int(sqlite3_data_count(handle))
     values.reserveCapacity(count)

@@ -1,7 +1,7 @@
 /// The idle compiled statements of a connection, by their text.
 ///
-/// A statement in use is checked out, so that the same text may run again meanwhile, for instance inside
-/// a loop over its own rows; that compiles another statement.
+/// A statement in use is checked out, so that the same text may run again meanwhile, for instance
+/// inside a loop over its own rows; that compiles another statement.
 final class StatementCache {
   private let handle: DatabaseHandle
   private let maxCount: Int
@@ -19,8 +19,8 @@ final class StatementCache {
     return CachedStatement(try Statement(sql, database: handle))
   }
 
-  /// Resets a statement, clears its parameters and keeps it. If there are too many, an arbitrary other
-  /// one is finalized.
+  /// Resets a statement, clears its parameters and keeps it. If there are too many, an arbitrary
+  /// other one is finalized.
   func checkIn(_ entry: CachedStatement) {
     entry.statement.reset()
     entry.statement.clearBindings()

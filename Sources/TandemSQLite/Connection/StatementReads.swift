@@ -1,20 +1,20 @@
 internal import CSQLite
 internal import TandemRecords
 
-/// What a statement reads, as SQLite's authorizer reports it while it compiles.
+/// The reads of a statement, as SQLite's authorizer reports them while it compiles.
 package struct StatementReads: Sendable {
   /// The columns read of each table or view of the main database; the name of a column may be
   /// `ROWID`, or empty where only rows are counted.
   package var columns: [String: Set<String>] = [:]
   /// The functions called, in lower case.
   package var functions: Set<String> = []
-  /// How many `SELECT`s there are, subqueries and common table expressions included.
+  /// The number of `SELECT`s, including subqueries and common table expressions.
   package var selectCount = 0
-  /// Whether it does anything but read the main database: another database, a pragma, a change.
+  /// True if it does anything but read the main database: another database, a pragma, a change.
   package var reachesFurther = false
 }
 
-/// Where a result column comes from.
+/// The column of a table that a result column is.
 package struct ColumnOrigin: Hashable, Sendable {
   /// The table, as declared.
   package var table: String
@@ -29,7 +29,7 @@ package struct ColumnOrigin: Hashable, Sendable {
 }
 
 extension DatabaseConnection {
-  /// Compiles a statement and says what it reads.
+  /// Compiles a statement, and returns it with its reads.
   package func compile(
     _ sql: String
   ) throws(DatabaseError) -> (statement: Statement, reads: StatementReads) {
@@ -47,8 +47,8 @@ extension DatabaseConnection {
     return (try prepare(sql), withExtendedLifetime(log) { log.reads })
   }
 
-  /// The tables of the main database that a statement opens, itself or an index of theirs: also those
-  /// of which nothing is reported as read.
+  /// The tables of the main database that a statement opens, or of which it opens an index,
+  /// including those of which no column is reported as read.
   package func openedTables(by sql: String) throws(DatabaseError) -> Set<String> {
     let listing = try prepare("EXPLAIN \(sql)")
     let name = try prepare("SELECT tbl_name FROM sqlite_schema WHERE rootpage = ?")
@@ -66,7 +66,7 @@ extension DatabaseConnection {
 }
 
 extension Statement {
-  /// Where a result column comes from, if it is a column of a table as it stands.
+  /// The origin of a result column that is a column of a table, unchanged.
   package func origin(ofColumn column: Int) -> ColumnOrigin? {
     let column = Int32(truncatingIfNeeded: column)
     guard let database = sqlite3_column_database_name(handle, column),
@@ -77,14 +77,14 @@ extension Statement {
     return ColumnOrigin(table: String(cString: table), column: String(cString: name))
   }
 
-  /// Whether running it changes nothing.
+  /// True if running it changes nothing.
   package var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
 
-  /// How many parameters it has.
+  /// The number of its parameters.
   package var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
 }
 
-/// Collects what the authorizer is asked.
+/// Collects the authorizer's questions.
 private final class ReadLog {
   var reads = StatementReads()
 

@@ -1,4 +1,5 @@
-/// Items that one user at a time checks out, first come, first served; a value without locks or threads.
+/// Items that one user at a time checks out, first come, first served; a value without locks or
+/// threads.
 ///
 /// Every operation takes amortised constant time. Each waiting request is one suspended task or one
 /// blocked thread, so the callers bound their number.

@@ -106,8 +106,8 @@ extension ConnectionPool {
 // MARK: - Suspending
 
 extension ConnectionPool {
-  /// Runs `body` with a connection, on its queue, once one is idle. Cancelling the task ends the wait at
-  /// once, and interrupts a statement that runs.
+  /// Runs `body` with a connection, on its queue, once one is idle. Cancelling the task ends the
+  /// wait at once, and interrupts a statement that runs.
   func withConnection<Value: Sendable>(
     _ body: @escaping @Sendable (DatabaseConnection, AccessCancellation) throws -> Value
   ) async throws -> Value {
@@ -187,8 +187,8 @@ extension ConnectionPool {
 
 /// A connection of a pool, opened when it is first used.
 ///
-/// Unchecked: `connection` is touched only by whoever has checked this out of its ``ConnectionPool``,
-/// whose lock orders one user's work before the next one's.
+/// Unchecked: `connection` is touched only by whoever has checked this out of its
+/// ``ConnectionPool``, whose lock orders one user's work before the next one's.
 final class PooledConnection: @unchecked Sendable {
   private let open: @Sendable () throws(DatabaseError) -> DatabaseConnection
   private let queue = DispatchQueue(label: "tandem.database")

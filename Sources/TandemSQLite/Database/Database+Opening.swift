@@ -2,8 +2,8 @@ internal import Dispatch
 internal import Synchronization
 
 extension Database {
-  /// Opens a file without blocking this thread. Cancelling the task ends the wait at once; if the file is
-  /// opened later, it is closed again.
+  /// Opens a file without blocking this thread. Cancelling the task ends the wait at once; if the
+  /// file is opened later, it is closed again.
   ///
   /// - Throws: As ``init(path:configuration:)``; `CancellationError`.
   public static func open(
@@ -23,8 +23,8 @@ extension Database {
   }
 }
 
-/// Resumes the task that waits for a database to be opened, once: with the database, or because the task
-/// was cancelled.
+/// Resumes the task that waits for a database to be opened, once: with the database, or because the
+/// task was cancelled.
 private final class DatabaseOpening: Sendable {
   private enum State {
     case idle

@@ -9,27 +9,28 @@ internal import Synchronization
 ///     let places = try await database.read { try $0.fetchAll(Place.self) }
 ///
 /// - **Writes** run one after the other, in the order in which they were requested. Each is a
-///   transaction: committed when its closure returns, rolled back in full when it throws, and on disk
-///   when `write` returns (`synchronous=FULL`).
+///   transaction: committed when its closure returns, rolled back in full when it throws, and on
+///   disk when `write` returns (`synchronous=FULL`).
 /// - **Reads** run concurrently with each other and with a write, up to
-///   ``DatabaseConfiguration/maxReaderCount`` at a time. Each sees one state of the file, which includes
-///   every commit made before the read was requested.
+///   ``DatabaseConfiguration/maxReaderCount`` at a time. Each sees one state of the file, which
+///   includes every commit made before the read was requested.
 /// - **Tasks**: no thread of Swift's cooperative pool ever waits for SQLite; the asynchronous
-///   functions run on a queue of their connection. Cancelling the task ends waiting and running, rolls
-///   back and throws `CancellationError`; a commit that has begun is completed. The synchronous
-///   functions block their thread and ignore cancellation, so they can be used for cleaning up.
+///   functions run on a queue of their connection. Cancelling the task ends waiting and running,
+///   rolls back and throws `CancellationError`; a commit that has begun is completed. The
+///   synchronous functions block their thread and ignore cancellation, so they can be used for
+///   cleaning up.
 /// - **Other programs** may use the file at the same time. A write waits for their lock up to
 ///   ``DatabaseConfiguration/busyTimeout``, then throws ``DatabaseError`` with code `busy`.
-/// - **The file** is the one that was opened first, even if the working directory changes. Once it was
-///   deleted, moved or replaced, every write throws ``DatabaseError`` with code `cannotOpen`, and so does
-///   an access that needs a further connection.
-/// - **The journal** of a file changes at the first write, as ``DatabaseConfiguration/journal`` says.
-///   Opening writes nothing, apart from creating a file that is missing.
-/// - **In memory**: the path `:memory:` gives a database that ends with this object. It has only one
-///   connection, so that its reads wait for its writes.
+/// - **The file** is the one that was opened first, even if the working directory changes. Once it
+///   was deleted, moved or replaced, every write throws ``DatabaseError`` with code `cannotOpen`,
+///   and so does an access that needs a further connection.
+/// - **The journal** of a file changes at the first write, as ``DatabaseConfiguration/journal``
+///   says. Opening writes nothing, apart from creating a file that is missing.
+/// - **In memory**: the path `:memory:` gives a database that ends with this object. It has only
+///   one connection, so that its reads wait for its writes.
 ///
-/// Inside a closure, use the transaction, not the database: an access that would wait for itself is an
-/// error (`misuse`). A read inside a write does not wait; it sees the state before the write.
+/// Inside a closure, use the transaction, not the database: an access that would wait for itself is
+/// an error (`misuse`). A read inside a write does not wait; it sees the state before the write.
 public final class Database: Sendable {
   /// The file, as given.
   public let path: String
@@ -106,8 +107,8 @@ extension Database {
   /// Writes in one transaction, which is on disk when this returns.
   ///
   /// - Returns: The value that `body` returns.
-  /// - Throws: The error that `body` throws; ``DatabaseError``; `CancellationError`. Nothing has been
-  ///   written then.
+  /// - Throws: The error that `body` throws; ``DatabaseError``; `CancellationError`. Nothing has
+  ///   been written then.
   @discardableResult
   public func write<Value: Sendable>(
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Value
@@ -164,23 +165,23 @@ extension Database {
 // MARK: - Upkeep
 
 extension Database {
-  /// Moves all commits from the write-ahead log into the file, and empties the log. Waits for reads that
-  /// still need the log, up to the busy timeout.
+  /// Moves all commits from the write-ahead log into the file, and empties the log. Waits for reads
+  /// that still need the log, up to the busy timeout.
   ///
   /// - Throws: ``DatabaseError``: `busy` if a read takes longer.
   public func checkpoint() async throws {
     try await writer().withConnection { connection, _ in try connection.checkpoint() }
   }
 
-  /// Moves all commits from the write-ahead log into the file, as ``checkpoint()-async``; blocks this
-  /// thread.
+  /// Moves all commits from the write-ahead log into the file, as ``checkpoint()-async``; blocks
+  /// this thread.
   public func checkpoint() throws {
     try writer().withConnection { connection in try connection.checkpoint() }
   }
 
-  /// Closes the file: rejects new and waiting accesses (`misuse`), lets running ones finish, and leaves
-  /// no `-wal` or `-shm` file behind, unless another program has the file open. Closing again does
-  /// nothing.
+  /// Closes the file: rejects new and waiting accesses (`misuse`), lets running ones finish, and
+  /// leaves no `-wal` or `-shm` file behind, unless another program has the file open. Closing
+  /// again does nothing.
   public func close() async {
     await readers.close()
     await stopChangeFeed()

@@ -6,15 +6,16 @@ public struct DatabaseConfiguration: Hashable, Sendable {
     case readWriteCreate
     /// Reading and writing a file that exists.
     case readWrite
-    /// Reading a file that exists. Nothing is written, and the journal mode stays. SQLite itself may
-    /// still move commits of others from the write-ahead log into the file, as it always does.
+    /// Reading a file that exists. Nothing is written, and the journal mode stays. SQLite itself
+    /// may still move commits of others from the write-ahead log into the file, as it always does.
     case readOnly
   }
 
   /// The journal that the first write establishes. Opening changes nothing.
   public enum Journal: Hashable, Sendable {
-    /// A write-ahead log, where the file system allows one: readers never wait for the writer. A file
-    /// stays in this mode. The first write to a file in another mode waits for all of its readers.
+    /// A write-ahead log, where the file system allows one: readers never wait for the writer. A
+    /// file stays in this mode. The first write to a file in another mode waits for all of its
+    /// readers.
     case writeAhead
     /// The journal that the file has.
     case asItIs
@@ -53,8 +54,8 @@ public struct DatabaseConfiguration: Hashable, Sendable {
   /// The most idle compiled statements that a connection keeps for reuse.
   public var maxCachedStatementCount: Int
 
-  /// The usual configuration, unless specified otherwise: a write-ahead log, four readers, five seconds,
-  /// a checkpoint every 1,000 pages, 128 statements.
+  /// The usual configuration, unless specified otherwise: a write-ahead log, four readers, five
+  /// seconds, a checkpoint every 1,000 pages, 128 statements.
   ///
   /// - Precondition: `maxReaderCount` is positive, and no other count is negative.
   public init(

@@ -8,13 +8,13 @@ internal import CSQLite
   internal import Musl
 #endif
 
-/// The file that the first connection of a database opened. All further connections open the same file,
-/// even after the working directory has changed, and never another file at its place.
+/// The file that the first connection of a database opened. All further connections open the same
+/// file, even after the working directory has changed, and never another file at its place.
 struct DatabaseFile: Sendable {
   /// The path as given, for errors.
   let givenPath: String
-  /// The file's absolute path without symbolic links; the path as given if there is no file, or if that
-  /// is not UTF-8.
+  /// The file's absolute path without symbolic links; the path as given if there is no file, or if
+  /// that is not UTF-8.
   let path: String
   /// The identity of the file; `nil` for a database in memory.
   private let identity: Identity?
@@ -75,8 +75,8 @@ struct DatabaseFile: Sendable {
 }
 
 extension DatabaseConnection {
-  /// The file's absolute path without symbolic links, or the path as given if that is not UTF-8; `nil`
-  /// for a database in memory.
+  /// The file's absolute path without symbolic links, or the path as given if that is not UTF-8;
+  /// `nil` for a database in memory.
   var filePath: String? {
     guard let name = sqlite3_db_filename(handle.pointer, "main"), name.pointee != 0 else {
       return nil
@@ -84,8 +84,8 @@ extension DatabaseConnection {
     return String(validatingCString: name) ?? path
   }
 
-  /// True if the file was deleted, or another one is at its place: nobody else sees a commit to it from
-  /// then on. Asks the file system, which takes about a microsecond.
+  /// True if the file was deleted, or another one is at its place: nobody else sees a commit to it
+  /// from then on. Asks the file system, which takes about a microsecond.
   var isFileGone: Bool {
     var hasMoved: Int32 = 0
     let result = sqlite3_file_control(
@@ -93,8 +93,9 @@ extension DatabaseConnection {
     return result == SQLITE_OK && hasMoved != 0
   }
 
-  /// Throws ``DatabaseError`` with code `cannotOpen` if the open transaction writes to a file that is no
-  /// longer where it was opened. Called at the end of the transaction, which may have waited for long.
+  /// Throws ``DatabaseError`` with code `cannotOpen` if the open transaction writes to a file that
+  /// is no longer where it was opened. Called at the end of the transaction, which may have waited
+  /// for long.
   func checkMayCommit() throws(DatabaseError) {
     if sqlite3_txn_state(handle.pointer, "main") == SQLITE_TXN_WRITE { try checkIsFileThere() }
   }

@@ -22,12 +22,13 @@ public enum WriteAccess {}
 /// commit meanwhile.
 public typealias ReadTransaction = DatabaseTransaction<ReadAccess>
 
-/// A transaction that is alone in writing: it sees its own writes, and others see all of them or none.
+/// A transaction that is alone in writing: it sees its own writes, and others see all of them or
+/// none.
 public typealias WriteTransaction = DatabaseTransaction<WriteAccess>
 
 extension DatabaseTransaction where Access == WriteAccess {
-  /// Runs `body` as a part that can fail alone: if it throws, its writes are undone and this throws the
-  /// error; if the caller catches that, the transaction continues. Savepoints nest.
+  /// Runs `body` as a part that can fail alone: if it throws, its writes are undone and this throws
+  /// the error; if the caller catches that, the transaction continues. Savepoints nest.
   ///
   /// - Throws: The error that `body` throws; ``DatabaseError``.
   @discardableResult
@@ -43,9 +44,10 @@ extension DatabaseTransaction where Access == WriteAccess {
 extension DatabaseTransaction where Access == WriteAccess {
   /// Runs a statement to its end.
   ///
-  /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed itself, without its triggers
-  ///   and cascades; 0 for other statements.
-  /// - Throws: ``DatabaseError``. Statements that begin or end transactions are rejected (`misuse`).
+  /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed itself, without its
+  ///   triggers and cascades; 0 for other statements.
+  /// - Throws: ``DatabaseError``. Statements that begin or end transactions are rejected
+  ///   (`misuse`).
   @discardableResult
   public func execute(_ sql: SQL) throws(DatabaseError) -> Int {
     try connection.withStatement(sql) { statement throws(DatabaseError) in
@@ -108,7 +110,8 @@ extension DatabaseConnection {
     try sql.checkIsNoTransactionControl(path: path)
     if let value = sql.unstorable {
       throw DatabaseError(
-        code: .mismatch, message: "SQLite cannot hold the value \(value)", sql: sql.text, path: path)
+        code: .mismatch, message: "SQLite cannot hold the value \(value)", sql: sql.text, path: path
+      )
     }
     let entry = try statements.checkOut(sql.text)
     do throws(DatabaseError) {

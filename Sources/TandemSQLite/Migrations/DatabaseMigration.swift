@@ -1,10 +1,10 @@
-/// One step of a database's schema: a name, and what it does.
+/// One step of a database's schema: a name, and a change.
 ///
 /// Once released, a migration is never changed, renamed or moved; a new one is added behind it.
 public struct DatabaseMigration: Sendable {
   /// The name, which the file remembers.
   public var name: String
-  /// What it does, in a transaction of its own.
+  /// The change of the schema, made in a transaction of its own.
   public var body: @Sendable (borrowing WriteTransaction) throws -> Void
 
   /// A migration of this name.
@@ -25,19 +25,20 @@ extension Database {
   ///       }
   ///     ])
   ///
-  /// Each runs in a transaction that also notes its name in the table `tandem_migrations`, so it has
-  /// happened whole or not at all; after a failure or a crash, the next call goes on where it stopped.
-  /// Two programs may migrate one file at the same time: each step runs once.
+  /// Each runs in a transaction that also records its name in the table `tandem_migrations`, so it
+  /// has happened in full or not at all; after a failure or a crash, the next call continues where
+  /// it stopped. Two programs may migrate one file at the same time: each step runs once.
   ///
-  /// Foreign keys are not enforced while a migration runs, so that a table may be dropped and made anew
-  /// without its children being deleted with it; they are checked before it commits. (Actions such as
-  /// ON DELETE CASCADE do not run either.) Keys without their row that were in the file before, as
-  /// programs leave them that do not enforce foreign keys, may stay.
+  /// Foreign keys are not enforced while a migration runs, so that a table may be dropped and
+  /// created again without deleting the rows that refer to it; they are checked before it commits.
+  /// (Actions such as ON DELETE CASCADE do not run either.) Foreign keys whose row was missing
+  /// before the migration may stay: programs that do not enforce foreign keys leave them.
   ///
   /// - Returns: The names of those that ran.
-  /// - Throws: ``DatabaseError``: `migration` if the file has run migrations that are not the first of
-  ///   these, in this order: it was written by another, maybe newer program, and nothing is changed;
-  ///   `constraint` if one leaves more foreign keys without their row than there were. What a migration throws.
+  /// - Throws: ``DatabaseError``: `migration` if the file has run migrations that are not the first
+  ///   of these, in this order: it was written by another, maybe newer program, and nothing is
+  ///   changed; `constraint` if one leaves more foreign keys without their row than before. The
+  ///   error that a migration throws.
   /// - Precondition: No two have the same name.
   @discardableResult
   public func migrate(_ migrations: [DatabaseMigration]) async throws -> [String] {
@@ -46,7 +47,7 @@ extension Database {
     }
   }
 
-  /// The same; blocks this thread.
+  /// Brings the file's schema up to date; blocks this thread.
   @discardableResult
   public func migrate(_ migrations: [DatabaseMigration]) throws -> [String] {
     try writer().withConnection { connection in

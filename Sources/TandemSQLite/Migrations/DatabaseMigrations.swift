@@ -1,6 +1,6 @@
 internal import TandemRecords
 
-/// The migrations of a program, and how they meet a file.
+/// The migrations of a program, to be run on a file.
 struct DatabaseMigrations {
   private let migrations: [DatabaseMigration]
 
@@ -10,7 +10,7 @@ struct DatabaseMigrations {
     self.migrations = migrations
   }
 
-  /// Runs what is missing; returns the names of what ran.
+  /// Runs the missing migrations; returns their names.
   func run(
     in connection: DatabaseConnection, _ cancellation: AccessCancellation?
   ) throws -> [String] {
@@ -22,7 +22,7 @@ struct DatabaseMigrations {
     return ran
   }
 
-  /// Whether the file has all migrations, and no others.
+  /// True if the file has all migrations, and no others.
   private func isComplete(_ transaction: borrowing ReadTransaction) throws -> Bool {
     guard try transaction.connection.schema(ofTable: "tandem_migrations") != nil else {
       return false
@@ -30,11 +30,11 @@ struct DatabaseMigrations {
     return try recordedNames(transaction) == migrations.map(\.name)
   }
 
-  /// Runs the first migration that the file does not have; returns whether there was one.
+  /// Runs the first migration that the file does not have; returns `false` if there is none.
   private func runNext(
     _ transaction: borrowing WriteTransaction, noting ran: inout [String]
   ) throws -> Bool {
-    // Read anew each time: another program may have migrated meanwhile.
+    // Read again each time: another program may have migrated meanwhile.
     try transaction.execute(
       """
       CREATE TABLE IF NOT EXISTS tandem_migrations (

@@ -1,4 +1,4 @@
-/// How many foreign keys of each table are without their row, by the table that they refer to.
+/// The number of foreign keys of each table whose row is missing, by the table that they refer to.
 ///
 /// Names are kept in lower case: SQLite ignores the case of ASCII letters.
 struct ForeignKeyViolations {
@@ -52,9 +52,9 @@ struct ForeignKeyViolations {
     }
   }
 
-  /// Throws if there are more now than there were.
+  /// Throws if there are more now than earlier.
   ///
-  /// Those of a table that is gone may be those of one that is new: it may have been renamed.
+  /// Those of a table that is gone may be those of a new one: the table may have been renamed.
   func check(
     since earlier: ForeignKeyViolations, after name: String, path: String
   ) throws(DatabaseError) {

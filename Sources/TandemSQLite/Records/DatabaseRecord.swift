@@ -1,7 +1,7 @@
-/// A row of a query as a value: what ``RowDecoder`` can make.
+/// A type that a ``RowDecoder`` decodes from a row of a query.
 ///
-/// A `Decodable` structure need only say so; each of its keys takes the column of that name. Otherwise
-/// it names its columns, and takes them in that order:
+/// A `Decodable` structure needs only to declare the conformance; each of its keys takes the column
+/// of that name. Other types name their columns, and take them in that order:
 ///
 ///     struct Place: RowDecodable {
 ///       static let columnNames = ["id", "name"]
@@ -14,11 +14,11 @@
 ///       }
 ///     }
 ///
-/// Where a name stands in a query is found out once per statement, not per row; columns that are not
-/// named are passed over.
+/// The place of a name in a query is looked up once per statement, not per row; columns that are
+/// not named are ignored.
 public protocol RowDecodable {
-  /// The columns that ``init(row:)`` takes, in its order. If there are none, it takes those of the
-  /// query as they come.
+  /// The columns that ``init(row:)`` takes, in its order. If this is empty, it takes those of the
+  /// query in their order.
   static var columnNames: [String] { get }
 
   /// The value of the current row.
@@ -27,18 +27,19 @@ public protocol RowDecodable {
 
 /// A row of one table as a value, found by its key.
 ///
-/// A `Codable` structure need only say so, if its table has its name and its key is the column `id`:
+/// A `Codable` structure needs only to declare the conformance, if its table has its name and its
+/// key is the column `id`:
 ///
 ///     struct Place: Codable, Identifiable, DatabaseRecord {
 ///       var id: Int64
 ///       var name: String
 ///     }
 ///
-/// Its properties are stored as their types encode themselves, one column each: numbers, texts, `Bool`
-/// (0 or 1), enumerations by their raw value, `UUID` as a text, `Data` and `[UInt8]` as a blob, `Date`
-/// as the seconds since 2001 that it encodes (not as a Unix time). What encodes itself in parts, such as
-/// arrays, dictionaries, `URL` and `Decimal`, has no column to fit into and is an error: make it a
-/// ``DatabaseValue``, for instance by its text.
+/// Its properties are stored as their types encode themselves, one column each: numbers, texts,
+/// `Bool` (0 or 1), enumerations by their raw value, `UUID` as a text, `Data` and `[UInt8]` as a
+/// blob, `Date` as the seconds since 2001 that it encodes (not as a Unix time). A type that encodes
+/// itself in parts, such as arrays, dictionaries, `URL` and `Decimal`, does not fit into a column
+/// and is an error: make it a ``DatabaseValue``, for instance by its text.
 public protocol DatabaseRecord: RowDecodable {
   /// The table; by default, that of the type's name. (SQLite ignores the case of ASCII letters.)
   static var tableName: String { get }

@@ -4,7 +4,7 @@ extension DatabaseTransaction {
   ///     let names: [NameCount] = try transaction.fetchAll(
   ///       "SELECT name, count(*) AS count FROM place GROUP BY name")
   ///
-  /// - Throws: ``DatabaseError``; what the type's `init(row:)` throws.
+  /// - Throws: ``DatabaseError``; the error that the type's `init(row:)` throws.
   @inlinable
   public func fetchAll<Row: RowDecodable>(
     _ sql: SQL, as type: Row.Type = Row.self
@@ -18,7 +18,7 @@ extension DatabaseTransaction {
 
   /// The first row of a query, or `nil`.
   ///
-  /// - Throws: ``DatabaseError``; what the type's `init(row:)` throws.
+  /// - Throws: ``DatabaseError``; the error that the type's `init(row:)` throws.
   @inlinable
   public func fetchOne<Row: RowDecodable>(
     _ sql: SQL, as type: Row.Type = Row.self
@@ -26,13 +26,13 @@ extension DatabaseTransaction {
     try withCursor(sql, as: type) { cursor in try cursor.next() }
   }
 
-  /// Lends the rows of a query, one at a time.
+  /// Calls `body` with a cursor over the rows of a query.
   ///
   ///     try transaction.withCursor("SELECT * FROM place", as: Place.self) { cursor in
   ///       while let place = try cursor.next() { print(place.name) }
   ///     }
   ///
-  /// - Throws: What `body` throws; ``DatabaseError``.
+  /// - Throws: The error that `body` throws; ``DatabaseError``.
   @inlinable
   public func withCursor<Row: RowDecodable, Value>(
     _ sql: SQL, as type: Row.Type = Row.self,
@@ -48,13 +48,13 @@ extension DatabaseTransaction {
 // MARK: - Records
 
 extension DatabaseTransaction {
-  /// The records of a table: all of them, or those that the clauses leave.
+  /// The records of a table: all of them, or those that the clauses select.
   ///
   ///     try transaction.fetchAll(Place.self, "WHERE latitude > \(limit) ORDER BY name")
   ///
-  /// Without an ORDER BY, in the order in which SQLite finds them.
+  /// Without an ORDER BY, the order is arbitrary.
   ///
-  /// - Throws: ``DatabaseError``; what the type's `init(row:)` throws.
+  /// - Throws: ``DatabaseError``; the error that the type's `init(row:)` throws.
   @inlinable
   public func fetchAll<Record: DatabaseRecord>(
     _ type: Record.Type, _ clauses: SQL = ""
@@ -62,9 +62,9 @@ extension DatabaseTransaction {
     try fetchAll(SQL(text: connection.selection(of: type)) + clauses)
   }
 
-  /// The first record of a table that the clauses leave, or `nil`.
+  /// The first record of a table that the clauses select, or `nil`.
   ///
-  /// - Throws: ``DatabaseError``; what the type's `init(row:)` throws.
+  /// - Throws: ``DatabaseError``; the error that the type's `init(row:)` throws.
   @inlinable
   public func fetchOne<Record: DatabaseRecord>(
     _ type: Record.Type, _ clauses: SQL
@@ -74,19 +74,20 @@ extension DatabaseTransaction {
 
   /// The record with this key, or `nil`: one value for each of the type's key columns.
   ///
-  /// - Throws: ``DatabaseError``; what the type's `init(row:)` throws.
+  /// - Throws: ``DatabaseError``; the error that the type's `init(row:)` throws.
   @inlinable
   public func fetchOne<Record: DatabaseRecord, each Key: DatabaseValue>(
     _ type: Record.Type, key: repeat each Key
   ) throws -> Record? {
-    var condition = RecordKeyCondition(type)
-    repeat condition.append(each key)
-    return try fetchOne(SQL(text: connection.selection(of: type)) + condition.finished())
+    var values: [SQL] = []
+    repeat values.append(SQL.parameter(each key))
+    return try fetchOne(
+      SQL(text: connection.selection(of: type)) + SQL.whereKey(of: type, is: values))
   }
 
-  /// Lends the records of a table, one at a time.
+  /// Calls `body` with a cursor over the records of a table.
   ///
-  /// - Throws: What `body` throws; ``DatabaseError``.
+  /// - Throws: The error that `body` throws; ``DatabaseError``.
   @inlinable
   public func withCursor<Record: DatabaseRecord, Value>(
     _ type: Record.Type, _ clauses: SQL = "",

@@ -1,8 +1,8 @@
 extension DatabaseTransaction where Access == WriteAccess {
   /// Inserts a record.
   ///
-  /// - Throws: ``DatabaseError``: `constraint` if its key is there already; what the record's
-  ///   `encode(to:)` throws.
+  /// - Throws: ``DatabaseError``: `constraint` if its key is there already; the error that
+  ///   the record's `encode(to:)` throws.
   @inlinable
   public func insert(_ record: some DatabaseRecord) throws {
     try insert(contentsOf: CollectionOfOne(record))
@@ -10,8 +10,8 @@ extension DatabaseTransaction where Access == WriteAccess {
 
   /// Inserts records, in order.
   ///
-  /// One that fails ends it, and those before stay in the transaction: throw on, or use a
-  /// ``savepoint(_:)``, to have all or none.
+  /// If one fails, this throws, and the records before it stay in the transaction: rethrow the
+  /// error, or use a ``savepoint(_:)``, to insert all or none.
   ///
   /// - Throws: As ``insert(_:)``.
   @inlinable
@@ -24,7 +24,7 @@ extension DatabaseTransaction where Access == WriteAccess {
   /// Inserts a record, or overwrites the one with its key. Other uniqueness constraints still hold.
   ///
   /// - Throws: ``DatabaseError``: `constraint`, or `error` if the key columns are not unique by
-  ///   declaration; what the record's `encode(to:)` throws.
+  ///   declaration; the error that the record's `encode(to:)` throws.
   @inlinable
   public func upsert(_ record: some DatabaseRecord) throws {
     try upsert(contentsOf: CollectionOfOne(record))
@@ -40,8 +40,8 @@ extension DatabaseTransaction where Access == WriteAccess {
 
   /// Overwrites the record with the same key.
   ///
-  /// - Returns: Whether there is one.
-  /// - Throws: ``DatabaseError``: `constraint`; what the record's `encode(to:)` throws.
+  /// - Returns: True if there is one.
+  /// - Throws: ``DatabaseError``: `constraint`; the error that the record's `encode(to:)` throws.
   @inlinable
   public func update(_ record: some DatabaseRecord) throws -> Bool {
     var isFound = false
@@ -49,10 +49,10 @@ extension DatabaseTransaction where Access == WriteAccess {
     return isFound
   }
 
-  /// Deletes the record with the same key, whatever else it holds.
+  /// Deletes the record with the same key, whatever its other values are.
   ///
-  /// - Returns: Whether there was one.
-  /// - Throws: ``DatabaseError``: `constraint`; what the record's `encode(to:)` throws.
+  /// - Returns: True if there was one.
+  /// - Throws: ``DatabaseError``: `constraint`; the error that the record's `encode(to:)` throws.
   @inlinable
   public func delete(_ record: some DatabaseRecord) throws -> Bool {
     var isFound = false
@@ -62,15 +62,40 @@ extension DatabaseTransaction where Access == WriteAccess {
 
   /// Deletes the record with this key: one value for each of the type's key columns.
   ///
-  /// - Returns: Whether there was one.
+  /// - Returns: True if there was one.
   /// - Throws: ``DatabaseError``: `constraint`.
   @inlinable
   public func delete<Record: DatabaseRecord, each Key: DatabaseValue>(
     _ type: Record.Type, key: repeat each Key
   ) throws(DatabaseError) -> Bool {
-    var condition = RecordKeyCondition(type)
-    repeat condition.append(each key)
-    return try execute("DELETE FROM \(identifier: type.tableName)" + condition.finished()) > 0
+    var values: [SQL] = []
+    repeat values.append(SQL.parameter(each key))
+    return try execute(
+      "DELETE FROM \(identifier: type.tableName)" + SQL.whereKey(of: type, is: values)) > 0
+  }
+}
+
+extension SQL {
+  /// One parameter.
+  @usableFromInline
+  static func parameter(_ value: some DatabaseValue) -> SQL { "\(value)" }
+
+  /// The clause that finds a record by its key: ` WHERE "a" = ? AND "b" = ?`. A null finds nothing.
+  ///
+  /// - Precondition: There are as many values as key columns: with fewer, more rows would be found.
+  @usableFromInline
+  static func whereKey<Record: DatabaseRecord>(
+    of type: Record.Type, is values: [SQL]
+  ) -> SQL {
+    let names = Record.keyColumnNames
+    precondition(
+      values.count == names.count, "\(type) has the key columns \(names), not \(values.count)")
+    var clause = SQL(text: "")
+    for (name, value) in zip(names, values) {
+      clause =
+        clause + (clause.text.isEmpty ? " WHERE " : " AND ") + "\(identifier: name) = \(value)"
+    }
+    return clause
   }
 }
 
@@ -88,7 +113,8 @@ extension DatabaseConnection {
     }
   }
 
-  /// Runs an operation for each record, and tells how many rows each one changed.
+  /// Runs an operation for each record, and calls `didWrite` with the number of rows that it
+  /// changed.
   @inlinable
   func write<Records: Sequence>(
     _ records: Records, _ operation: RecordOperation,

@@ -1,10 +1,11 @@
+internal import CSQLite
 public import TandemRecords
 
-/// A value that a column holds and a parameter takes, exactly or not at all.
+/// A type whose values columns and parameters hold exactly, or reject.
 ///
-/// Integers, `Double`, `Float`, `Bool`, `String`, `[UInt8]`, `FieldValue` and optionals of these are
-/// such values; an enumeration with a raw value of one of these types need only say so. Any other type
-/// has to give the two conversions:
+/// Integers, `Double`, `Float`, `Bool`, `String`, `[UInt8]`, `FieldValue` and optionals of these
+/// are such values; an enumeration with a raw value of one of these types needs only to declare the
+/// conformance. Any other type implements two conversions:
 ///
 ///     extension UUID: DatabaseValue {
 ///       public init?(fieldValue: FieldValue) {
@@ -14,17 +15,19 @@ public import TandemRecords
 ///       public var fieldValue: FieldValue? { .text(uuidString) }
 ///     }
 ///
-/// Nothing is rounded, cut or guessed: an integer is read from an integer, or from a real that is
-/// whole; a `Double` from a real, or from an integer that it holds exactly; a text from a text.
+/// Nothing is rounded, truncated or guessed: an integer is read from an integer, or from a real
+/// that is whole; a `Double` from a real, or from an integer that it holds exactly; a text from a
+/// text.
 public protocol DatabaseValue {
-  /// The value that a column holds, or `nil` if it is none of this type.
+  /// The value of a column, or `nil` if it is not of this type.
   init?(fieldValue: FieldValue)
 
-  /// What to store, or `nil` for a value that SQLite cannot hold, such as an integer beyond 64 bits.
+  /// The value to store, or `nil` for one that SQLite cannot hold, such as an integer beyond 64
+  /// bits.
   var fieldValue: FieldValue? { get }
 
-  /// The value of a column where SQLite keeps it. Has a default; the library's own types do without
-  /// the detour.
+  /// The value of a column, read where SQLite keeps it. The default reads a `FieldValue`; the
+  /// library's own types avoid that detour.
   init?(column: ColumnReader)
 
   /// Binds this value to a parameter; `false` for a value that SQLite cannot hold. Has a default.
@@ -70,4 +73,86 @@ extension DatabaseValue where Self: RawRepresentable, RawValue: DatabaseValue {
   /// Binds the raw value.
   @inlinable
   public func bind(to parameter: ParameterBinder) -> Bool { rawValue.bind(to: parameter) }
+}
+
+/// A column of the current row, where SQLite keeps it. Valid only while a ``DatabaseValue`` is made
+/// of it.
+public struct ColumnReader {
+  let value: ColumnValue
+
+  init(_ value: ColumnValue) { self.value = value }
+
+  /// True if it is null.
+  public var isNull: Bool { value.isNull }
+
+  /// The integer, or the real that is one, or `nil`.
+  public var integer: Int64? {
+    switch value.type {
+    case SQLITE_INTEGER: return value.integer
+    case SQLITE_FLOAT: return Int64(exactly: value.real)
+    default: return nil
+    }
+  }
+
+  /// The real, or the integer that a real holds exactly, or `nil`.
+  public var real: Double? {
+    switch value.type {
+    case SQLITE_FLOAT: return value.real
+    case SQLITE_INTEGER: return Double(exactly: value.integer)
+    default: return nil
+    }
+  }
+
+  /// The text; `nil` for another type, and for a text that is not valid UTF-8.
+  public var text: String? {
+    guard value.type == SQLITE_TEXT else { return nil }
+    return value.validText
+  }
+
+  /// A copy of the blob, or `nil`.
+  public var blob: [UInt8]? {
+    guard value.type == SQLITE_BLOB else { return nil }
+    return Array(value.blob)
+  }
+
+  /// The value, whatever its type; `nil` for a text that is not valid UTF-8.
+  public var fieldValue: FieldValue? { value.fieldValue }
+}
+
+/// A parameter of a statement that is about to run. Valid only while a ``DatabaseValue`` is bound
+/// to it.
+public struct ParameterBinder {
+  let statement: OpaquePointer
+  let position: Int32
+
+  init(_ statement: OpaquePointer, _ position: Int32) {
+    self.statement = statement
+    self.position = position
+  }
+
+  /// Binds null.
+  public func bindNull() { sqlite3_bind_null(statement, position) }
+
+  /// Binds an integer.
+  public func bind(_ integer: Int64) { sqlite3_bind_int64(statement, position, integer) }
+
+  /// Binds a real.
+  public func bind(_ real: Double) { sqlite3_bind_double(statement, position, real) }
+
+  /// Binds a copy of a text.
+  public func bind(_ text: String) { Statement.bind(text, to: statement, at: position) }
+
+  /// Binds a copy of a blob.
+  public func bind(_ blob: [UInt8]) { Statement.bind(blob, to: statement, at: position) }
+
+  /// Binds a value of any type.
+  public func bind(_ value: FieldValue) {
+    switch value {
+    case .null: bindNull()
+    case .integer(let number): bind(number)
+    case .real(let number): bind(number)
+    case .text(let text): bind(text)
+    case .blob(let bytes): bind(bytes)
+    }
+  }
 }

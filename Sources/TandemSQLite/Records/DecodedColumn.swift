@@ -23,7 +23,7 @@ struct DecodedColumn: Decoder {
     return value
   }
 
-  /// The same for a type that says how it is decoded.
+  /// The column's value as any `Decodable` type.
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     if let columnType = type as? any DatabaseValue.Type {
       return try cast(value(columnType))
@@ -71,4 +71,48 @@ extension DecodedColumn: SingleValueDecodingContainer {
   func decode(_ type: UInt16.Type) throws -> UInt16 { try value() }
   func decode(_ type: UInt32.Type) throws -> UInt32 { try value() }
   func decode(_ type: UInt64.Type) throws -> UInt64 { try value() }
+}
+
+/// The bytes of a blob as an unkeyed container, from which `Data` decodes itself.
+struct DecodedBytes: UnkeyedDecodingContainer {
+  private let bytes: [UInt8]
+  private(set) var currentIndex = 0
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  var codingPath: [any CodingKey] { [] }
+  var count: Int? { bytes.count }
+  var isAtEnd: Bool { currentIndex == bytes.count }
+
+  mutating func decodeNil() throws -> Bool { false }
+
+  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    guard !isAtEnd, let value = bytes[currentIndex] as? Value else { throw notABlob(type) }
+    currentIndex += 1
+    return value
+  }
+
+  mutating func decode(_ type: UInt8.Type) throws -> UInt8 {
+    guard !isAtEnd else { throw notABlob(type) }
+    defer { currentIndex += 1 }
+    return bytes[currentIndex]
+  }
+
+  mutating func nestedContainer<Key: CodingKey>(
+    keyedBy type: Key.Type
+  ) throws -> KeyedDecodingContainer<Key> {
+    throw notABlob(type)
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    throw notABlob([Any].self)
+  }
+
+  mutating func superDecoder() throws -> any Decoder { throw notABlob(Any.self) }
+
+  private func notABlob(_ type: Any.Type) -> DecodingError {
+    .typeMismatch(
+      type,
+      .init(codingPath: [], debugDescription: "a blob of \(bytes.count) bytes has no such element"))
+  }
 }

@@ -2,28 +2,28 @@ internal import CSQLite
 internal import Synchronization
 package import TandemRecords
 
-/// Makes values of a type of rows that are no longer in a statement, as the type makes them of rows
-/// that are: they are handed back to SQLite as parameters, and read from there.
+/// Decodes records that are no longer rows of a statement as the type decodes such rows: SQLite
+/// gets the values as parameters and returns them as a row.
 package final class DetachedRecordDecoder<Row: RowDecodable & Sendable>: Sendable {
-  fileprivate struct Course {
+  fileprivate struct Cache {
     let connection: DatabaseConnection
     var layout: RecordLayout?
     var entry: CachedStatement?
   }
 
-  private let course = Mutex<Course?>(nil)
+  private let cache = Mutex<Cache?>(nil)
 
   /// A decoder that opens its database, in memory, with the first row.
   package init(_ type: Row.Type) {}
 
   /// The value of a row.
   ///
-  /// - Throws: ``DatabaseError``; what the type's `init(row:)` throws.
+  /// - Throws: ``DatabaseError``; the error that the type's `init(row:)` throws.
   package func decode(_ record: Record) throws -> Row {
-    try course.withLock { course in
-      if course == nil { course = Course(connection: try DatabaseConnection(path: ":memory:")) }
-      guard let entry = try course?.statement(for: record.layout) else {
-        preconditionFailure("There is a course by now")
+    try cache.withLock { cache in
+      if cache == nil { cache = Cache(connection: try DatabaseConnection(path: ":memory:")) }
+      guard let entry = try cache?.statement(for: record.layout) else {
+        preconditionFailure("The cache has just been filled")
       }
       let statement = entry.statement
       statement.reset()
@@ -38,7 +38,7 @@ package final class DetachedRecordDecoder<Row: RowDecodable & Sendable>: Sendabl
   }
 }
 
-extension DetachedRecordDecoder.Course {
+extension DetachedRecordDecoder.Cache {
   /// The statement that returns its parameters as columns with the names of the layout.
   fileprivate mutating func statement(
     for layout: RecordLayout
@@ -52,38 +52,38 @@ extension DetachedRecordDecoder.Course {
   }
 }
 
-/// Makes rows of records without writing them to a table.
+/// Encodes values of a type of records without writing them to a table.
 package final class DetachedRecordEncoder<Row: DatabaseRecord & Sendable>: Sendable {
-  private struct Course {
+  private struct Cache {
     let connection: DatabaseConnection
     let statement: RecordStatement
     var layout: RecordLayout?
   }
 
-  private let course = Mutex<Course?>(nil)
+  private let cache = Mutex<Cache?>(nil)
 
   /// An encoder that opens its database, in memory, with the first record.
   package init(_ type: Row.Type) {}
 
   /// The columns of a record and their values.
   ///
-  /// - Throws: ``DatabaseError``; what the record's `encode(to:)` throws.
+  /// - Throws: ``DatabaseError``; the error that the record's `encode(to:)` throws.
   package func record(of row: Row) throws -> Record {
-    try course.withLock { course in
-      if course == nil {
+    try cache.withLock { cache in
+      if cache == nil {
         let connection = try DatabaseConnection(path: ":memory:")
-        course = Course(
+        cache = Cache(
           connection: connection,
-          statement: try RecordStatement(connection, Row.self, .show))
+          statement: try RecordStatement(connection.handle, Row.self, .show))
       }
-      guard let statement = course?.statement else {
-        preconditionFailure("There is a course by now")
+      guard let statement = cache?.statement else {
+        preconditionFailure("The cache has just been filled")
       }
       var encoder = RowEncoder(statement)
       try row.encode(to: &encoder)
       let (names, values) = try statement.values(boundCount: encoder.position)
-      if course?.layout?.names != names { course?.layout = RecordLayout(names) }
-      guard let layout = course?.layout, let record = Record(layout: layout, values: values) else {
+      if cache?.layout?.names != names { cache?.layout = RecordLayout(names) }
+      guard let layout = cache?.layout, let record = Record(layout: layout, values: values) else {
         throw DatabaseError(
           code: .mismatch, message: "\(Row.self) names a column twice", path: ":memory:")
       }

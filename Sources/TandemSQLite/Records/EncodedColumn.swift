@@ -7,7 +7,7 @@ final class EncodedColumn: Encoder {
   private let path: String
   private var value: FieldValue?
   fileprivate var bytes: [UInt8]?
-  /// What the type in question has encoded in its place, such as what is in an optional.
+  /// The type that the value encoded in its place, such as the type wrapped in an optional.
   private var innermostType: Any.Type?
 
   init(name: String, path: String) {
@@ -18,7 +18,7 @@ final class EncodedColumn: Encoder {
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// What a value of this type has encoded.
+  /// The encoded value of this type.
   func finished(_ type: (some Encodable).Type) throws(DatabaseError) -> FieldValue {
     if let value { return value }
     // An empty list looks like no bytes, but could not be stored once it is not empty.
@@ -28,7 +28,7 @@ final class EncodedColumn: Encoder {
     return .blob(bytes)
   }
 
-  /// Whether a type is known to be a list of something that is no byte.
+  /// True if a type is known to be a list of elements other than bytes.
   private static func isListOfOthers(_ type: Any.Type) -> Bool {
     func isOther<Values: Sequence>(_ type: Values.Type) -> Bool {
       Values.Element.self != UInt8.self
@@ -89,7 +89,7 @@ extension EncodedColumn: SingleValueEncodingContainer {
   }
 }
 
-/// The bytes of a blob as an unkeyed container: what `Data` encodes itself to.
+/// The bytes of a blob as an unkeyed container, to which `Data` encodes itself.
 struct EncodedBytes: UnkeyedEncodingContainer {
   private let column: EncodedColumn
 

@@ -1,5 +1,5 @@
-/// Containers for what a row cannot hold. An `Encoder` must hand out a container without throwing, so
-/// the first use of these throws instead.
+/// Containers for values that a row cannot hold. An `Encoder` must return a container without
+/// throwing, so the first use of these throws instead.
 struct FailingEncoding: UnkeyedEncodingContainer, SingleValueEncodingContainer {
   private let error: DatabaseError
 
@@ -21,7 +21,7 @@ struct FailingEncoding: UnkeyedEncodingContainer, SingleValueEncodingContainer {
   func superEncoder() -> any Encoder { FailingEncoder(error: error) }
 }
 
-/// The same by keys.
+/// The failing container with keys.
 struct FailingKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   private let error: DatabaseError
 
@@ -48,7 +48,7 @@ struct FailingKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func superEncoder(forKey key: Key) -> any Encoder { FailingEncoder(error: error) }
 }
 
-/// The same as an encoder.
+/// The failing encoder.
 struct FailingEncoder: Encoder {
   let error: DatabaseError
 

@@ -1,7 +1,7 @@
-/// Which place among named columns each key of a `Codable` type means.
+/// The place of each key of a `Codable` type among named columns.
 ///
-/// A key is looked up by name once. If it is an enumeration's case without a payload, as compilers
-/// write them, then one byte is all there is to it: the byte finds the place from then on.
+/// A key is looked up by name once. If it is an enumeration's case without a payload, as the
+/// compiler generates them, it consists of one byte, which finds the place from then on.
 final class KeyPlaces<Key: CodingKey> {
   private static var unknown: Int32 { -2 }
   private static var none: Int32 { -1 }

@@ -2,8 +2,8 @@ internal import CSQLite
 
 /// The rows of one statement as a `Decoder`: one for all rows, with one container per type of keys.
 ///
-/// `Codable` asks for a container with each row and for a key with each value. The container is made
-/// once; which column a key means is found by name once, and then by the key's own bits.
+/// `Codable` requests a container for each row and a key for each value. The container is made
+/// once; the column of a key is found by name once, and then by the key's own bits.
 final class KeyedRowDecoder: Decoder {
   private let statement: Statement
   private var keyType: ObjectIdentifier?
@@ -44,7 +44,7 @@ final class KeyedRowDecoder: Decoder {
 /// The current row by keys. A class, because `Codable` copies its container for each value.
 final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let statement: Statement
-  /// The statement's, at hand for every value.
+  /// The statement's handle, without an indirection for each value.
   private let handle: OpaquePointer
   private let places: KeyPlaces<Key>
 
@@ -108,4 +108,38 @@ final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder() throws -> any Decoder { KeyedRowDecoder(statement) }
 
   func superDecoder(forKey key: Key) throws -> any Decoder { try column(key) }
+}
+
+// One line per type that `KeyedDecodingContainerProtocol` names. Their defaults would look up each
+// key three times.
+extension DecodedRow {
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(key) }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(key) }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(key) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try value(key) }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try value(key) }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try value(key) }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try value(key) }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try value(key) }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try value(key) }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try value(key) }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try value(key) }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try value(key) }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try value(key) }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try value(key) }
+
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try optional(key) }
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try optional(key) }
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try optional(key) }
+  func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try optional(key) }
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try optional(key) }
+  func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try optional(key) }
+  func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try optional(key) }
+  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try optional(key) }
+  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try optional(key) }
+  func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try optional(key) }
+  func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try optional(key) }
+  func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try optional(key) }
+  func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try optional(key) }
+  func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try optional(key) }
 }

@@ -1,8 +1,8 @@
 internal import CSQLite
 internal import TandemRecords
 
-/// A record as an `Encoder` takes it: it collects names and values, or, once the names are known, binds
-/// values straight to a statement's parameters.
+/// The `Encoder` of a record: it collects names and values or, once the names are known, binds
+/// values directly to a statement's parameters.
 ///
 /// As in ``KeyedRowDecoder``, the container is made once for all records.
 final class KeyedRowEncoder: Encoder {
@@ -10,12 +10,12 @@ final class KeyedRowEncoder: Encoder {
   private(set) var names: [String]
   /// The collected values.
   private(set) var values: [FieldValue] = []
-  /// Where to bind; `nil` while collecting.
+  /// The statement to bind to; `nil` while collecting.
   private let statement: Statement?
   private let parameterCount: Int32
   let path: String
-  /// The record that last bound a value to each column, by number. Parameters keep their values from
-  /// one record to the next, so that a column bound twice must not stand for one that is not bound.
+  /// The record that last bound a value to each column, by number. Parameters keep their values
+  /// from one record to the next, so a column bound twice must not count for one that is not bound.
   private var lastRecords: [UInt32]
   private var record: UInt32 = 0
   private var boundCount = 0
@@ -120,7 +120,7 @@ extension KeyedRowEncoder {
       sql: statement?.sql, path: path)
   }
 
-  /// Takes a value of a type that says how it is encoded.
+  /// Takes a value of any `Encodable` type.
   func put<Value: Encodable>(
     encoding value: Value, _ key: some CodingKey, at place: @autoclosure () -> Int32?
   ) throws {
@@ -180,4 +180,37 @@ final class EncodedRow<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func superEncoder() -> any Encoder { encoder }
 
   func superEncoder(forKey key: Key) -> any Encoder { encoder }
+}
+
+// One line per type that `KeyedEncodingContainerProtocol` names.
+extension EncodedRow {
+  func encode(_ value: Bool, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: String, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: Double, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: Float, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: Int, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: Int8, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: Int16, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: Int32, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: Int64, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: UInt, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: UInt8, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: UInt16, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: UInt32, forKey key: Key) throws { try put(value, key) }
+  func encode(_ value: UInt64, forKey key: Key) throws { try put(value, key) }
+
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: String?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try put(value, key) }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try put(value, key) }
 }

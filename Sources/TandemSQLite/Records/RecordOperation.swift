@@ -1,12 +1,12 @@
-/// What is done with a record, and the statement that does it.
+/// An operation on a record, and its statement.
 ///
 /// The parameter of a column has the column's number in all of these, so that one way of binding a
 /// record serves all.
 @usableFromInline
 enum RecordOperation: Hashable, Sendable {
   case insert
-  /// The same for a table in which nothing can fail once the row is written, so that SQLite need not
-  /// keep what would undo half of it.
+  /// An insertion into a table where nothing can fail once the row is written, so that SQLite need
+  /// not record how to undo half of it.
   case insertWithoutUndo
   case upsert
   case update

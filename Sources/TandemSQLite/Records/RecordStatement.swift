@@ -3,25 +3,26 @@ internal import TandemRecords
 
 /// The statement that inserts, updates or deletes the records of one type, kept by its connection.
 ///
-/// Between two records it is reset, so that the same one may be used anew while a sequence of records
-/// is being written.
+/// It is reset between two records, so that it may be used again while a sequence of records is
+/// being written.
 @usableFromInline
 final class RecordStatement {
-  private let connection: DatabaseConnection
+  /// Not the connection, which holds this.
+  private let database: DatabaseHandle
   private let type: Any.Type
   private let table: String
   private let key: [String]
   private let operation: RecordOperation
   private var columns: [String]
   private var statement: Statement?
-  /// How many of the columns are parameters: deleting takes the key only.
+  /// The number of columns that are parameters: deleting takes the key only.
   private var parameterCount = 0
   private var encoder: KeyedRowEncoder?
 
   init<Record: DatabaseRecord>(
-    _ connection: DatabaseConnection, _ type: Record.Type, _ operation: RecordOperation
+    _ database: DatabaseHandle, _ type: Record.Type, _ operation: RecordOperation
   ) throws(DatabaseError) {
-    self.connection = connection
+    self.database = database
     self.type = type
     self.operation = operation
     table = Record.tableName
@@ -34,10 +35,10 @@ final class RecordStatement {
     if let name = key.first(where: { !columns.contains(where: $0.isSameSQLName) }) {
       throw DatabaseError(
         code: .mismatch, message: "\(type) has no column \(name), which is part of its key",
-        path: connection.path)
+        path: database.path)
     }
-    let statement = try connection.prepare(
-      operation.sql(table: table, columns: columns, key: key))
+    let statement = try Statement(
+      operation.sql(table: table, columns: columns, key: key), database: database)
     self.statement = statement
     self.columns = columns
     parameterCount = Int(sqlite3_bind_parameter_count(statement.handle))
@@ -50,7 +51,7 @@ final class RecordStatement {
     guard let statement, position <= columns.count else {
       throw DatabaseError(
         code: .range, message: "\(type) encodes more than its \(columns.count) columns",
-        sql: statement?.sql, path: connection.path)
+        sql: statement?.sql, path: database.path)
     }
     return ParameterBinder(statement.handle, Int32(truncatingIfNeeded: position))
   }
@@ -59,16 +60,16 @@ final class RecordStatement {
     DatabaseError(
       code: .mismatch,
       message: "SQLite cannot hold the value \(value) for column \(columns[column])",
-      sql: statement?.sql, path: connection.path)
+      sql: statement?.sql, path: database.path)
   }
 
-  /// Runs the statement for the record whose first `count` columns have been bound; returns how many
-  /// rows it changed.
+  /// Runs the statement for the record whose first `count` columns have been bound; returns the
+  /// number of rows that it changed.
   @usableFromInline
   func run(boundCount count: Int) throws(DatabaseError) -> Int {
     let statement = try complete(boundCount: count)
     while try statement.step() {}
-    return connection.changeCount
+    return Int(sqlite3_changes64(database.pointer))
   }
 
   /// The names and values of the columns of the record whose first `count` columns have been bound.
@@ -85,7 +86,7 @@ final class RecordStatement {
     if let statement, count == columns.count { return statement }
     throw DatabaseError(
       code: .range, message: "\(type) encodes \(count) of its \(columns.count) columns",
-      sql: statement?.sql, path: connection.path)
+      sql: statement?.sql, path: database.path)
   }
 }
 
@@ -94,11 +95,11 @@ final class RecordStatement {
 extension RecordStatement {
   /// Binds a value's keys to the parameters of the columns of their names.
   ///
-  /// The columns are those of the first record. One that encodes others, which few types do, gets a
-  /// statement for its own.
+  /// The columns are those of the first record. A record that encodes other columns, as few types
+  /// do, gets a new statement.
   func encode(_ value: some Encodable) throws {
     if let encoder, try encoder.bind(value) { return }
-    let collector = KeyedRowEncoder(path: connection.path)
+    let collector = KeyedRowEncoder(path: database.path)
     try value.encode(to: collector)
     try prepare(collector.names)
     guard let statement else { return }
@@ -106,5 +107,85 @@ extension RecordStatement {
     for (offset, value) in collector.values.enumerated() where offset < parameterCount {
       try statement.bind(value, at: offset + 1)
     }
+  }
+}
+
+/// Takes the values of a record's columns, one after the other, and binds them to a statement.
+public struct RowEncoder: ~Copyable {
+  @usableFromInline let statement: RecordStatement
+  @usableFromInline var position = 0
+
+  @usableFromInline
+  init(_ statement: RecordStatement) { self.statement = statement }
+
+  /// Appends the value of the next column.
+  ///
+  /// - Throws: ``DatabaseError``: `mismatch` for a value that SQLite cannot hold, `range` for more
+  ///   values than the type has columns.
+  @inlinable
+  public mutating func append(_ value: some DatabaseValue) throws(DatabaseError) {
+    guard value.bind(to: try nextParameter()) else { throw unstorable(value) }
+  }
+
+  /// Appends a value of an `Encodable` type: each of its keys is the name of a column.
+  ///
+  /// - Throws: The error that the type's `encode(to:)` throws; ``DatabaseError`` as ``append(_:)``.
+  public mutating func encode(_ value: some Encodable) throws {
+    try statement.encode(value)
+    position = statement.columnCount
+  }
+
+  @usableFromInline
+  mutating func nextParameter() throws(DatabaseError) -> ParameterBinder {
+    position += 1
+    return try statement.parameter(position)
+  }
+
+  @usableFromInline
+  func unstorable(_ value: some DatabaseValue) -> DatabaseError {
+    statement.unstorable(value, column: position - 1)
+  }
+}
+
+/// The statements and queries of a connection for types of records.
+struct RecordCache {
+  struct Operation: Hashable {
+    var type: ObjectIdentifier
+    var operation: RecordOperation
+  }
+
+  var statements: [Operation: RecordStatement] = [:]
+  var selections: [ObjectIdentifier: String] = [:]
+  var last: (operation: Operation, statement: RecordStatement)?
+}
+
+extension DatabaseConnection {
+  /// The statement for an operation on the records of a type.
+  @usableFromInline
+  func statement<Record: DatabaseRecord>(
+    for type: Record.Type, _ operation: RecordOperation
+  ) throws(DatabaseError) -> RecordStatement {
+    let wanted = RecordCache.Operation(type: ObjectIdentifier(type), operation: operation)
+    if let last = records.last, last.operation == wanted { return last.statement }
+    let statement: RecordStatement
+    if let known = records.statements[wanted] {
+      statement = known
+    } else {
+      statement = try RecordStatement(handle, type, operation)
+      records.statements[wanted] = statement
+    }
+    records.last = (wanted, statement)
+    return statement
+  }
+
+  /// The query for all records of a type, to which clauses may be added.
+  @usableFromInline
+  func selection<Record: DatabaseRecord>(of type: Record.Type) -> String {
+    if let known = records.selections[ObjectIdentifier(type)] { return known }
+    let names = type.columnNames
+    let list = names.isEmpty ? "*" : names.map(\.sqlQuoted).joined(separator: ", ")
+    let selection = "SELECT \(list) FROM \(type.tableName.sqlQuoted) "
+    records.selections[ObjectIdentifier(type)] = selection
+    return selection
   }
 }

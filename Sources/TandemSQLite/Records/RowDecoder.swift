@@ -1,12 +1,13 @@
 internal import CSQLite
+public import TandemRecords
 
-/// Hands out the columns of the current row, one after the other.
+/// Decodes the columns of the current row, one after the other.
 public struct RowDecoder: ~Copyable {
   private let statement: Statement
-  /// The statement's, at hand for every row.
+  /// The statement's handle, without an indirection for each row.
   private let handle: OpaquePointer
   private(set) var plan: RowPlan?
-  /// The plan's.
+  /// The plan's columns.
   private var columns: UnsafePointer<Int32>?
   private var columnCount: Int32 = 0
   private var position: Int32 = 0
@@ -16,7 +17,7 @@ public struct RowDecoder: ~Copyable {
     handle = statement.handle
   }
 
-  /// Where the columns are, from the first row on.
+  /// Finds the columns by a plan, from the first row on.
   mutating func follow(_ plan: RowPlan) {
     self.plan = plan
     columns = plan.columns
@@ -31,8 +32,8 @@ public struct RowDecoder: ~Copyable {
 
   /// The value of the next column.
   ///
-  /// - Throws: ``DatabaseError``: `mismatch` if the column holds none of this type, `range` if there is
-  ///   no further column.
+  /// - Throws: ``DatabaseError``: `mismatch` if the column holds none of this type, `range` if
+  ///   there is no further column.
   @inlinable
   public mutating func next<Value: DatabaseValue>(
     _ type: Value.Type = Value.self
@@ -44,10 +45,17 @@ public struct RowDecoder: ~Copyable {
 
   /// A value of a `Decodable` type, whose keys are the names of the columns.
   ///
-  /// - Throws: What the type's `init(from:)` throws; ``DatabaseError`` as ``next(_:)``.
+  /// - Throws: The error that the type's `init(from:)` throws; ``DatabaseError`` as ``next(_:)``.
   @inlinable
   public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
     try Value(from: keyedDecoder())
+  }
+
+  /// All columns of the current row.
+  fileprivate func record() throws(DatabaseError) -> Record {
+    guard let plan else { preconditionFailure("The cursor finds the columns with the first row") }
+    return Record(
+      uncheckedLayout: try plan.recordLayout(statement), values: try statement.values())
   }
 
   @usableFromInline
@@ -71,5 +79,49 @@ public struct RowDecoder: ~Copyable {
   func mismatch(_ reader: ColumnReader, _ type: Any.Type) -> DatabaseError {
     let offset = Int(position) - 1
     return statement.mismatch(reader, type, at: columns.map { Int($0[offset]) } ?? offset)
+  }
+}
+
+/// A row of any query as a record, whose fields are the columns, with the exact values stored:
+///
+///     let records: [Record] = try transaction.fetchAll("SELECT * FROM place")
+extension Record: RowDecodable {
+  /// None: a record takes the columns of the query as they come.
+  public static var columnNames: [String] { [] }
+
+  /// All columns of the current row.
+  ///
+  /// - Throws: ``DatabaseError`` with code `mismatch` if two columns have the same name, or a text
+  ///   is not valid UTF-8.
+  public init(row: inout RowDecoder) throws { self = try row.record() }
+}
+
+/// The rows of a query, one at a time; memory does not grow with their number.
+///
+/// It cannot leave its closure.
+public struct RecordCursor<Row: RowDecodable>: ~Copyable {
+  private let entry: CachedStatement
+  @usableFromInline var decoder: RowDecoder
+
+  @usableFromInline
+  init(_ entry: CachedStatement) {
+    self.entry = entry
+    decoder = RowDecoder(entry.statement)
+  }
+
+  /// The next row, or `nil` at the end.
+  ///
+  /// - Throws: ``DatabaseError``; the error that the type's `init(row:)` throws.
+  @inlinable
+  public mutating func next() throws -> Row? {
+    guard try advance() else { return nil }
+    return try Row(row: &decoder)
+  }
+
+  @usableFromInline
+  mutating func advance() throws(DatabaseError) -> Bool {
+    guard try decoder.advance() else { return false }
+    if decoder.plan == nil { decoder.follow(try RowPlan.find(Row.self, entry)) }
+    return true
   }
 }

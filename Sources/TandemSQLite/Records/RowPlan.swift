@@ -1,19 +1,22 @@
 internal import CSQLite
+internal import TandemRecords
 
-/// Where the columns of one type stand in the rows of one statement; found out once, when its first
-/// row has come.
+/// The places of one type's columns in the rows of one statement, found with its first row.
 final class RowPlan {
   private let type: ObjectIdentifier
   private let preparationCount: Int32
-  /// How many columns ``RowDecoder`` hands out.
+  /// The number of columns that ``RowDecoder`` decodes.
   let columnCount: Int32
-  /// Their places in the statement, as long as this exists; `nil` if each stands in its own place.
+  /// Their places in the statement; `nil` if each is at its own place. Valid as long as this
+  /// exists.
   let columns: UnsafePointer<Int32>?
   private var decoder: KeyedRowDecoder?
+  private var recordLayout: RecordLayout?
 
-  /// The plan of an earlier run of this statement, if it holds still, or a new one.
+  /// The plan of an earlier run of this statement, if it is still valid, or a new one.
   ///
-  /// - Throws: ``DatabaseError`` with code `mismatch` for a column that the statement does not have.
+  /// - Throws: ``DatabaseError`` with code `mismatch` for a column that the statement does not
+  ///   have.
   static func find<Row: RowDecodable>(
     _ type: Row.Type, _ entry: CachedStatement
   ) throws(DatabaseError) -> RowPlan {
@@ -59,6 +62,22 @@ final class RowPlan {
 
   deinit { columns?.deallocate() }
 
+  /// The layout of records that take all columns.
+  ///
+  /// - Throws: ``DatabaseError`` with code `mismatch` if two columns have the same name.
+  func recordLayout(_ statement: Statement) throws(DatabaseError) -> RecordLayout {
+    if let recordLayout { return recordLayout }
+    guard let layout = RecordLayout(statement.columnNames) else {
+      throw DatabaseError(
+        code: .mismatch,
+        message: "a record needs columns of different names, and there are: "
+          + statement.columnNames.joined(separator: ", "), sql: statement.sql,
+        path: statement.database.path)
+    }
+    recordLayout = layout
+    return layout
+  }
+
   func keyedDecoder(_ statement: Statement) -> any Decoder {
     if let decoder { return decoder }
     let decoder = KeyedRowDecoder(statement)
@@ -68,7 +87,7 @@ final class RowPlan {
 }
 
 extension Statement {
-  /// How many times SQLite has compiled it anew because the schema had changed.
+  /// The number of times that SQLite compiled it again because the schema had changed.
   fileprivate var preparationCount: Int32 {
     sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
   }

@@ -2,13 +2,13 @@ public import TandemRecords
 
 /// A statement and the values of its parameters.
 ///
-/// In a literal, what is interpolated becomes a parameter, never text, so no value can change what the
-/// statement means:
+/// In a literal, an interpolated value becomes a parameter, never text, so no value can change the
+/// meaning of the statement:
 ///
 ///     let places: [Place] = try transaction.fetchAll("SELECT * FROM place WHERE name = \(name)")
 ///
-/// Names of tables and columns are no values; `\(identifier: column)` quotes them. An `SQL` in an `SQL`
-/// is inserted as it is, with its parameters.
+/// `\(identifier: column)` quotes the name of a table or column, which cannot be a parameter. An
+/// `SQL` in an `SQL` is inserted as it is, with its parameters.
 public struct SQL: Hashable, Sendable {
   /// The text, with a `?` for each parameter.
   public private(set) var text: String
@@ -17,7 +17,7 @@ public struct SQL: Hashable, Sendable {
   /// A value that SQLite cannot hold, which makes running the statement an error.
   package private(set) var unstorable: String?
 
-  /// A text that is trusted, whose parameters are written `?`.
+  /// A trusted text, whose parameters are written `?`.
   public init(text: String, parameters: [FieldValue] = []) {
     self.text = text
     self.parameters = parameters
@@ -37,6 +37,14 @@ public struct SQL: Hashable, Sendable {
   }
 }
 
+extension SQL: CustomStringConvertible {
+  /// The text, and the values of its parameters: `SELECT * FROM place WHERE id = ?, with 7`.
+  public var description: String {
+    let values = parameters.map(\.description).joined(separator: ", ")
+    return values.isEmpty ? text : "\(text), with \(values)"
+  }
+}
+
 extension SQL: ExpressibleByStringInterpolation {
   /// A text without parameters.
   public init(stringLiteral text: String) { self.init(text: text) }
@@ -53,13 +61,13 @@ extension SQL: ExpressibleByStringInterpolation {
       sql.text.reserveCapacity(literalCapacity + interpolationCount)
     }
 
-    /// Appends what was written.
+    /// Appends the literal text.
     public mutating func appendLiteral(_ literal: String) { sql.text += literal }
 
     /// Appends a parameter.
     ///
-    /// A value that SQLite cannot hold exactly, such as an integer beyond 64 bits, makes running the
-    /// statement an error (`mismatch`).
+    /// A value that SQLite cannot hold exactly, such as an integer beyond 64 bits, makes running
+    /// the statement an error (`mismatch`).
     public mutating func appendInterpolation(_ value: some DatabaseValue) {
       sql.text += "?"
       if let value = value.fieldValue {

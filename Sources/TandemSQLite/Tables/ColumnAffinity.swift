@@ -1,9 +1,9 @@
 internal import CSQLite
-public import TandemRecords
+package import TandemRecords
 
-/// How a column changes the type of the values stored in it
+/// The type conversion that a column applies to values stored in it
 /// (https://www.sqlite.org/datatype3.html, section 3).
-public enum ColumnAffinity: String, Hashable, Sendable {
+package enum ColumnAffinity: String, Hashable, Sendable {
   /// Numbers become texts.
   case text
   /// Texts that look like numbers become numbers.
@@ -16,7 +16,7 @@ public enum ColumnAffinity: String, Hashable, Sendable {
   case none
 
   /// The affinity of a column declared with a type, by SQLite's five rules.
-  public init(declaredType: String) {
+  package init(declaredType: String) {
     // By bytes: as a character, the T of INT with an accent would not be one.
     let type = declaredType.utf8.map(\.asciiLowercased)
     func hasAny(_ words: String...) -> Bool { words.contains { type.contains($0.utf8) } }
@@ -33,9 +33,9 @@ public enum ColumnAffinity: String, Hashable, Sendable {
     }
   }
 
-  /// Whether a column of this affinity stores a value of this type as it is, whatever the value.
+  /// True if a column of this affinity stores every value of this type unchanged.
   @inlinable
-  public func keeps(_ value: FieldValue) -> Bool {
+  package func keeps(_ value: FieldValue) -> Bool {
     switch (self, value) {
     case (.none, _), (_, .null), (_, .blob): return true
     case (.text, .text), (.integer, .integer), (.numeric, .integer), (.real, .real): return true
@@ -47,11 +47,12 @@ public enum ColumnAffinity: String, Hashable, Sendable {
   /// would be lost on the way: `007` in an INTEGER column, 2^53 + 1 in a REAL one.
   ///
   /// A number becomes a text only if that reads back as the number, and a text a number only if
-  /// SQLite writes that as the same text again: `1` is none to a REAL column, which has `1.0`.
+  /// SQLite writes that number as the same text: a REAL column does not take the text `1`, which
+  /// would come back as `1.0`.
   ///
   /// Write the value returned, not the one given: a real that SQLite reads from a text of 15 digits
   /// may, rarely, be the neighbour of the nearest one, which this is.
-  public func stored(_ value: FieldValue) -> FieldValue? {
+  package func stored(_ value: FieldValue) -> FieldValue? {
     switch (self, value) {
     case (_, _) where value.isNull: return .null
     case (.none, _), (_, .null), (_, .blob), (.text, .text): return value
@@ -75,7 +76,7 @@ public enum ColumnAffinity: String, Hashable, Sendable {
 }
 
 extension FieldValue {
-  /// What SQLite writes for a number: a real has 15 digits.
+  /// The text that SQLite makes of a number: a real has 15 digits.
   fileprivate var sqliteText: String? {
     switch self {
     case .integer(let number): return String(number)
@@ -100,8 +101,8 @@ extension FieldValue {
 }
 
 extension String {
-  /// Whether SQLite's numeric affinities would convert this text: a decimal number as a whole, maybe
-  /// with a sign, a fraction, an exponent and spaces around it.
+  /// True if SQLite's numeric affinities would convert this text: one decimal number, possibly with
+  /// a sign, a fraction, an exponent and spaces around it.
   fileprivate var looksNumericToSQLite: Bool {
     var rest = utf8[...]
     func skip(_ isWanted: (UInt8) -> Bool) -> Int {

@@ -10,7 +10,7 @@ package enum ColumnType: String, Sendable {
   case any = ""
 }
 
-/// Finds the type of a column from its values, one after the other.
+/// Infers the type of a column from its values, one after the other.
 package struct ColumnTypeInference {
   private var hasIntegers = false
   private var hasReals = false
@@ -56,7 +56,7 @@ extension ColumnType {
   }
 }
 
-/// A column to create: its name and type.
+/// The name and type of a column to create.
 package struct ColumnDefinition: Sendable {
   package var name: String
   package var type: ColumnType
@@ -66,7 +66,7 @@ package struct ColumnDefinition: Sendable {
     self.type = type
   }
 
-  /// As CREATE TABLE and ADD COLUMN want it.
+  /// The definition for CREATE TABLE and ADD COLUMN.
   fileprivate var sql: String {
     type == .any ? name.sqlQuoted : "\(name.sqlQuoted) \(type.rawValue)"
   }

@@ -1,15 +1,16 @@
 public import TandemDifferences
 public import TandemRecords
 
-/// The comparison of two tables, of one database or of two, by reading both in the order of their keys.
+/// The comparison of two tables, of one database or of two, by reading both in the order of their
+/// keys.
 ///
 ///     let comparison = TableComparison(from: draft, to: final, key: ["id"])
 ///     try database.read { transaction in
 ///       try comparison.forEachChange(from: transaction, to: transaction) { change in print(change) }
 ///     }
 ///
-/// Memory does not grow with the tables, as long as an index has the order of the key. A column that
-/// only one of the tables has counts as null in the other.
+/// Memory does not grow with the tables, as long as an index has the order of the key. A column
+/// that only one of the tables has counts as null in the other.
 public struct TableComparison: Hashable, Sendable {
   /// The table to compare from.
   public var old: TableSchema
@@ -31,8 +32,9 @@ public struct TableComparison: Hashable, Sendable {
   ///   - oldTransaction: A transaction of the database that has the old table.
   ///   - newTransaction: A transaction of the database that has the new table; it may be the same.
   ///   - body: Called with each change.
-  /// - Throws: ``DatabaseError`` with code `error` if there is no key, or a key column is missing, and if
-  ///   a table cannot be read, or a key is null or occurs twice; the error that `body` throws.
+  /// - Throws: ``DatabaseError`` with code `error` if there is no key, or a key column is missing,
+  ///   and if a table cannot be read, or a key is null or occurs twice; the error that `body`
+  ///   throws.
   /// - Complexity: O(*n* + *m*) time.
   public func forEachChange(
     from oldTransaction: borrowing DatabaseTransaction<some Any>,
@@ -42,7 +44,8 @@ public struct TableComparison: Hashable, Sendable {
     try forEachChange(from: oldTransaction.connection, to: newTransaction.connection, body)
   }
 
-  /// Calls `body` with each change; each connection reads in its open transaction, or in one of its own.
+  /// Calls `body` with each change; each connection reads in its open transaction, or in one of its
+  /// own.
   package func forEachChange(
     from oldConnection: DatabaseConnection, to newConnection: DatabaseConnection,
     _ body: (SetChange<Record>) throws -> Void

@@ -1,12 +1,12 @@
 internal import TandemRecords
 
-/// What following the rows of a table takes to know of it.
-package struct TableFacts {
+/// The facts about a table that following its rows requires.
+package struct TableFacts: Sendable {
   package let schema: TableSchema
-  /// Whether it is an ordinary table, whose changes can be followed row by row.
+  /// True if it is an ordinary table, whose changes can be followed row by row.
   package let isOrdinary: Bool
   private let hasRowid: Bool
-  /// Whether an index holds the primary key, so that it is not the rowid.
+  /// True if an index holds the primary key, so that it is not the rowid.
   private let hasKeyIndex: Bool
 
   /// Looks a table or view up; `nil` if there is none of that name.
@@ -26,8 +26,8 @@ package struct TableFacts {
 
   private var hasGeneratedColumns: Bool { schema.columns.contains(where: \.isGenerated) }
 
-  /// How to find the key of a row that changes, its values in the order of the given columns of the
-  /// primary key; `.none` if that cannot be done.
+  /// The source of the key of a row that changes, its values in the order of the given columns of
+  /// the primary key; `.none` if there is none.
   package func key(ofColumns names: [String]) -> TableInterest.Key {
     guard names.count == max(1, schema.primaryKey.count) else { return .none }
     if schema.primaryKey.isEmpty { return isRowid(names[0]) ? .rowid : .none }
@@ -40,20 +40,30 @@ package struct TableFacts {
     return .columns(names.compactMap(position))
   }
 
-  /// The columns that identify a row: the primary key or, without one, a name of the rowid; empty if
-  /// there is neither.
+  /// The columns that identify a row: the primary key or, without one, a name of the rowid; empty
+  /// if there is neither.
   package var identity: [String] {
     schema.primaryKey.isEmpty ? rowidName.map { [$0] } ?? [] : schema.primaryKey
   }
 
-  /// A name of the rowid that no column has, if there is one.
-  package var rowidName: String? { ["rowid", "_rowid_", "oid"].first(where: isRowid) }
+  /// True if the rows are identified by their rowid.
+  package var isIdentifiedByRowid: Bool { identity.first.map(isRowid) ?? false }
 
-  /// Whether a name stands for the rowid: because no column has it, or as the integer primary key.
+  private static let rowidNames = ["rowid", "_rowid_", "oid"]
+
+  /// The names of the rowid that no column has; none if the rows have no rowid.
+  package var rowidNames: [String] {
+    hasRowid ? TableFacts.rowidNames.filter { schema.column(named: $0) == nil } : []
+  }
+
+  /// A name of the rowid, if there is one.
+  package var rowidName: String? { TableFacts.rowidNames.first(where: isRowid) }
+
+  /// True if a name stands for the rowid: because no column has it, or as the integer primary key.
   package func isRowid(_ name: String) -> Bool {
     guard hasRowid else { return false }
     guard let column = schema.column(named: name) else {
-      return ["rowid", "_rowid_", "oid"].contains(where: name.isSameSQLName)
+      return TableFacts.rowidNames.contains(where: name.isSameSQLName)
     }
     return !hasKeyIndex && schema.primaryKey.count == 1
       && schema.primaryKey[0].isSameSQLName(as: column.name)

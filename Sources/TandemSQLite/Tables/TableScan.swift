@@ -4,8 +4,8 @@ package import TandemRecords
 
 /// A table read once, ascending by key as field values are: SQLite's BINARY collation of UTF-8.
 ///
-/// The current row stays where SQLite keeps it; nothing of it is copied but its key, until
-/// ``record()`` asks. Memory does not grow with the table, unless no index has the key's order and
+/// The current row stays where SQLite keeps it, and only its key is copied, except by ``record()``.
+/// Memory does not grow with the table, unless no index has the key's order and
 /// SQLite must sort.
 package final class TableScan {
   /// The columns read, in order; ``record()`` has them as fields.
@@ -13,7 +13,7 @@ package final class TableScan {
   let statement: Statement
   private let table: String
   private let keyOffsets: [Int]
-  /// Whether SQLite itself keeps the key unique, so that it need not be checked row by row.
+  /// True if SQLite itself keeps the key unique, so that it need not be checked row by row.
   private let isKeyUnique: Bool
   private var lastKey: [FieldValue] = []
   private var isAtStart = true
@@ -51,7 +51,7 @@ package final class TableScan {
     return true
   }
 
-  /// Nulls come first, so the first row tells for the first column of the key.
+  /// Nulls come first, so for the first column of the key it suffices to check the first row.
   private func checkKeyIsWhole() throws(DatabaseError) {
     let unchecked = isAtStart ? keyOffsets[...] : keyOffsets.dropFirst()
     isAtStart = false
@@ -92,7 +92,7 @@ package final class TableScan {
     return 0
   }
 
-  /// Whether the current row has the values of `record`, whose fields are the columns read.
+  /// True if the current row has the values of `record`, whose fields are the columns read.
   package func isEqual(to record: Record) -> Bool {
     record.values.withUnsafeBufferPointer { values in
       for offset in values.indices
@@ -103,8 +103,8 @@ package final class TableScan {
     }
   }
 
-  /// Calls `body` with each change that leads from the table to `records`, which are ascending by key
-  /// and have the columns read as their fields; returns how many rows the table has.
+  /// Calls `body` with each change that leads from the table to `records`, which are ascending by
+  /// key and have the columns read as their fields; returns how many rows the table has.
   package func forEachChange(
     to records: [Record], _ body: (SetChange<Record>) -> Void
   ) throws(DatabaseError) -> Int {

@@ -8,9 +8,9 @@ public struct TableSchema: Hashable, Sendable {
     public var name: String
     /// The type, as declared, though SQLite may write it in upper case; empty if none is.
     public var declaredType: String
-    /// How the column changes values stored in it.
-    public var affinity: ColumnAffinity
-    /// Whether the column computes its value, so that none can be written.
+    /// The conversions that the column applies to values stored in it.
+    package var affinity: ColumnAffinity
+    /// True if the column computes its value, so that none can be written.
     public var isGenerated: Bool
   }
 
@@ -20,7 +20,7 @@ public struct TableSchema: Hashable, Sendable {
   public var columns: [Column]
   /// The columns of the primary key, in its order; empty if none is declared.
   public var primaryKey: [String]
-  /// Whether it is a view, which cannot be written.
+  /// True if it is a view, which cannot be written.
   public var isView: Bool
 
   /// The names of the columns, in order.
@@ -32,9 +32,34 @@ public struct TableSchema: Hashable, Sendable {
   }
 }
 
+extension TableSchema: CustomStringConvertible {
+  /// `place (id INTEGER, name TEXT), key id`.
+  public var description: String {
+    let columns = columns.map {
+      $0.declaredType.isEmpty ? $0.name : "\($0.name) \($0.declaredType)"
+    }
+    let key = primaryKey.isEmpty ? "" : ", key \(primaryKey.joined(separator: ", "))"
+    return "\(name) (\(columns.joined(separator: ", ")))\(key)"
+  }
+}
+
+extension DatabaseTransaction {
+  /// The schema of a table or view, or `nil` if there is none of that name.
+  ///
+  /// - Throws: ``DatabaseError``.
+  public func schema(ofTable name: String) throws(DatabaseError) -> TableSchema? {
+    try connection.schema(ofTable: name)
+  }
+
+  /// The names of the application's tables, sorted: without those of SQLite and of Tandem.
+  ///
+  /// - Throws: ``DatabaseError``.
+  public func tableNames() throws(DatabaseError) -> [String] { try connection.tableNames() }
+}
+
 extension DatabaseConnection {
   /// The schema of a table or view, or `nil` if there is none of that name.
-  public func schema(ofTable name: String) throws(DatabaseError) -> TableSchema? {
+  package func schema(ofTable name: String) throws(DatabaseError) -> TableSchema? {
     let found = try prepare(
       """
       SELECT name, type FROM sqlite_schema
@@ -66,8 +91,8 @@ extension DatabaseConnection {
     return schema
   }
 
-  /// The names of the application's tables, in order: those of SQLite and of Tandem are left out.
-  public func tableNames() throws(DatabaseError) -> [String] {
+  /// The names of the application's tables, sorted: without those of SQLite and of Tandem.
+  package func tableNames() throws(DatabaseError) -> [String] {
     let statement = try prepare(
       """
       SELECT name FROM sqlite_schema
@@ -75,10 +100,6 @@ extension DatabaseConnection {
         AND name NOT LIKE 'tandem@_%' ESCAPE '@'
       ORDER BY name
       """)
-    var names: [String] = []
-    while try statement.step() {
-      if case .text(let name) = try statement.value(at: 0) { names.append(name) }
-    }
-    return names
+    return try statement.texts()
   }
 }

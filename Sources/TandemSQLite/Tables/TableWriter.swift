@@ -1,8 +1,8 @@
 package import TandemDifferences
 package import TandemRecords
 
-/// Writes changed records into a table. Each of them must change exactly one row; a row to be deleted may be
-/// gone already.
+/// Writes changed records into a table. Each of them must change exactly one row; a row to be
+/// deleted may be gone already.
 package struct TableWriter {
   private let connection: DatabaseConnection
   private let table: String

@@ -1,0 +1,131 @@
+internal import TandemHTTP
+
+/// The directory of a mirror, around folders of files.
+///
+/// It must be empty before it has an owner, and may not be inside the directory of another mirror. Hidden files
+/// do not count, nor do directories with nothing but them: no folder's store touches them. One process at a time
+/// has it for writing.
+final class MirrorDirectory: Sendable {
+  let index: FileIndex
+  private let directory: Directory?
+  /// The paths of files that may be in it while it has no owner.
+  private let tolerated: [String]
+  private let hidden: Directory?
+  private let lock: FileLock?
+
+  /// Opens a directory.
+  ///
+  /// - Parameters:
+  ///   - path: The directory. It is created if it is missing; its parent must exist.
+  ///   - tolerated: The paths of files that may be in it while it has no owner.
+  ///   - isReadOnly: True to write nothing: the directory is then neither created nor locked.
+  /// - Throws: ``TransportError``, before anything is written, if it has no owner and is not empty, or is
+  ///   inside a directory that has one; also if another process has it.
+  init(path: String, tolerated: [String], isReadOnly: Bool) throws(TransportError) {
+    self.tolerated = tolerated
+    let existing = try Directory(existing: path)
+    try Self.requireOutside(existing, path)
+    if let existing, try !FileIndex.hasOwner(existing), try !Self.isEmpty(existing, tolerated) {
+      throw TransportError(
+        .cannotWrite, "it holds files that no mirror put there; choose an empty directory",
+        url: path)
+    }
+    guard !isReadOnly else {
+      directory = existing
+      index = try FileIndex(of: existing, hidden: nil)
+      (hidden, lock) = (nil, nil)
+      return
+    }
+    let directory = try Directory(path: path)
+    let hidden = try Directory(FileIndex.directoryName, in: directory)
+    lock = try FileLock(in: hidden, of: path)
+    // Only the one who has the lock sees what others have written.
+    index = try FileIndex(of: directory, hidden: hidden)
+    self.directory = directory
+    self.hidden = hidden
+  }
+
+  private static func requireOutside(
+    _ existing: Directory?, _ path: String
+  ) throws(TransportError) {
+    var surroundings = existing
+    if existing == nil { surroundings = try Directory(existing: parent(of: path)) }
+    guard let surroundings else { return }
+    for inner in [FileIndex.path, EarlierIndex.ownerPath]
+    where surroundings.isInside(directoryWith: inner, isIncluded: existing == nil) {
+      throw TransportError(
+        .cannotWrite, "it is inside the directory of another mirror; choose one outside", url: path)
+    }
+  }
+
+  /// The path of the directory that the last part of a path is in.
+  private static func parent(of path: String) -> String {
+    let parts = path.split(separator: "/")
+    let start = path.hasPrefix("/") ? "/" : "./"
+    return start + parts.dropLast().joined(separator: "/")
+  }
+
+  /// The directory that file systems keep at their roots, for their repair.
+  private static let systemName = "lost+found"
+
+  /// True if there is nothing but empty directories, and tolerated files.
+  private static func isEmpty(
+    _ directory: Directory, _ paths: [String]
+  ) throws(TransportError) -> Bool {
+    let tolerated = paths.compactMap { Directory.identity(at: $0) }
+    for name in try directory.names() where !name.hasPrefix(".") && name != systemName {
+      if let identity = directory.identity(of: name), tolerated.contains(identity) { continue }
+      guard let folder = try? Directory(existing: "\(directory.path)/\(name)"),
+        try folder.hasOnlyHiddenNames()
+      else { return false }
+    }
+    return true
+  }
+}
+
+extension MirrorDirectory {
+  /// True if there are no files in it, nor in its folders.
+  func isEmpty() throws(TransportError) -> Bool {
+    guard let directory else { return true }
+    return try Self.isEmpty(directory, tolerated)
+  }
+
+  /// True if there are no files in one of its folders.
+  func isEmpty(_ folder: FileName) throws(TransportError) -> Bool {
+    guard let directory, let folder = try Directory(existing: "\(directory.path)/\(folder)")
+    else { return true }
+    return try folder.hasOnlyHiddenNames()
+  }
+
+  /// True if the file at a path is, or would be, in one of its folders.
+  func isIn(_ folder: FileName, _ path: String) -> Bool {
+    guard let directory, let folder = Directory.identity(at: "\(directory.path)/\(folder)") else {
+      return false
+    }
+    return Directory.identity(at: Self.parent(of: path)) == folder
+  }
+
+  /// The files of one of its folders; none if there is no such folder.
+  func files(in folder: FileName) throws(TransportError) -> StoredFiles {
+    StoredFiles(
+      directory: try directory.flatMap { (directory) throws(TransportError) in
+        try Directory(existing: "\(directory.path)/\(folder)")
+      }, folder: folder.text, index: index)
+  }
+
+  /// The store for one of its folders, which is created if it is missing.
+  ///
+  /// - Precondition: The directory was opened for writing.
+  func store(in folder: FileName) throws(TransportError) -> FileStore {
+    guard let directory, let hidden else { preconditionFailure("The directory is only read") }
+    return try FileStore(
+      Directory(folder.text, in: directory), hidden, index, folder: folder.text, lock: lock,
+      isSynchronized: true)
+  }
+}
+
+extension Directory {
+  fileprivate func hasOnlyHiddenNames() throws(TransportError) -> Bool {
+    try names().allSatisfy { $0.hasPrefix(".") }
+  }
+}

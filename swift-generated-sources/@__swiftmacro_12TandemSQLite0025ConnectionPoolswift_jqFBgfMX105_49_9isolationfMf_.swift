@@ -1,3 +1,0 @@
-nil                                                                                                                             
-
-// original-source-range: /tmp/wt/table/Sources/TandemSQLite/Database/ConnectionPool.swift:106:50-106:60
