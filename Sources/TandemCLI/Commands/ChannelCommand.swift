@@ -8,11 +8,11 @@ enum ChannelCommand: Command {
       "subject", "NAME", help: "The subject of the channel; for listen: only it.")
     static let id = ValueOption<String>(
       "id", "JSON", help: "The id: a JSON value, or else a text; for listen: only it.")
-    static let connect = Flag("connect", help: "For listen: connect to a program that waits.")
+    static let connect = Flag("connect", help: "For listen: connect to a program that listens.")
     static let count = ValueOption(
       "count", in: 1...Int.max, help: "For listen: end after so many messages.")
     static let timeout = ValueOption.seconds(
-      "timeout", help: "How long a peer may take to answer (default: 10).")
+      "timeout", help: "The time in which a peer must answer (default: 10).")
     static let json = Flag(
       "json", help: "For listen: print JSON objects: {\"id\":…,\"subject\":…,\"values\":{…}}.")
   }
