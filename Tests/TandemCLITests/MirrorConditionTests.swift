@@ -155,7 +155,7 @@ struct MirrorConditionTests {
     }
     #expect(feed.authorizations == ["Basic \(encoded)", "Basic \(encoded)"])
     #expect(feed.statuses == [200, 304])
-    #expect(try folder.rows("places.db", "SELECT url FROM tandem_mirror") == ["\"\(feed.url)\""])
+    #expect(try folder.rows("places.db", "SELECT url FROM tandem_mirror") == ["\"\(feed.url)/\""])
     feed.serve("[1")
     let broken = try await Tool.run(["mirror", url, database, "--table", "place", "--key", "id"])
     #expect(broken.status == 1 && broken.error.contains(feed.url))

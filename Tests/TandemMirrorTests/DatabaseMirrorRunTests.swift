@@ -108,7 +108,9 @@ struct DatabaseMirrorRunTests {
     } catch let error as DatabaseMirror.RunError {
       #expect((error.failure.error as? MirrorError)?.code == .tooManyDeletions)
     }
-    let count = try await database.read { try $0.fetchValue("SELECT count(*) FROM place", as: Int.self) }
+    let count = try await database.read {
+      try $0.fetchValue("SELECT count(*) FROM place", as: Int.self)
+    }
     #expect(count == 39)
   }
 

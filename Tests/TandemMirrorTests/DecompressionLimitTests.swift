@@ -1,8 +1,8 @@
+import TandemHTTP
 import TandemRecords
 import TestHTTPServer
 import Testing
 
-import TandemHTTP
 @testable import TandemMirror
 
 @Suite("Lists that come compressed", .timeLimit(.minutes(5)))

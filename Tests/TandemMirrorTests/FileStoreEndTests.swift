@@ -75,7 +75,7 @@ struct FileStoreEndTests {
       #expect(error?.message.contains("whether this content is whole") == true)
       #expect(error?.message.contains(sending.advice) == true)
       #expect(folder.contents("a") == [1, 2])
-      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
+      #expect(folder.leftovers == [])
     }
   }
 

@@ -38,7 +38,7 @@ struct FileStoreTests {
       #expect(outcome.file.validators.entityTag == "\"1\"")
       #expect(folder.contents("a") == content)
       #expect(try store.names() == [FileName("a")])
-      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
+      #expect(folder.leftovers == [])
       #expect(store.file(FileName("a")) == outcome.file)
       #expect(store.knownNames == [FileName("a")])
     }
@@ -140,7 +140,7 @@ struct FileStoreTests {
       let outcome = try await transfer(store, server.url + "/other")
       #expect(outcome.receivedByteCount == total)
       #expect(folder.contents("a") == new)
-      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
+      #expect(folder.leftovers == [])
     }
   }
 
@@ -167,7 +167,7 @@ struct FileStoreTests {
         await #expect(throws: TransportError.self) { try await transfer(store, server.url) }
       }
       #expect(server.requests.allSatisfy { $0.fields["Range"] == nil })
-      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
+      #expect(folder.leftovers == [])
       #expect(try store.names().isEmpty)
     }
   }
@@ -193,7 +193,7 @@ struct FileStoreTests {
         try await transfer(store, server.url) { $0.maxByteCount = 299_999 }
       }
       #expect(error?.code == .tooLarge)
-      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
+      #expect(folder.leftovers == [])
       let digest = SHA256Digest(of: content)
       _ = try await transfer(store, server.url) {
         $0.sha256 = digest
@@ -379,7 +379,7 @@ struct FileStoreTests {
       #expect(try await slow.value.isChanged)
       #expect(folder.contents("a") == [1, 2, 3, 4])
       #expect(folder.names("").sorted() == [".tandem", "a"])
-      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
+      #expect(folder.leftovers == [])
     }
   }
 
@@ -432,10 +432,10 @@ struct FileStoreTests {
       try store.discardPartialFiles(keeping: [FileName("a")])
       #expect(try store.sweep(keeping: [FileName("a")]) == [FileName("b"), FileName("c")])
       #expect(folder.names("").sorted() == [".tandem", "Notes.txt", "a"])
-      #expect(folder.hiddenNames == ["a.part", "index.sqlite", "lock"])
+      #expect(folder.leftovers == ["a.part"])
       #expect(store.knownNames == [FileName("a")])
       try store.discardPartialFiles()
-      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
+      #expect(folder.leftovers == [])
     }
   }
 
@@ -452,7 +452,7 @@ struct FileStoreTests {
         }
       }
       #expect(error?.code == .tooLarge)
-      #expect(folder.hiddenNames == ["index.sqlite", "lock"])
+      #expect(folder.leftovers == [])
       #expect(server.requests.first?.fields["Accept-Encoding"] == "identity")
     }
   }
@@ -479,8 +479,8 @@ struct FileStoreTests {
 }
 
 extension ScratchFolder {
-  /// The names in the hidden directory of a store, without those of SQLite's log.
-  var hiddenNames: [String] {
-    names(".tandem").filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted()
+  /// The names in the hidden directory of a store, without its index and its lock.
+  var leftovers: [String] {
+    names(".tandem").filter { !$0.hasPrefix(FileIndex.name) && $0 != "lock" }.sorted()
   }
 }

@@ -59,6 +59,8 @@ final class FileIndex: Sendable {
     /// The files whose facts are not committed yet.
     var pending: Set<Address> = []
     var committed = ContinuousClock.now
+    /// True if there are changes that a failure of the machine could undo.
+    var isVolatile = false
   }
 
   /// The hidden directory in a directory of files.
@@ -165,6 +167,7 @@ extension FileIndex {
     try state.withLock { state throws(TransportError) in
       state.contents.files[address] = file
       state.pending.insert(address)
+      state.isVolatile = true
       let isPartial = state.contents.partials.removeValue(forKey: address) != nil
       let isDue =
         state.pending.count >= Self.maxPendingCount
@@ -228,9 +231,15 @@ extension FileIndex {
   }
 
   /// Commits what is pending.
-  func flush() throws(TransportError) {
+  ///
+  /// - Parameter durably: True to have all commits so far survive a failure of the machine.
+  func flush(durably: Bool = false) throws(TransportError) {
     try state.withLock { state throws(TransportError) in
-      if !state.pending.isEmpty { try write(&state) { _ in } }
+      guard durably ? state.isVolatile : !state.pending.isEmpty else { return }
+      try write(&state, durably: durably) { connection in
+        // Only a transaction that writes is brought to disk.
+        if durably { try connection.execute("PRAGMA user_version=\(Contents.version)") }
+      }
     }
   }
 
@@ -256,6 +265,7 @@ extension FileIndex {
     }
     state.pending = []
     state.committed = .now
+    state.isVolatile = !durably
   }
 
   /// Commits are in order, and survive the process, but not a failure of the machine.
@@ -276,6 +286,7 @@ extension FileIndex {
     if isSynchronized { try hidden.synchronize() }
     state.database = database
     state.pending = []
+    state.isVolatile = false
     try EarlierIndex.remove(from: directory, folders: Array(contents.folders.keys))
   }
 
@@ -315,7 +326,7 @@ extension FileIndex {
 // MARK: - As tables
 
 extension FileIndex.Contents {
-  private static let version: Int64 = 1
+  fileprivate static let version: Int64 = 1
 
   /// Reads an index; an empty one if its tables have not been created.
   fileprivate init(_ connection: DatabaseConnection) throws {

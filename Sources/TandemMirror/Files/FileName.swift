@@ -23,10 +23,10 @@ public struct FileName: Hashable, Sendable {
   /// The name for a text.
   ///
   /// - Parameters:
-  ///   - text: What the name shall remind of.
-  ///   - identity: What must be told apart, if `text` alone does not: its digest is then part of the
+  ///   - text: The text that the name is made from.
+  ///   - identity: The identity of the content, if `text` alone is not unique: its digest is then part of the
   ///     name in any case.
-  ///   - fileExtension: What follows after a point; ignored unless it is 1 to 10 ASCII letters and
+  ///   - fileExtension: The extension after the point; ignored unless it is 1 to 10 ASCII letters and
   ///     digits. Names with different extensions are different, too.
   public init(_ text: String, identity: String? = nil, extension fileExtension: String? = nil) {
     let suffix = Self.safeExtension(fileExtension)
@@ -46,7 +46,7 @@ public struct FileName: Hashable, Sendable {
     self.text = text
   }
 
-  /// Whether the text it was made from stands in it as it is, without a digest.
+  /// True if it is made of its text alone, without a digest.
   package var isPlain: Bool { !text.utf8.contains(UInt8(ascii: "~")) }
 
   private static func safeExtension(_ text: String?) -> String? {
@@ -72,7 +72,7 @@ public struct FileName: Hashable, Sendable {
       && stem.utf8.last.map { 0x30...0x39 ~= $0 } == true
   }
 
-  /// What is safe of `text`, with `-` for all else, and the digest of `identity`.
+  /// The safe characters of `text`, with `-` for all others, and the digest of `identity`.
   private static func reduced(_ text: String, identity: String) -> String {
     var stem: [UInt8] = []
     for byte in text.utf8 where stem.count < 60 {
@@ -94,7 +94,7 @@ public struct FileName: Hashable, Sendable {
 }
 
 extension FileName: Comparable {
-  /// Whether the first name comes before the second, byte by byte.
+  /// True if the first name comes before the second, byte by byte.
   public static func < (first: FileName, second: FileName) -> Bool { first.text < second.text }
 }
 

@@ -10,7 +10,7 @@ internal import TandemHTTP
 
 /// The whole contents of a file or of standard input.
 enum FileBytes {
-  /// How much is read at a time.
+  /// The number of bytes that are read at a time.
   private static let chunkByteCount = 256 << 10
 
   /// Reads a file, which may be a pipe.
@@ -47,7 +47,7 @@ enum FileBytes {
     }
   }
 
-  /// Reads once; returns what `read(2)` does.
+  /// Reads once; returns the result of `read(2)`.
   private static func appendChunk(to bytes: inout [UInt8], from descriptor: Int32) -> Int {
     withUnsafeTemporaryAllocation(byteCount: chunkByteCount, alignment: 1) { chunk in
       let count = systemRead(descriptor, chunk.baseAddress, chunk.count)

@@ -1,23 +1,23 @@
 internal import TandemHTTP
 internal import TandemRecords
 
-/// What is remembered of a page whose records are among those of the list.
+/// A page whose records are in the list, without its records.
 struct ReadPage {
   /// The address that was asked for; within the list's origin, with its credentials.
   var url: String
-  /// The address that answered, likewise.
+  /// The address that answered; within the list's origin, with its credentials.
   var base: String
   var validators: HTTPValidators
-  /// Where its records are in the list.
+  /// The positions of its records in the list.
   var records: Range<Int>
 }
 
-/// The pages of a list that have arrived so far, and where the next one is.
+/// The pages of a list that have arrived so far, and the address of the next one.
 struct PageCollection {
   private(set) var records: [Record] = []
   private(set) var pages: [ReadPage] = []
   private(set) var byteCount = 0
-  /// How the first page is written.
+  /// The format of the first page.
   let format: RecordFormat
   private var last: RecordPage
   private var seenURLs = Set<String>()
@@ -40,7 +40,9 @@ struct PageCollection {
   func nextURL() throws(TransportError) -> String? {
     guard let next = try nextURL(after: last, at: count - 1) else { return nil }
     guard !seenURLs.contains(next) else {
-      throw problem(.malformedResponse, "a page names an earlier one as the next: \(HTTPURL.withoutCredentials(next))")
+      throw problem(
+        .malformedResponse,
+        "a page names an earlier one as the next: \(HTTPURL.withoutCredentials(next))")
     }
     guard count < options.maxPageCount else {
       throw problem(.tooLarge, "the list has more than \(options.maxPageCount) pages")
@@ -62,7 +64,7 @@ struct PageCollection {
     return next
   }
 
-  /// Adds a page; returns what shows that the list changed, if something does.
+  /// Adds a page; returns the evidence that the list changed meanwhile, if there is any.
   mutating func add(_ page: RecordPage, from url: String) throws(TransportError) -> String? {
     guard page.records.isEmpty || page.records != last.records else {
       throw problem(
@@ -86,8 +88,8 @@ struct PageCollection {
     seenURLs.insert(url)
   }
 
-  /// Notes the keys of a page's records; returns one that an earlier page has. What is wrong within
-  /// a page, or lacks a key, is for whoever uses the list to find.
+  /// Notes the keys of a page's records; returns one that an earlier page has. Missing keys, and keys that one
+  /// page has twice, are found later, by the user of the list.
   private mutating func noteKeys(of page: RecordPage) -> RecordKey? {
     guard !options.key.isEmpty else { return nil }
     let keys = Self.keys(of: page.records, fields: options.key)
@@ -114,8 +116,8 @@ struct PageCollection {
     return keys
   }
 
-  /// Whether a page has the same records as the one at that position, by key: what else is new in them
-  /// will be asked for next time.
+  /// True if a page has the same records as the one at that position, by key: other changes in them are found
+  /// by the next run.
   func hasSameRecords(_ page: RecordPage, at position: Int) -> Bool {
     let known = records[pages[position].records]
     guard !options.key.isEmpty else { return known.elementsEqual(page.records) }

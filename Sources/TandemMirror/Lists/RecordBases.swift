@@ -1,14 +1,12 @@
-/// The addresses that the records of a list came from, page by page: what is relative in a record is
-/// relative to the address that answered for its page, which is the one that redirects led to (RFC
-/// 3986, section 5.1.3).
+/// The addresses that the records of a list came from, page by page. A relative address in a record is relative
+/// to the address that answered for its page, after redirects (RFC 3986, section 5.1.3).
 ///
-/// Where an address has the origin of the one that was asked for, it has the credentials of that too:
-/// do not show or keep it as it is.
+/// An address of the list's own origin has the credentials of the request too: do not show or store it.
 public struct RecordBases: Sendable {
   /// Where the records of each page end, and the page's address.
   private let pages: [(end: Int, url: String)]
 
-  /// Those of a list that came from no server.
+  /// The bases of a list that came from no server.
   init() { pages = [] }
 
   init(_ pages: [ReadPage]) {

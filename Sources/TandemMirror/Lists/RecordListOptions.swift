@@ -1,46 +1,44 @@
 public import TandemHTTP
 public import TandemRecords
 
-/// How a list is asked for, and what is accepted as one.
+/// The options of the requests for a list, and the limits for accepting it.
 public struct RecordListOptions: Sendable {
-  /// The format; if `nil`, the content type, the file name or, at last, the first character tells.
+  /// The format; if `nil`, it follows from the content type, the file name or the first character.
   public var format: RecordFormat?
-  /// The field of a JSON object that holds the list, as in `{"items": […]}`; `nil` for a list that
-  /// stands by itself.
+  /// The field of a JSON object that holds the list, as in `{"items": […]}`; `nil` for a list at the top level.
   public var itemsField: String?
   /// Fields to send with each request. They go to the list's own scheme, host and port only.
   public var fields: HTTPFields = [:]
-  /// Ask only for what changed since. Of a list in pages, all are asked for, in their order; at the
-  /// first that changed, the whole list is read anew.
+  /// The validators for a conditional request. The pages of a list are asked for in their order; at the first
+  /// page that changed, the whole list is read again.
   public var validators: RecordListValidators?
-  /// Where further pages are.
+  /// The way to further pages.
   public var paging: RecordPaging = .none
-  /// The fields that identify a record; if there are any, a record that comes in two pages shows that
-  /// the list changed meanwhile.
+  /// The fields that identify a record. A record that comes in two pages then shows that the list changed
+  /// meanwhile.
   public var key: [String] = []
   /// The longest list to accept, in decoded bytes of all its pages.
   public var maxByteCount = RecordSource.defaultMaxByteCount
-  /// The longest list to accept if it comes compressed, in decoded bytes of all its pages: a server that
-  /// means ill sends few for very many.
+  /// The longest list to accept if it comes compressed, in decoded bytes of all its pages: few compressed bytes
+  /// may stand for very many.
   public var maxDecompressedByteCount = RecordListOptions.defaultMaxDecompressedByteCount
   /// The most pages to ask for.
   public var maxPageCount = RecordListOptions.defaultMaxPageCount
-  /// Called when a list of a URL has been read to its end, with how many pages it has. One page may be
-  /// all there is, or come of a ``paging`` that does not suit the server: the last page, too, may be
-  /// without the field that leads on.
+  /// Called with the number of pages when a list of a URL has been read to its end. A single page may be the
+  /// whole list, or the result of a ``paging`` that does not fit the server: the field that names the next page
+  /// is missing in both.
   public var onLastPage: (@Sendable (_ pageCount: Int) -> Void)?
   /// Timeouts for each request, in place of the client's.
   public var timeouts: HTTPTimeouts?
-  /// Which requests are made again if they fail; a page that breaks off, or cannot be read, is asked
-  /// for anew.
+  /// The further attempts at requests that failed, including pages that broke off or cannot be read.
   public var retry: MirrorRetryPolicy = .lists
   /// Measures the delays of ``retry``.
   package var clock: any Clock<Duration> = ContinuousClock()
 
-  /// The longest list that is accepted compressed unless told otherwise, in decoded bytes: 256 MiB.
+  /// The default limit for a compressed list, in decoded bytes: 256 MiB.
   public static let defaultMaxDecompressedByteCount = 256 << 20
 
-  /// The most pages to ask for unless told otherwise.
+  /// The default limit for the number of pages.
   public static let defaultMaxPageCount = 10_000
 
   /// The options as documented; change what should differ.

@@ -1,9 +1,9 @@
 internal import TandemHTTP
 
-/// Pages that were read before are asked for again: by an earlier run, to find out whether there is a
-/// newer list, and by this one, to find out whether what was read is one list.
+/// Repeated requests for pages: for those of an earlier run, to find out if the list is unchanged, and for those
+/// of this run, to find out if they belong to one version of the list.
 extension RecordListReading {
-  /// What can come of asking again.
+  /// The answers to a repeated request.
   private enum Repetition {
     case unchanged
     case page(RecordPage)
@@ -11,7 +11,7 @@ extension RecordListReading {
     case gone
   }
 
-  /// The first page; `nil` if the whole list still is what the validators describe.
+  /// The first page; `nil` if no page has changed since the validators were sent.
   func firstPage(unless validators: RecordListValidators?) async throws -> RecordPage? {
     guard let validators, validators.canBeAskedBy(at: url, with: secrets) else {
       return try await newPage(PageQuestion(url: url))
@@ -24,7 +24,7 @@ extension RecordListReading {
     return try await newPage(PageQuestion(url: url))
   }
 
-  /// Whether what leads on stands beside the content that validators are of.
+  /// True if the address of the next page is not in the content that the validators are of.
   private var isEndInHead: Bool { options.paging == .link }
 
   private func areUnchanged(_ pages: [RecordListValidators.LaterPage]) async throws -> Bool {
@@ -38,12 +38,12 @@ extension RecordListReading {
     return true
   }
 
-  /// What shows that the pages are not what they were when they were read; `nil` if they all are.
+  /// The evidence that a page has changed since it was read; `nil` if none has.
   ///
-  /// Then the list was as it was read at the moment between the last page and the first one again,
-  /// unless it has changed and changed back twice. What the server calls the version counts only if it
-  /// is the same; some have a new name for each response. Nor does it count what the next page is
-  /// called, but whether there is one: where a page has a new name, it is asked for by that.
+  /// Without such evidence, all pages were as read at one moment: after the last page was read and before the
+  /// first was asked for again. The exception is a list that changed and changed back twice. Equal validators
+  /// prove that a page is unchanged; different ones prove nothing, because some servers send new ones with each
+  /// response. A new address of the next page proves nothing either; the page is asked for at that address.
   func sign(ofChangeIn pages: PageCollection) async throws -> String? {
     var url = url
     for (position, known) in pages.pages.enumerated() {

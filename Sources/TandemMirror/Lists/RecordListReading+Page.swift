@@ -3,31 +3,31 @@ internal import TandemRecords
 
 // MARK: - One page
 
-/// What to ask of a server.
+/// A request for a page.
 struct PageQuestion {
   var url: String
-  /// Ask only for what changed since.
+  /// The validators for a conditional request.
   var validators: HTTPValidators?
-  /// Whether the answer is to come as it is, without an encoding.
+  /// True to ask for the page uncompressed.
   var isPlain = false
-  /// How many bytes there are of earlier pages.
+  /// The number of bytes of earlier pages.
   var receivedByteCount = 0
-  /// Whether the page is only to be compared with what is there of it.
+  /// True if the page was read before, and is only compared.
   var isRepeated = false
-  /// Whether the answer has to show that no page follows. It is not asked for on a condition then, for
-  /// a 304 need not repeat the field that would lead on.
+  /// True if the response has to show that no page follows. The request is not conditional then, because a 304
+  /// need not repeat the field that names the next page.
   var showsEnd = false
 
   var isConditional: Bool { validators?.isEmpty == false }
 }
 
-/// What can come of a question.
+/// The answers to a request for a page.
 private enum PageAnswer {
   case page(RecordPage)
   /// The page is the one that the question's validators describe.
   case unchanged
-  /// The page is one of lines, and compressed, so that a whole one cannot be told from one that was
-  /// cut off; it has not been read.
+  /// The page has lines and is compressed, so that Tandem could not detect that it was cut off; it has not been
+  /// read.
   case compressedLines
 }
 
@@ -72,7 +72,7 @@ extension RecordListReading {
     return .page(try page(in: bytes, format, head))
   }
 
-  /// Whether a page that came is what the validators describe, and leads on to no other.
+  /// True if a page has these validators, and names no next page.
   private func isLastPage(
     _ head: HTTPResponseHead, describedBy validators: HTTPValidators?
   ) throws(TransportError) -> Bool {
@@ -126,21 +126,21 @@ extension RecordListReading {
   }
 }
 
-// MARK: - What is whole
+// MARK: - Completeness
 
 extension RecordFormat {
-  /// Whether a text that was cut off is told from a whole one. Lines may end after any of them.
+  /// True if a text that was cut off is detected. Lines may end after any of them.
   var hasEnd: Bool { self == .json }
 }
 
 extension RecordListReading {
-  /// Whether the list is known to have no end of its own before it is asked for.
+  /// True if the list is known to be in lines before it is asked for.
   private var expectsLines: Bool {
     guard options.itemsField == nil else { return false }
     return (options.format ?? Self.format(ofName: url)).map { !$0.hasEnd } ?? false
   }
 
-  /// The format that is known before the text is; `nil` if the text has to tell.
+  /// The format that is known before the text is; `nil` if it follows from the text.
   private func format(of head: HTTPResponseHead) -> RecordFormat? {
     if options.itemsField != nil { return .json }
     return options.format ?? head.fields["Content-Type"].flatMap { RecordFormat(contentType: $0) }
@@ -151,9 +151,9 @@ extension RecordListReading {
     RecordFormat(fileName: String(url.prefix { $0 != "?" && $0 != "#" }))
   }
 
-  /// Whether the response could have been cut off unnoticed, and may be asked for without compression.
+  /// True if the response could have been cut off unnoticed, and can be asked for without compression.
   ///
-  /// - Throws: ``TransportError/Code/uncertainEnd`` if it could, and may not.
+  /// - Throws: ``TransportError/Code/uncertainEnd`` if it could have been cut off, and nothing else can be done.
   private func isUncertain(
     _ head: HTTPResponseHead, _ format: RecordFormat, _ question: PageQuestion
   ) throws(TransportError) -> Bool {

@@ -8,17 +8,17 @@ struct RecordListReading {
   let client: any HTTPClient
   let progress: (_ received: Int, _ total: Int?) -> Void
 
-  /// What no address that is kept may have in it.
+  /// The secrets that no stored address may contain.
   var secrets: ListSecrets { ListSecrets(url: url, fields: options.fields) }
 
-  /// What can come of it.
+  /// The outcomes of reading.
   private enum Outcome {
     case list(RecordList)
-    /// A list that changed between its first page and its last, and what showed it.
+    /// A list that changed between its first page and its last, with the evidence.
     case changed(String)
   }
 
-  /// How often a list that changes while it is read is begun anew.
+  /// The most restarts for a list that changes while it is read.
   private static let maxRestartCount = 3
 
   /// The list.

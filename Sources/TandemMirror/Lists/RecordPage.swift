@@ -1,17 +1,17 @@
 internal import TandemHTTP
 internal import TandemRecords
 
-/// What one response of a list has.
+/// The records and fields of one response.
 struct RecordPage {
   var records: [Record]
   /// The fields beside the list, if it stands inside of an object.
   var others: Record?
-  /// Where it came from, and what the server sent with it. Within the list's origin, its address has
+  /// The address and the fields of the response. Within the list's origin, its address has
   /// the credentials that the list was asked for with.
   var head: HTTPResponseHead
-  /// How long it is, decoded.
+  /// Its length, decoded.
   var byteCount: Int
-  /// How it is written.
+  /// Its format.
   var format: RecordFormat
 }
 
@@ -19,8 +19,8 @@ extension RecordPaging {
   /// The address of the page after `page`; `nil` after the last one.
   ///
   /// - Parameters:
-  ///   - recordCount: How many records there are up to and with `page`.
-  ///   - pageCount: How many pages.
+  ///   - recordCount: The number of records up to and with `page`.
+  ///   - pageCount: The number of pages up to and with `page`.
   ///   - url: The address of the first page, as it was asked for.
   func next(
     after page: RecordPage, recordCount: Int, pageCount: Int, first url: String
@@ -51,7 +51,7 @@ extension RecordPaging {
     return overflow ? nil : HTTPURL.setting(parameter, to: "\(sum)", in: url)
   }
 
-  /// Where the `Link` field leads on to.
+  /// The next page's address in the `Link` field.
   static func linkedURL(in head: HTTPResponseHead) throws(TransportError) -> String? {
     guard let field = head.fields["Link"] else { return nil }
     let header = LinkHeader(field)

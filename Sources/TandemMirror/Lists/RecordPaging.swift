@@ -1,4 +1,4 @@
-/// How a server that does not send its list at once tells, or is told, where the rest is.
+/// The way to the further pages of a list that a server does not send at once.
 public enum RecordPaging: Hashable, Sendable {
   /// The list comes at once.
   case none

@@ -1,7 +1,7 @@
 public import TandemHTTP
 public import TandemRecords
 
-/// Where a list of records comes from.
+/// The source of a list of records.
 public enum RecordSource: Hashable, Sendable {
   /// A file, by its path.
   case file(String)
@@ -34,28 +34,28 @@ extension RecordSource: CustomStringConvertible {
   }
 }
 
-/// What a source had to say.
+/// The answer of a source.
 public enum RecordList: Sendable {
-  /// The records; what the server, if there is one, sent to ask again by; and the addresses that what
-  /// is relative in them is relative to.
+  /// The records; the validators of the server, if there is one; and the addresses that relative addresses in the
+  /// records are relative to.
   case records([Record], RecordListValidators, bases: RecordBases)
-  /// The server says that nothing changed since the validators it was asked with.
+  /// The list has not changed since the server sent the validators of the request.
   case notModified
 }
 
 extension RecordSource {
-  /// The longest list that is read unless told otherwise, in decoded bytes: 2 GiB.
+  /// The default for the longest list, in decoded bytes: 2 GiB.
   public static let defaultMaxByteCount = 2 << 30
 
   /// Reads the whole list.
   ///
   /// - Parameters:
-  ///   - format: The format; if `nil`, the content type, the file name or, at last, the first
-  ///     character tells.
-  ///   - validators: For a URL: ask only for what changed since.
-  ///   - client: What to send the request with; needed for a URL alone.
+  ///   - format: The format; if `nil`, it follows from the content type, the file name or the first
+  ///     character.
+  ///   - validators: For a URL, the validators for a conditional request.
+  ///   - client: The client for the request; only a URL needs one.
   ///   - maxByteCount: The longest list to accept, in decoded bytes.
-  ///   - progress: Called as bytes arrive from a URL, with how many, and of how many if that is known.
+  ///   - progress: Called as bytes arrive from a URL, with their number, and the total if it is known.
   /// - Throws: ``TransportError`` if the list cannot be had whole; ``RecordError`` if it cannot be
   ///   read as records; `CancellationError`.
   public func list(
@@ -84,9 +84,9 @@ extension RecordSource {
   /// ``TransportError/Code/uncertainEnd``.
   ///
   /// - Parameters:
-  ///   - options: What to ask for. Files and standard input have one page.
-  ///   - client: What to send requests with; needed for a URL alone.
-  ///   - progress: Called as bytes arrive from a URL, with how many, and of how many if that is known.
+  ///   - options: The options of the list. Files and standard input have one page.
+  ///   - client: The client for the requests; only a URL needs one.
+  ///   - progress: Called as bytes arrive from a URL, with their number, and the total if it is known.
   /// - Throws: ``TransportError`` if the list cannot be had whole; ``RecordError`` if it cannot be
   ///   read as records; `CancellationError`.
   public func list(

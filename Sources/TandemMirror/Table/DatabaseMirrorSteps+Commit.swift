@@ -16,6 +16,8 @@ extension DatabaseMirrorSteps {
     if mirror.isDryRun { try assumeTransfers(plan) }
     let commit = MirrorCommit(
       plan, state.withLock { $0.transfers }, areThere: { self.isThere($0, at: $1) })
+    // The index is true of all files, before rows point to them.
+    if !mirror.isDryRun { try flushIndex() }
     let outcome = try await write(commit, origin: origin(report, plan))
     state.withLock { $0.report.outcome = outcome }
     guard !contents.isEmpty else { return }

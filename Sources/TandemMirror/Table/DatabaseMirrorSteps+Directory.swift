@@ -58,6 +58,9 @@ extension DatabaseMirrorSteps {
     }
   }
 
+  /// Brings the index of the directory to disk.
+  func flushIndex() throws { try directory?.index.flush(durably: true) }
+
   /// Unlocks the directory.
   func closeFolders() { folders.withLock { $0 = ContentFolders() } }
 
