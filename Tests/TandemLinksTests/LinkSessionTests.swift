@@ -176,7 +176,9 @@ private struct LinkWorld: Hashable {
   }
 
   private static func values(_ message: ChannelMessage) -> [String: Int] {
-    message.values.compactMapValues { if case .number(let digits) = $0 { Int(digits) } else { nil } }
+    message.values.compactMapValues {
+      if case .number(let digits) = $0 { Int(digits) } else { nil }
+    }
   }
 }
 
@@ -354,7 +356,9 @@ struct LinkSessionTests {
       client: 1, options: LinkWorld.options, maxRememberedValueCount: 0)
     _ = session.handle(.opened, log: &log)
     #expect(
-      session.handle(.handshakeTimedOut, log: &log) == [.close(.handshakeTimeout(LinkWorld.options))])
+      session.handle(.handshakeTimedOut, log: &log) == [
+        .close(.handshakeTimeout(LinkWorld.options))
+      ])
     _ = session.handle(.received(.hello(.listening(epoch: 1, acknowledged: 0))), log: &log)
     #expect(session.handle(.handshakeTimedOut, log: &log) == [])
   }
