@@ -86,7 +86,10 @@ struct ChannelCommandTests {
         Array("GET / HTTP/1.1\r\n\r\n".utf8),
         "tandem: the peer sent a message of 1195725856 bytes"
       ),
-      ([0, 0, 0, 2, 9, 9], "tandem: the peer does not speak version 5; use the same version of Tandem on both sides"),
+      (
+        [0, 0, 0, 2, 9, 9],
+        "tandem: the peer does not speak version 5; use the same version of Tandem on both sides"
+      ),
       ([0, 0, 0, 9, 5], "tandem: the peer ended within a message"),
     ]
     for (bytes, message) in inputs {

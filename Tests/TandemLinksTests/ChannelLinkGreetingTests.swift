@@ -26,7 +26,9 @@ import Testing
   @Test("a connection on which nothing comes, or half a greeting, is closed")
   func silence() async throws {
     for bytes in [
-      [], [0, 0, 0, 9], try LinkFrame.hello(.listening(epoch: 1, acknowledged: 0)).bytes(maxByteCount: 100).dropLast(),
+      [], [0, 0, 0, 9],
+      try LinkFrame.hello(.listening(epoch: 1, acknowledged: 0)).bytes(maxByteCount: 100)
+        .dropLast(),
     ]
       as [[UInt8]]
     {

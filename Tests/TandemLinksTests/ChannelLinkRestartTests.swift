@@ -57,7 +57,8 @@ import Testing
     }
   }
 
-  @Test("on the first connection, values of the listening hub win, and it takes those that it lacks")
+  @Test(
+    "on the first connection, values of the listening hub win, and it takes those that it lacks")
   func remembering() async {
     let (hub, other) = (hub(remembers: true), hub(remembers: true))
     let otherLink = await linkAfterPredecessor(of: other)

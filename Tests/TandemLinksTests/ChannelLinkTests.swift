@@ -52,7 +52,8 @@ extension ChannelConnection {
   func values(by reader: inout LinkFrameReader) async throws -> LinkValues? {
     while let bytes = try await receive() {
       var result: LinkValues?
-      for case .values(let values) in try reader.frames(adding: bytes) where !values.messages.isEmpty {
+      for case .values(let values) in try reader.frames(adding: bytes)
+      where !values.messages.isEmpty {
         result = LinkValues((result?.messages ?? []) + values.messages, number: values.number)
       }
       if let result { return result }
@@ -233,7 +234,7 @@ extension ChannelConnection {
   @Test("what a peer that is away misses beyond the limit is told, and so is what is too large")
   func telling() async throws {
     let options = ChannelLinkOptions(
-      maxFrameByteCount: 100, maxWaitingChannelCount: 2, handshakeTimeout: .patient)
+      maxFrameByteCount: 300, maxWaitingChannelCount: 2, handshakeTimeout: .patient)
     let (near, far) = MemoryConnection.pair()
     let link = ChannelLink(other, subjects: [linkedUsers], options: options)
     let (breaks, broken) = AsyncStream.makeStream(of: Void.self)
@@ -258,7 +259,7 @@ extension ChannelConnection {
 
     let (told, diagnostic) = AsyncStream.makeStream(of: ChannelDiagnostic.self)
     hub.onDiagnostic = { diagnostic.yield($0) }
-    hub.send(\.name, String(repeating: "x", count: 100), on: channel)
+    hub.send(\.name, String(repeating: "x", count: 300), on: channel)
     let (end, peer) = MemoryConnection.pair()
     let second = ChannelLink(hub, subjects: [linkedUsers], options: options)
     let running = Task { try await second.run(on: end, as: .listening) }

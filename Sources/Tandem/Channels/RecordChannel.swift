@@ -1,12 +1,12 @@
-/// Brings changes of records, such as those of a live query, to channels: each updated column of a
-/// record to the channel of the record's id.
+/// Converts changes of records, such as those of a live query, to values for channels: each updated column of a
+/// record goes to the channel of the record's id.
 ///
 /// ```swift
 /// let users = RecordChannel<User>(id: "id").column("name", to: \.name).column("age", to: \.age)
 /// try await hub.follow(LiveQuery(table: "user"), in: database, by: users)   // until cancelled
 /// ```
 ///
-/// Values are converted as ``DatabaseValue`` does: exactly, or not at all. A value that is none of its
+/// Values are converted by ``DatabaseValue``: exactly, or not at all. A value that cannot be converted to its
 /// property's type is an error that names the record and the column.
 public struct RecordChannel<Subject>: Sendable {
   private struct Column: Sendable {
@@ -20,8 +20,8 @@ public struct RecordChannel<Subject>: Sendable {
   private var columns: [Column] = []
   private var addPresence: (@Sendable (Bool, Channel<Subject>, inout ChannelBatch) -> Void)?
 
-  /// A subject whose channels have the values of a column as ids: `Int`s, unless told otherwise, so
-  /// that the record with the id 7 belongs to `Channel<Subject>(id: 7)`.
+  /// A subject whose channels have the values of a column as ids, `Int`s by default: the record with the id 7 belongs
+  /// to `Channel<Subject>(id: 7)`.
   public init<ID: DatabaseValue & Hashable & Sendable>(id column: String, as _: ID.Type = Int.self)
   {
     channel = { record throws(RecordChannelError) in
@@ -29,7 +29,7 @@ public struct RecordChannel<Subject>: Sendable {
     }
   }
 
-  /// A subject whose channels have ids made of several columns, or in another way.
+  /// A subject whose channels have ids that a closure makes of the records.
   public init<ID: Hashable & Sendable>(idOf id: @escaping @Sendable (Record) -> ID) {
     channel = { record in Channel(id: id(record)) }
   }
@@ -43,7 +43,7 @@ public struct RecordChannel<Subject>: Sendable {
     }
   }
 
-  /// Also carries a column by a conversion, of which `nil` leaves the models as they are.
+  /// Also carries a column by a conversion. `nil` leaves the models unchanged.
   public func column<Value: Sendable>(
     _ name: String, to property: any KeyPath<Subject, Value> & Sendable,
     converting convert: @escaping @Sendable (FieldValue) -> Value?
@@ -53,7 +53,7 @@ public struct RecordChannel<Subject>: Sendable {
     }
   }
 
-  /// Also tells whether there is a record: `true` when one is inserted, `false` when it is deleted.
+  /// Also sends the existence of a record: `true` when it is inserted, `false` when it is deleted.
   public func presence(
     to property: any KeyPath<Subject, Bool> & Sendable
   ) -> RecordChannel {
@@ -79,11 +79,11 @@ public struct RecordChannel<Subject>: Sendable {
 // MARK: - Batches
 
 extension RecordChannel {
-  /// What a difference says, as one batch: the columns that changed of updated records, all columns of
-  /// inserted ones, and of those that moved to another channel. Deleted records say nothing but that
-  /// they have gone, see ``presence(to:)``; their models keep what they had.
+  /// Converts a difference to one batch: the changed columns of updated records, and all columns of inserted records
+  /// and of those that moved to another channel. Of a deleted record, only ``presence(to:)`` is sent; its models
+  /// keep their values.
   ///
-  /// - Throws: if a record lacks a column, or has a value in it that is none of the property's type.
+  /// - Throws: ``RecordChannelError`` if a record lacks a column, or has a value that cannot be converted.
   public func batch(
     for difference: SetDifference<Record>
   ) throws(RecordChannelError) -> ChannelBatch {
@@ -94,8 +94,8 @@ extension RecordChannel {
     return batch
   }
 
-  /// Tells of the records that have gone from their channels, before any is said to be there: another
-  /// may have moved to the channel.
+  /// Adds the absence of records that have left their channels. This precedes all other values, because another
+  /// record may have moved to the channel.
   private func addEnds(
     of difference: SetDifference<Record>, to batch: inout ChannelBatch
   ) throws(RecordChannelError) {

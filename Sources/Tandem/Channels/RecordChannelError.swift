@@ -1,10 +1,10 @@
-/// Why a record could not be brought to its channel.
+/// The reason why a record could not be sent on its channel.
 public struct RecordChannelError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of failure.
   public enum Code: Hashable, Sendable {
-    /// Records do not have the column; a query may have to name it.
+    /// The records do not have the column. The query may have to name it.
     case missingColumn
-    /// The record's value is none of the type that its property, or the channel's id, has.
+    /// The value cannot be converted to the type of the property, or of the channel's id.
     case wrongValue(FieldValue, type: String)
   }
 
@@ -12,7 +12,7 @@ public struct RecordChannelError: Error, Hashable, Sendable, CustomStringConvert
   public var code: Code
   /// The column.
   public var column: String
-  /// The channel of the record, such as "User 7"; its subject alone if the id is what is wrong.
+  /// The channel of the record, such as "User 7"; its subject alone if the id is wrong.
   public var channel: String
 
   init(_ code: Code, column: String, of channel: String) {
@@ -21,7 +21,7 @@ public struct RecordChannelError: Error, Hashable, Sendable, CustomStringConvert
     self.channel = channel
   }
 
-  /// What happened, as in: User 7: the column age holds "old", which is no Int.
+  /// The failure, as in: User 7: the column age holds "old", which is no Int.
   public var description: String {
     switch code {
     case .missingColumn: "\(channel): there is no column \(column)"

@@ -8,19 +8,20 @@ import Synchronization
   import Musl
 #endif
 
-/// Connects sockets until one of them is, or nobody wants them any more.
+/// An attempt to connect a socket, which can be cancelled.
 final class ConnectAttempt: Sendable {
   private let isCancelled = Atomic(false)
   private let maxWait: Duration?
   private let now: @Sendable () -> ContinuousClock.Instant
 
-  /// How often it looks whether it is cancelled, or whether a listener that was busy has room now.
-  private static let lookUpMilliseconds: CInt = 50
+  /// The time between looks at the cancellation, and between attempts if a listener has no room.
+  private static let pollMilliseconds: CInt = 50
 
-  /// An attempt that reads the time as it is told.
+  /// An attempt with a time limit.
   ///
-  /// - Parameter maxWait: How long a socket may wait for an answer; `nil` for as long as the system lets
-  ///   it.
+  /// - Parameters:
+  ///   - maxWait: the longest wait for an answer; `nil` for the limit of the system.
+  ///   - now: the clock.
   init(
     maxWait: Duration? = .seconds(SystemSockets.maxConnectWaitSeconds),
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -34,7 +35,7 @@ final class ConnectAttempt: Sendable {
 
   /// Connects a socket.
   ///
-  /// - Returns: whether it is connected; otherwise `errno` says why not.
+  /// - Returns: true if it is connected; otherwise `errno` has the reason.
   func connect(
     _ descriptor: SocketDescriptor, to name: UnsafePointer<sockaddr>, _ count: socklen_t
   ) -> Bool {
@@ -55,8 +56,8 @@ final class ConnectAttempt: Sendable {
       if systemConnect(number, name, count) == 0 { return 0 }
       switch errno {
       case EINPROGRESS, EALREADY, EINTR: return answer(to: number, until: deadline)
-      // A Unix-domain socket whose listener has no room for one more.
-      case EAGAIN where isBefore(deadline): _ = poll(nil, 0, Self.lookUpMilliseconds)
+      // The listener of a Unix-domain socket has no room for one more.
+      case EAGAIN where isBefore(deadline): _ = poll(nil, 0, Self.pollMilliseconds)
       case let code: return code
       }
     }
@@ -69,8 +70,8 @@ final class ConnectAttempt: Sendable {
   private func answer(to number: CInt, until deadline: ContinuousClock.Instant?) -> CInt {
     while !isCancelled.load(ordering: .relaxed) {
       var waiting = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
-      guard poll(&waiting, 1, Self.lookUpMilliseconds) > 0 else {
-        // Only now: an answer may be there although the thread did not run for long.
+      guard poll(&waiting, 1, Self.pollMilliseconds) > 0 else {
+        // After the poll, because an answer may have come while the thread did not run.
         if isBefore(deadline) { continue } else { return ETIMEDOUT }
       }
       var code: CInt = 0
@@ -81,7 +82,7 @@ final class ConnectAttempt: Sendable {
   }
 }
 
-// Under a name that a member of the type above does not hide.
+// With a name that no member of the type above has.
 private func systemConnect(
   _ number: CInt, _ name: UnsafePointer<sockaddr>, _ count: socklen_t
 ) -> CInt {

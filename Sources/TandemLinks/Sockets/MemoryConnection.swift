@@ -7,7 +7,7 @@ public final class MemoryConnection: ChannelConnection {
   private let incoming: MemoryPipe
   private let outgoing: MemoryPipe
 
-  /// How many bytes may wait for a peer before a sender waits for it.
+  /// The number of bytes that wait for a peer before a sender waits.
   public static let maxWaitingByteCount = 64 << 10
 
   private init(incoming: MemoryPipe, outgoing: MemoryPipe) {
@@ -25,14 +25,14 @@ public final class MemoryConnection: ChannelConnection {
     )
   }
 
-  /// Sends all of the bytes; waits while too many wait for the peer.
+  /// Sends all of the bytes; waits while ``maxWaitingByteCount`` bytes or more wait for the peer.
   public func send(_ bytes: [UInt8]) async throws {
     guard await outgoing.write(bytes) else {
       throw ChannelLinkError(.connection, "the connection is closed")
     }
   }
 
-  /// Waits for bytes; `nil` once the connection is closed and nothing is left.
+  /// Waits for bytes; returns `nil` once the connection is closed and nothing is left.
   public func receive() async throws -> [UInt8]? { await incoming.read() }
 
   /// Ends the connection, for both ends.
@@ -58,9 +58,9 @@ private final class MemoryPipe: Sendable {
 
   private let state = Mutex(State())
 
-  /// Adds bytes once there is room; returns whether the pipe was open.
+  /// Adds bytes once there is room; returns false if the pipe is closed.
   func write(_ bytes: [UInt8]) async -> Bool {
-    // To wake the reader for nothing would tell it of the end.
+    // A reader that wakes up without bytes takes this for the end.
     if bytes.isEmpty { return state.withLock { !$0.isClosed } }
     await wait(while: { $0.bytes.count >= MemoryConnection.maxWaitingByteCount }, as: \.writer)
     let (isOpen, waiting) = state.withLock { state in
@@ -71,7 +71,7 @@ private final class MemoryPipe: Sendable {
     return isOpen
   }
 
-  /// What waits, once something does; `nil` if nothing will.
+  /// The waiting bytes, once there are any; `nil` if there will be none.
   func read() async -> [UInt8]? {
     await wait(while: \.bytes.isEmpty, as: \.reader)
     let (bytes, waiting) = state.withLock { state in

@@ -1,16 +1,16 @@
-/// Where a process can be reached by a socket: `unix:PATH`, or `HOST:PORT` over TCP.
+/// The address of a listening socket: `unix:PATH`, or `HOST:PORT` over TCP.
 public enum SocketAddress: Hashable, Sendable {
-  /// A file that stands for a socket of this machine.
+  /// A Unix-domain socket of this machine, by its file.
   case unix(path: String)
-  /// A TCP port. Nothing is encrypted and nobody has to prove who they are: use it on loopback, or on a
-  /// network you trust.
+  /// A TCP port. Connections are neither encrypted nor authenticated: use it on loopback, or on a network that you
+  /// trust.
   case tcp(host: String, port: UInt16)
 
-  /// The host of an address that names none.
+  /// The host of an address without a host.
   public static let loopback = "127.0.0.1"
 
-  /// The address that a text stands for: `unix:PATH`, a path with a slash in it, `tcp:HOST:PORT`,
-  /// `HOST:PORT`, `[IPV6]:PORT`, or `:PORT` on loopback; `nil` if it is none of these.
+  /// Parses an address: `unix:PATH`, a path with a slash in it, `tcp:HOST:PORT`, `HOST:PORT`, `[IPV6]:PORT`, or
+  /// `:PORT` on loopback. Returns `nil` for any other text.
   public init?(_ text: String) {
     if text.hasPrefix("unix:") {
       let path = text.dropFirst(5)

@@ -10,24 +10,25 @@ import Dispatch
 
 /// A connection of a ``ChannelLink`` over a Unix-domain socket or TCP.
 ///
-/// Calls that wait do so on two queues of the connection's own, never on a thread of Swift's
-/// concurrency. A peer that does not read for ten seconds while bytes wait for it counts as gone, and so
-/// does a host that has not answered the system's probes for a minute.
+/// Calls that wait do so on two queues of the connection, never on a thread of Swift's concurrency. The connection
+/// breaks if the peer does not read for ten seconds while bytes wait for it, or if its host has not answered
+/// the system's probes for a minute.
 public final class SocketConnection: ChannelConnection {
   let descriptor: SocketDescriptor
   private let sending = DispatchQueue(label: "tandem.channel.send")
   private let receiving = DispatchQueue(label: "tandem.channel.receive")
 
-  /// The most bytes that ``receive()`` hands out at a time.
+  /// The largest number of bytes that ``receive()`` returns.
   public static let maxReceivedByteCount = 64 << 10
 
   init(_ descriptor: SocketDescriptor) { self.descriptor = descriptor }
 
-  /// Connects to a listening process; waits for an answer at most ten seconds at each of its addresses.
-  /// Gives up soon once the task is cancelled, unless the system looks up a name just then.
+  /// Connects to a listening process; waits at most ten seconds for an answer at each of its addresses.
   ///
-  /// - Throws: `ChannelLinkError` with the code `connection`, or `address` for one that can never be
-  ///   connected to: a path that is too long, or of a file that is no socket.
+  /// When the task is cancelled, the call returns soon, or after the system's look-up of a host name.
+  ///
+  /// - Throws: ``ChannelLinkError`` with the code ``ChannelLinkError/Code/connection``, or
+  ///   ``ChannelLinkError/Code/address`` for a path that is too long or of a file that is no socket.
   public static func connect(to address: SocketAddress) async throws -> SocketConnection {
     try await connect(to: address, by: ConnectAttempt())
   }
@@ -69,7 +70,7 @@ public final class SocketConnection: ChannelConnection {
     if let failure { throw failure }
   }
 
-  /// Waits for bytes; `nil` once the peer sends no more.
+  /// Waits for bytes; returns `nil` once the peer sends no more.
   public func receive() async throws -> [UInt8]? {
     let result = await withCheckedContinuation { continuation in
       receiving.async { [descriptor] in
@@ -82,13 +83,13 @@ public final class SocketConnection: ChannelConnection {
     return bytes.isEmpty ? nil : bytes
   }
 
-  /// Tells the peer that nothing more will be sent.
+  /// Ends this direction: the peer's ``receive()`` returns `nil` after the last bytes.
   public func finishSending() { _ = shutdown(descriptor.number, CInt(SHUT_WR)) }
 
   /// Ends the connection.
   public func close() { descriptor.shutDown() }
 
-  /// Ends the connection with a reset in place of an end, as soon as nobody holds it any more: a
-  /// shutdown would tell a peer that waits for an end that all was read.
+  /// Ends the connection with a reset when its last reference is released. After a normal end, the peer would
+  /// conclude that all bytes were read.
   public func refuse() { descriptor.reset() }
 }

@@ -6,14 +6,14 @@
   import Musl
 #endif
 
-/// The file that stands for a listening Unix-domain socket: which one it is, not only where, so that
-/// nobody else's is removed.
+/// The file of a listening Unix-domain socket, by its identity and its path, so that the file of another process is
+/// never removed.
 struct SocketFile: Sendable {
   private let path: String
   private let identity: Identity
 
-  /// Which file it is. The system gives the number to no other file as long as the socket is open that
-  /// was bound to this one, and a listener's is until its file has been removed.
+  /// The identity of a file. The system does not reuse it while the bound socket is open, and a listener's socket
+  /// is open until its file has been removed.
   private struct Identity: Equatable {
     var device: dev_t
     var number: ino_t
@@ -29,10 +29,10 @@ struct SocketFile: Sendable {
     identity = Identity(status)
   }
 
-  /// Listens at a path, in place of a socket that nobody listens at any more.
+  /// Listens at a path, and replaces a socket file that was left over.
   ///
-  /// A lock is held meanwhile: of two processes that find the same leftover, the second finds the first
-  /// one's socket in its place.
+  /// A lock is held meanwhile: if two processes find the same leftover file, the second one then finds the socket of
+  /// the first.
   static func listen(
     at path: String
   ) throws(ChannelLinkError) -> (descriptor: SocketDescriptor, file: SocketFile?) {
@@ -43,14 +43,14 @@ struct SocketFile: Sendable {
       .unix(path: path), isPassive: true
     ) { descriptor, name, count in
       guard bind(descriptor.number, name, count) == 0 else { return false }
-      // Nobody can connect before it listens.
+      // No peer can connect before the socket listens.
       return chmod(path, 0o600) == 0
         && systemListen(descriptor.number, SocketListener.maxWaitingConnectionCount) == 0
     }
     return (descriptor, SocketFile(at: path))
   }
 
-  /// Whether nobody listens, a moment later neither: one who has just bound a socket will.
+  /// True if no process listens, now and a moment later: a process that has just bound a socket will listen soon.
   private var isLeftover: Bool {
     for _ in 1..<Self.maxProbeCount {
       guard isRefused else { return false }
@@ -62,7 +62,7 @@ struct SocketFile: Sendable {
   private static let maxProbeCount = 4
   private static let probeMicroseconds: useconds_t = 10_000
 
-  /// Whether nobody listens just now. Does not wait for one who does, but is busy.
+  /// True if no process listens now. Does not wait for a busy one.
   private var isRefused: Bool {
     var isRefused = false
     _ = try? SystemSockets.open(.unix(path: path), isPassive: false) {
@@ -74,16 +74,15 @@ struct SocketFile: Sendable {
     return isRefused
   }
 
-  /// Removes the file, unless another one has taken its place.
+  /// Removes the file, unless another one has replaced it.
   func remove() {
     if SocketFile(at: path)?.identity == identity { unlink(path) }
   }
 }
 
-/// A lock on making the file of a socket, among processes that ask for it: an empty file beside it, for
-/// as long as it takes.
+/// A lock on the creation of a socket's file, shared by all processes that use Tandem: an empty file beside it.
 ///
-/// A file of our own, because anybody may hold a lock on a folder for as long as they like.
+/// A separate file, because any process may hold a lock on the folder for any time.
 private struct SocketLock {
   private let path: String
   private let number: CInt
@@ -92,7 +91,7 @@ private struct SocketLock {
   private static let maxTryCount = 50
   private static let retryMicroseconds: useconds_t = 20_000
 
-  /// Takes the lock; waits for it one second.
+  /// Acquires the lock; waits for it at most one second.
   init(ofFileAt socketPath: String) throws(ChannelLinkError) {
     path = socketPath + Self.suffix
     for _ in 0..<Self.maxTryCount {
@@ -109,14 +108,14 @@ private struct SocketLock {
       .connection, "cannot use unix:\(socketPath): another process holds the lock \(path)")
   }
 
-  /// Whether a file is still there: one who held the lock removed theirs.
+  /// Returns true if the open file still has the path: the previous owner of the lock has removed its file.
   private static func isFile(at path: String, openAs number: CInt) -> Bool {
     var (named, opened) = (stat(), stat())
     return lstat(path, &named) == 0 && fstat(number, &opened) == 0
       && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
   }
 
-  /// Releases the lock, and removes its file, unless it is somebody's who wrote something into it.
+  /// Releases the lock, and removes its file unless it has contents: then it belongs to another program.
   func release() {
     var status = stat()
     if fstat(number, &status) == 0, status.st_size == 0 { unlink(path) }
@@ -124,5 +123,5 @@ private struct SocketLock {
   }
 }
 
-// Under a name that members of the types above do not hide.
+// With a name that no member of the types above has.
 private func systemListen(_ number: CInt, _ count: CInt) -> CInt { listen(number, count) }

@@ -9,7 +9,7 @@ import Synchronization
   import Musl
 #endif
 
-/// Waits for connections of ``ChannelLink``s at an address.
+/// Accepts connections of ``ChannelLink``s at an address.
 public final class SocketListener: ChannelListener {
   private let descriptor: SocketDescriptor
   private let queue = DispatchQueue(label: "tandem.channel.accept")
@@ -17,18 +17,17 @@ public final class SocketListener: ChannelListener {
   private let file: SocketFile?
   private let requestedAddress: SocketAddress
 
-  /// How many connections may wait to be accepted.
+  /// The number of connections that may wait to be accepted.
   public static let maxWaitingConnectionCount: CInt = 64
-  private static let lookUpMilliseconds: CInt = 200
+  private static let pollMilliseconds: CInt = 200
 
-  /// Listens at an address; at TCP port 0, at one that is free, see ``address``.
+  /// Listens at an address. The TCP port 0 stands for any free port; see ``address``.
   ///
-  /// The file of a Unix-domain socket may be used by its owner only. One that is left over from a
-  /// process that has gone is replaced; one that somebody listens at, or a file that is no socket, is
-  /// not.
+  /// Only the owner can use the file of a Unix-domain socket. A file that a process has left over is replaced; a
+  /// file of a process that listens, or one that is no socket, is not.
   ///
-  /// - Throws: `ChannelLinkError` with the code `connection`, or `address` for one that nobody can ever
-  ///   listen at: a path that is too long, or of a file that is no socket.
+  /// - Throws: ``ChannelLinkError`` with the code ``ChannelLinkError/Code/connection``, or
+  ///   ``ChannelLinkError/Code/address`` for a path that is too long or of a file that is no socket.
   public init(at address: SocketAddress) throws {
     requestedAddress = address
     switch address {
@@ -49,7 +48,7 @@ public final class SocketListener: ChannelListener {
     }
   }
 
-  /// The address to connect to: with the port that was free, if it was left open.
+  /// The address to connect to, with the actual port if port 0 was given.
   public var address: SocketAddress {
     guard case .tcp(let host, _) = requestedAddress, let port else { return requestedAddress }
     return .tcp(host: host, port: port)
@@ -64,13 +63,13 @@ public final class SocketListener: ChannelListener {
       }
     }
     guard status == 0 else { return nil }
-    // The port stands at the same place in both families' addresses.
+    // The port has the same offset in the addresses of both families.
     return withUnsafeBytes(of: &address) {
       UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
     }
   }
 
-  /// Waits for the next connection; `nil` after ``close()``.
+  /// Waits for the next connection; returns `nil` after ``close()``.
   public func accept() async throws -> (any ChannelConnection)? {
     let result: Result<SocketConnection?, ChannelLinkError> = await withCheckedContinuation {
       continuation in
@@ -79,12 +78,11 @@ public final class SocketListener: ChannelListener {
     return try result.get()
   }
 
-  /// Not every system wakes one who waits in `accept` when the socket is shut down, so it looks up now
-  /// and then.
+  /// Polls, because not every system returns from `accept` when the socket is shut down.
   private func nextConnection() -> Result<SocketConnection?, ChannelLinkError> {
     while !isClosed.load(ordering: .acquiring) {
       var waiting = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-      guard poll(&waiting, 1, Self.lookUpMilliseconds) > 0 else { continue }
+      guard poll(&waiting, 1, Self.pollMilliseconds) > 0 else { continue }
       let number = systemAccept(descriptor.number)
       if number >= 0 {
         SystemSockets.configure(number)
@@ -92,7 +90,7 @@ public final class SocketListener: ChannelListener {
       }
       switch AcceptFailure(errno) {
       case .connection: continue
-      case .resources: _ = poll(nil, 0, Self.lookUpMilliseconds)
+      case .resources: _ = poll(nil, 0, Self.pollMilliseconds)
       case .listener:
         return isClosed.load(ordering: .acquiring)
           ? .success(nil) : .failure(SystemSockets.failure("accept connections"))
@@ -101,7 +99,7 @@ public final class SocketListener: ChannelListener {
     return .success(nil)
   }
 
-  /// Accepts no more, and removes the file of a Unix-domain socket.
+  /// Accepts no more connections, and removes the file of a Unix-domain socket.
   public func close() {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     descriptor.shutDown()
@@ -109,13 +107,13 @@ public final class SocketListener: ChannelListener {
   }
 }
 
-/// Whom a failed `accept` concerns.
+/// The scope of a failed `accept`.
 enum AcceptFailure: Equatable {
-  /// One connection, which broke before it was accepted, or nobody; others may follow.
+  /// One connection, which broke before it was accepted, or none; others may follow.
   case connection
-  /// The process or the system, which has no room for a connection now.
+  /// The process or the system, which has no resources for a connection now.
   case resources
-  /// The listener, which is of no use any more.
+  /// The listener, which can accept no more connections.
   case listener
 
   init(_ code: CInt) {

@@ -6,8 +6,7 @@
   import Musl
 #endif
 
-/// A socket, closed when the last one who uses it lets go: never while another thread is in a call
-/// with its number.
+/// A socket, closed when its last reference is released: never while another thread uses its number in a call.
 final class SocketDescriptor: Sendable {
   let number: CInt
 
@@ -15,31 +14,30 @@ final class SocketDescriptor: Sendable {
 
   deinit { _ = systemClose(number) }
 
-  /// Ends both directions; calls that wait return.
+  /// Ends both directions; calls that wait for it return.
   func shutDown() { _ = shutdown(number, CInt(SHUT_RDWR)) }
 
-  /// Lets the peer have a reset once the socket is closed. A Unix-domain socket gives one by itself, if
-  /// something was not read.
+  /// Makes closing the socket reset the connection. A Unix-domain socket does so by itself if bytes were not read.
   func reset() {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(number, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
   }
 }
 
-/// The calls of the system, with errors that say what was tried.
+/// System calls for sockets, with errors that name the action.
 enum SystemSockets {
-  /// How long a write may wait for a peer that does not read, and a connection for an answer.
+  /// The longest wait of a write for a peer that does not read, and of a connection attempt for an answer.
   static let (maxSendWaitSeconds, maxConnectWaitSeconds) = (10, 10)
-  /// After how long a silent TCP peer is probed, how often, and how many probes it may leave without an
-  /// answer: one who only receives would otherwise never notice a host that has vanished.
+  /// The time after which an idle TCP peer is probed, the time between probes, and the number of probes without an
+  /// answer after which the connection breaks. Otherwise a receiver would never notice that a host is gone.
   static let (firstProbeSeconds, probeSeconds, maxProbeCount) = (30, 10, 3) as (CInt, CInt, CInt)
 
   static func failure(_ action: String) -> ChannelLinkError {
     ChannelLinkError(.connection, "cannot \(action): \(String(cString: strerror(errno)))")
   }
 
-  /// Makes a socket for an address and hands both to `body`, for each address that a name stands for
-  /// until `body` succeeds.
+  /// Makes a socket for an address and calls `body` with both, for each address of a host name until `body`
+  /// succeeds.
   static func open(
     _ address: SocketAddress, isPassive: Bool,
     _ body: (SocketDescriptor, UnsafePointer<sockaddr>, socklen_t) -> Bool
@@ -98,8 +96,8 @@ enum SystemSockets {
     return descriptor
   }
 
-  /// A socket for the first address with which `body` succeeds. A family of addresses that the machine
-  /// does not have is passed over.
+  /// A socket for the first address with which `body` succeeds. Address families that the machine does not support
+  /// are skipped.
   static func openFirst(
     of list: UnsafeMutablePointer<addrinfo>?,
     _ body: (SocketDescriptor, UnsafePointer<sockaddr>, socklen_t) -> Bool
@@ -123,8 +121,8 @@ enum SystemSockets {
     return SocketDescriptor(number)
   }
 
-  /// No signal when the peer has gone, no inheritance by other programs, no endless write, and no
-  /// endless wait for a host that has gone.
+  /// Sets options: no signal when the peer is gone, no inheritance by child processes, no endless write, and no
+  /// endless wait for a host that is gone.
   static func configure(_ number: CInt) {
     _ = fcntl(number, F_SETFD, FD_CLOEXEC)
     var wait = timeval(tv_sec: .init(maxSendWaitSeconds), tv_usec: 0)
@@ -137,7 +135,7 @@ enum SystemSockets {
       let idle = TCP_KEEPIDLE
     #endif
     set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, for: number)
-    // Refused by sockets that are not TCP's, which need none of it.
+    // Unix-domain sockets refuse these options, and do not need them.
     set(idle, of: tcp, to: firstProbeSeconds, for: number)
     set(TCP_KEEPINTVL, of: tcp, to: probeSeconds, for: number)
     set(TCP_KEEPCNT, of: tcp, to: maxProbeCount, for: number)
@@ -162,7 +160,7 @@ enum SystemSockets {
     private static let sendFlags = CInt(MSG_NOSIGNAL)
   #endif
 
-  /// Sends all bytes; waits for the peer at most ``maxSendWaitSeconds`` at a time.
+  /// Sends all bytes; waits at most ``maxSendWaitSeconds`` each time the peer does not read.
   static func sendAll(_ bytes: [UInt8], to descriptor: SocketDescriptor) -> ChannelLinkError? {
     bytes.withUnsafeBytes { bytes in
       var sent = 0
@@ -176,7 +174,7 @@ enum SystemSockets {
     }
   }
 
-  /// Waits for bytes; none once the peer sends no more.
+  /// Waits for bytes; returns none once the peer sends no more.
   static func receive(
     from descriptor: SocketDescriptor, maxByteCount: Int
   ) -> Result<[UInt8], ChannelLinkError> {
@@ -191,7 +189,7 @@ enum SystemSockets {
   }
 }
 
-// Under names that members of the types above do not hide.
+// With names that no members of the types above have.
 private func systemClose(_ number: CInt) -> CInt { close(number) }
 private func systemSocket(_ family: CInt, _ type: CInt, _ number: CInt) -> CInt {
   socket(family, type, number)
