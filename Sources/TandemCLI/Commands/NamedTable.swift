@@ -8,6 +8,7 @@ extension DatabaseTransaction {
     if let schema = try schema(ofTable: name) { return schema }
     let closest = Spelling.closest(to: name, among: try tableNames())
     let hint = closest.map { "; did you mean \($0)?" } ?? ""
-    throw DatabaseError(code: .error, message: "there is no table \(name)\(hint)", path: connection.path)
+    throw DatabaseError(
+      code: .error, message: "there is no table \(name)\(hint)", path: connection.path)
   }
 }
