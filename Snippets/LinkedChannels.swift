@@ -11,9 +11,12 @@ let near = ChannelHub(limits: ChannelLimits(maxRememberedValueCount: 1_000))
 let far = ChannelHub()
 let (nearEnd, farEnd) = MemoryConnection.pair()
 let links = [
-  (ChannelLink(near, subjects: [users]), nearEnd), (ChannelLink(far, subjects: [users]), farEnd),
+  (ChannelLink(near, subjects: [users]), nearEnd, ChannelLinkRole.listening),
+  (ChannelLink(far, subjects: [users]), farEnd, .connecting),
 ]
-let linking = links.map { link, connection in Task { try await link.run(on: connection) } }
+let linking = links.map { link, connection, role in
+  Task { try await link.run(on: connection, as: role) }
+}
 
 // The far hub has a model; the near one follows a table, whoever writes to it.
 let card = Card(), channel = Channel<User>(id: 1)

@@ -73,14 +73,14 @@ static inline CURLMcode ccurl_multi_set_callbacks(
 
 // The C library's Swift module has neither epoll nor eventfd.
 
-// A socket, and what curl_multi_socket_action is to be told of it.
+// A socket, and the events to pass to curl_multi_socket_action.
 typedef struct {
   int socket;
   int actions;
 } ccurl_socket_event;
 
-// Makes libcurl's sockets, for it does not say why it could not: the reason is put into the int at
-// error.
+// Makes libcurl's sockets. libcurl does not report why a socket could not be made, so errno is stored in
+// the int at error.
 static inline curl_socket_t ccurl_open_socket(
     void *error, curlsocktype purpose, struct curl_sockaddr *address) {
   (void)purpose;

@@ -8,8 +8,8 @@
 /// let channel = Channel<User>(id: "1")
 /// ```
 ///
-/// Channels are equal if their subject type, the type of their id and their id are. Making one costs
-/// an allocation and the hash of the id; who sends often to one channel keeps it.
+/// Two channels are equal if their subject types, the types of their ids, and their ids are equal. A new channel
+/// costs an allocation and the hash of the id: keep a channel that is used often.
 public struct Channel<Subject>: Sendable {
   package let address: ChannelAddress
 
@@ -18,12 +18,12 @@ public struct Channel<Subject>: Sendable {
     address = TypedChannelAddress<Subject, ID>(id)
   }
 
-  /// What was given as id.
+  /// The id that was given.
   public var id: any Hashable & Sendable { address.id }
 }
 
 extension Channel: Hashable {
-  /// Whether the two address the same thing.
+  /// Returns true if both address the same thing.
   public static func == (first: Channel, second: Channel) -> Bool {
     first.address == second.address
   }
@@ -41,9 +41,9 @@ extension Channel: CustomStringConvertible {
 
 /// A subject type and an id, with their hash computed once.
 ///
-/// Sendable, because all that it and its only subclass hold is immutable and Sendable.
+/// Sendable: this class and its only subclass, in this file, have immutable properties of Sendable types.
 package class ChannelAddress: @unchecked Sendable {
-  /// Of the subject type and the id; computed once.
+  /// The hash of the subject type and the id, computed once.
   package let hash: Int
 
   fileprivate init(hash: Int) { self.hash = hash }

@@ -6,23 +6,23 @@
   internal import Musl
 #endif
 
-/// How many connections and files may be open at a time, so that the rest of the process finds
-/// descriptors, too. libdispatch, for one, ends a process in which there are none left.
+/// The numbers of connections and files that may be open at a time, so that the rest of the process has
+/// descriptors left: libdispatch ends a process that has none.
 package struct DescriptorBudget: Hashable, Sendable {
-  /// How many transfers into files may be under way.
+  /// The most transfers into files at a time.
   package let maxTransferCount: Int
-  /// How many connections may be open, those that are kept for reuse included.
+  /// The most open connections, including those kept for reuse.
   let maxConnectionCount: Int
 
-  /// What is left to databases, directories, event queues, and whatever else the process does.
+  /// Descriptors reserved for databases, directories, event queues and the rest of the process.
   static let reservedCount = 64
-  /// The connection of a transfer, or two while both versions of IP are tried; its file; and the one
-  /// beside it that says how to go on.
+  /// The connection of a transfer, or two while both versions of IP are tried; its file; and the file with
+  /// its resumption state.
   static let countPerTransfer = 4
-  /// Half of what there is goes to connections.
+  /// Half of the descriptors are for connections.
   private static let countPerConnection = 2
 
-  /// The budget of a process that may have so many descriptors; at least one transfer.
+  /// The budget of a process with that limit of descriptors; at least one transfer.
   init(descriptorCount: Int) {
     let count = max(0, descriptorCount - Self.reservedCount)
     maxTransferCount = max(1, count / Self.countPerTransfer)

@@ -3,8 +3,8 @@ private import Synchronization
 /// The content of a response, in chunks of bytes as they arrive.
 ///
 /// There is one body however many copies or iterators there are: each chunk is handed out once, in
-/// order. Its end, or its error, is handed out again and again. A reader that takes its time makes
-/// the server wait; one that drops the body, or whose task is cancelled, ends the transfer.
+/// order. Its end, or its error, is repeated. A slow reader makes the server wait; dropping the body, or
+/// cancelling the reading task, ends the transfer.
 ///
 /// One task reads at a time.
 public struct HTTPBody: AsyncSequence, Sendable {

@@ -1,9 +1,9 @@
 /// Sends requests over HTTP.
 ///
-/// Any status is a response, 404 and 304 included; an error means that there is no response to
-/// trust. ``SystemHTTPClient`` is the one to use; conform a type of your own to answer from memory.
+/// Any status is a response, 404 and 304 included; an error means that there is no valid
+/// response. ``SystemHTTPClient`` is the one to use; conform a type of your own to answer from memory.
 public protocol HTTPClient: Sendable {
-  /// Sends `request` and returns as soon as the head of the response is here.
+  /// Sends `request` and returns as soon as the head of the response has arrived.
   ///
   /// Redirects of GET and HEAD are followed, to http and https only, never from https to http, and
   /// without credentials where they lead to another host; other methods get the redirect as the

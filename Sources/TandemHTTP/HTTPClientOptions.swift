@@ -1,4 +1,4 @@
-/// How long to wait. A timeout that runs out ends the transfer with
+/// The timeouts of a request. A timeout that runs out ends the transfer with
 /// ``TransportError/Code/timedOut``; all are kept to about a millisecond, except where noted.
 public struct HTTPTimeouts: Hashable, Sendable {
   /// For a connection, from looking up the host to the end of the TLS handshake. URLSession has no
@@ -21,21 +21,21 @@ public struct HTTPTimeouts: Hashable, Sendable {
   }
 }
 
-/// What a client does the same way for all its requests.
+/// Options of a client, for all its requests.
 public struct HTTPClientOptions: Hashable, Sendable {
   /// Timeouts for requests that bring none of their own.
   public var timeouts = HTTPTimeouts()
-  /// How many redirects in a row are followed.
+  /// The most redirects in a row that are followed.
   public var maxRedirectCount = 10
-  /// How many connections one host gets; further requests wait for their turn, without a timeout
-  /// but the total one. A body that is being read slowly occupies one. Of all hosts together, there are
-  /// no more than half as many as files may be open (`ulimit -n`).
+  /// The most connections to one host. Further requests wait; only the total timeout limits the wait. A
+  /// body that is read slowly occupies a connection. All hosts together have at most half as many
+  /// connections as the process may have open files (`ulimit -n`).
   public var maxConnectionCountPerHost = 16
   /// The most bytes of one response's header lines, trailers included; on libcurl, of one line no more than
   /// 100 KiB, and no more than 2,000 lines.
   public var maxFieldByteCount = 256 << 10
-  /// How many decoded bytes of one body are held for its reader before the server is made to wait.
-  /// It may be exceeded by what is under way, at most one network buffer after decoding.
+  /// The most decoded bytes of one body that are buffered for its reader before the transfer pauses. One
+  /// network buffer, after decoding, may exceed it; on URLSession, everything received by then.
   public var maxBufferedByteCount = 256 << 10
   /// A file of PEM certificates to trust instead of the system's; not on Apple platforms, where the
   /// keychain holds them.

@@ -60,7 +60,7 @@ public struct HTTPFields: Hashable, Sendable {
   }
 }
 
-/// Whether two names are one but for the case of ASCII letters.
+/// Returns true if two names differ at most in the case of ASCII letters.
 package func isSameName(_ a: String, _ b: String) -> Bool {
   a.utf8.count == b.utf8.count
     && zip(a.utf8, b.utf8).allSatisfy { lowercased($0) == lowercased($1) }
@@ -85,7 +85,7 @@ extension HTTPFields: ExpressibleByDictionaryLiteral {
 }
 
 extension HTTPFields.Field: Hashable {
-  /// Whether the values are equal, and the names but for their case.
+  /// Returns true if the values are equal, and the names are equal without regard to case.
   public static func == (a: Self, b: Self) -> Bool {
     isSameName(a.name, b.name) && a.value == b.value
   }
@@ -98,7 +98,7 @@ extension HTTPFields.Field: Hashable {
 }
 
 extension HTTPFields.Field {
-  /// Why the field cannot be sent, or `nil` if it can (RFC 9110, sections 5.1 and 5.5).
+  /// The reason why the field cannot be sent; `nil` if it can (RFC 9110, sections 5.1 and 5.5).
   var defect: String? {
     if !isHTTPToken(name) { return "a field's name is made of letters, digits and -" }
     let isForbidden = { (byte: UInt8) in (byte < 0x20 && byte != 0x09) || byte == 0x7F }
@@ -108,8 +108,8 @@ extension HTTPFields.Field {
 }
 
 extension HTTPFields {
-  /// What `Content-Length` says, be it several times (RFC 9110, section 8.6); `nil` if that is no length,
-  /// or more than one, or longer than anything.
+  /// The value of `Content-Length`, which may be repeated (RFC 9110, section 8.6); `nil` if it is no
+  /// length, if there are different ones, or if it exceeds `Int`.
   var contentLength: Int? {
     let numbers = values(of: "Content-Length").flatMap { value in
       value.split(separator: ",", omittingEmptySubsequences: false).map { number in
@@ -127,7 +127,7 @@ package func httpNumber(_ text: some StringProtocol) -> Int64? {
   text.utf8.allSatisfy { 0x30...0x39 ~= $0 } ? Int64(text) : nil
 }
 
-/// Whether `text` is a token of RFC 9110, section 5.6.2, as methods and field names must be.
+/// Returns true if `text` is a token (RFC 9110, section 5.6.2), as methods and field names must be.
 func isHTTPToken(_ text: String) -> Bool {
   let symbols = "!#$%&'*+-.^_`|~".utf8
   return !text.isEmpty

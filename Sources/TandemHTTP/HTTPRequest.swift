@@ -1,4 +1,4 @@
-/// What to ask of a server.
+/// A request to an HTTP server.
 public struct HTTPRequest: Hashable, Sendable {
   /// A request method: one of the constants, or any other token, such as `"REPORT"`.
   public struct Method: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
@@ -21,7 +21,7 @@ public struct HTTPRequest: Hashable, Sendable {
     /// Remove what is at the address.
     public static let delete: Self = "DELETE"
 
-    /// Whether a redirect of it is followed: only where repeating it elsewhere changes nothing.
+    /// True if redirects are followed: repeating the request elsewhere must change nothing.
     var followsRedirects: Bool { self == .get || self == .head }
   }
 
@@ -60,7 +60,7 @@ public struct HTTPRequest: Hashable, Sendable {
   /// The request as a client with `options` sends it: its address in the form to send, and the
   /// fields that every request has.
   ///
-  /// - Throws: What a user may have mistyped: the address, a method, a field.
+  /// - Throws: ``TransportError`` for an address, a method or a field that cannot be sent.
   func prepared(by options: HTTPClientOptions) throws(TransportError) -> HTTPRequest {
     var request = self
     request.url = try HTTPURL.validated(url)

@@ -13,10 +13,10 @@ public struct HTTPResponseHead: Hashable, Sendable {
   /// The fields as received. A body that came compressed has been decoded, although
   /// `Content-Encoding` and `Content-Length` still describe what was sent.
   public var fields: HTTPFields
-  /// Where the response came from: the request's address, or where redirects led.
+  /// The address of the response: that of the request, or the target of its redirects.
   public var url: String
-  /// Whether a body that breaks off is told from a whole one: by its `Content-Length`, by its chunks,
-  /// or by HTTP/2 and later. Any other ends wherever the server, or whoever is between, closes.
+  /// True if a truncated body can be recognised: by its `Content-Length`, by its chunks, or by HTTP/2 and
+  /// later. Any other body ends wherever the server or a proxy closes the connection.
   public var declaresEnd = true
 
   /// A head as a server might send it.
@@ -26,15 +26,15 @@ public struct HTTPResponseHead: Hashable, Sendable {
     self.url = url
   }
 
-  /// Whether the status is 2xx.
+  /// True if the status is 2xx.
   public var isSuccess: Bool { 200..<300 ~= status }
 
-  /// Whether the server says that what the request's ``HTTPValidators`` describe is still current.
+  /// True if the version that the request's ``HTTPValidators`` describe is still current.
   public var isNotModified: Bool { status == 304 }
 
-  /// Whether the body was sent in an encoding, such as gzip, be it the content's or the connection's.
-  /// Some of them do not show where they end: content that was cut off before it was sent is decoded as
-  /// far as it goes.
+  /// True if the body was sent in an encoding such as gzip, of the content or of the connection. Some
+  /// encodings do not mark their end: content that was truncated before it was sent is decoded without an
+  /// error.
   ///
   /// `identity`, `none` and nothing at all are how servers say that there is no encoding; chunks do show
   /// where they end.
@@ -44,16 +44,16 @@ public struct HTTPResponseHead: Hashable, Sendable {
     return !names.allSatisfy { ["identity", "none", "chunked"].contains($0) }
   }
 
-  /// How many bytes the body will have once decoded, if the server said so.
+  /// The length of the decoded body in bytes, if the server declares it.
   public var bodyByteCount: Int? { isEncoded ? nil : fields.contentLength }
 
-  /// Why a body that broke off would not be told from a whole one; `nil` if it would.
+  /// The reason why a truncated body could not be recognised; `nil` if it could.
   package var uncertainty: EndUncertainty? {
     if isEncoded { return .encoded }
     return declaresEnd ? nil : .undeclared
   }
 
-  /// Lets a success pass.
+  /// Checks that the status is 2xx.
   ///
   /// - Throws: ``TransportError/Code/badStatus`` for any status but 2xx, with what it means and how
   ///   long the server asks to wait.
@@ -61,10 +61,10 @@ public struct HTTPResponseHead: Hashable, Sendable {
     guard isSuccess else { throw badStatus }
   }
 
-  /// Lets a success pass that brings all of what was asked for: 200, or 203, as by a proxy.
+  /// Checks that the response has the whole content: status 200, or 203 from a proxy.
   ///
   /// - Throws: ``TransportError/Code/badStatus`` for any other status, as of ``requireSuccess()``: a
-  ///   part (206), or the news that what was asked for is yet to come (202), is not it.
+  ///   part (206) or the promise of a later answer (202) is an error.
   public func requireContent() throws(TransportError) {
     guard status == 200 || status == 203 else { throw badStatus }
   }
@@ -111,7 +111,7 @@ extension HTTPResponseHead {
   }
 }
 
-/// Why a body that broke off would not be told from a whole one.
+/// The reason why a truncated body could not be recognised.
 package enum EndUncertainty {
   case encoded, undeclared
 
@@ -122,7 +122,7 @@ package enum EndUncertainty {
     }
   }
 
-  /// How to have the body sent instead.
+  /// The form in which the server should send the body instead.
   package var remedy: String {
     switch self {
     case .encoded: "uncompressed"

@@ -1,9 +1,8 @@
-/// What a server said of the version it sent, to ask later whether there is a newer one (RFC 9110,
-/// section 8.8).
+/// The validators of a response, with which a later request asks for a newer version (RFC 9110, section
+/// 8.8).
 ///
-/// Keep it beside what was made of the response, and only once that is safe: a request with these
-/// validators is answered by 304 and no content (``HTTPResponseHead/isNotModified``) while they are
-/// current. They belong to the one address they came from.
+/// Store them together with the content, after the content is safe: while they are current, the server
+/// answers 304 without content (``HTTPResponseHead/isNotModified``). They belong to one address.
 public struct HTTPValidators: Hashable, Codable, Sendable {
   /// The `ETag`, exactly as received, quotes and a `W/` included.
   public var entityTag: String?
@@ -29,10 +28,10 @@ public struct HTTPValidators: Hashable, Codable, Sendable {
       lastModified: tag == nil ? head.provenModificationDate : sendable("Last-Modified"))
   }
 
-  /// Whether there is nothing to ask with.
+  /// True if there is neither an entity tag nor a date.
   public var isEmpty: Bool { entityTag == nil && lastModified == nil }
 
-  /// Whether a request can have them.
+  /// True if a request can carry them.
   package var isSendable: Bool {
     [entityTag, lastModified].allSatisfy { $0.map(Self.isSendable) ?? true }
   }

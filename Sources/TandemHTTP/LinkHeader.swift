@@ -1,4 +1,4 @@
-/// The links that a response tells of in its `Link` fields (RFC 8288).
+/// The links in the `Link` fields of a response (RFC 8288).
 package struct LinkHeader {
   package struct Link: Equatable {
     /// The address, or a reference to one.
@@ -14,9 +14,9 @@ package struct LinkHeader {
     subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
   }
 
-  /// The links that can be read.
+  /// The links that could be parsed.
   package let links: [Link]
-  /// Whether there is nothing but links; what is none is passed over.
+  /// True if the text consists of links only; anything else is skipped.
   package let isWhole: Bool
 
   package init(_ text: String) {
@@ -27,7 +27,7 @@ package struct LinkHeader {
     isWhole = scanner.isWhole
   }
 
-  /// Where the next page is; `nil` if no link says so. A link about another document does not count.
+  /// The target of the next page; `nil` if no link names one. A link about another document does not count.
   package var next: String? {
     links.first { link in
       link["anchor"] == nil
@@ -37,7 +37,7 @@ package struct LinkHeader {
 
   private struct Scanner {
     var rest: Substring.UTF8View
-    /// Whether nothing had to be passed over.
+    /// True if nothing had to be skipped.
     private(set) var isWhole = true
 
     init(rest: Substring.UTF8View) { self.rest = rest }
@@ -63,7 +63,7 @@ package struct LinkHeader {
       return link
     }
 
-    /// Passes over what is between links, and what is none, texts in quotes as a whole.
+    /// Skips everything before the next link; a text in quotes is skipped as a whole.
     private mutating func skipToLink() {
       while let byte = rest.first, byte != UInt8(ascii: "<") {
         if take(" \t,") { continue }

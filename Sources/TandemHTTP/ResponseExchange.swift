@@ -2,9 +2,9 @@ import Synchronization
 
 /// Hands one response from the thread or queue that receives it to the one task that reads it.
 final class ResponseExchange: Sendable {
-  /// What the reader's side asks of the producer.
+  /// A command from the reader to the producer.
   enum Command: Sendable {
-    /// Go on after a pause.
+    /// Continue after a pause.
     case resume
     /// End the transfer; nothing more will be read.
     case cancel
@@ -25,7 +25,7 @@ final class ResponseExchange: Sendable {
   private let shared: Mutex<Shared>
   private let command: @Sendable (Command) -> Void
 
-  /// An exchange that passes the reader's wishes on to `command`, from any thread.
+  /// An exchange that passes the reader's commands to `command`, from any thread.
   init(_ lifecycle: ResponseLifecycle, command: @escaping @Sendable (Command) -> Void) {
     shared = Mutex(Shared(lifecycle: lifecycle))
     self.command = command

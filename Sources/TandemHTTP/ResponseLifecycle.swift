@@ -4,17 +4,17 @@
 /// A producer reports events in this order: head, any number of bytes, end; an end may come at any
 /// time. A reader takes the head, then chunks. Either may run ahead of the other.
 struct ResponseLifecycle {
-  /// What a producer should do after handing over bytes.
+  /// The instruction to a producer after it has delivered bytes.
   enum Demand: Equatable {
-    /// Go on.
+    /// Continue.
     case more
-    /// Go on when told to: the reader is behind.
+    /// Pause until `resume`: the reader is behind.
     case pause
-    /// Give up: nothing more will be read.
+    /// Stop: nothing more will be read.
     case stop
   }
 
-  /// What a reader may be waiting for.
+  /// The event that a reader waits for.
   enum Want: Equatable {
     case head
     case chunk
@@ -31,7 +31,7 @@ struct ResponseLifecycle {
   private let maxDecompressedByteCount: Int?
   private let maxBufferedByteCount: Int
   private var receivedHead: HTTPResponseHead?
-  /// How long the body is said to be.
+  /// The declared length of the body in bytes.
   private var declaredByteCount: Int?
   private var buffer: [UInt8] = []
   private var receivedByteCount = 0
@@ -79,7 +79,7 @@ struct ResponseLifecycle {
     return isPaused ? .pause : .more
   }
 
-  /// What is wrong if the body is longer than it may be.
+  /// The error if the body is longer than its limit; `nil` if it is not.
   private var excess: TransportError? {
     if let limit = maxBodyByteCount, exceeds(limit) {
       return .bodyTooLarge(url: url, maxByteCount: limit)
@@ -90,7 +90,7 @@ struct ResponseLifecycle {
     return nil
   }
 
-  /// Whether the body is, or is declared to be, longer than `limit`.
+  /// Returns true if the body is, or is declared to be, longer than `limit`.
   private func exceeds(_ limit: Int) -> Bool {
     receivedByteCount > limit || declaredByteCount.map { $0 > limit } == true
   }
@@ -110,7 +110,7 @@ struct ResponseLifecycle {
 
   // MARK: Reader
 
-  /// Whether `want` can be had, be it as an error.
+  /// Returns true if `want` is available, or an error instead.
   func has(_ want: Want) -> Bool {
     switch want {
     case .head: receivedHead != nil || ending != nil
@@ -139,9 +139,9 @@ struct ResponseLifecycle {
     return (buffer, isPaused && !hasProducerEnded)
   }
 
-  /// The reader has lost interest; returns whether the producer is to be told.
+  /// Cancels reading; returns true if the producer must be cancelled, too.
   ///
-  /// What was received and not read is gone, so that it must not look like the end of the body.
+  /// Bytes received and not read are dropped, so reading must not look complete afterwards.
   mutating func cancelled() -> Bool {
     if ending == nil || !buffer.isEmpty { ending = .cancelled }
     buffer = []

@@ -1,78 +1,71 @@
-/// Why bytes could not be fetched or sent.
+/// An error of a transfer over HTTP, or of a file that takes part in one.
 ///
-/// `message` says what happened and what to do about it, ready to be shown to whoever typed the
-/// address. Credentials in the address (`https://user:password@host`) are never part of the error.
+/// `message` names the failure and the remedy, for the person who typed the address. Credentials in the
+/// address (`https://user:password@host`) are never part of the error.
 public struct TransportError: Error {
-  /// The kind of failure: an open set, to be compared, with room for kinds to come.
+  /// The kind of failure: an open set, to which later versions may add.
   public struct Code: Hashable, Sendable {
-    private enum Kind: String {
-      case invalidURL, unsupportedScheme, invalidField
-      case unresolvedHost, cannotConnect, tlsFailure
-      case timedOut, connectionLost, truncated, malformedResponse, tooLarge
-      case tooManyRedirects, refusedRedirect, badStatus, unavailable, cannotRead
-      case cannotWrite, contentMismatch, listChanged, uncertainEnd, tooManyOpenFiles
-    }
-
-    private let kind: Kind
+    /// The code's name, as in `timedOut`.
+    public let name: String
 
     /// The address is not a URL.
-    public static let invalidURL = Self(kind: .invalidURL)
+    public static let invalidURL = Code(name: "invalidURL")
     /// The address is a URL, but not an http or https one.
-    public static let unsupportedScheme = Self(kind: .unsupportedScheme)
+    public static let unsupportedScheme = Code(name: "unsupportedScheme")
     /// The method or a header field of the request cannot be sent as it is.
-    public static let invalidField = Self(kind: .invalidField)
+    public static let invalidField = Code(name: "invalidField")
     /// No address is known for the host's name.
-    public static let unresolvedHost = Self(kind: .unresolvedHost)
+    public static let unresolvedHost = Code(name: "unresolvedHost")
     /// The host is known, but nothing there accepts the connection.
-    public static let cannotConnect = Self(kind: .cannotConnect)
+    public static let cannotConnect = Code(name: "cannotConnect")
     /// No trusted, encrypted connection can be made.
-    public static let tlsFailure = Self(kind: .tlsFailure)
+    public static let tlsFailure = Code(name: "tlsFailure")
     /// One of ``HTTPTimeouts`` ran out.
-    public static let timedOut = Self(kind: .timedOut)
+    public static let timedOut = Code(name: "timedOut")
     /// The connection broke before the response was complete, or before it was encrypted.
-    public static let connectionLost = Self(kind: .connectionLost)
+    public static let connectionLost = Code(name: "connectionLost")
     /// The response ended in good order, but before the end that it had declared.
-    public static let truncated = Self(kind: .truncated)
+    public static let truncated = Code(name: "truncated")
     /// The response breaks the rules of HTTP or of its content encoding.
-    public static let malformedResponse = Self(kind: .malformedResponse)
+    public static let malformedResponse = Code(name: "malformedResponse")
     /// The response is longer than the limit the caller set, or its header than the client's limit.
-    public static let tooLarge = Self(kind: .tooLarge)
+    public static let tooLarge = Code(name: "tooLarge")
     /// More redirects than ``HTTPClientOptions/maxRedirectCount``.
-    public static let tooManyRedirects = Self(kind: .tooManyRedirects)
+    public static let tooManyRedirects = Code(name: "tooManyRedirects")
     /// A redirect to something that is not followed: another scheme, or from https to http.
-    public static let refusedRedirect = Self(kind: .refusedRedirect)
+    public static let refusedRedirect = Code(name: "refusedRedirect")
     /// The server answered with a status that is no success.
-    public static let badStatus = Self(kind: .badStatus)
+    public static let badStatus = Code(name: "badStatus")
     /// The machine or the library lacks what the client needs: memory, threads, a feature.
-    public static let unavailable = Self(kind: .unavailable)
+    public static let unavailable = Code(name: "unavailable")
     /// A file or standard input cannot be read.
-    public static let cannotRead = Self(kind: .cannotRead)
+    public static let cannotRead = Code(name: "cannotRead")
     /// A file or directory cannot be created, written, moved or removed.
-    public static let cannotWrite = Self(kind: .cannotWrite)
+    public static let cannotWrite = Code(name: "cannotWrite")
     /// Content does not have the length or the digest that it was declared to have.
-    public static let contentMismatch = Self(kind: .contentMismatch)
+    public static let contentMismatch = Code(name: "contentMismatch")
     /// A list changed while its pages were read, again and again.
-    public static let listChanged = Self(kind: .listChanged)
-    /// Nothing shows whether a list or a content is whole: neither its format, nor what it can be checked
-    /// by, nor the response has an end of its own.
-    public static let uncertainEnd = Self(kind: .uncertainEnd)
+    public static let listChanged = Code(name: "listChanged")
+    /// A list or a content cannot be verified to be complete: neither its format, nor a length or digest,
+    /// nor the response marks an end.
+    public static let uncertainEnd = Code(name: "uncertainEnd")
     /// The process, or the machine, cannot have a further socket before others are closed.
-    public static let tooManyOpenFiles = Self(kind: .tooManyOpenFiles)
+    public static let tooManyOpenFiles = Code(name: "tooManyOpenFiles")
   }
 
   /// The kind of failure.
   public var code: Code
-  /// What happened and what to do, without the address.
+  /// The failure and the remedy, without the address.
   public var message: String
-  /// The address that was asked for, without credentials.
+  /// The address of the request, without credentials; for a file, its path.
   public var url: String
-  /// What the library below reported: a ``CurlError``, an `NSError`, or nothing.
+  /// The error of the library below: a ``CurlError``, an `NSError`, or `nil`.
   public var cause: (any Error)?
   /// For content that is ``Code/tooLarge``, the limit that it passed, in bytes.
   public var maxByteCount: Int?
   /// For ``Code/badStatus``, the status.
   public var status: Int?
-  /// How long the server asks to wait before the next attempt, if it does; it may ask for years.
+  /// The wait that the server asks for before the next attempt; it may be years.
   public var retryDelay: Duration?
 
   /// A failure at `url`, from which credentials are removed.
@@ -92,8 +85,8 @@ public struct TransportError: Error {
 }
 
 extension TransportError {
-  /// Whether the same request may succeed later: the connection failed, the server is busy or has a
-  /// passing fault, or sent something else than was declared.
+  /// True if the same request may succeed later: the connection failed, the server is busy or has a
+  /// temporary fault, or the content is not the declared one.
   public var isTransient: Bool {
     switch code {
     case .cannotConnect, .unresolvedHost, .timedOut, .connectionLost, .truncated,
@@ -114,5 +107,5 @@ extension TransportError: CustomStringConvertible {
 
 extension TransportError.Code: CustomStringConvertible {
   /// The code's name, such as "timedOut".
-  public var description: String { kind.rawValue }
+  public var description: String { name }
 }

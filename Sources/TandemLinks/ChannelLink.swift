@@ -1,38 +1,36 @@
+import Synchronization
 public import TandemChannels
 
-/// Joins a hub to others, in this process or elsewhere: what is sent on one is sent on all.
+/// Joins a hub to others, in this process or elsewhere: values that are sent on one are delivered on all.
 ///
-/// A link carries the properties of the subjects it is told of. What came from a peer is not sent back
-/// to it, but on to all others, in any shape: tree, ring, or two links between the same hubs.
+/// **Shape.** Linked hubs form a star: one hub listens (``run(accepting:onBreak:)``), any number of others connect
+/// to it (``run(onBreak:connecting:)``). A hub that connects for a subject has no other link for the same
+/// subject, so there are no chains and no rings of links; a link that would make one ends with
+/// ``ChannelLinkError/Code/role``. A hub that listens may do so at several addresses, with one link or more.
 ///
-/// **Order.** Of each property of each channel, the last write wins: a value carries a stamp, later than
-/// those of all values that its hub had sent or received before, and what is no later than the value
-/// that a hub has is neither delivered nor passed on. Of writes that did not know of each other, all
-/// hubs choose the same one. What a hub sent before its first link was made is older than all others;
-/// a value without a stamp, as scripts send it, counts as sent by the hub that receives it. When a
-/// connection begins, each side tells how far its clock has come, and whoever is behind follows. So what
-/// is sent on a connected hub is later than all that the others have, also on one that has just been
-/// started again; what such a hub sent before it was connected is later, too.
+/// **Order.** The listening hub orders all writes, and the last one wins on all hubs. A connected hub delivers
+/// its own write at once; values of others that were ordered before this write are not delivered after
+/// it. Values that arrive from a script, through `tandem channel send`, are ordered when they arrive.
 ///
-/// Stamps are known for the ``ChannelLinkOptions/maxStampCount`` values that were sent last. A value whose
-/// stamp is forgotten is taken to have been sent with the last one that was forgotten of the hub that
-/// sends it: a new value is delivered, and what has been passed on once is not passed on again.
+/// **Batches.** Values that were sent together arrive together, on several channels and of several subjects.
+/// If a newer batch replaces a value of an older one before it was sent, the two arrive as one. A batch
+/// that is larger than a frame (``ChannelLinkOptions/maxFrameByteCount``) arrives in parts, and so may a
+/// snapshot of what a hub remembers.
 ///
-/// Senders never wait for a peer: the latest value of each property of each channel waits for one that
-/// is slow or away; what is dropped beyond ``ChannelLinkOptions/maxWaitingChannelCount`` and
-/// ``ChannelLinkOptions/maxWaitingByteCount`` is told as a ``ChannelDiagnostic``. A hub whose memory
-/// (``ChannelLimits/maxRememberedValueCount``) is no smaller than the former drops nothing that it
-/// remembers, however much it sends at a time.
-/// On each new connection, the hub sends all that it remembers; of one that does not, what was under way when
-/// a connection broke may be lost, and what a peer missed meanwhile.
+/// **Breaks.** A connected hub connects again, with growing delays. Both hubs then exchange what the other one
+/// missed: the listening hub sends all that it remembers, if it ordered anything meanwhile, and the
+/// connected hub sends its waiting writes, which count as written now. On the first connection, and
+/// after the listening hub was started again, the connected hub also offers what it remembers; the
+/// listening hub takes it if it remembers no value itself. `LinkSession` has the exact rules.
 ///
-/// What was sent together arrives together, on several channels and of several subjects: as one batch.
-/// Batches of which the second has replaced values of the first before it was sent are one. What is more
-/// than fits into a message (``ChannelLinkOptions/maxFrameByteCount``) arrives in parts, and so may what a
-/// hub sends from its memory: to a new peer, or to one that was too slow.
+/// **Limits.** Senders never wait for a peer. The latest value of each property of each channel waits for a peer
+/// that is slow or away, within ``ChannelLinkOptions/maxWaitingChannelCount`` and
+/// ``ChannelLinkOptions/maxWaitingByteCount``. Beyond these limits, values are read from the hub's memory once
+/// there is room, if the hub remembers at least as many values as channels may wait
+/// (``ChannelLimits/maxRememberedValueCount``). All others are lost, with a ``ChannelDiagnostic``.
 ///
-/// A peer that sends anything but well-formed messages, whose clock is further ahead than one that counts
-/// can be, or that does not greet within ``ChannelLinkOptions/maxGreetingWait``, is disconnected.
+/// **Errors.** A peer that sends malformed frames, uses another version, or does not greet within
+/// ``ChannelLinkOptions/handshakeTimeout`` is disconnected.
 ///
 /// ```swift
 /// let link = ChannelLink(hub, subjects: [users])
@@ -47,9 +45,7 @@ public final class ChannelLink: Sendable {
 
   /// A link for a hub, made where the hub lives, which has to be an actor.
   ///
-  /// From now on, the hub stamps what is sent of these subjects, connected or not.
-  ///
-  /// - Precondition: no two subjects have the same name.
+  /// - Precondition: no two subjects have the same name or the same type.
   public convenience init(
     _ hub: ChannelHub, subjects: [LinkedSubject], options: ChannelLinkOptions = .init(),
     isolation: isolated any Actor = #isolation
@@ -59,7 +55,7 @@ public final class ChannelLink: Sendable {
       waiting: { try? await Task.sleep(for: $0) }, isolation: isolation)
   }
 
-  /// A link that reads the time, and waits between attempts to connect and for greetings, as it is told.
+  /// A link with a clock of its own, for tests.
   package init(
     _ hub: ChannelHub, subjects: [LinkedSubject], options: ChannelLinkOptions,
     now: @escaping @Sendable () -> ContinuousClock.Instant,
@@ -71,78 +67,152 @@ public final class ChannelLink: Sendable {
     sender = hub.sender()
     self.subjects = Dictionary(uniqueKeysWithValues: subjects.map { ($0.name, $0) })
     self.options = options
-    hub.startClock(for: subjects, maxStampCount: options.maxStampCount)
   }
+}
 
-  /// Connects, and connects again whenever the connection breaks, until the task is cancelled.
+/// The part of a hub in a link; see ``ChannelLink``.
+public enum ChannelLinkRole: Hashable, Sendable {
+  /// The hub orders all writes.
+  case listening
+  /// The hub sends its writes to the one that listens.
+  case connecting
+}
+
+// MARK: - Running
+
+extension ChannelLink {
+  /// Connects, and connects again whenever the connection ends, until the task is cancelled.
+  ///
+  /// Returns at once, after a call of `onBreak`, if the hub has another link for one of the subjects.
   ///
   /// - Parameters:
-  ///   - onBreak: told why, each time; `nil` if the peer closed the connection in good order.
+  ///   - onBreak: called with the reason whenever a connection ends or cannot be made; `nil` if the peer
+  ///     closed the connection in good order.
   ///   - connect: makes a connection.
   public func run(
     onBreak: @Sendable (ChannelLinkError?) -> Void = { _ in },
     connecting connect: @Sendable () async throws -> any ChannelConnection
   ) async {
-    let peer = LinkPeer(options)
-    await sender.perform { attach(peer, to: $0) }
-    var retry = RetryDelay(options)
-    while !Task.isCancelled {
-      let start = now()
-      do {
-        try await exchange(on: try await connect(), with: peer)
-        onBreak(nil)
-      } catch {
-        onBreak(error as? ChannelLinkError ?? ChannelLinkError(.connection, "\(error)"))
+    do {
+      try await withPeer(as: .connecting) { peer in
+        var retry = RetryDelay(options)
+        while !Task.isCancelled {
+          let start = now()
+          do {
+            try await exchange(on: try await connect(), with: peer)
+            onBreak(nil)
+          } catch {
+            onBreak(Self.linkError(error))
+          }
+          await wait(retry.delay(after: start.duration(to: now())))
+        }
       }
-      await wait(retry.delay(after: start.duration(to: now())))
+    } catch {
+      onBreak(Self.linkError(error))
     }
-    await sender.perform { detach(peer, from: $0) }
   }
 
   /// Serves the connections of a listener until it is closed or the task is cancelled.
   ///
-  /// - Throws: what the listener throws.
+  /// More connections than ``ChannelLinkOptions/maxConnectionCount`` are refused.
+  ///
+  /// - Parameter onBreak: called with the reason whenever a connection ends; `nil` if it ended in good order.
+  /// - Throws: the error of the listener, or ``ChannelLinkError/Code/role``.
   public func run(
     accepting listener: any ChannelListener,
     onBreak: @escaping @Sendable (ChannelLinkError?) -> Void = { _ in }
   ) async throws {
-    try await withTaskCancellationHandler {
-      try await withThrowingDiscardingTaskGroup { group in
-        let places = PeerPlaces(count: options.maxPeerCount)
-        while let connection = try await listener.accept() {
-          guard places.take() else {
-            connection.refuse()
-            continue
-          }
-          group.addTask {
-            do {
-              try await self.run(on: connection)
-              onBreak(nil)
-            } catch {
-              onBreak(error as? ChannelLinkError ?? ChannelLinkError(.connection, "\(error)"))
-            }
-            places.giveBack()
-          }
-        }
-        group.cancelAll()
+    try await withRun(as: .listening) {
+      try await withTaskCancellationHandler {
+        try await serve(listener, onBreak: onBreak)
+      } onCancel: {
+        listener.close()
       }
-    } onCancel: {
-      listener.close()
+    }
+  }
+
+  private func serve(
+    _ listener: any ChannelListener, onBreak: @escaping @Sendable (ChannelLinkError?) -> Void
+  ) async throws {
+    try await withThrowingDiscardingTaskGroup { group in
+      let limit = ConnectionLimit(options.maxConnectionCount)
+      while let connection = try await listener.accept() {
+        guard limit.checkout() else {
+          connection.refuse()
+          continue
+        }
+        group.addTask {
+          do {
+            try await self.run(on: connection, as: .listening)
+            onBreak(nil)
+          } catch {
+            onBreak(Self.linkError(error))
+          }
+          limit.checkin()
+        }
+      }
+      group.cancelAll()
     }
   }
 
   /// Exchanges values over one connection until it ends or the task is cancelled, and closes it.
   ///
-  /// - Throws: why it ended, if not in good order.
-  public func run(on connection: any ChannelConnection) async throws {
-    let peer = LinkPeer(options)
-    await sender.perform { attach(peer, to: $0) }
+  /// - Parameter role: exactly one of the two ends is ``ChannelLinkRole/listening``.
+  /// - Throws: the reason why it ended, unless the peer closed it in good order.
+  public func run(
+    on connection: any ChannelConnection, as role: ChannelLinkRole
+  ) async throws {
+    try await withPeer(as: role) { try await exchange(on: connection, with: $0) }
+  }
+
+  private static func linkError(_ error: any Error) -> ChannelLinkError {
+    error as? ChannelLinkError ?? ChannelLinkError(.connection, "\(error)")
+  }
+
+  private func withRun(
+    as role: ChannelLinkRole, _ body: () async throws -> Void
+  ) async throws {
+    try await sender.perform { try $0.beginRun(of: self, as: role) }
     do {
-      try await exchange(on: connection, with: peer)
+      try await body()
     } catch {
-      await sender.perform { detach(peer, from: $0) }
+      await sender.perform { $0.endRun(of: self) }
       throw error
     }
-    await sender.perform { detach(peer, from: $0) }
+    await sender.perform { $0.endRun(of: self) }
   }
+
+  /// Runs `body` while values of the hub wait for a peer.
+  private func withPeer(
+    as role: ChannelLinkRole, _ body: (_ peer: Int) async throws -> Void
+  ) async throws {
+    try await withRun(as: role) {
+      guard let peer = await sender.perform({ $0.feed(of: self)?.attach(in: $0) }) else { return }
+      do {
+        try await body(peer)
+      } catch {
+        await sender.perform { $0.feed(of: self)?.detach(peer) }
+        throw error
+      }
+      await sender.perform { $0.feed(of: self)?.detach(peer) }
+    }
+  }
+}
+
+/// Limits the number of connections that are served at a time.
+package final class ConnectionLimit: Sendable {
+  private let freeCount: Mutex<Int>
+
+  package init(_ count: Int) { freeCount = Mutex(count) }
+
+  /// Returns false if the limit is reached.
+  package func checkout() -> Bool {
+    freeCount.withLock { freeCount in
+      guard freeCount > 0 else { return false }
+      freeCount -= 1
+      return true
+    }
+  }
+
+  package func checkin() { freeCount.withLock { $0 += 1 } }
 }

@@ -1,24 +1,29 @@
-/// Why a link cannot go on.
+/// The reason why a link or one of its connections has ended.
 public struct ChannelLinkError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kinds of failure.
-  public enum Code: Hashable, Sendable {
-    /// The peer sent what is no message of a link, or is far ahead of all clocks.
-    case malformed
-    /// The peer sent, or was to be sent, a message of more than ``ChannelLinkOptions/maxFrameByteCount``.
-    case tooLarge
-    /// The peer speaks another version.
-    case unknownVersion
-    /// The peer did not greet within ``ChannelLinkOptions/maxGreetingWait``.
-    case silent
+  /// The kind of a failure. More kinds may follow.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind.
+    public let description: String
+
+    /// The peer sent something that is no frame of a link.
+    public static let malformed = Code(description: "malformed")
+    /// The peer sent a frame of more than ``ChannelLinkOptions/maxFrameByteCount``.
+    public static let tooLarge = Code(description: "tooLarge")
+    /// The peer uses another version of the format.
+    public static let unknownVersion = Code(description: "unknownVersion")
+    /// Both ends listen or both connect, or the hub is linked in another way than as a star.
+    public static let role = Code(description: "role")
+    /// The peer did not greet within ``ChannelLinkOptions/handshakeTimeout``, or did not answer in time.
+    public static let timedOut = Code(description: "timedOut")
     /// The connection could not be made, or broke.
-    case connection
-    /// There can be no connection at the address, now or later, unless somebody makes it another one.
-    case address
+    public static let connection = Code(description: "connection")
+    /// No connection to the address is possible until somebody changes the file or the path.
+    public static let address = Code(description: "address")
   }
 
   /// The kind of failure.
   public var code: Code
-  /// What happened.
+  /// A description of what happened and, where possible, what to do.
   public var message: String
 
   /// A failure of the given kind.
@@ -27,6 +32,20 @@ public struct ChannelLinkError: Error, Hashable, Sendable, CustomStringConvertib
     self.message = message
   }
 
-  /// What happened.
+  /// The same as ``message``.
   public var description: String { message }
+}
+
+// MARK: - Failures of the protocol
+
+extension ChannelLinkError {
+  static let secondGreeting = ChannelLinkError(.malformed, "the peer sent a second greeting")
+  static let valuesBeforeGreeting = ChannelLinkError(
+    .malformed, "the peer sent values before its greeting")
+  static let unsentAcknowledged = ChannelLinkError(
+    .malformed, "the peer acknowledged a frame that was not sent")
+
+  static func handshakeTimeout(_ options: ChannelLinkOptions) -> ChannelLinkError {
+    ChannelLinkError(.timedOut, "the peer has not greeted within \(options.handshakeTimeout)")
+  }
 }

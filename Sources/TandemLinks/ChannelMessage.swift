@@ -1,64 +1,105 @@
 package import TandemRecords
 
-/// What a link carries: new values of properties of one channel, to be delivered together.
+/// New values of properties of one channel, as a link carries them.
 package struct ChannelMessage: Hashable, Sendable {
   package var subject: String
   package var id: JSONValue
   package var values: [String: JSONValue]
-  /// When the values were sent, of those of which it is known.
-  package var stamps: [String: LinkStamp]
-  /// The properties whose values a model has given in answer to others, which are not to be answered.
+  /// The names of the values that a model has taken in place of others, and that no model answers.
   package var answers: Set<String>
+  /// The names of the values that the receiver takes only if it remembers none; see ``LinkSession``.
+  package var offers: Set<String>
 
-  /// Which channel a message is for.
-  struct Address: Hashable {
-    var subject: String
-    var id: JSONValue
+  /// The subject and id of a channel.
+  package struct Address: Hashable, Sendable {
+    package var subject: String
+    package var id: JSONValue
   }
 
-  /// How deep the id and the values may nest.
+  /// The number of levels to which the id and the values may nest.
   package static let maxValueNestingDepth = JSONValue.maxNestingDepth - 2
 
   package init(
-    subject: String, id: JSONValue, values: [String: JSONValue], stamps: [String: LinkStamp] = [:],
-    answers: Set<String> = []
+    subject: String, id: JSONValue, values: [String: JSONValue], answers: Set<String> = [],
+    offers: Set<String> = []
   ) {
     self.subject = subject
     self.id = id
     self.values = values
-    self.stamps = stamps
     self.answers = answers
+    self.offers = offers
   }
 
-  var address: Address { Address(subject: subject, id: id) }
+  package var address: Address { Address(subject: subject, id: id) }
 
-  /// Whether the message is for the channel with an id that somebody typed, who does not know whether it
-  /// is a number or a text of digits.
+  /// True if the message is for the channel with an id that was typed, and that may be a number or a text
+  /// of digits.
   package func isFor(typedID typed: JSONValue) -> Bool { id == typed || id == typed.asText }
 
-  /// Takes the values of another message of the same channel in the place of those it has.
-  mutating func take(_ newer: ChannelMessage) {
+  /// Replaces values by those of a newer message of the same channel, and adds the others.
+  mutating func merge(_ newer: ChannelMessage) {
     remove(newer.values.keys)
     values.merge(newer.values) { $1 }
-    stamps.merge(newer.stamps) { $1 }
     answers.formUnion(newer.answers)
+    offers.formUnion(newer.offers)
   }
 
-  /// Leaves out some of the values.
+  /// Removes the values of the given names.
   mutating func remove(_ names: some Sequence<String>) {
     for name in names {
       values[name] = nil
-      stamps[name] = nil
       answers.remove(name)
+      offers.remove(name)
     }
   }
 
-  /// A message for each of the values.
+  /// The message without offered values, or `nil` if it has no others.
+  var withoutOffers: ChannelMessage? {
+    var message = self
+    message.remove(offers)
+    return message.values.isEmpty ? nil : message
+  }
+
+  /// One message for each value, in the order of the names.
   var split: [ChannelMessage] {
     values.sorted { $0.key < $1.key }.map { name, value in
       ChannelMessage(
-        subject: subject, id: id, values: [name: value],
-        stamps: stamps[name].map { [name: $0] } ?? [:], answers: answers.intersection([name]))
+        subject: subject, id: id, values: [name: value], answers: answers.intersection([name]),
+        offers: offers.intersection([name]))
+    }
+  }
+}
+
+extension ChannelMessage: CustomStringConvertible {
+  /// The message as JSON.
+  package var description: String { json.description }
+}
+
+// MARK: - Sizes
+
+extension ChannelMessage {
+  /// The approximate number of bytes of memory that the message takes while it waits.
+  var waitingByteCount: Int {
+    values.reduce(subject.utf8.count + id.waitingByteCount) {
+      $0 + $1.key.utf8.count + $1.value.waitingByteCount
+    }
+  }
+}
+
+extension JSONValue {
+  /// The bytes of a value beside its text: the enumeration, and as much for its place in a table.
+  private static let placeByteCount = 32
+
+  fileprivate var waitingByteCount: Int {
+    switch self {
+    case .null, .bool: return Self.placeByteCount
+    case .number(let text), .string(let text): return Self.placeByteCount + text.utf8.count
+    case .array(let elements):
+      return elements.reduce(Self.placeByteCount) { $0 + $1.waitingByteCount }
+    case .object(let fields):
+      return fields.reduce(Self.placeByteCount) {
+        $0 + $1.key.utf8.count + $1.value.waitingByteCount
+      }
     }
   }
 }
@@ -66,49 +107,31 @@ package struct ChannelMessage: Hashable, Sendable {
 // MARK: - JSON
 
 extension ChannelMessage {
-  /// `{"subject":…,"id":…,"values":{…},"stamps":{…},"answers":[…]}`, without stamps and answers if there
-  /// are none.
+  /// `{"subject":…,"id":…,"values":{…},"answers":[…],"offers":[…]}`, without answers and offers if there are
+  /// none.
   var json: JSONValue {
     var fields: [String: JSONValue] = [
       "subject": .string(subject), "id": id, "values": .object(values),
     ]
-    if !stamps.isEmpty { fields["stamps"] = .object(stamps.mapValues(\.json)) }
     if !answers.isEmpty { fields["answers"] = .array(answers.sorted().map(JSONValue.string)) }
+    if !offers.isEmpty { fields["offers"] = .array(offers.sorted().map(JSONValue.string)) }
     return .object(fields)
   }
 
   init(_ json: JSONValue) throws(ChannelLinkError) {
     guard case .object(let fields) = json, case .string(let subject)? = fields["subject"],
-      let id = fields["id"],
-      case .object(let values)? = fields["values"]
+      let id = fields["id"], case .object(let values)? = fields["values"]
     else { throw ChannelLinkError(.malformed, "the peer sent no message of a channel") }
     self.init(
-      subject: subject, id: id, values: values, stamps: try Self.stamps(fields["stamps"]),
-      answers: try Self.answers(fields["answers"]))
+      subject: subject, id: id, values: values, answers: try Self.names(fields["answers"]),
+      offers: try Self.names(fields["offers"]))
   }
 
-  private static func stamps(_ json: JSONValue?) throws(ChannelLinkError) -> [String: LinkStamp] {
-    guard let json else { return [:] }
-    guard case .object(let fields) = json else {
-      throw ChannelLinkError(.malformed, "the peer sent stamps that are none")
-    }
-    var stamps: [String: LinkStamp] = [:]
-    for (name, json) in fields {
-      guard let stamp = LinkStamp(json) else {
-        throw ChannelLinkError(.malformed, "the peer sent what is no stamp: \(json)")
-      }
-      stamps[name] = stamp
-    }
-    return stamps
-  }
-
-  private static func answers(_ json: JSONValue?) throws(ChannelLinkError) -> Set<String> {
+  private static func names(_ json: JSONValue?) throws(ChannelLinkError) -> Set<String> {
     guard let json else { return [] }
     guard case .array(let elements) = json else {
-      throw ChannelLinkError(.malformed, "the peer sent answers that are none")
+      throw ChannelLinkError(.malformed, "the peer sent \(json) in place of a list of names")
     }
-    var answers: Set<String> = []
-    for case .string(let name) in elements { answers.insert(name) }
-    return answers
+    return Set(elements.compactMap { if case .string(let name) = $0 { name } else { nil } })
   }
 }

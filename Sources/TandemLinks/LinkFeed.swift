@@ -1,266 +1,223 @@
 import TandemChannels
+import TandemRecords
 
-/// What a link sends to its peers; lives where the hub lives.
+/// The driver of a link's sessions: turns what happens on the hub into events, and performs the actions.
 ///
-/// Values go to the outboxes of the peers. Of a hub that remembers more than an outbox holds, those for
-/// which there is no room wait in a backlog instead, as what they are in the memory of the hub; so do all
-/// that follow, to stay behind them, and what a new peer is to have. The backlog is brought to the outbox in
-/// portions, whenever that has been emptied. It is bounded by what the hub remembers: what it drops, the
-/// hub has forgotten.
-final class LinkFeed {
-  let link: ObjectIdentifier
-  private let subjects: [LinkedSubject]
-  private let options: ChannelLinkOptions
-  private var attached: [FedPeer] = []
-  private var collected: [LinkEntry] = []
-  private var sender: AnyObject?
+/// Lives where the hub lives. A link that listens keeps its feed, and with it the epoch, as long as the link
+/// exists; a link that connects keeps it while it runs.
+final class LinkFeed: SendObserver {
+  /// Values of these peers go to the hub, and values of the hub to them.
+  private final class Peer {
+    var session: any LinkSession
+    var output: AsyncStream<[LinkFrame]>.Continuation?
 
-  init(_ link: ChannelLink) {
-    self.link = ObjectIdentifier(link)
-    subjects = Array(link.subjects.values)
+    init(_ session: any LinkSession) { self.session = session }
+  }
+
+  private weak var link: ChannelLink?
+  let role: ChannelLinkRole
+  private let subjects: [ObjectIdentifier: LinkedSubject]
+  private let options: ChannelLinkOptions
+  private var log = LinkLog(epoch: .random(in: .min ... .max))
+  private var peers: [Int: Peer] = [:]
+  private var lastPeerNumber = 0
+  /// The number of calls of the link's `run` functions that have not returned.
+  fileprivate var runCount = 0
+
+  fileprivate init(_ link: ChannelLink, role: ChannelLinkRole) {
+    self.link = link
+    self.role = role
+    subjects = Dictionary(uniqueKeysWithValues: link.subjects.values.map { ($0.type, $0) })
     options = link.options
   }
 
-  var peers: [LinkPeer] { attached.map(\.peer) }
+  var isNeeded: Bool { runCount > 0 || role == .listening && link != nil }
 
-  func attach(_ peer: LinkPeer) { attached.append(FedPeer(peer)) }
-
-  func detach(_ peer: LinkPeer) { attached.removeAll { $0.peer === peer } }
-}
-
-/// A value of a subject that a link carries.
-struct LinkEntry {
-  var subject: LinkedSubject
-  var value: BatchEntry
-
-  /// Which value it is.
-  struct Key: Hashable {
-    var subject: String
-    var address: ChannelAddress
-    var property: AnyKeyPath
-  }
-
-  var key: Key {
-    Key(subject: subject.name, address: value.address, property: value.value.property)
+  fileprivate func sharesSubjects(with other: LinkFeed) -> Bool {
+    subjects.keys.contains { other.subjects[$0] != nil }
   }
 }
 
-/// A peer, and what waits for it beyond its outbox.
-private final class FedPeer {
-  let peer: LinkPeer
-  var backlog = LatestQueue<LinkEntry.Key, LinkEntry>()
-
-  init(_ peer: LinkPeer) { self.peer = peer }
-
-  var isBehind: Bool { !backlog.isEmpty }
-}
-
-// MARK: - What is sent
+// MARK: - Peers
 
 extension LinkFeed {
-  /// Takes note of values that are sent. They go to the peers once the batch is complete.
-  func collect(_ entries: [BatchEntry], of subject: LinkedSubject, excluding sender: AnyObject?) {
-    collected += entries.map { LinkEntry(subject: subject, value: $0) }
-    self.sender = sender
+  /// Adds a peer: from now on, values that the hub sends wait for it.
+  ///
+  /// - Returns: the number of the peer.
+  func attach(in hub: ChannelHub) -> Int {
+    lastPeerNumber += 1
+    let maxCount = hub.limits.maxRememberedValueCount
+    let session: any LinkSession =
+      switch role {
+      case .listening: ListeningSession(options: options, maxRememberedValueCount: maxCount)
+      case .connecting:
+        ConnectingSession(
+          client: .random(in: .min ... .max), options: options, maxRememberedValueCount: maxCount)
+      }
+    peers[lastPeerNumber] = Peer(session)
+    return lastPeerNumber
   }
 
-  /// Sends what was collected.
-  func finishBatch(in hub: ChannelHub) {
-    guard !collected.isEmpty else { return }
-    let peers = attached.filter { $0.peer !== sender }
-    let entries = collected
-    (collected, sender) = ([], nil)
-    if !peers.isEmpty { send(entries, to: peers, of: hub) }
+  func detach(_ number: Int) { peers[number] = nil }
+
+  /// Begins a connection to a peer.
+  ///
+  /// - Returns: the frames to write. ``LinkEvent/written`` follows each element.
+  func open(_ number: Int, in hub: ChannelHub) throws(ChannelLinkError) -> AsyncStream<[LinkFrame]>
+  {
+    let (frames, output) = AsyncStream.makeStream(of: [LinkFrame].self)
+    peers[number]?.output = output
+    try handle(.opened, of: number, in: hub)
+    return frames
   }
 
-  /// Encodes each value once for all peers that are not behind.
-  private func send(_ entries: [LinkEntry], to peers: [FedPeer], of hub: ChannelHub) {
-    var failures: [ChannelDiagnostic] = []
-    let current = peers.filter { !$0.isBehind }
-    var behind = peers.filter(\.isBehind)
-    if !current.isEmpty {
-      var batch = EncodedBatch(maxFrameByteCount: options.maxFrameByteCount)
-      for entry in entries { batch.add(entry) }
-      failures = batch.failures
-      if hub.limits.maxRememberedValueCount >= options.maxWaitingChannelCount {
-        behind += current.filter { !$0.peer.outbox.addIfRoom(for: batch.messages) }
-      } else {
-        for fed in current { failures += add(batch.messages, to: fed, of: hub) }
+  /// Handles an event of a peer's session.
+  ///
+  /// - Throws: the reason why the connection has to end.
+  func handle(
+    _ event: LinkEvent, of number: Int, in hub: ChannelHub
+  ) throws(ChannelLinkError) {
+    guard let peer = peers[number] else { return }
+    for action in peer.session.handle(event, log: &log) {
+      switch action {
+      case .send(let frames): peer.output?.yield(frames)
+      case .deliver(let messages): try deliver(messages, of: number, in: hub)
+      case .readMemory:
+        let entries = hub.rememberedEntries()
+        try handle(.memoryRead(messages(for: entries, in: hub)), of: number, in: hub)
+      case .report(let losses):
+        for loss in losses {
+          hub.report(loss.message.diagnostic(loss.isNew ? .batchTooLarge : .peerTooSlow))
+        }
+      case .close(let error): throw error
       }
     }
-    for fed in behind { failures += owe(entries, to: fed, of: hub) }
-    // Last, because whoever is told may send.
-    for failure in failures { hub.report(failure) }
   }
 
-  /// Adds values to an outbox, whatever it drops for them.
-  private func add(
-    _ messages: [ChannelMessage], to fed: FedPeer, of hub: ChannelHub
-  ) -> [ChannelDiagnostic] {
-    let losses = fed.peer.outbox.add(messages)
-    // What the peer sends after it has missed these is to be later all the same.
-    if !losses.isEmpty, let clock = hub.linkClock { fed.peer.outbox.tell(clock.counter) }
-    return losses.map { $0.message.diagnostic($0.isNew ? .batchTooLarge : .peerTooSlow) }
+  /// Delivers values of a peer, and answers offered values of properties that the hub remembers.
+  private func deliver(
+    _ messages: [ChannelMessage], of number: Int, in hub: ChannelHub
+  ) throws(ChannelLinkError) {
+    guard let peer = peers[number] else { return }
+    var accepted: [BatchEntry] = []
+    var refused: [BatchEntry] = []
+    for message in messages {
+      guard let subject = link?.subjects[message.subject] else { continue }
+      do {
+        for (name, entry) in try subject.decode(message) {
+          let isOffer = message.offers.contains(name)
+          if isOffer, let own = hub.rememberedEntry(for: entry) {
+            if try subject.encode(own)?.values[name] != message.values[name] { refused.append(own) }
+          } else {
+            accepted.append(entry)
+          }
+        }
+      } catch {
+        throw ChannelLinkError(
+          .malformed, "the peer sent a value that is no \(message.subject): \(error)")
+      }
+    }
+    if !accepted.isEmpty { hub.send(accepted, excluding: peer) }
+    try handle(.delivered, of: number, in: hub)
+    // After the acknowledgement: before it, the peer takes its own value for the newer one.
+    if !refused.isEmpty {
+      try handle(.sent(self.messages(for: refused, in: hub)), of: number, in: hub)
+    }
   }
 }
 
-// MARK: - What is remembered
+// MARK: - Values of the hub
 
 extension LinkFeed {
-  /// Lets a peer have all that the hub remembers, and what else waits for it, in the order in which it was
-  /// sent: what is sent later would make those who forget take the rest for old.
-  func refresh(_ peer: LinkPeer, from hub: ChannelHub) {
-    guard let clock = hub.linkClock, let fed = attached.first(where: { $0.peer === peer }) else {
-      return
+  /// Hands values that the hub has sent to all peers. Each value is encoded once.
+  func sent(_ entries: [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub) {
+    guard isNeeded else { return hub.stopObservingSends(self) }
+    let linked = entries.filter { subjects[ObjectIdentifier($0.address.subject)] != nil }
+    guard !linked.isEmpty else { return }
+    log.advance()
+    guard !peers.isEmpty else { return }
+    let messages = messages(for: linked, in: hub)
+    guard !messages.isEmpty else { return }
+    for (number, peer) in peers {
+      // Only frames of the peer end its connection.
+      try? handle(peer === sender ? .ordered(messages) : .sent(messages), of: number, in: hub)
     }
-    let remembered = subjects.flatMap { subject in
-      hub.rememberedEntries(of: subject.type).map { entry in
-        var entry = entry
-        entry.stamp = clock.stamp(of: entry)
-        return LinkEntry(subject: subject, value: entry)
-      }
-    }
-    if !peer.outbox.isEmpty {
-      // What waits there goes first, and is older than all that is remembered, or among it.
-      for message in remembered.compactMap(\.message) { peer.outbox.remove(message) }
-    }
-    let keys = Set(fed.isBehind ? remembered.map(\.key) : [])
-    let all = fed.backlog.removeAll().filter { !keys.contains($0.key) } + remembered
-    let failures = owe(all.sorted { $0.value.isOlder(than: $1.value) }, to: fed, of: hub)
-    for failure in failures { hub.report(failure) }
-    fill(peer, from: hub)
   }
 
-  /// Adds values to a backlog; tells of those which the hub has forgotten before they could be sent.
-  private func owe(
-    _ entries: [LinkEntry], to fed: FedPeer, of hub: ChannelHub
-  ) -> [ChannelDiagnostic] {
+  /// The values on the wire, those of one channel together. Values that do not travel are reported.
+  private func messages(for entries: [BatchEntry], in hub: ChannelHub) -> [ChannelMessage] {
+    var messages: [ChannelMessage] = []
+    var indices: [ChannelMessage.Address: Int] = [:]
     var failures: [ChannelDiagnostic] = []
     for entry in entries {
-      fed.backlog.append(entry, for: entry.key)
-      guard fed.backlog.count > hub.limits.maxRememberedValueCount,
-        let oldest = fed.backlog.removeFirst()
-      else { continue }
-      // An older value of the same property would be taken for the last one.
-      if let message = oldest.message { fed.peer.outbox.remove(message) }
-      failures.append(oldest.value.diagnostic(.peerTooSlow))
-    }
-    if !failures.isEmpty, let clock = hub.linkClock { fed.peer.outbox.tell(clock.counter) }
-    fed.peer.outbox.setBacklog(fed.isBehind)
-    return failures
-  }
-
-  /// Brings of what waits for a peer as much to its outbox as there is room for.
-  func fill(_ peer: LinkPeer, from hub: ChannelHub) {
-    guard let fed = attached.first(where: { $0.peer === peer }) else { return }
-    let room = peer.outbox.room
-    var portion = EncodedBatch(
-      maxFrameByteCount: options.maxFrameByteCount, maxByteCount: room.byteCount,
-      takesOneOfAnySize: room.isAll)
-    for _ in 0..<room.channelCount {
-      guard fed.backlog.removeFirst(if: { portion.add($0) }) != nil else { break }
-    }
-    peer.outbox.setBacklog(fed.isBehind)
-    var failures = portion.failures
-    if !portion.messages.isEmpty { failures += add(portion.messages, to: fed, of: hub) }
-    for failure in failures { hub.report(failure) }
-  }
-}
-
-extension BatchEntry {
-  fileprivate func isOlder(than other: BatchEntry) -> Bool {
-    guard let stamp, let other = other.stamp else { return false }
-    return stamp < other
-  }
-}
-
-extension ChannelHub {
-  /// Whether all values of a message are remembered, or newer ones in their place.
-  func remembers(_ message: ChannelMessage, of subject: LinkedSubject) -> Bool {
-    guard let entries = try? subject.decode(message).batch.entries else { return false }
-    return entries.allSatisfy { entry in
-      remembers(entry.value.property, at: entry.address)
-    }
-  }
-}
-
-// MARK: - Encoding
-
-extension LinkEntry {
-  /// The value on the wire, if it can be encoded and travels.
-  fileprivate var message: ChannelMessage? {
-    value.stamp.flatMap { try? subject.encode(value, $0) }
-  }
-}
-
-/// Values for peers, those of one channel together. A property that was sent twice is there once, with the
-/// newest value and stamp.
-private struct EncodedBatch {
-  let maxFrameByteCount: Int
-  let maxByteCount: Int
-  let takesOneOfAnySize: Bool
-  private(set) var messages: [ChannelMessage] = []
-  private(set) var failures: [ChannelDiagnostic] = []
-  /// About how many bytes it takes to let them wait.
-  private var byteCount = 0
-  private var places: [ChannelMessage.Address: Int] = [:]
-
-  /// - Parameters:
-  ///   - maxByteCount: about how many bytes they may have that wait.
-  ///   - takesOneOfAnySize: whether a single one may have more.
-  init(maxFrameByteCount: Int, maxByteCount: Int = .max, takesOneOfAnySize: Bool = true) {
-    self.maxFrameByteCount = maxFrameByteCount
-    self.maxByteCount = maxByteCount
-    self.takesOneOfAnySize = takesOneOfAnySize
-  }
-
-  /// Adds a value, or the reason why it is not; returns `false` if there is no room for it.
-  @discardableResult
-  mutating func add(_ entry: LinkEntry) -> Bool {
-    do {
-      guard let stamp = entry.value.stamp,
-        let message = try entry.subject.encode(entry.value, stamp)
-      else { return true }
-      guard LinkFrame.values(message).fits(maxByteCount: maxFrameByteCount) else {
-        failures.append(message.diagnostic(.tooLargeForLink))
-        return true
+      guard let subject = subjects[ObjectIdentifier(entry.address.subject)] else { continue }
+      do {
+        guard let message = try subject.encode(entry) else { continue }
+        if !LinkFrame.fits(message, maxByteCount: options.maxFrameByteCount) {
+          failures.append(message.diagnostic(.tooLargeForLink))
+        } else if let index = indices[message.address] {
+          messages[index].merge(message)
+        } else {
+          indices[message.address] = messages.count
+          messages.append(message)
+        }
+      } catch {
+        failures.append(
+          ChannelDiagnostic(
+            kind: .notEncodable, channel: "\(entry.address)", property: "\(entry.value.property)"))
       }
-      return add(message)
-    } catch {
-      failures.append(entry.value.diagnostic(.notEncodable))
-      return true
     }
-  }
-
-  private mutating func add(_ message: ChannelMessage) -> Bool {
-    let count = message.waitingByteCount
-    guard takesOneOfAnySize && messages.isEmpty || count <= maxByteCount - byteCount else {
-      return false
-    }
-    byteCount += count
-    if let place = places[message.address] {
-      messages[place].take(message)
-    } else {
-      places[message.address] = messages.count
-      messages.append(message)
-    }
-    return true
-  }
-}
-
-// MARK: - Diagnostics
-
-extension BatchEntry {
-  func diagnostic(_ kind: ChannelDiagnostic.Kind) -> ChannelDiagnostic {
-    ChannelDiagnostic(kind: kind, channel: "\(address)", property: "\(value.property)")
+    // Last, because the closure that gets them may send.
+    for failure in failures { hub.report(failure) }
+    return messages
   }
 }
 
 extension ChannelMessage {
-  /// Says that these values were not sent.
-  func diagnostic(_ kind: ChannelDiagnostic.Kind) -> ChannelDiagnostic {
+  fileprivate func diagnostic(_ kind: ChannelDiagnostic.Kind) -> ChannelDiagnostic {
     ChannelDiagnostic(
       kind: kind, channel: "\(subject) \(id)",
       property: values.keys.sorted().joined(separator: ", "))
   }
+}
+
+// MARK: - Feeds of a hub
+
+extension ChannelHub {
+  private var feeds: [LinkFeed] { sendObservers.compactMap { $0 as? LinkFeed } }
+
+  /// The feed of a link that runs.
+  func feed(of link: ChannelLink) -> LinkFeed? { feeds.first { $0.belongs(to: link) } }
+
+  /// Begins a run of a link.
+  ///
+  /// - Throws: an error if the hub would not be the center or the end of a star any more.
+  func beginRun(of link: ChannelLink, as role: ChannelLinkRole) throws(ChannelLinkError) {
+    var feed = feed(of: link)
+    if let old = feed, old.role != role, old.runCount == 0 {
+      stopObservingSends(old)
+      feed = nil
+    }
+    let new = feed ?? LinkFeed(link, role: role)
+    let others = feeds.filter { $0.runCount > 0 && $0.sharesSubjects(with: new) }
+    guard others.allSatisfy({ $0.role == .listening && role == .listening }) else {
+      throw ChannelLinkError(
+        .role,
+        "a hub that connects for a subject has no other link for it: let one hub listen, and all others "
+          + "connect to it")
+    }
+    new.runCount += 1
+    if feed == nil { sendObservers.append(new) }
+  }
+
+  /// Ends a run of a link.
+  func endRun(of link: ChannelLink) {
+    guard let feed = feed(of: link) else { return }
+    feed.runCount -= 1
+    if !feed.isNeeded { stopObservingSends(feed) }
+  }
+}
+
+extension LinkFeed {
+  fileprivate func belongs(to link: ChannelLink) -> Bool { self.link === link }
 }

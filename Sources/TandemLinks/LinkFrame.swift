@@ -1,70 +1,106 @@
 import TandemRecords
 
-/// What goes over a connection of a link.
+/// A unit that goes over a connection of a link.
 package enum LinkFrame: Hashable, Sendable {
-  /// How far the sender's clock has come: the highest counter of a stamp that it has given or seen;
-  /// `nil` from one who has no clock, because it neither keeps values nor hands them on.
-  ///
-  /// It is the first that each side sends, so that whoever is behind, as after a new start, is not
-  /// taken for one who repeats what is old. Values are sent once the peer's has come. It may come
-  /// again, whenever the clock has leapt.
-  case hello(counter: UInt64?)
-  /// New values of a channel.
-  case values(ChannelMessage)
-  /// New values of several channels, to be delivered together.
-  case batch([ChannelMessage])
+  /// The first frame of each side. The hub that listens sends it in answer to that of the other side.
+  case hello(LinkGreeting)
+  /// Values that are delivered together.
+  case values(LinkValues)
 
-  /// The version of the format, which is the first byte of each frame's contents.
-  package static let version: UInt8 = 4
+  /// The version of the format: the first byte of each frame's contents.
+  package static let version: UInt8 = 5
+}
 
-  /// How deep a frame may nest: a value, in a message, in a batch.
+/// The first frame of one side; see ``LinkSession``.
+package enum LinkGreeting: Hashable, Sendable {
+  /// From a hub that connects: its client number, and the last epoch and sequence number that it knows. A
+  /// program that only passes by, such as a script, has no client number.
+  case connecting(client: UInt64?, epoch: UInt64?, sequence: UInt64?)
+  /// From a hub that listens: its epoch, and the number of the last frame that it ordered for this client.
+  case listening(epoch: UInt64, acknowledged: UInt64)
+}
+
+/// The contents of a frame with values.
+package struct LinkValues: Hashable, Sendable {
+  package var messages: [ChannelMessage]
+  /// From a hub that connects: the number of the frame. A frame without one is not acknowledged.
+  package var number: UInt64?
+  /// From a hub that listens: the number of the peer's last frame that was ordered before these values.
+  package var acknowledged: UInt64?
+  /// From a hub that listens: the peer has now got everything up to this sequence number.
+  package var sequence: UInt64?
+
+  package init(_ messages: [ChannelMessage], number: UInt64? = nil) {
+    self.messages = messages
+    self.number = number
+  }
+}
+
+// MARK: - Bytes
+
+extension LinkFrame {
+  /// The number of levels to which a frame may nest: a value, in a message, in a list, in the frame.
   private static let maxNestingDepth = ChannelMessage.maxValueNestingDepth + 4
+  /// The largest number that every reader of JSON keeps exactly.
+  package static let maxNumber: UInt64 = 1 << 53
 
-  /// The new values that the frame brings, to be delivered together.
+  /// The values of the frame.
   package var messages: [ChannelMessage] {
-    switch self {
-    case .hello: []
-    case .values(let message): [message]
-    case .batch(let messages): messages
-    }
+    if case .values(let values) = self { values.messages } else { [] }
   }
 
-  /// The frame on the wire: how many bytes follow, as four bytes, the most significant first; the
-  /// version; and `{"hello":7}`, the JSON of a message, or `{"batch":[…]}` with those of several.
+  /// The frame on the wire: the number of the bytes that follow, as four bytes, the most significant first;
+  /// the version; and the JSON `{"hello":{…}}` or `{"values":[…],…}`.
   package func bytes(maxByteCount: Int) throws(ChannelLinkError) -> [UInt8] {
     let body = json.description.utf8
     guard body.count < maxByteCount, let count = UInt32(exactly: body.count + 1) else {
-      throw ChannelLinkError(.tooLarge, "\(name) is too large")
+      throw ChannelLinkError(
+        .tooLarge, "a frame of \(body.count + 1) bytes is larger than \(maxByteCount)")
     }
     return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } + [Self.version] + body
   }
 
-  /// Whether the frame has no more bytes than it may.
-  func fits(maxByteCount: Int) -> Bool {
-    let count = json.textByteCount
-    return count < maxByteCount && UInt32(exactly: count + 1) != nil
-  }
-
-  private var name: String {
-    switch self {
-    case .hello: "a greeting"
-    case .values(let message): "a message for \(message.subject) \(message.id)"
-    case .batch: "a batch"
-    }
-  }
-
   private var json: JSONValue {
     switch self {
-    case .hello(let counter): .object(["hello": counter.map { .number("\($0)") } ?? .null])
-    case .values(let message): message.json
-    case .batch(let messages): .object(["batch": .array(messages.map(\.json))])
+    case .hello(.connecting(let client, let epoch, let sequence)):
+      .object([
+        "hello": .object(
+          Self.fields([
+            ("client", client.map(Self.text)), ("epoch", epoch.map(Self.text)),
+            ("sequence", sequence.map(Self.number)),
+          ]))
+      ])
+    case .hello(.listening(let epoch, let acknowledged)):
+      .object([
+        "hello": .object([
+          "acknowledged": Self.number(acknowledged), "epoch": Self.text(epoch),
+        ])
+      ])
+    case .values(let values):
+      .object(
+        Self.fields([
+          ("values", .array(values.messages.map(\.json))),
+          ("number", values.number.map(Self.number)),
+          ("acknowledged", values.acknowledged.map(Self.number)),
+          ("sequence", values.sequence.map(Self.number)),
+        ]))
     }
   }
+
+  private static func fields(_ fields: [(String, JSONValue?)]) -> [String: JSONValue] {
+    Dictionary(uniqueKeysWithValues: fields.compactMap { name, value in value.map { (name, $0) } })
+  }
+
+  private static func number(_ number: UInt64) -> JSONValue { .number("\(number)") }
+  private static func text(_ number: UInt64) -> JSONValue { .string(String(number, radix: 16)) }
 
   /// The frame with the given contents.
   init(contents: ArraySlice<UInt8>) throws(ChannelLinkError) {
     guard contents.first == Self.version else {
-      throw ChannelLinkError(.unknownVersion, "the peer does not speak version \(Self.version)")
+      throw ChannelLinkError(
+        .unknownVersion,
+        "the peer does not speak version \(Self.version); use the same version of Tandem on both sides"
+      )
     }
     let json: JSONValue
     do {
@@ -72,88 +108,103 @@ package enum LinkFrame: Hashable, Sendable {
     } catch {
       throw ChannelLinkError(.malformed, "the peer sent no JSON: \(error)")
     }
-    guard case .object(let fields) = json else {
-      throw ChannelLinkError(.malformed, "the peer sent no message of a channel")
-    }
-    if let hello = fields["hello"] {
-      self = .hello(counter: try Self.counter(hello))
-    } else if let batch = fields["batch"] {
-      self = .batch(try Self.messages(batch))
-    } else {
-      self = .values(try ChannelMessage(json))
+    guard case .object(let fields) = json else { throw Self.malformed(json) }
+    switch (fields["hello"], fields["values"]) {
+    case (.object(let hello)?, nil): self = .hello(try LinkGreeting(hello))
+    case (nil, .array(let elements)?):
+      var values = LinkValues([])
+      for element in elements { values.messages.append(try ChannelMessage(element)) }
+      values.number = try Self.number(fields["number"])
+      values.acknowledged = try Self.number(fields["acknowledged"])
+      values.sequence = try Self.number(fields["sequence"])
+      self = .values(values)
+    default: throw Self.malformed(json)
     }
   }
 
-  private static func messages(_ json: JSONValue) throws(ChannelLinkError) -> [ChannelMessage] {
-    guard case .array(let elements) = json else {
-      throw ChannelLinkError(.malformed, "the peer sent a batch that is none")
+  fileprivate static func number(_ json: JSONValue?) throws(ChannelLinkError) -> UInt64? {
+    guard let json else { return nil }
+    guard case .number(let digits) = json, let number = UInt64(digits), number <= maxNumber else {
+      throw malformed(json)
     }
-    var messages: [ChannelMessage] = []
-    for element in elements { messages.append(try ChannelMessage(element)) }
-    return messages
+    return number
   }
 
-  private static func counter(_ json: JSONValue) throws(ChannelLinkError) -> UInt64? {
-    if json == .null { return nil }
-    guard case .number(let digits) = json, let counter = UInt64(digits),
-      counter <= LinkStamp.maxCounter
-    else { throw ChannelLinkError(.malformed, "the peer sent a greeting that is none: \(json)") }
-    return counter
+  fileprivate static func text(_ json: JSONValue?) throws(ChannelLinkError) -> UInt64? {
+    guard let json else { return nil }
+    guard case .string(let text) = json, let number = UInt64(text, radix: 16) else {
+      throw malformed(json)
+    }
+    return number
+  }
+
+  private static func malformed(_ json: JSONValue) -> ChannelLinkError {
+    ChannelLinkError(.malformed, "the peer sent something that is no frame of a link: \(json.kind)")
   }
 }
 
-// MARK: - Batches
+extension LinkGreeting {
+  fileprivate init(_ fields: [String: JSONValue]) throws(ChannelLinkError) {
+    let epoch = try LinkFrame.text(fields["epoch"])
+    if let acknowledged = try LinkFrame.number(fields["acknowledged"]), let epoch {
+      self = .listening(epoch: epoch, acknowledged: acknowledged)
+    } else {
+      self = .connecting(
+        client: try LinkFrame.text(fields["client"]), epoch: epoch,
+        sequence: try LinkFrame.number(fields["sequence"]))
+    }
+  }
+}
+
+extension JSONValue {
+  /// The name of the value's type, for messages: the value itself may be large.
+  fileprivate var kind: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a Boolean"
+    case .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object with other fields"
+    }
+  }
+}
+
+// MARK: - Parts
 
 extension LinkFrame {
-  /// The frames for values that are to arrive together: one, if they fit into it; otherwise as many as it
-  /// takes, of which each holds as much as it can. Values of one channel that do not fit into one together
-  /// go alone.
-  static func frames(
-    for batch: [ChannelMessage], maxByteCount: Int
-  ) -> (frames: [LinkFrame], misfits: [ChannelMessage]) {
-    var packing = FramePacking(maxByteCount: maxByteCount)
+  /// The bytes of a frame beside its messages, at most: the version, the names and three numbers.
+  static let maxEnvelopeByteCount = 128
+
+  /// True if a message fits into a frame, even if its values are offered.
+  static func fits(_ message: ChannelMessage, maxByteCount: Int) -> Bool {
+    var message = message
+    message.offers = Set(message.values.keys)
+    return message.json.textByteCount < maxByteCount - maxEnvelopeByteCount
+  }
+
+  /// The parts of a batch that fit into frames: one, if all of it fits, or as few as possible in order. The
+  /// values of one channel that do not fit together go alone.
+  ///
+  /// - Precondition: each single value fits.
+  static func parts(of batch: [ChannelMessage], maxByteCount: Int) -> [[ChannelMessage]] {
+    let maxByteCount = maxByteCount - maxEnvelopeByteCount
+    var parts: [[ChannelMessage]] = []
+    var byteCount = Int.max
     for message in batch {
-      if !packing.add(message) {
-        for part in message.split where !packing.add(part) { packing.misfits.append(part) }
+      let whole = message.json.textByteCount
+      for message in whole <= maxByteCount ? [message] : message.split {
+        // One more for the comma.
+        let count = message.json.textByteCount + 1
+        if byteCount > maxByteCount - count {
+          parts.append([])
+          byteCount = 0
+        }
+        parts[parts.count - 1].append(message)
+        byteCount += count
       }
     }
-    packing.finishFrame()
-    return (packing.frames, packing.misfits)
-  }
-}
-
-/// Values on their way into frames.
-private struct FramePacking {
-  let maxByteCount: Int
-  private(set) var frames: [LinkFrame] = []
-  var misfits: [ChannelMessage] = []
-  private var messages: [ChannelMessage] = []
-  private var byteCount = 0
-
-  /// What a batch takes beside its messages, and each of these beside its text, at most.
-  private static let (batchByteCount, separatorByteCount) = ("{\"batch\":[]}".utf8.count, 1)
-
-  init(maxByteCount: Int) { self.maxByteCount = min(maxByteCount, Int(UInt32.max)) }
-
-  /// Adds a message to the last frame, or to a new one; returns whether it fits into any.
-  mutating func add(_ message: ChannelMessage) -> Bool {
-    let count = message.json.textByteCount
-    guard count < maxByteCount else { return false }
-    byteCount += count + Self.separatorByteCount
-    if Self.batchByteCount + byteCount >= maxByteCount {
-      finishFrame()
-      byteCount = count + Self.separatorByteCount
-    }
-    messages.append(message)
-    return true
-  }
-
-  mutating func finishFrame() {
-    if !messages.isEmpty {
-      frames.append(messages.count == 1 ? .values(messages[0]) : .batch(messages))
-    }
-    messages = []
-    byteCount = 0
+    return parts
   }
 }
 
@@ -161,16 +212,15 @@ private struct FramePacking {
 package struct LinkFrameReader: Sendable {
   private let maxFrameByteCount: Int
   private var buffer: [UInt8] = []
-  private var hasBegun = false
 
   package init(maxFrameByteCount: Int) { self.maxFrameByteCount = maxFrameByteCount }
 
-  /// Whether the bytes so far end with a whole frame.
+  /// True if the bytes so far end with a whole frame.
   package var isComplete: Bool { buffer.isEmpty }
 
-  /// The frames that are complete with these bytes. The first of the stream is a greeting.
+  /// The frames that are complete with these bytes.
   ///
-  /// - Throws: for the first frame that is none; the stream is of no use then.
+  /// - Throws: an error for the first frame that is malformed. The stream cannot be read any further then.
   package mutating func frames(
     adding bytes: some Sequence<UInt8>
   ) throws(ChannelLinkError) -> [LinkFrame] {
@@ -184,22 +234,10 @@ package struct LinkFrameReader: Sendable {
       }
       guard count > 0 else { throw ChannelLinkError(.malformed, "the peer sent an empty frame") }
       guard buffer.count - start - 4 >= count else { break }
-      frames.append(try frame(contents: buffer[start + 4..<start + 4 + count]))
+      frames.append(try LinkFrame(contents: buffer[start + 4..<start + 4 + count]))
       start += 4 + count
     }
     buffer.removeFirst(start)
     return frames
-  }
-
-  private mutating func frame(contents: ArraySlice<UInt8>) throws(ChannelLinkError) -> LinkFrame {
-    let frame = try LinkFrame(contents: contents)
-    switch frame {
-    case .hello: hasBegun = true
-    case .values, .batch:
-      guard hasBegun else {
-        throw ChannelLinkError(.malformed, "the peer sent values before its greeting")
-      }
-    }
-    return frame
   }
 }

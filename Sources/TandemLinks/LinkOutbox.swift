@@ -1,293 +1,260 @@
-import Synchronization
-import TandemChannels
+import TandemRecords
 
-/// What waits for a peer: the latest value of each property of each channel.
+/// The values that wait for one peer: the latest of each property of each channel.
 ///
-/// They are sent in the order in which they were added, a newer value in the place of its own, not of the
-/// one that it replaces: so the stamps of each hub rise on the way to every other one, and who forgets
-/// them in that order takes nothing new for old.
+/// A newer value replaces an older one, and is sent in its own turn, not in that of the older one. Values that
+/// were added together are taken together: if a value has replaced one of an earlier batch, all batches from
+/// that one on are taken as one, because the earlier batch would be incomplete otherwise.
 ///
-/// What was added together is taken together. Where a value has taken the place of one of an earlier
-/// batch, all from that batch on are: without it, what is left of the batch would be half of it.
-///
-/// Adding never waits. A peer that is slow gets fewer, newer values; one that is away costs at most
-/// ``ChannelLinkOptions/maxWaitingChannelCount`` channels' values, or those of the last batch, if they are
-/// more, of about ``ChannelLinkOptions/maxWaitingByteCount`` bytes.
-final class LinkOutbox: Sendable {
-  fileprivate struct Waiting {
+/// **Limits.** At most ``ChannelLinkOptions/maxWaitingChannelCount`` channels wait, or those of the last batch if
+/// they are more, with ``ChannelLinkOptions/maxWaitingByteCount`` bytes. Beyond that, the channel that has
+/// waited longest is dropped. If the hub remembers no fewer values than channels may wait, the outbox
+/// keeps the names of the dropped values, at most as many as the hub remembers, and the values are read
+/// from the hub's memory later. Otherwise they are lost, and reported.
+package struct LinkOutbox: Hashable, Sendable {
+  private struct Waiting: Hashable {
     var message: ChannelMessage
-    /// The first batch of which a value waits here or did, before it was replaced; and the last.
+    /// The first and the last batch of which a value waits here, or did before it was replaced.
     var firstBatch: Int
     var lastBatch: Int
   }
 
-  fileprivate struct State {
-    var queue = LatestQueue<ChannelMessage.Address, Waiting>()
-    var byteCount = 0
-    /// The numbers of the batches since the outbox was emptied last: what was put back has those below 0.
-    var lowestBatch = 0
-    var lastBatch = 0
-    /// How far the hub's clock has come, if the peer has not been told.
-    var counter: UInt64?
-    var hasBacklog = false
-    var restamping: Restamping?
-    var bell: AsyncStream<Void>.Continuation?
+  private struct Dropped: Hashable {
+    var names: Set<String>
+    var batch: Int
   }
 
-  /// What is to be sent.
-  struct Parcel: Equatable {
-    var counter: UInt64?
-    /// The values that are to arrive together.
-    var batches: [[ChannelMessage]] = []
-    /// Whether the hub has more for the peer once this has been sent.
-    var hasBacklog = false
+  private struct Turn: Hashable {
+    var address: ChannelMessage.Address
+    var batch: Int
   }
 
-  /// What was dropped.
-  struct Loss: Equatable {
-    var message: ChannelMessage
-    /// Whether it was to be added just now, and is not one that had waited.
-    var isNew: Bool
+  /// A value that will not be sent.
+  package struct Loss: Hashable, Sendable {
+    package var message: ChannelMessage
+    /// True if the value was added just now, so that its batch is too large, however fast the peer is.
+    package var isNew: Bool
   }
 
-  private let state = Mutex(State())
   private let maxChannelCount: Int
   private let maxByteCount: Int
+  private let maxDroppedValueCount: Int
+  private var waiting: [ChannelMessage.Address: Waiting] = [:]
+  /// The channels in the order of their last batches. An entry is outdated if the channel has a later batch.
+  private var order: [Turn] = []
+  private var firstIndex = 0
+  private var byteCount = 0
+  private var lastBatch = 0
+  /// The names of the values that are to be read from the hub's memory.
+  private var dropped: [ChannelMessage.Address: Dropped] = [:]
+  /// The channels in the order in which they were dropped; outdated entries as in ``order``.
+  private var dropOrder: [Turn] = []
+  private var droppedValueCount = 0
 
-  init(maxChannelCount: Int, maxByteCount: Int) {
-    self.maxChannelCount = max(1, maxChannelCount)
-    self.maxByteCount = maxByteCount
+  /// The number of outdated entries of ``order`` that are kept beside as many as there are channels.
+  private static let spareCount = 32
+
+  package init(options: ChannelLinkOptions, maxRememberedValueCount: Int) {
+    maxChannelCount = max(1, options.maxWaitingChannelCount)
+    maxByteCount = options.maxWaitingByteCount
+    maxDroppedValueCount =
+      maxRememberedValueCount >= options.maxWaitingChannelCount ? maxRememberedValueCount : 0
   }
 
-  /// Whether no values wait here.
-  var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
+  /// True if all that is left has to be read from the hub's memory.
+  var needsMemory: Bool { waiting.isEmpty && !dropped.isEmpty }
 
-  /// How much more may wait here.
-  struct Room {
-    var channelCount: Int
-    var byteCount: Int
-    /// Whether nothing waits.
-    var isAll: Bool
+  /// True if a value of a property waits, or is to be read from the hub's memory.
+  func contains(_ name: String, of address: ChannelMessage.Address) -> Bool {
+    waiting[address]?.message.values[name] != nil || dropped[address]?.names.contains(name) == true
   }
-
-  var room: Room {
-    state.withLock { state in
-      Room(
-        channelCount: max(0, maxChannelCount - state.queue.count),
-        byteCount: max(0, maxByteCount - state.byteCount), isAll: state.queue.isEmpty)
-    }
-  }
-
-  /// An element now, and whenever something is added, for the one who empties the outbox from now on.
-  func news() -> AsyncStream<Void> {
-    let (stream, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    bell.yield()
-    state.withLock { $0.bell = bell }
-    return stream
-  }
-
-  /// Lets the peer know how far the hub's clock has come.
-  func tell(_ counter: UInt64) {
-    state.withLock { state in
-      state.counter = counter
-      return state.bell
-    }?.yield()
-  }
-
-  /// Takes note of whether the hub has more for the peer than waits here.
-  func setBacklog(_ hasBacklog: Bool) {
-    state.withLock { state in
-      state.hasBacklog = hasBacklog
-      return hasBacklog ? state.bell : nil
-    }?.yield()
-  }
-
-  /// Gives what waits, or is put back, new stamps.
-  func apply(_ restamping: Restamping) { state.withLock { $0.restamping = restamping } }
 }
 
 // MARK: - Adding
 
 extension LinkOutbox {
-  /// Adds values that were sent together, one message for each channel, which take the place of older ones
-  /// that wait.
+  /// Adds values that were sent together, one message for each channel.
   ///
-  /// - Returns: what was dropped to make room: the channels that have waited longest, and messages that
-  ///   alone are too large.
-  func add(_ batch: [ChannelMessage]) -> [Loss] {
+  /// - Returns: the values that are lost.
+  /// - Complexity: O(values of the batch), amortized.
+  package mutating func add(_ batch: [ChannelMessage]) -> [Loss] {
     let maxCount = max(maxChannelCount, batch.count)
-    let (bell, losses) = state.withLock { state in
-      var losses: [Loss] = []
-      state.lastBatch += 1
-      for message in batch {
-        guard message.waitingByteCount <= maxByteCount else {
-          losses.append(Loss(message: message, isNew: true))
-          continue
-        }
-        losses += state.removeOld(from: message, maxByteCount: maxByteCount)
-        state.put(message)
-        while state.queue.count > maxCount || state.byteCount > maxByteCount,
-          let oldest = state.dropOldest()
-        {
-          losses.append(oldest)
-        }
+    var losses: [Loss] = []
+    lastBatch += 1
+    for message in batch {
+      undrop(message)
+      guard message.waitingByteCount <= maxByteCount else {
+        remove(message)
+        losses += drop(message, isNew: true)
+        continue
       }
-      return (state.bell, losses)
+      losses += put(message)
+      while waiting.count > maxCount || byteCount > maxByteCount, let oldest = removeOldest() {
+        losses += drop(oldest.message, isNew: oldest.lastBatch == lastBatch)
+      }
     }
-    bell?.yield()
     return losses
   }
 
-  /// Adds values as ``add(_:)`` does if nothing is dropped for them; otherwise none of them.
+  /// Adds batches that are older than all that waits.
   ///
-  /// - Returns: whether they were added.
-  func addIfRoom(for batch: [ChannelMessage]) -> Bool {
-    let (bell, isAdded) = state.withLock { state in
-      let newCount = batch.count { state.queue[$0.address] == nil }
-      let byteCount = batch.reduce(state.byteCount) { $0 + $1.waitingByteCount }
-      guard state.queue.count + newCount <= maxChannelCount, byteCount <= maxByteCount else {
-        return (nil as AsyncStream<Void>.Continuation?, false)
-      }
-      state.lastBatch += 1
-      for message in batch { state.put(message) }
-      return (state.bell, true)
-    }
-    bell?.yield()
-    return isAdded
+  /// - Returns: the values that are lost.
+  mutating func putBack(_ batches: [[ChannelMessage]]) -> [Loss] {
+    guard !batches.isEmpty else { return [] }
+    let newer = takeAll()
+    return (batches + newer).flatMap { add($0) }
   }
 
-  /// Removes values that wait, whatever they are.
-  func remove(_ message: ChannelMessage) { state.withLock { $0.remove(message) } }
-
-  /// Puts back what could not be sent; what has been added since is newer.
-  ///
-  /// - Returns: what there was no room for.
-  func putBack(_ batches: [[ChannelMessage]]) -> [ChannelMessage] {
-    state.withLock { state in
-      state.lowestBatch -= batches.count
-      var losses: [ChannelMessage] = []
-      var returned: [(key: ChannelMessage.Address, value: Waiting)] = []
-      let numbered = zip(state.lowestBatch..., batches).flatMap { number, batch in
-        batch.map { (number, $0) }
+  private mutating func put(_ message: ChannelMessage) -> [Loss] {
+    let address = message.address
+    var losses: [Loss] = []
+    order.append(Turn(address: address, batch: lastBatch))
+    if var old = waiting.removeValue(forKey: address) {
+      byteCount -= old.message.waitingByteCount
+      old.message.remove(message.values.keys)
+      if old.message.waitingByteCount + message.waitingByteCount > maxByteCount {
+        losses = drop(old.message, isNew: false)
+        old.message.remove(Array(old.message.values.keys))
       }
-      for (number, message) in numbered {
-        let hasRoom = state.byteCount + message.waitingByteCount <= maxByteCount
-        if state.queue[message.address] != nil {
-          losses += state.join(message, from: number, maxByteCount: maxByteCount)
-        } else if hasRoom, state.queue.count + returned.count < maxChannelCount {
-          state.byteCount += message.waitingByteCount
-          let waiting = Waiting(message: message, firstBatch: number, lastBatch: number)
-          returned.append((message.address, waiting))
-        } else {
-          losses.append(message)
-        }
-      }
-      // In front of all that has been added since.
-      state.queue.prepend(returned)
-      return losses
+      old.message.merge(message)
+      old.lastBatch = lastBatch
+      waiting[address] = old
+    } else {
+      waiting[address] = Waiting(message: message, firstBatch: lastBatch, lastBatch: lastBatch)
     }
+    byteCount += waiting[address]?.message.waitingByteCount ?? 0
+    if order.count - firstIndex > 2 * waiting.count + Self.spareCount {
+      order = order[firstIndex...].filter { waiting[$0.address]?.lastBatch == $0.batch }
+      firstIndex = 0
+    }
+    return losses
   }
 
-  /// Takes what waits, those that have waited longest first.
-  func takeAll() -> Parcel {
-    state.withLock { state in
-      defer { state = State(restamping: state.restamping, bell: state.bell) }
-      return Parcel(
-        counter: state.counter, batches: state.takeBatches(), hasBacklog: state.hasBacklog)
+  private mutating func removeOldest() -> Waiting? {
+    while firstIndex < order.count {
+      let turn = order[firstIndex]
+      firstIndex += 1
+      guard let oldest = waiting[turn.address], oldest.lastBatch == turn.batch else { continue }
+      waiting[turn.address] = nil
+      byteCount -= oldest.message.waitingByteCount
+      return oldest
     }
+    return nil
+  }
+
+  /// Keeps the names of values that are to be read from memory.
+  ///
+  /// Beyond the number of values that the hub remembers, the names that were dropped first are removed: the hub
+  /// has forgotten these values, because all others were sent later.
+  ///
+  /// - Returns: the values that are lost.
+  private mutating func drop(_ message: ChannelMessage, isNew: Bool) -> [Loss] {
+    guard maxDroppedValueCount > 0 else {
+      return message.values.isEmpty ? [] : [Loss(message: message, isNew: isNew)]
+    }
+    let names = (dropped[message.address]?.names ?? []).union(message.values.keys)
+    droppedValueCount += names.count - (dropped[message.address]?.names.count ?? 0)
+    dropped[message.address] = Dropped(names: names, batch: lastBatch)
+    dropOrder.append(Turn(address: message.address, batch: lastBatch))
+    if dropOrder.count > 2 * dropped.count + Self.spareCount {
+      dropOrder.removeAll { dropped[$0.address]?.batch != $0.batch }
+    }
+    guard droppedValueCount > maxDroppedValueCount,
+      let first = dropOrder.firstIndex(where: { dropped[$0.address]?.batch == $0.batch })
+    else { return [] }
+    let address = dropOrder[first].address
+    dropOrder.removeFirst(first + 1)
+    return forget(address).map { [$0] } ?? []
+  }
+
+  /// Removes the names of dropped values of a channel.
+  private mutating func forget(_ address: ChannelMessage.Address) -> Loss? {
+    guard let names = dropped.removeValue(forKey: address)?.names else { return nil }
+    droppedValueCount -= names.count
+    return Loss(
+      message: ChannelMessage(
+        subject: address.subject, id: address.id,
+        values: Dictionary(uniqueKeysWithValues: names.map { ($0, .null) })), isNew: false)
+  }
+
+  private mutating func undrop(_ message: ChannelMessage) {
+    guard var known = dropped[message.address] else { return }
+    let count = known.names.count
+    known.names.subtract(message.values.keys)
+    droppedValueCount -= count - known.names.count
+    dropped[message.address] = known.names.isEmpty ? nil : known
+  }
+
+  /// Removes values that wait.
+  mutating func remove(_ message: ChannelMessage) {
+    undrop(message)
+    guard var old = waiting.removeValue(forKey: message.address) else { return }
+    byteCount -= old.message.waitingByteCount
+    old.message.remove(message.values.keys)
+    guard !old.message.values.isEmpty else { return }
+    byteCount += old.message.waitingByteCount
+    waiting[message.address] = old
   }
 }
 
-extension LinkOutbox.State {
-  /// Lets a message wait behind all others, together with what waits of its channel.
-  fileprivate mutating func put(_ message: ChannelMessage) {
-    var (added, replaced) = (message.waitingByteCount, 0)
-    queue.append(
-      .init(message: message, firstBatch: lastBatch, lastBatch: lastBatch), for: message.address
-    ) { old, new in
-      added = message.byteCount(of: message.values.keys)
-      replaced = old.message.byteCount(of: message.values.keys)
-      old.message.take(new.message)
-      old.lastBatch = new.lastBatch
+// MARK: - Taking
+
+extension LinkOutbox {
+  /// Takes all values that wait, in batches that are not cut, least recently added first.
+  package mutating func takeAll() -> [[ChannelMessage]] {
+    let entries = order[firstIndex...].compactMap { turn in
+      waiting[turn.address].flatMap { $0.lastBatch == turn.batch ? $0 : nil }
     }
-    byteCount += added - replaced
-  }
-
-  /// Adds values to newer ones that wait of their channel, where these do. What is left of their batch is
-  /// to arrive together with what has replaced some of it.
-  ///
-  /// - Returns: what there was no room for.
-  fileprivate mutating func join(
-    _ message: ChannelMessage, from batch: Int, maxByteCount: Int
-  ) -> [ChannelMessage] {
-    var older = message
-    let room = maxByteCount - byteCount
-    var added = 0
-    queue.update(message.address) { waiting in
-      older.remove(waiting.message.values.keys)
-      waiting.firstBatch = min(waiting.firstBatch, batch)
-      let count = older.byteCount(of: older.values.keys)
-      guard count <= room else { return true }
-      added = count
-      waiting.message.take(older)
-      older.values = [:]
-      return true
-    }
-    byteCount += added
-    return older.values.isEmpty ? [] : [older]
-  }
-
-  fileprivate mutating func remove(_ message: ChannelMessage) {
-    var removed = 0
-    queue.update(message.address) { waiting in
-      let before = waiting.message.waitingByteCount
-      waiting.message.remove(message.values.keys)
-      let isEmpty = waiting.message.values.isEmpty
-      removed = before - (isEmpty ? 0 : waiting.message.waitingByteCount)
-      return !isEmpty
-    }
-    byteCount -= removed
-  }
-
-  /// Makes a message's channel small enough for it, if with all that waits of it it would not be.
-  fileprivate mutating func removeOld(
-    from message: ChannelMessage, maxByteCount: Int
-  ) -> [LinkOutbox.Loss] {
-    guard var old = queue[message.address]?.message else { return [] }
-    old.remove(message.values.keys)
-    guard !old.values.isEmpty,
-      old.byteCount(of: old.values.keys) + message.waitingByteCount > maxByteCount
-    else { return [] }
-    remove(old)
-    return [.init(message: old, isNew: false)]
-  }
-
-  fileprivate mutating func dropOldest() -> LinkOutbox.Loss? {
-    guard let waiting = queue.removeFirst() else { return nil }
-    byteCount -= waiting.message.waitingByteCount
-    return .init(message: waiting.message, isNew: waiting.lastBatch == lastBatch)
-  }
-
-  /// What waits, cut where no batch is cut.
-  fileprivate mutating func takeBatches() -> [[ChannelMessage]] {
-    let waiting = queue.removeAll()
+    (waiting, order, firstIndex, byteCount) = ([:], [], 0, 0)
     var batches: [[ChannelMessage]] = []
     var batch: [ChannelMessage] = []
     var firstBatch = Int.max
-    for place in waiting.indices.reversed() {
-      batch.append(restamped(waiting[place].message))
-      firstBatch = min(firstBatch, waiting[place].firstBatch)
-      guard place == 0 || waiting[place - 1].lastBatch < firstBatch else { continue }
+    for index in entries.indices.reversed() {
+      batch.append(entries[index].message)
+      firstBatch = min(firstBatch, entries[index].firstBatch)
+      guard index == 0 || entries[index - 1].lastBatch < firstBatch else { continue }
       batches.append(batch.reversed())
       batch = []
     }
     return batches.reversed()
   }
 
-  private func restamped(_ message: ChannelMessage) -> ChannelMessage {
-    guard let restamping else { return message }
-    var message = message
-    message.stamps = message.stamps.mapValues(restamping.applied)
-    return message
+  /// The treatment of remembered values that are neither in the outbox nor dropped.
+  enum Rest {
+    case none, values, offers
+  }
+
+  /// Takes all values that wait, those that were dropped, and possibly the rest of the hub's memory, as one
+  /// batch with one message for each channel.
+  ///
+  /// - Returns: also the dropped values that the hub has forgotten.
+  mutating func takeAll(
+    with memory: [ChannelMessage], andRest rest: Rest
+  ) -> (batch: [ChannelMessage], losses: [Loss]) {
+    let own = Dictionary(uniqueKeysWithValues: waiting.map { ($0, $1.message) })
+    var batch: [ChannelMessage] = []
+    var indices: [ChannelMessage.Address: Int] = [:]
+    func add(_ message: ChannelMessage) {
+      guard !message.values.isEmpty else { return }
+      if let index = indices[message.address] { return batch[index].merge(message) }
+      indices[message.address] = batch.count
+      batch.append(message)
+    }
+    for message in memory {
+      var message = message
+      if let own = own[message.address] { message.remove(own.values.keys) }
+      let names = dropped[message.address]?.names ?? []
+      switch rest {
+      case .none: message.remove(message.values.keys.filter { !names.contains($0) })
+      case .values: break
+      case .offers: message.offers = Set(message.values.keys).subtracting(names)
+      }
+      undrop(message)
+      add(message)
+    }
+    for message in takeAll().joined() { add(message) }
+    let losses = dropOrder.compactMap { forget($0.address) }
+    dropOrder = []
+    return (batch, losses)
   }
 }

@@ -1,7 +1,7 @@
 import TandemChannels
 import TandemRecords
 
-/// A subject type that a link carries: its name on the wire, its ids, and the properties that travel.
+/// A subject type that a link carries: its name on the wire, the type of its ids, and the properties that travel.
 ///
 /// ```swift
 /// LinkedSubject(
@@ -12,11 +12,10 @@ public struct LinkedSubject: Sendable {
   /// The name on the wire.
   public let name: String
   let type: ObjectIdentifier
-  /// The id, name and value on the wire of a value that is sent, or `nil` if it does not travel; throws
-  /// if it should, but cannot be encoded.
-  let encode: @Sendable (BatchEntry, LinkStamp) throws -> ChannelMessage?
-  /// The values of a message. Properties that are not known here are passed over.
-  let decode: @Sendable (ChannelMessage) throws -> StampedBatch
+  /// Encodes a value, or returns `nil` if its property does not travel.
+  let encode: @Sendable (BatchEntry) throws -> ChannelMessage?
+  /// Decodes the values of a message by the names of their properties. Unknown properties are skipped.
+  let decode: @Sendable (ChannelMessage) throws -> [(name: String, entry: BatchEntry)]
 
   /// A subject whose channels have ids of the given type.
   public init<Subject, ID: Codable & Hashable & Sendable>(
@@ -24,7 +23,7 @@ public struct LinkedSubject: Sendable {
   ) {
     self.name = name
     type = ObjectIdentifier(Subject.self)
-    encode = { entry, stamp in
+    encode = { entry in
       guard let property = properties.first(where: { $0.path == entry.value.property }) else {
         return nil
       }
@@ -32,39 +31,24 @@ public struct LinkedSubject: Sendable {
       return ChannelMessage(
         subject: name,
         id: try JSONValue(encoding: id, maxNestingDepth: ChannelMessage.maxValueNestingDepth),
-        values: [property.name: try property.encode(entry.value)], stamps: [property.name: stamp],
+        values: [property.name: try property.encode(entry.value)],
         answers: entry.value.isAnswer ? [property.name] : [])
     }
     decode = { message in
-      // Who types an id does not know whether it is a number or a text of digits.
+      // A person who types an id does not know if it is a number or a text of digits.
       let id = try (try? message.id.decoded(as: ID.self)) ?? message.id.asText.decoded(as: ID.self)
-      let channel = Channel<Subject>(id: id)
-      var received = StampedBatch()
-      for property in properties {
-        guard let value = message.values[property.name] else { continue }
-        try property.decode(value, channel, &received.batch)
-        if message.answers.contains(property.name) { received.batch.markLastAsAnswer() }
-        received.stamps.append(message.stamps[property.name])
+      let address = Channel<Subject>(id: id).address
+      return try properties.compactMap { property in
+        guard let json = message.values[property.name] else { return nil }
+        let value = try property.decode(json, message.answers.contains(property.name))
+        return (property.name, BatchEntry(address: address, value: value))
       }
-      return received
     }
   }
 }
 
-/// A channel's id, or a value, is of another type than the link was told.
+/// The error for an id or a value of another type than the ``LinkedSubject`` says.
 private struct UnexpectedType: Error {}
-
-/// Values from a peer.
-struct StampedBatch: Sendable {
-  var batch = ChannelBatch()
-  /// One for each value, or `nil` for one without.
-  var stamps: [LinkStamp?] = []
-
-  mutating func append(_ other: StampedBatch) {
-    batch.append(other.batch)
-    stamps += other.stamps
-  }
-}
 
 /// A property that a link carries.
 public struct LinkedProperty<Subject>: Sendable {
@@ -72,7 +56,7 @@ public struct LinkedProperty<Subject>: Sendable {
   public let name: String
   let path: any AnyKeyPath & Sendable
   let encode: @Sendable (BatchValue) throws -> JSONValue
-  let decode: @Sendable (JSONValue, Channel<Subject>, inout ChannelBatch) throws -> Void
+  let decode: @Sendable (JSONValue, _ isAnswer: Bool) throws -> BatchValue
 
   /// A property with a name on the wire, which stays the same when the property is renamed.
   public init<Value: Codable & Sendable>(
@@ -85,8 +69,9 @@ public struct LinkedProperty<Subject>: Sendable {
       return try JSONValue(
         encoding: value.value, maxNestingDepth: ChannelMessage.maxValueNestingDepth)
     }
-    decode = { json, channel, batch in
-      batch.set(property, to: try json.decoded(as: Value.self), on: channel)
+    decode = { json, isAnswer in
+      TypedBatchValue(
+        property: property, value: try json.decoded(as: Value.self), isAnswer: isAnswer)
     }
   }
 }

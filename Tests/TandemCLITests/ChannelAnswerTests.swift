@@ -20,9 +20,9 @@ struct ChannelAnswerTests {
 
   @Test("send: who does not speak this version, or says something else, is trouble")
   func otherAnswers() async throws {
-    let hello = try LinkFrame.hello(counter: 1).bytes(maxByteCount: 100)
+    let hello = try LinkFrame.hello(.listening(epoch: 1, acknowledged: 0)).bytes(maxByteCount: 100)
     let answers: [([UInt8], String)] = [
-      ([0, 0, 0, 2, 3, 0x7B], "tandem: the peer does not speak version 4\n"),
+      ([0, 0, 0, 2, 3, 0x7B], "tandem: the peer does not speak version 5; use the same version of Tandem on both sides\n"),
       (Array("HTTP/1.0 400 Bad Request\r\n\r\n".utf8), "tandem: the peer sent a message of "),
       ([], "tandem: the peer has ended the connection without a greeting\n"),
       (hello.dropLast(), "tandem: the peer ended within a message\n"),
@@ -49,7 +49,7 @@ struct ChannelAnswerTests {
       var connections: [any ChannelConnection] = []
       while let connection = try await listener.accept() {
         connections.append(connection)
-        let hello = try LinkFrame.hello(counter: 1).bytes(maxByteCount: 100)
+        let hello = try LinkFrame.hello(.listening(epoch: 1, acknowledged: 0)).bytes(maxByteCount: 100)
         // Whoever has waited long enough for it has gone.
         if greets { try? await connection.send(hello) }
       }
@@ -77,7 +77,7 @@ struct ChannelAnswerTests {
     _ = await listener.errorLine()
     let connection = try await SocketConnection.connect(to: .unix(path: socket))
     #expect(await listener.errorLine() == "tandem: the peer has not answered within 0.05 seconds")
-    // Its greeting, and the end.
+    // The end.
     while try await connection.receive() != nil {}
     listener.signal(SIGTERM)
     #expect(await listener.end() == 0)
@@ -96,10 +96,10 @@ struct ChannelAnswerTests {
     let connection = try #require(await peer.accept())
     _ = try await connection.receive()
     try await connection.send([0, 0, 0, 2, 3, 0x7B])
-    #expect(await listener.errorLine() == waiting + "the peer does not speak version 4")
+    #expect(await listener.errorLine() == waiting + "the peer does not speak version 5; use the same version of Tandem on both sides")
     connection.close()
     let next = try #require(await peer.accept())
-    try await next.send(LinkFrame.hello(counter: 1).bytes(maxByteCount: 100))
+    try await next.send(LinkFrame.hello(.listening(epoch: 1, acknowledged: 0)).bytes(maxByteCount: 100))
     // What is not read by then would make this an end in bad order.
     _ = try await next.receive()
     next.close()

@@ -86,8 +86,8 @@ struct ChannelCommandTests {
         Array("GET / HTTP/1.1\r\n\r\n".utf8),
         "tandem: the peer sent a message of 1195725856 bytes"
       ),
-      ([0, 0, 0, 2, 9, 9], "tandem: the peer does not speak version 4"),
-      ([0, 0, 0, 9, 4], "tandem: the peer ended within a message"),
+      ([0, 0, 0, 2, 9, 9], "tandem: the peer does not speak version 5; use the same version of Tandem on both sides"),
+      ([0, 0, 0, 9, 5], "tandem: the peer ended within a message"),
     ]
     for (bytes, message) in inputs {
       let connection = try await SocketConnection.connect(to: .unix(path: socket))
@@ -170,7 +170,7 @@ struct ChannelCommandTests {
     let result = try await Tool.run(["channel", "--help"])
     #expect(
       result.status == 0 && result.output.contains("tandem channel send unix:/tmp/app.socket"))
-    #expect(result.output.contains("has probably read the values"))
+    #expect(result.output.contains("program has read the values"))
     #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
   }
 }

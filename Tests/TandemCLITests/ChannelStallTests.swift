@@ -43,8 +43,8 @@
       let text = String(repeating: "x", count: 512 << 10)
       let message = ChannelMessage(
         subject: "User", id: .string("1"), values: ["name": .string(text)])
-      return try LinkFrame.hello(counter: 1).bytes(maxByteCount: maxByteCount)
-        + LinkFrame.values(message).bytes(maxByteCount: maxByteCount)
+      return try LinkFrame.hello(.connecting(client: nil, epoch: nil, sequence: nil)).bytes(maxByteCount: maxByteCount)
+        + LinkFrame.values(LinkValues([message])).bytes(maxByteCount: maxByteCount)
     }
 
     /// How many bytes are in a pipe.

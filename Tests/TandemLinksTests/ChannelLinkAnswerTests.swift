@@ -22,12 +22,12 @@ import Testing
         \.age, to: \.age, willChange: { $1.new > 100 ? .replace(100) : .accept }))
     let (near, far) = MemoryConnection.pair()
     let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
-    let task = Task { try await link.run(on: near) }
+    let task = Task { try await link.run(on: near, as: .listening) }
     var reader = LinkFrameReader(maxFrameByteCount: 1_000)
     func send(_ answers: Set<String>) async throws {
       let message = ChannelMessage(
         subject: "User", id: .string("1"), values: ["age": .number("150")], answers: answers)
-      try await far.send(LinkFrame.values(message).bytes(maxByteCount: 1_000))
+      try await far.send(LinkFrame.values(LinkValues([message])).bytes(maxByteCount: 1_000))
     }
     func next() async throws -> ChannelMessage? {
       let messages = try await far.messages(by: &reader)

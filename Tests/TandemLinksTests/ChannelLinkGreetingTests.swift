@@ -8,16 +8,16 @@ import Testing
 @MainActor struct ChannelLinkGreetingTests {
   private let hub = ChannelHub()
   private let channel = Channel<LinkedUser>(id: "1")
-  private let options = ChannelLinkOptions(maxGreetingWait: .seconds(7))
+  private let options = ChannelLinkOptions(handshakeTimeout: .seconds(7))
 
-  /// A link whose patience is at its end when `ends` has an element.
+  /// A link whose handshake times out when `ends` has an element.
   private func link(until ends: AsyncStream<Void>, begun: AsyncStream<Void>.Continuation? = nil)
     -> ChannelLink
   {
     ChannelLink(
       hub, subjects: [linkedUsers], options: options, now: { .now },
       waiting: { [options] duration in
-        guard duration == options.maxGreetingWait else { return }
+        guard duration == options.handshakeTimeout else { return }
         begun?.yield()
         for await _ in ends { return }
       })
@@ -26,7 +26,7 @@ import Testing
   @Test("a connection on which nothing comes, or half a greeting, is closed")
   func silence() async throws {
     for bytes in [
-      [], [0, 0, 0, 9], try LinkFrame.hello(counter: 1).bytes(maxByteCount: 100).dropLast(),
+      [], [0, 0, 0, 9], try LinkFrame.hello(.listening(epoch: 1, acknowledged: 0)).bytes(maxByteCount: 100).dropLast(),
     ]
       as [[UInt8]]
     {
@@ -34,12 +34,11 @@ import Testing
       let (near, far) = MemoryConnection.pair()
       try await far.send(bytes)
       let link = link(until: ends)
-      let task = Task { try await link.run(on: near) }
+      let task = Task { try await link.run(on: near, as: .listening) }
       end.yield()
       let result = await task.result
       let error = #expect(throws: ChannelLinkError.self) { try result.get() }
-      #expect(error?.code == .silent)
-      _ = try await far.receive()
+      #expect(error?.code == .timedOut)
       let rest = try await far.receive()
       #expect(rest == nil, "the connection is closed")
     }
@@ -51,7 +50,7 @@ import Testing
     let (begins, begun) = AsyncStream.makeStream(of: Void.self)
     let listener = try SocketListener(at: temporarySocket())
     var options = options
-    options.maxPeerCount = 1
+    options.maxConnectionCount = 1
     let link = ChannelLink(
       hub, subjects: [linkedUsers], options: options, now: { .now },
       waiting: { _ in
@@ -64,7 +63,7 @@ import Testing
     for await _ in begins { break }
     end.yield()
     for await code in breaks {
-      #expect(code == .silent)
+      #expect(code == .timedOut)
       break
     }
     let next = try await SocketConnection.connect(to: listener.address)
@@ -94,16 +93,19 @@ import Testing
     var breakings = breaks.makeAsyncIterator()
     let first = await peers.next()
     end.yield()
-    #expect(await breakings.next() == .silent)
+    #expect(await breakings.next() == .timedOut)
     hub.send(\.age, 3, on: channel)
     let second = try #require(await peers.next())
     var reader = LinkFrameReader(maxFrameByteCount: 1_000)
-    try await second.greet()
-    let messages = try await second.messages(by: &reader)
-    #expect(messages.map(\.values) == [["age": .number("3")]])
+    try await second.greetAsListener()
+    let written = try await second.values(by: &reader)
+    #expect(written?.messages.map(\.values) == [["age": .number("3")]])
     // The time is up, and nothing comes of it.
     end.yield()
     hub.send(\.age, 4, on: channel)
+    var acknowledgement = LinkValues([])
+    acknowledgement.acknowledged = written?.number
+    try await second.send(.values(acknowledgement))
     let more = try await second.messages(by: &reader)
     #expect(more.map(\.values) == [["age": .number("4")]])
     first?.close()

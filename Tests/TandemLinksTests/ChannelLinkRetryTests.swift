@@ -23,11 +23,11 @@ import Testing
       let start = ContinuousClock.now
       let link = ChannelLink(
         ChannelHub(), subjects: [linkedUsers], options: options, now: { start },
-        waiting: { [options] in if $0 != options.maxGreetingWait { waited.yield($0) } })
+        waiting: { [options] in if $0 != options.handshakeTimeout { waited.yield($0) } })
       let task = Task {
         await link.run {
           let (near, far) = MemoryConnection.pair()
-          if hasSpoken { try await far.greet(counter: 1) }
+          if hasSpoken { try await far.greetAsListener() }
           far.close()
           return near
         }

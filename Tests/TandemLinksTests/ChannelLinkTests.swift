@@ -30,22 +30,39 @@ extension Duration {
 }
 
 extension ChannelLinkOptions {
-  static let patient = ChannelLinkOptions(maxGreetingWait: .patient)
+  static let patient = ChannelLinkOptions(handshakeTimeout: .patient)
 }
 
 extension ChannelConnection {
-  /// Begins a connection as a peer does, by default as one that has no clock.
-  func greet(counter: UInt64? = nil) async throws {
-    try await send(LinkFrame.hello(counter: counter).bytes(maxByteCount: 100))
+  func send(_ frame: LinkFrame) async throws {
+    try await send(frame.bytes(maxByteCount: 1 << 20))
+  }
+
+  /// Begins a connection as a hub that connects does, or a script.
+  func greet() async throws {
+    try await send(.hello(.connecting(client: nil, epoch: nil, sequence: nil)))
+  }
+
+  /// Begins a connection as a hub that listens does.
+  func greetAsListener(epoch: UInt64 = 1) async throws {
+    try await send(.hello(.listening(epoch: epoch, acknowledged: 0)))
+  }
+
+  /// The next frame with messages; `nil` at the end.
+  func values(by reader: inout LinkFrameReader) async throws -> LinkValues? {
+    while let bytes = try await receive() {
+      var result: LinkValues?
+      for case .values(let values) in try reader.frames(adding: bytes) where !values.messages.isEmpty {
+        result = LinkValues((result?.messages ?? []) + values.messages, number: values.number)
+      }
+      if let result { return result }
+    }
+    return nil
   }
 
   /// The next messages that arrive; none at the end.
   func messages(by reader: inout LinkFrameReader) async throws -> [ChannelMessage] {
-    while let bytes = try await receive() {
-      let messages = try reader.frames(adding: bytes).flatMap(\.messages)
-      if !messages.isEmpty { return messages }
-    }
-    return []
+    try await values(by: &reader)?.messages ?? []
   }
 }
 
@@ -113,8 +130,8 @@ extension ChannelConnection {
     #expect(heard.withLock { $0 } == [1, 2, 3])
   }
 
-  @Test("a hub between two others hands on what it gets", arguments: [true, false])
-  func tree(isTCP: Bool) async throws {
+  @Test("a hub that listens sends values of one peer to the others", arguments: [true, false])
+  func star(isTCP: Bool) async throws {
     let listener = try SocketListener(
       at: isTCP ? .tcp(host: SocketAddress.loopback, port: 0) : temporarySocket())
     let address = listener.address
@@ -136,19 +153,20 @@ extension ChannelConnection {
 
   @Test("a peer that sends what is no message is disconnected, and the hub works on")
   func malformed() async throws {
-    let hello = try LinkFrame.hello(counter: 1).bytes(maxByteCount: 100)
-    let far = LinkStamp(counter: LinkStamp.maxLead + 2, hub: 1)
+    let hello = try LinkFrame.hello(.connecting(client: nil, epoch: nil, sequence: nil))
+      .bytes(maxByteCount: 100)
+    let version = LinkFrame.version
     let inputs: [[UInt8]] = [
-      Array("GET / HTTP/1.1\r\n\r\n".utf8), [0, 0, 0, 2, 4, 0x7B], [0, 0, 0, 1, 9],
-      [0, 0, 0, 9, 4], try frame(id: .string("1"), values: ["age": .number("1")]),
+      Array("GET / HTTP/1.1\r\n\r\n".utf8), [0, 0, 0, 2, version, 0x7B], [0, 0, 0, 1, 9],
+      [0, 0, 0, 9, version], try frame(id: .string("1"), values: ["age": .number("1")]),
       try hello + frame(id: .string("1"), values: ["age": .string("old")]),
-      try LinkFrame.hello(counter: far.counter).bytes(maxByteCount: 100),
-      try hello + frame(id: .string("1"), values: ["age": .number("1")], stamps: ["age": far]),
+      try hello + frame(id: .string("1"), values: ["age": .number("1")], number: 2),
+      try LinkFrame.hello(.listening(epoch: 1, acknowledged: 0)).bytes(maxByteCount: 100),
     ]
     for input in inputs {
       let (near, far) = MemoryConnection.pair()
       let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
-      let task = Task { try await link.run(on: near) }
+      let task = Task { try await link.run(on: near, as: .listening) }
       try await far.send(input)
       if input.count == 5, input[3] == 9 { far.close() }
       let result = await task.result
@@ -164,11 +182,10 @@ extension ChannelConnection {
   }
 
   private func frame(
-    subject: String = "User", id: JSONValue, values: [String: JSONValue],
-    stamps: [String: LinkStamp] = [:]
+    subject: String = "User", id: JSONValue, values: [String: JSONValue], number: UInt64? = nil
   ) throws -> [UInt8] {
     try LinkFrame.values(
-      ChannelMessage(subject: subject, id: id, values: values, stamps: stamps)
+      LinkValues([ChannelMessage(subject: subject, id: id, values: values)], number: number)
     ).bytes(maxByteCount: 1000)
   }
 
@@ -176,7 +193,7 @@ extension ChannelConnection {
   func unknown() async throws {
     let (near, far) = MemoryConnection.pair()
     let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
-    let task = Task { try await link.run(on: near) }
+    let task = Task { try await link.run(on: near, as: .listening) }
     var ages = hub.values(of: \LinkedUser.age, on: channel).makeAsyncIterator()
     try await far.greet()
     try await far.send(
@@ -191,7 +208,7 @@ extension ChannelConnection {
   func slowPeer() async throws {
     let (near, far) = MemoryConnection.pair()
     let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
-    let task = Task { try await link.run(on: near) }
+    let task = Task { try await link.run(on: near, as: .listening) }
     hub.send(\.age, -1, on: channel)
     var reader = LinkFrameReader(maxFrameByteCount: 1 << 20)
     var last: JSONValue?
@@ -216,7 +233,7 @@ extension ChannelConnection {
   @Test("what a peer that is away misses beyond the limit is told, and so is what is too large")
   func telling() async throws {
     let options = ChannelLinkOptions(
-      maxFrameByteCount: 100, maxWaitingChannelCount: 2, maxGreetingWait: .patient)
+      maxFrameByteCount: 100, maxWaitingChannelCount: 2, handshakeTimeout: .patient)
     let (near, far) = MemoryConnection.pair()
     let link = ChannelLink(other, subjects: [linkedUsers], options: options)
     let (breaks, broken) = AsyncStream.makeStream(of: Void.self)
@@ -244,7 +261,7 @@ extension ChannelConnection {
     hub.send(\.name, String(repeating: "x", count: 100), on: channel)
     let (end, peer) = MemoryConnection.pair()
     let second = ChannelLink(hub, subjects: [linkedUsers], options: options)
-    let running = Task { try await second.run(on: end) }
+    let running = Task { try await second.run(on: end, as: .listening) }
     try await peer.greet()
     var diagnostics = told.makeAsyncIterator()
     let first = await diagnostics.next()
@@ -261,7 +278,7 @@ extension ChannelConnection {
     let link = ChannelLink(hub, subjects: [gauges], options: .patient)
     let (near, far) = MemoryConnection.pair()
     hub.send(\.level, 1, on: Channel<Gauge>(id: 1))
-    let task = Task { try await link.run(on: near) }
+    let task = Task { try await link.run(on: near, as: .listening) }
     var reader = LinkFrameReader(maxFrameByteCount: 1000)
     try await far.greet()
     // The link is attached once it has sent something.

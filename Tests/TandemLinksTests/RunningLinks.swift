@@ -2,14 +2,18 @@ import Synchronization
 import TandemChannels
 import TandemLinks
 
-/// Runs links on connections while `body` runs, which begins when all of them are attached to their hubs:
-/// what is sent from then on waits for each peer.
+/// Runs links on connections while `body` runs; the first of each two listens. `body` begins when all of them
+/// are attached to their hubs: values that are sent from then on wait for each peer.
 @MainActor func running(
   _ ends: [(ChannelLink, MemoryConnection)], _ body: () async throws -> Void
 ) async rethrows {
   let (attachments, attached) = AsyncStream.makeStream(of: Void.self)
-  let tasks = ends.map { link, end in
-    Task { try await link.run(on: WatchedConnection(end) { attached.yield() }) }
+  let tasks = ends.enumerated().map { index, end in
+    Task {
+      try await end.0.run(
+        on: WatchedConnection(end.1) { attached.yield() },
+        as: index.isMultiple(of: 2) ? .listening : .connecting)
+    }
   }
   defer { for task in tasks { task.cancel() } }
   for await _ in attachments.prefix(ends.count) {}
@@ -18,11 +22,11 @@ import TandemLinks
   for task in tasks { _ = await task.result }
 }
 
-/// A connection that tells when somebody reads from it for the first time.
-private final class WatchedConnection: ChannelConnection {
+/// A connection that reports the first read: then a link is attached to its hub.
+final class WatchedConnection: ChannelConnection {
   private let base: MemoryConnection
   private let onReceive: @Sendable () -> Void
-  private let hasTold = Atomic(false)
+  private let hasRead = Atomic(false)
 
   init(_ base: MemoryConnection, onReceive: @escaping @Sendable () -> Void) {
     self.base = base
@@ -32,7 +36,7 @@ private final class WatchedConnection: ChannelConnection {
   func send(_ bytes: [UInt8]) async throws { try await base.send(bytes) }
 
   func receive() async throws -> [UInt8]? {
-    if !hasTold.exchange(true, ordering: .relaxed) { onReceive() }
+    if !hasRead.exchange(true, ordering: .relaxed) { onReceive() }
     return try await base.receive()
   }
 

@@ -93,7 +93,7 @@ struct SocketConnectTests {
 
   @Test("a peer that is refused does not take it for an end", arguments: [true, false])
   func refusing(isTCP: Bool) async throws {
-    let options = ChannelLinkOptions(maxPeerCount: 0)
+    let options = ChannelLinkOptions(maxConnectionCount: 0)
     for _ in 0..<20 {
       let listener = try SocketListener(
         at: isTCP ? .tcp(host: SocketAddress.loopback, port: 0) : temporarySocket())

@@ -1,4 +1,4 @@
-/// Guesses what somebody meant to type.
+/// Suggests the word that was probably meant.
 enum Spelling {
   /// The candidate that takes the fewest edits to reach, those that begin with `word` before all
   /// others, or `nil` if none is near: at most a third of the letters, or two, may differ.
@@ -14,7 +14,7 @@ enum Spelling {
     return best.candidate
   }
 
-  /// How many characters to insert, delete, replace or exchange with their neighbour (the optimal
+  /// The number of characters to insert, delete, replace or exchange with their neighbour (the optimal
   /// string alignment distance).
   static func distance(_ first: String, _ second: String) -> Int {
     let a = Array(first)

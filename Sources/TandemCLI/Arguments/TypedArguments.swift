@@ -1,9 +1,8 @@
-/// What was typed after the name of the program.
+/// The arguments after the name of the program.
 enum TypedArguments {
   /// The arguments as texts.
   ///
-  /// `CommandLine.arguments` repairs bytes that are no UTF-8, and what comes of it names another file,
-  /// or one file for two.
+  /// `CommandLine.arguments` replaces bytes that are not UTF-8, so the result could name another file.
   static func read() throws(UsageError) -> [String] {
     var texts: [String] = []
     for position in 1..<max(1, Int(CommandLine.argc)) {

@@ -9,7 +9,7 @@ extension ChannelCommand {
     let printer = MessagePrinter(
       subject: arguments[Option.subject], id: arguments[Option.id].map(id),
       isJSON: arguments[Option.json], count: arguments[Option.count],
-      maxGreetingWait: timeout(arguments))
+      handshakeTimeout: timeout(arguments))
     let isConnecting = arguments[Option.connect]
     try await Stop.ending {
       if isConnecting {
@@ -21,10 +21,10 @@ extension ChannelCommand {
     return 0
   }
 
-  /// Connects, again and again, until enough has been printed or the task is cancelled. Says what it waits
-  /// for, and why, whenever that is another reason than before.
+  /// Connects, and connects again, until enough was printed or the task is cancelled. Reports the reason of
+  /// each wait, unless it is the same as before.
   ///
-  /// - Throws: what can never be connected to.
+  /// - Throws: an error if no connection to the address is possible.
   private static func listenConnected(
     to address: SocketAddress, _ printer: MessagePrinter
   ) async throws {
@@ -34,7 +34,7 @@ extension ChannelCommand {
       let start = ContinuousClock.now
       var reason = "the peer has ended the connection"
       do {
-        try await printer.read(SocketConnection.connect(to: address))
+        try await printer.read(SocketConnection.connect(to: address), as: .connecting)
       } catch let error as ChannelLinkError where error.code != .address {
         reason = "\(error)"
       }
@@ -45,7 +45,7 @@ extension ChannelCommand {
     }
   }
 
-  /// Serves whoever connects until enough has been printed or the task is cancelled.
+  /// Serves connections until enough was printed or the task is cancelled.
   private static func listenAccepting(
     at address: SocketAddress, _ printer: MessagePrinter
   ) async throws {
@@ -54,23 +54,23 @@ extension ChannelCommand {
     TandemCLI.report("listening at \(listener.address)")
     try await withTaskCancellationHandler {
       try await withThrowingDiscardingTaskGroup { group in
-        let places = ConnectionPlaces(count: ChannelLinkOptions().maxPeerCount)
+        let limit = ConnectionLimit(ChannelLinkOptions().maxConnectionCount)
         while let connection = try await listener.accept() {
-          guard await places.take() else {
+          guard limit.checkout() else {
             connection.refuse()
             continue
           }
           group.addTask {
             do {
-              try await printer.read(connection)
+              try await printer.read(connection, as: .listening)
             } catch let error as ChannelLinkError {
               TandemCLI.report("\(error)")
             } catch {
-              // The one who waits for connections does not notice that the group has failed.
+              // `accept` does not notice that the group has failed.
               listener.close()
               throw error
             }
-            await places.giveBack()
+            limit.checkin()
             if await printer.isDone { listener.close() }
           }
         }
@@ -82,58 +82,44 @@ extension ChannelCommand {
   }
 }
 
-/// Counts the connections that are read at a time.
-private actor ConnectionPlaces {
-  private var freeCount: Int
-
-  init(count: Int) { freeCount = count }
-
-  /// Takes a place; returns whether there was one.
-  func take() -> Bool {
-    guard freeCount > 0 else { return false }
-    freeCount -= 1
-    return true
-  }
-
-  func giveBack() { freeCount += 1 }
-}
-
-/// Prints the messages that are asked for, until there were enough.
+/// Prints the messages of a subject and id, up to a number of them.
 private actor MessagePrinter {
   private let subject: String?
   private let id: JSONValue?
   private let isJSON: Bool
-  private let maxGreetingWait: Duration
+  private let handshakeTimeout: Duration
   private let output = OutputStream(descriptor: STDOUT_FILENO, endsWhenCancelled: true)
   private var remainingCount: Int?
 
   init(
-    subject: String?, id: JSONValue?, isJSON: Bool, count: Int?, maxGreetingWait: Duration
+    subject: String?, id: JSONValue?, isJSON: Bool, count: Int?, handshakeTimeout: Duration
   ) {
     self.subject = subject
     self.id = id
     self.isJSON = isJSON
-    self.maxGreetingWait = maxGreetingWait
+    self.handshakeTimeout = handshakeTimeout
     remainingCount = count
   }
 
   var isDone: Bool { remainingCount == 0 }
 
-  /// Prints what arrives until the peer ends, enough has been printed, or the task is cancelled.
+  /// Prints messages until the peer ends the connection, enough was printed, or the task is cancelled.
   ///
-  /// - Throws: `ChannelLinkError` if the peer breaks the rules; `OutputError`.
-  func read(_ connection: any ChannelConnection) async throws {
-    // Whoever comes too late is to notice.
+  /// - Throws: `ChannelLinkError` for a malformed frame; `OutputError`.
+  func read(_ connection: any ChannelConnection, as role: ChannelLinkRole) async throws {
+    // So that a program that connects too late notices.
     if isDone { return connection.refuse() }
     defer { connection.close() }
-    var peer = LinkPeerSession(connection)
+    var peer = LinkPeerSession(connection, as: role)
     do {
-      for message in try await peer.greet(by: PeerDeadline(maxGreetingWait)) { try print(message) }
-      while !isDone, let messages = try await peer.messages() {
+      var next = try await peer.greet(by: PeerDeadline(handshakeTimeout)) as [ChannelMessage]?
+      while let messages = next {
         for message in messages { try print(message) }
+        if role == .listening { try await peer.acknowledge() }
+        next = isDone ? nil : try await peer.messages()
       }
     } catch let error as ChannelLinkError {
-      // What was closed because there is enough is no failure.
+      // A connection that was closed because enough was printed is no failure.
       if !isDone, !Task.isCancelled { throw error }
     }
   }
@@ -149,7 +135,7 @@ private actor MessagePrinter {
       remainingCount = remainingCount.map { $0 - 1 }
     } catch {
       guard error.isCancellation else { throw error }
-      // Its reader had stalled when it was to end: nothing may follow a line that was begun.
+      // The reader of the output had stalled when the task was cancelled: a line may be incomplete.
       remainingCount = 0
     }
   }

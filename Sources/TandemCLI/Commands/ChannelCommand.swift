@@ -21,16 +21,15 @@ enum ChannelCommand: Command {
     name: "channel",
     summary: "Listen to a program's channels, or send on them.",
     discussion: """
-      listen  Prints what arrives, a line per message. Waits for programs to connect; with
-              --connect, connects to one that waits, and again when it comes back. Ends with
-              Ctrl-C, or after --count messages. --id 1 finds the text "1", too.
-      send    Connects, and sends values of one channel together: each as a JSON value.
+      listen  Prints messages, one on each line. Waits for programs to connect; with --connect,
+              connects to a program that listens, and again when it comes back. Ends with
+              Ctrl-C, or after --count messages. --id 1 also finds the text "1".
+      send    Connects to a program that listens, and sends values of one channel together.
 
       ADDRESS is unix:PATH, HOST:PORT or :PORT on loopback. Nothing is encrypted.
-      Exit status: 0 done, 1 trouble, 2 a mistake in what was typed. For send, 0 means that a
-      program of this version has answered, and has probably read the values, unless it was about
-      to end, not that it uses them: nothing is said if it does not know the subject or property,
-      or if a value or the id is of another type.
+      Exit status: 0 success, 1 failure, 2 a mistake in the arguments. For send, 0 means that the
+      program has read the values, not that it uses them: values of an unknown subject or
+      property are ignored. A program of another version of the format is a failure.
       """,
     operands: [
       .init(name: "ACTION", help: "listen or send."),
@@ -65,7 +64,7 @@ enum ChannelCommand: Command {
     }
   }
 
-  /// A JSON value, or the text itself if it is none.
+  /// A JSON value, or a string if the text is not JSON.
   static func id(_ text: String) -> JSONValue {
     let maxDepth = ChannelMessage.maxValueNestingDepth
     return (try? JSONValue(parsing: text.utf8, maxNestingDepth: maxDepth)) ?? .string(text)
@@ -73,7 +72,7 @@ enum ChannelCommand: Command {
 
   /// The time that a peer has to answer.
   static func timeout(_ arguments: ParsedArguments) -> Duration {
-    arguments[Option.timeout] ?? ChannelLinkOptions().maxGreetingWait
+    arguments[Option.timeout] ?? ChannelLinkOptions().handshakeTimeout
   }
 }
 
@@ -90,36 +89,20 @@ extension ChannelCommand {
     guard let subject = arguments[Option.subject], let id = arguments[Option.id].map(id) else {
       throw UsageError("send needs --subject and --id", command: specification)
     }
-    let values = try values(arguments.operands.dropFirst(2))
-    let message = ChannelMessage(subject: subject, id: id, values: values)
-    let frame = try LinkFrame.values(message)
-      .bytes(maxByteCount: ChannelLinkOptions().maxFrameByteCount)
-    try await send(frame, to: address, by: PeerDeadline(timeout(arguments)))
-    return 0
-  }
-
-  private static func send(
-    _ frame: [UInt8], to address: SocketAddress, by deadline: PeerDeadline
-  ) async throws {
+    let message = ChannelMessage(
+      subject: subject, id: id, values: try values(arguments.operands.dropFirst(2)))
+    let deadline = PeerDeadline(timeout(arguments))
     let connected = try await deadline.result {
       try await SocketConnection.connectUntilCancelled(to: address)
     }
     guard let connection = connected else {
-      throw ChannelLinkError(.silent, "\(address) has not answered within \(deadline.limit)")
+      throw ChannelLinkError(.timedOut, "\(address) has not answered within \(deadline.limit)")
     }
     defer { connection.close() }
-    var peer = LinkPeerSession(connection)
+    var peer = LinkPeerSession(connection, as: .connecting)
     _ = try await peer.greet(by: deadline)
-    let isRead = try await connection.result(by: deadline) {
-      try await connection.send(frame)
-      // The peer closes once it has read everything.
-      connection.finishSending()
-      while try await connection.receive() != nil {}
-      return true
-    }
-    guard isRead == true else {
-      throw ChannelLinkError(.silent, "the peer has not read the values within \(deadline.limit)")
-    }
+    try await peer.send(message, by: deadline)
+    return 0
   }
 
   private static func values(

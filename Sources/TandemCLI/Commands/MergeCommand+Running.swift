@@ -38,8 +38,8 @@ extension MergeCommand.Options {
     return versions
   }
 
-  /// Refuses the name of a text that no record has, unless git asks: its driver is for many files, and
-  /// some may have no such field.
+  /// Rejects the name of a text field that no record has. As a git merge driver it does not, because
+  /// the driver is configured for many files, and some may not have the field.
   private func checkTextFields(of versions: MergeCommand.Versions) throws(UsageError) {
     let names = versions.fieldNames
     guard path == nil, !names.isEmpty,
@@ -83,14 +83,14 @@ extension MergeCommand.Options {
     }
   }
 
-  /// The merged list as a text in the format of the local version.
+  /// Returns the merged list as a text in the format of the local version.
   func listText(
     _ merge: ThreeWayMerge<Record, RecordKey>, _ versions: MergeCommand.Versions
   ) -> [UInt8] {
     versions.local.text(of: merge.merged, key: key, other: versions.remote)
   }
 
-  /// Says on standard error what became of the versions.
+  /// Reports the merge on standard error.
   func report(_ merge: ThreeWayMerge<Record, RecordKey>) {
     var lines = [
       "\(path ?? output ?? local): to local \(merge.toLocal.summary); "

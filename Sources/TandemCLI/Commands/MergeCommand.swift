@@ -1,6 +1,6 @@
 import Tandem
 
-/// `tandem merge`: two versions of a list made one.
+/// `tandem merge`: merges two versions of a list.
 enum MergeCommand: Command {
   static let failureStatus: Int32 = 2
 
@@ -40,26 +40,25 @@ enum MergeCommand: Command {
 
   static let specification = CommandSpecification(
     name: "merge",
-    summary: "Merge two versions of a list over the one both started from.",
+    summary: "Merge two versions of a list over their common base.",
     discussion: """
-      Merges lists of records by key. What only one side changed is taken; what both changed, each
-      to something else, is a conflict. Prints the merged list in the format of LOCAL, and what
-      became of it on standard error. A conflict that nothing resolves leaves the local version in
-      the list.
+      Merges lists of records by key. A change by only one side is taken. Two different changes of
+      one record are a conflict. Prints the merged list in the format of LOCAL, and a report on
+      standard error. If a conflict stays unresolved, the list keeps the local version.
 
-      With --by field, a record that both sides edited is merged field by field. With --text, both
-      sides' edits of a text are merged, as of lines and words. Where that leaves a conflict,
-      --prefer decides: for a side, or for an edit over a deletion.
+      With --by field, a record that both sides edited is merged field by field. With --text, the
+      edits of both sides to a text are merged by lines and words. --prefer resolves the remaining
+      conflicts: in favour of a side, or of an edit over a deletion.
 
       --json prints an object with "merged", "conflicts" (each with key, kind, base, local, remote
       and resolution), "toLocal" and "toRemote", the differences to the merged list.
 
-      This is a git merge driver too:
+      It can be used as a git merge driver:
         git config merge.tandem.driver \\
           'tandem merge --base %O --local %A --remote %B --path %P --key id -o %A'
         echo '*.json merge=tandem' >> .gitattributes
 
-      Exit status: 0 merged, 1 conflicts left unresolved, 2 trouble.
+      Exit status: 0 merged, 1 unresolved conflicts, 2 errors.
       """,
     operands: [],
     options: [

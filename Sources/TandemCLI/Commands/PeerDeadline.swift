@@ -1,18 +1,20 @@
 import Tandem
 
-/// By when a peer is to have answered, whatever it is asked meanwhile.
+/// The time by which a peer must have answered, however many messages that takes.
 struct PeerDeadline: Sendable {
-  /// How long after its beginning that is.
+  /// The time from the creation of the deadline.
   let limit: Duration
   private let end: ContinuousClock.Instant
 
-  /// A deadline that begins now.
+  /// A deadline at the given time from now.
   init(_ limit: Duration) {
     self.limit = limit
     end = .now + limit
   }
 
-  /// What `body` gives; `nil` if it took too long, and was cancelled.
+  /// Runs `body`, and cancels it at the deadline.
+  ///
+  /// - Returns: the result of `body`, or `nil` if it was cancelled.
   func result<Result: Sendable>(
     of body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result? {
@@ -31,9 +33,9 @@ struct PeerDeadline: Sendable {
 }
 
 extension ChannelConnection {
-  /// Does something with the connection, and closes it if that takes too long, or the task is cancelled.
+  /// Runs `body`; closes the connection at the deadline and when the task is cancelled.
   ///
-  /// - Returns: `nil` if it took too long.
+  /// - Returns: the result of `body`, or `nil` at the deadline.
   func result<Result: Sendable>(
     by deadline: PeerDeadline, of body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result? {

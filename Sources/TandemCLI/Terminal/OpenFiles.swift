@@ -1,4 +1,4 @@
-/// How many files and connections the process may have open.
+/// The limit of open files and connections of the process.
 enum OpenFiles {
   /// Allows as many as the system lets the process have.
   ///

@@ -53,9 +53,9 @@ final class OutputStream {
 // MARK: - Readers that stall
 
 extension OutputStream {
-  /// How many bytes a pipe that takes any takes at once, so that writing them does not block.
+  /// The number of bytes that a writable pipe takes without blocking.
   private static let pieceByteCount = Int(PIPE_BUF)
-  /// How long a cancellation may go unnoticed.
+  /// The longest delay after which a cancellation takes effect.
   private static let maxWaitMilliseconds: Int32 = 50
 
   private static func writeInPieces(_ bytes: [UInt8], to descriptor: Int32) throws(OutputError) {
@@ -77,12 +77,12 @@ extension OutputStream {
   }
 }
 
-/// Why output could not be written.
+/// An error of writing output.
 struct OutputError: Error, CustomStringConvertible {
   var code: Int32
-  /// What that means for the work done before.
+  /// The consequence for the work done before.
   var consequence = ""
-  /// Whether the work had failed already, and that was said.
+  /// True if the work had failed before, and that was reported.
   var followsFailure = false
 
   /// The reader went away, as `head` does: no mistake.

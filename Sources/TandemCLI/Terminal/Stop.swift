@@ -1,4 +1,4 @@
-/// What ends a command that goes on until somebody wants no more.
+/// The ways in which a command that runs until it is stopped ends.
 enum Stop {
   case interrupted
   case outputClosed

@@ -1,8 +1,8 @@
-/// What may be shown on a file descriptor.
+/// The capabilities of the terminal behind a file descriptor.
 struct Terminal {
-  /// Whether a person is looking.
+  /// True if the descriptor is a terminal.
   let isTerminal: Bool
-  /// Whether colours are welcome (https://no-color.org).
+  /// True if colours may be used (https://no-color.org).
   let hasColors: Bool
   private let descriptor: Int32
 
@@ -22,7 +22,7 @@ struct Terminal {
     getenv(name).map { String(cString: $0) }
   }
 
-  /// How many columns it has; 80 if it does not say.
+  /// The number of columns; 80 if it is unknown.
   var width: Int {
     var size = winsize()
     let result = ioctl(descriptor, UInt(TIOCGWINSZ), &size)

@@ -1,21 +1,21 @@
 public import Observation
 import Synchronization
 
-/// Brings values into an observable object, and sends what the object changes itself.
+/// Writes values to an observable object, and sends the changes that the object makes itself.
 final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Object> {
   /// A property that travels both ways.
   private struct Place {
     var reader: any PropertyReader<Object>
-    /// What the channel knows.
+    /// The value that the channel has.
     var last: any PropertySnapshot<Object>
-    /// What the object took in the place of the value that came last, if it did.
+    /// The value that the object took in place of the last one that arrived, if it did.
     var answer: (any PropertySnapshot<Object>)?
   }
 
   private let address: ChannelAddress
   private var places: [Place]
   private var sources: [AnyKeyPath]
-  /// What the value that is being written was converted to.
+  /// The converted form of the value that is being written.
   private var converted: (any PropertySnapshot<Object>)?
   private var convertingPlace: Int?
   private var nextChange: NextChange?
@@ -34,8 +34,8 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
 
   deinit { nextChange?.finish() }
 
-  /// What the object was to have is what the channel knows; if the object has another value now, because
-  /// a hook or the object has replaced it, that one is sent in answer. What was refused is not known.
+  /// Writes a value. If a hook or the object has replaced it, the value of the object is sent as an answer. A value
+  /// that was refused does not count as a value of the channel.
   override func apply<Value>(
     _ value: Value, of property: AnyKeyPath, by routes: RouteCache
   ) {
@@ -44,7 +44,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
     if answer != nil { nextChange?.hasAnswer() }
   }
 
-  /// Of two that replace each other's values, each has its own in the end.
+  /// Writes an answer. If the object replaces it, too, the object keeps its own value.
   override func applyAnswer<Value>(
     _ value: Value, of property: AnyKeyPath, by routes: RouteCache
   ) {
@@ -57,7 +57,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
         kind: .replacedDifferently, channel: "\(address)", property: "\(property)"))
   }
 
-  /// Writes a value; returns the place of its property, and what the object has instead.
+  /// Writes a value; returns the place of its property, and the object's value if it differs.
   private func write<Value>(
     _ value: Value, of property: AnyKeyPath, by routes: RouteCache
   ) -> (place: Int, instead: (any PropertySnapshot<Object>)?)? {
@@ -66,12 +66,12 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
     convertingPlace = sources.firstIndex(of: property)
     super.apply(value, of: property, by: routes)
     defer { converted = nil }
-    // What was written to may have ended the binding.
+    // The write may have ended the binding.
     guard !hasRefused, let object, let place = convertingPlace, places.indices.contains(place),
       let known = converted ?? places[place].reader.snapshot(with: value)
     else { return nil }
     places[place].last = known
-    // What the hub has written is no answer; only what differs from that is.
+    // A value that the hub has written is no answer; a different one is.
     if places.allSatisfy({ $0.last.change(in: object) == nil }) { nextChange?.isNoAnswer() }
     return (place, known.change(in: object)?.snapshot)
   }
@@ -87,7 +87,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
     places = []
   }
 
-  /// Sends what the object has changed since, as one batch, and waits for the next change.
+  /// Sends the object's changes as one batch, and waits for the next change.
   override func publishChanges() {
     guard node != nil, let object, let hub else { return cancel() }
     let depth = nextChange?.takeDepth() ?? 0
@@ -103,7 +103,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
     if !entries.isEmpty { send(entries, from: object, in: hub, depth: depth) }
   }
 
-  /// Sends what the object has changed, unless too many objects have answered each other already.
+  /// Sends changes, unless too many objects have answered each other already.
   private func send(_ entries: [BatchEntry], from object: Object, in hub: ChannelHub, depth: Int) {
     guard depth <= hub.limits.maxCascadeDepth else {
       return hub.report(.cascadeTooDeep, of: entries.map(\.value), at: address)
@@ -111,7 +111,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
     hub.publication.perform(at: depth + 1) { hub.send(entries, excluding: object) }
   }
 
-  /// Observation tells once, before the change, so there is nothing to do until it has told.
+  /// Observes the next change. Observation reports one change only, before it is made.
   private func observe(_ object: Object) {
     guard let nextChange, nextChange.beginWaiting() else { return }
     withObservationTracking {
@@ -123,7 +123,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
 
   /// Begins to observe; the elements of the result are turns in which to publish changes.
   ///
-  /// - Parameter publication: what tells an answer to another object from a change of one's own.
+  /// - Parameter publication: distinguishes answers to other objects from changes of the object itself.
   func start(during publication: RunningPublication) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -133,15 +133,15 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
   }
 }
 
-/// Tells what objects change by themselves from what they change because another has published a change:
-/// the turns between them would hide a cycle from the hub.
+/// Distinguishes changes that objects make by themselves from answers to a published change. The hub would not
+/// notice a cycle of answers otherwise, because there is a turn of the actor between them.
 final class RunningPublication: Sendable {
   private let value = Atomic(0)
 
-  /// How many publications have led to this one, itself included; 0 outside of any.
+  /// The number of publications that caused this one, including itself; 0 outside of any.
   var depth: Int { value.load(ordering: .relaxed) }
 
-  /// Does something that objects may answer.
+  /// Runs a closure whose effects objects may answer.
   func perform(at depth: Int, _ body: () -> Void) {
     let outer = value.exchange(depth, ordering: .relaxed)
     body()
@@ -149,7 +149,7 @@ final class RunningPublication: Sendable {
   }
 }
 
-/// Carries the news of a change to the next turn of the hub's domain.
+/// Reports a change to the next turn of the hub's isolation domain.
 private final class NextChange: Sendable {
   private let turns: AsyncStream<Void>.Continuation
   private let isAwaited = Atomic(false)
@@ -161,7 +161,7 @@ private final class NextChange: Sendable {
     self.publication = publication
   }
 
-  /// Returns whether the change was not awaited already.
+  /// Returns true if the change was not awaited already.
   func beginWaiting() -> Bool { !isAwaited.exchange(true, ordering: .acquiringAndReleasing) }
 
   func hasCome() {
@@ -170,34 +170,34 @@ private final class NextChange: Sendable {
     turns.yield()
   }
 
-  /// What has come leads to nothing: what comes in the same turn begins anew.
+  /// The change causes nothing: further changes of the same turn count from the beginning.
   func isNoAnswer() { depth.store(0, ordering: .relaxed) }
 
-  /// How many publications led to the change that has come, if one has.
+  /// The number of publications that caused the change, if there is one.
   func takeDepth() -> Int { depth.exchange(0, ordering: .relaxed) }
 
-  /// There is something to send, although the object may not have changed.
+  /// There is an answer to send, although the object may not have changed.
   func hasAnswer() { turns.yield() }
 
   func finish() { turns.finish() }
 }
 
 extension ChannelHub {
-  /// Binds an observable object both ways: it gets what is sent on the channel, and what it changes
-  /// itself is sent, without echo.
+  /// Binds an observable object both ways: it gets the values that are sent on the channel, and its own changes
+  /// are sent, without echo.
   ///
-  /// Observation reports a change *before* it is made, so the new value is sent in the next turn of
-  /// the hub's actor: all that the object changed in one turn becomes one batch, and a property that
-  /// was changed twice is sent once. ``ChannelBinding/publishChanges()`` sends at once instead. What
-  /// the hub has written is not sent back; other bindings of the same object are excluded.
+  /// Observation reports a change *before* it is made, so the new value is sent in the next turn of the hub's
+  /// actor: all changes of one turn become one batch, and a property that was changed twice is sent once.
+  /// ``ChannelBinding/publishChanges()`` sends at once instead. Values that the hub has written are not sent
+  /// back; other bindings of the same object are excluded.
   ///
-  /// An object that takes another value than the one that was sent, by ``ChannelDecision/replace(_:)`` or
-  /// in a `didSet`, sends the one that it has taken, so that all are equal again. That is done once: an
-  /// object that replaces such an answer, too, keeps its own value, with a diagnostic.
+  /// An object may take another value than the one that was sent, by ``ChannelDecision/replace(_:)`` or in a
+  /// `didSet`. It then sends its value, so that all objects are equal again. That happens once: an object
+  /// that replaces such an answer keeps its own value, with a diagnostic.
   ///
   /// Objects that answer each other's changes without end are stopped after
-  /// ``ChannelLimits/maxCascadeDepth`` turns, with a diagnostic. An observation cannot be taken back:
-  /// that of a binding that has ended is held, with about a kilobyte, until its object changes next or goes.
+  /// ``ChannelLimits/maxCascadeDepth`` turns, with a diagnostic. An observation cannot be cancelled: about a
+  /// kilobyte is held for a binding that has ended, until its object changes next or is released.
   ///
   /// Properties travel both ways if their values are Equatable and they are mapped without conversion
   /// or with one back; others only arrive. Maps of whole subjects only arrive, too.

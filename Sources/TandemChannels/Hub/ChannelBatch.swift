@@ -1,33 +1,36 @@
 /// Values that are sent together, on one channel or several.
 ///
-/// All objects have all values of a batch before any hook or subscriber is told of one. A batch only
-/// takes Sendable values, so that it can be made anywhere and sent to a hub elsewhere in one hop.
+/// All objects have all values of a batch before any hook or subscriber is notified of one. A batch contains
+/// Sendable values only, so it can be made anywhere, and sent to a hub in another isolation domain.
 ///
 /// ```swift
 /// hub.send(ChannelBatch().setting(\.name, to: "Tom", on: channel).setting(\.age, to: 30, on: channel))
 /// ```
 public struct ChannelBatch: @unchecked Sendable {
-  // Sendable, because entries are immutable and are made of Sendable values only.
-  package private(set) var entries: [BatchEntry] = []
+  // Sendable: only `set` makes entries, and it requires a Sendable key path and a Sendable value. An entry refers
+  // to an address and to a batch value; both are immutable objects, and copies of the array may share them.
+  private(set) var entries: [BatchEntry] = []
 
   /// A batch without values.
   public init() {}
 
-  /// How many values it has.
+  /// The number of values.
   public var count: Int { entries.count }
 
-  /// Whether it has no values.
+  /// True if there are no values.
   public var isEmpty: Bool { entries.isEmpty }
 
-  /// Adds a value. They are sent in the order in which they were added.
+  /// Adds a value. Values are sent in the order in which they were added.
   public mutating func set<Subject, Value: Sendable>(
     _ property: any KeyPath<Subject, Value> & Sendable, to value: Value,
     on channel: Channel<Subject>
   ) {
-    append(TypedBatchValue(property: property, value: value), on: channel.address)
+    entries.append(
+      BatchEntry(
+        address: channel.address, value: TypedBatchValue(property: property, value: value)))
   }
 
-  /// This batch and one more value.
+  /// Returns this batch with one more value.
   public func setting<Subject, Value: Sendable>(
     _ property: any KeyPath<Subject, Value> & Sendable, to value: Value,
     on channel: Channel<Subject>
@@ -39,15 +42,13 @@ public struct ChannelBatch: @unchecked Sendable {
 
   /// Adds the values of another batch.
   public mutating func append(_ other: ChannelBatch) { entries += other.entries }
+}
 
-  mutating func append(_ value: BatchValue, on address: ChannelAddress) {
-    entries.append(BatchEntry(address: address, value: value))
-  }
-
-  /// Makes the value that was added last one that is not to be answered.
-  package mutating func markLastAsAnswer() {
-    guard let last = entries.indices.last else { return }
-    entries[last].value = entries[last].value.answer
+extension ChannelBatch: CustomStringConvertible {
+  /// The number of values and the channels.
+  public var description: String {
+    let channels = Set(entries.map { "\($0.address)" }).sorted().joined(separator: ", ")
+    return isEmpty ? "no values" : "\(count) values for \(channels)"
   }
 }
 
@@ -55,61 +56,62 @@ public struct ChannelBatch: @unchecked Sendable {
 package struct BatchEntry {
   package var address: ChannelAddress
   package var value: BatchValue
-  /// What a link knows of it.
-  package var mark: (any Sendable)?
 
-  package init(address: ChannelAddress, value: BatchValue, mark: (any Sendable)? = nil) {
-    (self.address, self.value, self.mark) = (address, value, mark)
+  package init(address: ChannelAddress, value: BatchValue) {
+    self.address = address
+    self.value = value
   }
 }
 
-/// A value on its way, without the type that only the sender and the receivers know.
+/// A value on its way, without its type, which only the sender and the receivers know. Immutable.
 package class BatchValue {
   package let property: AnyKeyPath
-  /// The value as one that a model has in the place of one that was sent; see ``AnswerBatchValue``.
-  var answer: BatchValue { preconditionFailure("Abstract") }
-  package var isAnswer: Bool { false }
+  /// True for a value that a model has taken in place of one that was sent. No model answers it with a value of
+  /// its own: two models that replace each other's values would do so without end.
+  package let isAnswer: Bool
 
-  fileprivate init(property: AnyKeyPath) { self.property = property }
-
-  func remember(at address: ChannelAddress, in hub: ChannelHub) { preconditionFailure("Abstract") }
-  func apply(to binding: ChannelBinding, by routes: RouteCache) {
-    preconditionFailure("Abstract")
+  fileprivate init(property: AnyKeyPath, isAnswer: Bool) {
+    self.property = property
+    self.isAnswer = isAnswer
   }
-  func announce(to binding: ChannelBinding) { preconditionFailure("Abstract") }
-  func passOver(_ binding: ChannelBinding) { preconditionFailure("Abstract") }
+
+  /// The same value as an answer.
+  var answer: BatchValue { preconditionFailure("Only typed values are made") }
+
+  func remember(at address: ChannelAddress, in hub: ChannelHub) {
+    preconditionFailure("Only typed values are made")
+  }
+  func apply(to binding: ChannelBinding, by routes: RouteCache) {
+    preconditionFailure("Only typed values are made")
+  }
+  func notify(_ binding: ChannelBinding) { preconditionFailure("Only typed values are made") }
+  func suppress(_ binding: ChannelBinding) { preconditionFailure("Only typed values are made") }
 }
 
-package class TypedBatchValue<Value>: BatchValue {
-  package private(set) final var value: Value
+package final class TypedBatchValue<Value>: BatchValue {
+  package let value: Value
 
-  init(property: AnyKeyPath, value: Value) {
+  package init(property: AnyKeyPath, value: Value, isAnswer: Bool = false) {
     self.value = value
-    super.init(property: property)
+    super.init(property: property, isAnswer: isAnswer)
   }
 
-  /// Takes a newer value in the place of the old one; for values that are remembered, not sent.
-  final func replace(_ value: Value) { self.value = value }
-
-  override var answer: BatchValue { AnswerBatchValue(property: property, value: value) }
+  override var answer: BatchValue {
+    TypedBatchValue(property: property, value: value, isAnswer: true)
+  }
 
   override func remember(at address: ChannelAddress, in hub: ChannelHub) {
     hub.remember(value, of: property, at: address)
   }
 
   override func apply(to binding: ChannelBinding, by routes: RouteCache) {
-    binding.apply(value, of: property, by: routes)
+    if isAnswer {
+      binding.applyAnswer(value, of: property, by: routes)
+    } else {
+      binding.apply(value, of: property, by: routes)
+    }
   }
-  override func announce(to binding: ChannelBinding) { binding.announce(value, of: property) }
-  override func passOver(_ binding: ChannelBinding) { binding.passOver(value, of: property) }
-}
 
-/// What a model has in the place of a value that was sent. Nobody answers it with a value of theirs, since
-/// two models that each insist would go on for ever.
-private final class AnswerBatchValue<Value>: TypedBatchValue<Value> {
-  package override var isAnswer: Bool { true }
-
-  override func apply(to binding: ChannelBinding, by routes: RouteCache) {
-    binding.applyAnswer(value, of: property, by: routes)
-  }
+  override func notify(_ binding: ChannelBinding) { binding.notify(value, of: property) }
+  override func suppress(_ binding: ChannelBinding) { binding.suppress(value, of: property) }
 }

@@ -1,33 +1,33 @@
-/// What ties an object or a subscriber to a channel, and the token by which the tie ends.
+/// The connection of an object or a subscriber to a channel, and the token that ends it.
 ///
-/// A binding lasts until ``cancel()``, until its object or owner goes, or until the hub does. It does
-/// not need to be kept: to drop the token ends nothing, since the optimiser may drop a local variable
-/// right after its last use.
+/// A binding lasts until ``cancel()``, or until its object, its owner or the hub is released. The token need not
+/// be kept: the binding does not end with it, because the optimizer may release a local variable right
+/// after its last use.
 public class ChannelBinding {
-  /// Set from the registration to the end. Tokens, and bindings with them, may outlive the hub and its
-  /// channels, so only who holds the hub may look inside.
+  /// The channel, from the registration to the end. A token may outlive the hub and its channels, so this is
+  /// dereferenced only while the hub exists.
   private(set) final var node: Unmanaged<ChannelNode>?
-  /// Weak, since the hub may go in any isolation domain, while this one uses the token.
+  /// Weak, because the hub may be released in any isolation domain while this one uses the token.
   private(set) final weak var hub: ChannelHub?
-  /// Tells bindings of a running delivery from those made meanwhile.
+  /// The number of the binding. It excludes bindings from a delivery during which they were made.
   private(set) final var serial: UInt64 = 0
 
   init() {}
 
-  /// Takes the binding's place among those of a channel, which holds it until it ends.
+  /// Registers the binding with a channel, which holds it until it ends.
   final func begin(at node: ChannelNode, in hub: ChannelHub, serial: UInt64) {
     self.node = .passUnretained(node)
     self.hub = hub
     self.serial = serial
   }
 
-  /// Whether values still arrive.
+  /// True if values are still delivered.
   public final var isActive: Bool { node != nil && hub != nil && isAlive }
 
-  /// Ends the binding: nothing is delivered to it any more, not even the rest of what is just being
-  /// delivered. Ending it again does nothing.
+  /// Ends the binding: nothing is delivered to it any more, not even the rest of a running delivery. A second
+  /// call does nothing.
   ///
-  /// - Complexity: O(1), amortised over the bindings of the channel.
+  /// - Complexity: O(1), amortized over the bindings of the channel.
   public final func cancel() {
     guard let node else { return }
     self.node = nil
@@ -35,28 +35,28 @@ public class ChannelBinding {
     released()
   }
 
-  /// Sends now what an object that is bound both ways has changed, instead of in the next turn of the
-  /// hub's actor. Does nothing for other bindings.
+  /// Sends the changes of an object that is bound both ways now, instead of in the next turn of the hub's
+  /// actor. Does nothing for other bindings.
   public func publishChanges() {}
 
-  // MARK: What subclasses say
+  // MARK: Overridden by subclasses
 
-  /// Whether the object or owner is still there.
+  /// True if the object or owner still exists.
   var isAlive: Bool { true }
-  /// Whether it has to be told after all objects have their values; never changes.
-  var announces: Bool { false }
-  /// Whether it belongs to what a sender excludes.
+  /// True if the binding is notified after all objects have their values. Never changes.
+  var isNotified: Bool { false }
+  /// True if the binding belongs to an object that a send excludes.
   func belongs(to sender: AnyObject) -> Bool { self === sender }
   /// Writes a value.
   func apply<Value>(_ value: Value, of property: AnyKeyPath, by routes: RouteCache) {}
-  /// Writes a value that a model has in the place of one that was sent, and that is not to be answered.
+  /// Writes a value that another model has taken in place of one that was sent. It is not answered.
   func applyAnswer<Value>(_ value: Value, of property: AnyKeyPath, by routes: RouteCache) {
     apply(value, of: property, by: routes)
   }
-  /// Tells of a value that all objects have now.
-  func announce<Value>(_ value: Value, of property: AnyKeyPath) {}
-  /// Takes note of a value that it is not told of, because its sender excluded it.
-  func passOver<Value>(_ value: Value, of property: AnyKeyPath) {}
-  /// Lets go of what is not needed after the end.
+  /// Notifies of a value that all objects have now.
+  func notify<Value>(_ value: Value, of property: AnyKeyPath) {}
+  /// Takes note of a value without a notification, because the send excludes this binding.
+  func suppress<Value>(_ value: Value, of property: AnyKeyPath) {}
+  /// Releases everything that is not needed after the end.
   func released() {}
 }

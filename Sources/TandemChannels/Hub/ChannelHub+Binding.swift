@@ -1,11 +1,11 @@
 extension ChannelHub {
-  /// Binds an object to a channel: what is sent there is written to the properties that the map names.
+  /// Binds an object to a channel: values that are sent there are written to the properties that the map names.
   ///
   /// Nothing is written now, unless the hub remembers values of the channel
-  /// (``ChannelLimits/maxRememberedValueCount``). The object is not kept alive. An object may have any
-  /// number of bindings, each independent of the others; to bind the same twice writes twice.
+  /// (``ChannelLimits/maxRememberedValueCount``). The object is not kept alive. An object may have any number of
+  /// independent bindings; two equal bindings write each value twice.
   ///
-  /// - Parameter previous: a binding that the new one takes the place of.
+  /// - Parameter previous: a binding that is cancelled first.
   /// - Returns: the token that ends the binding; it need not be kept.
   @discardableResult
   public func bind<Subject, Object: AnyObject>(
@@ -35,12 +35,11 @@ extension ChannelHub {
   /// }
   /// ```
   ///
-  /// Hooks and conversions are asked while the place is not open for writing, so they may look at the
-  /// object that holds it.
+  /// Hooks and conversions are called while the value is not being written, so they may read the object that
+  /// holds it.
   ///
-  /// - Parameter access: called with the object for each value that arrives, and once more before that if a
-  ///   hook or a conversion is to be asked; calls its argument with the place to change, or not at all if
-  ///   there is none.
+  /// - Parameter access: called with the object for each value that arrives, and once more before that for a
+  ///   hook or a conversion. It calls its argument with the value to change, or not at all if there is none.
   @discardableResult
   public func bind<Subject, Owner: AnyObject, Target>(
     _ owner: Owner, to channel: Channel<Subject>, through map: KeyPathMap<Subject, Target>,

@@ -1,9 +1,9 @@
 extension ChannelHub {
-  /// Gives a value to everybody bound to a channel, and returns when they have it.
+  /// Delivers a value to all bindings of a channel, and returns when they have it.
   ///
-  /// Called by a listener during a delivery, it queues the value and returns at once.
+  /// During a delivery, as in a hook or a subscriber, it queues the value and returns at once.
   ///
-  /// - Parameter sender: an object whose bindings, or a binding which, is not to get the value.
+  /// - Parameter sender: an object or a binding to exclude; the bindings of the object do not get the value.
   /// - Complexity: O(listeners of the channel).
   public func send<Subject, Value>(
     _ property: KeyPath<Subject, Value>, _ value: Value, on channel: Channel<Subject>,
@@ -19,8 +19,8 @@ extension ChannelHub {
     settle()
   }
 
-  /// Gives several values at once to everybody bound to their channels: all objects have all of them
-  /// before anybody is told of one.
+  /// Delivers several values together: all objects have all of them before any hook or subscriber is notified of
+  /// one.
   public func send(_ batch: ChannelBatch, excluding sender: AnyObject? = nil) {
     guard !batch.isEmpty else { return }
     send(batch.entries, excluding: sender)
@@ -33,7 +33,7 @@ extension ChannelHub {
     settle()
   }
 
-  /// Hands a new binding what its channel remembers.
+  /// Delivers the remembered values of a channel to a new binding.
   func replay(to binding: ChannelBinding) {
     guard !isDelivering else { return enqueue(.memory(to: binding)) }
     isDelivering = true
@@ -44,7 +44,7 @@ extension ChannelHub {
 
 // MARK: - Delivery
 
-/// What waits while something is delivered.
+/// A delivery that waits for a running one.
 struct QueuedDelivery {
   enum Contents {
     case values([BatchEntry], excluding: AnyObject?)
@@ -52,7 +52,7 @@ struct QueuedDelivery {
   }
 
   var contents: Contents
-  /// How many sends led to this one.
+  /// The number of sends that caused this one.
   var depth: Int
 }
 
@@ -72,7 +72,7 @@ extension ChannelHub {
       report(kind, of: [first.value], at: first.address)
     case .memory(let binding):
       guard let node = binding.node?.takeUnretainedValue() else { return }
-      report(kind, of: node.remembered?.values ?? [], at: node.address)
+      report(kind, of: node.remembered?.batchValues ?? [], at: node.address)
     }
   }
 
@@ -83,8 +83,8 @@ extension ChannelHub {
     report(ChannelDiagnostic(kind: kind, channel: "\(address)", property: properties))
   }
 
-  /// Delivers what listeners have sent, and what follows from that, until nothing waits; then tells of
-  /// what was not delivered.
+  /// Delivers the values that listeners have sent, and those that these cause, until nothing waits; then reports
+  /// the values that were not delivered.
   @inline(__always)
   func settle() {
     if hasMoreToDo { finishDelivery() }
@@ -94,7 +94,7 @@ extension ChannelHub {
   private func finishDelivery() {
     isDelivering = true
     deliverQueued()
-    tellDiagnostics()
+    reportDiagnostics()
     hasMoreToDo = false
   }
 
@@ -114,7 +114,7 @@ extension ChannelHub {
     depth = 0
   }
 
-  /// Lets go of what was delivered once it is the larger part, so that each costs O(1).
+  /// Removes the delivered part of the queue once it is the larger one, so each delivery costs O(1).
   private func dropDelivered() {
     guard deliveredCount > Self.keptQueueCapacity, deliveredCount * 2 > queue.count else { return }
     queue.removeFirst(deliveredCount)
@@ -136,25 +136,25 @@ extension ChannelHub {
       listeners.forEach(since: newest, excluding: sender) {
         $0.apply(value, of: property, by: routes)
       }
-      if listeners.hasAnnouncers {
-        announce(value, of: property, to: listeners, since: newest, excluding: sender)
+      if listeners.hasNotified {
+        notify(value, of: property, to: listeners, since: newest, excluding: sender)
       }
     }
-    if hasTaps {
+    if hasSendObservers {
       let entry = BatchEntry(
         address: address, value: TypedBatchValue(property: property, value: value))
-      tellTaps(of: [entry], excluding: sender)
+      notifySendObservers(of: [entry], excluding: sender)
     }
   }
 
   @inline(never)
-  private func announce<Value>(
+  private func notify<Value>(
     _ value: Value, of property: AnyKeyPath, to listeners: ChannelListeners,
     since newest: UInt64, excluding sender: AnyObject?
   ) {
     listeners.forEach(
-      since: newest, excluding: sender, { $0.announce(value, of: property) },
-      passingOver: { $0.passOver(value, of: property) })
+      since: newest, excluding: sender, { $0.notify(value, of: property) },
+      suppressing: { $0.suppress(value, of: property) })
   }
 
   private func deliver(_ entries: [BatchEntry], excluding sender: AnyObject?) {
@@ -168,39 +168,38 @@ extension ChannelHub {
       }
     }
     for entry in entries {
-      guard let listeners = listeners(at: entry.address), listeners.hasAnnouncers else { continue }
+      guard let listeners = listeners(at: entry.address), listeners.hasNotified else { continue }
       listeners.forEach(
-        since: newest, excluding: sender, { entry.value.announce(to: $0) },
-        passingOver: { entry.value.passOver($0) })
+        since: newest, excluding: sender, { entry.value.notify($0) },
+        suppressing: { entry.value.suppress($0) })
     }
-    if hasTaps { tellTaps(of: entries, excluding: sender) }
+    if hasSendObservers { notifySendObservers(of: entries, excluding: sender) }
   }
 
   private func deliverMemory(to binding: ChannelBinding) {
-    guard let values = binding.node?.takeUnretainedValue().remembered?.values else { return }
+    guard let values = binding.node?.takeUnretainedValue().remembered?.batchValues else { return }
     for value in values where binding.isActive { value.apply(to: binding, by: routes) }
-    for value in values where binding.isActive { value.announce(to: binding) }
+    for value in values where binding.isActive { value.notify(binding) }
   }
 }
 
-// MARK: - Taps
+// MARK: - Observers of all sends
 
-/// Listens to all channels of a subject type, for links.
-package protocol SubjectTap: AnyObject {
-  /// Told of values of the subject's channels that were sent together, after everybody bound to them; may
-  /// stamp them for the taps after it.
-  func sent(_ entries: inout [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub)
-  /// Told once all taps have been told of all values that were sent together.
-  func finishBatch(in hub: ChannelHub)
+/// Observes everything that a hub sends, for links to other hubs.
+package protocol SendObserver: AnyObject {
+  /// Called with values that were sent together, after all bindings have them.
+  ///
+  /// - Parameter sender: the object that the send excludes.
+  func sent(_ entries: [BatchEntry], excluding sender: AnyObject?, in hub: ChannelHub)
 }
 
 extension ChannelHub {
-  private func tellTaps(of entries: [BatchEntry], excluding sender: AnyObject?) {
-    for (subject, taps) in taps {
-      var own = entries.filter { ObjectIdentifier($0.address.subject) == subject }
-      guard !own.isEmpty else { continue }
-      for tap in taps { tap.sent(&own, excluding: sender, in: self) }
-    }
-    for tap in taps.values.joined() { tap.finishBatch(in: self) }
+  private func notifySendObservers(of entries: [BatchEntry], excluding sender: AnyObject?) {
+    for observer in sendObservers { observer.sent(entries, excluding: sender, in: self) }
+  }
+
+  /// Removes an observer.
+  package func stopObservingSends(_ observer: any SendObserver) {
+    sendObservers.removeAll { $0 === observer }
   }
 }

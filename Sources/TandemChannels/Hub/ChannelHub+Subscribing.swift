@@ -1,11 +1,11 @@
 extension ChannelHub {
   /// Calls a closure with the values of one property, after all objects of the channel have them.
   ///
-  /// A value that equals the one before it is passed over, unless told otherwise.
+  /// A value that equals the one before it is suppressed by default.
   ///
   /// - Parameters:
-  ///   - owner: the object for whose life the closure is called, and which is handed to it. It is not
-  ///     kept alive; a closure that names it instead of taking it as an argument would do so.
+  ///   - owner: the object during whose lifetime the closure is called, and which is its first argument. It is
+  ///     not kept alive, unless the closure captures it instead of using the argument.
   /// - Returns: the token that ends the subscription; it need not be kept.
   @discardableResult
   public func observe<Subject, Value: Equatable, Owner: AnyObject>(
@@ -21,7 +21,7 @@ extension ChannelHub {
       })
   }
 
-  /// Calls a closure with the values of one property until the token is cancelled or the hub goes.
+  /// Calls a closure with the values of one property until the token is cancelled or the hub is released.
   @discardableResult
   public func observe<Subject, Value: Equatable>(
     _ property: KeyPath<Subject, Value>, on channel: Channel<Subject>,
@@ -49,11 +49,11 @@ extension ChannelHub {
       })
   }
 
-  /// The values of one property from now on, with what the hub remembers first.
+  /// The values of one property from now on, after the remembered one.
   ///
-  /// They end when the hub goes. If the reader is slower than the senders, the newest
-  /// `maxBufferedValueCount` are kept and older ones are lost. A value that equals the one before it
-  /// is passed over. The hub stops collecting after the reader has stopped.
+  /// The sequence ends when the hub is released. If the reader is slower than the senders, the newest
+  /// `maxBufferedValueCount` values are kept and older ones are lost. A value that equals the one before it is
+  /// suppressed. The hub stops collecting values after the reader has stopped.
   public func values<Subject, Value: Equatable & Sendable>(
     of property: KeyPath<Subject, Value>, on channel: Channel<Subject>,
     maxBufferedValueCount: Int = 64

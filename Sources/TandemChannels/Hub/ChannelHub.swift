@@ -1,55 +1,54 @@
-/// Where channels meet: what is sent on a channel reaches every object bound to it.
+/// Delivers values that are sent on a channel to every object bound to it.
 ///
-/// **Isolation.** A hub lives in the isolation domain that made it – the main actor, another actor, or
-/// one task – with the objects bound to it. It is not Sendable, so the compiler keeps it there, and
-/// every call is synchronous: when ``send(_:_:on:excluding:)`` returns, everybody has the value. From
-/// elsewhere, a ``ChannelSender`` delivers a batch with one hop.
+/// **Isolation.** A hub lives in the isolation domain that made it – the main actor, another actor, or one task –
+/// with the objects bound to it. A hub is not Sendable, so the compiler keeps it there. Every call is
+/// synchronous: when ``send(_:_:on:excluding:)`` returns, the value has been delivered. A
+/// ``ChannelSender`` sends a batch from another isolation domain, with one hop.
 ///
-/// **Order.** Bindings get values in the order in which they were made. First all objects of the
-/// channel get all values that are sent together, then did-change hooks and subscribers are told. What
-/// these send is queued, not nested: it is delivered, in order, before the first send returns. A
-/// binding made during a delivery takes no part in it.
+/// **Order.** Bindings get values in the order in which the bindings were made. First all objects of the channel
+/// get all values that are sent together, then did-change hooks and subscribers are notified. Values that
+/// they send are queued, not nested, and are delivered, in order, before the first send returns. A
+/// binding that is made during a delivery takes no part in it.
 ///
-/// **Lifetime.** Objects are held weakly. Of those that have gone, what the hub held is released when
-/// the channel is next sent on, and at the latest when as many bindings have been made as there were.
+/// **Lifetime.** Objects are held weakly. The bindings of an object that was released are removed at the next send
+/// on the channel, and at the latest when the number of bindings has doubled.
 ///
-/// **Cost.** A send costs O(listeners of the channel), however many channels there are, and allocates
-/// nothing, unless a did-change hook is to be told, something is remembered, or a link has been made. A map
-/// made of key paths in variables instead of literals costs what the standard library takes for a write
-/// through such a key path, with an allocation.
+/// **Cost.** A send costs O(listeners of the channel), however many channels there are. It allocates nothing,
+/// unless a did-change hook is notified, a value is remembered for the first time, or a link runs. A map
+/// made of key paths in variables instead of literals costs the standard library's write through such a
+/// key path, with an allocation.
 public final class ChannelHub {
-  /// How much the hub takes on.
+  /// The limits of the hub.
   public let limits: ChannelLimits
-  /// Told of what the hub did not deliver, once all that waits is delivered: of the first
-  /// ``maxToldDiagnosticCount`` of a delivery. What the closure sends is delivered after the last one;
-  /// of what comes of that it is not told, but ``diagnostics`` has it.
+  /// Called with each value that the hub did not deliver, after everything else of the delivery, for the first
+  /// ``maxReportedDiagnosticCount`` diagnostics. Values that the closure sends are delivered after the last call;
+  /// the diagnostics of that delivery are only added to ``diagnostics``.
   public var onDiagnostic: ((ChannelDiagnostic) -> Void)?
-  /// What the hub did not deliver last; at most ``maxDiagnosticCount``, the newest last.
+  /// The latest ``maxDiagnosticCount`` diagnostics, the newest last.
   public private(set) var diagnostics: [ChannelDiagnostic] = []
-  /// How many diagnostics are kept.
+  /// The number of diagnostics that are kept.
   public static let maxDiagnosticCount = 16
-  /// Of how many diagnostics of one delivery ``onDiagnostic`` is told.
-  public static let maxToldDiagnosticCount = 1024
+  /// The number of diagnostics of one delivery with which ``onDiagnostic`` is called.
+  public static let maxReportedDiagnosticCount = 1024
 
   private let channels = ChannelTable()
   let routes = RouteCache()
-  package var taps: [ObjectIdentifier: [any SubjectTap]] = [:] {
-    didSet { hasTaps = !taps.isEmpty }
+  /// The observers of everything that is sent.
+  package var sendObservers: [any SendObserver] = [] {
+    didSet { hasSendObservers = !sendObservers.isEmpty }
   }
-  private(set) var hasTaps = false
-  /// What the hub's links keep, once one has been made.
-  package var linkState: AnyObject?
+  private(set) var hasSendObservers = false
   var isDelivering = false
-  // The flag spares a send that nobody answers a look at the queue and the diagnostics.
+  // A flag, because looking at the queue and the diagnostics would slow down each send.
   var hasMoreToDo = false
   var queue: [QueuedDelivery] = []
-  /// How many at the front of the queue have been delivered.
+  /// The number of sends at the front of the queue that have been delivered.
   var deliveredCount = 0
-  /// How many sends led to the one that is being delivered.
+  /// The number of sends that caused the one that is being delivered.
   var depth = 0
-  private var untold: [ChannelDiagnostic] = []
-  private var isTelling = false
-  /// What an object that is bound both ways is publishing.
+  private var unreported: [ChannelDiagnostic] = []
+  private var isReporting = false
+  /// The change that an object bound both ways is publishing.
   let publication = RunningPublication()
   var memory = Recency()
   private var lastSerial: UInt64 = 0
@@ -60,8 +59,8 @@ public final class ChannelHub {
   /// A hub without channels.
   public init(limits: ChannelLimits = ChannelLimits()) { self.limits = limits }
 
-  /// How many channels have bindings or remembered values; those of objects that have gone count until
-  /// they are released.
+  /// The number of channels with bindings or remembered values. Bindings of objects that were released count until
+  /// they are removed.
   public var channelCount: Int { channels.count }
 }
 
@@ -70,7 +69,7 @@ public final class ChannelHub {
 extension ChannelHub {
   func node(at address: ChannelAddress) -> ChannelNode? { channels.node(at: address) }
 
-  /// Who is bound to a channel now.
+  /// The current bindings of a channel.
   @inline(__always)
   func listeners(at address: ChannelAddress) -> ChannelListeners? {
     channels.listeners(at: address)
@@ -83,39 +82,32 @@ extension ChannelHub {
     return node
   }
 
-  /// All remembered values of a subject's channels.
-  package func rememberedEntries(of subject: ObjectIdentifier) -> [BatchEntry] {
-    channels.nodes.filter { ObjectIdentifier($0.address.subject) == subject }.flatMap { node in
-      (node.remembered?.values ?? []).map { BatchEntry(address: node.address, value: $0) }
-    }
-  }
-
   func remove(_ node: ChannelNode) { channels.remove(node) }
 
   var newestSerial: UInt64 { lastSerial }
 
-  /// Adds a binding to its channel, and hands it what the channel remembers.
+  /// Adds a binding to its channel, and delivers the remembered values of the channel to it.
   func register(_ binding: ChannelBinding, at address: ChannelAddress) {
     let node = nodeOrNew(at: address)
     lastSerial += 1
     binding.begin(at: node, in: self, serial: lastSerial)
     node.append(binding)
-    if binding.announces { node.announcerCount += 1 }
+    if binding.isNotified { node.notifiedCount += 1 }
     if node.remembered != nil { replay(to: binding) }
     bindingsUntilSweep -= 1
     if bindingsUntilSweep <= 0 { releaseEnded() }
   }
 
-  /// Lets go of a binding of a channel, and of the channel with its last one.
+  /// Takes note of the end of a binding, and removes the channel with its last one.
   func ended(_ binding: ChannelBinding, at node: ChannelNode) {
-    if binding.announces { node.announcerCount -= 1 }
+    if binding.isNotified { node.notifiedCount -= 1 }
     node.bindingEnded()
     if node.isUnused { remove(node) }
   }
 
-  /// Releases what is held for objects that have gone.
+  /// Removes the bindings of objects that were released.
   ///
-  /// Happens by itself, too, once as many bindings have been made as there were the last time.
+  /// The hub also does this by itself, when the number of bindings has doubled since the last time.
   ///
   /// - Complexity: O(bindings).
   public func releaseEnded() {
@@ -133,20 +125,20 @@ extension ChannelHub {
   package func report(_ diagnostic: ChannelDiagnostic) {
     if diagnostics.count == Self.maxDiagnosticCount { diagnostics.removeFirst() }
     diagnostics.append(diagnostic)
-    guard !isTelling, untold.count < Self.maxToldDiagnosticCount else { return }
-    untold.append(diagnostic)
+    guard !isReporting, unreported.count < Self.maxReportedDiagnosticCount else { return }
+    unreported.append(diagnostic)
     hasMoreToDo = true
     if !isDelivering { settle() }
   }
 
-  /// Tells of what was not delivered; what listeners send meanwhile waits.
-  func tellDiagnostics() {
-    guard !untold.isEmpty else { return }
-    let diagnostics = untold
-    untold = []
-    isTelling = true
+  /// Calls ``onDiagnostic`` with the new diagnostics; values that it sends wait.
+  func reportDiagnostics() {
+    guard !unreported.isEmpty else { return }
+    let diagnostics = unreported
+    unreported = []
+    isReporting = true
     for diagnostic in diagnostics { onDiagnostic?(diagnostic) }
     deliverQueued()
-    isTelling = false
+    isReporting = false
   }
 }

@@ -1,17 +1,16 @@
-/// How much a hub takes on.
+/// The limits of a hub.
 public struct ChannelLimits: Hashable, Sendable {
-  /// How many sends may follow from one another: a listener sends, whereupon another one sends, …
-  /// Beyond it, a cycle that does not settle is assumed, and cut with a diagnostic.
+  /// The largest number of sends that cause one another: a listener sends, then another one sends, and so on.
+  /// A longer chain counts as an endless cycle, and is cut with a diagnostic.
   public var maxCascadeDepth: Int
-  /// How many sends of listeners may wait at a time, while another one is delivered, and with them the
-  /// bindings made meanwhile that are to get what their channels remember. More are dropped, with a
-  /// diagnostic.
+  /// The largest number of sends that wait during a delivery. New bindings that wait for remembered values count,
+  /// too. More are dropped, with a diagnostic.
   public var maxQueuedSendCount: Int
-  /// How many values are kept for late joiners, over all channels; those sent longest ago go first.
-  /// None unless told otherwise.
+  /// The number of values that are remembered for later bindings and for linked hubs, over all channels; the
+  /// values that were sent longest ago are forgotten first. 0 by default.
   public var maxRememberedValueCount: Int
 
-  /// Limits that suit an application unless told otherwise.
+  /// Limits that suit an application.
   public init(
     maxCascadeDepth: Int = 100, maxQueuedSendCount: Int = 65_536, maxRememberedValueCount: Int = 0
   ) {
@@ -21,40 +20,40 @@ public struct ChannelLimits: Hashable, Sendable {
   }
 }
 
-/// Something that a hub did not do, and why.
+/// A value that a hub did not deliver, or a link did not send, and the reason.
 public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What kind of limit it was.
-  public enum Kind: Hashable, Sendable {
-    /// Sends followed from one another deeper than ``ChannelLimits/maxCascadeDepth``.
-    case cascadeTooDeep
+  /// The kind of a diagnostic. Links add kinds of their own.
+  public struct Kind: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind.
+    public let description: String
+    /// The end of a sentence that begins with a property and a channel.
+    fileprivate let explanation: String
+
+    package init(_ name: String, _ explanation: String) {
+      description = name
+      self.explanation = explanation
+    }
+
+    /// Sends caused one another more often than ``ChannelLimits/maxCascadeDepth``.
+    public static let cascadeTooDeep = Kind(
+      "cascadeTooDeep",
+      "was not delivered: listeners answer one another's sends without end; suppress equal values "
+        + "or exclude the sender")
     /// More sends waited than ``ChannelLimits/maxQueuedSendCount``.
-    case queueFull
-    /// More values than ``ChannelLinkOptions/maxWaitingChannelCount`` or
-    /// ``ChannelLinkOptions/maxWaitingByteCount`` allows waited for a peer of a link that is slow or
-    /// away, and these were the oldest.
-    case peerTooSlow
-    /// The values, with those that were sent together with them, are more than
-    /// ``ChannelLinkOptions/maxWaitingByteCount`` allows to wait for a peer, however fast it is.
-    case batchTooLarge
-    /// The value, with its channel's id, is more than fits into ``ChannelLinkOptions/maxFrameByteCount``.
-    case tooLargeForLink
-    /// The value, or the channel's id, cannot be encoded, or the id is of another type than the link's
-    /// ``LinkedSubject`` says, or one of them nests too deep.
-    case notEncodable
-    /// The clock of the linked hubs is at its end, so that no value can be later than those there are.
-    /// A peer has led it there; start all of them again.
-    case linkClockAtEnd
-    /// A model that is bound both ways has replaced a value that another one has in the place of what
-    /// was sent; each keeps its own.
-    case replacedDifferently
+    public static let queueFull = Kind(
+      "queueFull", "was not delivered: too many sends wait for one delivery")
+    /// A model that is bound both ways has replaced an answer of another model; each keeps its own value.
+    public static let replacedDifferently = Kind(
+      "replacedDifferently",
+      "is not the same in all models: each of two replaces the value of the other one")
   }
 
-  /// What kind of limit it was.
+  /// The kind of the diagnostic.
   public var kind: Kind
-  /// The channel that was sent on, such as "User 1".
+  /// The channel, such as "User 1".
   public var channel: String
-  /// The property that was sent, such as `\User.name`; for a link, the names of all that were to be,
-  /// and for a new binding, all that the channel remembers.
+  /// The property, such as `\User.name`. For a link, the names of all properties of the message; for a new
+  /// binding, all properties that the channel remembers.
   public var property: String
 
   package init(kind: Kind, channel: String, property: String) {
@@ -63,33 +62,6 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
     self.property = property
   }
 
-  /// What happened, and what to do.
-  public var description: String {
-    switch kind {
-    case .cascadeTooDeep:
-      return "\(property) on \(channel) was not delivered: listeners answer one another's sends "
-        + "without end; suppress equal values or exclude the sender"
-    case .queueFull:
-      return "\(property) on \(channel) was not delivered: too many sends wait for one delivery"
-    case .peerTooSlow:
-      return
-        "\(property) on \(channel) was not sent to a peer: it is slow or away, and too many "
-        + "values wait for it"
-    case .batchTooLarge:
-      return
-        "\(property) on \(channel) was not sent to a peer: with what was sent together with it, "
-        + "it is more than may wait for a peer; send less at a time, or let the hub remember it"
-    case .tooLargeForLink:
-      return "\(property) on \(channel) was not sent to a peer: it does not fit into a message"
-    case .notEncodable:
-      return "\(property) on \(channel) was not sent to a peer: it or the id cannot be encoded "
-        + "or nests too deep, or the id is not of the type that the link was told"
-    case .linkClockAtEnd:
-      return "\(property) on \(channel) was not sent to any peer: the clock of the linked hubs is "
-        + "at its end; start them all again"
-    case .replacedDifferently:
-      return "\(property) on \(channel) is not the same in all models: each of two replaces what "
-        + "the other one has"
-    }
-  }
+  /// The property, the channel, what happened, and what to do.
+  public var description: String { "\(property) on \(channel) \(kind.explanation)" }
 }

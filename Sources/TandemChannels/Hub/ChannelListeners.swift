@@ -1,31 +1,31 @@
-/// The bindings of a channel as they were at some time.
+/// The bindings of a channel at one time.
 ///
-/// It holds them, so that a delivery need not hold the channel: what is told of the values may end its
-/// binding, and the channel with that.
+/// A delivery holds them instead of the channel, because a hook or a subscriber may end its binding, and with the
+/// last binding the channel.
 struct ChannelListeners {
   let first: ChannelBinding
   let others: [ChannelBinding]?
-  /// Whether one of them has something to do after all objects have their values.
-  let hasAnnouncers: Bool
+  /// True if one of them is notified after all objects have their values.
+  let hasNotified: Bool
 
-  /// Hands out, in the order of their registration, those who take part in a delivery that began when
-  /// `newest` was the last binding.
+  /// Calls `body` with the bindings that take part in a delivery, in the order of their registration. Bindings
+  /// that are newer than `newest` do not.
   @inline(__always)
   func forEach(
     since newest: UInt64, excluding sender: AnyObject?, _ body: (ChannelBinding) -> Void
   ) {
-    forEach(since: newest, excluding: sender, body, passingOver: { _ in })
+    forEach(since: newest, excluding: sender, body, suppressing: { _ in })
   }
 
-  /// Hands out those who take part in a delivery, and by themselves those whom its sender excludes.
+  /// Calls `body` with the bindings that take part in a delivery, and `suppressing` with those that it excludes.
   @inline(__always)
   func forEach(
     since newest: UInt64, excluding sender: AnyObject?, _ body: (ChannelBinding) -> Void,
-    passingOver: (ChannelBinding) -> Void
+    suppressing: (ChannelBinding) -> Void
   ) {
     func handOut(_ binding: ChannelBinding) {
       guard binding.takesPart(since: newest) else { return }
-      if binding.isExcluded(by: sender) { passingOver(binding) } else { body(binding) }
+      if binding.isExcluded(by: sender) { suppressing(binding) } else { body(binding) }
     }
     handOut(first)
     guard let others else { return }

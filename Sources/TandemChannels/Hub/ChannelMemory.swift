@@ -1,19 +1,43 @@
+/// A remembered value of a property. A newer value replaces it in place, without an allocation.
+class RememberedValue {
+  let property: AnyKeyPath
+
+  fileprivate init(property: AnyKeyPath) { self.property = property }
+
+  /// The value as it is sent.
+  var batchValue: BatchValue { preconditionFailure("Only typed values are made") }
+}
+
+private final class TypedRememberedValue<Value>: RememberedValue {
+  var value: Value
+
+  init(property: AnyKeyPath, value: Value) {
+    self.value = value
+    super.init(property: property)
+  }
+
+  override var batchValue: BatchValue { TypedBatchValue(property: property, value: value) }
+}
+
 /// The values that a channel remembers, in the order in which their properties were first sent.
 struct RememberedValues {
-  private(set) var values: [BatchValue]
+  private(set) var values: [RememberedValue]
   /// The place of each value in ``Recency``.
   private(set) var places: [Int]
 
-  init(_ value: BatchValue, at place: Int) {
+  init(_ value: RememberedValue, at place: Int) {
     values = [value]
     places = [place]
   }
+
+  /// The values as they are sent.
+  var batchValues: [BatchValue] { values.map(\.batchValue) }
 
   func index(of property: AnyKeyPath) -> Int? {
     values.firstIndex { $0.property === property } ?? values.firstIndex { $0.property == property }
   }
 
-  mutating func append(_ value: BatchValue, at place: Int) {
+  mutating func append(_ value: RememberedValue, at place: Int) {
     values.append(value)
     places.append(place)
   }
@@ -25,22 +49,17 @@ struct RememberedValues {
 }
 
 extension ChannelHub {
-  /// True if a value of the property is remembered.
-  package func remembers(_ property: AnyKeyPath, at address: ChannelAddress) -> Bool {
-    node(at: address)?.remembered?.index(of: property) != nil
-  }
-
-  /// The value of a property that was sent last on a channel, if the hub remembers it.
+  /// The last value of a property that was sent on a channel, if the hub remembers it.
   public func latest<Subject, Value>(
     _ property: KeyPath<Subject, Value>, on channel: Channel<Subject>
   ) -> Value? {
     guard let remembered = node(at: channel.address)?.remembered,
       let index = remembered.index(of: property)
     else { return nil }
-    return unsafeDowncast(remembered.values[index], to: TypedBatchValue<Value>.self).value
+    return unsafeDowncast(remembered.values[index], to: TypedRememberedValue<Value>.self).value
   }
 
-  /// Forgets what was sent on a channel. Bindings stay.
+  /// Forgets the values of a channel. Its bindings stay.
   public func forget<Subject>(_ channel: Channel<Subject>) {
     guard let node = node(at: channel.address), let remembered = node.remembered else { return }
     for place in remembered.places { memory.remove(place) }
@@ -48,17 +67,36 @@ extension ChannelHub {
     if node.isUnused { remove(node) }
   }
 
-  /// Remembers a value; beyond the limit, forgets the one that was sent longest ago.
+  /// The remembered value of the property of another entry, if there is one.
+  package func rememberedEntry(for entry: BatchEntry) -> BatchEntry? {
+    guard let remembered = node(at: entry.address)?.remembered,
+      let index = remembered.index(of: entry.value.property)
+    else { return nil }
+    return BatchEntry(address: entry.address, value: remembered.values[index].batchValue)
+  }
+
+  /// All remembered values, least recently sent first.
+  package func rememberedEntries() -> [BatchEntry] {
+    memory.entries.compactMap { entry in
+      entry.node.remembered.flatMap { remembered in
+        remembered.index(of: entry.property).map {
+          BatchEntry(address: entry.node.address, value: remembered.values[$0].batchValue)
+        }
+      }
+    }
+  }
+
+  /// Remembers a value. Beyond the limit, the hub forgets the value that was sent longest ago.
   func remember<Value>(_ value: Value, of property: AnyKeyPath, at address: ChannelAddress) {
     if let remembered = node(at: address)?.remembered, let index = remembered.index(of: property) {
       // Equal key paths have equal value types.
-      unsafeDowncast(remembered.values[index], to: TypedBatchValue<Value>.self).replace(value)
+      unsafeDowncast(remembered.values[index], to: TypedRememberedValue<Value>.self).value = value
       return memory.touch(remembered.places[index])
     }
     if memory.count >= limits.maxRememberedValueCount { forgetOldest() }
     let node = nodeOrNew(at: address)
     let place = memory.append(.init(node: node, property: property))
-    let remembered = TypedBatchValue(property: property, value: value)
+    let remembered = TypedRememberedValue(property: property, value: value)
     if node.remembered?.append(remembered, at: place) == nil {
       node.remembered = RememberedValues(remembered, at: place)
     }
@@ -121,6 +159,12 @@ struct Recency {
     guard let entry = links[place].entry else { return nil }
     remove(place)
     return entry
+  }
+
+  /// The entries, oldest first.
+  var entries: [Entry] {
+    sequence(first: links[0].newer) { links[$0].newer }.prefix { $0 != 0 }
+      .compactMap { links[$0].entry }
   }
 
   private mutating func insertNewest(_ place: Int) {

@@ -5,8 +5,8 @@
 /// await sender.send(\.name, "Tom", on: channel)   // anywhere
 /// ```
 ///
-/// A sender keeps the hub alive. When the last one goes, wherever that is, the hub is released where
-/// it lives.
+/// A sender keeps the hub alive. When the last sender is released, in any isolation domain, the hub is released
+/// in its own one.
 public struct ChannelSender: Sendable {
   private let domain: any Actor
   private let hub: HubReference
@@ -16,7 +16,7 @@ public struct ChannelSender: Sendable {
     self.hub = HubReference(hub, in: domain)
   }
 
-  /// Sends a value, and returns when everybody has it.
+  /// Sends a value, and returns when it has been delivered.
   public func send<Subject, Value: Sendable>(
     _ property: any KeyPath<Subject, Value> & Sendable, _ value: Value,
     on channel: Channel<Subject>
@@ -24,10 +24,10 @@ public struct ChannelSender: Sendable {
     await send(ChannelBatch().setting(property, to: value, on: channel))
   }
 
-  /// Sends values together, and returns when everybody has them.
+  /// Sends values together, and returns when they have been delivered.
   public func send(_ batch: ChannelBatch) async { await perform { $0.send(batch) } }
 
-  /// Does something with the hub, where it lives.
+  /// Runs a closure with the hub, in the hub's isolation domain.
   package func perform<Result: Sendable>(
     _ body: @Sendable (ChannelHub) throws -> Result
   ) async rethrows -> Result {
@@ -41,9 +41,11 @@ public struct ChannelSender: Sendable {
   }
 }
 
-/// Keeps a hub, and lets go of it in the hub's isolation domain, where what the hub holds is used.
+/// Keeps a hub, and releases it in the hub's isolation domain, because the objects that the hub holds are used
+/// there.
 private final class HubReference: Sendable {
-  /// Sendable, because only ``ChannelSender`` looks inside, and only in the hub's isolation domain.
+  /// Sendable: the pointer is dereferenced in two places, ``ChannelSender/perform(_:)`` and `release(_:in:)`, and
+  /// both are isolated to the actor of the hub.
   private struct Retained: @unchecked Sendable {
     let hub: Unmanaged<ChannelHub>
   }
@@ -56,12 +58,12 @@ private final class HubReference: Sendable {
     self.domain = domain
   }
 
-  // Nobody can wait for this task: it is all that is left of the reference.
+  // No one can wait for this task: a deinitializer is not asynchronous.
   deinit {
     Task { [retained, domain] in await Self.release(retained, in: domain) }
   }
 
-  /// To be used in the hub's domain only.
+  /// The hub; used in its isolation domain only.
   var hub: ChannelHub { retained.hub.takeUnretainedValue() }
 
   private static func release(_ retained: Retained, in domain: isolated any Actor) {

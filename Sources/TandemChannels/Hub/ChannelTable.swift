@@ -1,10 +1,10 @@
 /// The channels of a hub by their addresses: open addressing with linear probing.
 ///
-/// An address brings its hash along, so a look-up computes none, and a place costs no more than a
-/// pointer. Places are memory of its own rather than an array, and hold their nodes by hand, to spare
-/// each send the checks of exclusive access and counting references.
+/// An address has its hash stored, so a look-up computes none, and a place costs one pointer. The places are
+/// allocated memory with manual reference counts instead of an array: this saves each send the checks of
+/// exclusive access and the counting of references.
 final class ChannelTable {
-  /// How many channels there are.
+  /// The number of channels.
   private(set) var count = 0
   /// A power of two, of which a quarter at least is empty.
   private var placeCount: Int
@@ -68,7 +68,7 @@ final class ChannelTable {
     count += 1
   }
 
-  /// Removes a channel, if it is there, and moves those behind it to where they are looked for.
+  /// Removes a channel, if it is there, and moves the channels behind it to the places where a look-up finds them.
   func remove(_ node: ChannelNode) {
     guard var hole = place(of: node) else { return }
     places[hole]?.release()

@@ -7,14 +7,14 @@ import Synchronization
 public struct ChannelValues<Value: Sendable>: AsyncSequence, Sendable {
   let stream: AsyncStream<Value>
 
-  /// Waits for one value after the other.
+  /// An iterator over the values.
   public struct Iterator: AsyncIteratorProtocol {
     var base: AsyncStream<Value>.Iterator
 
-    /// The next value, or `nil` when the hub has gone or the task is cancelled.
+    /// Waits for the next value; returns `nil` if the hub has been released or the task is cancelled.
     public mutating func next() async -> Value? { await base.next() }
 
-    /// The next value, or `nil` when the hub has gone or the task is cancelled.
+    /// Waits for the next value; returns `nil` if the hub has been released or the task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
       await base.next(isolation: actor)
     }
@@ -24,8 +24,8 @@ public struct ChannelValues<Value: Sendable>: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> Iterator { Iterator(base: stream.makeAsyncIterator()) }
 }
 
-/// The hub's end of a sequence of values: finishes it when the hub lets go, and knows when the reader,
-/// wherever it is, has stopped.
+/// The hub's end of a sequence of values: finishes the sequence when the hub releases it, and records when the
+/// reader, in any isolation domain, has stopped.
 final class ValueReader<Value: Sendable>: Sendable {
   let continuation: AsyncStream<Value>.Continuation
   private let end = ReadingEnd()

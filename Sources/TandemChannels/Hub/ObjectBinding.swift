@@ -1,7 +1,7 @@
-/// Brings values into an object, or into a value that an object holds.
+/// Writes values to an object, or to a value that an object holds.
 class MappedBinding<Target>: ChannelBinding {
   fileprivate var table: RouteTable<Target>?
-  /// What the object's did-change hooks are to be told of the batch that is being delivered.
+  /// The calls of did-change hooks for the batch that is being delivered.
   fileprivate var pendingHooks: [() -> Void]?
   private let hasHooks: Bool
   /// Set when a hook or a conversion keeps a value from the object.
@@ -13,9 +13,9 @@ class MappedBinding<Target>: ChannelBinding {
     super.init()
   }
 
-  override var announces: Bool { hasHooks }
+  override var isNotified: Bool { hasHooks }
 
-  override func announce<Value>(_ value: Value, of property: AnyKeyPath) {
+  override func notify<Value>(_ value: Value, of property: AnyKeyPath) {
     guard let hooks = pendingHooks else { return }
     pendingHooks = nil
     for hook in hooks where isActive { hook() }
@@ -26,10 +26,10 @@ class MappedBinding<Target>: ChannelBinding {
     pendingHooks = nil
   }
 
-  /// Told what a value was converted to, before that is written.
+  /// Called with the converted form of a value, before it is written.
   func hasConverted<Converted>(to value: Converted) {}
 
-  /// Brings a value to where the object is.
+  /// Writes a value.
   @inline(__always)
   fileprivate final func bring<Value>(
     _ value: Value, of property: AnyKeyPath, to target: inout Target, by routes: RouteCache
@@ -47,7 +47,7 @@ class MappedBinding<Target>: ChannelBinding {
     return ObjectIdentifier(table)
   }
 
-  /// The cache holds the map of what it knows, so that only a first look-up has to.
+  /// The route of a property. The cache holds the maps of its entries, so only the first look-up holds the map.
   @inline(__always)
   fileprivate final func route<Value>(
     for property: AnyKeyPath, _: Value.Type, by routes: RouteCache
@@ -64,7 +64,7 @@ class MappedBinding<Target>: ChannelBinding {
   }
 }
 
-/// Brings values into an object that it does not keep alive.
+/// Writes values to an object that it does not keep alive.
 class ObjectBinding<Object: AnyObject>: MappedBinding<Object> {
   private(set) final weak var object: Object?
 
@@ -90,7 +90,7 @@ class ObjectBinding<Object: AnyObject>: MappedBinding<Object> {
   }
 }
 
-/// Brings values into a value, such as an element of an array, that an object gives access to.
+/// Writes values to a value, such as an element of an array, to which an object gives access.
 final class AccessBinding<Owner: AnyObject, Target>: MappedBinding<Target> {
   private weak var owner: Owner?
   private var access: ((Owner, (inout Target) -> Void) -> Void)?
@@ -117,7 +117,7 @@ final class AccessBinding<Owner: AnyObject, Target>: MappedBinding<Target> {
     guard route.asksBeforeWriting else {
       return access(owner) { target in take(route.apply(value, to: &target, for: self)) }
     }
-    // Who is asked may look at the owner, so that must not be open for writing meanwhile.
+    // The hook may read the owner, so the owner is not being written meanwhile.
     var target: Target?
     access(owner) { target = $0 }
     guard let target, let write = route.prepare(value, for: target, of: self) else { return }

@@ -1,4 +1,4 @@
-/// Tells a closure of the values of one property.
+/// Calls a closure with the values of one property.
 final class Subscription<Received>: ChannelBinding {
   private let property: AnyKeyPath
   private var receiver: ValueReceiver<Received>?
@@ -9,29 +9,29 @@ final class Subscription<Received>: ChannelBinding {
     super.init()
   }
 
-  override var announces: Bool { true }
+  override var isNotified: Bool { true }
   override var isAlive: Bool { receiver?.isAlive ?? false }
 
   override func belongs(to sender: AnyObject) -> Bool {
     self === sender || receiver?.owner === sender
   }
 
-  override func announce<Value>(_ value: Value, of property: AnyKeyPath) {
+  override func notify<Value>(_ value: Value, of property: AnyKeyPath) {
     guard property === self.property || property == self.property, let receiver else { return }
     // Equal key paths have equal value types.
     let typed = unsafeDowncast(receiver, to: ValueReceiver<Value>.self)
     if !typed.receive(value) { cancel() }
   }
 
-  override func passOver<Value>(_ value: Value, of property: AnyKeyPath) {
+  override func suppress<Value>(_ value: Value, of property: AnyKeyPath) {
     guard property == self.property, let receiver else { return }
-    unsafeDowncast(receiver, to: ValueReceiver<Value>.self).passOver(value)
+    unsafeDowncast(receiver, to: ValueReceiver<Value>.self).suppress(value)
   }
 
   override func released() { receiver = nil }
 }
 
-/// A closure, and the object for whose life it is to be called.
+/// A closure, and the object during whose lifetime it is called.
 final class ValueReceiver<Value> {
   private(set) weak var owner: AnyObject?
   private let isWanted: (() -> Bool)?
@@ -41,8 +41,8 @@ final class ValueReceiver<Value> {
   private let body: (Value) -> Bool
 
   /// - Parameters:
-  ///   - isWanted: whether anybody still listens to what the closure is told.
-  ///   - body: returns whether it wants more.
+  ///   - isWanted: returns false once the values are not needed any more.
+  ///   - body: called with each value; returns true to get more.
   init(
     owner: AnyObject?, areEqual: ((Value, Value) -> Bool)?, isWanted: (() -> Bool)? = nil,
     body: @escaping (Value) -> Bool
@@ -56,7 +56,9 @@ final class ValueReceiver<Value> {
 
   var isAlive: Bool { (!hasOwner || owner != nil) && isWanted?() ?? true }
 
-  /// Hands a value on; returns whether more are wanted.
+  /// Calls the closure with a value.
+  ///
+  /// - Returns: true if the closure gets more values.
   func receive(_ value: Value) -> Bool {
     guard isAlive else { return false }
     if let areEqual {
@@ -66,8 +68,8 @@ final class ValueReceiver<Value> {
     return body(value)
   }
 
-  /// Takes note of a value that its owner has sent, so that whoever takes that back is heard.
-  func passOver(_ value: Value) {
+  /// Takes note of a value that the owner has sent itself: the value before it is a change again.
+  func suppress(_ value: Value) {
     if areEqual != nil { last = value }
   }
 }

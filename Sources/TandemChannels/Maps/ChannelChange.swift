@@ -1,8 +1,8 @@
 /// A property's value before and after a change.
 public struct ChannelChange<Value> {
-  /// What the object had.
+  /// The value that the object had.
   public var old: Value
-  /// What it is to have, or has.
+  /// The value that it gets, or has now.
   public var new: Value
 
   /// Pairs the two values.
@@ -15,23 +15,23 @@ public struct ChannelChange<Value> {
 extension ChannelChange: Sendable where Value: Sendable {}
 extension ChannelChange: Equatable where Value: Equatable {}
 
-/// What a will-change hook says to a change.
+/// The decision of a will-change hook about a change.
 public enum ChannelDecision<Value> {
   /// The value is written.
   case accept
-  /// The object keeps what it has, and the others have what was sent.
+  /// The object keeps its value; other objects get the value that was sent.
   case veto
-  /// Another value is written. An object that is bound both ways sends it to the others, which then
-  /// have it, too; others keep what was sent.
+  /// Another value is written. An object that is bound both ways also sends it to all other objects. Without
+  /// such a binding, other objects keep the value that was sent.
   case replace(Value)
 }
 
 extension ChannelDecision: Sendable where Value: Sendable {}
 
-/// What becomes of a value that equals the one there is.
+/// The treatment of a value that equals the current one.
 public enum EqualValues: Sendable {
-  /// It is not written, and nobody is told.
+  /// It is not written, and no hook or subscriber is notified.
   case suppressed
-  /// It is written, and hooks and subscribers are told.
+  /// It is written, and hooks and subscribers are notified.
   case delivered
 }

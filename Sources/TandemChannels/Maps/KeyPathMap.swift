@@ -1,11 +1,10 @@
-/// Which property of a subject goes to which property of an object, and nothing else does.
+/// Maps properties of a subject to properties of an object.
 ///
-/// A map is the list of what an object accepts. The properties may be nested (`\.address.city`), may
-/// have other names, and, with a conversion, other types. For a source property that is mapped twice
-/// the last mapping counts.
+/// An object accepts the mapped properties and no others. The properties may be nested (`\.address.city`), may have
+/// other names and, with a conversion, other types. If a source property is mapped twice, the last mapping counts.
 ///
-/// Make a map once and share it: bindings that share a map share its memory and its look-ups. A map
-/// belongs to the isolation domain of the objects whose key paths it holds, so it is not Sendable.
+/// Make a map once and share it: bindings that share a map share its memory and its look-ups. A map belongs to the
+/// isolation domain of the objects whose key paths it holds, so it is not Sendable.
 public struct KeyPathMap<Subject, Object> {
   let table: RouteTable<Object>
 
@@ -34,14 +33,12 @@ public struct KeyPathMap<Subject, Object> {
 extension KeyPathMap where Subject == Object {
   /// The map of models that are themselves the subject: every writable property to itself.
   ///
-  /// There is none between two types whose properties happen to have the same names. To the compiler
-  /// the key paths of one say nothing about the other, and a key path does not know its name for
-  /// certain when the program runs; so each pair is written down, and checked: `mapping(\.name, to:
-  /// \.name)`.
+  /// There is no such map between two types whose properties have the same names: the compiler cannot relate
+  /// their key paths, and a key path has no reliable name when the program runs. Write each pair down, and
+  /// the compiler checks it: `mapping(\.name, to: \.name)`.
   public static var identity: KeyPathMap { KeyPathMap(whole: \.self) }
 
-  /// The map of models that are themselves the subject: each of the given properties to itself, and no
-  /// other one.
+  /// The map of models that are themselves the subject: each of the given properties to itself, and no others.
   public static func identity<each Value: Equatable>(
     _ property: repeat WritableKeyPath<Object, each Value>
   ) -> KeyPathMap {
@@ -53,11 +50,11 @@ extension KeyPathMap where Subject == Object {
 
 // MARK: - Mapping
 
-/// Asked before a value is written: may refuse or replace it.
+/// Called before a value is written; may refuse or replace it.
 public typealias WillChange<Object, Value> = (Object, ChannelChange<Value>) -> ChannelDecision<
   Value
 >
-/// Told after a value was written.
+/// Called after a value was written.
 public typealias DidChange<Object, Value> = (Object, ChannelChange<Value>) -> Void
 
 extension KeyPathMap {
@@ -67,10 +64,10 @@ extension KeyPathMap {
   /// Maps a property to one of the same type.
   ///
   /// - Parameters:
-  ///   - equalValues: whether a value that the object already has is written again.
-  ///   - willChange: asked before each write, with the old and the new value.
-  ///   - didChange: told after each write, once all objects of the channel have all values that were
-  ///     sent together.
+  ///   - equalValues: the treatment of a value that the object already has.
+  ///   - willChange: called before each write, with the old and the new value.
+  ///   - didChange: called after each write, once all objects of the channel have all values that were sent
+  ///     together.
   @inlinable @inline(__always)
   public func mapping<Value: Equatable>(
     _ source: KeyPath<Subject, Value>, to target: consuming WritableKeyPath<Object, Value>,
@@ -97,8 +94,8 @@ extension KeyPathMap {
   ///
   /// - Parameters:
   ///   - convert: the value for the object, or `nil` to leave the object as it is.
-  ///   - back: the value for the subject, or `nil` if there is none; needed for objects that are bound
-  ///     both ways.
+  ///   - back: the value for the subject, or `nil` if there is none; required for objects that are bound both
+  ///     ways.
   @inlinable @inline(__always)
   public func mapping<Value, Target: Equatable>(
     _ source: KeyPath<Subject, Value>, to target: consuming WritableKeyPath<Object, Target>,

@@ -1,20 +1,20 @@
-/// What is to be done with a property.
+/// An operation on a property.
 @usableFromInline
 enum PropertyAction {
-  /// The property's value goes to uninitialised memory.
+  /// Copy the property's value to uninitialized memory.
   case read
-  /// The value in memory goes to the property.
+  /// Copy the value in memory to the property.
   case write
   /// The same, unless the property has an equal one.
   case writeIfDifferent
 }
 
-/// How to get at a property.
+/// Reads and writes a property.
 ///
-/// It is a single closure with a key path of its own, and everything on the way there `consuming`, for
-/// the sake of the optimiser: where a program writes `mapping(\.name, to: \.title)`, nobody else holds
-/// that literal, and so the closure is compiled to a plain access of `title`. A second closure, or a
-/// copy of the key path, and each write walks the key path and allocates.
+/// This is a single closure with a key path of its own, and all parameters on the way are `consuming`, for the
+/// optimizer: where a program writes `mapping(\.name, to: \.title)`, no one else holds this literal, and the
+/// closure is compiled to a plain access of `title`. With a second closure or a copy of the key path, each
+/// write would walk the key path and allocate.
 @usableFromInline
 struct PropertyAccess<Object, Value> {
   @usableFromInline
@@ -33,7 +33,9 @@ struct PropertyAccess<Object, Value> {
     }
   }
 
-  /// Writes a value; one that equals what is there only if told so.
+  /// Writes a value.
+  ///
+  /// - Parameter always: true to write a value that equals the current one, too.
   @inline(__always)
   func write(_ value: Value, to object: inout Object, always: Bool) {
     withUnsafePointer(to: value) { memory in

@@ -1,16 +1,16 @@
 /// Reads a property of an object for the subject it belongs to.
 protocol PropertyReader<Object> {
   associatedtype Object
-  /// What the property is now.
+  /// The current value of the property.
   func snapshot(of object: Object) -> any PropertySnapshot<Object>
-  /// The property as it would be with a value of its type; `nil` for one of another.
+  /// The property with the given value; `nil` if the value is of another type.
   func snapshot<Other>(with value: Other) -> (any PropertySnapshot<Object>)?
 }
 
-/// A property as it was at some time.
+/// The value of a property at one time.
 protocol PropertySnapshot<Object> {
   associatedtype Object
-  /// What is to be sent, and the property as it is now, if it has changed.
+  /// The current value of the property, and the value to send, if it has changed.
   func change(in object: Object) -> (snapshot: any PropertySnapshot<Object>, entry: BatchValue?)?
 }
 
@@ -41,8 +41,8 @@ struct PropertyReading<Subject, Value, Object, Target: Equatable>: PropertyReade
       return (Snapshot(reading: reading, value: now), entry)
     }
 
-    /// Whether nothing has changed. A number that is none differs even from itself, and would be sent
-    /// for ever; values with one in them are the same if they print the same.
+    /// Returns true if nothing has changed. A NaN differs even from itself and would be sent without end, so values
+    /// that differ from themselves are the same if they print the same.
     private static func areSame(_ old: Target, _ new: Target) -> Bool {
       if old == new { return true }
       guard old != old, new != new else { return false }

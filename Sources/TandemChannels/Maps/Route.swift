@@ -1,12 +1,12 @@
-/// The way from a property of some subject into an object.
+/// The way from a property of a subject to an object.
 class Route<Object> {
   let source: AnyKeyPath
-  /// How to read the property back, for objects that are bound both ways.
+  /// Reads the property, for objects that are bound both ways.
   var reading: (any PropertyReader<Object>)?
 
-  /// Whether somebody is to be told after a change.
+  /// True if a hook is called after a change.
   var hasDidChangeHook: Bool { false }
-  /// Whether an application's closure decides what is written.
+  /// True if a hook or a conversion of the application decides about the value.
   var asksBeforeWriting: Bool { false }
 
   init(source: AnyKeyPath) { self.source = source }
@@ -14,19 +14,19 @@ class Route<Object> {
 
 /// A route for values of one type.
 class ValueRoute<Object, Value>: Route<Object> {
-  /// Brings a value to the object.
+  /// Writes a value to the object.
   ///
-  /// - Parameter binding: for whom; nothing is written once a hook or a conversion has ended it.
-  /// - Returns: what remains to be done once all objects have their values.
+  /// - Parameter binding: the binding that writes; nothing is written once a hook or a conversion has ended it.
+  /// - Returns: a closure to call once all objects have their values.
   func apply(
     _ value: Value, to object: inout Object, for binding: MappedBinding<Object>
   ) -> (() -> Void)? {
     preconditionFailure("Only subclasses are made")
   }
 
-  /// Asks what is to be written in the place of a value.
+  /// Calls the hook and the conversion for a value.
   ///
-  /// - Returns: what writes it, with the result of ``apply(_:to:for:)``, or `nil` if nothing is to be written.
+  /// - Returns: a closure that writes the result, or `nil` if nothing is written.
   func prepare(
     _ value: Value, for object: Object, of binding: MappedBinding<Object>
   ) -> PreparedWrite<Object>? {
@@ -34,15 +34,15 @@ class ValueRoute<Object, Value>: Route<Object> {
   }
 }
 
-/// Writes what has been decided; returns what remains to be done once all objects have their values.
+/// Writes a value that was decided on; returns a closure to call once all objects have their values.
 typealias PreparedWrite<Object> = (inout Object) -> (() -> Void)?
 
-/// Who is told of a property's changes.
+/// The hooks of a property.
 struct PropertyHooks<Object, Value> {
   var willChange: WillChange<Object, Value>?
   var didChange: DidChange<Object, Value>?
 
-  /// `nil` if nobody is.
+  /// Returns `nil` if there are none.
   init?(willChange: WillChange<Object, Value>?, didChange: DidChange<Object, Value>?) {
     if willChange == nil && didChange == nil { return nil }
     self.willChange = willChange
@@ -56,7 +56,7 @@ final class PropertyRoute<Object, Value>: ValueRoute<Object, Value> {
   private let areEqual: ((Value, Value) -> Bool)?
   private let hooks: PropertyHooks<Object, Value>?
 
-  /// - Parameter areEqual: how to tell values that need not be written, or `nil` to write all.
+  /// - Parameter areEqual: compares values, to skip equal ones; `nil` to write all.
   init(
     source: AnyKeyPath, access: PropertyAccess<Object, Value>,
     areEqual: ((Value, Value) -> Bool)?, hooks: PropertyHooks<Object, Value>?

@@ -1,12 +1,12 @@
-/// Remembers where properties go, so that sending compares two addresses instead of key paths.
+/// Caches the routes of properties, so that a send compares two addresses instead of key paths.
 ///
 /// Each use of a literal such as `\.name` in a program is a key path object of its own, made once.
-/// The cache is direct-mapped: a pair of a key path object and a map has one place, which the next
-/// pair that falls there takes over. It holds both, so no address can come to mean something else.
+/// The cache is direct-mapped: a pair of a key path object and a map has one place, and replaces the pair there. An
+/// entry holds both objects, so no other object can get their addresses.
 final class RouteCache {
   static let entryCount = 64
 
-  /// What the cache holds, by hand, so that a look-up counts no references.
+  /// An entry with manual reference counts, so that a look-up counts no references.
   struct Entry {
     fileprivate var property: Unmanaged<AnyKeyPath>
     fileprivate var table: Unmanaged<AnyObject>
@@ -23,7 +23,7 @@ final class RouteCache {
     }
   }
 
-  /// A buffer of its own rather than an array, to spare each send the checks of exclusive access.
+  /// Allocated memory instead of an array, because an array costs each send checks of exclusive access.
   private let entries: UnsafeMutablePointer<Entry?>
 
   init() {
@@ -37,7 +37,7 @@ final class RouteCache {
     entries.deallocate()
   }
 
-  /// Where a property goes in a map's table, if that has been found before.
+  /// The route of a property in a map's table, if it is cached.
   @inline(__always)
   func known(_ property: AnyKeyPath, in table: ObjectIdentifier) -> Entry? {
     let property = ObjectIdentifier(property)
@@ -47,7 +47,7 @@ final class RouteCache {
     return entry
   }
 
-  /// Finds where a property goes in a map's table, and remembers it.
+  /// Finds the route of a property in a map's table, and caches it.
   func find<Object, Value>(
     _ property: AnyKeyPath, in table: RouteTable<Object>, _: Value.Type
   ) -> Entry {
@@ -70,6 +70,6 @@ final class RouteCache {
 }
 
 extension Unmanaged {
-  /// Of what is referred to, without counting a reference.
+  /// The identity of the object, without counting a reference.
   fileprivate var identity: ObjectIdentifier { _withUnsafeGuaranteedRef { ObjectIdentifier($0) } }
 }

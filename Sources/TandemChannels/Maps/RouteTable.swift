@@ -8,7 +8,7 @@ final class RouteTable<Object> {
     self.whole = whole
   }
 
-  /// The way of a property's values, or `nil` if the map does not accept it.
+  /// The route of a property, or `nil` if the map does not accept it.
   ///
   /// - Complexity: O(*n*) in the number of mappings; see ``RouteCache``.
   func route<Value>(for property: AnyKeyPath, _: Value.Type) -> ValueRoute<Object, Value>? {
@@ -38,7 +38,7 @@ struct WholeSubject<Subject, Object>: WholeSubjectRouting {
   }
 }
 
-/// How to compare values of a type, if it is Equatable.
+/// A comparison of values of a type, if it is Equatable.
 func equality<Value>(of type: Value.Type) -> ((Value, Value) -> Bool)? {
   func comparison<E: Equatable>(_: E.Type) -> (Value, Value) -> Bool {
     { ($0 as? E) == ($1 as? E) }

@@ -13,8 +13,9 @@ struct MergePairing {
   @usableFromInline var partners: [Int]
 
   @inlinable
-  init(_ steps: StepWalk, localCount: Int, sideCount: Int) {
-    (localRuns, sideRuns) = steps.gaps(oldCount: localCount, newCount: sideCount)
+  init(_ matching: StepMatching) {
+    localRuns = matching.unmatchedOld
+    sideRuns = matching.unmatchedNew
     var count = 0
     outOfStepBefore = localRuns.map { run in
       defer { count += run.count }

@@ -7,12 +7,9 @@ extension MergeSides where Element: Equatable {
   /// Elements without a local partner are hashed too.
   @inlinable @inline(__always)
   func steps<ID: Hashable>(by id: (Element) -> ID) -> [MergeStep]? {
-    let inStepWithRemote = StepWalk(local, remote, id: id) { $0 == $1 }
-    var ofBase = MergePairing(
-      StepWalk(local, base, id: id) { _, _ in true }, localCount: local.count,
-      sideCount: base.count)
-    var ofRemote = MergePairing(
-      inStepWithRemote, localCount: local.count, sideCount: remote.count)
+    let inStepWithRemote = stepMatching(of: remote, id: id) { $0 == $1 }
+    var ofBase = MergePairing(stepMatching(of: base, id: id) { _, _ in true })
+    var ofRemote = MergePairing(inStepWithRemote)
     let suspects = IdentityFilter.suspects(
       in: local,
       or: [ElementRuns(base, in: ofBase.sideRuns), ElementRuns(remote, in: ofRemote.sideRuns)],
@@ -25,9 +22,8 @@ extension MergeSides where Element: Equatable {
     else { return nil }
     var steps: [MergeStep] = []
     var cursor = MergePairing.Cursor()
-    for pair in inStepWithRemote.updates {
-      let base = ofBase.partner(of: pair.from, &cursor)
-      note(base: base, local: pair.from, remote: pair.to, rank: pair.to, in: &steps)
+    for (l, r) in inStepWithRemote.updates {
+      note(base: ofBase.partner(of: l, &cursor), local: l, remote: r, rank: r, in: &steps)
     }
     cursor = MergePairing.Cursor()
     ofRemote.forEachOutOfStep { l, r, rank in
@@ -39,6 +35,18 @@ extension MergeSides where Element: Equatable {
     // Close to linear: there are few runs, and the standard library's sort detects them.
     steps.sort { $0.precedes($1) }
     return steps
+  }
+
+  /// Pairs local elements with those of another side as long as both are in step.
+  @inlinable @inline(__always)
+  func stepMatching<ID: Hashable>(
+    of side: UnsafeBufferPointer<Element>, id: (Element) -> ID,
+    isEquivalent: (_ local: Element, _ other: Element) -> Bool
+  ) -> StepMatching {
+    StepMatching(
+      oldCount: local.count, newCount: side.count,
+      isSame: { id(local[$0]) == id(side[$1]) },
+      isEquivalent: { isEquivalent(local[$0], side[$1]) })
   }
 
   /// Returns, for each remote offset, the base offset with the same identity, or `absent`. Returns

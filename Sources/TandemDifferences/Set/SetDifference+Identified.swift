@@ -35,23 +35,25 @@ extension SetDifference {
     _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
     id: (Element) -> ID, areEquivalent: (Element, Element) -> Bool
   ) -> IdentityViolation? {
-    let steps = StepWalk(old, new, id: id, isEquivalent: areEquivalent)
-    let unmatched = steps.gaps(oldCount: old.count, newCount: new.count)
+    let steps = StepMatching(
+      oldCount: old.count, newCount: new.count,
+      isSame: { id(old[$0]) == id(new[$1]) },
+      isEquivalent: { areEquivalent(old[$0], new[$1]) })
     let suspects = IdentityFilter.suspects(
-      in: old, or: [ElementRuns(new, in: unmatched.new)], id: id)
+      in: old, or: [ElementRuns(new, in: steps.unmatchedNew)], id: id)
     let index = IdentityIndex(capacity: suspects.reduce(0) { $0 + $1.count })
     if let violation = index.insert(old, runs: suspects, side: .old, id: id) {
       return violation
     }
     var isOpen = [Bool](repeating: false, count: old.count)
-    for run in unmatched.old {
+    for run in steps.unmatchedOld {
       for offset in run { isOpen[offset] = true }
     }
     var insertions: [Range<Int>] = []
     var updates = steps.updates[...]
-    for run in unmatched.new {
-      while let update = updates.first, update.to < run.lowerBound {
-        updated.append(Update(old: old[update.from], new: new[update.to]))
+    for run in steps.unmatchedNew {
+      while let update = updates.first, update.new < run.lowerBound {
+        updated.append(Update(old: old[update.old], new: new[update.new]))
         updates.removeFirst()
       }
       let violation = index.forEachMatch(of: new, in: run, among: old, id: id) { match, offset in
@@ -70,9 +72,9 @@ extension SetDifference {
       if let violation { return violation }
     }
     for update in updates {
-      updated.append(Update(old: old[update.from], new: new[update.to]))
+      updated.append(Update(old: old[update.old], new: new[update.new]))
     }
-    for run in unmatched.old {
+    for run in steps.unmatchedOld {
       for offset in run where isOpen[offset] { deleted.append(old[offset]) }
     }
     return IdentityIndex(capacity: insertions.count)

@@ -3,15 +3,15 @@
 
   /// The loop of the thread that runs the transfers; every method is called on it.
   final class CurlDriver {
-    /// How many easy handles are kept for reuse: making one costs more than a small transfer.
+    /// The most easy handles kept for reuse: making one costs more than a small transfer.
     private static let maxSpareHandleCount = 64
-    /// How long the thread sleeps if nothing is to happen, until a command or a byte wakes it.
+    /// The longest sleep without a deadline; a command or a byte wakes the thread earlier.
     private static let maxSleep = Duration.seconds(60)
 
-    /// For how many hosts all connections are kept open for reuse; beyond that, the oldest go.
-    /// libcurl's own bound follows the transfers under way, and falls with them.
+    /// The number of hosts for which all connections are kept open for reuse; with more hosts, the oldest
+    /// connections are closed. libcurl's own bound follows the number of running transfers.
     private static let maxBusyHostCount = 4
-    /// How many connections there are at most, however many files may be open.
+    /// The most connections, even if more files may be open.
     private static let maxConnectionCount = 1 << 16
 
     private let inbox: CurlInbox
@@ -34,7 +34,7 @@
       self.now = now
     }
 
-    /// Runs transfers until told to stop.
+    /// Runs transfers until the stop command.
     ///
     /// Readers are woken once a round, after everything that could be received has been: a small
     /// response is then complete when its reader sees it, which saves a change of threads.
@@ -58,7 +58,7 @@
         multi, CURLMOPT_MAXCONNECTS, min(connections * Self.maxBusyHostCount, total))
     }
 
-    /// Does what was asked; returns whether to go on.
+    /// Handles the commands; returns false after the stop command.
     private func handleCommands() -> Bool {
       for command in inbox.takeAll() {
         switch command {

@@ -2,11 +2,11 @@
   import CCurl
   import Glibc
 
-  /// What libcurl reported, as the cause of a ``TransportError``.
+  /// An error of libcurl, the cause of a ``TransportError``.
   public struct CurlError: Error, Hashable, CustomStringConvertible {
     /// The `CURLcode`.
     public var code: UInt32
-    /// What libcurl said of this occurrence, or of the code in general.
+    /// libcurl's message about this occurrence, or else about the code.
     public var description: String
 
     init(_ code: CURLcode, detail: String = "") {
@@ -16,9 +16,9 @@
   }
 
   extension TransportError {
-    /// The kind of failure that `code` is, and what to do about it.
+    /// The kind of failure, and a message with the remedy.
     ///
-    /// - Parameter socketError: Why a socket could not be made, as a number of the system; 0 if it could.
+    /// - Parameter socketError: The `errno` of a socket that could not be made, or 0.
     static func meaning(
       of code: CURLcode, socketError: CInt = 0
     ) -> (code: Code, message: String) {

@@ -23,7 +23,7 @@
       try self.init(options: options, now: { .now })
     }
 
-    /// A client that reads the time for its idle and total timeouts as it is told.
+    /// A client that takes the time for its idle and total timeouts from `now`.
     init(
       options: HTTPClientOptions, now: @escaping @Sendable () -> ContinuousClock.Instant
     ) throws(TransportError) {
@@ -86,7 +86,7 @@
 
   /// Runs `body` on a new, detached thread on which no signal is delivered: a broken connection's
   /// SIGPIPE stays without effect there (OpenSSL's writes raise it), and the application's handlers
-  /// run elsewhere. Returns whether there is such a thread.
+  /// run elsewhere. Returns false if the system grants no thread.
   private func startThread(_ body: sending @escaping () -> Void) -> Bool {
     final class Body {
       let run: () -> Void

@@ -2,7 +2,7 @@
   import CCurl
   import Synchronization
 
-  /// What other threads ask of the thread that runs the transfers.
+  /// A command to the thread that runs the transfers.
   enum CurlCommand: Sendable {
     case start(CurlOrder)
     case resume(CurlOrder.ID)
@@ -42,7 +42,7 @@
       if wasAsleep { ccurl_wakeup(wakeup) }
     }
 
-    /// Whether the thread may sleep, from now until a command wakes it: not if there is one already.
+    /// Returns true if the thread may sleep until a command wakes it; false if there is a command already.
     func beginSleep() -> Bool {
       state.withLock { state in
         state.isTakerAsleep = state.commands.isEmpty

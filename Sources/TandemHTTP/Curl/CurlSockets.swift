@@ -6,14 +6,14 @@
   final class CurlSockets {
     let multi: UnsafeMutableRawPointer
     private let poll: CInt
-    /// What others write to when the thread is to wake.
+    /// The descriptor that other threads write to in order to wake the thread.
     private let wakeup: CInt
     private var watched: Set<CInt> = []
-    /// When libcurl wants to be called, whatever its sockets do.
+    /// The moment at which libcurl asks to be called, even without events of its sockets.
     private var deadline: ContinuousClock.Instant?
     private var events = [ccurl_socket_event](repeating: .init(), count: maxEventCount)
 
-    /// How many sockets are taken from the system at a time.
+    /// The most socket events that are taken from the system at a time.
     private static let maxEventCount = 64
 
     /// Takes over `multi` and `poll`, and watches `wakeup`.

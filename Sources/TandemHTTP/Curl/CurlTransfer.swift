@@ -6,11 +6,11 @@
     let id: CurlOrder.ID
     let easy: UnsafeMutableRawPointer
     let exchange: ResponseExchange
-    /// Whether the exchange has news that its reader has not been woken for.
+    /// True if the reader has not been woken for the latest events.
     var hasNews = false
     private(set) var isPaused = false
     private var idle: IdleWatch
-    /// When the total timeout runs out. libcurl's own would not end a transfer that waits for a
+    /// The end of the total timeout. libcurl's own timeout does not end a transfer that waits for a
     /// connection.
     private let deadline: ContinuousClock.Instant?
 
@@ -24,11 +24,11 @@
     private var hasHead = false
     private let news: CurlNews
     private let errorText: UnsafeMutablePointer<CChar>
-    /// Why the last socket could not be made, as a number of the system; 0 if all could.
+    /// The `errno` of the last socket that could not be made; 0 if there is none.
     private let socketError: UnsafeMutablePointer<CInt>
     /// The request's fields in libcurl's form.
     var fieldList: UnsafeMutablePointer<curl_slist>?
-    /// An end that libcurl does not know of, and that explains why it was made to stop.
+    /// The reason why this transfer was stopped by Tandem and not by libcurl.
     private var ownFailure: TransportError?
 
     /// Takes over `easy`, which is in its initial state, and makes it ready for a multi handle.
@@ -108,10 +108,10 @@
       announce()
     }
 
-    /// When ``hasTimedOut(at:)`` is to be asked next.
+    /// The next moment at which to call ``hasTimedOut(at:)``.
     var nextLook: ContinuousClock.Instant { min(idle.nextLook, deadline ?? idle.nextLook) }
 
-    /// Whether a timeout that libcurl does not keep has run out; if so, the transfer is to be ended.
+    /// Returns true if the idle or total timeout has run out; the caller then ends the transfer.
     func hasTimedOut(at now: ContinuousClock.Instant) -> Bool {
       if let deadline, deadline <= now {
         ownFailure = timeout("the response was not complete", timeouts.total)
@@ -134,8 +134,8 @@
 
     // MARK: What libcurl knows
 
-    /// How much has been sent and received; `nil` before the request is being sent, and while the
-    /// reader is the one to wait for.
+    /// The number of bytes sent and received; `nil` before the request is sent, and while the reader is
+    /// behind.
     private var movedByteCount: Int64? {
       guard !isPaused, hasConnected else { return nil }
       return offset(CURLINFO_SIZE_UPLOAD_T) &+ offset(CURLINFO_SIZE_DOWNLOAD_T)

@@ -1,13 +1,13 @@
-/// Finds out whether anything has moved for a while, by looking at a counter now and then.
+/// Detects that no bytes have moved for a while, by reading a counter at intervals.
 ///
-/// Looking costs less than being told of every byte. With a look every quarter of the timeout, it
+/// That costs less than an event for every byte. With a look every quarter of the timeout, it
 /// runs out between one and one and a quarter times the timeout after the last movement.
 struct IdleWatch {
   private let timeout: Duration
   private var lastCount: Int64?
   private var lastMovement: ContinuousClock.Instant
 
-  /// When to look next.
+  /// The moment of the next look.
   private(set) var nextLook: ContinuousClock.Instant
 
   init(timeout: Duration, now: ContinuousClock.Instant) {

@@ -68,7 +68,14 @@
       guard let url = URL(string: request.url) else {
         throw TransportError(.invalidURL, "the address is malformed; check it", url: request.url)
       }
-      var result = URLRequest(url: url, timeoutInterval: timeouts.idle / .seconds(1))
+      var idle = timeouts.idle / .seconds(1)
+      #if canImport(FoundationNetworking)
+        // It drops fractions, and takes zero for a minute.
+        idle = max(1, idle.rounded(.up))
+      #endif
+      var result = URLRequest(url: url)
+      // Set here and not by the initializer, whose value URLSession on Linux ignores.
+      result.timeoutInterval = idle
       result.httpMethod = request.method.rawValue
       result.httpBody = request.body.map { Data($0) }
       for field in request.fields { result.addValue(field.value, forHTTPHeaderField: field.name) }

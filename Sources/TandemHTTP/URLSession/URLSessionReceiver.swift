@@ -5,7 +5,7 @@
   #endif
   import Synchronization
 
-  /// Passes what a URLSession receives on to the exchanges of its tasks.
+  /// Passes the events of a URLSession on to the exchanges of its tasks.
   ///
   /// URLSession calls it on a serial queue.
   final class URLSessionReceiver: NSObject, URLSessionDataDelegate {
@@ -27,7 +27,7 @@
 
     private let transfers = Mutex<[Int: Transfer]>([:])
 
-    /// Awaits events of `task`, until the one that ends it.
+    /// Registers `task` until it completes.
     func add(_ task: URLSessionTask, _ request: HTTPRequest, _ exchange: ResponseExchange) {
       let transfer = Transfer(request: request, exchange: exchange)
       transfers.withLock { $0[task.taskIdentifier] = transfer }
@@ -115,7 +115,7 @@
   }
 
   extension TransportError {
-    /// What URLSession reported, as a failure at `url`.
+    /// An error of URLSession, as a failure at `url`.
     fileprivate init(_ error: any Error, url: String) {
       let (code, message) = Self.meaning(of: (error as? URLError)?.code ?? .unknown)
       self.init(code, message, url: url, cause: error)

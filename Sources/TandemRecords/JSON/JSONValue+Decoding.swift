@@ -1,13 +1,13 @@
 extension JSONValue {
-  /// Something that decodes itself from this value.
+  /// Decodes a value of the given type.
   ///
-  /// - Throws: `DecodingError` if the value is of another shape or out of range.
+  /// - Throws: `DecodingError` if the value has another structure or is out of range.
   package func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
     try JSONSource(value: self, codingPath: []).decode(type)
   }
 }
 
-/// A value that is being decoded, and where it was found.
+/// A value during decoding, and its coding path.
 private struct JSONSource: Decoder {
   let value: JSONValue
   let codingPath: [any CodingKey]

@@ -1,5 +1,5 @@
 extension JSONValue {
-  /// The value that something encodes itself as.
+  /// Encodes a value.
   ///
   /// - Parameter maxNestingDepth: how deep arrays and objects may nest.
   /// - Throws: what its `encode(to:)` throws; `EncodingError` for numbers that are not finite, and for
@@ -14,7 +14,7 @@ extension JSONValue {
   }
 }
 
-/// A place for a value that is being encoded.
+/// A slot for a value during encoding.
 private final class EncodingSlot {
   // Elements and fields are properties rather than payloads of an enumeration, to be added to in place.
   private var scalar = JSONValue.object([:])
@@ -61,7 +61,7 @@ private final class EncodingSlot {
     .invalidValue(value, .init(codingPath: path, debugDescription: "the value nests too deep"))
   }
 
-  /// Makes it a value that holds no others.
+  /// Stores a value without elements or fields.
   func set(_ value: JSONValue) {
     scalar = value
     (elements, fields) = (nil, nil)

@@ -21,7 +21,7 @@ public enum RecordFormat: String, CaseIterable, Hashable, Sendable {
 
   /// Creates the format of an HTTP `Content-Type`, ignoring its parameters. Returns `nil` for a
   /// media type without a format, such as `text/plain`.
-  public init?(contentType: String) {
+  package init?(contentType: String) {
     let type = contentType.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
     switch type {
     case "application/json", "text/json": self = .json
@@ -38,7 +38,7 @@ public enum RecordFormat: String, CaseIterable, Hashable, Sendable {
   /// object NDJSON, anything else CSV.
   ///
   /// - Complexity: O(*n*) in the white space at the start.
-  public static func sniffed(from bytes: some Collection<UInt8>) -> RecordFormat {
+  package static func sniffed(from bytes: some Collection<UInt8>) -> RecordFormat {
     let text = bytes.dropFirst(bytes.starts(with: ASCII.byteOrderMark) ? 3 : 0)
     switch text.first(where: { !ASCII.isSpace($0) }) {
     case ASCII.openBracket: return .json

@@ -45,7 +45,7 @@ public struct RemoteShadow<Element> {
   ///
   /// - Complexity: O(1) without open conflicts, otherwise O(*n*).
   @inlinable
-  public func mergeBase<ID: Hashable>(identifiedBy id: (Element) -> ID) -> MergeBase<Element> {
+  func mergeBase<ID: Hashable>(identifiedBy id: (Element) -> ID) -> MergeBase<Element> {
     guard revision != nil else { return .unknown }
     guard !openConflicts.isEmpty else { return .known(elements) }
     let inConflict = Set(openConflicts.map { id($0.anyVersion) })

@@ -2,8 +2,8 @@
 /// the front, without hashing, wherever the identities agree except for some insertions and deletions.
 ///
 /// Every pair has equal identities, and pairs ascend in both versions. Where identities are unique, no
-/// pair can be wrong, even if the walk overlooks others. Sets, merges and lists all begin with this
-/// walk. They hash only the elements that it leaves over.
+/// pair can be wrong, even if the walk overlooks others. Only the elements that it leaves over are
+/// hashed. Sets and merges use ``StepMatching``: it looks less far, and is measurably faster.
 @usableFromInline
 struct StepWalk {
   /// The pairs, ascending in the new list, and within one walk in the old list too.
@@ -39,22 +39,6 @@ struct StepWalk {
   /// The pairs, ascending in the old list.
   @inlinable
   var runsByOldOffset: [ListRun] { isAscending ? runs : runs.sorted { $0.old < $1.old } }
-
-  /// The offsets that one walk left over, as ranges between its runs. Both arrays have the same count;
-  /// the ranges at one index lie between the same runs, and at most one of them is empty.
-  @inlinable
-  func gaps(oldCount: Int, newCount: Int) -> (old: [Range<Int>], new: [Range<Int>]) {
-    var gaps: (old: [Range<Int>], new: [Range<Int>]) = ([], [])
-    var end = ListRun(old: 0, new: 0, count: 0)
-    for run in runs + [ListRun(old: oldCount, new: newCount, count: 0)] {
-      if run.old > end.old || run.new > end.new {
-        gaps.old.append(end.old..<run.old)
-        gaps.new.append(end.new..<run.new)
-      }
-      end = ListRun(old: run.old + run.count, new: run.new + run.count, count: 0)
-    }
-    return gaps
-  }
 
   /// Walks a range of each list and adds the pairs. The ranges of several walks must not overlap, and
   /// must ascend in the new list.
