@@ -146,7 +146,9 @@ struct ChannelDeliveryTests {
     var told = 0
     hub.onDiagnostic = { _ in told += 1 }
     hub.observe(\.age, on: channel) { [channel] _ in
-      for age in 0..<(2 * ChannelHub.maxReportedDiagnosticCount) { hub.send(\.age, age, on: channel) }
+      for age in 0..<(2 * ChannelHub.maxReportedDiagnosticCount) {
+        hub.send(\.age, age, on: channel)
+      }
     }
     hub.send(\.age, 0, on: channel)
     #expect(told == ChannelHub.maxReportedDiagnosticCount)
