@@ -8,6 +8,10 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// `TANDEM_URLSESSION=1` builds the URLSession client on Linux as well, with its tests and no other target.
+/// `scripts/test` does so beside the usual build: a user's program must not link FoundationNetworking.
+let isForURLSession = Context.environment["TANDEM_URLSESSION"] != nil
+
 /// A target that exists in ARCHITECTURE.md's table, with the arrows that table allows and no others.
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
@@ -117,10 +121,12 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// `TANDEM_URLSESSION=1` builds the URLSession client on Linux as well, with its tests and no others.
-// `scripts/test` does so beside the usual build: a user's program must not link FoundationNetworking.
-if Context.environment["TANDEM_URLSESSION"] != nil {
-  package.targets.removeAll { $0.type == .test && $0.name != "TandemHTTPTests" }
+if isForURLSession {
+  let kept = [
+    "CCurl", "CCrypto", "TandemHTTP", "TandemDigests", "TestHTTPServer", "TandemHTTPTests",
+  ]
+  package.targets.removeAll { !kept.contains($0.name) }
+  package.products.removeAll { !kept.contains($0.name) }
   for target in package.targets where target.name.hasPrefix("TandemHTTP") {
     target.swiftSettings?.append(.define("TANDEM_URLSESSION"))
   }

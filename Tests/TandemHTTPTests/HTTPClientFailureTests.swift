@@ -233,7 +233,7 @@ struct HTTPClientFailureTests {
   func noConnection() async throws {
     let (listener, port) = try listeningSocket(backlog: 0)
     defer { close(listener) }
-    let timeouts = HTTPTimeouts(connect: .milliseconds(60), idle: .seconds(30))
+    let timeouts = HTTPTimeouts.connecting(within: .milliseconds(60))
     let request = HTTPRequest(url: "http://127.0.0.1:\(port)", timeouts: timeouts)
     // The system accepts a first connection or two into the backlog, where they stay silent.
     await withTaskGroup(of: TransportError.Code?.self) { group in
@@ -266,7 +266,7 @@ struct HTTPClientFailureTests {
       connection.respond()
     } test: { server in
       let url = server.url.replacing("http://", with: "https://")
-      let timeouts = HTTPTimeouts(connect: .milliseconds(300))
+      let timeouts = HTTPTimeouts.connecting(within: .milliseconds(300))
       let code = await failure(of: HTTPRequest(url: url, timeouts: timeouts))
       // The server of this test waits for a blank line that a TLS greeting may not contain.
       #expect(code == .connectionLost || code == .timedOut)

@@ -19,7 +19,9 @@ struct HTTPClientHeaderTests {
     }
   }
 
-  @Test("blanks around a value are left out, and what comes after the blank line is no field")
+  @Test(
+    "blanks around a value are left out, and what comes after the blank line is no field",
+    .unlessURLSessionOnLinux("a trailer ends the process"))
   func simple() async throws {
     let head = try await head(
       of: "HTTP/1.1 200 OK\r\nA:  b \t\r\nC:\r\nD: e: f\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -37,6 +39,7 @@ struct HTTPClientHeaderTests {
 
   @Test(
     "a missing reason and an older version are understood",
+    .unlessURLSessionOnLinux("a response without a reason is lost"),
     arguments: ["HTTP/1.1 204 ", "HTTP/1.0 204", "HTTP/1.1 204 No"])
   func statusLines(line: String) async throws {
     let head = try await head(of: "\(line)\r\n\r\n")
@@ -63,7 +66,9 @@ struct HTTPClientHeaderTests {
     }
   }
 
-  @Test("bytes that are no text are replaced, not refused")
+  @Test(
+    "bytes that are no text are replaced, not refused",
+    .unlessURLSessionOnLinux("the response is lost"))
   func invalidText() async throws {
     try await withServer { _, connection in
       connection.send(Array("HTTP/1.1 204 x\r\nA: ".utf8) + [0xFF, 13, 10, 13, 10])
@@ -74,7 +79,8 @@ struct HTTPClientHeaderTests {
     }
   }
 
-  @Test("thousands of fields are too many, however short")
+  @Test(
+    "thousands of fields are too many, however short", .unlessURLSession("its limits are its own"))
   func manyFields() async throws {
     let error = await #expect(throws: TransportError.self) {
       try await head(

@@ -106,7 +106,9 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("chunks are put together, and trailers are left aside")
+  @Test(
+    "chunks are put together, and trailers are left aside",
+    .unlessURLSessionOnLinux("a trailer ends the process"))
   func chunked() async throws {
     try await withServer { _, connection in
       connection.send(200, ["Transfer-Encoding": "chunked", "Trailer": "X-Sum"])
@@ -142,7 +144,9 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("interim responses are passed over")
+  @Test(
+    "interim responses are passed over",
+    .unlessURLSessionOnLinux("an interim response passes for the final one"))
   func interimResponse() async throws {
     try await withServer { _, connection in
       connection.send(103, ["Link": "</style.css>"])

@@ -10,6 +10,17 @@ import Testing
   typealias TestedHTTPClient = SystemHTTPClient
 #endif
 
+extension HTTPTimeouts {
+  /// Timeouts that end an attempt to connect after `duration`: on URLSession, the idle timeout does that.
+  static func connecting(within duration: Duration) -> HTTPTimeouts {
+    #if canImport(Darwin) || TANDEM_URLSESSION
+      HTTPTimeouts(idle: duration)
+    #else
+      HTTPTimeouts(connect: duration)
+    #endif
+  }
+}
+
 extension Trait where Self == ConditionTrait {
   /// Skips a test of something that the client on URLSession does not promise.
   static func unlessURLSession(_ reason: Comment) -> Self {

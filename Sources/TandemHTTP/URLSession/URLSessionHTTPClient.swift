@@ -48,11 +48,11 @@
     private func start(_ request: HTTPRequest) throws(TransportError) -> ResponseReader {
       let timeouts = request.timeouts ?? options.timeouts
       let task = session.dataTask(with: try urlRequest(for: request, timeouts))
-      let queue = session.delegateQueue
+      let (queue, receiver) = (session.delegateQueue, receiver)
       let exchange = ResponseExchange(ResponseLifecycle(of: request, options)) { command in
         switch command {
         // On the delegate's queue, so that it comes after the suspension that it ends.
-        case .resume: queue.addOperation { task.resume() }
+        case .resume: queue.addOperation { receiver.setSuspended(false, task) }
         case .cancel: task.cancel()
         }
       }

@@ -14,6 +14,7 @@
       var exchange: ResponseExchange
       var declaredByteCount: Int?
       var isChunked = false
+      var isSuspended = false
       var receivedByteCount = 0
 
       /// Returns true if the body ended before its declared end.
@@ -33,6 +34,19 @@
       transfers.withLock { $0[task.taskIdentifier] = transfer }
     }
 
+    /// Suspends or resumes `task`, if it is not in that state: URLSession counts suspensions. Call it on the
+    /// delegate's queue.
+    func setSuspended(_ isSuspended: Bool, _ task: URLSessionTask) {
+      let isChange = transfers.withLock { transfers in
+        guard let transfer = transfers[task.taskIdentifier], transfer.isSuspended != isSuspended
+        else { return false }
+        transfers[task.taskIdentifier]?.isSuspended = isSuspended
+        return true
+      }
+      guard isChange else { return }
+      if isSuspended { task.suspend() } else { task.resume() }
+    }
+
     private func transfer(of task: URLSessionTask) -> Transfer? {
       transfers.withLock { $0[task.taskIdentifier] }
     }
@@ -46,14 +60,17 @@
       guard let response = response as? HTTPURLResponse, let transfer = transfer(of: dataTask)
       else { return completionHandler(.cancel) }
       var fields = HTTPFields()
-      for (name, value) in response.allHeaderFields { fields.append("\(name)", "\(value)") }
+      // By name, because a dictionary has no order.
+      for (name, value) in response.allHeaderFields.map({ ("\($0)", "\($1)") }).sorted(by: <) {
+        fields.append(name, value)
+      }
       var head = HTTPResponseHead(
         status: response.statusCode, fields: fields, url: transfer.request.url)
       head.declaresEnd = declaresEnd(head)
       if transfer.request.method != .head && head.status != 304 {
         transfers.withLock {
           $0[dataTask.taskIdentifier]?.declaredByteCount = head.bodyByteCount
-          $0[dataTask.taskIdentifier]?.isChunked = head.fields["Transfer-Encoding"] != nil
+          $0[dataTask.taskIdentifier]?.isChunked = isChunked(head)
         }
       }
       transfer.exchange.record { $0.received(head: head) }
@@ -61,11 +78,15 @@
       completionHandler(.allow)
     }
 
-    /// URLSession does not tell the version of HTTP. From 2 on, responses come over TLS and have no
-    /// `Connection`; one of version 1 that ends with its connection has (RFC 9112, section 9.6).
+    private func isChunked(_ head: HTTPResponseHead) -> Bool {
+      head.fields["Transfer-Encoding"]?.lowercased().hasSuffix("chunked") == true
+    }
+
+    /// URLSession does not say the version of HTTP. From 2 on, responses come over TLS and have no
+    /// `Connection`; a response of version 1 that ends with its connection has one (RFC 9112, section 9.6).
     private func declaresEnd(_ head: HTTPResponseHead) -> Bool {
       let isSecure = head.url.prefix(6).lowercased() == "https:"
-      return head.fields.contentLength != nil || head.fields["Transfer-Encoding"] != nil
+      return head.fields.contentLength != nil || isChunked(head)
         || isSecure && head.fields["Connection"] == nil
     }
 
@@ -80,7 +101,7 @@
       }
       switch demand {
       case .more: break
-      case .pause: dataTask.suspend()
+      case .pause: setSuspended(true, dataTask)
       case .stop: dataTask.cancel()
       }
       transfer.exchange.deliver()
