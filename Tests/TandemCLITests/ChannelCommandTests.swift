@@ -147,7 +147,7 @@ struct ChannelCommandTests {
       (["listen"], "missing ADDRESS"), (["lsten", ":1"], "did you mean 'listen'?"),
       (["listen", "nowhere"], "'nowhere' is not an address: write unix:PATH, HOST:PORT or :PORT"),
       (["listen", ":1", "x=1"], "unexpected argument 'x=1'"),
-      (["listen", ":1", "--count", "0"], "--count needs a number above 0"),
+      (["listen", ":1", "--count", "0"], "--count takes a number of at least 1"),
       (["listen", ":1", "--timeout", "0"], "--timeout takes seconds"),
       (["send", ":1", "a=1"], "send needs --subject and --id"),
       (["send", ":1", "--subject", "U", "--id", "1"], "send needs values"),
