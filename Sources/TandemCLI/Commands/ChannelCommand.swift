@@ -29,7 +29,8 @@ enum ChannelCommand: Command {
       ADDRESS is unix:PATH, HOST:PORT or :PORT on loopback. Nothing is encrypted.
       Exit status: 0 success, 1 failure, 2 a mistake in the arguments. For send, 0 means that the
       program has read the values, not that it uses them: values of an unknown subject or
-      property are ignored. A program of another version of the format is a failure.
+      property are ignored. A value of a wrong type, or a program of another version of the
+      format, is a failure.
       """,
     operands: [
       .init(name: "ACTION", help: "listen or send."),
