@@ -29,7 +29,8 @@ enum ChannelCommand: Command {
       ADDRESS is unix:PATH, HOST:PORT or :PORT on loopback. Nothing is encrypted.
       Exit status: 0 success, 1 failure, 2 wrong usage. For send, 0 means that the other
       program has read the values. It ignores values of subjects and properties that it does not
-      know. Connecting to a program with another version of the format fails.
+      know. A value of a wrong type is a failure, and so is a program with another version of the
+      format.
       """,
     operands: [
       .init(name: "ACTION", help: "listen or send."),
