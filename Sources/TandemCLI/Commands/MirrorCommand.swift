@@ -38,7 +38,7 @@ enum MirrorCommand: Command {
       help: "Send this with each request to the list's server.\nMay be repeated.")
     static let retries = ValueOption(
       "retries", in: 0...1_000,
-      help: "Ask so many times more if a request fails and might not\nagain (default "
+      help: "Repeat a request that failed for a passing reason up to so\nmany times (default "
         + "\(defaultRetryCount)). Waits as long as the server asks, up to 5 min.")
     static let timeout = ValueOption.seconds(
       "timeout", help: "Give up on a request, or a content, after this long.")
@@ -68,7 +68,7 @@ enum MirrorCommand: Command {
       help: "Fetch so many at a time (default \(MirrorOptions.automaticConcurrency)); fewer where "
         + "not as\nmany files may be open (ulimit -n).")
     static let continueOnError = Flag(
-      "continue-on-error", help: "Go on if the content of a record cannot be had.")
+      "continue-on-error", help: "Continue if the content of a record cannot be fetched.")
   }
 
   static let specification = CommandSpecification(
@@ -80,32 +80,32 @@ enum MirrorCommand: Command {
       missing, and columns are added as fields appear; columns that the list never had are
       left alone. Shows what was inserted (+), updated (~) and deleted (-).
 
-      A list that cannot be read whole changes nothing. CSV and NDJSON may end after any line:
-      of a URL, they are taken only if the server says where they end. An empty list, or one
-      that would delete more than half of a table of more than \(MirrorDeletionLimit.maxUnguardedCount)
-      rows, is refused.
-      A URL is asked only for what changed since the last run, unless the table was changed.
-      Of a list in pages, every page is asked so. At the first that changed, the whole list is
-      read; always, if a page has no validators, or there are more pages than
-      \(RecordListValidators.maxPageCount). Pages that were read are asked for once more at the end: if one has other
-      records by then, all are read again.
+      A list that cannot be read completely changes nothing. CSV and NDJSON may end after any
+      line: they are accepted from a URL only if the server declares where they end. The command
+      refuses an empty list, and a list that would delete more than half of a table of more than
+      \(MirrorDeletionLimit.maxUnguardedCount) rows.
+      A request to a URL is conditional: the server sends the list only if it changed since the
+      last run. It is unconditional if the table was changed. Each page of a list in pages has
+      a conditional request of its own. The whole list is read if any page changed or has no
+      validators, or if there are more than \(RecordListValidators.maxPageCount) pages. At the end, all pages are
+      requested again; if a page then has other records, the whole list is read again.
 
-      What the next run needs to know is kept in the tables tandem_mirror and, for files,
+      The state for the next run is kept in the tables tandem_mirror and, for files,
       tandem_mirror_directory. The database is set to write-ahead logging, so that readers and the
       writer do not wait for each other.
 
       With --content, each record's content is fetched from the address in that field and put
       into DIR/content; the row gets a column FIELD_file with the path in DIR. With --preview,
-      likewise into DIR/preview. Files are whole or not there: a content that may have been cut
-      off, as the server does not say how long it is, or compresses it unasked, is refused unless
-      --length or --sha256 can tell. What was interrupted is gone on with. Rows are written once
-      all files are there, and files that no row points to are removed last; DIR belongs to the
-      mirror. A run that fails leaves the table as it was.
+      likewise into DIR/preview. A file is complete or does not exist. If the server declares no
+      length, or compresses the content without a request, the content is accepted only with
+      --length or --sha256. Interrupted downloads resume. Rows are written once all files are
+      there; files that no row points to are removed last. DIR belongs to the mirror. A run that
+      fails leaves the table as it was.
       A record that no longer names a content counts as a deletion for --max-deletes; a list
       in which no record has one of the fields is refused. Once rows have files, a run must
       name the same --content and --preview.
-      With --continue-on-error, what failed keeps its row or gets none, nothing is deleted,
-      and the exit status is 1.
+      With --continue-on-error, an item that failed keeps its row, or gets none; nothing is
+      deleted, and the exit status is 1.
 
       With --content, --json prints events, one object per line, each with a field "event":
       "phase" (phase), "progress" (stage, done, failed, total, bytes, remaining_seconds),
@@ -142,10 +142,10 @@ enum MirrorCommand: Command {
         + "--header 'X-Api-Key: …'",
     ])
 
-  /// How many further attempts are made unless told otherwise.
+  /// The default number of further attempts.
   static let defaultRetryCount = 3
 
-  /// How many changes are shown unless all are asked for.
+  /// The number of changes that are shown without `--all`.
   static let maxLineCount = 100
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
