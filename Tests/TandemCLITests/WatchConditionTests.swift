@@ -27,7 +27,7 @@ struct WatchConditionTests {
     ("--query 'SELECT id FROM place'", 2, "a query needs --key"),
     ("--query 'SELECT id FROM place' --key name", 1, "no column name to be its key; it has id"),
     ("--query 'SELECT id FROM place' --key id --table b", 2, "choose one of --table and --query"),
-    ("--table place --key id", 2, "--key goes with --query"),
+    ("--table place --key id", 2, "--key needs --query"),
     ("--query 'DELETE FROM place RETURNING id' --key id", 1, "changes nothing can be watched"),
     ("--query 'SELEKT 1' --key id", 1, "syntax error"),
     ("--query 'SELECT 1 AS id; SELECT 2' --key id", 1, "more than one statement"),
@@ -35,8 +35,8 @@ struct WatchConditionTests {
     ("--query 'SELECT id FROM place WHERE id = ?' --key id", 1, "0 values for 1 parameters"),
     ("--query 'SELECT 1 AS id UNION ALL SELECT 1' --key id", 1, "two rows have the same key 1"),
     ("--query 'SELECT NULL AS id' --key id", 1, "no value in the key column id"),
-    ("--table place --once 0", 2, "--once takes a count, at least 1, not '0'"),
-    ("--table place --once x", 2, "--once takes a count, at least 1, not 'x'"),
+    ("--table place --once 0", 2, "--once takes a number of at least 1, not '0'"),
+    ("--table place --once x", 2, "--once takes a number of at least 1, not 'x'"),
     ("--table place --initail", 2, "did you mean --initial?"),
   ]
 

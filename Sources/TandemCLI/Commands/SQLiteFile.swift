@@ -1,12 +1,12 @@
-/// What tells a SQLite database from a list.
+/// Distinguishes SQLite databases from lists.
 enum SQLiteFile {
   private static let magic = Array("SQLite format 3\0".utf8)
 
-  /// Whether bytes begin as a database does.
+  /// Returns true if bytes begin as a database does.
   static func isBegun(by bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
-  /// Whether a file begins as SQLite's do, or is empty and named as one. What is read of a pipe is
-  /// gone, so it is not looked into.
+  /// Returns true if a file begins as a database does, or is empty and has a name of a database. A pipe is
+  /// not read, because its bytes could not be read again.
   static func isAt(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
