@@ -183,7 +183,7 @@ extension FileReception {
     }
     throw TransportError(
       .uncertainEnd,
-      "it cannot be told whether this content is whole: \(cause.reason); have it sent "
+      "Tandem cannot verify that this content is complete: \(cause.reason); have it sent "
         + "\(cause.remedy), or declare its length or SHA-256",
       url: request.url)
   }
