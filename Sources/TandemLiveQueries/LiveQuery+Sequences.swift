@@ -134,16 +134,8 @@ extension LiveQuery where Element: DatabaseRecord {
 
 extension LiveQuery
 where Element: DatabaseRecord & Identifiable & Equatable, Element.ID: SendableMetatype {
-  /// The changes of the result as a set, starting from the given records, which are compared by
-  /// their stored values.
-  ///
-  /// - Parameters:
-  ///   - start: Records as an earlier run delivered them, or as they are presented; only the first
-  ///     difference depends on them. If two have the same key, the sequence throws
-  ///     ``IdentityViolation``.
-  ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
-  ///   - onUpdate: Updates the element that is presented for a row that changed;
-  ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
+  /// The changes of the result as a set, starting from the given records: compared and identified
+  /// as those of any ``DatabaseRecord``, not as `Equatable` and `Identifiable` elements.
   public func differences(
     in database: Database, startingFrom start: [Element], deliversEmptyStart: Bool = true,
     onUpdate: Update? = nil
