@@ -35,8 +35,8 @@ struct WatchConditionTests {
     ("--query 'SELECT id FROM place WHERE id = ?' --key id", 1, "0 values for 1 parameters"),
     ("--query 'SELECT 1 AS id UNION ALL SELECT 1' --key id", 1, "two rows have the same key 1"),
     ("--query 'SELECT NULL AS id' --key id", 1, "no value in the key column id"),
-    ("--table place --once 0", 2, "--once takes a count, at least 1, not '0'"),
-    ("--table place --once x", 2, "--once takes a count, at least 1, not 'x'"),
+    ("--table place --once 0", 2, "--once takes a number of at least 1, not '0'"),
+    ("--table place --once x", 2, "--once takes a number of at least 1, not 'x'"),
     ("--table place --initail", 2, "did you mean --initial?"),
   ]
 
