@@ -99,35 +99,6 @@ extension KeyedRecords {
   }
 }
 
-/// The values of a record's key fields, in the order of the key. They identify it in its list.
-///
-/// Keys are equal and ordered as their values are, the first field before the second. `1` and `1.0`
-/// are one key; a composed and a decomposed é are two.
-public struct RecordKey: Hashable, Sendable {
-  /// One value per field of the key.
-  public let values: [FieldValue]
-
-  /// Creates a key of the given values.
-  public init(_ values: [FieldValue]) {
-    self.values = values
-  }
-}
-
-extension RecordKey: Comparable {
-  /// Returns true if the first key is before the second: by the first value that differs, or
-  /// because it is a prefix of the second.
-  public static func < (first: RecordKey, second: RecordKey) -> Bool {
-    first.values.lexicographicallyPrecedes(second.values)
-  }
-}
-
-extension RecordKey: CustomStringConvertible {
-  /// The values as JSON, with commas between them: `17` or `"DE", "Büsingen"`.
-  public var description: String {
-    values.map(\.description).joined(separator: ", ")
-  }
-}
-
 extension KeyedRecords: CustomStringConvertible {
   /// As in `by id: [{id: 1, name: "Ann"}, … 4 more]`.
   package var description: String {
