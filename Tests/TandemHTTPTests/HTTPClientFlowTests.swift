@@ -7,7 +7,9 @@ struct HTTPClientFlowTests {
   let client: TestedHTTPClient
   init() throws { client = try TestedHTTPClient() }
 
-  @Test("a reader that waits loses nothing")
+  @Test(
+    "a reader that waits loses nothing",
+    .unlessURLSessionOnLinux("at times a suspended transfer never resumes"))
   func backpressure() async throws {
     let body = (0..<256).flatMap { [UInt8](repeating: UInt8($0), count: 64 << 10) }
     let isBlocked = Signal()
@@ -49,7 +51,9 @@ struct HTTPClientFlowTests {
     }
   }
 
-  @Test("compressed content survives a pause after every piece")
+  @Test(
+    "compressed content survives a pause after every piece",
+    .unlessURLSessionOnLinux("at times a suspended transfer never resumes"))
   func pausesWhileDecoding() async throws {
     var options = HTTPClientOptions()
     options.maxBufferedByteCount = 1
