@@ -32,7 +32,9 @@ struct HTTPClientFlowTests {
     }
   }
 
-  @Test("a server waits for a reader that does not read")
+  @Test(
+    "a server waits for a reader that does not read",
+    .unlessURLSessionOnLinux("at times a suspended transfer goes on"))
   func serverWaits() async throws {
     let left = Signal()
     // More than any system's buffers hold.
