@@ -117,23 +117,9 @@ extension DiffCommand {
     let database = try Database(
       path: path, configuration: DatabaseConfiguration(access: .readOnly))
     let schema = try database.read { transaction in
-      try Self.tableSchema(name, in: transaction, of: path)
+      try transaction.schema(ofNamedTable: name, for: specification)
     }
     return .table(schema, database)
-  }
-
-  private static func tableSchema(
-    _ name: String?, in transaction: borrowing ReadTransaction, of path: String
-  ) throws -> TableSchema {
-    let names = try transaction.tableNames()
-    guard let name = name ?? (names.count == 1 ? names[0] : nil) else {
-      let message =
-        names.isEmpty
-        ? "\(path) has no table"
-        : "\(path) has the tables \(names.joined(separator: ", ")); choose one with --table"
-      throw UsageError(message, command: specification)
-    }
-    return try transaction.schema(ofNamedTable: name)
   }
 }
 
@@ -156,7 +142,7 @@ extension DiffCommand {
 // MARK: - Printing
 
 extension DiffCommand {
-  /// Prints the changes as asked for, and returns how many there are.
+  /// Prints the changes in the format of the options, and returns their number.
   private static func printChanges(
     _ comparison: RecordComparison, _ arguments: ParsedArguments
   ) throws -> Int {

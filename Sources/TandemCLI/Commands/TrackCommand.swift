@@ -23,7 +23,7 @@ enum TrackCommand: Command {
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let table = try arguments.required(table, "the name of the table")
     let tracking = try write(to: arguments.operands[0]) { transaction in
-      let schema = try transaction.schema(ofNamedTable: table)
+      let schema = try transaction.schema(ofNamedTable: table, for: specification)
       let tracking = try TableTracking(table: schema.name, in: transaction.connection)
       try transaction.connection.track(tracking)
       return tracking
@@ -54,8 +54,8 @@ enum UntrackCommand: Command {
     let table = try arguments.required(table, "the name of the table")
     let wasTracked = try TrackCommand.write(to: arguments.operands[0]) { transaction in
       let wasTracked = try transaction.connection.untrack(table)
-      // The table may have been dropped while its log remained, but not both.
-      if !wasTracked { _ = try transaction.schema(ofNamedTable: table) }
+      // A table that was dropped may have left its log.
+      if !wasTracked { _ = try transaction.schema(ofNamedTable: table, for: specification) }
       return wasTracked
     }
     TandemCLI.report(wasTracked ? "\(table) is no longer tracked" : "\(table) was not tracked")

@@ -110,7 +110,7 @@ extension WatchCommand {
 
   private static func table(_ name: String?, in database: Database) async throws -> String {
     try await database.read { transaction in
-      let schema = try transaction.schema(ofNamedTable: name ?? onlyTable(transaction))
+      let schema = try transaction.schema(ofNamedTable: name, for: specification)
       guard !schema.isView else {
         throw DatabaseError(
           code: .error,
@@ -119,17 +119,5 @@ extension WatchCommand {
       }
       return schema.name
     }
-  }
-
-  private static func onlyTable(_ transaction: borrowing ReadTransaction) throws -> String {
-    let path = transaction.connection.path
-    let names = try transaction.tableNames()
-    guard names.count != 1 else { return names[0] }
-    guard !names.isEmpty else {
-      throw DatabaseError(code: .error, message: "it has no table", path: path)
-    }
-    throw UsageError(
-      "\(path) has the tables \(names.joined(separator: ", ")); choose one with --table",
-      command: specification)
   }
 }
