@@ -22,12 +22,18 @@ package enum SortedRuns {
     var j = 0
     while i < old.count, j < new.count {
       if oldID(old[i]) == newID(new[j]) {
+        // One offset and one bound for both sides keep the loop within the registers.
+        let count = min(old.count - i, new.count - j)
+        let run = UnsafeBufferPointer(rebasing: old[i..<i + count])
+        let twin = UnsafeBufferPointer(rebasing: new[j..<j + count])
+        var k = 0
         repeat {
-          common(i, j)
-          i += 1
-          j += 1
-          if let violation = violation(in: old, at: i, side: .old, id: oldID) { return violation }
-        } while i < old.count && j < new.count && oldID(old[i]) == newID(new[j])
+          common(i + k, j + k)
+          k += 1
+        } while k < count && oldID(run[k - 1]) < oldID(run[k]) && oldID(run[k]) == newID(twin[k])
+        i += k
+        j += k
+        if let violation = violation(in: old, at: i, side: .old, id: oldID) { return violation }
         // Within the run, the new version's identities are the old one's, which are checked.
         if let violation = violation(in: new, at: j, side: .new, id: newID) { return violation }
       } else if oldID(old[i]) < newID(new[j]) {
