@@ -12,6 +12,7 @@ package struct ConnectingSession: LinkSession, Hashable {
   private struct Frame: Hashable {
     var number: UInt64
     var messages: [ChannelMessage]
+    var isOffer: Bool
   }
 
   private let client: UInt64
@@ -21,10 +22,11 @@ package struct ConnectingSession: LinkSession, Hashable {
   private var sequence: UInt64?
   private var outbox: LinkOutbox
   private var isWriting = false
+  private var isReadingMemory = false
   private var needsOffers = false
   private var sentFrameCount: UInt64 = 0
   private var unacknowledged: [Frame] = []
-  /// The number of the last frame that has a value for a property, while frames are unacknowledged.
+  /// The number of the last frame with a write to a property, while frames are unacknowledged.
   private var frameNumbers: [ChannelMessage.Address: [String: UInt64]] = [:]
 
   /// A session that has had no connection.
@@ -81,12 +83,10 @@ package struct ConnectingSession: LinkSession, Hashable {
       return [.close(ChannelLinkError(.role, "the peer connects, too: one of the two must listen"))]
     }
     guard frameCount <= sentFrameCount else { return [.close(.unsentAcknowledged)] }
-    let rest = unacknowledged.filter { $0.number > frameCount }.map(\.messages)
-    if epoch != self.epoch || rest.joined().contains(where: { !$0.offers.isEmpty }) {
-      needsOffers = true
-    }
+    let rest = unacknowledged.filter { $0.number > frameCount }
+    if epoch != self.epoch || rest.contains(where: \.isOffer) { needsOffers = true }
     if epoch != self.epoch { (self.epoch, sequence) = (epoch, nil) }
-    let losses = outbox.putBack(rest.map { $0.compactMap(\.withoutOffers) })
+    let losses = outbox.putBack(rest.filter { !$0.isOffer }.map(\.messages))
     (unacknowledged, frameNumbers, sentFrameCount) = ([], [:], frameCount)
     state = .exchanging
     return report(losses) + next()
@@ -100,7 +100,7 @@ package struct ConnectingSession: LinkSession, Hashable {
     }
     if let sequence = values.sequence { self.sequence = sequence }
     let news = values.messages.compactMap(withoutPending)
-    return (news.isEmpty ? [] : [.deliver(news)]) + next()
+    return (news.isEmpty ? [] : [.deliver(news, isOffer: false)]) + next()
   }
 
   /// The values of a message that no pending write will replace.
@@ -119,33 +119,52 @@ package struct ConnectingSession: LinkSession, Hashable {
   // MARK: Sending
 
   private mutating func next() -> [LinkAction] {
-    guard case .exchanging = state, !isWriting, unacknowledged.isEmpty else { return [] }
-    if needsOffers || outbox.needsMemory { return [.readMemory] }
-    return send(outbox.takeAll())
+    guard case .exchanging = state, !isWriting, !isReadingMemory, unacknowledged.isEmpty else {
+      return []
+    }
+    isReadingMemory = needsOffers || outbox.needsMemory
+    if isReadingMemory { return [.readMemory] }
+    for batch in outbox.takeAll() { append(batch) }
+    return sendFrames()
   }
 
   private mutating func send(_ memory: [ChannelMessage]) -> [LinkAction] {
-    let (batch, losses) = outbox.takeAll(with: memory, andRest: needsOffers ? .offers : .none)
-    needsOffers = false
-    return report(losses) + send(batch.isEmpty ? [] : [batch])
+    isReadingMemory = false
+    let (writes, losses) = outbox.takeAll(with: memory, isSnapshot: false)
+    append(writes)
+    if needsOffers {
+      let written = Dictionary(uniqueKeysWithValues: writes.map { ($0.address, $0) })
+      var offers = memory
+      for index in offers.indices {
+        if let writes = written[offers[index].address] { offers[index].remove(writes.values.keys) }
+      }
+      append(offers.filter { !$0.values.isEmpty }, isOffer: true)
+      needsOffers = false
+    }
+    return report(losses) + sendFrames()
   }
 
-  private mutating func send(_ batches: [[ChannelMessage]]) -> [LinkAction] {
-    for part in batches.flatMap({
-      LinkFrame.parts(of: $0, maxByteCount: options.maxFrameByteCount)
-    }) {
+  private mutating func append(_ batch: [ChannelMessage], isOffer: Bool = false) {
+    for part in LinkFrame.parts(of: batch, maxByteCount: options.maxFrameByteCount) {
       sentFrameCount += 1
-      unacknowledged.append(Frame(number: sentFrameCount, messages: part))
+      unacknowledged.append(Frame(number: sentFrameCount, messages: part, isOffer: isOffer))
+      guard !isOffer else { continue }
       for message in part {
         for name in message.values.keys {
           frameNumbers[message.address, default: [:]][name] = sentFrameCount
         }
       }
     }
+  }
+
+  private mutating func sendFrames() -> [LinkAction] {
     guard !unacknowledged.isEmpty else { return [] }
     isWriting = true
     return [
-      .send(unacknowledged.map { .values(LinkValues($0.messages, number: $0.number)) })
+      .send(
+        unacknowledged.map {
+          .values(LinkValues($0.messages, number: $0.number, isOffer: $0.isOffer))
+        })
     ]
   }
 }

@@ -81,7 +81,8 @@ extension LinkFeed {
     for action in peer.session.handle(event, log: &log) {
       switch action {
       case .send(let frames): peer.output?.yield(frames)
-      case .deliver(let messages): try deliver(messages, of: number, in: hub)
+      case .deliver(let messages, let isOffer):
+        try deliver(messages, isOffer: isOffer, of: number, in: hub)
       case .readMemory:
         let entries = hub.rememberedEntries()
         try handle(.memoryRead(messages(for: entries, in: hub)), of: number, in: hub)
@@ -94,23 +95,17 @@ extension LinkFeed {
     }
   }
 
-  /// Delivers values of a peer, and answers offered values of properties that the hub remembers.
+  /// Delivers values of a peer; offered values only if the hub remembers none.
   private func deliver(
-    _ messages: [ChannelMessage], of number: Int, in hub: ChannelHub
+    _ messages: [ChannelMessage], isOffer: Bool, of number: Int, in hub: ChannelHub
   ) throws(ChannelLinkError) {
     guard let peer = peers[number] else { return }
     var accepted: [BatchEntry] = []
-    var refused: [BatchEntry] = []
     for message in messages {
       guard let subject = link?.subjects[message.subject] else { continue }
       do {
-        for (name, entry) in try subject.decode(message) {
-          let isOffer = message.offers.contains(name)
-          if isOffer, let own = hub.rememberedEntry(for: entry) {
-            if try subject.encode(own)?.values[name] != message.values[name] { refused.append(own) }
-          } else {
-            accepted.append(entry)
-          }
+        accepted += try subject.decode(message).filter {
+          !isOffer || hub.rememberedEntry(for: $0) == nil
         }
       } catch {
         throw ChannelLinkError(
@@ -119,10 +114,6 @@ extension LinkFeed {
     }
     if !accepted.isEmpty { hub.send(accepted, excluding: peer) }
     try handle(.delivered, of: number, in: hub)
-    // After the acknowledgement: before it, the peer takes its own value for the newer one.
-    if !refused.isEmpty {
-      try handle(.sent(self.messages(for: refused, in: hub)), of: number, in: hub)
-    }
   }
 }
 

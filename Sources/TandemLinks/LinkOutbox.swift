@@ -219,17 +219,12 @@ extension LinkOutbox {
     return batches.reversed()
   }
 
-  /// The treatment of remembered values that are neither in the outbox nor dropped.
-  enum Rest {
-    case none, values, offers
-  }
-
-  /// Takes all values that wait, those that were dropped, and possibly the rest of the hub's memory, as one
-  /// batch with one message for each channel.
+  /// Takes all values that wait and those that were dropped, as one batch with one message for each channel.
   ///
+  /// - Parameter isSnapshot: true to take the rest of the hub's memory, too.
   /// - Returns: also the dropped values that the hub has forgotten.
   mutating func takeAll(
-    with memory: [ChannelMessage], andRest rest: Rest
+    with memory: [ChannelMessage], isSnapshot: Bool
   ) -> (batch: [ChannelMessage], losses: [Loss]) {
     let own = Dictionary(uniqueKeysWithValues: waiting.map { ($0, $1.message) })
     var batch: [ChannelMessage] = []
@@ -243,11 +238,9 @@ extension LinkOutbox {
     for message in memory {
       var message = message
       if let own = own[message.address] { message.remove(own.values.keys) }
-      let names = dropped[message.address]?.names ?? []
-      switch rest {
-      case .none: message.remove(message.values.keys.filter { !names.contains($0) })
-      case .values: break
-      case .offers: message.offers = Set(message.values.keys).subtracting(names)
+      if !isSnapshot {
+        let names = dropped[message.address]?.names ?? []
+        message.remove(message.values.keys.filter { !names.contains($0) })
       }
       undrop(message)
       add(message)

@@ -35,9 +35,12 @@ import TandemChannels
 /// - If anything was ordered since the last sequence number, the listening hub sends a snapshot: all linked
 ///   values that it remembers.
 /// - In a new epoch, and on the first connection, nothing is acknowledged, so all pending writes are sent. The
-///   connected hub also *offers* everything else that it remembers: the listening hub accepts an offered
-///   value if it remembers none for the property, and answers with its own value otherwise. So a hub
-///   that was started again gets back what the others know, and its own values win over offered ones.
+///   connected hub also *offers* everything that it remembers: the listening hub accepts an offered value
+///   if it remembers none for the property. Otherwise its own value wins; the peer gets that value with
+///   the snapshot, or as a later batch. An offered value is not pending. So a hub that was started again
+///   gets back what the others know.
+/// - After the listening hub has lost values for a peer, it sends this peer no more sequence numbers. So the
+///   next connection begins with a snapshot.
 ///
 /// Both hubs are equal when nothing is pending or under way, in all properties that the listening hub
 /// remembers or that were written while the hubs were connected.
@@ -76,8 +79,8 @@ package enum LinkAction: Hashable, Sendable {
   /// Write frames to the connection, then report ``LinkEvent/written``. There is no second one before that.
   case send([LinkFrame])
   /// Deliver values to the hub, all together and not back to this peer, then report ``LinkEvent/delivered``.
-  /// Of the offered values, deliver those of which the hub remembers none.
-  case deliver([ChannelMessage])
+  /// Of offered values, deliver those of which the hub remembers none.
+  case deliver([ChannelMessage], isOffer: Bool)
   /// Read all linked values that the hub remembers, and report ``LinkEvent/memoryRead(_:)`` at once.
   case readMemory
   /// Report values that will not be sent.

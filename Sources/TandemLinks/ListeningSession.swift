@@ -18,7 +18,10 @@ package struct ListeningSession: LinkSession, Hashable {
   /// The peer's values that wait, all newer than its own writes that have been ordered.
   private var outbox: LinkOutbox
   private var isWriting = false
+  private var isReadingMemory = false
   private var needsSnapshot = false
+  /// True once values were lost, which the peer does not get before its next connection.
+  private var hasLosses = false
   /// The number of the peer's last frame, while it is being ordered.
   private var frameInDelivery: UInt64?
   /// The number of the peer's last frame, if the peer has not got the acknowledgement.
@@ -41,7 +44,7 @@ package struct ListeningSession: LinkSession, Hashable {
     case (.written, _): isWriting = false
     case (.sent(let messages), _):
       let losses = outbox.add(messages)
-      return losses.isEmpty ? next(log) : [.report(losses)] + next(log)
+      return report(losses) + next(log)
     case (.ordered(let messages), _):
       for message in messages { outbox.remove(message) }
       // Now, because models of the hub may answer before the delivery is complete.
@@ -88,7 +91,7 @@ package struct ListeningSession: LinkSession, Hashable {
       }
       frameInDelivery = number
     }
-    return [.deliver(values.messages)]
+    return [.deliver(values.messages, isOffer: values.isOffer)]
   }
 
   private mutating func acknowledgeFrameInDelivery() {
@@ -98,17 +101,24 @@ package struct ListeningSession: LinkSession, Hashable {
 
   // MARK: Sending
 
+  private mutating func report(_ losses: [LinkOutbox.Loss]) -> [LinkAction] {
+    guard !losses.isEmpty else { return [] }
+    hasLosses = true
+    return [.report(losses)]
+  }
+
   private mutating func next(_ log: LinkLog) -> [LinkAction] {
-    guard case .exchanging = state, !isWriting else { return [] }
-    if needsSnapshot || outbox.needsMemory { return [.readMemory] }
+    guard case .exchanging = state, !isWriting, !isReadingMemory else { return [] }
+    isReadingMemory = needsSnapshot || outbox.needsMemory
+    if isReadingMemory { return [.readMemory] }
     return send(outbox.takeAll(), log: log)
   }
 
   private mutating func send(_ memory: [ChannelMessage], log: LinkLog) -> [LinkAction] {
-    let (batch, losses) = outbox.takeAll(with: memory, andRest: needsSnapshot ? .values : .none)
+    isReadingMemory = false
+    let (batch, losses) = outbox.takeAll(with: memory, isSnapshot: needsSnapshot)
     needsSnapshot = false
-    let actions = send(batch.isEmpty ? [] : [batch], log: log)
-    return losses.isEmpty ? actions : [.report(losses)] + actions
+    return report(losses) + send(batch.isEmpty ? [] : [batch], log: log)
   }
 
   private mutating func send(_ batches: [[ChannelMessage]], log: LinkLog) -> [LinkAction] {
@@ -117,7 +127,7 @@ package struct ListeningSession: LinkSession, Hashable {
     if parts.isEmpty { parts = [[]] }
     var frames = parts.map { LinkValues($0) }
     frames[0].acknowledged = acknowledgement
-    frames[frames.count - 1].sequence = log.sequence
+    if !hasLosses { frames[frames.count - 1].sequence = log.sequence }
     acknowledgement = nil
     isWriting = true
     return [.send(frames.map(LinkFrame.values))]

@@ -49,10 +49,10 @@ struct UsageTests {
       (["diff", "a", "b", "--json=1"], ["option --json takes no value"]),
       (
         ["diff", "a", "b", "--key", "x,"],
-        ["--key names fields with commas between them, each once"]
+        ["--key takes names of fields with commas between them, each once"]
       ),
       (["diff", "a", "b", "--key", "x,x"], ["each once"]),
-      (["diff", "a", "b", "--key", ""], ["--key names"]),
+      (["diff", "a", "b", "--key", ""], ["--key takes names"]),
       (["diff", "a", "b", "--format", "cvs"], ["not 'cvs'; did you mean csv?"]),
       (["mirror", "a", "b", "--key", "id"], ["--table is missing"]),
       (["mirror", "a", "b", "--table", "", "--key", "id"], ["--table is missing"]),

@@ -63,32 +63,29 @@ struct LinkOutboxTests {
     var outbox = outbox(maxChannelCount: 2, remembering: 5)
     for id in 0..<7 { #expect(outbox.add(batch(id)).isEmpty) }
     #expect(outbox.contains("a", of: message(0, [:]).address))
-    #expect(outbox.add(batch(7)).map(\.message) == batch(5), "more than the hub remembers")
+    let forgotten = ChannelMessage(subject: "User", id: .number("0"), values: ["a": .null])
+    #expect(outbox.add(batch(7)).map(\.message) == [forgotten], "the hub remembers 3 to 7")
     outbox.remove(message(1, ["a": 0]))
     #expect(outbox.add(batch(2, value: 9)).map(\.message) == [])
     #expect(!outbox.needsMemory)
     #expect(outbox.takeAll().joined().map(\.id) == [.number("7"), .number("2")])
     #expect(outbox.needsMemory)
-    // The hub has forgotten 0; 1 has been removed; 6 was dropped for 2.
+    // The hub has forgotten 5; 1 has been removed; 6 was dropped for 2.
     let memory =
       [message(1, ["a": 1]), message(3, ["a": 1, "b": 2]), message(4, ["a": 4])] + batch(6)
-    let (batch, losses) = outbox.takeAll(with: memory, andRest: .none)
+    let (batch, losses) = outbox.takeAll(with: memory, isSnapshot: false)
     #expect(batch == [message(3, ["a": 1]), message(4, ["a": 4])] + self.batch(6))
-    #expect(losses.map(\.message.id) == [.number("0")] && !outbox.needsMemory)
+    #expect(losses.map(\.message.id) == [.number("5")] && !outbox.needsMemory)
   }
 
-  @Test("the rest of the memory is taken with what waits, as values or as offers")
-  func rest() {
-    for isOffer in [false, true] {
-      var outbox = outbox()
-      #expect(outbox.add([message(1, ["a": 5]), message(9, ["a": 5])]).isEmpty)
-      let (batch, losses) = outbox.takeAll(
-        with: [message(2, ["a": 1]), message(1, ["a": 4, "b": 3])],
-        andRest: isOffer ? .offers : .values)
-      var expected = [message(2, ["a": 1]), message(1, ["a": 5, "b": 3]), message(9, ["a": 5])]
-      if isOffer { (expected[0].offers, expected[1].offers) = (["a"], ["b"]) }
-      #expect(batch == expected && losses.isEmpty && outbox.takeAll() == [])
-    }
+  @Test("a snapshot has the rest of the memory with what waits")
+  func snapshot() {
+    var outbox = outbox()
+    #expect(outbox.add([message(1, ["a": 5]), message(9, ["a": 5])]).isEmpty)
+    let (batch, losses) = outbox.takeAll(
+      with: [message(2, ["a": 1]), message(1, ["a": 4, "b": 3])], isSnapshot: true)
+    let expected = [message(2, ["a": 1]), message(1, ["a": 5, "b": 3]), message(9, ["a": 5])]
+    #expect(batch == expected && losses.isEmpty && outbox.takeAll() == [])
   }
 
   @Test("beyond the limit in bytes, the channels that have waited longest are lost")

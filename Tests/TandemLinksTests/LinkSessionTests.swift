@@ -114,7 +114,7 @@ private struct LinkWorld: Hashable {
         clients[number].toHub += frames
         clients[number].isClientWriting = isSlow
         if !isSlow { tellClient(number, .written) }
-      case .deliver(let messages):
+      case .deliver(let messages, _):
         for message in messages {
           clients[number].values.merge(Self.values(message)) { $1 }
         }
@@ -136,21 +136,13 @@ private struct LinkWorld: Hashable {
         clients[number].toClient += frames
         clients[number].isHubWriting = isSlow
         if !isSlow { tellHub(number, .written) }
-      case .deliver(let messages):
+      case .deliver(let messages, let isOffer):
         var accepted: [String: Int] = [:]
-        var refused: [String: Int] = [:]
         for message in messages {
-          for (name, value) in Self.values(message) {
-            if message.offers.contains(name), let own = values[name] {
-              if own != value { refused[name] = own }
-            } else {
-              accepted[name] = value
-            }
-          }
+          accepted.merge(Self.values(message).filter { !isOffer || values[$0.key] == nil }) { $1 }
         }
         if !accepted.isEmpty { order(accepted, from: number) }
         tellHub(number, .delivered)
-        if !refused.isEmpty { tellHub(number, .sent([Self.message(refused)])) }
       case .readMemory:
         tellHub(number, .memoryRead(values.isEmpty ? [] : [Self.message(values)]))
       case .report(let losses): Issue.record("lost: \(losses)")
@@ -301,7 +293,7 @@ struct LinkSessionTests {
     var first = connect()
     let frame = LinkFrame.values(LinkValues([Self.write], number: 1))
     let delivery = first.handle(.received(frame), log: &log)
-    #expect(delivery == [.deliver([Self.write])])
+    #expect(delivery == [.deliver([Self.write], isOffer: false)])
     var second = ListeningSession(options: LinkWorld.options, maxRememberedValueCount: 0)
     let hello = LinkGreeting.connecting(client: 7, epoch: 9, sequence: nil)
     let answer = second.handle(.received(.hello(hello)), log: &log)
@@ -319,6 +311,50 @@ struct LinkSessionTests {
       Issue.record("a frame of the old connection was accepted")
       return
     }
+  }
+
+  @Test("a sender that writes in answer to a report does not make a session read or send twice")
+  func nestedSends() {
+    var log = LinkLog(epoch: 9)
+    for var session in [
+      ConnectingSession(client: 1, options: LinkWorld.options, maxRememberedValueCount: 0),
+      ListeningSession(options: LinkWorld.options, maxRememberedValueCount: 0),
+    ] as [any LinkSession] {
+      let greeting: LinkGreeting =
+        session is ConnectingSession
+        ? .listening(epoch: 9, acknowledged: 0)
+        : .connecting(client: 1, epoch: nil, sequence: nil)
+      _ = session.handle(.opened, log: &log)
+      var actions = session.handle(.received(.hello(greeting)), log: &log)
+      actions += session.handle(.written, log: &log)
+      #expect(actions.last == .readMemory)
+      // While memory is read, a value that does not travel is reported, and the program sends another one.
+      let nested = session.handle(.sent([Self.write]), log: &log)
+      #expect(nested == [])
+      actions = session.handle(.memoryRead([Self.write]), log: &log)
+      #expect(actions.count == 1)
+      let later = session.handle(.sent([Self.write]), log: &log)
+      #expect(later == [])
+    }
+  }
+
+  @Test("a peer that has lost values gets a snapshot on its next connection")
+  func losses() {
+    var log = LinkLog(epoch: 9)
+    let options = ChannelLinkOptions(maxWaitingChannelCount: 1)
+    var session = ListeningSession(options: options, maxRememberedValueCount: 0)
+    let hello = LinkFrame.hello(.connecting(client: 1, epoch: 9, sequence: 0))
+    _ = session.handle(.received(hello), log: &log)
+    var other = Self.write
+    other.id = .number("2")
+    var actions: [LinkAction] = []
+    for message in [Self.write, other] {
+      log.advance()
+      actions += session.handle(.sent([message]), log: &log)
+    }
+    #expect(actions == [.report([LinkOutbox.Loss(message: Self.write, isNew: false)])])
+    actions = session.handle(.written, log: &log)
+    #expect(actions == [.send([.values(LinkValues([other]))])], "no sequence number")
   }
 
   @Test("a peer of the same role, a second greeting, and a false acknowledgement end the link")

@@ -1,6 +1,6 @@
 import Tandem
 
-/// `tandem diff`: shows the changes between two lists or tables.
+/// `tandem diff`: compares two lists or tables.
 enum DiffCommand: Command {
   static let failureStatus: Int32 = 2
 
@@ -13,28 +13,25 @@ enum DiffCommand: Command {
     static let table = ValueOption<String>(
       "table", "T", help: "The table of a SQLite file (default: the only one).")
     static let format = ValueOption<RecordFormat>(
-      "format", "FORMAT",
-      help: "json, ndjson or csv, for a list whose file name has no such extension.")
+      "format", "FORMAT", help: "json, ndjson or csv, if the name does not show it.")
     static let list = Flag("list", help: "Compare the order of two lists too; show moves.")
     static let text = Flag("text", help: "Compare two texts by lines, as diff -u does.")
     static let json = Flag("json", help: "Print the whole difference as one JSON object.")
-    static let quiet = Flag(
-      "quiet", letter: "q", help: "Print nothing; return only the exit status.")
+    static let quiet = Flag("quiet", letter: "q", help: "Print nothing; only set the exit status.")
   }
 
   static let specification = CommandSpecification(
     name: "diff",
-    summary: "Show what changed between two lists or tables.",
+    summary: "Show the differences between two lists or tables.",
     discussion: """
-      Compares two collections of records by key, and shows what was inserted (+), updated (~)
-      and deleted (-) from OLD to NEW. Two SQLite tables are read side by side, whatever their
-      size, in constant memory. A list beside a table is compared as the table would store it.
+      Compares two collections of records by key, and shows the records that were inserted (+),
+      updated (~) and deleted (-) from OLD to NEW. Two SQLite tables of any size are compared in
+      constant memory. A list and a table are compared as the table would store the list.
 
-      With --list, the order of two lists is compared too, with the fewest moves (>). With --text,
-      OLD and NEW are text files in UTF-8, of at most \(FileText.maxByteCount >> 30) GiB each; the
-      output is a unified diff.
+      With --list, the order of two lists is compared too, and moved records are shown (>). With
+      --text, OLD and NEW are UTF-8 texts of at most \(FileText.maxByteCount >> 30) GiB each, and a unified diff is printed.
 
-      Exit status: 0 no difference, 1 some, 2 trouble.
+      Exit status: 0 no differences, 1 differences, 2 errors.
       """,
     operands: [
       .init(
@@ -80,7 +77,7 @@ enum DiffCommand: Command {
   }
 }
 
-// MARK: - Input
+// MARK: - Collections
 
 extension DiffCommand {
   /// Rejects options that would have no effect.
@@ -142,7 +139,7 @@ extension DiffCommand {
   }
 }
 
-// MARK: - Output
+// MARK: - Printing
 
 extension DiffCommand {
   /// Prints the changes in the format of the options, and returns their number.
@@ -170,8 +167,8 @@ extension DiffCommand {
     return count
   }
 
-  /// Prints one object. The changes of two tables come in the order of their keys, of all kinds, so
-  /// a temporary file collects those of each kind.
+  /// Prints one object. The changes of two tables come in the order of their keys, with all kinds mixed, so
+  /// a temporary file holds those of each kind until all are known.
   private static func printJSON(_ comparison: RecordComparison) throws -> Int {
     var inserted = try Spool()
     var updated = try Spool()

@@ -4,11 +4,11 @@ import Tandem
 enum SQLiteFile {
   private static let magic = Array("SQLite format 3\0".utf8)
 
-  /// True if bytes begin as a database does.
+  /// Returns true if bytes begin as a database does.
   static func isBegun(by bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
-  /// True if a file begins as a database does, or is empty and has the name of one. False for a
-  /// pipe, whose bytes can be read only once.
+  /// Returns true if a file begins as a database does, or is empty and has a name of a database. A pipe is
+  /// not read, because its bytes could not be read again.
   static func isAt(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }

@@ -1,20 +1,20 @@
 import Tandem
 
-/// `tandem track`: adds triggers to a table that log the rows that change.
+/// `tandem track`: records the changes of a table by triggers.
 enum TrackCommand: Command {
   private static let table = ValueOption<String>("table", "T", help: "The table to track.")
 
   static let specification = CommandSpecification(
     name: "track",
-    summary: "Log the changes of a table, by any program.",
+    summary: "Record the changes of a table by all programs.",
     discussion: """
-      Adds triggers to a table that log the key of each row that changes, and a table
-      tandem_changes_T that holds the last 100,000 of them. tandem watch and live queries then
-      read only those rows again, however large the table. Nothing else in the file changes.
+      Adds triggers to the table, which record the key of each row that changes, and a table
+      tandem_changes_T with the last 100,000 keys. tandem watch and live queries then read only
+      these rows again, in tables of any size.
 
-      SQLite then rejects ALTER TABLE T DROP COLUMN for columns of the key and of unique indexes,
-      also former ones: untrack T before you change its schema, and track it again afterwards.
-      Run track again after adding a unique index.
+      While T is tracked, SQLite rejects ALTER TABLE T DROP COLUMN for the columns of its key and of
+      its unique indexes, also of former ones: untrack T before you change its schema, and track it
+      again afterwards. Also track it again after you have added a unique index.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [table],
@@ -29,18 +29,18 @@ enum TrackCommand: Command {
       return tracking
     }
     for blindSpot in tracking.blindSpots {
-      TandemCLI.report("\(tracking.table): it cannot see \(blindSpot)")
+      TandemCLI.report("\(tracking.table): tracking cannot see \(blindSpot)")
     }
     TandemCLI.report(
-      "\(tracking.table) is tracked; only writes that bypass triggers, such as PRAGMA writable_schema, are not logged"
+      "\(tracking.table) is tracked; writes that bypass triggers, as with writable_schema, are not seen"
     )
     return 0
   }
 }
 
-/// `tandem untrack`: removes the triggers and the log of `tandem track`.
+/// `tandem untrack`: ends the tracking of a table.
 enum UntrackCommand: Command {
-  private static let table = ValueOption<String>("table", "T", help: "The table that is tracked.")
+  private static let table = ValueOption<String>("table", "T", help: "The tracked table.")
 
   static let specification = CommandSpecification(
     name: "untrack",

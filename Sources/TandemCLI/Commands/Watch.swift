@@ -1,11 +1,11 @@
 import Tandem
 
-/// One run of `tandem watch`.
+/// One run of `tandem watch`: the query, and the form of the output.
 struct Watch: Sendable {
   let database: Database
   let query: LiveQuery<Record>
   let explanation: LiveQueryExplanation
-  /// The journal mode of the file.
+  /// The journal mode, as SQLite names it.
   let journalMode: String?
   let isList: Bool
   let isJSON: Bool
@@ -24,7 +24,7 @@ struct Watch: Sendable {
         try await show(query.differences(in: database), output) { try output.write($0) }
       }
     } catch let error as OutputError where error.isCancellation {
-      // The run was cancelled while the reader of the output did not read.
+      // The reader of the output had stalled when the task was cancelled.
     }
     return output.summary
   }
@@ -35,7 +35,7 @@ struct Watch: Sendable {
   ) async throws {
     var isFirst = true
     for try await difference in differences {
-      // Every later commit is shown.
+      // All commits from here on are observed.
       if isFirst { greet() }
       if !isFirst || showsInitial { try write(difference) }
       isFirst = false
@@ -48,7 +48,7 @@ struct Watch: Sendable {
     TandemCLI.report("watching \(database.path); the query \(explanation)")
     guard let journalMode, journalMode != "wal" else { return }
     TandemCLI.report(
-      "its journal mode is \(journalMode), in which a read locks out other programs that write; "
-        + "PRAGMA journal_mode=WAL avoids that")
+      "its journal mode is \(journalMode): it is locked for writers while rows are read; "
+        + "PRAGMA journal_mode=WAL avoids this")
   }
 }

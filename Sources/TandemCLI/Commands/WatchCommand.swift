@@ -1,6 +1,6 @@
 import Tandem
 
-/// `tandem watch`: shows the changes of a database as they are committed, by any program.
+/// `tandem watch`: shows the changes of a database by all programs as they are committed.
 enum WatchCommand: Command {
   /// The options, each declared once.
   enum Option {
@@ -10,7 +10,7 @@ enum WatchCommand: Command {
       "query", "SQL", help: "A query to watch instead of a table.")
     static let key = ValueOption.key(
       "COLUMN[,COLUMN]", help: "The columns of the query that identify a row.")
-    static let initial = Flag("initial", help: "Begin with the present rows, as inserted.")
+    static let initial = Flag("initial", help: "Show the present rows first, as inserted.")
     static let list = Flag("list", help: "Show positions and moves, in the order of the query.")
     static let json = Flag(
       "json",
@@ -24,13 +24,13 @@ enum WatchCommand: Command {
 
   static let specification = CommandSpecification(
     name: "watch",
-    summary: "Show what changes in a database as it happens.",
+    summary: "Show the changes of a database as they are committed.",
     discussion: """
-      Watches a table or a query of a SQLite file, and shows what each commit inserted (+),
-      updated (~) and deleted (-), whichever program commits. Commits in quick succession may be
-      shown as one. Ctrl-C ends it, with a summary.
+      Watches a table or a query of a SQLite file, and shows the rows that each commit inserted
+      (+), updated (~) and deleted (-), including commits by other programs. Commits in quick
+      succession may be shown as one. Ctrl-C ends the command, with a summary.
 
-      Each commit costs one more run of the query. Of a table that tandem track tracks, only the
+      The query runs again after each commit. In a table that tandem track has prepared, only the
       rows that changed are read.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists; it is only read.")],
@@ -45,7 +45,7 @@ enum WatchCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let limit = arguments[Option.once] ?? .max
-    // Opening the file may have to wait for a lock.
+    // Ctrl-C works from here on, because opening the file may wait for a lock.
     let summary = try await Stop.ending {
       do {
         return try await watch(arguments, limit: limit)
@@ -66,7 +66,7 @@ enum WatchCommand: Command {
       await database.close()
       return summary
     } catch {
-      // Otherwise its log and index would stay beside the file.
+      // Otherwise the write-ahead log and its index would remain beside the file.
       await database.close()
       throw error
     }
@@ -94,7 +94,7 @@ extension WatchCommand {
     let key = arguments[Option.key]
     guard let sql = arguments[Option.query] else {
       guard key == nil else {
-        throw UsageError("--key goes with --query", command: specification)
+        throw UsageError("--key needs --query", command: specification)
       }
       return LiveQuery(table: try await table(arguments[Option.table], in: database))
     }

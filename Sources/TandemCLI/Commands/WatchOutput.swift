@@ -1,6 +1,6 @@
 import Tandem
 
-/// Prints each difference at once, and counts those that were printed completely.
+/// Prints each difference as it arrives, and counts those that were printed completely.
 final class WatchOutput {
   private let text: DifferenceText
   private let isJSON: Bool
@@ -18,7 +18,7 @@ final class WatchOutput {
   /// The summary if nothing was printed.
   static var emptySummary: String { WatchOutput(key: [], isJSON: false).summary }
 
-  /// The numbers of changes printed.
+  /// The number of differences and changes.
   var summary: String {
     "\(Quantity.count(differenceCount, "difference")): \(insertedCount) inserted, "
       + "\(updatedCount) updated, \(deletedCount) deleted"
