@@ -17,20 +17,20 @@ docs: ## Build the documentation of all libraries as one site; fails on any warn
 	@scripts/bootstrap
 	@scripts/docs
 
-bench: ## Measure beside floors and peers: make bench ARGS="--filter set --json"
+bench: ## Measure beside baselines and peers: make bench ARGS="--filter set --json"
 	@scripts/bootstrap bench
 	@scripts/bench $(ARGS)
 
-fuzz: ## Compare live queries with fresh ones, many times: make fuzz SEED=1 COUNT=2000
+fuzz: ## Compare live queries with fresh queries: make fuzz SEED=1 COUNT=2000
 	@scripts/bootstrap
 	@scripts/fuzz $(SEED) $(COUNT)
 
-sanitize: ## Run the suites in which threads meet under the thread sanitizer
+sanitize: ## Run the suites with several threads under the thread sanitizer
 	@scripts/bootstrap
 	@scripts/sanitize
 
 lint: ## Check format, documentation comments, quoted snippets and ARCHITECTURE.md
 	@scripts/lint
 
-clean: ## Remove everything that was built
+clean: ## Remove all build products
 	rm -rf .build .build-* Benchmarks/.build

@@ -2,7 +2,7 @@
 import TandemChannels
 
 // snippet.show
-struct User { var name: String; var age: Int }  // the subject: what travels
+struct User { var name: String; var age: Int }  // the subject of the channels
 final class Model1 { var name = "Nike"; var age = 21 }
 final class Model2 { var nickName = "Daniel"; var age = 24 }
 let map1 = KeyPathMap<User, Model1>().mapping(\.name, to: \.name).mapping(\.age, to: \.age)

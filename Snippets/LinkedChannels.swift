@@ -1,9 +1,9 @@
 import Tandem
 
-struct User { var name: String; var visits: Int }  // the subject: what travels
+struct User { var name: String; var visits: Int }  // the subject of the channels
 final class Card { var title = "nobody" }
 
-// Two hubs, as in two processes: then SocketConnection and SocketListener make the connection.
+// Two hubs. In two processes, SocketConnection and SocketListener connect them.
 let users = LinkedSubject(
   "User", of: User.self, id: Int.self,
   properties: [LinkedProperty("name", \User.name), LinkedProperty("visits", \User.visits)])
@@ -18,7 +18,7 @@ let linking = links.map { link, connection, role in
   Task { try await link.run(on: connection, as: role) }
 }
 
-// The far hub has a model; the near one follows a table, whoever writes to it.
+// A model is bound to one hub. The other hub follows a table.
 let card = Card(), channel = Channel<User>(id: 1)
 far.bind(card, to: channel, through: KeyPathMap<User, Card>().mapping(\.name, to: \.title))
 let database = try Database(path: ":memory:")
@@ -30,7 +30,7 @@ let query = LiveQuery(table: "user")
 let rows = RecordChannel<User>(id: "id").column("name", to: \.name).column("visits", to: \.visits)
 let following = Task { try await near.follow(query, in: database, by: rows) }
 
-// One commit is one batch: whoever sees the visits sees the name that belongs to them.
+// One commit is one batch: the name arrives together with the visits.
 for await visits in far.values(of: \User.visits, on: channel) {
   print(card.title, visits)  // Ann 3, then Bea 4
   if visits == 4 { break }

@@ -8,7 +8,7 @@ print(difference.deletions.map(\.element))  // ["March"]
 print(difference.insertions.map { "\($0.element) at \($0.offset)" })  // ["Encore at 3"]
 print(difference.moves.map { "\($0.from) → \($0.to)" })  // ["3 → 0"]
 
-// The same changes as single steps, to make one after the other.
+// The same changes as single steps, each of which applies to the result of the one before.
 print(difference.steps.count)  // 3
 
 // The same changes in batches. A table view or a collection view animates one batch in one go.

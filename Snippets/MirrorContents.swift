@@ -1,7 +1,7 @@
 import Foundation
 import Tandem
 
-/// A server in memory; SystemHTTPClient asks those elsewhere.
+/// A server in memory; use SystemHTTPClient for real servers.
 struct AlbumServer: HTTPClient {
   static let answers = [
     "http://album.example/list": #"[{"id": 1, "url": "/1.jpg"}, {"id": 2, "url": "/2.jpg"}]"#,

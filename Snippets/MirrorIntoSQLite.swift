@@ -1,6 +1,6 @@
 import Tandem
 
-// A list, as a server might send it.
+// A list from a server.
 let json = #"[{"id": 1, "name": "Oslo", "visits": 3}, {"id": 2, "name": "Rome", "visits": 5}]"#
 let places = try RecordReader.records(in: Array(json.utf8), format: .json)
 
@@ -10,7 +10,7 @@ let mirror = DatabaseMirror(table: "place", key: ["id"])
 let first = try mirror.run(places, into: database)
 print("\(first.difference.inserted.count) inserted")  // 2 inserted
 
-// Later: one place renamed, one gone, one new. Only that is written, and reported.
+// Later, one place has a new name, one is missing, and one is new. Only this is written.
 let later = #"[{"id": 2, "name": "Roma", "visits": 5}, {"id": 3, "name": "Kyiv", "visits": 1}]"#
 let run = try mirror.run(
   RecordReader.records(in: Array(later.utf8), format: .json), into: database)
@@ -18,7 +18,7 @@ for update in run.difference.updated {
   print("\(update.old["name"]) is now \(update.new["name"])")  // "Rome" is now "Roma"
 }
 
-// The same difference for values of your own, in one pass over two sorted versions.
+// The difference of your own values, in one pass over two sorted versions.
 struct Player: Equatable { var id: Int, score: Int }
 let before = [Player(id: 1, score: 10), Player(id: 2, score: 20)]
 let after = [Player(id: 2, score: 25), Player(id: 3, score: 0)]

@@ -1,6 +1,6 @@
 import Tandem
 
-// A processor says what is mirrored, and how: here versions of photos, into an album in memory.
+// A processor lists and stores the items: here photos with versions, in an album in memory.
 struct Photo: Identifiable, Sendable { var id: Int, version: Int }
 
 actor Album {
@@ -21,11 +21,11 @@ struct AlbumProcessor: MirrorProcessor {
   }
   func transfer(
     _ photo: Photo, in stage: MirrorStage, progress: MirrorTransferProgress
-  ) async throws { await album.put(photo) }  // Throw, and it is tried again after a while.
+  ) async throws { await album.put(photo) }  // After an error, the mirror retries.
   func remove(_ ids: [Int]) async throws { await album.remove(ids) }
 }
 
-// What is new or newer is transferred, then what is gone is removed; nothing, if a transfer failed.
+// New and newer items are transferred, then missing ones are removed, unless a transfer failed.
 let remote = [Photo(id: 2, version: 1), Photo(id: 3, version: 2), Photo(id: 4, version: 1)]
 let mirror = OneWayMirror(AlbumProcessor(remote: remote, album: Album()))
 let report = try await mirror.run()

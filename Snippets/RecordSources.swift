@@ -1,6 +1,6 @@
 import Tandem
 
-/// Whatever people type: a path, "-" for standard input, or an http(s) address.
+/// The argument of a command: a path, "-" for standard input, or an http(s) address.
 func summary(of argument: String) async -> String {
   let source = RecordSource(argument)
   do {
@@ -8,7 +8,7 @@ func summary(of argument: String) async -> String {
     guard case .records(let records, _, _) = list else { return "\(source): nothing new" }
     return "\(source): \(records.count) records"
   } catch {
-    return "\(error)"  // Which source, which record, and what to do about it.
+    return "\(error)"  // The source, the record, and the remedy.
   }
 }
 
@@ -16,7 +16,7 @@ for argument in CommandLine.arguments.dropFirst() { print(await summary(of: argu
 print(await summary(of: "missing.json"))
 // missing.json: cannot be read: no such file or directory
 
-// The client by itself: each request has a bound on what it accepts.
+// The HTTP client alone. Each request has a limit for its response.
 do {
   let request = HTTPRequest(url: "http://127.0.0.1:1/places.json")
   let response = try await SystemHTTPClient().response(to: request, maxBodyByteCount: 1 << 20)

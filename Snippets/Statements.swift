@@ -29,7 +29,7 @@ try database.read { transaction in
   }  // 536.0 → 535.9
 }
 
-// A list beside a table is compared as the table would store it.
+// A list and a table are compared as the table would store the list.
 let list = try RecordReader.records(
   in: Array("id,name,area\n2,Bodensee,535.9\n".utf8), format: .csv)
 if let final = try database.read({ try $0.schema(ofTable: "final") }) {

@@ -1,15 +1,15 @@
-// A screen in the terminal that follows a database, whichever program changes it.
+// A screen in the terminal that shows the changes of a database by all programs.
 //
 //     swift run LiveScreen people.db
 //     sqlite3 people.db "UPDATE person SET visits = visits + 1"     # in another terminal
 //
 // Two models of different classes show one person. Neither knows the other, the database, or this file.
-// With `--count N` it ends after N drawings; into a pipe it draws each as one line.
+// `--count N` ends the program after N drawings. Each drawing is one line if standard output is a pipe.
 
 import Foundation
 import Tandem
 
-/// The subject: what travels.
+/// The subject of the channels: its properties are sent.
 struct Person {
   var name: String
   var visits: Int
@@ -27,11 +27,11 @@ struct Person {
   var isBright = false
 }
 
-/// Draws the two when something has changed.
+/// Draws both models when one has changed.
 @MainActor final class Screen {
   let headline = Headline()
   let badge = Badge()
-  /// Called after each drawing with the number of drawings so far.
+  /// Called after each drawing, with the number of drawings.
   var onDrawing: (Int) -> Void = { _ in }
   private var lastText = ""
   private var drawingCount = 0
@@ -91,12 +91,12 @@ struct Person {
       through: KeyPathMap<Person, Badge>().mapping(\.isStored, to: \.isBright)
         .mapping(\.visits, to: \.number, converting: { $0 == 1 ? "1 visit" : "\($0) visits" }))
 
-    // Drawn once all models have all of a commit; the same text is not drawn again.
+    // Draws when all models have all values of a commit, unless the text is the same.
     hub.observe(\.name, on: channel, for: screen) { screen, _ in screen.draw() }
     hub.observe(\.visits, on: channel, for: screen) { screen, _ in screen.draw() }
     hub.observe(\.isStored, on: channel, for: screen) { screen, _ in screen.draw() }
 
-    // From each row to the channel of its id, until enough has been drawn.
+    // Sends each row to the channel of its id, until enough has been drawn.
     let people = RecordChannel<Person>(id: "id").column("name", to: \.name)
       .column("visits", to: \.visits).presence(to: \.isStored)
     let following = Task {

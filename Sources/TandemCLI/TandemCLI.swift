@@ -17,8 +17,8 @@ struct TandemCLI {
     exit(await status())
   }
 
-  /// Has something stand where standard input, output and error are closed: the next file or socket
-  /// would take the place, and be written to. Nothing can be written to what stands there instead.
+  /// Opens closed standard descriptors as /dev/null, which rejects writes. Otherwise the next file or socket
+  /// would get the number of standard output, and output would be written to it.
   private static func occupyStandardDescriptors() {
     while true {
       let descriptor = open("/dev/null", O_RDONLY)
@@ -29,7 +29,7 @@ struct TandemCLI {
     }
   }
 
-  /// Runs what was typed and returns the exit status: 2 for a mistake in it.
+  /// Runs the command line and returns the exit status: 2 for wrong usage.
   private static func status() async -> Int32 {
     do throws(UsageError) {
       return try await run(TypedArguments.read())
@@ -66,7 +66,7 @@ struct TandemCLI {
     }
   }
 
-  /// Says why something failed, unless it is that nobody reads on, and returns the exit status.
+  /// Reports an error, except that the reader of the output has ended, and returns the exit status.
   private static func status(after error: any Error, of failureStatus: Int32) -> Int32 {
     if let error = error as? OutputError, error.isBrokenPipe {
       return error.followsFailure ? failureStatus : 128 + SIGPIPE
@@ -84,12 +84,11 @@ struct TandemCLI {
     throw UsageError("unknown command '\(name)'\(hint)")
   }
 
-  /// Says on standard error what went wrong.
+  /// Writes a message to standard error.
   static func report(_ message: String) {
     let text = "tandem: \(message)".escapingControls(keepsLineFeeds: true)
     try? OutputStream.write(Array("\(text)\n".utf8), to: STDERR_FILENO)
   }
-
 }
 
 // MARK: - Help
@@ -128,7 +127,7 @@ extension TandemCLI {
 
       commands:
       \(rows.joined(separator: "\n"))
-        help COMMAND              What a command does, its options, and examples.
+        help COMMAND              Describe a command, with its options and examples.
 
       options:
         --help                    Show this help.

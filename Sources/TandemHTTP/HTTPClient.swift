@@ -22,8 +22,10 @@ extension HTTPClient {
   /// wherever the server closes, and compressed content that was cut before it was sent
   /// (``HTTPResponseHead/isEncoded``) ends where it was cut.
   ///
-  /// - Parameter maxBodyByteCount: The longest body to accept, in decoded bytes; the smaller of
-  ///   this and the request's own limit holds.
+  /// - Parameters:
+  ///   - request: The request to send.
+  ///   - maxBodyByteCount: The longest body to accept, in decoded bytes; the smaller of this and the
+  ///     request's own limit holds.
   /// - Throws: ``TransportError``, ``TransportError/Code/tooLarge`` as soon as the limit is passed,
   ///   with no more than the limit ever held; `CancellationError` if the task is cancelled, which
   ///   ends the transfer.

@@ -65,7 +65,7 @@ public struct HTTPResponseHead: Hashable, Sendable {
   ///
   /// - Throws: ``TransportError/Code/badStatus`` for any other status, as of ``requireSuccess()``: a
   ///   part (206) or the promise of a later answer (202) is an error.
-  public func requireContent() throws(TransportError) {
+  package func requireContent() throws(TransportError) {
     guard status == 200 || status == 203 else { throw badStatus }
   }
 

@@ -15,9 +15,10 @@ public struct HTTPValidators: Hashable, Codable, Sendable {
     self.lastModified = lastModified
   }
 
-  /// The validators of a response, of which there may be none. One that could not be sent back, for
-  /// a control character in it, is left out; so is a date without a tag beside it, if another version
-  /// may have the same (``HTTPResponseHead/provenModificationDate``).
+  /// The validators of a response, of which there may be none.
+  ///
+  /// A validator with a control character is left out, because it cannot be sent back. A date without a
+  /// tag is left out if another version may have the same date.
   public init(of head: HTTPResponseHead) {
     func sendable(_ name: String) -> String? {
       head.fields[name].flatMap { Self.isSendable($0) ? $0 : nil }

@@ -59,7 +59,7 @@ public struct TransportError: Error {
   public var message: String
   /// The address of the request, without credentials; for a file, its path.
   public var url: String
-  /// The error of the library below: a ``CurlError``, an `NSError`, or `nil`.
+  /// The error of the library below: libcurl's error, an `NSError`, or `nil`.
   public var cause: (any Error)?
   /// For content that is ``Code/tooLarge``, the limit that it passed, in bytes.
   public var maxByteCount: Int?

@@ -23,11 +23,12 @@ public import TandemChannels
 /// after the listening hub was started again, the connected hub also offers what it remembers; the
 /// listening hub takes it if it remembers no value itself. `LinkSession` has the exact rules.
 ///
-/// **Limits.** Senders never wait for a peer. The latest value of each property of each channel waits for a peer
-/// that is slow or away, within ``ChannelLinkOptions/maxWaitingChannelCount`` and
-/// ``ChannelLinkOptions/maxWaitingByteCount``. Beyond these limits, values are read from the hub's memory once
-/// there is room, if the hub remembers at least as many values as channels may wait
-/// (``ChannelLimits/maxRememberedValueCount``). All others are lost, with a ``ChannelDiagnostic``.
+/// **Limits.** Senders never wait for a peer. The latest value of each property of each channel
+/// waits for a peer that is slow or away, within ``ChannelLinkOptions/maxWaitingChannelCount`` and
+/// ``ChannelLinkOptions/maxWaitingByteCount``. Beyond these limits, values are read from the hub's
+/// memory once there is room, if the hub remembers at least as many values as channels may wait
+/// (``/TandemChannels/ChannelLimits/maxRememberedValueCount``). All others are lost, with a
+/// ``/TandemChannels/ChannelDiagnostic``.
 ///
 /// **Errors.** A peer that sends malformed frames, uses another version, or does not greet within
 /// ``ChannelLinkOptions/handshakeTimeout`` is disconnected.
@@ -116,7 +117,9 @@ extension ChannelLink {
   ///
   /// More connections than ``ChannelLinkOptions/maxConnectionCount`` are refused.
   ///
-  /// - Parameter onBreak: called with the reason whenever a connection ends; `nil` if it ended in good order.
+  /// - Parameters:
+  ///   - listener: accepts the connections, and is closed at the end.
+  ///   - onBreak: called with the reason whenever a connection ends; `nil` if it ended in good order.
   /// - Throws: the error of the listener, or ``ChannelLinkError/Code/role``.
   public func run(
     accepting listener: any ChannelListener,
@@ -157,7 +160,9 @@ extension ChannelLink {
 
   /// Exchanges values over one connection until it ends or the task is cancelled, and closes it.
   ///
-  /// - Parameter role: exactly one of the two ends is ``ChannelLinkRole/listening``.
+  /// - Parameters:
+  ///   - connection: a connection that no other link uses.
+  ///   - role: exactly one of the two ends is ``ChannelLinkRole/listening``.
   /// - Throws: the reason why it ended, unless the peer closed it in good order.
   public func run(
     on connection: any ChannelConnection, as role: ChannelLinkRole

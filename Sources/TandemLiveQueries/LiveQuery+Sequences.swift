@@ -25,6 +25,7 @@ extension LiveQuery {
   /// The first difference leads from no rows to the present ones.
   ///
   /// - Parameters:
+  ///   - database: The database to read and to observe.
   ///   - deliversEmptyStart: True if the first difference comes even if it is empty, which
   ///     distinguishes an empty result from one that has not been read yet.
   ///   - onUpdate: Updates the element that is presented for a row that changed; without it, the
@@ -55,7 +56,9 @@ extension LiveQuery {
   /// The first difference leads from the empty list to the present rows. Rows that are equal by the
   /// ORDER BY, and all rows of a query without one, are in the order of their keys.
   ///
-  /// - Parameter deliversEmptyStart: True if the first difference comes even if it is empty.
+  /// - Parameters:
+  ///   - database: The database to read and to observe.
+  ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
   /// - Complexity: O(*d* log *n*) for *d* rows touched among *n* if
   ///   ``LiveQueryExplanation/isListIncremental``, O(*n*) otherwise.
   public func listDifferences(
@@ -73,6 +76,7 @@ extension LiveQuery<Record> {
   /// The changes of the result as a set, starting from the given rows.
   ///
   /// - Parameters:
+  ///   - database: The database to read and to observe.
   ///   - start: Rows as an earlier run delivered them; only the first difference depends on them.
   ///     Of two rows with the same key, one counts.
   ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
@@ -94,9 +98,10 @@ extension LiveQuery where Element: Identifiable & Equatable, Element.ID: Sendabl
   /// The changes of the result as a set, starting from the given elements.
   ///
   /// - Parameters:
+  ///   - database: The database to read and to observe.
   ///   - start: Elements as an earlier run delivered them, or as they are presented; only the first
   ///     difference depends on them. If two have the same identity, the sequence throws
-  ///     ``IdentityViolation``.
+  ///     ``/TandemDifferences/IdentityViolation``.
   ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
   ///   - onUpdate: Updates the element that is presented for a row that changed;
   ///     see ``differences(in:deliversEmptyStart:onUpdate:)``. It is also called for elements of
@@ -118,9 +123,10 @@ extension LiveQuery where Element: DatabaseRecord {
   /// value that a column stores in another form does not count as changed.
   ///
   /// - Parameters:
+  ///   - database: The database to read and to observe.
   ///   - start: Records as an earlier run delivered them, or as they are presented; only the first
   ///     difference depends on them. If two have the same key, the sequence throws
-  ///     ``IdentityViolation``.
+  ///     ``/TandemDifferences/IdentityViolation``.
   ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
   ///   - onUpdate: Updates the element that is presented for a row that changed;
   ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
@@ -138,9 +144,10 @@ where Element: DatabaseRecord & Identifiable & Equatable, Element.ID: SendableMe
   /// their stored values.
   ///
   /// - Parameters:
+  ///   - database: The database to read and to observe.
   ///   - start: Records as an earlier run delivered them, or as they are presented; only the first
   ///     difference depends on them. If two have the same key, the sequence throws
-  ///     ``IdentityViolation``.
+  ///     ``/TandemDifferences/IdentityViolation``.
   ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
   ///   - onUpdate: Updates the element that is presented for a row that changed;
   ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
@@ -173,9 +180,9 @@ public struct LiveSequence<Element: Sendable>: AsyncSequence, Sendable {
 
     /// The next element; `nil` once the task is cancelled or the sequence has thrown.
     ///
-    /// - Throws: ``DatabaseError`` if the query no longer fits the schema, a key is null or occurs
-    ///   twice, or the database cannot be read or is closed; the error that decoding an element
-    ///   throws.
+    /// - Throws: ``/TandemSQLite/DatabaseError`` if the query no longer fits the schema, a key is
+    ///   null or occurs twice, or the database cannot be read or is closed; the error that decoding
+    ///   an element throws.
     public mutating func next() async throws -> Element? { try await run.next() }
 
     /// The next element, as ``next()``.

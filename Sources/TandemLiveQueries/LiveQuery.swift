@@ -26,8 +26,9 @@ public import TandemSQLite
 /// an update of its row.
 ///
 /// **Locks.** While another program keeps the file locked, as it may without a write-ahead log, a
-/// sequence waits without a limit, regardless of ``DatabaseConfiguration/busyTimeout``: it retries
-/// at pauses of up to 40 ms until it can read or its task is cancelled. It never ends with `busy`.
+/// sequence waits without a limit, regardless of
+/// ``/TandemSQLite/DatabaseConfiguration/busyTimeout``: it retries at pauses of up to 40 ms until
+/// it can read or its task is cancelled. It never ends with `busy`.
 ///
 /// **Isolation.** Queries run on the database's readers, and elements are made there. They arrive
 /// in the isolation of the loop: a loop on the main actor gets them on the main actor. A
@@ -66,7 +67,8 @@ public struct LiveQuery<Element: Sendable>: Sendable {
 
   /// The way in which the result is kept up to date, and the reason if that is not row by row.
   ///
-  /// - Throws: ``DatabaseError`` if the query does not fit the schema; `CancellationError`.
+  /// - Throws: ``/TandemSQLite/DatabaseError`` if the query does not fit the schema;
+  ///   `CancellationError`.
   public func explanation(in database: Database) async throws -> LiveQueryExplanation {
     try await database.read { [definition] transaction in
       LiveQueryExplanation(try QueryPlan(definition, in: transaction.connection))

@@ -145,7 +145,7 @@ struct DiffCommandTests {
     let none = try await diff(folder.path(of: "b.db"), path, "--table", "place")
     #expect(none.status == 2 && none.error.contains("there is no table place"))
     let noneNamed = try await diff(folder.path(of: "b.db"), path)
-    #expect(noneNamed.status == 2 && noneNamed.error.contains("b.db has no table"))
+    #expect(noneNamed.status == 2 && noneNamed.error.contains("b.db: it has no table"))
   }
 
   @Test("trouble is exit status 2, with the file it is about")

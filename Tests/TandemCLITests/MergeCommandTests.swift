@@ -172,7 +172,7 @@ struct MergeCommandTests {
     #expect(
       result.error == """
         tandem: dir: cannot be written: it is a directory
-        tandem: pipe: cannot be written: it is no regular file
+        tandem: pipe: cannot be written: it is not a regular file
         before
         tandem: /dev/stderr: cannot be written: standard error goes there
 

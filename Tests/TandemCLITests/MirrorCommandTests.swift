@@ -214,7 +214,7 @@ struct MirrorCommandTests {
     #expect(result.status == 1)
     #expect(
       result.error == "tandem: cannot write output: Bad file descriptor"
-        + "; the table equals the list all the same\n")
+        + "; the table equals the list nevertheless\n")
     #expect(try places() == ["1"])
     let dry = try await Tool.shell(
       "$tandem mirror list.csv none.db --table place --key id -n >&-", in: folder)

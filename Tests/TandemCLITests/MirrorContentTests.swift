@@ -45,7 +45,7 @@ struct MirrorContentTests {
   }
 
   @Test(
-    "busy and broken answers are asked for again, and what is left of a content is gone on with")
+    "requests are repeated after busy and broken responses, and interrupted downloads resume")
   func misbehaviour() async throws {
     let content = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 7 ^ $0 >> 9) }
     let counts = Mutex<[String: Int]>([:])
@@ -119,7 +119,7 @@ struct MirrorContentTests {
       // What failed is asked for again although the list is the same.
       let next = try await contents(server.url + "/list", "--retries", "0")
       #expect(next.status == 1)
-      #expect(next.error.contains("its rows are as they were"))
+      #expect(next.error.contains("did not change the table"))
     }
   }
 
@@ -199,7 +199,7 @@ struct MirrorContentTests {
           dry run: 2 inserted, 0 updated, 0 deleted; table item would be created
           fetch \(server.url)/1.txt as content/1.txt
           fetch \(server.url)/2.txt as content/2.txt
-          dry run: 2 contents would be asked for, 0 files removed, 0 items are up to date
+          dry run: 2 contents would be fetched, 0 files removed, 0 items are up to date
 
           """)
       #expect(try folder.contents().isEmpty)

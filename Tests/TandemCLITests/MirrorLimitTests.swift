@@ -105,14 +105,14 @@ struct MirrorLimitTests {
     } test: { server in
       let refused = try await Tool.shell(command(server.url, ""), in: folder)
       #expect(refused.status == 1)
-      #expect(refused.error.contains("whether this content is whole"), "\(refused.error)")
+      #expect(refused.error.contains("that this content is complete"), "\(refused.error)")
       #expect(refused.error.contains("--length") && refused.error.contains("--sha256"))
       let checked = try await Tool.shell(command(server.url, "--length size"), in: folder)
       #expect(checked.status == 0 && checked.error.isEmpty)
       let preview = try await Tool.shell(
         "$tandem mirror \(server.url)/list p.db --table t --key id --preview thumb --into p -q",
         in: folder)
-      #expect(preview.status == 1 && preview.error.contains("whether this content is whole"))
+      #expect(preview.status == 1 && preview.error.contains("that this content is complete"))
       #expect(!preview.error.contains("--length"))
     }
   }

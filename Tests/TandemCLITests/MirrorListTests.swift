@@ -82,8 +82,7 @@ struct MirrorListTests {
       let place = field.map { "in the field \($0)" } ?? "in a Link field with rel=next"
       #expect(
         result.error
-          == "tandem: note: the list has one page, which does not say where a next one is, "
-          + "\(place)\n")
+          == "tandem: note: the list has only one page: it names no next page \(place)\n")
       for option in ["--quiet", "--json"] {
         let result = try await mirror(server.url + "/list", paging: words + [option])
         #expect(result.status == 0 && result.error.isEmpty)

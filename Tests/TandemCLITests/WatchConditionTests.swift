@@ -27,7 +27,7 @@ struct WatchConditionTests {
     ("--query 'SELECT id FROM place'", 2, "a query needs --key"),
     ("--query 'SELECT id FROM place' --key name", 1, "no column name to be its key; it has id"),
     ("--query 'SELECT id FROM place' --key id --table b", 2, "choose one of --table and --query"),
-    ("--table place --key id", 2, "--key goes with --query"),
+    ("--table place --key id", 2, "--key needs --query"),
     ("--query 'DELETE FROM place RETURNING id' --key id", 1, "changes nothing can be watched"),
     ("--query 'SELEKT 1' --key id", 1, "syntax error"),
     ("--query 'SELECT 1 AS id; SELECT 2' --key id", 1, "more than one statement"),

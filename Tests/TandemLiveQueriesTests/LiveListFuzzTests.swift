@@ -50,7 +50,7 @@ struct ListFuzzCourse {
     var set: KeyedResult
     var plan: (schemaVersion: Int64?, value: QueryPlan)?
     var list: [KeyedRow] = []
-    var rows: [RowKey: Record] = [:]
+    var rows: [RecordKey: Record] = [:]
 
     mutating func currentPlan(in connection: DatabaseConnection) throws -> QueryPlan {
       let version = try connection.integer("PRAGMA schema_version")
@@ -144,7 +144,7 @@ struct ListFuzzCourse {
     let moveCount = ListDifference(from: next.list, to: fresh, identifiedBy: \.key).moves.count
     try #require(list.moves.count == moveCount, "\(place)")
     let key = next.query.key
-    let rows = set.applying(to: next.rows) { record in RowKey(key.map { record[$0] }) }
+    let rows = set.applying(to: next.rows) { record in RecordKey(key.map { record[$0] }) }
     let freshRows = Dictionary(uniqueKeysWithValues: fresh.map { ($0.key, $0.record) })
     try #require(areIdentical(rows, freshRows), "\(place): set \(set)")
     next.list = fresh

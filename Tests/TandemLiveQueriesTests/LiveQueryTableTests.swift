@@ -244,7 +244,7 @@ struct LiveQueryTableTests {
     }
     let difference = try #require(try await iterator.next())
     let rows = try #require(difference.applying(to: start))
-    let key = { (record: Record) in RowKey(explanation.key.map { record[$0] }) }
+    let key = { (record: Record) in RecordKey(explanation.key.map { record[$0] }) }
     #expect(rows.map(key) == rows.map(key).sorted())
     var fresh = example.query.values(in: database).makeAsyncIterator()
     #expect(try await fresh.next() == rows)

@@ -14,7 +14,7 @@ struct OrderedRowsTests {
   static func row(_ key: Int, _ value: Int, _ extra: Int) -> KeyedRow {
     let values = [key, value, extra].map { FieldValue.integer(Int64($0)) }
     return KeyedRow(
-      key: .integer(Int64(key)), record: Record(uncheckedLayout: layout, values: values))
+      key: RecordKey(.integer(Int64(key))), record: Record(uncheckedLayout: layout, values: values))
   }
 
   /// A table with random changes, and what is known of it.
@@ -39,7 +39,7 @@ struct OrderedRowsTests {
       for _ in 0..<count {
         let key = Int.random(in: 0..<keyCount, using: &random)
         table[key] = Int.random(in: 0..<4, using: &random) == 0 ? nil : newRow(key)
-        touched[key] = TouchedRow(key: .integer(Int64(key)), record: table[key]?.record)
+        touched[key] = TouchedRow(key: RecordKey(.integer(Int64(key))), record: table[key]?.record)
       }
       return touched.values.sorted { $0.key < $1.key }
     }
@@ -85,7 +85,7 @@ struct OrderedRowsTests {
       #expect(difference.applying(to: old) == world.list(nil))
     }
     let everything = world.table.keys.sorted().map {
-      TouchedRow(key: .integer(Int64($0)), record: nil)
+      TouchedRow(key: RecordKey(.integer(Int64($0))), record: nil)
     }
     #expect(rows.place(everything)?.deletions.count == everything.count)
     #expect(rows.visible.isEmpty)
@@ -98,7 +98,7 @@ struct OrderedRowsTests {
     var window = OrderedRows(
       Array(rows.prefix(RowWindow(limit: 3).rowCount)), order: order,
       window: RowWindow(limit: 3))
-    let deletion = { (key: Int) in [TouchedRow(key: .integer(Int64(key)), record: nil)] }
+    let deletion = { (key: Int) in [TouchedRow(key: RecordKey(.integer(Int64(key))), record: nil)] }
     for key in 0..<RowWindow.defaultReserveCount {
       #expect(window.place(deletion(key))?.deletions.count == 1)
       #expect(window.visible == Array(rows[(key + 1)...(key + 3)]))
@@ -124,7 +124,7 @@ struct OrderedRowsTests {
     let far = Self.row(1_900, 0, 1)
     #expect(window.place([TouchedRow(key: far.key, record: far.record)])?.isEmpty == true)
     for key in 1_000..<1_000 + RowWindow.defaultReserveCount {
-      #expect(window.place([TouchedRow(key: .integer(Int64(key)), record: nil)]) != nil)
+      #expect(window.place([TouchedRow(key: RecordKey(.integer(Int64(key))), record: nil)]) != nil)
     }
   }
 

@@ -73,7 +73,7 @@ struct OtherProcessTests {
       try await database.run("INSERT INTO place VALUES (\(id), 'x')")
       let changes = try snapshot()
       #expect(!changes.isUnknown)
-      #expect(changes.touched[interest]?.keys == [.integer(Int64(id))])
+      #expect(changes.touched[interest]?.keys == [RecordKey(.integer(Int64(id)))])
     }
     try folder.otherConnection().execute("DELETE FROM place WHERE id = 1")
     #expect(try snapshot().isUnknown)

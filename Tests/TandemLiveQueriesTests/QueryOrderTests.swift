@@ -37,7 +37,7 @@ struct QueryOrderTests {
     var rows: [KeyedRow] = []
     while try statement.step() {
       let record: Record = ["k": try statement.value(at: 0), "v": try statement.value(at: 1)]
-      rows.append(KeyedRow(key: RowKey(record["k"]), record: record))
+      rows.append(KeyedRow(key: RecordKey(record["k"]), record: record))
     }
     let order = QueryOrder(
       terms: [
@@ -57,7 +57,7 @@ struct QueryOrderTests {
   func severalTerms() {
     let row = { (key: Int64, values: [FieldValue]) in
       KeyedRow(
-        key: .integer(key),
+        key: RecordKey(.integer(key)),
         record: Record(Array(zip(["a", "b"], values)).map { (name: $0, value: $1) }) ?? [:])
     }
     let order = QueryOrder(

@@ -138,6 +138,26 @@ struct FileIndexTests {
     #expect(folder.names("content") == [])
   }
 
+  @Test("an index whose creation was interrupted is created again", arguments: [false, true])
+  func interruptedCreation(hasEarlier: Bool) throws {
+    try FileManager.default.createDirectory(
+      atPath: "\(folder.path)/.tandem", withIntermediateDirectories: true)
+    if hasEarlier { folder.create(".tandem/owner", Array(#"[{"owner":"me"}]"#.utf8)) }
+    folder.create(".tandem/index.sqlite", [])
+    #expect(try FileIndex.hasOwner(Directory(path: folder.path)) == hasEarlier)
+    #expect(try open(isReadOnly: true).owner == (hasEarlier ? "me" : nil))
+    let (address, stored) = file("a")
+    do {
+      let index = try open()
+      try index.add(stored, at: address)
+      try index.flush()
+    }
+    let index = try open(isReadOnly: true)
+    #expect(index.owner == (hasEarlier ? "me" : nil))
+    #expect(index.file(address) == stored)
+    #expect(folder.names(".tandem") == ["index.sqlite"])
+  }
+
   @Test("an owner of an earlier version that cannot be read is refused")
   func unreadableOwner() throws {
     try FileManager.default.createDirectory(

@@ -72,7 +72,7 @@ struct FileStoreEndTests {
       }
       #expect(error?.code == .uncertainEnd)
       #expect(error?.isTransient == false)
-      #expect(error?.message.contains("whether this content is whole") == true)
+      #expect(error?.message.contains("that this content is complete") == true)
       #expect(error?.message.contains(sending.advice) == true)
       #expect(folder.contents("a") == [1, 2])
       #expect(folder.leftovers == [])

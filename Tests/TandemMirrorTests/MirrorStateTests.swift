@@ -165,7 +165,7 @@ struct MirrorStateTests {
       ["INSERT INTO t VALUES (1, 'x') ON CONFLICT DO UPDATE SET n = 'y'"],
       ["DROP TABLE t"], ["DROP TABLE t", "CREATE TABLE t (id, n)"],
       ["ALTER TABLE t RENAME TO u"], ["ALTER TABLE t DROP COLUMN n"],
-      ["ALTER TABLE t RENAME COLUMN n TO m"], ["DROP TRIGGER tandem_mirror_t_insert"],
+      ["ALTER TABLE t RENAME COLUMN n TO m"], ["DROP TRIGGER tandem_validators_insert_t"],
       ["DELETE FROM tandem_mirror"], ["DROP TABLE tandem_mirror"],
     ])
   func forgotten(statements: [String]) throws {
@@ -178,6 +178,26 @@ struct MirrorStateTests {
     #expect(try validators(connection) == origin.validators)
     try connection.execute("UPDATE t SET n = 'z' WHERE id = 4")
     #expect(try validators(connection) == nil, "the triggers are there again")
+  }
+
+  @Test("triggers of an earlier version are not trusted, and removed by the next run")
+  func earlierTriggers() throws {
+    let connection = try mirrored()
+    for event in ["insert", "update", "delete"] {
+      try connection.execute("DROP TRIGGER tandem_validators_\(event)_t")
+      try connection.execute(
+        """
+        CREATE TRIGGER tandem_mirror_t_\(event) AFTER \(event) ON t BEGIN
+          UPDATE tandem_mirror SET url = NULL WHERE table_name = 't';
+        END
+        """)
+    }
+    #expect(try validators(connection) == nil)
+    _ = try mirror.run(records, into: connection, origin: origin)
+    #expect(try validators(connection) == origin.validators)
+    #expect(
+      try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY name")
+        == ["delete", "insert", "update"].map { "\"tandem_validators_\($0)_t\"" })
   }
 
   @Test("a foreign key that cascades into the table makes them forgotten")

@@ -59,14 +59,14 @@ struct CommitGateTests {
       let subscription = feed.subscribe()
       defer { feed.unsubscribe(subscription) }
       feed.setInterests([CommitGateTests.interest], of: subscription)
-      var known: Set<RowKey> = []
+      var known: Set<RecordKey> = []
       while known.count < CommitGateTests.commitCount {
         let (changes, present) = try database.read { transaction in
           move(to: .knocking)
           let changes = try feed.beginSnapshot(transaction.connection, for: subscription)
           move(to: .away)
           let keys = try transaction.fetchValues("SELECT k FROM t", as: Int64.self)
-          return (changes, Set(keys.map(RowKey.integer)))
+          return (changes, Set(keys.map { RecordKey(.integer($0)) }))
         }
         if changes.isUnknown { known = present }
         known.formUnion(changes.touched[CommitGateTests.interest]?.keys ?? [])

@@ -97,6 +97,30 @@ struct DatabaseFileTests {
     }
   }
 
+  @Test("the log beside another file in its place is not taken for its own")
+  func goneBeforeFirstWrite() throws {
+    let plain = DatabaseConfiguration(journal: .asItIs)
+    let old = try Database(path: folder.file(), configuration: plain)
+    try old.write { _ = try $0.execute("CREATE TABLE t (word TEXT)") }
+    try old.close()
+    let database = try Database(path: folder.file())
+    try Removal.replacement.perform(on: folder.file(), in: folder)
+    let other = try Database(path: folder.file())
+    try other.write { _ = try $0.execute("INSERT INTO t VALUES ('in the log')") }
+    let log = FileManager.default.contents(atPath: folder.file() + "-wal")
+    let error = try databaseError {
+      // So much that SQLite writes it to the log before the commit.
+      try database.write { _ = try $0.execute("INSERT INTO t VALUES (randomblob(8000000))") }
+    }
+    #expect(error.code == .cannotOpen)
+    try database.close()
+    #expect(FileManager.default.contents(atPath: folder.file() + "-wal") == log)
+    try other.close()
+    #expect(try DatabaseFileTests.words(folder.file()) == [["new"], ["in the log"]])
+    #expect(
+      try DatabaseConnection(path: folder.file()).rows("PRAGMA integrity_check") == [["ok"]])
+  }
+
   @Test(
     "a connection used alone refuses to commit into a file that is gone, but goes on reading",
     arguments: Removal.allCases)

@@ -9,7 +9,7 @@ extension ChannelHub {
   /// Each difference is one batch: all bound objects have all values of a commit before any hook or subscriber is
   /// notified of one. Rows are read and converted outside the hub's actor; each batch takes one hop to it. Objects
   /// that are bound later get the current values, as many as the hub remembers
-  /// (``ChannelLimits/maxRememberedValueCount``).
+  /// (``/TandemChannels/ChannelLimits/maxRememberedValueCount``).
   ///
   /// Must be called where the hub lives, which has to be an actor; elsewhere use
   /// ``ChannelSender/follow(_:in:by:)``.

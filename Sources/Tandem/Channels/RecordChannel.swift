@@ -6,8 +6,8 @@
 /// try await hub.follow(LiveQuery(table: "user"), in: database, by: users)   // until cancelled
 /// ```
 ///
-/// Values are converted by ``DatabaseValue``: exactly, or not at all. A value that cannot be converted to its
-/// property's type is an error that names the record and the column.
+/// Values are converted by ``/TandemSQLite/DatabaseValue``: exactly, or not at all. A value that
+/// cannot be converted to its property's type is an error that names the record and the column.
 public struct RecordChannel<Subject>: Sendable {
   private struct Column: Sendable {
     var name: String

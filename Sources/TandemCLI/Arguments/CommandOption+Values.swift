@@ -1,7 +1,7 @@
 import Tandem
 
 extension ValueOption<String> {
-  /// An option that takes any text.
+  /// An option with any text as its value.
   init(
     _ name: String, _ placeholder: String, letter: Character? = nil, isRepeatable: Bool = false,
     help: String
@@ -62,7 +62,7 @@ extension ValueOption<Int> {
 }
 
 extension ValueOption<Duration> {
-  /// The longest duration that an option takes: some eleven days.
+  /// The longest duration that an option accepts: about eleven days.
   private static let maxSeconds = 1_000_000.0
 
   /// An option that takes a duration in seconds, fractions allowed.

@@ -3,15 +3,15 @@
 protocol CommandOption: Sendable {
   /// The name, written as `--name`.
   var name: String { get }
-  /// A single letter that may be written instead, as in `-q`.
+  /// A letter for the short form, as in `-q`.
   var letter: Character? { get }
   /// The placeholder of the value in help; `nil` for an option without a value.
   var placeholder: String? { get }
-  /// True if the option may be given more than once, each value counting.
+  /// True if the option may be given more than once. All its values are used.
   var isRepeatable: Bool { get }
   var help: String { get }
 
-  /// Reads the value that was typed.
+  /// Parses the value.
   func read(_ text: String) throws(UsageError) -> any Sendable
 }
 
@@ -40,13 +40,13 @@ struct ValueOption<Value: Sendable>: CommandOption {
   let placeholder: String?
   let isRepeatable: Bool
   let help: String
-  /// Reads a value that was typed.
+  /// Parses a value.
   private let parse: @Sendable (_ text: String) -> Value?
-  /// The values that the option takes, for the message about one that it does not.
+  /// The accepted values, for the error message.
   private let expectation: String
   private let hint: @Sendable (_ text: String) -> String
 
-  /// An option whose values `parse` reads; `expectation` completes "--name takes …".
+  /// An option whose values `parse` parses; `expectation` completes "--name takes …".
   init(
     _ name: String, _ placeholder: String, letter: Character? = nil, isRepeatable: Bool = false,
     takes expectation: String, help: String,

@@ -1,4 +1,4 @@
-/// The arguments that a command accepts, for the parser and for the help.
+/// The arguments that a command accepts, for the parser and the help.
 struct CommandSpecification: Sendable {
   struct Operand: Sendable {
     var name: String
@@ -11,7 +11,7 @@ struct CommandSpecification: Sendable {
   var operands: [Operand]
   var options: [any CommandOption]
   var examples: [String]
-  /// True if the last operand may stand any number of times, or not at all.
+  /// True if the last operand may be given any number of times, including none.
   var repeatsLastOperand = false
 
   static let help = Flag("help", letter: "h", help: "Show this help.")
@@ -23,7 +23,7 @@ struct CommandSpecification: Sendable {
 // MARK: - Help
 
 extension CommandSpecification {
-  /// The line that shows how to write the command.
+  /// The usage line.
   var usage: String {
     (["usage: tandem \(name)"] + operands.map(\.name) + ["[options]"]).joined(separator: " ")
   }

@@ -7,11 +7,11 @@ struct ParsedArguments {
   private var texts: [(option: any CommandOption, text: String)] = []
   private var values: [String: [any Sendable]] = [:]
 
-  /// Parses arguments by what `command` accepts.
+  /// Parses the arguments of `command`.
   ///
-  /// With `--help`, nothing but names is checked.
+  /// With `--help`, only the names of options are checked.
   ///
-  /// - Throws: ``UsageError`` that names the closest option there is.
+  /// - Throws: ``UsageError``; for an unknown option, it suggests the closest one.
   init(_ arguments: [String], for command: CommandSpecification) throws(UsageError) {
     self.command = command
     var rest = arguments[...]
@@ -70,7 +70,7 @@ struct ParsedArguments {
     texts.append((option, value))
   }
 
-  /// The next argument, unless it is an option: then the value before it was forgotten.
+  /// The next argument, or `nil` if it is an option, so that the value is missing.
   private func popValue(
     _ rest: inout ArraySlice<String>
   ) -> String? {
@@ -121,7 +121,7 @@ struct ParsedArguments {
     values[checked(option).name]?.compactMap { $0 as? Value } ?? []
   }
 
-  /// The value of an option that must be given, and not be empty; `meaning` says what it is for.
+  /// The value of a required option, which must not be empty; `meaning` describes it in the error.
   func required<Value>(
     _ option: ValueOption<Value>, _ meaning: String
   ) throws(UsageError) -> Value {
@@ -134,7 +134,7 @@ struct ParsedArguments {
   /// True if the option was given.
   func has(_ option: any CommandOption) -> Bool { values[checked(option).name] != nil }
 
-  /// Refuses names of files that are URLs, where only files are read.
+  /// Rejects URLs where only files can be read.
   func checkFiles(_ names: [String], of option: any CommandOption) throws(UsageError) {
     for name in names {
       guard case .url = RecordSource(name) else { continue }
@@ -142,7 +142,7 @@ struct ParsedArguments {
     }
   }
 
-  /// A mistake in these arguments.
+  /// A usage error of this command.
   func error(_ message: String) -> UsageError { UsageError(message, command: command) }
 
   private func checked(_ option: any CommandOption) -> any CommandOption {
@@ -153,10 +153,10 @@ struct ParsedArguments {
   }
 }
 
-/// A mistake in the arguments: exit status 2.
+/// An error in the arguments: exit status 2.
 struct UsageError: Error {
   var message: String
-  /// The command whose help is worth reading, if one was recognised.
+  /// The command whose help the message suggests; `nil` if the command is unknown.
   var command: CommandSpecification?
 
   init(_ message: String, command: CommandSpecification? = nil) {

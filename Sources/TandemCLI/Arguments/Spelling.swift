@@ -1,7 +1,7 @@
-/// Suggests the word that was probably meant.
+/// Suggests corrections of misspelt words.
 enum Spelling {
-  /// The candidate that takes the fewest edits to reach, those that begin with `word` before all
-  /// others, or `nil` if none is near: at most a third of the letters, or two, may differ.
+  /// The candidate with the smallest distance from `word`, or `nil` if more than two letters, and more than a
+  /// third of them, differ. Candidates that begin with `word` come first.
   static func closest(to word: String, among candidates: [String]) -> String? {
     func nearest(_ candidates: [String]) -> (candidate: String, distance: Int)? {
       candidates.map { ($0, distance(word, $0)) }.min { $0.1 < $1.1 }

@@ -1,4 +1,4 @@
-/// The arguments after the name of the program.
+/// Reads the arguments after the name of the program.
 enum TypedArguments {
   /// The arguments as texts.
   ///

@@ -2,8 +2,8 @@ import Tandem
 
 /// Replaces files atomically.
 enum AtomicFile {
-  /// Replaces the contents of a file. They are written beside it, synchronized to disk, and renamed
-  /// into its place, with its permissions. A symbolic link stays a symbolic link.
+  /// Replaces the contents of a file and keeps its permissions. The new contents are written to a temporary
+  /// file beside it, synchronized to disk, and renamed. A symbolic link stays a symbolic link.
   static func write(_ bytes: [UInt8], to path: String) throws {
     var status = stat()
     let exists = stat(path, &status) == 0
@@ -37,7 +37,7 @@ enum AtomicFile {
   /// The reason why a file cannot be replaced, if there is one.
   private static func refusal(of status: stat) -> String? {
     if status.st_mode & S_IFMT == S_IFDIR { return "it is a directory" }
-    if status.st_mode & S_IFMT != S_IFREG { return "it is no regular file" }
+    if status.st_mode & S_IFMT != S_IFREG { return "it is not a regular file" }
     return isOpen(status, as: STDERR_FILENO) ? "standard error goes there" : nil
   }
 
@@ -61,8 +61,7 @@ enum AtomicFile {
 
 /// Reads whole files.
 enum FileText {
-  /// The maximum length of a file: 1 GiB. Up to three files are in memory at a time, and the
-  /// results.
+  /// The maximum length of a file: 1 GiB. Up to three files are in memory at a time, with the results.
   static let maxByteCount = 1 << 30
 
   /// The bytes of a file, or of standard input for `-`.

@@ -21,8 +21,8 @@ extension ChannelCommand {
     return 0
   }
 
-  /// Connects, and connects again, until enough was printed or the task is cancelled. Reports the reason of
-  /// each wait, unless it is the same as before.
+  /// Connects, and connects again after each break, until enough was printed or the task is cancelled. Reports
+  /// the reason of each break, unless it equals the previous one.
   ///
   /// - Throws: an error if no connection to the address is possible.
   private static func listenConnected(
@@ -107,7 +107,7 @@ private actor MessagePrinter {
   ///
   /// - Throws: `ChannelLinkError` for a malformed frame; `OutputError`.
   func read(_ connection: any ChannelConnection, as role: ChannelLinkRole) async throws {
-    // So that a program that connects too late notices.
+    // A program that connects too late then notices it.
     if isDone { return connection.refuse() }
     defer { connection.close() }
     var peer = LinkPeerSession(connection, as: role)
@@ -146,7 +146,7 @@ private actor MessagePrinter {
     ]).description
   }
 
-  /// As in: User 1  age=30  name="Ann".
+  /// A line such as `User 1  age=30  name="Ann"`.
   private func text(_ message: ChannelMessage) -> String {
     let values = message.values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     return (["\(message.subject) \(message.id)"] + values).joined(separator: "  ")

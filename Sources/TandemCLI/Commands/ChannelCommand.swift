@@ -5,12 +5,12 @@ enum ChannelCommand: Command {
   /// The options, each declared once.
   enum Option {
     static let subject = ValueOption<String>(
-      "subject", "NAME", help: "The subject of the channel; for listen: only it.")
+      "subject", "NAME", help: "The subject of the channel. For listen: the only one shown.")
     static let id = ValueOption<String>(
-      "id", "JSON", help: "The id: a JSON value, or else a text; for listen: only it.")
+      "id", "JSON", help: "The id: JSON, or else a text. For listen: the only one shown.")
     static let connect = Flag("connect", help: "For listen: connect to a program that listens.")
     static let count = ValueOption(
-      "count", in: 1...Int.max, help: "For listen: end after so many messages.")
+      "count", in: 1...Int.max, help: "For listen: end after N messages.")
     static let timeout = ValueOption.seconds(
       "timeout", help: "The time in which a peer must answer (default: 10).")
     static let json = Flag(
@@ -22,19 +22,19 @@ enum ChannelCommand: Command {
     summary: "Listen to a program's channels, or send on them.",
     discussion: """
       listen  Prints messages, one on each line. Waits for programs to connect; with --connect,
-              connects to a program that listens, and again when it comes back. Ends with
-              Ctrl-C, or after --count messages. --id 1 also finds the text "1".
+              connects to a program that listens, and connects again after a break. Ends
+              with Ctrl-C, or after --count messages. --id 1 also matches the text "1".
       send    Connects to a program that listens, and sends values of one channel together.
 
       ADDRESS is unix:PATH, HOST:PORT or :PORT on loopback. Nothing is encrypted.
-      Exit status: 0 success, 1 failure, 2 a mistake in the arguments. For send, 0 means that the
-      program has read the values, not that it uses them: values of an unknown subject or
-      property are ignored. A value of a wrong type, or a program of another version of the
-      format, is a failure.
+      Exit status: 0 success, 1 failure, 2 wrong usage. For send, 0 means that the other
+      program has read the values. It ignores values of subjects and properties that it does not
+      know. A value of a wrong type is a failure, and so is a program with another version of the
+      format.
       """,
     operands: [
       .init(name: "ACTION", help: "listen or send."),
-      .init(name: "ADDRESS", help: "Where: unix:/tmp/app.socket, localhost:4000, :4000"),
+      .init(name: "ADDRESS", help: "An address: unix:/tmp/app.socket, localhost:4000, :4000"),
       .init(
         name: "[NAME=JSON…]", help: "For send: properties and values, as name='\"Tom\"' age=30"),
     ],
@@ -51,7 +51,7 @@ enum ChannelCommand: Command {
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     guard let address = SocketAddress(arguments.operands[1]) else {
       throw UsageError(
-        "'\(arguments.operands[1])' is no address: write unix:PATH, HOST:PORT or :PORT",
+        "'\(arguments.operands[1])' is not an address: write unix:PATH, HOST:PORT or :PORT",
         command: specification)
     }
     switch arguments.operands[0] {
@@ -71,7 +71,7 @@ enum ChannelCommand: Command {
     return (try? JSONValue(parsing: text.utf8, maxNestingDepth: maxDepth)) ?? .string(text)
   }
 
-  /// The time that a peer has to answer.
+  /// The time in which a peer must answer.
   static func timeout(_ arguments: ParsedArguments) -> Duration {
     arguments[Option.timeout] ?? ChannelLinkOptions().handshakeTimeout
   }
@@ -113,7 +113,7 @@ extension ChannelCommand {
     for assignment in assignments {
       let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[0].isEmpty else {
-        throw UsageError("'\(assignment)' is no NAME=JSON", command: specification)
+        throw UsageError("'\(assignment)' is not NAME=JSON", command: specification)
       }
       guard values[String(parts[0])] == nil else {
         throw UsageError("'\(parts[0])' is given twice", command: specification)
@@ -123,7 +123,7 @@ extension ChannelCommand {
           parsing: parts[1].utf8, maxNestingDepth: ChannelMessage.maxValueNestingDepth)
       } catch {
         throw UsageError(
-          "'\(parts[1])' is no JSON value: \(error); a text needs quotes: \(parts[0])='\"…\"'",
+          "'\(parts[1])' is not a JSON value: \(error); a text needs quotes: \(parts[0])='\"…\"'",
           command: specification)
       }
     }

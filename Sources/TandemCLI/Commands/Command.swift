@@ -1,11 +1,11 @@
-/// One of the things `tandem` can do.
+/// A command of `tandem`.
 protocol Command {
   static var specification: CommandSpecification { get }
 
-  /// Does it, and returns the exit status.
+  /// Runs the command and returns the exit status.
   static func run(_ arguments: ParsedArguments) async throws -> Int32
 
-  /// The exit status when it throws.
+  /// The exit status after an error.
   static var failureStatus: Int32 { get }
 }
 

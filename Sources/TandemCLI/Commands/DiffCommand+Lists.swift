@@ -1,8 +1,7 @@
 import Tandem
 
 extension DiffCommand {
-  /// Compares two lists with their order, prints how one becomes the other, and returns the exit
-  /// status.
+  /// Compares two lists with their order, prints the differences, and returns the exit status.
   static func compareOrder(
     _ old: RecordCollection, _ new: RecordCollection, key: [String], _ arguments: ParsedArguments
   ) throws -> Int32 {
@@ -37,7 +36,7 @@ extension DiffCommand {
       Option.json, Option.list, Option.key, Option.table, Option.format,
     ]
     for option in others where arguments.has(option) {
-      throw arguments.error("--text goes without --\(option.name)")
+      throw arguments.error("--text does not combine with --\(option.name)")
     }
     let names = arguments.operands
     try arguments.checkFiles(names, of: Option.text)
@@ -61,7 +60,7 @@ extension DiffCommand {
 }
 
 extension ListDifference<Record> {
-  /// A line for each change: deletions first, then what the new list has, in its order.
+  /// A line for each change: first the deletions, then the other changes in the order of the new list.
   fileprivate func lines(_ text: DifferenceText, in new: [Record]) -> [String] {
     var placed = insertions.map { ($0.offset, 0, text.line(.inserted($0.element))) }
     placed += moves.map { ($0.to, 1, text.line(moved: new[$0.to], from: $0.from, to: $0.to)) }

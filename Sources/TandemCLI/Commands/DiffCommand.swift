@@ -1,6 +1,6 @@
 import Tandem
 
-/// `tandem diff`: what changed between two lists or tables.
+/// `tandem diff`: compares two lists or tables.
 enum DiffCommand: Command {
   static let failureStatus: Int32 = 2
 
@@ -13,26 +13,25 @@ enum DiffCommand: Command {
     static let table = ValueOption<String>(
       "table", "T", help: "The table of a SQLite file (default: the only one).")
     static let format = ValueOption<RecordFormat>(
-      "format", "FORMAT", help: "json, ndjson or csv, for lists whose name does not tell.")
+      "format", "FORMAT", help: "json, ndjson or csv, if the name does not show it.")
     static let list = Flag("list", help: "Compare the order of two lists too; show moves.")
     static let text = Flag("text", help: "Compare two texts by lines, as diff -u does.")
     static let json = Flag("json", help: "Print the whole difference as one JSON object.")
-    static let quiet = Flag("quiet", letter: "q", help: "Print nothing; the exit status tells.")
+    static let quiet = Flag("quiet", letter: "q", help: "Print nothing; only set the exit status.")
   }
 
   static let specification = CommandSpecification(
     name: "diff",
-    summary: "Show what changed between two lists or tables.",
+    summary: "Show the differences between two lists or tables.",
     discussion: """
-      Compares two collections of records by key, and shows what was inserted (+), updated (~)
-      and deleted (-) from OLD to NEW. Two SQLite tables are read side by side, whatever their
-      size, in constant memory. A list beside a table is compared as the table would store it.
+      Compares two collections of records by key, and shows the records that were inserted (+),
+      updated (~) and deleted (-) from OLD to NEW. Two SQLite tables of any size are compared in
+      constant memory. A list and a table are compared as the table would store the list.
 
-      With --list, two lists are compared with their order: a record that left its place among
-      those that stay was moved (>). With --text, OLD and NEW are files with any texts in UTF-8, of
-      at most \(FileText.maxByteCount >> 30) GiB each, and what is printed is a unified diff.
+      With --list, the order of two lists is compared too, and moved records are shown (>). With
+      --text, OLD and NEW are UTF-8 texts of at most \(FileText.maxByteCount >> 30) GiB each, and a unified diff is printed.
 
-      Exit status: 0 no difference, 1 some, 2 trouble.
+      Exit status: 0 no differences, 1 differences, 2 errors.
       """,
     operands: [
       .init(
@@ -78,10 +77,10 @@ enum DiffCommand: Command {
   }
 }
 
-// MARK: - What is compared
+// MARK: - Collections
 
 extension DiffCommand {
-  /// Refuses options that would do nothing.
+  /// Rejects options that would have no effect.
   private static func checkOptions(
     _ arguments: ParsedArguments, for collections: [RecordCollection]
   ) throws(UsageError) {
@@ -118,28 +117,14 @@ extension DiffCommand {
     let database = try Database(
       path: path, configuration: DatabaseConfiguration(access: .readOnly))
     let schema = try database.read { transaction in
-      try Self.tableSchema(name, in: transaction, of: path)
+      try transaction.schema(ofNamedTable: name, for: specification)
     }
     return .table(schema, database)
-  }
-
-  private static func tableSchema(
-    _ name: String?, in transaction: borrowing ReadTransaction, of path: String
-  ) throws -> TableSchema {
-    let names = try transaction.tableNames()
-    guard let name = name ?? (names.count == 1 ? names[0] : nil) else {
-      let message =
-        names.isEmpty
-        ? "\(path) has no table"
-        : "\(path) has the tables \(names.joined(separator: ", ")); choose one with --table"
-      throw UsageError(message, command: specification)
-    }
-    return try transaction.schema(ofNamedTable: name)
   }
 }
 
 extension DiffCommand {
-  /// The error with the name of the list it is about: that of the two which causes it alone.
+  /// The error with the name of the list that causes it.
   private static func located(
     _ error: RecordError, in sides: [(name: String, collection: RecordCollection)], key: [String]
   ) -> any Error {
@@ -154,10 +139,10 @@ extension DiffCommand {
   }
 }
 
-// MARK: - What is printed
+// MARK: - Printing
 
 extension DiffCommand {
-  /// Prints the changes as asked for, and returns how many there are.
+  /// Prints the changes in the format of the options, and returns their number.
   private static func printChanges(
     _ comparison: RecordComparison, _ arguments: ParsedArguments
   ) throws -> Int {
@@ -182,8 +167,8 @@ extension DiffCommand {
     return count
   }
 
-  /// Prints one object. The changes of two tables come in the order of their keys, whatever their
-  /// kind, so each kind is set aside in a temporary file until all are known.
+  /// Prints one object. The changes of two tables come in the order of their keys, with all kinds mixed, so
+  /// a temporary file holds those of each kind until all are known.
   private static func printJSON(_ comparison: RecordComparison) throws -> Int {
     var inserted = try Spool()
     var updated = try Spool()

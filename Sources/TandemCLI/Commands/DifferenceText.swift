@@ -1,6 +1,6 @@
 import Tandem
 
-/// Changes as lines for people: `+` inserted, `~` updated, `-` deleted, `>` moved.
+/// Writes changes as lines for people: `+` inserted, `~` updated, `-` deleted, `>` moved.
 struct DifferenceText {
   /// The fields that come first in a line, and identify it.
   var key: [String]

@@ -1,6 +1,6 @@
 import Tandem
 
-/// A connection of a link, for a program that has no hub: it prints values, or sends a few.
+/// A connection of a link for a program without a hub, which prints values or sends some.
 struct LinkPeerSession {
   private let connection: any ChannelConnection
   private let role: ChannelLinkRole
@@ -15,7 +15,7 @@ struct LinkPeerSession {
     self.role = role
   }
 
-  /// Exchanges greetings; returns the messages that came with the peer's one.
+  /// Exchanges greetings; returns the messages that came with the peer's greeting.
   ///
   /// - Throws: `ChannelLinkError` if the peer has not greeted in time, or uses another version.
   mutating func greet(by deadline: PeerDeadline) async throws -> [ChannelMessage] {
@@ -59,7 +59,7 @@ struct LinkPeerSession {
     }
   }
 
-  /// Waits for messages; returns `nil` at the end, and once the task is cancelled.
+  /// Waits for messages; returns `nil` at the end of the connection, or if the task is cancelled.
   mutating func messages() async throws -> [ChannelMessage]? {
     let connection = connection
     let bytes = try await withTaskCancellationHandler {
@@ -79,7 +79,7 @@ struct LinkPeerSession {
     return frames.flatMap(\.messages)
   }
 
-  /// Acknowledges the messages so far.
+  /// Acknowledges all messages so far.
   mutating func acknowledge() async throws {
     guard let number = unacknowledged else { return }
     unacknowledged = nil
@@ -90,7 +90,7 @@ struct LinkPeerSession {
 
   /// Sends a message, and waits until the peer has acknowledged it.
   ///
-  /// - Throws: `ChannelLinkError` if the peer has not done so in time, or has ended the connection.
+  /// - Throws: `ChannelLinkError` if the peer has not acknowledged it in time, or has ended the connection.
   func send(_ message: ChannelMessage, by deadline: PeerDeadline) async throws {
     let (connection, reader) = (connection, reader)
     let isRead: Bool? = try await connection.result(by: deadline) {

@@ -1,7 +1,7 @@
 import Tandem
 
 extension MergeCommand {
-  /// What was asked for, checked.
+  /// The options of the command, checked.
   struct Options {
     /// The file of the base; `nil` if it is unknown.
     var base: String?
@@ -21,7 +21,7 @@ extension MergeCommand {
       let specification = MergeCommand.specification
       base = arguments[Option.base]
       guard (base == nil) == arguments[Option.unknownBase] else {
-        throw UsageError("either --base or --unknown-base is needed", command: specification)
+        throw UsageError("either --base or --unknown-base is required", command: specification)
       }
       local = try arguments.required(Option.local, "one version of the list")
       remote = try arguments.required(Option.remote, "the other version of the list")
@@ -48,7 +48,7 @@ extension MergeCommand {
   }
 }
 
-// MARK: - How conflicts are resolved
+// MARK: - Resolving conflicts
 
 extension MergeCommand {
   enum Granularity: String, CaseIterable {

@@ -9,7 +9,7 @@ enum MergeCommand: Command {
     static let base = ValueOption<String>(
       "base", "FILE", help: "The version that both sides started from.")
     static let unknownBase = Flag(
-      "unknown-base", help: "There is no such version: keep what either side has.")
+      "unknown-base", help: "There is no such version: keep the records of both sides.")
     static let local = ValueOption<String>(
       "local", "FILE",
       help:
@@ -20,35 +20,40 @@ enum MergeCommand: Command {
     static let by = ValueOption<Granularity>(
       "by", "HOW",
       help:
-        "record: a record is one thing (default). field: edits of\ndifferent fields go together.")
+        "record: merge whole records (default). field: also merge\nedits of different fields of one record."
+    )
     static let text = ValueOption<String>(
       "text", "FIELD[,FIELD]", isRepeatable: true,
-      help: "Merge the edits of this text, which some record has.\nMay be repeated.")
+      help:
+        "Merge the edits of both sides to this text. Some record\nmust have the field. May be repeated."
+    )
     static let prefer = ValueOption<Preference>(
       "prefer", "WHICH",
-      help: "Resolve conflicts: local, remote, or edits, by which an\nedit beats a deletion.")
+      help:
+        "Resolve conflicts: local or remote keeps this version;\nedits keeps an edit in place of a deletion."
+    )
     static let format = ValueOption<RecordFormat>(
-      "format", "FORMAT", help: "json, ndjson or csv, if names do not tell.")
+      "format", "FORMAT", help: "json, ndjson or csv, if the names do not show it.")
     static let path = ValueOption<String>(
-      "path", "PATH", help: "What the list is called, if the files have other names.")
+      "path", "PATH", help: "The name of the list, if the files have other names.")
     static let json = Flag("json", help: "Print one JSON object instead of the list.")
     static let output = ValueOption<String>(
       "output", "OUT", letter: "o",
-      help: "Write the list to this file, whole or not at all;\n- is standard output.")
-    static let quiet = Flag("quiet", letter: "q", help: "Say nothing on standard error but errors.")
+      help: "Replace this file atomically by the list;\n- is standard output.")
+    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
   static let specification = CommandSpecification(
     name: "merge",
     summary: "Merge two versions of a list over their common base.",
     discussion: """
-      Merges lists of records by key. A change by only one side is taken. Two different changes of
-      one record are a conflict. Prints the merged list in the format of LOCAL, and a report on
+      Merges lists of records by key. A change by one side is applied. Different changes of one
+      record by both sides are a conflict. Prints the merged list in the format of LOCAL, and a report on
       standard error. If a conflict stays unresolved, the list keeps the local version.
 
       With --by field, a record that both sides edited is merged field by field. With --text, the
       edits of both sides to a text are merged by lines and words. --prefer resolves the remaining
-      conflicts: in favour of a side, or of an edit over a deletion.
+      conflicts.
 
       --json prints an object with "merged", "conflicts" (each with key, kind, base, local, remote
       and resolution), "toLocal" and "toRemote", the differences to the merged list.

@@ -36,7 +36,7 @@ extension MirrorCommand {
       list.paging = arguments[Option.page] ?? .none
       if case .cursor = list.paging, list.itemsField == nil {
         throw arguments.error(
-          "--page cursor needs --items: the field beside the cursor that holds the list")
+          "--page cursor needs --items: the name of the field that contains the list")
       }
       list.key = key
       list.timeouts = timeout.map { HTTPTimeouts(total: $0) }
@@ -87,14 +87,14 @@ extension MirrorCommand.Options {
           field: field, digestField: arguments[Option.sha256],
           byteCountField: arguments[Option.length]))
     }
-    // A preview is checked by nothing.
+    // Previews are not verified.
     var dependent: [any CommandOption] = [Option.sha256, Option.length]
     if contents.isEmpty { dependent += [Option.into, Option.concurrency, Option.continueOnError] }
     for option in dependent where arguments.has(option) && !arguments.has(Option.content) {
       throw arguments.error("--\(option.name) needs --content")
     }
     if contents.count == 2, contents[0].field == contents[1].field {
-      throw arguments.error("--preview and --content name different fields")
+      throw arguments.error("--preview and --content must name different fields")
     }
     for position in contents.indices {
       contents[position].maxByteCount = maxByteCount ?? FileRequest.defaultMaxByteCount
@@ -104,7 +104,7 @@ extension MirrorCommand.Options {
     return contents
   }
 
-  /// Refuses a source that cannot be mirrored, and options that would do nothing for it.
+  /// Rejects a source that cannot be mirrored, and options that would have no effect on it.
   private static func check(
     _ source: RecordSource, _ arguments: ParsedArguments
   ) throws(UsageError) {
@@ -142,24 +142,24 @@ extension ValueOption<HTTPFields.Field> {
 }
 
 extension RecordPaging {
-  /// Notes that a list in pages has only one; `nil` if its pages end without a field that could be missing.
+  /// Reports that a list in pages has only one; `nil` if no field names the next page.
   ///
-  /// One page may be all there is. But nothing else shows that the field that leads on was misspelt, or has
-  /// another name now, so that the rows of all other pages are deleted.
+  /// One page may be the whole list. But if the name of the field is misspelt or has changed, nothing else
+  /// shows that the rows of all other pages are deleted.
   fileprivate var singlePageNote: (@Sendable (_ pageCount: Int) -> Void)? {
     guard let place = placeOfNext else { return nil }
     return { pageCount in
       guard pageCount == 1 else { return }
-      // The bar of a list that took long stands where the note goes.
+      // Removes the progress bar from the line of the note.
       if Terminal.error.isTerminal {
         try? OutputStream.write(Array("\r\u{1B}[K".utf8), to: STDERR_FILENO)
       }
       TandemCLI.report(
-        "note: the list has one page, which does not say where a next one is, \(place)")
+        "note: the list has only one page: it names no next page \(place)")
     }
   }
 
-  /// The place where a page names the next one.
+  /// The place in which a page names the next one.
   private var placeOfNext: String? {
     switch self {
     case .link: "in a Link field with rel=next"

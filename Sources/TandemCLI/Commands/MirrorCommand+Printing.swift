@@ -45,7 +45,7 @@ extension MirrorCommand.Options {
     try output.write("\(summary.escapingControls())\n")
   }
 
-  /// Prints the contents that a run would ask for, and the files that it would remove.
+  /// Prints the contents that a run would fetch, and the files that it would remove.
   private func printPlan(_ report: DatabaseMirror.Report, to output: OutputStream) throws {
     let fetches = report.contents.map { "fetch \($0.url) as \($0.path)" }
     let lines = fetches + report.removedPaths.map { "remove \($0)" }
@@ -55,7 +55,7 @@ extension MirrorCommand.Options {
         "… and \(lines.count - maxLineCount) more files (show them with --all or --json)\n")
     }
     try output.write(
-      "dry run: \(fetches.count) contents would be asked for, \(report.removedPaths.count) files "
+      "dry run: \(fetches.count) contents would be fetched, \(report.removedPaths.count) files "
         + "removed, \(report.run.skippedCount) items are up to date\n")
   }
 
@@ -79,11 +79,11 @@ extension MirrorCommand.Options {
   func printFailures(_ run: MirrorReport<RecordKey>) {
     for failure in run.allFailures { TandemCLI.report(message(failure)) }
     if run.interruption?.step == .transfer, !mirror.isDryRun {
-      TandemCLI.report("\(path): the run ended early; its rows are as they were")
+      TandemCLI.report("\(path): the run ended early and did not change the table")
     }
   }
 
-  /// The failure, with the option that would allow it, if it was refused.
+  /// The failure, with the option that allows the rejected run, if there is one.
   private func message(_ failure: MirrorFailure<RecordKey>) -> String {
     switch failure.error {
     case let error as MirrorError where failure.id == nil:
@@ -99,7 +99,7 @@ extension MirrorCommand.Options {
 }
 
 extension MirrorReport {
-  /// All failures, with the one that ended the run if it is not among them; a cancellation is no failure.
+  /// All failures, including the one that ended the run. A cancellation is not a failure.
   var allFailures: [MirrorFailure<ID>] {
     guard let interruption, !interruption.isCancellation,
       !failures.contains(where: { $0.step == interruption.step && $0.id == interruption.id })
@@ -109,7 +109,7 @@ extension MirrorReport {
 }
 
 extension MirrorError {
-  /// The option that would allow a run that was refused; empty if there is none.
+  /// The option that allows the rejected run; empty if there is none.
   fileprivate var advice: String {
     switch code {
     case .emptySource: " with --allow-empty"
@@ -120,7 +120,7 @@ extension MirrorError {
 }
 
 extension TransportError {
-  /// The options that would allow what was refused, in parentheses; empty if there are none.
+  /// The options that allow the rejected response, in parentheses; empty if there are none.
   ///
   /// - Parameter stage: The stage of the content; `nil` for the list.
   fileprivate func advice(for stage: MirrorStage?) -> String {

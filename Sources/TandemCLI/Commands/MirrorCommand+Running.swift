@@ -1,16 +1,16 @@
 import Tandem
 
 extension MirrorCommand.Options {
-  /// Mirrors again and again; a run that fails is reported and followed by the next.
+  /// Mirrors repeatedly. A run that fails is reported, and the next one follows.
   func watch(every interval: Duration) async throws -> Int32 {
-    // No run begins before a signal is an event, not the end.
+    // The first run begins once signals are handled.
     let (beginnings, begin) = AsyncStream.makeStream(of: Void.self)
     let watching = Task {
       for await _ in beginnings {}
       var count = (runs: 0, failures: 0)
       while !Task.isCancelled {
         let isDone = try await runReportingErrors()
-        // A run that was cut short by the end of watching is no run.
+        // A run that was cancelled does not count.
         if Task.isCancelled, !isDone { break }
         count.runs += 1
         if !isDone { count.failures += 1 }
@@ -52,7 +52,7 @@ extension MirrorCommand.Options {
       try await mirror.run(
         from: source, intoFileAt: path, list: list, isConditional: !isUnconditional,
         progress: { progress in
-          // Events leave out what only a bar shows.
+          // Only the progress bar shows the other phases.
           if events != nil, case .running = progress {} else if events != nil { return }
           continuation.yield(progress)
         })
@@ -79,13 +79,13 @@ extension MirrorCommand.Options {
       throw error
     } catch {
       guard !mirror.isDryRun, var error = error as? OutputError else { throw error }
-      error.consequence = "; the table equals the list all the same"
+      error.consequence = "; the table equals the list nevertheless"
       throw error
     }
     return isDone ? 0 : 1
   }
 
-  /// True if JSON is a line for each event, and not one object for the difference.
+  /// True if the output is one JSON object for each event, and not one for the difference.
   private var printsEvents: Bool { isJSON && !isQuiet && !mirror.contents.isEmpty }
 
   /// Shows the progress until it ends.

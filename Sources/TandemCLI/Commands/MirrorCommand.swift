@@ -7,7 +7,7 @@ enum MirrorCommand: Command {
     static let table = ValueOption<String>("table", "T", help: "The table. Required.")
     static let key = ValueOption.key(help: "The fields that identify a record. Required.")
     static let format = ValueOption<RecordFormat>(
-      "format", "FORMAT", help: "json, ndjson or csv, if neither name nor content tells.")
+      "format", "FORMAT", help: "json, ndjson or csv, if neither name nor content shows it.")
     static let maxDeletes = ValueOption<MirrorDeletionLimit>(
       "max-deletes", "N|P%",
       takes: "a count such as 10 or a percentage such as 50%",
@@ -15,11 +15,11 @@ enum MirrorCommand: Command {
         + "\(MirrorDeletionLimit.maxUnguardedCount) rows)."
     ) { MirrorDeletionLimit($0) }
     static let allowEmpty = Flag(
-      "allow-empty", help: "Take an empty list at its word: delete all rows.")
+      "allow-empty", help: "Allow an empty list, which deletes all rows.")
     static let unconditional = Flag(
-      "unconditional", help: "Ask a URL for the whole list even if it did not change.")
+      "unconditional", help: "Request the whole list even if it did not change.")
     static let dryRun = Flag(
-      "dry-run", letter: "n", help: "Write nothing; show what would be done.")
+      "dry-run", letter: "n", help: "Write nothing; show the changes.")
     static let all = Flag("all", help: "Show every change, not just the first \(maxLineCount).")
     static let json = Flag(
       "json", help: "Print the whole difference as one JSON object; with\n--content, events.")
@@ -29,46 +29,50 @@ enum MirrorCommand: Command {
     static let page = ValueOption<RecordPaging>(
       "page", "HOW",
       takes: "link, cursor=FIELD[,PARAM], offset=PARAM or number=PARAM",
-      help: "The list comes in pages. link: a Link field with rel=next\nleads on. cursor=FIELD: "
-        + "the next address is in a field\nbeside the list (meta.next for one inside another);\n"
-        + "cursor=FIELD,PARAM: it is the value for that parameter.\nA page without that field is "
-        + "the last one. offset=PARAM:\nrecords to leave out. number=PARAM: pages are counted."
+      help:
+        "The list comes in pages, and the next page is found by\nlink: the Link field with rel=next; "
+        + "cursor=FIELD: the\naddress in a field beside the list (or in one inside\nanother: meta.next); "
+        + "cursor=FIELD,PARAM: the same, as the\nvalue of a parameter; offset=PARAM: the number of "
+        + "records\nbefore it; number=PARAM: its number, from 1. Without link\nor cursor field, a "
+        + "page is the last one."
     ) { RecordPaging($0) }
     static let header = ValueOption.header(
       help: "Send this with each request to the list's server.\nMay be repeated.")
     static let retries = ValueOption(
       "retries", in: 0...1_000,
-      help: "Ask so many times more if a request fails and might not\nagain (default "
-        + "\(defaultRetryCount)). Waits as long as the server asks, up to 5 min.")
+      help: "Repeat a request at most N times after an error that may\nbe temporary (default "
+        + "\(defaultRetryCount)). Obeys the delay that the server\nrequests, up to 5 min.")
     static let timeout = ValueOption.seconds(
-      "timeout", help: "Give up on a request, or a content, after this long.")
+      "timeout", help: "The time limit for a request or a content.")
     static let maxBytes = ValueOption.byteCount(
       "max-bytes",
-      help: "Refuse a list, or a content, of more bytes (default\n"
+      help: "The size limit of a list or a content after decompression\n(default "
         + "\(RecordSource.defaultMaxByteCount >> 30) GiB for a list, "
-        + "\(RecordListOptions.defaultMaxDecompressedByteCount >> 20) MiB for one that comes\n"
-        + "compressed, \(FileRequest.defaultMaxByteCount >> 30) GiB for a content), counted as "
-        + "decompressed.\nA list is held in memory.")
+        + "\(RecordListOptions.defaultMaxDecompressedByteCount >> 20) MiB for a list that is sent\n"
+        + "compressed, \(FileRequest.defaultMaxByteCount >> 30) GiB for a content). "
+        + "A list is held in memory.")
     static let watch = ValueOption.seconds(
-      "watch", help: "Mirror again after each such interval, until Ctrl-C.")
+      "watch", help: "Repeat the mirror run at this interval, until Ctrl-C.")
     static let content = ValueOption<String>(
       "content", "FIELD", help: "Fetch the content at the address in this field.")
     static let preview = ValueOption<String>(
-      "preview", "FIELD", help: "Fetch previews too, all of them first.")
+      "preview", "FIELD", help: "Fetch previews from this field, before all contents.")
     static let into = ValueOption<String>(
       "into", "DIR",
-      help: "The directory for files: a new or empty one, or this mirror's\nown, and not inside of "
-        + "another mirror's.")
+      help:
+        "The directory for files: a new or empty one, or the one\nthat this mirror used before; "
+        + "not inside another\nmirror's directory.")
     static let sha256 = ValueOption<String>(
-      "sha256", "FIELD", help: "Check contents by the SHA-256 in this field (null: any).")
+      "sha256", "FIELD", help: "Check contents by the SHA-256 in this field (null: no check).")
     static let length = ValueOption<String>(
-      "length", "FIELD", help: "Check contents by the number of bytes in this field\n(null: any).")
+      "length", "FIELD",
+      help: "Check contents by the number of bytes in this field\n(null: no check).")
     static let concurrency = ValueOption(
       "concurrency", in: 1...MirrorOptions.maxConcurrency,
-      help: "Fetch so many at a time (default \(MirrorOptions.automaticConcurrency)); fewer where "
-        + "not as\nmany files may be open (ulimit -n).")
+      help: "Fetch at most N files at a time (default \(MirrorOptions.automaticConcurrency)); "
+        + "fewer if the\nlimit of open files is lower (ulimit -n).")
     static let continueOnError = Flag(
-      "continue-on-error", help: "Go on if the content of a record cannot be had.")
+      "continue-on-error", help: "Continue if the content of a record cannot be fetched.")
   }
 
   static let specification = CommandSpecification(
@@ -76,44 +80,44 @@ enum MirrorCommand: Command {
     summary: "Make a table of a SQLite database equal to a list.",
     discussion: """
       Reads a list of records and makes a table equal to it, in one transaction: readers see
-      the old list or the new one. Only what differs is written. The table is created if it is
-      missing, and columns are added as fields appear; columns that the list never had are
-      left alone. Shows what was inserted (+), updated (~) and deleted (-).
+      the old list or the new one. Only differences are written. A missing table is created, and
+      a column is added for each new field. Columns for which the list never had a field are not
+      changed. Shows the rows that were inserted (+), updated (~) and deleted (-).
 
-      A list that cannot be read whole changes nothing. CSV and NDJSON may end after any line:
-      of a URL, they are taken only if the server says where they end. An empty list, or one
-      that would delete more than half of a table of more than \(MirrorDeletionLimit.maxUnguardedCount)
-      rows, is refused.
-      A URL is asked only for what changed since the last run, unless the table was changed.
-      Of a list in pages, every page is asked so. At the first that changed, the whole list is
-      read; always, if a page has no validators, or there are more pages than
-      \(RecordListValidators.maxPageCount). Pages that were read are asked for once more at the end: if one has other
-      records by then, all are read again.
+      An incomplete list changes nothing. CSV and NDJSON may end after any line, so they are
+      accepted from a URL only if the server declares their end. A list is rejected if it is empty,
+      or if it would delete more than half of the rows of a table of more than \(MirrorDeletionLimit.maxUnguardedCount).
 
-      What the next run needs to know is kept in the tables tandem_mirror and, for files,
-      tandem_mirror_directory. The database is set to write-ahead logging, so that readers and the
-      writer do not wait for each other.
+      A URL is not read again if the server confirms that nothing changed (ETag, Last-Modified),
+      unless the table or the options were changed. This holds for each page of a list in pages: at
+      the first page that changed, the whole list is read. The whole list is always read if a page
+      has no validators, or if there are more than \(RecordListValidators.maxPageCount) pages. At the end, the pages are checked once
+      more; if the records of one have changed, all pages are read again.
 
-      With --content, each record's content is fetched from the address in that field and put
-      into DIR/content; the row gets a column FIELD_file with the path in DIR. With --preview,
-      likewise into DIR/preview. Files are whole or not there: a content that may have been cut
-      off, as the server does not say how long it is, or compresses it unasked, is refused unless
-      --length or --sha256 can tell. What was interrupted is gone on with. Rows are written once
-      all files are there, and files that no row points to are removed last; DIR belongs to the
-      mirror. A run that fails leaves the table as it was.
-      A record that no longer names a content counts as a deletion for --max-deletes; a list
-      in which no record has one of the fields is refused. Once rows have files, a run must
+      The tables tandem_mirror and, for files, tandem_mirror_directory keep the state for the next
+      run. The database is set to write-ahead logging, so that readers and the writer do not wait
+      for each other.
+
+      With --content, the content at the address in this field of each record is stored in
+      DIR/content, and the row gets a column FIELD_file with the path in DIR. --preview does the
+      same with DIR/preview. A file gets its name only when it is complete. A content is rejected
+      if its end cannot be verified, because the server declares no length or compresses it without
+      being asked to; --length or --sha256 then verify it. Interrupted downloads resume. The rows are
+      written when all files are complete, and files without a row are removed last. DIR belongs to
+      the mirror. A run that fails does not change the table.
+      A record that no longer names a content counts as a deletion for --max-deletes. A list is
+      rejected if none of its records has one of the fields. Once rows have files, each run must
       name the same --content and --preview.
-      With --continue-on-error, what failed keeps its row or gets none, nothing is deleted,
-      and the exit status is 1.
+      With --continue-on-error, a record whose content failed keeps its old row, or gets none;
+      nothing is deleted, and the exit status is 1.
 
       With --content, --json prints events, one object per line, each with a field "event":
       "phase" (phase), "progress" (stage, done, failed, total, bytes, remaining_seconds),
       "failed" (step, stage, key, attempts, error), and at the end "end" (ok, inserted,
       updated, deleted, transferred, skipped, failed, bytes). With --dry-run too, "would_fetch"
-      (stage, key, url, file) and "would_remove" (file) say what a run would do.
+      (stage, key, url, file) and "would_remove" (file) list the files of a run.
 
-      Exit status: 0 done, 1 failed or refused, 2 wrong usage; after --watch, 0.
+      Exit status: 0 success, 1 failure, 2 wrong usage; after --watch, 0.
       """,
     operands: [
       .init(
@@ -142,10 +146,10 @@ enum MirrorCommand: Command {
         + "--header 'X-Api-Key: …'",
     ])
 
-  /// How many further attempts are made unless told otherwise.
+  /// The default number of attempts after the first one.
   static let defaultRetryCount = 3
 
-  /// How many changes are shown unless all are asked for.
+  /// The number of changes that are shown without `--all`.
   static let maxLineCount = 100
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {

@@ -1,8 +1,8 @@
 import Tandem
 
-/// The events of a run as JSON, one object per line.
+/// Writes the events of a run as JSON, one object per line.
 struct MirrorEvents {
-  /// Writes the phase that the mirror is in.
+  /// Writes the current phase.
   func write(_ phase: MirrorPhase) throws {
     switch phase {
     case .idle: return

@@ -1,6 +1,6 @@
 import Tandem
 
-/// The time by which a peer must have answered, however many messages that takes.
+/// The time by which a peer must have answered, with any number of messages.
 struct PeerDeadline: Sendable {
   /// The time from the creation of the deadline.
   let limit: Duration
@@ -21,7 +21,7 @@ struct PeerDeadline: Sendable {
     try await withThrowingTaskGroup(of: Result?.self) { group in
       group.addTask(operation: body)
       group.addTask { [end] in
-        // Cancelled, it returns at once; then it is not the first.
+        // If it was cancelled, the other task has ended first.
         try? await Task.sleep(until: end, clock: .continuous)
         return nil
       }

@@ -1,20 +1,20 @@
 import Tandem
 
-/// One run of `tandem watch`: what to watch, and what to show of it.
+/// One run of `tandem watch`: the query, and the form of the output.
 struct Watch: Sendable {
   let database: Database
   let query: LiveQuery<Record>
   let explanation: LiveQueryExplanation
-  /// How the file is written, in SQLite's words.
+  /// The journal mode, as SQLite names it.
   let journalMode: String?
   let isList: Bool
   let isJSON: Bool
   let showsInitial: Bool
   let isQuiet: Bool
-  /// After how many differences to end.
+  /// The number of differences after which the run ends.
   let limit: Int
 
-  /// Shows differences until there were enough or the task is cancelled; returns a summary.
+  /// Shows differences up to the limit, or until the task is cancelled; returns a summary.
   func run() async throws -> String {
     let output = WatchOutput(key: explanation.key, isJSON: isJSON)
     do {
@@ -24,7 +24,7 @@ struct Watch: Sendable {
         try await show(query.differences(in: database), output) { try output.write($0) }
       }
     } catch let error as OutputError where error.isCancellation {
-      // Its reader had stalled when it was to end.
+      // The reader of the output had stalled when the task was cancelled.
     }
     return output.summary
   }
@@ -35,7 +35,7 @@ struct Watch: Sendable {
   ) async throws {
     var isFirst = true
     for try await difference in differences {
-      // From here on, nothing that is committed goes unseen.
+      // All commits from here on are observed.
       if isFirst { greet() }
       if !isFirst || showsInitial { try write(difference) }
       isFirst = false
@@ -48,7 +48,7 @@ struct Watch: Sendable {
     TandemCLI.report("watching \(database.path); the query \(explanation)")
     guard let journalMode, journalMode != "wal" else { return }
     TandemCLI.report(
-      "its journal mode is \(journalMode): while rows are read, programs that write to it find it "
-        + "locked; PRAGMA journal_mode=WAL ends that")
+      "its journal mode is \(journalMode): it is locked for writers while rows are read; "
+        + "PRAGMA journal_mode=WAL avoids this")
   }
 }

@@ -1,6 +1,6 @@
 import Tandem
 
-/// `tandem watch`: what changes in a database, as it happens, whoever changes it.
+/// `tandem watch`: shows the changes of a database by all programs as they are committed.
 enum WatchCommand: Command {
   /// The options, each declared once.
   enum Option {
@@ -10,7 +10,7 @@ enum WatchCommand: Command {
       "query", "SQL", help: "A query to watch instead of a table.")
     static let key = ValueOption.key(
       "COLUMN[,COLUMN]", help: "The columns of the query that identify a row.")
-    static let initial = Flag("initial", help: "Begin with the rows that are there, as inserted.")
+    static let initial = Flag("initial", help: "Show the present rows first, as inserted.")
     static let list = Flag("list", help: "Show positions and moves, in the order of the query.")
     static let json = Flag(
       "json",
@@ -19,19 +19,19 @@ enum WatchCommand: Command {
         {"inserted":[ROW],"updated":[{"old":ROW,"new":ROW}],"deleted":[ROW]}
         """)
     static let once = ValueOption("once", in: 1...Int.max, help: "End after N differences.")
-    static let quiet = Flag("quiet", letter: "q", help: "Print nothing but the changes.")
+    static let quiet = Flag("quiet", letter: "q", help: "Print only the changes.")
   }
 
   static let specification = CommandSpecification(
     name: "watch",
-    summary: "Show what changes in a database as it happens.",
+    summary: "Show the changes of a database as they are committed.",
     discussion: """
-      Watches a table or a query of a SQLite file, and shows what each commit inserted (+),
-      updated (~) and deleted (-), whichever program makes it. Commits that come in quick
-      succession may be shown as one. Ctrl-C ends it, with a summary.
+      Watches a table or a query of a SQLite file, and shows the rows that each commit inserted
+      (+), updated (~) and deleted (-), including commits by other programs. Commits in quick
+      succession may be shown as one. Ctrl-C ends the command, with a summary.
 
-      Each commit costs one more run of the query, unless tandem track has the table note
-      which rows change: then only those rows are read.
+      The query runs again after each commit. In a table that tandem track has prepared, only the
+      rows that changed are read.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists; it is only read.")],
     options: [
@@ -45,7 +45,7 @@ enum WatchCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let limit = arguments[Option.once] ?? .max
-    // From here on: to open the file may mean to wait for a lock.
+    // Ctrl-C works from here on, because opening the file may wait for a lock.
     let summary = try await Stop.ending {
       do {
         return try await watch(arguments, limit: limit)
@@ -66,7 +66,7 @@ enum WatchCommand: Command {
       await database.close()
       return summary
     } catch {
-      // Otherwise its log and index would stay beside the file.
+      // Otherwise the write-ahead log and its index would remain beside the file.
       await database.close()
       throw error
     }
@@ -85,7 +85,7 @@ enum WatchCommand: Command {
   }
 }
 
-// MARK: - What to watch
+// MARK: - The query
 
 extension WatchCommand {
   private static func query(
@@ -94,7 +94,7 @@ extension WatchCommand {
     let key = arguments[Option.key]
     guard let sql = arguments[Option.query] else {
       guard key == nil else {
-        throw UsageError("--key goes with --query", command: specification)
+        throw UsageError("--key needs --query", command: specification)
       }
       return LiveQuery(table: try await table(arguments[Option.table], in: database))
     }
@@ -110,7 +110,7 @@ extension WatchCommand {
 
   private static func table(_ name: String?, in database: Database) async throws -> String {
     try await database.read { transaction in
-      let schema = try transaction.schema(ofNamedTable: name ?? onlyTable(transaction))
+      let schema = try transaction.schema(ofNamedTable: name, for: specification)
       guard !schema.isView else {
         throw DatabaseError(
           code: .error,
@@ -119,17 +119,5 @@ extension WatchCommand {
       }
       return schema.name
     }
-  }
-
-  private static func onlyTable(_ transaction: borrowing ReadTransaction) throws -> String {
-    let path = transaction.connection.path
-    let names = try transaction.tableNames()
-    guard names.count != 1 else { return names[0] }
-    guard !names.isEmpty else {
-      throw DatabaseError(code: .error, message: "it has no table", path: path)
-    }
-    throw UsageError(
-      "\(path) has the tables \(names.joined(separator: ", ")); choose one with --table",
-      command: specification)
   }
 }

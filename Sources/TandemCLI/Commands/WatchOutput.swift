@@ -1,6 +1,6 @@
 import Tandem
 
-/// Prints differences as they come, each at once, and keeps count of those that were printed to the end.
+/// Prints each difference as it arrives, and counts those that were printed completely.
 final class WatchOutput {
   private let text: DifferenceText
   private let isJSON: Bool
@@ -15,10 +15,10 @@ final class WatchOutput {
     self.isJSON = isJSON
   }
 
-  /// The summary where nothing was printed.
+  /// The summary if nothing was printed.
   static var emptySummary: String { WatchOutput(key: [], isJSON: false).summary }
 
-  /// How much there was, in words.
+  /// The number of differences and changes.
   var summary: String {
     "\(Quantity.count(differenceCount, "difference")): \(insertedCount) inserted, "
       + "\(updatedCount) updated, \(deletedCount) deleted"

@@ -1,13 +1,13 @@
 internal import Dispatch
 
-/// Ctrl-C and a request to terminate, as an event instead of the end of the process. A second one of
-/// either kind ends the process after all.
+/// Handles SIGINT and SIGTERM. The first one calls a closure instead of ending the process; the second one
+/// ends it.
 final class Interruption {
   private let sources: [any DispatchSourceSignal]
 
   private static let signals = [SIGINT, SIGTERM]
 
-  /// Calls `body` when the process is to end; from the return on, no signal is missed.
+  /// Calls `body` at the first signal. No signal is missed after the return.
   init(_ body: @escaping @Sendable () -> Void) {
     let registrations = DispatchSemaphore(value: 0)
     sources = Self.signals.map { number in
@@ -21,11 +21,11 @@ final class Interruption {
       source.activate()
       return source
     }
-    // A signal that comes before is ignored, as the lines above ask for.
+    // Signals that arrive earlier are ignored (SIG_IGN).
     for _ in sources { registrations.wait() }
   }
 
-  /// Leaves signals to the system again.
+  /// Restores the system's handling of the signals.
   func end() {
     for source in sources { source.cancel() }
     Self.leaveToSystem()

@@ -1,6 +1,6 @@
 /// The limit of open files and connections of the process.
 enum OpenFiles {
-  /// Allows as many as the system lets the process have.
+  /// Raises the limit to the maximum that the system allows.
   ///
   /// The soft limit is for programs that use `select`, which takes no more than 1,024.
   static func raiseLimit() {

@@ -1,11 +1,11 @@
 import Dispatch
 
-/// Tells when whoever reads the output goes away, as `head` does, though nothing is being written.
+/// Observes the end of the reader of standard output, such as `head`, also while nothing is written.
 enum OutputClosure {
-  /// Calls `body` once if that happens, any time until the process ends.
+  /// Calls `body` once when the reader ends.
   static func notify(_ body: @escaping @Sendable () -> Void) {
     DispatchQueue.global().async {
-      // Without events asked for, only the end of the other side is told.
+      // Without requested events, `poll` reports only the end of the reader.
       var entry = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
       while poll(&entry, 1, -1) < 0 {
         guard errno == EINTR else { return }

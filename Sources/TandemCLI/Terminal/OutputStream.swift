@@ -1,4 +1,4 @@
-/// Bytes on their way to a file descriptor, collected to be written in large pieces.
+/// Writes bytes to a file descriptor in large pieces.
 final class OutputStream {
   private let descriptor: Int32
   private let endsWhenCancelled: Bool
@@ -6,8 +6,8 @@ final class OutputStream {
 
   private static let bufferByteCount = 64 << 10
 
-  /// - Parameter endsWhenCancelled: Whether a write throws, as a cancellation, when the task is cancelled
-  ///   while the reader takes nothing; otherwise it waits for the reader.
+  /// - Parameter endsWhenCancelled: True if a write throws when the task is cancelled while the reader reads
+  ///   nothing; otherwise the write waits for the reader.
   init(descriptor: Int32, endsWhenCancelled: Bool = false) {
     self.descriptor = descriptor
     self.endsWhenCancelled = endsWhenCancelled
@@ -19,13 +19,13 @@ final class OutputStream {
     if buffer.count >= Self.bufferByteCount { try flush() }
   }
 
-  /// Lets `append` add bytes.
+  /// Adds the bytes that `append` appends.
   func write(_ append: (inout [UInt8]) -> Void) throws(OutputError) {
     append(&buffer)
     if buffer.count >= Self.bufferByteCount { try flush() }
   }
 
-  /// Writes what is collected.
+  /// Writes the collected bytes.
   func flush() throws(OutputError) {
     if endsWhenCancelled {
       try OutputStream.writeInPieces(buffer, to: descriptor)
@@ -69,7 +69,7 @@ extension OutputStream {
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     while true {
       let count = poll(&entry, 1, maxWaitMilliseconds)
-      // What is wrong with it, the write will say.
+      // If the descriptor has an error, the write throws it.
       if count > 0 { return }
       if count < 0, errno != EINTR { throw OutputError(code: errno) }
       if Task.isCancelled { throw OutputError(code: ECANCELED) }
@@ -82,13 +82,13 @@ struct OutputError: Error, CustomStringConvertible {
   var code: Int32
   /// The consequence for the work done before.
   var consequence = ""
-  /// True if the work had failed before, and that was reported.
+  /// True if the work had failed before, and the failure was reported.
   var followsFailure = false
 
-  /// The reader went away, as `head` does: no mistake.
+  /// True if the reader has ended, as `head` does. This is not reported.
   var isBrokenPipe: Bool { code == EPIPE }
 
-  /// The task was cancelled while the reader took nothing.
+  /// True if the task was cancelled while the reader read nothing.
   var isCancellation: Bool { code == ECANCELED }
 
   var description: String {
@@ -96,7 +96,7 @@ struct OutputError: Error, CustomStringConvertible {
   }
 }
 
-/// `write(2)`, under a name that the methods above do not hide.
+/// `write(2)`; the methods above hide its own name.
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
   write(descriptor, bytes, count)
 }

@@ -1,5 +1,5 @@
-/// A line on standard error that shows how far a job is: on a terminal only, and only for jobs that
-/// take longer than half a second.
+/// Shows the progress of a job in a line on standard error, if this is a terminal and the job takes longer
+/// than half a second.
 final class ProgressBar {
   private let label: String
   private let isShown: Bool
@@ -16,9 +16,9 @@ final class ProgressBar {
     nextDrawing = clock.now + Self.delay
   }
 
-  /// Shows that `done` of `total` are done, or `done` of an unknown number.
+  /// Shows that `done` of `total` units are done; `nil` if the total is unknown.
   ///
-  /// - Parameter detail: What else there is to say, behind the bar.
+  /// - Parameter detail: A text behind the bar.
   func update(_ done: Int, of total: Int?, unit: String, detail: String = "") {
     guard isShown, clock.now >= nextDrawing else { return }
     nextDrawing = clock.now + Self.interval

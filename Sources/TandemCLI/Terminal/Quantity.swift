@@ -1,6 +1,6 @@
-/// Quantities as people read them.
+/// Formats quantities for people.
 enum Quantity {
-  /// A number of bytes, in the largest decimal unit of which there is one: `1.5 MB`.
+  /// A number of bytes in a decimal unit: `1.5 MB`.
   static func bytes(_ count: Double) -> String {
     var value = max(0, count)
     var unit = "B"
@@ -12,7 +12,7 @@ enum Quantity {
     return unit == "B" || tenths >= 100 ? "\(Int(value)) \(unit)" : "\(tenths) \(unit)"
   }
 
-  /// A number of things by their name: `1 conflict`, `2 conflicts`.
+  /// A number with a noun: `1 conflict`, `2 conflicts`.
   static func count(_ count: Int, _ noun: String) -> String {
     "\(count) \(noun)\(count == 1 ? "" : "s")"
   }

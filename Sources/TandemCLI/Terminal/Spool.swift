@@ -1,5 +1,5 @@
-/// Elements of a JSON array, set aside in a temporary file that vanishes with the process, so that
-/// memory does not grow with their number.
+/// Stores the elements of a JSON array in a temporary file, so that memory does not grow with their number.
+/// The file is removed with the process.
 struct Spool {
   private(set) var count = 0
   private let file: UnsafeMutablePointer<FILE>
@@ -25,7 +25,7 @@ struct Spool {
     }
   }
 
-  /// Copies the elements, with commas between them; none can be added afterwards.
+  /// Copies the elements, with commas between them. No element can be added afterwards.
   mutating func copy(to output: OutputStream) throws(OutputError) {
     // Closing comes last, whatever happens; rewind would forget an error of the flush.
     defer { fclose(file) }

@@ -1,11 +1,11 @@
-/// The ways in which a command that runs until it is stopped ends.
+/// The events that stop a command which runs until it is stopped.
 enum Stop {
   case interrupted
   case outputClosed
 
-  /// Runs `body` to its end, or cancels it when the process is to end; returns what it gives.
+  /// Runs `body`, cancels it at a signal, and returns its result.
   ///
-  /// - Throws: what `body` throws; `OutputError` for a broken pipe if nobody reads the output any more.
+  /// - Throws: the error of `body`; `OutputError` for a broken pipe if the reader of the output has ended.
   static func ending<Result: Sendable>(
     _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {

@@ -35,7 +35,7 @@ struct Terminal {
     case yellow = 33
   }
 
-  /// The text in a colour, where colours are welcome.
+  /// The text in a colour, if colours may be used.
   func colored(_ text: String, _ color: Color) -> String {
     hasColors ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
   }

@@ -5,7 +5,11 @@ extension ChannelHub {
   /// (``ChannelLimits/maxRememberedValueCount``). The object is not kept alive. An object may have any number of
   /// independent bindings; two equal bindings write each value twice.
   ///
-  /// - Parameter previous: a binding that is cancelled first.
+  /// - Parameters:
+  ///   - object: the object to write to.
+  ///   - channel: the channel whose values are written.
+  ///   - map: the properties to write.
+  ///   - previous: a binding that is cancelled first.
   /// - Returns: the token that ends the binding; it need not be kept.
   @discardableResult
   public func bind<Subject, Object: AnyObject>(
@@ -38,8 +42,13 @@ extension ChannelHub {
   /// Hooks and conversions are called while the value is not being written, so they may read the object that
   /// holds it.
   ///
-  /// - Parameter access: called with the object for each value that arrives, and once more before that for a
-  ///   hook or a conversion. It calls its argument with the value to change, or not at all if there is none.
+  /// - Parameters:
+  ///   - owner: the object that holds the value.
+  ///   - channel: the channel whose values are written.
+  ///   - map: the properties to write.
+  ///   - previous: a binding that is cancelled first.
+  ///   - access: called with the object for each value that arrives, and once more before that for a hook or a
+  ///     conversion. It calls its argument with the value to change, or not at all if there is none.
   @discardableResult
   public func bind<Subject, Owner: AnyObject, Target>(
     _ owner: Owner, to channel: Channel<Subject>, through map: KeyPathMap<Subject, Target>,

@@ -3,7 +3,11 @@ extension ChannelHub {
   ///
   /// During a delivery, as in a hook or a subscriber, it queues the value and returns at once.
   ///
-  /// - Parameter sender: an object or a binding to exclude; the bindings of the object do not get the value.
+  /// - Parameters:
+  ///   - property: the property of the subject.
+  ///   - value: the new value of the property.
+  ///   - channel: the channel to send to.
+  ///   - sender: an object or a binding to exclude; the bindings of the object do not get the value.
   /// - Complexity: O(listeners of the channel).
   public func send<Subject, Value>(
     _ property: KeyPath<Subject, Value>, _ value: Value, on channel: Channel<Subject>,

@@ -4,8 +4,12 @@ extension ChannelHub {
   /// A value that equals the one before it is suppressed by default.
   ///
   /// - Parameters:
+  ///   - property: the property of the subject.
+  ///   - channel: the channel to observe.
   ///   - owner: the object during whose lifetime the closure is called, and which is its first argument. It is
   ///     not kept alive, unless the closure captures it instead of using the argument.
+  ///   - equalValues: the treatment of a value that equals the one before it.
+  ///   - body: the closure.
   /// - Returns: the token that ends the subscription; it need not be kept.
   @discardableResult
   public func observe<Subject, Value: Equatable, Owner: AnyObject>(

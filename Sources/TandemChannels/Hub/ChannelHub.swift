@@ -110,7 +110,7 @@ extension ChannelHub {
   /// The hub also does this by itself, when the number of bindings has doubled since the last time.
   ///
   /// - Complexity: O(bindings).
-  public func releaseEnded() {
+  package func releaseEnded() {
     var ended: [ChannelBinding] = []
     var count = 0
     for node in channels.nodes {

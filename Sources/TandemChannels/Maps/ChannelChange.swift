@@ -6,7 +6,8 @@ public struct ChannelChange<Value> {
   public var new: Value
 
   /// Pairs the two values.
-  public init(old: Value, new: Value) {
+  @usableFromInline
+  package init(old: Value, new: Value) {
     self.old = old
     self.new = new
   }

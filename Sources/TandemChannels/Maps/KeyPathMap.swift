@@ -64,6 +64,8 @@ extension KeyPathMap {
   /// Maps a property to one of the same type.
   ///
   /// - Parameters:
+  ///   - source: the property of the subject.
+  ///   - target: the property of the object.
   ///   - equalValues: the treatment of a value that the object already has.
   ///   - willChange: called before each write, with the old and the new value.
   ///   - didChange: called after each write, once all objects of the channel have all values that were sent
@@ -93,9 +95,15 @@ extension KeyPathMap {
   /// Maps a property to one of another type.
   ///
   /// - Parameters:
+  ///   - source: the property of the subject.
+  ///   - target: the property of the object.
+  ///   - equalValues: the treatment of a value that the object already has.
   ///   - convert: the value for the object, or `nil` to leave the object as it is.
   ///   - back: the value for the subject, or `nil` if there is none; required for objects that are bound both
   ///     ways.
+  ///   - willChange: called before each write, with the old and the new value.
+  ///   - didChange: called after each write, once all objects of the channel have all values that were sent
+  ///     together.
   @inlinable @inline(__always)
   public func mapping<Value, Target: Equatable>(
     _ source: KeyPath<Subject, Value>, to target: consuming WritableKeyPath<Object, Target>,

@@ -133,7 +133,7 @@ public struct ConflictReport<Element, ID: Equatable> {
 
   /// Creates a report from its parts.
   @inlinable
-  public init(id: ID, conflict: MergeConflict<Element>, resolution: MergeResolution<Element>) {
+  package init(id: ID, conflict: MergeConflict<Element>, resolution: MergeResolution<Element>) {
     self.id = id
     self.conflict = conflict
     self.resolution = resolution

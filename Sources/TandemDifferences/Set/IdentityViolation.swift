@@ -27,7 +27,8 @@ public struct IdentityViolation: Error, Hashable, Sendable {
   public var kind: Kind
 
   /// Creates a violation by the element at `offset` of one version.
-  public init(side: Side, offset: Int, kind: Kind) {
+  @usableFromInline
+  package init(side: Side, offset: Int, kind: Kind) {
     self.side = side
     self.offset = offset
     self.kind = kind

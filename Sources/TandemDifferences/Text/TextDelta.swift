@@ -20,7 +20,7 @@ public struct TextDeltaError: Error, Hashable, Sendable {
   public var kind: Kind
 
   /// Creates an error at a UTF-8 offset of the delta.
-  public init(offset: Int, kind: Kind) {
+  package init(offset: Int, kind: Kind) {
     self.offset = offset
     self.kind = kind
   }

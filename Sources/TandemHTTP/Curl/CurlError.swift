@@ -3,11 +3,11 @@
   import Glibc
 
   /// An error of libcurl, the cause of a ``TransportError``.
-  public struct CurlError: Error, Hashable, CustomStringConvertible {
+  package struct CurlError: Error, Hashable, CustomStringConvertible {
     /// The `CURLcode`.
-    public var code: UInt32
+    package var code: UInt32
     /// libcurl's message about this occurrence, or else about the code.
-    public var description: String
+    package var description: String
 
     init(_ code: CURLcode, detail: String = "") {
       self.code = code.rawValue

@@ -19,7 +19,7 @@ public final class SocketConnection: ChannelConnection {
   private let receiving = DispatchQueue(label: "tandem.channel.receive")
 
   /// The largest number of bytes that ``receive()`` returns.
-  public static let maxReceivedByteCount = 64 << 10
+  static let maxReceivedByteCount = 64 << 10
 
   init(_ descriptor: SocketDescriptor) { self.descriptor = descriptor }
 
@@ -84,7 +84,7 @@ public final class SocketConnection: ChannelConnection {
   }
 
   /// Ends this direction: the peer's ``receive()`` returns `nil` after the last bytes.
-  public func finishSending() { _ = shutdown(descriptor.number, CInt(SHUT_WR)) }
+  package func finishSending() { _ = shutdown(descriptor.number, CInt(SHUT_WR)) }
 
   /// Ends the connection.
   public func close() { descriptor.shutDown() }

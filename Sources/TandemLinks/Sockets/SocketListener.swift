@@ -18,7 +18,7 @@ public final class SocketListener: ChannelListener {
   private let requestedAddress: SocketAddress
 
   /// The number of connections that may wait to be accepted.
-  public static let maxWaitingConnectionCount: CInt = 64
+  package static let maxWaitingConnectionCount: CInt = 64
   private static let pollMilliseconds: CInt = 200
 
   /// Listens at an address. The TCP port 0 stands for any free port; see ``address``.

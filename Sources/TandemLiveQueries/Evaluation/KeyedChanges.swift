@@ -11,10 +11,10 @@ struct KeyedChanges {
   /// The changes of one kind. Most come in order, which makes sorting needless.
   private struct Kind<Change> {
     private(set) var changes: [Change] = []
-    private var keys: [RowKey] = []
+    private var keys: [RecordKey] = []
     private var isAscending = true
 
-    mutating func append(_ change: Change, _ key: RowKey) {
+    mutating func append(_ change: Change, _ key: RecordKey) {
       if let last = keys.last, key < last { isAscending = false }
       keys.append(key)
       changes.append(change)
@@ -30,7 +30,7 @@ struct KeyedChanges {
   var insertedCount: Int { inserted.changes.count }
 
   /// Adds the change of the row of one key.
-  mutating func note(_ key: RowKey, from old: Record?, to new: Record?) {
+  mutating func note(_ key: RecordKey, from old: Record?, to new: Record?) {
     switch (old, new) {
     case (nil, nil): break
     case (nil, .some(let new)): inserted.append(new, key)
@@ -49,7 +49,7 @@ struct KeyedChanges {
 
 /// A row of a result, with its key.
 struct KeyedRow: Sendable {
-  var key: RowKey
+  var key: RecordKey
   var record: Record
 }
 

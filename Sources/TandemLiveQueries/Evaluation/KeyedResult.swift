@@ -5,7 +5,7 @@ internal import TandemSQLite
 /// The rows of a query by key, as they were last delivered.
 struct KeyedResult: Sendable {
   private var reader: QueryReader
-  private var rows: [RowKey: Record] = [:]
+  private var rows: [RecordKey: Record] = [:]
   private var start: [Record]
   /// For a query with a LIMIT, the rows within it and those in reserve.
   private var window: OrderedRows?
@@ -21,7 +21,7 @@ struct KeyedResult: Sendable {
   }
 
   /// The key of a row that was read.
-  func key(of record: Record) -> RowKey {
+  func key(of record: Record) -> RecordKey {
     guard let plan else { preconditionFailure("No row is read without a plan") }
     return plan.key(of: record)
   }
@@ -106,11 +106,11 @@ struct KeyedResult: Sendable {
 
 /// A comparison of all rows of a result, as they come, with those known.
 private struct KeyedComparison {
-  private let known: [RowKey: Record]
-  private(set) var current: [RowKey: Record] = [:]
+  private let known: [RecordKey: Record]
+  private(set) var current: [RecordKey: Record] = [:]
   private var changes = KeyedChanges()
 
-  init(with known: [RowKey: Record]) {
+  init(with known: [RecordKey: Record]) {
     self.known = known
     current.reserveCapacity(known.count)
   }

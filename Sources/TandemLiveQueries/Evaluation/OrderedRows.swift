@@ -10,7 +10,7 @@ struct OrderedRows: Sendable {
   private let order: QueryOrder
   private let window: RowWindow?
   private var rows: BlockList<KeyedRow>
-  private var records: [RowKey: Record]
+  private var records: [RecordKey: Record]
   /// True if there are no rows after those known.
   private var isComplete: Bool
   /// The last row up to which all rows are known; `nil` if all rows are.

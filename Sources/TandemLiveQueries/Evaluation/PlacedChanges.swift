@@ -82,7 +82,7 @@ struct PlacedChanges {
   private func pairs(
     _ leaving: ArraySlice<Placement>, _ arriving: ArraySlice<Placement>
   ) -> [(old: Int, new: Int)] {
-    var places: [RowKey: Int] = [:]
+    var places: [RecordKey: Int] = [:]
     for (place, row) in leaving.enumerated() { places[row.element.key] = place }
     return arriving.enumerated().compactMap { place, row in
       places[row.element.key].map { (old: $0, new: place) }

@@ -6,7 +6,7 @@ struct QueryReader: Sendable {
   /// The part to read.
   enum Need {
     /// Only the rows of these keys, which ascend.
-    case rows([RowKey], rereading: String)
+    case rows([RecordKey], rereading: String)
     /// The whole result.
     case everything
   }
@@ -17,7 +17,7 @@ struct QueryReader: Sendable {
   /// The last entry of the tracking log that was read.
   private var logPosition: Int64 = 0
 
-  /// - Parameter reserveCount: How many rows beyond a LIMIT are read; see ``RowWindow``.
+  /// - Parameter reserveCount: The number of rows beyond a LIMIT that are read; see ``RowWindow``.
   init(_ definition: QueryDefinition, reserveCount: Int) {
     self.definition = definition
     self.reserveCount = reserveCount

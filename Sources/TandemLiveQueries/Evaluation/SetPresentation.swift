@@ -12,7 +12,7 @@ struct SetPresentation<Element: Sendable>: Sendable {
   private let onUpdate: Update?
   /// The elements to start from; `nil` after the start.
   private var start: StartingPoint<Element>?
-  private var presented: [RowKey: Element] = [:]
+  private var presented: [RecordKey: Element] = [:]
 
   init(
     startingFrom start: StartingPoint<Element>? = nil, onUpdate: Update?,
@@ -51,7 +51,7 @@ struct SetPresentation<Element: Sendable>: Sendable {
 
   /// The element that the consumer presents from now on.
   private mutating func present(
-    _ fetched: Element, _ key: RowKey, insteadOf old: Element?
+    _ fetched: Element, _ key: RecordKey, insteadOf old: Element?
   ) throws -> Element {
     guard let onUpdate else { return fetched }
     var element = old ?? fetched

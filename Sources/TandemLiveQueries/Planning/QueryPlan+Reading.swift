@@ -3,14 +3,14 @@ internal import TandemSQLite
 
 /// A row that a commit may have changed, as it is now; `nil` if the result has none of this key.
 struct TouchedRow {
-  var key: RowKey
+  var key: RecordKey
   var record: Record?
 }
 
 extension QueryPlan {
   /// The rows of the given keys, which ascend, and nothing else; a LIMIT does not count.
   func rows(
-    of keys: [RowKey], _ rereading: String, in connection: DatabaseConnection
+    of keys: [RecordKey], _ rereading: String, in connection: DatabaseConnection
   ) throws(DatabaseError) -> [TouchedRow] {
     try connection.withStatement(rereading) { statement throws(DatabaseError) in
       for (position, value) in list.parameters.enumerated() {
@@ -29,7 +29,7 @@ extension QueryPlan {
   }
 
   /// The row of one key, if the statement gives it.
-  private func record(_ key: RowKey, _ statement: Statement) throws(DatabaseError) -> Record? {
+  private func record(_ key: RecordKey, _ statement: Statement) throws(DatabaseError) -> Record? {
     var found: Record?
     while try statement.step() {
       let row = try currentRow(statement)
@@ -52,7 +52,7 @@ extension QueryPlan {
   /// - Throws: ``DatabaseError`` with code `constraint` if two have the same key.
   func listRows(in connection: DatabaseConnection) throws(DatabaseError) -> [KeyedRow] {
     var rows: [KeyedRow] = []
-    var keys: Set<RowKey> = []
+    var keys: Set<RecordKey> = []
     try connection.withStatement(list.sql) { statement throws(DatabaseError) in
       try statement.bind(list.parameters)
       while try statement.step() {
@@ -69,18 +69,18 @@ extension QueryPlan {
 
 extension QueryPlan {
   /// The key of any record that has the result's fields.
-  func key(of record: Record) -> RowKey {
+  func key(of record: Record) -> RecordKey {
     if record.layout === layout {
       return keyOffsets.count == 1
-        ? RowKey(record.values[keyOffsets[0]]) : RowKey(keyOffsets.map { record.values[$0] })
+        ? RecordKey(record.values[keyOffsets[0]]) : RecordKey(keyOffsets.map { record.values[$0] })
     }
-    return RowKey(keyOffsets.map { record[layout.names[$0]] })
+    return RecordKey(keyOffsets.map { record[layout.names[$0]] })
   }
 
   /// The key of a row of the result.
   ///
   /// - Throws: ``DatabaseError`` with code `constraint` if a value of it is null.
-  func checkedKey(of record: Record) throws(DatabaseError) -> RowKey {
+  func checkedKey(of record: Record) throws(DatabaseError) -> RecordKey {
     for offset in keyOffsets where record.values[offset].isNull {
       let example = rowidQuery.map { ", such as the rowid of \($0)" } ?? ""
       throw keyError(
@@ -91,9 +91,8 @@ extension QueryPlan {
   }
 
   /// Two rows of the result have the same key.
-  func duplicateError(_ key: RowKey) -> DatabaseError {
-    let values = key.values.map(\.description).joined(separator: ", ")
-    return keyError("two rows have the same key \(values); choose a key that is unique")
+  func duplicateError(_ key: RecordKey) -> DatabaseError {
+    keyError("two rows have the same key \(key); choose a key that is unique")
   }
 
   private func keyError(_ message: String) -> DatabaseError {

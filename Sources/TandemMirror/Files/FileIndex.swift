@@ -92,17 +92,23 @@ final class FileIndex: Sendable {
     self.hidden = hidden
     self.isSynchronized = isSynchronized
     var initial = State(contents: Contents())
+    var isCreated = false
     if let directory, directory.byteCount(of: Self.path) != nil {
       let access: DatabaseConfiguration.Access = hidden == nil ? .readOnly : .readWrite
       let database = try Self.open(in: directory, access)
-      initial.contents = try Self.wrapped(directory) {
+      let contents = try Self.wrapped(directory) {
         try database.read { try Contents($0.connection) }
       }
-      if hidden != nil { initial.database = database }
+      if let contents {
+        isCreated = true
+        initial.contents = contents
+        if hidden != nil { initial.database = database }
+      }
     } else if let directory, directory.identity(of: Self.path) != nil {
       throw TransportError(
         .cannotWrite, "it is no regular file", url: "\(directory.path)/\(Self.path)")
-    } else if let directory, let earlier = try EarlierIndex(directory) {
+    }
+    if !isCreated, let directory, let earlier = try EarlierIndex(directory) {
       initial.contents = earlier.contents
     }
     state = Mutex(initial)
@@ -112,12 +118,15 @@ final class FileIndex: Sendable {
 
   /// True if a directory belongs to a mirror: a store of files has an index, too, without an owner.
   static func hasOwner(_ directory: Directory) throws(TransportError) -> Bool {
-    guard directory.byteCount(of: path) != nil else {
-      return directory.byteCount(of: EarlierIndex.ownerPath) != nil
-    }
+    let hasEarlierOwner = directory.byteCount(of: EarlierIndex.ownerPath) != nil
+    guard directory.byteCount(of: path) != nil else { return hasEarlierOwner }
     let database = try open(in: directory, .readOnly)
-    return try wrapped(directory) { try database.read { try Contents.owner(in: $0.connection) } }
-      != nil
+    return try wrapped(directory) {
+      try database.read { transaction in
+        guard try Contents.hasTables(transaction.connection) else { return hasEarlierOwner }
+        return try Contents.owner(in: transaction.connection) != nil
+      }
+    }
   }
 
   /// Commits what is pending, and closes the file.
@@ -328,9 +337,10 @@ extension FileIndex {
 extension FileIndex.Contents {
   fileprivate static let version: Int64 = 1
 
-  /// Reads an index; an empty one if its tables have not been created.
-  fileprivate init(_ connection: DatabaseConnection) throws {
-    guard try Self.hasTables(connection) else { return }
+  /// Reads an index; `nil` if its tables have not been created: whoever created the file was killed
+  /// before that.
+  fileprivate init?(_ connection: DatabaseConnection) throws {
+    guard try Self.hasTables(connection) else { return nil }
     owner = try Self.owner(in: connection)
     for row in try connection.rows("SELECT name, field, digest_field, length_field FROM folder") {
       guard let name = row[0].textValue, let field = row[1].textValue else { continue }
@@ -359,7 +369,7 @@ extension FileIndex.Contents {
     }
   }
 
-  private static func hasTables(_ connection: DatabaseConnection) throws -> Bool {
+  fileprivate static func hasTables(_ connection: DatabaseConnection) throws -> Bool {
     let version = try connection.integer("PRAGMA user_version")
     guard version == 0 || version == Self.version else {
       throw TransportError(
@@ -370,8 +380,7 @@ extension FileIndex.Contents {
   }
 
   fileprivate static func owner(in connection: DatabaseConnection) throws -> String? {
-    guard try hasTables(connection) else { return nil }
-    return try connection.rows("SELECT token FROM owner").first?[0].textValue
+    try connection.rows("SELECT token FROM owner").first?[0].textValue
   }
 
   /// Creates the tables, and writes everything into them.

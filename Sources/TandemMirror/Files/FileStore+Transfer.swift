@@ -14,10 +14,10 @@ extension FileStore {
   ///   - request: The file, the address, and the checks.
   ///   - client: The client for the request.
   ///   - received: Called with the number of bytes, as they arrive.
-  /// - Throws: ``TransportError``: the client's; `badStatus`, with the delay that the server asks for;
-  ///   `uncertainEnd` if the content may have been cut off, and has neither a digest nor a length to be checked
-  ///   by; `contentMismatch`, after which nothing is kept; `tooLarge`; `cannotWrite`. `CancellationError`. The
-  ///   file is as it was then.
+  /// - Throws: ``/TandemHTTP/TransportError``: the client's; `badStatus`, with the delay that the
+  ///   server asks for; `uncertainEnd` if the content may have been cut off, and has neither a
+  ///   digest nor a length to be checked by; `contentMismatch`, after which nothing is kept;
+  ///   `tooLarge`; `cannotWrite`. `CancellationError`. The file is as it was then.
   public func transfer(
     _ request: FileRequest, client: any HTTPClient,
     received: (_ byteCount: Int) -> Void = { _ in }
@@ -183,7 +183,7 @@ extension FileReception {
     }
     throw TransportError(
       .uncertainEnd,
-      "it cannot be told whether this content is whole: \(cause.reason); have it sent "
+      "Tandem cannot verify that this content is complete: \(cause.reason); have it sent "
         + "\(cause.remedy), or declare its length or SHA-256",
       url: request.url)
   }

@@ -34,7 +34,7 @@ public final class FileStore: Sendable {
   /// - Parameters:
   ///   - path: The directory.
   ///   - isSynchronized: See ``isSynchronized``.
-  /// - Throws: ``TransportError/Code/cannotWrite``, also if another process has it.
+  /// - Throws: ``/TandemHTTP/TransportError/Code/cannotWrite``, also if another process has it.
   public convenience init(path: String, isSynchronized: Bool = true) throws(TransportError) {
     let directory = try Directory(path: path)
     let hidden = try Directory(FileIndex.directoryName, in: directory)

@@ -161,7 +161,7 @@ extension RecordListReading {
     if head.isEncoded, !question.isPlain, !expectsLines { return true }
     throw TransportError(
       .uncertainEnd,
-      "it cannot be told whether this list is whole: \(format.rawValue) may end after any line, and "
+      "Tandem cannot verify that this list is complete: \(format.rawValue) may end after any line, and "
         + "\(cause.reason); have it sent \(cause.remedy), or as a JSON array, or fetch it to a file",
       url: head.url)
   }

@@ -56,8 +56,8 @@ extension RecordSource {
   ///   - client: The client for the request; only a URL needs one.
   ///   - maxByteCount: The longest list to accept, in decoded bytes.
   ///   - progress: Called as bytes arrive from a URL, with their number, and the total if it is known.
-  /// - Throws: ``TransportError`` if the list cannot be had whole; ``RecordError`` if it cannot be
-  ///   read as records; `CancellationError`.
+  /// - Throws: ``/TandemHTTP/TransportError`` if the list cannot be had whole;
+  ///   ``/TandemRecords/RecordError`` if it cannot be read as records; `CancellationError`.
   public func list(
     format: RecordFormat? = nil, validators: RecordListValidators? = nil,
     client: @autoclosure () throws -> any HTTPClient,
@@ -78,17 +78,17 @@ extension RecordSource {
   /// an error if it changes each time. A change shows by a record that two pages have, if the key is
   /// known, and by a page that has other records at the end, when all of several are asked for again.
   ///
-  /// A list of a URL is taken only if it is known to be whole. JSON ends with a bracket. CSV and NDJSON
-  /// may end after any line: they have to come uncompressed, for which they are asked for once more if
-  /// need be, and with a declared end (``HTTPResponseHead/declaresEnd``); else the error is
-  /// ``TransportError/Code/uncertainEnd``.
+  /// A list of a URL is taken only if it is known to be whole. JSON ends with a bracket. CSV and
+  /// NDJSON may end after any line: they have to come uncompressed, for which they are asked for
+  /// once more if need be, and with a declared end (``/TandemHTTP/HTTPResponseHead/declaresEnd``);
+  /// else the error is ``/TandemHTTP/TransportError/Code/uncertainEnd``.
   ///
   /// - Parameters:
   ///   - options: The options of the list. Files and standard input have one page.
   ///   - client: The client for the requests; only a URL needs one.
   ///   - progress: Called as bytes arrive from a URL, with their number, and the total if it is known.
-  /// - Throws: ``TransportError`` if the list cannot be had whole; ``RecordError`` if it cannot be
-  ///   read as records; `CancellationError`.
+  /// - Throws: ``/TandemHTTP/TransportError`` if the list cannot be had whole;
+  ///   ``/TandemRecords/RecordError`` if it cannot be read as records; `CancellationError`.
   public func list(
     _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient,
     progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }

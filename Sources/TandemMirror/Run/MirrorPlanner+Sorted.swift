@@ -26,10 +26,10 @@ extension MirrorPlanner where Item.ID: Comparable {
     case (true, true):
       let (lastLocal, lastSource) = (local[local.count - 1], source[source.count - 1].id)
       if lastSource < lastLocal {
-        let end = (localOffset..<local.count).partitionPoint { !(lastSource < local[$0]) }
+        let end = (localOffset..<local.count).partitionPointNearEnd { !(lastSource < local[$0]) }
         return (end, source.count)
       }
-      let end = (sourceOffset..<source.count).partitionPoint { !(lastLocal < source[$0].id) }
+      let end = (sourceOffset..<source.count).partitionPointNearEnd { !(lastLocal < source[$0].id) }
       return (local.count, end)
     }
   }
@@ -147,5 +147,19 @@ extension Range<Int> {
       if isBelow(middle) { low = middle + 1 } else { high = middle }
     }
     return low
+  }
+
+  /// The partition point, searched from the end: the pages of two sides mostly end near each other.
+  ///
+  /// - Complexity: O(log *d*) calls for a partition point that is *d* numbers before the end.
+  @inlinable
+  func partitionPointNearEnd(where isBelow: (Int) -> Bool) -> Int {
+    var (end, step) = (upperBound, 1)
+    while end - lowerBound > step {
+      if isBelow(end - step) { return (end - step + 1..<end).partitionPoint(where: isBelow) }
+      end -= step
+      step *= 2
+    }
+    return (lowerBound..<end).partitionPoint(where: isBelow)
   }
 }

@@ -201,9 +201,11 @@ extension MirrorPlanner {
   /// - Complexity: O(*t* log *t*) for *t* transfers.
   func plan(order: (Item) -> Int) -> MirrorPlan<Item> {
     var plan = MirrorPlan<Item>()
-    plan.transfers = candidates.map { (order: order($0.item), candidate: $0) }.sorted {
-      ($0.order, $0.candidate.position) < ($1.order, $1.candidate.position)
-    }.map(\.candidate.item)
+    // Numbers alone are sorted: sorting items by code that is not specialised takes ten times longer.
+    plan.transfers = candidates.enumerated()
+      .map { (order: order($1.item), position: $1.position, index: $0) }
+      .sorted { ($0.order, $0.position) < ($1.order, $1.position) }
+      .map { candidates[$0.index].item }
     plan.removals = removals
     plan.skippedCount = skippedCount
     plan.duplicates = duplicates

@@ -135,7 +135,7 @@ extension MirrorRunState {
   ///
   /// - Throws: ``MirrorError`` if an identity is among them twice.
   mutating func record(prepared: [Item]) throws(MirrorError) {
-    var seen = Set<Item.ID>()
+    var seen = Set<Item.ID>(minimumCapacity: prepared.count)
     for item in prepared where !seen.insert(item.id).inserted {
       throw MirrorError(
         .duplicateElement, "prepare(_:) returned item \(item.id) twice; return each item once")
@@ -170,9 +170,8 @@ extension MirrorRunState {
       report.interruption = MirrorFailure(step: step, error: CancellationError())
     }
     report.unremoved = removals
-    report.untransferred = zip(items, settledStageCounts).compactMap { item, count in
-      count < stages.count ? item.id : nil
-    }
+    report.untransferred = settledStageCounts.indices
+      .filter { settledStageCounts[$0] < stages.count }.map { items[$0].id }
   }
 }
 

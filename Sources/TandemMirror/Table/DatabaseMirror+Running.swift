@@ -70,9 +70,10 @@ extension DatabaseMirror {
   ///     for failures asks for all of it.
   ///   - client: The client for all requests; by default, one with a connection for each transfer.
   ///   - progress: Called as the run proceeds, in order. It must not block.
-  /// - Throws: ``RunError`` if the run ended early: by an error of the list (``TransportError``,
-  ///   ``RecordError``), of the table (``MirrorError``, ``DatabaseError``) or of a content, or by a
-  ///   cancellation. The table is as it was then.
+  /// - Throws: ``RunError`` if the run ended early: by an error of the list
+  ///   (``/TandemHTTP/TransportError``, ``/TandemRecords/RecordError``), of the table
+  ///   (``MirrorError``, ``/TandemSQLite/DatabaseError``) or of a content, or by a cancellation.
+  ///   The table is as it was then.
   /// - Precondition: If there are contents, there is a directory.
   @discardableResult
   public func run(

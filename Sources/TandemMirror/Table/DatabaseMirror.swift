@@ -109,9 +109,10 @@ extension DatabaseMirror {
   ///   - records: The list, in any order.
   ///   - database: The database. Its live queries see the transaction as one of its own.
   ///   - progress: Called after every 1,000 changes and after the last one.
-  /// - Throws: ``RecordError`` for a record without a key, with the key of another one, or with a value that
-  ///   its column would change; ``MirrorError`` for a run that the guard refuses, or a table that cannot be made
-  ///   equal to the list; ``DatabaseError``. Nothing is changed then.
+  /// - Throws: ``/TandemRecords/RecordError`` for a record without a key, with the key of another
+  ///   one, or with a value that its column would change; ``MirrorError`` for a run that the guard
+  ///   refuses, or a table that cannot be made equal to the list; ``/TandemSQLite/DatabaseError``.
+  ///   Nothing is changed then.
   /// - Precondition: The mirror has no contents: fetching them takes ``run(from:into:list:isConditional:client:progress:)``.
   /// - Complexity: O(*n* + *m*) time for *n* rows and *m* records sorted by key, in memory for the list and the
   ///   difference.

@@ -205,43 +205,38 @@ extension MirrorState {
 // MARK: - Triggers
 
 extension MirrorState {
-  private static let events = ["INSERT", "UPDATE", "DELETE"]
+  private static let events = ["insert", "update", "delete"]
 
-  private static func trigger(_ event: String, table name: String) -> String {
-    "tandem_mirror_\(name)_\(event.lowercased())"
+  /// The triggers that remove the validators when anybody changes the table: otherwise the server's "not
+  /// modified" would be taken as proof that the table is as the last run left it.
+  private static func triggers(table name: String) -> TriggerSet {
+    var triggers = TriggerSet(prefix: "tandem_validators_", table: name)
+    let removal = """
+      UPDATE \(table) SET url = NULL, entity_tag = NULL, last_modified = NULL \
+      WHERE table_name = \(name.sqlLiteral) AND url IS NOT NULL;
+      """
+    for event in events { triggers.add(event, "AFTER \(event.uppercased())", [removal]) }
+    return triggers
   }
 
-  /// Keeps triggers that remove the validators when anybody changes the table: otherwise the server's "not
-  /// modified" would be taken as proof that the table is as the last run left it.
+  /// Keeps the triggers as long as there are validators.
   private func updateTriggers(
     table name: String, in connection: DatabaseConnection
   ) throws(DatabaseError) {
-    for event in MirrorState.events {
-      let trigger = MirrorState.trigger(event, table: name)
-      // One of this name may belong to a table that was renamed since.
-      try connection.execute("DROP TRIGGER IF EXISTS \(trigger.sqlQuoted)")
-      guard hasValidators else { continue }
-      try connection.execute(
-        """
-        CREATE TRIGGER \(trigger.sqlQuoted) AFTER \(event) ON \(name.sqlQuoted) BEGIN
-          UPDATE \(MirrorState.table) SET url = NULL, entity_tag = NULL, last_modified = NULL
-          WHERE table_name = \(name.sqlLiteral) AND url IS NOT NULL;
-        END
-        """)
+    let triggers = MirrorState.triggers(table: name)
+    let formerNames = MirrorState.events.map { "tandem_mirror_\(name)_\($0)" }
+    for name in try triggers.installedNames(kinds: MirrorState.events, in: connection) + formerNames
+    {
+      try connection.execute("DROP TRIGGER IF EXISTS \(name.sqlQuoted)")
     }
+    if hasValidators { try triggers.install(in: connection) }
   }
 
   /// True if all triggers that guard the validators are in place.
   static func guardsValidators(
     table name: String, in connection: DatabaseConnection
   ) throws(DatabaseError) -> Bool {
-    for event in events {
-      let count = try connection.integer(
-        "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name = ? AND tbl_name = ?",
-        .text(trigger(event, table: name)), .text(name))
-      if count != 1 { return false }
-    }
-    return true
+    try triggers(table: name).isInstalled(in: connection)
   }
 }
 

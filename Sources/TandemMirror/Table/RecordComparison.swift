@@ -44,8 +44,9 @@ public struct RecordComparison {
   /// Calls `body` with each change: for two tables in the order of the keys, otherwise deletions, updates and
   /// insertions one after the other, each in the order of the keys. Blocks this thread.
   ///
-  /// - Throws: ``RecordError``, ``DatabaseError`` or ``MirrorError`` if a side cannot be read or compared, or a
-  ///   key is missing or occurs twice; the error that `body` throws.
+  /// - Throws: ``/TandemRecords/RecordError``, ``/TandemSQLite/DatabaseError`` or ``MirrorError``
+  ///   if a side cannot be read or compared, or a key is missing or occurs twice; the error that
+  ///   `body` throws.
   public func forEachChange(_ body: (SetChange<Record>) throws -> Void) throws {
     switch (old, new) {
     case (.table(let old, let oldDatabase), .table(let new, let newDatabase)):

@@ -1,11 +1,11 @@
-public import TandemDifferences
+package import TandemDifferences
 
 /// A list of records in ascending order of a unique key.
-public struct KeyedRecords: Sendable {
+package struct KeyedRecords: Sendable {
   /// The records, ascending by ``key``.
-  public let records: [Record]
+  package let records: [Record]
   /// The names of the key fields, the most significant first.
-  public let key: [String]
+  package let key: [String]
 
   /// Sorts records by a key.
   ///
@@ -17,7 +17,7 @@ public struct KeyedRecords: Sendable {
   ///   key field; ``RecordError/Code/duplicateKey`` for the first record with the key of an earlier
   ///   one. Errors count records from 1 in the order of the given list.
   /// - Complexity: O(*n*) if the records are ascending already, else O(*n* log *n*).
-  public init(_ records: [Record], key: [String]) throws(RecordError) {
+  package init(_ records: [Record], key: [String]) throws(RecordError) {
     precondition(RecordLayout(key) != nil && !key.isEmpty, "A key names fields, each once")
     let values = try KeyValues(of: records, key: key)
     if values.areAscending {
@@ -35,23 +35,23 @@ extension KeyedRecords: Equatable {}
 
 extension KeyedRecords: RandomAccessCollection {
   /// Always 0.
-  public var startIndex: Int { 0 }
+  package var startIndex: Int { 0 }
   /// The number of records.
-  public var endIndex: Int { records.count }
+  package var endIndex: Int { records.count }
   /// The record at a position in the order of the key.
-  public subscript(position: Int) -> Record { records[position] }
+  package subscript(position: Int) -> Record { records[position] }
 }
 
 extension KeyedRecords {
   /// The key of the record at a position.
-  public func key(at position: Int) -> RecordKey {
+  package func key(at position: Int) -> RecordKey {
     RecordKey(key.map { records[position][$0] })
   }
 
   /// The record with the given key, or `nil`.
   ///
   /// - Complexity: O(log *n*).
-  public subscript(key sought: RecordKey) -> Record? {
+  package subscript(key sought: RecordKey) -> Record? {
     var range = 0..<records.count
     while !range.isEmpty {
       let middle = range.lowerBound + range.count / 2
@@ -71,7 +71,7 @@ extension SetDifference<Record> {
   ///
   /// - Precondition: both lists have the same key.
   /// - Complexity: O(*n* + *m*).
-  public init(from old: KeyedRecords, to new: KeyedRecords) {
+  package init(from old: KeyedRecords, to new: KeyedRecords) {
     precondition(old.key == new.key, "Lists are compared by one key")
     let difference: SetDifference<KeyedRecord>
     do {
@@ -99,38 +99,9 @@ extension KeyedRecords {
   }
 }
 
-/// The values of a record's key fields, in the order of the key. They identify it in its list.
-///
-/// Keys are equal and ordered as their values are, the first field before the second. `1` and `1.0`
-/// are one key; a composed and a decomposed é are two.
-public struct RecordKey: Hashable, Sendable {
-  /// One value per field of the key.
-  public let values: [FieldValue]
-
-  /// Creates a key of the given values.
-  public init(_ values: [FieldValue]) {
-    self.values = values
-  }
-}
-
-extension RecordKey: Comparable {
-  /// Returns true if the first key is before the second: by the first value that differs, or
-  /// because it is a prefix of the second.
-  public static func < (first: RecordKey, second: RecordKey) -> Bool {
-    first.values.lexicographicallyPrecedes(second.values)
-  }
-}
-
-extension RecordKey: CustomStringConvertible {
-  /// The values as JSON, with commas between them: `17` or `"DE", "Büsingen"`.
-  public var description: String {
-    values.map(\.description).joined(separator: ", ")
-  }
-}
-
 extension KeyedRecords: CustomStringConvertible {
   /// As in `by id: [{id: 1, name: "Ann"}, … 4 more]`.
-  public var description: String {
+  package var description: String {
     "by \(key.joined(separator: ", ")): "
       + DescriptionLimit.list(records) { "\($0)" }
   }

@@ -34,7 +34,7 @@ public struct RecordError: Error, Hashable, Sendable {
   public var column: Int?
 
   /// Creates an error at a position of a list.
-  public init(
+  package init(
     _ code: Code, _ message: String, record: Int? = nil, line: Int? = nil, column: Int? = nil
   ) {
     self.code = code

@@ -53,7 +53,7 @@ public struct RecordMergeError: Error, Hashable, Sendable, CustomStringConvertib
   public var error: RecordError
 
   /// Creates an error of one version.
-  public init(side: MergeError.Side, error: RecordError) {
+  package init(side: MergeError.Side, error: RecordError) {
     self.side = side
     self.error = error
   }

@@ -117,9 +117,9 @@ private struct ChangedRow {
     switch key {
     case .none: keys.insertMany()
     case .rowid:
-      if operation != SQLITE_INSERT { keys.insert(.integer(oldRowid)) }
+      if operation != SQLITE_INSERT { keys.insert(RecordKey(.integer(oldRowid))) }
       if operation == SQLITE_INSERT || operation == SQLITE_UPDATE && newRowid != oldRowid {
-        keys.insert(.integer(newRowid))
+        keys.insert(RecordKey(.integer(newRowid)))
       }
     case .columns(let columns):
       if operation != SQLITE_INSERT { insert(columns, sqlite3_preupdate_old, into: &keys) }
@@ -137,7 +137,7 @@ private struct ChangedRow {
       guard let value = value(at: column, read)?.fieldValue else { return keys.insertMany() }
       values.append(value)
     }
-    keys.insert(RowKey(values))
+    keys.insert(RecordKey(values))
   }
 
   private func value(at column: Int, _ read: Reading) -> ColumnValue? {

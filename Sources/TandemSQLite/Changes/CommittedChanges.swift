@@ -1,3 +1,5 @@
+package import TandemRecords
+
 /// A request to be notified of changes of one table.
 package struct TableInterest: Hashable, Sendable {
   /// The source of a changed row's key while the row changes.
@@ -33,7 +35,7 @@ package struct TouchedKeys: Sendable {
   /// The most keys that are recorded.
   package static let maxCount = 100_000
 
-  private var known: Set<RowKey> = []
+  private var known: Set<RecordKey> = []
   private var isTooMany = false
 
   /// No key.
@@ -47,13 +49,13 @@ package struct TouchedKeys: Sendable {
   }
 
   /// The keys, or `nil` if there are too many.
-  package var keys: Set<RowKey>? { isTooMany ? nil : known }
+  package var keys: Set<RecordKey>? { isTooMany ? nil : known }
 
   /// True if no row was touched.
   package var isEmpty: Bool { known.isEmpty && !isTooMany }
 
   /// Adds a key.
-  package mutating func insert(_ key: RowKey) {
+  package mutating func insert(_ key: RecordKey) {
     guard !isTooMany else { return }
     known.insert(key)
     if known.count > TouchedKeys.maxCount { insertMany() }

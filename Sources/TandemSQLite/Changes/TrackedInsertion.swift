@@ -1,7 +1,7 @@
 internal import CSQLite
 internal import TandemRecords
 
-/// How to insert records, one statement for each.
+/// The way to insert records, one statement for each.
 @usableFromInline
 enum RecordInsertion {
   case plain

@@ -32,7 +32,7 @@ package struct TrackingLog: Sendable {
     return try connection.withStatement(entries) { statement throws(DatabaseError) in
       var keys = TouchedKeys()
       try statement.bind([.integer(position)])
-      while try statement.step() { keys.insert(RowKey(try statement.values())) }
+      while try statement.step() { keys.insert(RecordKey(try statement.values())) }
       return keys
     }
   }

@@ -17,17 +17,6 @@ package protocol CommitObserver: AnyObject {
   func didRollback(_ connection: DatabaseConnection)
 }
 
-/// How a transaction writes.
-package struct WriteMode: Hashable, Sendable {
-  /// False if foreign keys are not enforced, and their actions do not run.
-  package var enforcesForeignKeys: Bool
-
-  /// The usual mode, unless specified otherwise.
-  package init(enforcesForeignKeys: Bool = true) {
-    self.enforcesForeignKeys = enforcesForeignKeys
-  }
-}
-
 extension DatabaseConnection {
   /// The moment at which a transaction takes the lock that writing needs.
   package enum TransactionKind: String, Sendable {
@@ -57,13 +46,16 @@ extension DatabaseConnection {
   }
 
   /// A write of a database.
+  ///
+  /// - Parameter enforcesForeignKeys: False if foreign keys are not enforced, and their actions do
+  ///   not run.
   func write<Value>(
-    _ mode: WriteMode = WriteMode(), _ cancellation: AccessCancellation?,
+    enforcesForeignKeys: Bool = true, _ cancellation: AccessCancellation?,
     _ body: (borrowing WriteTransaction) throws -> Value
   ) throws -> Value {
     // The pragma has no effect inside a transaction.
-    if !mode.enforcesForeignKeys { try run("PRAGMA foreign_keys=OFF") }
-    defer { if !mode.enforcesForeignKeys { try? run("PRAGMA foreign_keys=ON") } }
+    if !enforcesForeignKeys { try run("PRAGMA foreign_keys=OFF") }
+    defer { if !enforcesForeignKeys { try? run("PRAGMA foreign_keys=ON") } }
     return try transaction(.immediate, cancellation) { try withTransaction(body) }
   }
 
@@ -139,6 +131,8 @@ extension DatabaseConnection {
   /// A file keeps its journal mode, so this writes only to a file that has another one.
   func establishJournal() throws(DatabaseError) {
     guard let pendingJournal else { return }
+    // The log is opened by its name, and would be that of another file that took this one's place.
+    try checkIsFileThere()
     if pendingJournal == .writeAhead { try execute("PRAGMA journal_mode=WAL") }
     self.pendingJournal = nil
   }

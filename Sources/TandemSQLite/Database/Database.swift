@@ -113,7 +113,9 @@ extension Database {
   public func write<Value: Sendable>(
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Value
   ) async throws -> Value {
-    try await write(WriteMode(), body)
+    try await writer().withConnection { connection, cancellation in
+      try connection.write(cancellation, body)
+    }
   }
 
   /// Writes in one transaction, which is on disk when this returns; blocks this thread.
@@ -122,23 +124,7 @@ extension Database {
   /// - Throws: The error that `body` throws; ``DatabaseError``. Nothing has been written then.
   @discardableResult
   public func write<Value>(_ body: (borrowing WriteTransaction) throws -> Value) throws -> Value {
-    try write(WriteMode(), body)
-  }
-
-  /// Writes in one transaction of a given mode.
-  package func write<Value: Sendable>(
-    _ mode: WriteMode, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Value
-  ) async throws -> Value {
-    try await writer().withConnection { connection, cancellation in
-      try connection.write(mode, cancellation, body)
-    }
-  }
-
-  /// Writes in one transaction of a given mode; blocks this thread.
-  package func write<Value>(
-    _ mode: WriteMode, _ body: (borrowing WriteTransaction) throws -> Value
-  ) throws -> Value {
-    try writer().withConnection { connection in try connection.write(mode, nil, body) }
+    try writer().withConnection { connection in try connection.write(nil, body) }
   }
 
   /// The pool of the one connection that writes.

@@ -1,4 +1,4 @@
-/// How a ``Database`` is opened, and its limits.
+/// The options of opening a ``Database``, and its limits.
 public struct DatabaseConfiguration: Hashable, Sendable {
   /// The operations that are permitted on a file.
   public enum Access: Hashable, Sendable {

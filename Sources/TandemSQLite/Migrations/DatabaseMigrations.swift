@@ -16,9 +16,10 @@ struct DatabaseMigrations {
   ) throws -> [String] {
     // A file that is up to date, the usual case, costs no lock: others may be writing.
     if try connection.read(cancellation, isComplete) { return [] }
-    let mode = WriteMode(enforcesForeignKeys: false)
     var ran: [String] = []
-    while try connection.write(mode, cancellation, { try runNext($0, noting: &ran) }) {}
+    while try connection.write(
+      enforcesForeignKeys: false, cancellation, { try runNext($0, noting: &ran) })
+    {}
     return ran
   }
 

@@ -25,7 +25,8 @@ public struct EpochPolicy: Sendable {
     public var foundEpoch: String?
 
     /// Creates a change from the two epochs.
-    public init(knownEpoch: String, foundEpoch: String?) {
+    @usableFromInline
+    package init(knownEpoch: String, foundEpoch: String?) {
       self.knownEpoch = knownEpoch
       self.foundEpoch = foundEpoch
     }

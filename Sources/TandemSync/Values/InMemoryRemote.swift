@@ -3,7 +3,7 @@
 /// Epochs and commits count up from 1, so the same calls always make the same revisions.
 public actor InMemoryRemote<Element: Sendable>: ConditionalRemote {
   /// The number of accepted pushes whose tokens are remembered.
-  public static var rememberedTokenCount: Int { 1_000 }
+  package static var rememberedTokenCount: Int { 1_000 }
 
   /// The current contents.
   public private(set) var contents: RemoteContents<Element> = .absent

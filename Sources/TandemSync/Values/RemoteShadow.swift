@@ -21,14 +21,21 @@ public struct RemoteShadow<Element> {
   public var openConflicts: [MergeConflict<Element>]
   /// The conflicts that were resolved by calls which failed afterwards. The next call that succeeds
   /// reports and removes them.
-  public var unreportedConflicts: [ResolvedConflict<Element>]
+  @usableFromInline
+  package var unreportedConflicts: [ResolvedConflict<Element>]
   /// The push whose reply is unknown, if there is one. The next synchronization repeats it first.
-  public var pendingPush: PendingPush<Element>?
+  @usableFromInline
+  package var pendingPush: PendingPush<Element>?
 
-  /// Creates a shadow; without arguments, that of a client that was never synchronized.
+  /// Creates the shadow of a client that was never synchronized.
   @inlinable
-  public init(
-    revision: RemoteRevision? = nil, elements: [Element] = [],
+  public init() {
+    self.init(revision: nil)
+  }
+
+  @inlinable
+  package init(
+    revision: RemoteRevision?, elements: [Element] = [],
     openConflicts: [MergeConflict<Element>] = [],
     unreportedConflicts: [ResolvedConflict<Element>] = [],
     pendingPush: PendingPush<Element>? = nil
@@ -55,22 +62,28 @@ public struct RemoteShadow<Element> {
 }
 
 /// A push whose reply is unknown, and the client's state if the remote accepts it.
-public struct PendingPush<Element> {
+@usableFromInline
+package struct PendingPush<Element> {
   /// The push, which is repeated unchanged.
-  public var push: ConditionalPush<Element>
+  @usableFromInline
+  package var push: ConditionalPush<Element>
   /// The client's contents when the push was made.
-  public var clientBefore: [Element]
+  @usableFromInline
+  package var clientBefore: [Element]
   /// The client's contents after the push is accepted. Edits made since ``clientBefore`` are merged
   /// into them.
-  public var clientAfter: [Element]
+  @usableFromInline
+  package var clientAfter: [Element]
   /// The conflicts that are open after the push is accepted.
-  public var openConflicts: [MergeConflict<Element>]
+  @usableFromInline
+  package var openConflicts: [MergeConflict<Element>]
   /// The conflicts whose resolution is part of the push.
-  public var resolvedConflicts: [ResolvedConflict<Element>]
+  @usableFromInline
+  package var resolvedConflicts: [ResolvedConflict<Element>]
 
   /// Creates a pending push from its parts.
   @inlinable
-  public init(
+  package init(
     push: ConditionalPush<Element>, clientBefore: [Element], clientAfter: [Element],
     openConflicts: [MergeConflict<Element>], resolvedConflicts: [ResolvedConflict<Element>] = []
   ) {
@@ -83,15 +96,18 @@ public struct PendingPush<Element> {
 }
 
 /// A conflict and the resolution that a policy or resolver gave it.
-public struct ResolvedConflict<Element> {
+@usableFromInline
+package struct ResolvedConflict<Element> {
   /// The conflict, with every version.
-  public var conflict: MergeConflict<Element>
+  @usableFromInline
+  package var conflict: MergeConflict<Element>
   /// The resolution.
-  public var resolution: MergeResolution<Element>
+  @usableFromInline
+  package var resolution: MergeResolution<Element>
 
   /// Creates the pair.
   @inlinable
-  public init(conflict: MergeConflict<Element>, resolution: MergeResolution<Element>) {
+  package init(conflict: MergeConflict<Element>, resolution: MergeResolution<Element>) {
     self.conflict = conflict
     self.resolution = resolution
   }

@@ -16,7 +16,7 @@ public struct SynchronizationReport<Element, ID: Equatable> {
 
   /// Creates a report from its parts.
   @inlinable
-  public init(
+  package init(
     revision: RemoteRevision? = nil, toClient: SetDifference<Element> = SetDifference(),
     conflicts: [ConflictReport<Element, ID>] = [], roundCount: Int = 0,
     epochDecision: EpochPolicy.Decision? = nil

@@ -23,8 +23,8 @@ public import TandemDifferences
 /// **Convergence.** If clients are synchronized in turn until none has edits left, they and the remote
 /// hold the same records, except open conflicts.
 ///
-/// **Order.** The client ends up in the order that ``ThreeWayMerge`` defines. A change of order alone
-/// is not a change, and is not pushed.
+/// **Order.** The client ends up in the order that ``/TandemDifferences/ThreeWayMerge`` defines. A
+/// change of order alone is not a change, and is not pushed.
 public struct Synchronizer<Remote: ConditionalRemote, ID: Hashable & SendableMetatype>: Sendable
 where Remote.Element: Equatable & SendableMetatype {
   /// The type of the elements.
@@ -74,12 +74,15 @@ where Remote.Element: Equatable & SendableMetatype {
   /// Makes `client` and the remote equal, and updates `shadow`.
   ///
   /// Edits made to the client's contents elsewhere during the call are not included. Merge them with
-  /// ``ThreeWayMerge``, with the contents that were passed in as the base.
+  /// ``/TandemDifferences/ThreeWayMerge``, with the contents that were passed in as the base.
   ///
-  /// - Parameter isolation: The caller's actor, on which the call runs and returns, even if it throws.
-  /// - Throws: `CancellationError` if the task is cancelled before something is sent or a resolver is
-  ///   called; ``SynchronizationError``; ``MergeError`` if an identity occurs twice in any of the
-  ///   contents; errors of the remote, a policy, the resolver or `save`.
+  /// - Parameters:
+  ///   - client: The client's contents.
+  ///   - shadow: The state of the last exchange.
+  ///   - isolation: The caller's actor, on which the call runs and returns, even if it throws.
+  /// - Throws: `CancellationError` if the task is cancelled before something is sent or a resolver
+  ///   is called; ``SynchronizationError``; ``/TandemDifferences/MergeError`` if an identity occurs
+  ///   twice in any of the contents; errors of the remote, a policy, the resolver or `save`.
   @inlinable @discardableResult
   public func synchronize(
     client: inout [Element], shadow: inout RemoteShadow<Element>,
