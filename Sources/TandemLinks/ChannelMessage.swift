@@ -7,6 +7,8 @@ package struct ChannelMessage: Hashable, Sendable {
   package var values: [String: JSONValue]
   /// The names of the values that a model has taken in place of others, and that no model answers.
   package var answers: Set<String>
+  /// The names of the values that the receiver takes only if it remembers none; see ``LinkSession``.
+  package var offers: Set<String>
 
   /// The subject and id of a channel.
   package struct Address: Hashable, Sendable {
@@ -18,12 +20,14 @@ package struct ChannelMessage: Hashable, Sendable {
   package static let maxValueNestingDepth = JSONValue.maxNestingDepth - 2
 
   package init(
-    subject: String, id: JSONValue, values: [String: JSONValue], answers: Set<String> = []
+    subject: String, id: JSONValue, values: [String: JSONValue], answers: Set<String> = [],
+    offers: Set<String> = []
   ) {
     self.subject = subject
     self.id = id
     self.values = values
     self.answers = answers
+    self.offers = offers
   }
 
   package var address: Address { Address(subject: subject, id: id) }
@@ -37,6 +41,7 @@ package struct ChannelMessage: Hashable, Sendable {
     remove(newer.values.keys)
     values.merge(newer.values) { $1 }
     answers.formUnion(newer.answers)
+    offers.formUnion(newer.offers)
   }
 
   /// Removes the values of the given names.
@@ -44,14 +49,23 @@ package struct ChannelMessage: Hashable, Sendable {
     for name in names {
       values[name] = nil
       answers.remove(name)
+      offers.remove(name)
     }
+  }
+
+  /// The message without offered values, or `nil` if it has no others.
+  var withoutOffers: ChannelMessage? {
+    var message = self
+    message.remove(offers)
+    return message.values.isEmpty ? nil : message
   }
 
   /// One message for each value, in the order of the names.
   var split: [ChannelMessage] {
     values.sorted { $0.key < $1.key }.map { name, value in
       ChannelMessage(
-        subject: subject, id: id, values: [name: value], answers: answers.intersection([name]))
+        subject: subject, id: id, values: [name: value], answers: answers.intersection([name]),
+        offers: offers.intersection([name]))
     }
   }
 }
@@ -93,12 +107,14 @@ extension JSONValue {
 // MARK: - JSON
 
 extension ChannelMessage {
-  /// `{"subject":…,"id":…,"values":{…},"answers":[…]}`, without answers if there are none.
+  /// `{"subject":…,"id":…,"values":{…},"answers":[…],"offers":[…]}`, without answers and offers if there are
+  /// none.
   var json: JSONValue {
     var fields: [String: JSONValue] = [
       "subject": .string(subject), "id": id, "values": .object(values),
     ]
     if !answers.isEmpty { fields["answers"] = .array(answers.sorted().map(JSONValue.string)) }
+    if !offers.isEmpty { fields["offers"] = .array(offers.sorted().map(JSONValue.string)) }
     return .object(fields)
   }
 
@@ -107,7 +123,8 @@ extension ChannelMessage {
       let id = fields["id"], case .object(let values)? = fields["values"]
     else { throw ChannelLinkError(.malformed, "the peer sent no message of a channel") }
     self.init(
-      subject: subject, id: id, values: values, answers: try Self.names(fields["answers"]))
+      subject: subject, id: id, values: values, answers: try Self.names(fields["answers"]),
+      offers: try Self.names(fields["offers"]))
   }
 
   private static func names(_ json: JSONValue?) throws(ChannelLinkError) -> Set<String> {

@@ -12,7 +12,6 @@ package struct ConnectingSession: LinkSession, Hashable {
   private struct Frame: Hashable {
     var number: UInt64
     var messages: [ChannelMessage]
-    var isOffer: Bool
   }
 
   private let client: UInt64
@@ -24,6 +23,8 @@ package struct ConnectingSession: LinkSession, Hashable {
   private var isWriting = false
   private var isReadingMemory = false
   private var needsOffers = false
+  /// True once writes were lost. The peer's values for their properties come with the next snapshot.
+  private var hasLosses = false
   private var sentFrameCount: UInt64 = 0
   private var unacknowledged: [Frame] = []
   /// The number of the last frame with a write to a property, while frames are unacknowledged.
@@ -45,6 +46,7 @@ package struct ConnectingSession: LinkSession, Hashable {
     case (.opened, _):
       state = .greeting
       isWriting = true
+      if hasLosses { (sequence, hasLosses) = (nil, false) }
       return [.send([.hello(.connecting(client: client, epoch: epoch, sequence: sequence))])]
     case (.received, .away): return []
     case (.received(.hello(let greeting)), .greeting): return greet(greeting)
@@ -69,10 +71,9 @@ package struct ConnectingSession: LinkSession, Hashable {
     return next()
   }
 
-  /// Reports writes that are lost. The peer's values for their properties come with the next snapshot.
   private mutating func report(_ losses: [LinkOutbox.Loss]) -> [LinkAction] {
     guard !losses.isEmpty else { return [] }
-    sequence = nil
+    hasLosses = true
     return [.report(losses)]
   }
 
@@ -83,10 +84,12 @@ package struct ConnectingSession: LinkSession, Hashable {
       return [.close(ChannelLinkError(.role, "the peer connects, too: one of the two must listen"))]
     }
     guard frameCount <= sentFrameCount else { return [.close(.unsentAcknowledged)] }
-    let rest = unacknowledged.filter { $0.number > frameCount }
-    if epoch != self.epoch || rest.contains(where: \.isOffer) { needsOffers = true }
+    let rest = unacknowledged.filter { $0.number > frameCount }.map(\.messages)
+    if epoch != self.epoch || rest.joined().contains(where: { !$0.offers.isEmpty }) {
+      needsOffers = true
+    }
     if epoch != self.epoch { (self.epoch, sequence) = (epoch, nil) }
-    let losses = outbox.putBack(rest.filter { !$0.isOffer }.map(\.messages))
+    let losses = outbox.putBack(rest.map { $0.compactMap(\.withoutOffers) })
     (unacknowledged, frameNumbers, sentFrameCount) = ([], [:], frameCount)
     state = .exchanging
     return report(losses) + next()
@@ -100,7 +103,7 @@ package struct ConnectingSession: LinkSession, Hashable {
     }
     if let sequence = values.sequence { self.sequence = sequence }
     let news = values.messages.compactMap(withoutPending)
-    return (news.isEmpty ? [] : [.deliver(news, isOffer: false)]) + next()
+    return (news.isEmpty ? [] : [.deliver(news)]) + next()
   }
 
   /// The values of a message that no pending write will replace.
@@ -124,47 +127,32 @@ package struct ConnectingSession: LinkSession, Hashable {
     }
     isReadingMemory = needsOffers || outbox.needsMemory
     if isReadingMemory { return [.readMemory] }
-    for batch in outbox.takeAll() { append(batch) }
-    return sendFrames()
+    return send(outbox.takeAll())
   }
 
   private mutating func send(_ memory: [ChannelMessage]) -> [LinkAction] {
     isReadingMemory = false
-    let (writes, losses) = outbox.takeAll(with: memory, isSnapshot: false)
-    append(writes)
-    if needsOffers {
-      let written = Dictionary(uniqueKeysWithValues: writes.map { ($0.address, $0) })
-      var offers = memory
-      for index in offers.indices {
-        if let writes = written[offers[index].address] { offers[index].remove(writes.values.keys) }
-      }
-      append(offers.filter { !$0.values.isEmpty }, isOffer: true)
-      needsOffers = false
-    }
-    return report(losses) + sendFrames()
+    let (batch, losses) = outbox.takeAll(with: memory, andRest: needsOffers ? .offers : .none)
+    needsOffers = false
+    return report(losses) + send(batch.isEmpty ? [] : [batch])
   }
 
-  private mutating func append(_ batch: [ChannelMessage], isOffer: Bool = false) {
-    for part in LinkFrame.parts(of: batch, maxByteCount: options.maxFrameByteCount) {
+  private mutating func send(_ batches: [[ChannelMessage]]) -> [LinkAction] {
+    for part in batches.flatMap({
+      LinkFrame.parts(of: $0, maxByteCount: options.maxFrameByteCount)
+    }) {
       sentFrameCount += 1
-      unacknowledged.append(Frame(number: sentFrameCount, messages: part, isOffer: isOffer))
-      guard !isOffer else { continue }
+      unacknowledged.append(Frame(number: sentFrameCount, messages: part))
       for message in part {
-        for name in message.values.keys {
+        for name in message.values.keys where !message.offers.contains(name) {
           frameNumbers[message.address, default: [:]][name] = sentFrameCount
         }
       }
     }
-  }
-
-  private mutating func sendFrames() -> [LinkAction] {
     guard !unacknowledged.isEmpty else { return [] }
     isWriting = true
     return [
-      .send(
-        unacknowledged.map {
-          .values(LinkValues($0.messages, number: $0.number, isOffer: $0.isOffer))
-        })
+      .send(unacknowledged.map { .values(LinkValues($0.messages, number: $0.number)) })
     ]
   }
 }

@@ -81,8 +81,7 @@ extension LinkFeed {
     for action in peer.session.handle(event, log: &log) {
       switch action {
       case .send(let frames): peer.output?.yield(frames)
-      case .deliver(let messages, let isOffer):
-        try deliver(messages, isOffer: isOffer, of: number, in: hub)
+      case .deliver(let messages): try deliver(messages, of: number, in: hub)
       case .readMemory:
         let entries = hub.rememberedEntries()
         try handle(.memoryRead(messages(for: entries, in: hub)), of: number, in: hub)
@@ -97,15 +96,16 @@ extension LinkFeed {
 
   /// Delivers values of a peer; offered values only if the hub remembers none.
   private func deliver(
-    _ messages: [ChannelMessage], isOffer: Bool, of number: Int, in hub: ChannelHub
+    _ messages: [ChannelMessage], of number: Int, in hub: ChannelHub
   ) throws(ChannelLinkError) {
     guard let peer = peers[number] else { return }
     var accepted: [BatchEntry] = []
     for message in messages {
       guard let subject = link?.subjects[message.subject] else { continue }
       do {
-        accepted += try subject.decode(message).filter {
-          !isOffer || hub.rememberedEntry(for: $0) == nil
+        for (name, entry) in try subject.decode(message)
+        where !message.offers.contains(name) || hub.rememberedEntry(for: entry) == nil {
+          accepted.append(entry)
         }
       } catch {
         throw ChannelLinkError(

@@ -29,13 +29,10 @@ package struct LinkValues: Hashable, Sendable {
   package var acknowledged: UInt64?
   /// From a hub that listens: the peer has now got everything up to this sequence number.
   package var sequence: UInt64?
-  /// From a hub that connects: the receiver accepts only values of properties of which it remembers none.
-  package var isOffer: Bool
 
-  package init(_ messages: [ChannelMessage], number: UInt64? = nil, isOffer: Bool = false) {
+  package init(_ messages: [ChannelMessage], number: UInt64? = nil) {
     self.messages = messages
     self.number = number
-    self.isOffer = isOffer
   }
 }
 
@@ -86,7 +83,6 @@ extension LinkFrame {
           ("number", values.number.map(Self.number)),
           ("acknowledged", values.acknowledged.map(Self.number)),
           ("sequence", values.sequence.map(Self.number)),
-          ("offer", values.isOffer ? .bool(true) : nil),
         ]))
     }
   }
@@ -121,7 +117,6 @@ extension LinkFrame {
       values.number = try Self.number(fields["number"])
       values.acknowledged = try Self.number(fields["acknowledged"])
       values.sequence = try Self.number(fields["sequence"])
-      values.isOffer = fields["offer"] == .bool(true)
       self = .values(values)
     default: throw Self.malformed(json)
     }
@@ -178,12 +173,14 @@ extension JSONValue {
 // MARK: - Parts
 
 extension LinkFrame {
-  /// The bytes of a frame beside its messages, at most: the version, the names, three numbers and the mark of an offer.
+  /// The bytes of a frame beside its messages, at most: the version, the names and three numbers.
   static let maxEnvelopeByteCount = 128
 
-  /// True if a message fits into a frame.
+  /// True if a message fits into a frame, even if its values are offered.
   static func fits(_ message: ChannelMessage, maxByteCount: Int) -> Bool {
-    message.json.textByteCount < maxByteCount - maxEnvelopeByteCount
+    var message = message
+    message.offers = Set(message.values.keys)
+    return message.json.textByteCount < maxByteCount - maxEnvelopeByteCount
   }
 
   /// The parts of a batch that fit into frames: one, if all of it fits, or as few as possible in order. The

@@ -24,9 +24,42 @@ package struct LinkOutbox: Hashable, Sendable {
     var batch: Int
   }
 
-  private struct Turn: Hashable {
-    var address: ChannelMessage.Address
-    var batch: Int
+  /// Channels in the order of their last batches. A turn is outdated if its channel has a later one or none.
+  private struct Turns: Hashable {
+    struct Turn: Hashable {
+      var address: ChannelMessage.Address
+      var batch: Int
+    }
+
+    private var turns: [Turn] = []
+    private var firstIndex = 0
+
+    /// The number of turns that are kept beyond twice as many as there are channels.
+    static let spareCount = 32
+
+    /// The number of turns in memory.
+    var count: Int { turns.count }
+
+    /// Adds a turn; removes the outdated ones from time to time.
+    mutating func append(_ turn: Turn, channelCount: Int, isCurrent: (Turn) -> Bool) {
+      turns.append(turn)
+      guard turns.count > 2 * channelCount + Self.spareCount else { return }
+      turns = turns[firstIndex...].filter(isCurrent)
+      firstIndex = 0
+    }
+
+    mutating func removeFirst(where isCurrent: (Turn) -> Bool) -> ChannelMessage.Address? {
+      while firstIndex < turns.count {
+        firstIndex += 1
+        if isCurrent(turns[firstIndex - 1]) { return turns[firstIndex - 1].address }
+      }
+      return nil
+    }
+
+    mutating func removeAll() -> ArraySlice<Turn> {
+      defer { self = Turns() }
+      return turns[firstIndex...]
+    }
   }
 
   /// A value that will not be sent.
@@ -40,19 +73,14 @@ package struct LinkOutbox: Hashable, Sendable {
   private let maxByteCount: Int
   private let maxDroppedValueCount: Int
   private var waiting: [ChannelMessage.Address: Waiting] = [:]
-  /// The channels in the order of their last batches. An entry is outdated if the channel has a later batch.
-  private var order: [Turn] = []
-  private var firstIndex = 0
+  private var order = Turns()
   private var byteCount = 0
   private var lastBatch = 0
   /// The names of the values that are to be read from the hub's memory.
   private var dropped: [ChannelMessage.Address: Dropped] = [:]
-  /// The channels in the order in which they were dropped; outdated entries as in ``order``.
-  private var dropOrder: [Turn] = []
+  /// The channels in the order in which they were dropped.
+  private var dropOrder = Turns()
   private var droppedValueCount = 0
-
-  /// The number of outdated entries of ``order`` that are kept beside as many as there are channels.
-  private static let spareCount = 32
 
   package init(options: ChannelLinkOptions, maxRememberedValueCount: Int) {
     maxChannelCount = max(1, options.maxWaitingChannelCount)
@@ -63,6 +91,9 @@ package struct LinkOutbox: Hashable, Sendable {
 
   /// True if all that is left has to be read from the hub's memory.
   var needsMemory: Bool { waiting.isEmpty && !dropped.isEmpty }
+
+  /// The number of channels of which the outbox keeps the order, those that do not wait any more included.
+  var turnCount: Int { order.count + dropOrder.count }
 
   /// True if a value of a property waits, or is to be read from the hub's memory.
   func contains(_ name: String, of address: ChannelMessage.Address) -> Bool {
@@ -108,7 +139,6 @@ extension LinkOutbox {
   private mutating func put(_ message: ChannelMessage) -> [Loss] {
     let address = message.address
     var losses: [Loss] = []
-    order.append(Turn(address: address, batch: lastBatch))
     if var old = waiting.removeValue(forKey: address) {
       byteCount -= old.message.waitingByteCount
       old.message.remove(message.values.keys)
@@ -123,23 +153,19 @@ extension LinkOutbox {
       waiting[address] = Waiting(message: message, firstBatch: lastBatch, lastBatch: lastBatch)
     }
     byteCount += waiting[address]?.message.waitingByteCount ?? 0
-    if order.count - firstIndex > 2 * waiting.count + Self.spareCount {
-      order = order[firstIndex...].filter { waiting[$0.address]?.lastBatch == $0.batch }
-      firstIndex = 0
+    order.append(.init(address: address, batch: lastBatch), channelCount: waiting.count) {
+      waiting[$0.address]?.lastBatch == $0.batch
     }
     return losses
   }
 
   private mutating func removeOldest() -> Waiting? {
-    while firstIndex < order.count {
-      let turn = order[firstIndex]
-      firstIndex += 1
-      guard let oldest = waiting[turn.address], oldest.lastBatch == turn.batch else { continue }
-      waiting[turn.address] = nil
-      byteCount -= oldest.message.waitingByteCount
-      return oldest
-    }
-    return nil
+    guard
+      let address = order.removeFirst(where: { waiting[$0.address]?.lastBatch == $0.batch }),
+      let oldest = waiting.removeValue(forKey: address)
+    else { return nil }
+    byteCount -= oldest.message.waitingByteCount
+    return oldest
   }
 
   /// Keeps the names of values that are to be read from memory.
@@ -155,16 +181,17 @@ extension LinkOutbox {
     let names = (dropped[message.address]?.names ?? []).union(message.values.keys)
     droppedValueCount += names.count - (dropped[message.address]?.names.count ?? 0)
     dropped[message.address] = Dropped(names: names, batch: lastBatch)
-    dropOrder.append(Turn(address: message.address, batch: lastBatch))
-    if dropOrder.count > 2 * dropped.count + Self.spareCount {
-      dropOrder.removeAll { dropped[$0.address]?.batch != $0.batch }
+    dropOrder.append(.init(address: message.address, batch: lastBatch), channelCount: dropped.count)
+    {
+      dropped[$0.address]?.batch == $0.batch
     }
-    guard droppedValueCount > maxDroppedValueCount,
-      let first = dropOrder.firstIndex(where: { dropped[$0.address]?.batch == $0.batch })
-    else { return [] }
-    let address = dropOrder[first].address
-    dropOrder.removeFirst(first + 1)
-    return forget(address).map { [$0] } ?? []
+    var losses: [Loss] = []
+    while droppedValueCount > maxDroppedValueCount,
+      let address = dropOrder.removeFirst(where: { dropped[$0.address]?.batch == $0.batch })
+    {
+      losses += forget(address).map { [$0] } ?? []
+    }
+    return losses
   }
 
   /// Removes the names of dropped values of a channel.
@@ -202,10 +229,10 @@ extension LinkOutbox {
 extension LinkOutbox {
   /// Takes all values that wait, in batches that are not cut, least recently added first.
   package mutating func takeAll() -> [[ChannelMessage]] {
-    let entries = order[firstIndex...].compactMap { turn in
+    let entries = order.removeAll().compactMap { turn in
       waiting[turn.address].flatMap { $0.lastBatch == turn.batch ? $0 : nil }
     }
-    (waiting, order, firstIndex, byteCount) = ([:], [], 0, 0)
+    (waiting, byteCount) = ([:], 0)
     var batches: [[ChannelMessage]] = []
     var batch: [ChannelMessage] = []
     var firstBatch = Int.max
@@ -219,12 +246,17 @@ extension LinkOutbox {
     return batches.reversed()
   }
 
-  /// Takes all values that wait and those that were dropped, as one batch with one message for each channel.
+  /// The treatment of remembered values that are neither in the outbox nor dropped.
+  enum Rest {
+    case none, values, offers
+  }
+
+  /// Takes all values that wait, those that were dropped, and possibly the rest of the hub's memory, as one
+  /// batch with one message for each channel.
   ///
-  /// - Parameter isSnapshot: true to take the rest of the hub's memory, too.
   /// - Returns: also the dropped values that the hub has forgotten.
   mutating func takeAll(
-    with memory: [ChannelMessage], isSnapshot: Bool
+    with memory: [ChannelMessage], andRest rest: Rest
   ) -> (batch: [ChannelMessage], losses: [Loss]) {
     let own = Dictionary(uniqueKeysWithValues: waiting.map { ($0, $1.message) })
     var batch: [ChannelMessage] = []
@@ -238,16 +270,17 @@ extension LinkOutbox {
     for message in memory {
       var message = message
       if let own = own[message.address] { message.remove(own.values.keys) }
-      if !isSnapshot {
-        let names = dropped[message.address]?.names ?? []
-        message.remove(message.values.keys.filter { !names.contains($0) })
+      let names = dropped[message.address]?.names ?? []
+      switch rest {
+      case .none: message.remove(message.values.keys.filter { !names.contains($0) })
+      case .values: break
+      case .offers: message.offers = Set(message.values.keys).subtracting(names)
       }
       undrop(message)
       add(message)
     }
     for message in takeAll().joined() { add(message) }
-    let losses = dropOrder.compactMap { forget($0.address) }
-    dropOrder = []
+    let losses = dropOrder.removeAll().compactMap { forget($0.address) }
     return (batch, losses)
   }
 }

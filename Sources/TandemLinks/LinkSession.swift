@@ -35,7 +35,7 @@ import TandemChannels
 /// - If anything was ordered since the last sequence number, the listening hub sends a snapshot: all linked
 ///   values that it remembers.
 /// - In a new epoch, and on the first connection, nothing is acknowledged, so all pending writes are sent. The
-///   connected hub also *offers* everything that it remembers: the listening hub accepts an offered value
+///   connected hub also *offers* everything else that it remembers: the listening hub accepts an offered value
 ///   if it remembers none for the property. Otherwise its own value wins; the peer gets that value with
 ///   the snapshot, or as a later batch. An offered value is not pending. So a hub that was started again
 ///   gets back what the others know.
@@ -80,7 +80,7 @@ package enum LinkAction: Hashable, Sendable {
   case send([LinkFrame])
   /// Deliver values to the hub, all together and not back to this peer, then report ``LinkEvent/delivered``.
   /// Of offered values, deliver those of which the hub remembers none.
-  case deliver([ChannelMessage], isOffer: Bool)
+  case deliver([ChannelMessage])
   /// Read all linked values that the hub remembers, and report ``LinkEvent/memoryRead(_:)`` at once.
   case readMemory
   /// Report values that will not be sent.

@@ -14,8 +14,8 @@ public struct LinkedSubject: Sendable {
   let type: ObjectIdentifier
   /// Encodes a value, or returns `nil` if its property does not travel.
   let encode: @Sendable (BatchEntry) throws -> ChannelMessage?
-  /// Decodes the values of a message. Unknown properties are skipped.
-  let decode: @Sendable (ChannelMessage) throws -> [BatchEntry]
+  /// Decodes the values of a message by the names of their properties. Unknown properties are skipped.
+  let decode: @Sendable (ChannelMessage) throws -> [(name: String, entry: BatchEntry)]
 
   /// A subject whose channels have ids of the given type.
   public init<Subject, ID: Codable & Hashable & Sendable>(
@@ -41,7 +41,7 @@ public struct LinkedSubject: Sendable {
       return try properties.compactMap { property in
         guard let json = message.values[property.name] else { return nil }
         let value = try property.decode(json, message.answers.contains(property.name))
-        return BatchEntry(address: address, value: value)
+        return (property.name, BatchEntry(address: address, value: value))
       }
     }
   }

@@ -15,6 +15,9 @@ package struct ListeningSession: LinkSession, Hashable {
   private let options: ChannelLinkOptions
   private var state = State.greeting
   private var client: Client?
+  /// The number of the last frame of a peer without a client number. It is not remembered: a script does not
+  /// connect again to send what was not acknowledged.
+  private var scriptFrameCount: UInt64 = 0
   /// The peer's values that wait, all newer than its own writes that have been ordered.
   private var outbox: LinkOutbox
   private var isWriting = false
@@ -86,12 +89,16 @@ package struct ListeningSession: LinkSession, Hashable {
 
   private mutating func order(_ values: LinkValues, log: inout LinkLog) -> [LinkAction] {
     if let number = values.number {
-      guard let client, log.accept(number, from: client.number, on: client.connection) else {
+      let isNext =
+        client.map { log.accept(number, from: $0.number, on: $0.connection) }
+        ?? (number == scriptFrameCount + 1)
+      scriptFrameCount = number
+      guard isNext else {
         return [.close(ChannelLinkError(.malformed, "the peer sent a frame out of order"))]
       }
       frameInDelivery = number
     }
-    return [.deliver(values.messages, isOffer: values.isOffer)]
+    return [.deliver(values.messages)]
   }
 
   private mutating func acknowledgeFrameInDelivery() {
@@ -116,7 +123,7 @@ package struct ListeningSession: LinkSession, Hashable {
 
   private mutating func send(_ memory: [ChannelMessage], log: LinkLog) -> [LinkAction] {
     isReadingMemory = false
-    let (batch, losses) = outbox.takeAll(with: memory, isSnapshot: needsSnapshot)
+    let (batch, losses) = outbox.takeAll(with: memory, andRest: needsSnapshot ? .values : .none)
     needsSnapshot = false
     return report(losses) + send(batch.isEmpty ? [] : [batch], log: log)
   }

@@ -223,6 +223,7 @@ private let linkedCars = LinkedSubject(
     try await far.greetAsListener()
     let messages = try await messages(from: far, by: &reader, until: 100)
     #expect(messages.map(\.id) == (1..<101).map { .string("\($0)") })
+    #expect(messages.allSatisfy { $0.offers.isEmpty }, "all were written during the break")
     #expect(hub.diagnostics.map(\.channel) == ["User \"0\""])
     task.cancel()
     await task.value

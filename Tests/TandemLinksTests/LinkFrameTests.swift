@@ -19,8 +19,7 @@ struct LinkFrameTests {
     Self.values(
       ChannelMessage(
         subject: "User", id: .string("1"), values: ["name": .string("Tom"), "age": .null],
-        answers: ["age"])),
-    .values(LinkValues([], number: 4, isOffer: true)),
+        answers: ["age"], offers: ["name"])),
     Self.values(ChannelMessage(subject: "Überschrift", id: .number("7"), values: [:]), sequence: 8),
     Self.values(acknowledged: 3),
     Self.values(
@@ -110,7 +109,7 @@ struct LinkFrameTests {
       let parts = LinkFrame.parts(of: batch, maxByteCount: maxByteCount)
       #expect(Array(parts.joined()) == batch)
       for (part, next) in zip(parts, parts.dropFirst()) {
-        let count = try LinkFrame.values(LinkValues(part, number: .max, isOffer: true)).bytes(
+        let count = try LinkFrame.values(LinkValues(part, number: .max)).bytes(
           maxByteCount: maxByteCount
         ).count
         let more = try LinkFrame.values(LinkValues(part + next.prefix(1))).bytes(maxByteCount: 1000)
@@ -129,7 +128,7 @@ struct LinkFrameTests {
       return ChannelMessage(
         subject: "U", id: .null,
         values: .init(uniqueKeysWithValues: names.map { ($0, .bool(isMarked)) }),
-        answers: isMarked ? Set(names) : [])
+        answers: isMarked ? Set(names) : [], offers: isMarked ? Set(names) : [])
     }
     var whole = message("ab", isMarked: true)
     whole.merge(message("bc", isMarked: false))
@@ -137,5 +136,7 @@ struct LinkFrameTests {
       whole.split == [
         message("a", isMarked: true), message("b", isMarked: false), message("c", isMarked: false),
       ])
+    #expect(whole.withoutOffers == message("bc", isMarked: false))
+    #expect(message("a", isMarked: true).withoutOffers == nil)
   }
 }

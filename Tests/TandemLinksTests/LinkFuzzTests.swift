@@ -38,10 +38,10 @@ struct LinkFuzzTests {
     ]
     let messages = values.map {
       ChannelMessage(
-        subject: "Thing", id: .number("7"), values: $0, answers: ["small"])
+        subject: "Thing", id: .number("7"), values: $0, answers: ["small"], offers: ["name"])
     }
     let frames =
-      messages.map { LinkFrame.values(LinkValues([$0], number: 1, isOffer: true)) } + [
+      messages.map { LinkFrame.values(LinkValues([$0], number: 1)) } + [
         .values(LinkValues(messages)), .hello(.listening(epoch: 1 << 40, acknowledged: 3)),
       ]
     return try frames.map { try $0.bytes(maxByteCount: Self.maxFrameByteCount) }

@@ -73,19 +73,32 @@ struct LinkOutboxTests {
     // The hub has forgotten 5; 1 has been removed; 6 was dropped for 2.
     let memory =
       [message(1, ["a": 1]), message(3, ["a": 1, "b": 2]), message(4, ["a": 4])] + batch(6)
-    let (batch, losses) = outbox.takeAll(with: memory, isSnapshot: false)
+    let (batch, losses) = outbox.takeAll(with: memory, andRest: .none)
     #expect(batch == [message(3, ["a": 1]), message(4, ["a": 4])] + self.batch(6))
     #expect(losses.map(\.message.id) == [.number("5")] && !outbox.needsMemory)
   }
 
-  @Test("a snapshot has the rest of the memory with what waits")
-  func snapshot() {
-    var outbox = outbox()
-    #expect(outbox.add([message(1, ["a": 5]), message(9, ["a": 5])]).isEmpty)
-    let (batch, losses) = outbox.takeAll(
-      with: [message(2, ["a": 1]), message(1, ["a": 4, "b": 3])], isSnapshot: true)
-    let expected = [message(2, ["a": 1]), message(1, ["a": 5, "b": 3]), message(9, ["a": 5])]
-    #expect(batch == expected && losses.isEmpty && outbox.takeAll() == [])
+  @Test("the order takes no more memory, however many channels are dropped", arguments: [0, 50])
+  func boundedOrder(remembering count: Int) {
+    var outbox = outbox(maxChannelCount: 10, remembering: count)
+    for id in 0..<10_000 {
+      _ = outbox.add([message(id, ["a": id]), message(-id, ["a": id, "b": id])])
+    }
+    #expect(outbox.turnCount < 300)
+  }
+
+  @Test("the rest of the memory is taken with what waits, as values or as offers")
+  func rest() {
+    for isOffer in [false, true] {
+      var outbox = outbox()
+      #expect(outbox.add([message(1, ["a": 5]), message(9, ["a": 5])]).isEmpty)
+      let (batch, losses) = outbox.takeAll(
+        with: [message(2, ["a": 1]), message(1, ["a": 4, "b": 3])],
+        andRest: isOffer ? .offers : .values)
+      var expected = [message(2, ["a": 1]), message(1, ["a": 5, "b": 3]), message(9, ["a": 5])]
+      if isOffer { (expected[0].offers, expected[1].offers) = (["a"], ["b"]) }
+      #expect(batch == expected && losses.isEmpty && outbox.takeAll() == [])
+    }
   }
 
   @Test("beyond the limit in bytes, the channels that have waited longest are lost")

@@ -114,7 +114,7 @@ private struct LinkWorld: Hashable {
         clients[number].toHub += frames
         clients[number].isClientWriting = isSlow
         if !isSlow { tellClient(number, .written) }
-      case .deliver(let messages, _):
+      case .deliver(let messages):
         for message in messages {
           clients[number].values.merge(Self.values(message)) { $1 }
         }
@@ -136,10 +136,13 @@ private struct LinkWorld: Hashable {
         clients[number].toClient += frames
         clients[number].isHubWriting = isSlow
         if !isSlow { tellHub(number, .written) }
-      case .deliver(let messages, let isOffer):
+      case .deliver(let messages):
         var accepted: [String: Int] = [:]
         for message in messages {
-          accepted.merge(Self.values(message).filter { !isOffer || values[$0.key] == nil }) { $1 }
+          for (name, value) in Self.values(message)
+          where !message.offers.contains(name) || values[name] == nil {
+            accepted[name] = value
+          }
         }
         if !accepted.isEmpty { order(accepted, from: number) }
         tellHub(number, .delivered)
@@ -293,7 +296,7 @@ struct LinkSessionTests {
     var first = connect()
     let frame = LinkFrame.values(LinkValues([Self.write], number: 1))
     let delivery = first.handle(.received(frame), log: &log)
-    #expect(delivery == [.deliver([Self.write], isOffer: false)])
+    #expect(delivery == [.deliver([Self.write])])
     var second = ListeningSession(options: LinkWorld.options, maxRememberedValueCount: 0)
     let hello = LinkGreeting.connecting(client: 7, epoch: 9, sequence: nil)
     let answer = second.handle(.received(.hello(hello)), log: &log)
@@ -355,6 +358,49 @@ struct LinkSessionTests {
     #expect(actions == [.report([LinkOutbox.Loss(message: Self.write, isNew: false)])])
     actions = session.handle(.written, log: &log)
     #expect(actions == [.send([.values(LinkValues([other]))])], "no sequence number")
+  }
+
+  @Test("frames of a script are acknowledged, and the hub does not remember the script")
+  func scripts() {
+    var log = LinkLog(epoch: 9)
+    let unchanged = log
+    var session = ListeningSession(options: LinkWorld.options, maxRememberedValueCount: 0)
+    let hello = LinkFrame.hello(.connecting(client: nil, epoch: 9, sequence: 0))
+    _ = session.handle(.received(hello), log: &log)
+    _ = session.handle(.written, log: &log)
+    let frame = LinkFrame.values(LinkValues([Self.write], number: 1))
+    let delivery = session.handle(.received(frame), log: &log)
+    #expect(delivery == [.deliver([Self.write])])
+    var answer = LinkValues([])
+    (answer.acknowledged, answer.sequence) = (1, 0)
+    let actions = session.handle(.delivered, log: &log)
+    #expect(actions == [.send([.values(answer)])])
+    _ = session.handle(.closed, log: &log)
+    #expect(log == unchanged)
+  }
+
+  @Test("a hub that has lost its own writes asks for a snapshot on its next connection")
+  func ownLosses() {
+    var log = LinkLog(epoch: 0)
+    let options = ChannelLinkOptions(maxWaitingChannelCount: 1)
+    var session = ConnectingSession(client: 1, options: options, maxRememberedValueCount: 0)
+    _ = session.handle(.opened, log: &log)
+    _ = session.handle(.received(.hello(.listening(epoch: 9, acknowledged: 0))), log: &log)
+    var other = Self.write
+    other.id = .number("2")
+    var actions: [LinkAction] = []
+    for message in [Self.write, other] { actions += session.handle(.sent([message]), log: &log) }
+    #expect(actions == [.report([LinkOutbox.Loss(message: Self.write, isNew: false)])])
+    var values = LinkValues([])
+    values.sequence = 5
+    for sequence in [nil, 5] as [UInt64?] {
+      // The loss is known before the number arrives, and must not be forgotten because of it.
+      _ = session.handle(.received(.values(values)), log: &log)
+      _ = session.handle(.closed, log: &log)
+      actions = session.handle(.opened, log: &log)
+      #expect(actions == [.send([.hello(.connecting(client: 1, epoch: 9, sequence: sequence))])])
+      _ = session.handle(.received(.hello(.listening(epoch: 9, acknowledged: 0))), log: &log)
+    }
   }
 
   @Test("a peer of the same role, a second greeting, and a false acknowledgement end the link")

@@ -22,17 +22,17 @@ struct LinkPeerSession {
     let (connection, role, reader) = (connection, role, reader)
     let answer = try await connection.result(by: deadline) {
       var reader = reader
-      let random = UInt64.random(in: .min ... .max)
       if role == .connecting {
         try await connection.send(
-          .hello(.connecting(client: random, epoch: nil, sequence: nil)))
+          .hello(.connecting(client: nil, epoch: nil, sequence: nil)))
       }
       while let bytes = try await connection.receive() {
         let frames = try reader.frames(adding: bytes)
         guard let first = frames.first else { continue }
         try Self.check(first, for: role)
         if role == .listening {
-          try await connection.send(.hello(.listening(epoch: random, acknowledged: 0)))
+          try await connection.send(
+            .hello(.listening(epoch: .random(in: .min ... .max), acknowledged: 0)))
         }
         return (reader: reader, frames: frames)
       }
