@@ -132,7 +132,3 @@ if isForURLSession {
   }
 }
 
-// Temporary, while the house is rebuilt: builds only the named test targets.
-if let names = Context.environment["ONLY_TESTS"]?.split(separator: ",").map(String.init) {
-  package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
-}
