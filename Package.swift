@@ -81,7 +81,7 @@ let package = Package(
       path: "Tests/Support/TestFolder", swiftSettings: settings),
     .target(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
-    tests("TandemDifferencesTests", ["TandemDifferences", "TestRandom"]),
+    tests("TandemDifferencesTests", ["TandemDifferences", "TestFolder", "TestRandom"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences", "TestRandom"]),
     tests("TandemSyncTests", ["TandemSync", "TandemDifferences", "TestRandom"]),
     tests(
@@ -99,7 +99,7 @@ let package = Package(
       [
         "TandemHTTP", "TestHTTPServer",
         .target(name: "CCurl", condition: .when(platforms: [.linux])),
-      ]),
+      ] + (isForURLSession ? [] : ["TestFolder"])),
     tests(
       "TandemMirrorTests",
       [
@@ -131,4 +131,3 @@ if isForURLSession {
     target.swiftSettings?.append(.define("TANDEM_URLSESSION"))
   }
 }
-

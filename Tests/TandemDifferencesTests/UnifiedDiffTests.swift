@@ -1,5 +1,6 @@
 import Foundation
 import TandemDifferences
+import TestFolder
 import TestRandom
 import Testing
 
@@ -76,16 +77,16 @@ struct UnifiedDiffTests {
   func patchProgram(seed: Int) throws {
     var random = SplitMix64(seed: seed)
     let (old, new) = Self.texts(&random)
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let oldFile = try folder.write(old, to: "old")
     let diff = UnifiedDiff(from: old, to: new, contextLineCount: seed % 5)
     let diffFile = try folder.write(diff.description, to: "diff")
     let arguments = [
-      "patch", "--silent", "--binary", "-o", folder.path("result"), oldFile, diffFile,
+      "patch", "--silent", "--binary", "-o", folder.path(of: "result"), oldFile, diffFile,
     ]
     guard !diff.isEmpty, let result = try run(arguments) else { return }
     #expect(result.status == 0, "seed \(seed): \(result.output)")
-    #expect(try folder.read("result") == Data(new.utf8), "seed \(seed)")
+    #expect(folder.bytes(of: "result") == Array(new.utf8), "seed \(seed)")
   }
 
   @Test("git apply makes the new text of the old one", arguments: 0..<12)
@@ -93,7 +94,7 @@ struct UnifiedDiffTests {
     var random = SplitMix64(seed: 1_000 + seed)
     let (old, new) = Self.texts(&random)
     guard !old.isEmpty, !new.isEmpty else { return }
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let name = ["file", "a file", "\u{E9}\"\\"][seed % 3]
     _ = try folder.write(old, to: name)
     let diff = UnifiedDiff(from: old, to: new, oldName: "a/\(name)", newName: "b/\(name)")
@@ -102,14 +103,14 @@ struct UnifiedDiffTests {
       return
     }
     #expect(result.status == 0, "seed \(seed): \(result.output)")
-    #expect(try folder.read(name) == Data(new.utf8), "seed \(seed)")
+    #expect(folder.bytes(of: name) == Array(new.utf8), "seed \(seed)")
   }
 
   @Test("as many lines change as diff --minimal finds", arguments: 0..<20)
   func diffProgram(seed: Int) throws {
     var random = SplitMix64(seed: 2_000 + seed)
     let (old, new) = Self.texts(&random)
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let files = [try folder.write(old, to: "old"), try folder.write(new, to: "new")]
     guard let result = try run(["diff", "--text", "--minimal", "-U0"] + files) else { return }
     func changedLineCount(_ diff: String) -> Int {
@@ -131,7 +132,7 @@ struct UnifiedDiffTests {
   }
 
   /// Runs a program; `nil`, having said so, if the machine does not have it.
-  private func run(_ arguments: [String], in folder: Folder? = nil) throws -> Result? {
+  private func run(_ arguments: [String], in folder: TemporaryFolder? = nil) throws -> Result? {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = arguments
@@ -141,7 +142,7 @@ struct UnifiedDiffTests {
       "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null",
       "GIT_CEILING_DIRECTORIES": FileManager.default.temporaryDirectory.path,
     ]
-    if let folder { process.currentDirectoryURL = folder.url }
+    if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder.path) }
     let pipe = Pipe()
     process.standardOutput = pipe
     process.standardError = pipe
@@ -154,30 +155,5 @@ struct UnifiedDiffTests {
     }
     return Result(
       status: process.terminationStatus, output: String(decoding: output, as: UTF8.self))
-  }
-
-  /// A folder of its own, removed when it is no longer used.
-  private final class Folder {
-    let url: URL
-
-    init() throws {
-      url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-      try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit {
-      try? FileManager.default.removeItem(at: url)
-    }
-
-    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
-
-    func write(_ text: String, to name: String) throws -> String {
-      try Data(text.utf8).write(to: url.appendingPathComponent(name))
-      return path(name)
-    }
-
-    func read(_ name: String) throws -> Data {
-      try Data(contentsOf: url.appendingPathComponent(name))
-    }
   }
 }

@@ -1,7 +1,8 @@
-#if os(Linux)
+#if os(Linux) && !TANDEM_URLSESSION
   import Foundation
   import Synchronization
   import TandemHTTP
+  import TestFolder
   import Testing
 
   /// `openssl s_server`, serving files that hold whole responses.
@@ -9,16 +10,14 @@
     private static let program = URL(fileURLWithPath: "/usr/bin/openssl")
     static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: program.path) }
 
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    let folder: TemporaryFolder
     private let process = Process()
     private(set) var url = ""
-    var certificate: String { folder.appending(path: "cert.pem").path }
+    var certificate: String { folder.path(of: "cert.pem") }
 
     init(files: [String: String]) throws {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-      for (name, content) in files {
-        try Data(content.utf8).write(to: folder.appending(path: name))
-      }
+      folder = try TemporaryFolder()
+      for (name, content) in files { try folder.write(content, to: name) }
       try makeCertificate()
       try start()
     }
@@ -26,7 +25,6 @@
     deinit {
       // Not by SIGTERM, which is blocked in children of a thread that blocks it, as those of tests do.
       kill(process.processIdentifier, SIGKILL)
-      try? FileManager.default.removeItem(at: folder)
     }
 
     private func makeCertificate() throws {
@@ -41,7 +39,7 @@
 
     private func prepare(_ process: Process, _ arguments: String) {
       process.executableURL = Self.program
-      process.currentDirectoryURL = folder
+      process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
       process.arguments = arguments.components(separatedBy: " ")
       process.standardError = FileHandle.nullDevice
     }

@@ -16,8 +16,7 @@ struct SocketFileTests {
 
   @Test("a lock that somebody holds on the folder does not matter")
   func folder() throws {
-    let scratch = ScratchFolder()
-    try scratch.make()
+    let scratch = try TemporaryFolder()
     let number = open(scratch.path, O_RDONLY)
     #expect(flock(number, LOCK_EX) == 0)
     defer { close(number) }

@@ -4,18 +4,21 @@ import TandemHTTP
 import TandemMirror
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 @Suite("Mirrors with contents: where they are asked for", .timeLimit(.minutes(5)))
 struct ContentAddressTests {
-  let scene = ContentScene()
+  let scene: ContentScene
+
+  init() throws { scene = try ContentScene() }
 
   @Test("what is relative is relative to where the list was found, and what is secret stays there")
   func redirectedList() async throws {
     for (base, token) in [("http://a.example", "1"), ("http://b.example", nil)]
       as [(String, String?)]
     {
-      let scene = ContentScene()
+      let scene = try ContentScene()
       scene.server.redirect("/latest", to: "\(base)/v2/list")
       scene.server["/v2/list"] = #"[{"id":1,"photo":"c/1.bin"}]"#
       scene.server["/v2/c/1.bin"] = "one"
@@ -55,8 +58,8 @@ struct ContentAddressTests {
         url, "http://me:hunter2@a.example/1", "http://me:hunter2@a.example/2",
         "http://b.example/3", "http://you:swordfish@a.example/4",
       ])
-    for name in scene.folder.files("") where !name.hasPrefix("list.db") {
-      let text = scene.folder.text(name)
+    for name in scene.folder.files() where !name.hasPrefix("list.db") {
+      let text = String(decoding: scene.folder.bytes(of: name), as: UTF8.self)
       #expect(!text.contains("hunter2") && !text.contains("swordfish"), "\(name)")
     }
     #expect(try scene.rows("SELECT * FROM tandem_mirror").allSatisfy { !$0.contains("hunter2") })

@@ -4,14 +4,17 @@ import TandemDigests
 import TandemHTTP
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 @testable import TandemMirror
 
 @Suite("Mirrors with contents: whose files, and of which version", .timeLimit(.minutes(5)))
 struct ContentDirectoryTests {
-  let folder = ContentFolder()
+  let folder: TemporaryFolder
   let server = MemoryServer()
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// Mirrors with one transfer at a time.
   @discardableResult
@@ -52,8 +55,11 @@ struct ContentDirectoryTests {
 
   /// All files in the directories, with their contents as text.
   private func files() -> [String: String] {
-    let names = folder.files("").filter { $0.contains("/") && !$0.contains(".tandem") }
-    return Dictionary(uniqueKeysWithValues: names.map { ($0, folder.text($0)) })
+    let names = folder.files().filter { $0.contains("/") && !$0.contains(".tandem") }
+    return Dictionary(
+      uniqueKeysWithValues: names.map {
+        ($0, String(decoding: folder.bytes(of: $0), as: UTF8.self))
+      })
   }
 
   /// The first item in one version, with its content, and a second item.
@@ -147,8 +153,8 @@ struct ContentDirectoryTests {
   func strangers() async throws {
     try FileManager.default.createDirectory(
       atPath: "\(folder.path)/files/content", withIntermediateDirectories: true)
-    folder.write("files/content/notes.txt", "mine")
-    folder.write("files/content/img_2001.jpg", "mine")
+    folder.create("files/content/notes.txt", "mine".utf8)
+    folder.create("files/content/img_2001.jpg", "mine".utf8)
     for list in [nil, #"[{"id":1}]"#] {
       server["/list"] = list
       try await expectRefusal("choose an empty directory") { try await run() }
@@ -170,7 +176,7 @@ struct ContentDirectoryTests {
       try manager.createDirectory(
         atPath: "\(folder.path)/files/usr/bin", withIntermediateDirectories: true)
     } else {
-      folder.write(path, "mine")
+      folder.create(path, "mine".utf8)
     }
     server["/list"] = #"[{"id":1,"photo":"/1"}]"#
     server["/1"] = "one"
@@ -187,7 +193,7 @@ struct ContentDirectoryTests {
   func hiddenFiles(path: String) async throws {
     let parent = URL(fileURLWithPath: "\(folder.path)/\(path)").deletingLastPathComponent()
     try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
-    folder.write(path, "mine")
+    folder.create(path, "mine".utf8)
     server["/list"] = #"[{"id":1,"photo":"/1"}]"#
     server["/1"] = "one"
     #expect(try await run().isComplete)
@@ -200,7 +206,7 @@ struct ContentDirectoryTests {
     server["/1"] = "one"
     try await run()
     let preview = [MirroredContent(.preview, field: "thumb")]
-    let paths = folder.files("").filter { !$0.hasPrefix("list.db") }
+    let paths = folder.files().filter { !$0.hasPrefix("list.db") }
     for isDryRun in [true, false] {
       try await expectRefusal("another") {
         try await run(preview, database: "o.db", isDryRun: isDryRun)
@@ -214,7 +220,7 @@ struct ContentDirectoryTests {
     try await expectRefusal("choose an empty directory") {
       try await run(database: "o.db", into: ".")
     }
-    #expect(folder.files("").filter { !$0.hasPrefix("list.db") } == paths)
+    #expect(folder.files().filter { !$0.hasPrefix("list.db") } == paths)
     // Its own mirror may have a preview there, too.
     let both = preview + [MirroredContent(field: "photo")]
     #expect(try await run(both).isComplete)
@@ -228,7 +234,7 @@ struct ContentDirectoryTests {
     try await run()
     try FileManager.default.createDirectory(
       atPath: "\(folder.path)/files/preview", withIntermediateDirectories: true)
-    folder.write("files/preview/7", "mine")
+    folder.create("files/preview/7", "mine".utf8)
     let both = [MirroredContent(.preview, field: "thumb"), MirroredContent(field: "photo")]
     try await expectRefusal("another") { try await run(both) }
   }
@@ -272,7 +278,7 @@ struct ContentDirectoryTests {
     server["/list"] = #"[{"id":1,"photo":"/1"}]"#
     server["/1"] = "one"
     try await run()
-    folder.write("files/content/9.jpg", "orphan")
+    folder.create("files/content/9.jpg", "orphan".utf8)
     server["/list"] = nil
     try await expectRefusal("404") { try await run() }
     server["/list"] = "[]"

@@ -9,9 +9,10 @@ import Testing
 
 @Suite("Mirrors with contents: files that were cut or grew since", .timeLimit(.minutes(5)))
 struct ContentLengthTests {
-  let scene = ContentScene()
+  let scene: ContentScene
 
-  init() {
+  init() throws {
+    scene = try ContentScene()
     scene.server["/list"] = #"[{"id":1,"photo":"/1","thumb":"/t"},{"id":2,"photo":"/2"}]"#
     scene.server["/1"] = "one"
     scene.server["/2"] = "two"
@@ -23,7 +24,7 @@ struct ContentLengthTests {
     arguments: ["", "on", "one more"])
   func otherLength(text: String) async throws {
     try await scene.run()
-    scene.folder.write("files/content/1", text)
+    scene.folder.create("files/content/1", text.utf8)
     let count = scene.server.requests.count
     let report = try await scene.run()
     #expect(report.transferred.map(\.id.description) == ["1"] && report.skippedCount == 1)
@@ -37,11 +38,11 @@ struct ContentLengthTests {
   @Test("a dry run says so, too, and reads what is known without writing")
   func dryRun() async throws {
     try await scene.run()
-    scene.folder.write("files/content/1", "on")
-    let before = try scene.folder.states()
+    scene.folder.create("files/content/1", "on".utf8)
+    let before = try scene.folder.contents()
     let report = try await scene.run(isDryRun: true)
     #expect(report.contents.map(\.path) == ["content/1"])
-    #expect(try scene.folder.states() == before)
+    #expect(try scene.folder.contents() == before)
   }
 
   @Test("a file of which nothing is known is there if it is there")
@@ -50,7 +51,7 @@ struct ContentLengthTests {
     let index = try DatabaseConnection(path: "\(scene.folder.path)/files/.tandem/index.sqlite")
     #expect(try index.rows("SELECT count(*) FROM file") == ["2"])
     try index.execute("DELETE FROM file")
-    scene.folder.write("files/content/1", "on")
+    scene.folder.create("files/content/1", "on".utf8)
     for isDryRun in [true, false] {
       #expect(try await scene.run(isDryRun: isDryRun).skippedCount == 2)
     }
@@ -64,7 +65,7 @@ struct ContentLengthTests {
       MirroredContent(.preview, field: "thumb"), MirroredContent(field: "photo"),
     ]
     try await scene.run(both)
-    scene.folder.write("files/content/1", "on")
+    scene.folder.create("files/content/1", "on".utf8)
     scene.server["/t"] = "another preview"
     scene.server["/1"] = nil
     _ = try await scene.run(both, policy: .continue)

@@ -9,7 +9,9 @@ import Testing
 
 @Suite("Mirrors with contents: what a list may not take away", .timeLimit(.minutes(5)))
 struct ContentLossTests {
-  let scene = ContentScene()
+  let scene: ContentScene
+
+  init() throws { scene = try ContentScene() }
 
   /// Serves items, of which those that are named have an address, and mirrors them.
   private func serve(_ count: Int, named: Set<Int>) {

@@ -6,12 +6,15 @@ import TandemHTTP
 import TandemMirror
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 @Suite("Mirrors with contents", .timeLimit(.minutes(5)))
 struct ContentMirrorTests {
-  let folder = ContentFolder()
+  let folder: TemporaryFolder
   let server = MemoryServer()
+
+  init() throws { folder = try TemporaryFolder() }
 
   private var databasePath: String { "\(folder.path)/list.db" }
   private var directoryPath: String { "\(folder.path)/files" }
@@ -54,8 +57,8 @@ struct ContentMirrorTests {
   /// All complete files, with their contents as text.
   private func files() -> [String: String] {
     var files: [String: String] = [:]
-    for name in folder.files("files") where !name.contains(".tandem") {
-      files[name] = folder.text("files/\(name)")
+    for name in folder.files(in: "files") where !name.contains(".tandem") {
+      files[name] = String(decoding: folder.bytes(of: "files/\(name)"), as: UTF8.self)
     }
     return files
   }
@@ -207,7 +210,7 @@ struct ContentMirrorTests {
     #expect(files().count == keys.count)
     #expect(Set(files().values).count == keys.count)
     #expect(files().keys.allSatisfy { $0.hasPrefix("content/") && !$0.contains("..") })
-    #expect(folder.files("").allSatisfy { $0.hasPrefix("files/") || $0.hasPrefix("list.db") })
+    #expect(folder.files().allSatisfy { $0.hasPrefix("files/") || $0.hasPrefix("list.db") })
   }
 
   @Test("files that nobody knows are removed; a list without a content is refused if it is empty")
@@ -215,8 +218,8 @@ struct ContentMirrorTests {
     server["/list"] = #"[{"id":1,"photo":"/1"}]"#
     server["/1"] = "one"
     try await run(mirror())
-    folder.write("files/content/9.jpg", "orphan")
-    folder.write("files/content/Notes", "mine")
+    folder.create("files/content/9.jpg", "orphan".utf8)
+    folder.create("files/content/Notes", "mine".utf8)
     try await run(mirror())
     #expect(files() == ["content/1": "one", "content/Notes": "mine"])
     server["/list"] = "[]"
@@ -236,17 +239,17 @@ struct ContentMirrorTests {
     #expect(first.contents.last?.url == "http://b.example/2")
     #expect(first.outcome?.difference.inserted.count == 3)
     #expect(first.removedPaths == [])
-    #expect(folder.files("") == [])
+    #expect(folder.files() == [])
     #expect(server.requests.map(\.url) == ["http://a.example/list"])
 
     try await run(mirror())
-    folder.write("files/content/9.jpg", "orphan")
+    folder.create("files/content/9.jpg", "orphan".utf8)
     server["/list"] = #"[{"id":1,"photo":"/1"},{"id":3,"photo":"/1"},{"id":4,"photo":"/4.png"}]"#
-    let before = try folder.states()
+    let before = try folder.contents()
     let requestCount = server.requests.count
     let second = try await run(mirror(isDryRun: true))
     #expect(server.requests.count == requestCount + 1)
-    #expect(try folder.states() == before)
+    #expect(try folder.contents() == before)
     #expect(second.skippedCount == 1)
     #expect(second.contents.map(\.path) == ["content/3", "content/4.png"])
     #expect(second.removedPaths == ["content/2", "content/9.jpg"])
@@ -332,49 +335,5 @@ final class MemoryServer: HTTPClient {
 
   private static func path(of url: String) -> String {
     "/" + url.split(separator: "/").dropFirst(2).joined(separator: "/")
-  }
-}
-
-/// A folder that vanishes with its owner.
-final class ContentFolder: Sendable {
-  let path = NSTemporaryDirectory() + "tandem-\(UUID().uuidString)"
-
-  init() {
-    try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
-  /// The paths of all files below a folder.
-  func files(_ name: String) -> [String] {
-    let root = "\(path)/\(name)"
-    return (FileManager.default.subpaths(atPath: root) ?? []).filter {
-      var isFolder: ObjCBool = false
-      return FileManager.default.fileExists(atPath: "\(root)/\($0)", isDirectory: &isFolder)
-        && !isFolder.boolValue
-    }
-  }
-
-  /// The contents and modification times of all files, but for those by which readers of a database
-  /// find each other.
-  func states() throws -> [String: [String]] {
-    var states: [String: [String]] = [:]
-    for name in files("") where !name.hasSuffix("-shm") {
-      if name.hasSuffix("-wal"), text(name).isEmpty { continue }
-      let attributes = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")
-      states[name] = [text(name), "\(String(describing: attributes[.modificationDate]))"]
-    }
-    return states
-  }
-
-  func text(_ name: String) -> String {
-    FileManager.default.contents(atPath: "\(path)/\(name)").map {
-      String(decoding: $0, as: UTF8.self)
-    }
-      ?? ""
-  }
-
-  func write(_ name: String, _ text: String) {
-    _ = FileManager.default.createFile(atPath: "\(path)/\(name)", contents: Data(text.utf8))
   }
 }

@@ -4,6 +4,7 @@ import TandemHTTP
 import TandemMirror
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import TestRandom
 import Testing
 
@@ -35,7 +36,7 @@ struct ContentNameTests {
   @Test(
     "each have a file of their own, in the directory, that their row points to", arguments: 1...5)
   func fuzz(seed: UInt64) async throws {
-    let folder = ContentFolder()
+    let folder = try TemporaryFolder()
     let server = MemoryServer()
     let keys = Self.keys(seed: seed)
     var records: [Record] = []
@@ -68,7 +69,7 @@ struct ContentNameTests {
     "a text key and another that describes it have files of their own",
     arguments: ["1.5", "1", "a b", "\"", "é", "-1", "1e3"])
   func descriptions(key: String) async throws {
-    let scene = ContentScene()
+    let scene = try ContentScene()
     // The key as text, what describes it, and what describes that.
     var keys = [key]
     for _ in 1...2 { keys.append(FieldValue.text(keys[keys.count - 1]).description) }
@@ -83,7 +84,7 @@ struct ContentNameTests {
     #expect(Set(scene.files.values) == ["0", "1", "2"])
   }
 
-  private func expectFiles(_ keys: [String], _ folder: ContentFolder) throws {
+  private func expectFiles(_ keys: [String], _ folder: TemporaryFolder) throws {
     let connection = try DatabaseConnection(path: "\(folder.path)/list.db", access: .readOnly)
     let statement = try connection.prepare("SELECT id, photo_file FROM place")
     var paths: [[UInt8]: String] = [:]
@@ -99,12 +100,14 @@ struct ContentNameTests {
     #expect(paths.count == keys.count)
     for (position, key) in keys.enumerated() {
       let path = try #require(paths[Array(key.utf8)])
-      #expect(folder.text("files/\(path)") == "content \(position)", "\(key.debugDescription)")
+      #expect(
+        String(decoding: folder.bytes(of: "files/\(path)"), as: UTF8.self) == "content \(position)",
+        "\(key.debugDescription)")
     }
     // On a file system that folds case and normalisation, too, each has its own.
     let folded = Set(paths.values.map { $0.lowercased().decomposedStringWithCanonicalMapping })
     #expect(folded.count == keys.count)
-    let all = folder.files("").filter { !$0.hasPrefix("list.db") && !$0.contains(".tandem/") }
+    let all = folder.files().filter { !$0.hasPrefix("list.db") && !$0.contains(".tandem/") }
     #expect(Set(all) == Set(paths.values.map { "files/\($0)" }))
   }
 }

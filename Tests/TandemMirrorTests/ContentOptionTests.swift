@@ -5,13 +5,15 @@ import TandemHTTP
 import TandemMirror
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 @Suite("Mirrors with contents: when options change, and the list does not", .timeLimit(.minutes(5)))
 struct ContentOptionTests {
-  let scene = ContentScene()
+  let scene: ContentScene
 
-  init() {
+  init() throws {
+    scene = try ContentScene()
     let digest = SHA256Digest(of: Array("one".utf8))
     scene.server["/list"] =
       #"[{"id":1,"photo":"/1","thumb":"/t","sha":"\#(digest)","bad":"\#(SHA256Digest(of: []))","size":3}]"#

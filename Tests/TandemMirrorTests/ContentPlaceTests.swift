@@ -11,9 +11,10 @@ import Testing
   "Mirrors with contents: where the database is, and what failed runs leave",
   .timeLimit(.minutes(5)))
 struct ContentPlaceTests {
-  let scene = ContentScene()
+  let scene: ContentScene
 
-  init() {
+  init() throws {
+    scene = try ContentScene()
     scene.server["/list"] = #"[{"id":1,"photo":"/1"}]"#
     scene.server["/1"] = "one"
   }
@@ -49,7 +50,8 @@ struct ContentPlaceTests {
         database: database, into: directory, isDryRun: isDryRun)
       #expect(report.run.interruption == nil && report.failures.isEmpty)
     }
-    #expect(scene.folder.text("\(directory)/content/1") == "one")
+    #expect(
+      String(decoding: scene.folder.bytes(of: "\(directory)/content/1"), as: UTF8.self) == "one")
     let stored = try connection ?? DatabaseConnection(path: "\(path)/new.db")
     #expect(try stored.rows("SELECT photo_file FROM place") == [#""content/1""#])
   }

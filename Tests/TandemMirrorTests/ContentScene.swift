@@ -9,8 +9,10 @@ import Testing
 
 /// A list and its contents in memory, and folders to mirror them into.
 struct ContentScene {
-  let folder = ContentFolder()
+  let folder: TemporaryFolder
   let server = MemoryServer()
+
+  init() throws { folder = try TemporaryFolder() }
 
   static let listURL = "http://a.example/list"
 
@@ -48,7 +50,7 @@ struct ContentScene {
   func failure(
     sourceLocation: SourceLocation = #_sourceLocation, _ run: () async throws -> Void
   ) async throws -> any Error {
-    let before = try folder.states().filter { !$0.key.contains(".tandem") }
+    let before = try folder.contents().filter { !$0.key.contains(".tandem") }
     var failure: (any Error)?
     do {
       try await run()
@@ -57,7 +59,7 @@ struct ContentScene {
     } catch {
       failure = error
     }
-    let after = try folder.states().filter { !$0.key.contains(".tandem") }
+    let after = try folder.contents().filter { !$0.key.contains(".tandem") }
     #expect(after == before, sourceLocation: sourceLocation)
     return try #require(failure, sourceLocation: sourceLocation)
   }
@@ -69,8 +71,11 @@ struct ContentScene {
 
   /// All files of mirrors, with their contents as text.
   var files: [String: String] {
-    let names = folder.files("").filter { $0.contains("/") && !$0.contains(".tandem") }
-    return Dictionary(uniqueKeysWithValues: names.map { ($0, folder.text($0)) })
+    let names = folder.files().filter { $0.contains("/") && !$0.contains(".tandem") }
+    return Dictionary(
+      uniqueKeysWithValues: names.map {
+        ($0, String(decoding: folder.bytes(of: $0), as: UTF8.self))
+      })
   }
 
   /// What a query finds, each row as its values with bars between them.

@@ -65,7 +65,7 @@ struct DatabaseMirrorRunTests {
     "rows that anyone changes during the transfers are compared again before the commit",
     arguments: [true, false])
   func changedMeanwhile(isOwn: Bool) async throws {
-    let scene = ContentScene()
+    let scene = try ContentScene()
     let path = "\(scene.folder.path)/list.db"
     let database = try Database(path: path)
     let first = #"[{"id":1,"photo":"/1","n":1},{"id":2,"photo":"/2","n":1}]"#
@@ -94,7 +94,7 @@ struct DatabaseMirrorRunTests {
 
   @Test("a table that grew during the transfers is not emptied beyond the guard's limit")
   func grownMeanwhile() async throws {
-    let scene = ContentScene()
+    let scene = try ContentScene()
     let database = try Database(path: ":memory:")
     let list = #"[{"id":1,"photo":"/1"}]"#
     do {
@@ -116,7 +116,7 @@ struct DatabaseMirrorRunTests {
 
   @Test("an error of the list ends the run with its step, and creates no file")
   func errors() async throws {
-    let scene = ContentScene()
+    let scene = try ContentScene()
     let path = "\(scene.folder.path)/list.db"
     scene.server["/list"] = #"[{"n":1}]"#
     do {
@@ -127,7 +127,7 @@ struct DatabaseMirrorRunTests {
       #expect(error.failure.error is RecordError)
       #expect(error.report.outcome == nil)
     }
-    #expect(scene.folder.files("") == [])
+    #expect(scene.folder.files() == [])
   }
 }
 

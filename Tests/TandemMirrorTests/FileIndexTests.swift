@@ -11,9 +11,9 @@ import Testing
 
 @Suite("The index of a directory of files")
 struct FileIndexTests {
-  let folder = ScratchFolder()
+  let folder: TemporaryFolder
 
-  init() throws { try folder.make() }
+  init() throws { folder = try TemporaryFolder() }
 
   private func file(_ name: String, folder: String = "") -> (FileIndex.Address, StoredFile) {
     let file = StoredFile(
@@ -52,7 +52,7 @@ struct FileIndexTests {
       #expect(index.partial(a.0) == resumption && index.partial(b.0) == nil)
       #expect(index.owner == "me" && index.folder("content") == fields)
     }
-    #expect(folder.names(".tandem") == ["index.sqlite"])
+    #expect(folder.names(in: ".tandem") == ["index.sqlite"])
   }
 
   @Test("what was committed is there after a kill, and facts of a replaced file are not")
@@ -90,7 +90,7 @@ struct FileIndexTests {
     try FileManager.default.createSymbolicLink(
       atPath: path, withDestinationPath: "\(folder.path)/elsewhere")
     #expect(throws: TransportError.self) { try open() }
-    #expect(folder.contents("elsewhere") == Array("no database at all".utf8))
+    #expect(folder.bytes(of: "elsewhere") == Array("no database at all".utf8))
   }
 
   @Test("a directory of an earlier version is taken over by the first write, and not by a reader")
@@ -116,7 +116,7 @@ struct FileIndexTests {
         """.utf8))
     folder.create("content/.tandem/unsettled", Array("1.jpg\n4".utf8))
     folder.create("content/.tandem/5.part", [1])
-    let names = folder.names(".tandem") + folder.names("content/.tandem")
+    let names = folder.names(in: ".tandem") + folder.names(in: "content/.tandem")
     let address = FileIndex.Address(folder: "content", name: FileName("1", extension: "jpg"))
     for step in 0..<3 {
       let index = try open(isReadOnly: step != 1)
@@ -126,7 +126,7 @@ struct FileIndexTests {
       #expect(index.file(address)?.validators.entityTag == "\"one\"")
       #expect(index.dirtyNames(in: "content") == [address.name, FileName("4")])
       if step == 0 {
-        #expect(folder.names(".tandem") + folder.names("content/.tandem") == names)
+        #expect(folder.names(in: ".tandem") + folder.names(in: "content/.tandem") == names)
       }
       if step == 1 { try index.setDirty([], in: "") }
       if step == 1 {
@@ -134,8 +134,8 @@ struct FileIndexTests {
       }
       if step == 1 { try index.setDirty([address.name, FileName("4")], in: "content") }
     }
-    #expect(folder.names(".tandem") == ["index.sqlite"])
-    #expect(folder.names("content") == [])
+    #expect(folder.names(in: ".tandem") == ["index.sqlite"])
+    #expect(folder.names(in: "content") == [])
   }
 
   @Test("an index whose creation was interrupted is created again", arguments: [false, true])
@@ -155,7 +155,7 @@ struct FileIndexTests {
     let index = try open(isReadOnly: true)
     #expect(index.owner == (hasEarlier ? "me" : nil))
     #expect(index.file(address) == stored)
-    #expect(folder.names(".tandem") == ["index.sqlite"])
+    #expect(folder.names(in: ".tandem") == ["index.sqlite"])
   }
 
   @Test("an owner of an earlier version that cannot be read is refused")

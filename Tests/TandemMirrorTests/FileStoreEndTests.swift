@@ -12,11 +12,14 @@ import Testing
 @Suite("File store: contents whose end is uncertain", .timeLimit(.minutes(5)))
 struct FileStoreEndTests {
   let client: SystemHTTPClient
-  let folder = ScratchFolder()
+  let folder: TemporaryFolder
 
   static let content = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
 
-  init() throws { client = try SystemHTTPClient() }
+  init() throws {
+    client = try SystemHTTPClient()
+    folder = try TemporaryFolder()
+  }
 
   /// How a content is sent so that a cut in it does not show.
   enum Sending: CaseIterable {
@@ -74,7 +77,7 @@ struct FileStoreEndTests {
       #expect(error?.isTransient == false)
       #expect(error?.message.contains("that this content is complete") == true)
       #expect(error?.message.contains(sending.advice) == true)
-      #expect(folder.contents("a") == [1, 2])
+      #expect(folder.bytes(of: "a") == [1, 2])
       #expect(folder.leftovers == [])
     }
   }
@@ -91,7 +94,7 @@ struct FileStoreEndTests {
       return false
     } test: { server in
       for change in changes {
-        let folder = ScratchFolder()
+        let folder = try TemporaryFolder()
         let store = try FileStore(path: folder.path)
         if isCut {
           let error = await #expect(throws: TransportError.self) {

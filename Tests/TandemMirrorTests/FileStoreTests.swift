@@ -13,10 +13,13 @@ import Testing
 @Suite("File store", .timeLimit(.minutes(5)))
 struct FileStoreTests {
   let client: SystemHTTPClient
-  let folder = ScratchFolder()
+  let folder: TemporaryFolder
   let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
 
-  init() throws { client = try SystemHTTPClient() }
+  init() throws {
+    client = try SystemHTTPClient()
+    folder = try TemporaryFolder()
+  }
 
   private func transfer(
     _ store: FileStore, _ url: String, _ change: (inout FileRequest) -> Void = { _ in }
@@ -36,7 +39,7 @@ struct FileStoreTests {
       #expect(outcome.isChanged)
       #expect(outcome.receivedByteCount == content.count)
       #expect(outcome.file.validators.entityTag == "\"1\"")
-      #expect(folder.contents("a") == content)
+      #expect(folder.bytes(of: "a") == content)
       #expect(try store.names() == [FileName("a")])
       #expect(folder.leftovers == [])
       #expect(store.file(FileName("a")) == outcome.file)
@@ -76,7 +79,7 @@ struct FileStoreTests {
       let outcome = try await transfer(store, server.url) { [content] in
         $0.sha256 = SHA256Digest(of: content)
       }
-      #expect(folder.contents("a") == content)
+      #expect(folder.bytes(of: "a") == content)
       #expect(outcome.receivedByteCount == content.count - cut)
       #expect(server.requests.last?.fields["Range"] == "bytes=\(cut)-")
     }
@@ -139,7 +142,7 @@ struct FileStoreTests {
       #expect(partial.resumption(of: server.url + "/other")?.byteCount == 100_000)
       let outcome = try await transfer(store, server.url + "/other")
       #expect(outcome.receivedByteCount == total)
-      #expect(folder.contents("a") == new)
+      #expect(folder.bytes(of: "a") == new)
       #expect(folder.leftovers == [])
     }
   }
@@ -221,7 +224,7 @@ struct FileStoreTests {
       folder.create("a", [1])
       let third = try await transfer(store, server.url)
       #expect(third.isChanged)
-      #expect(folder.contents("a") == content)
+      #expect(folder.bytes(of: "a") == content)
     }
   }
 
@@ -247,7 +250,7 @@ struct FileStoreTests {
     } test: { server in
       let store = try FileStore(path: folder.path)
       #expect(try await transfer(store, server.url).isChanged)
-      #expect(folder.contents("a") == content)
+      #expect(folder.bytes(of: "a") == content)
     }
   }
 
@@ -289,9 +292,9 @@ struct FileStoreTests {
         let outcome = try? await transfer(store, url)
         #expect(outcome?.receivedByteCount == [nil, content.count - cut, 0][step])
         try store.setDirty([FileName("b")])
-        for name in folder.names(".tandem") {
+        for name in folder.names(in: ".tandem") {
           let text = String(
-            decoding: folder.contents(".tandem/\(name)").prefix(4_096), as: UTF8.self)
+            decoding: folder.bytes(of: ".tandem/\(name)").prefix(4_096), as: UTF8.self)
           #expect(!text.contains("hunter2"), "\(name)")
           guard !name.hasSuffix(".part") else { continue }
           let attributes = try FileManager.default.attributesOfItem(
@@ -318,7 +321,7 @@ struct FileStoreTests {
     "what no longer has the digest that is wanted is not taken for it, whatever the server says")
   func unaskedNotModified() async throws {
     try await withServer { [content, folder] _, connection in
-      !folder.contents("a").isEmpty
+      !folder.bytes(of: "a").isEmpty
         ? connection.respond(304, ["ETag": "\"1\""])
         : connection.respond(200, ["ETag": "\"1\""], content)
     } test: { server in
@@ -335,8 +338,7 @@ struct FileStoreTests {
 
   @Test("symbolic links in the way are replaced, and what they lead to is left alone")
   func links() async throws {
-    let outside = ScratchFolder()
-    try outside.make()
+    let outside = try TemporaryFolder()
     outside.create("secret", [7])
     try await withServer { [content] _, connection in
       connection.respond(200, ["ETag": "\"1\""], content)
@@ -346,18 +348,17 @@ struct FileStoreTests {
       try FileManager.default.createSymbolicLink(
         atPath: "\(folder.path)/a", withDestinationPath: target)
       _ = try await transfer(store, server.url + "/old")
-      #expect(folder.contents("a") == content)
+      #expect(folder.bytes(of: "a") == content)
       try FileManager.default.createSymbolicLink(
         atPath: "\(folder.path)/.tandem/a.part", withDestinationPath: target)
       await #expect(throws: TransportError.self) { try await transfer(store, server.url) }
-      #expect(outside.contents("secret") == [7])
+      #expect(outside.bytes(of: "secret") == [7])
     }
-    let linked = ScratchFolder()
-    try linked.make()
+    let linked = try TemporaryFolder()
     try FileManager.default.createSymbolicLink(
       atPath: "\(linked.path)/.tandem", withDestinationPath: outside.path)
     #expect(throws: TransportError.self) { try FileStore(path: linked.path) }
-    #expect(outside.names("") == ["secret"])
+    #expect(outside.names() == ["secret"])
   }
 
   @Test("a download that cannot be resumed leaves nothing, and the file stays until it is whole")
@@ -374,11 +375,11 @@ struct FileStoreTests {
       _ = try await transfer(store, server.url)
       let slow = Task { try await transfer(store, server.url + "/slow") }
       await head.wait()
-      #expect(folder.contents("a") == content)
+      #expect(folder.bytes(of: "a") == content)
       go.fire()
       #expect(try await slow.value.isChanged)
-      #expect(folder.contents("a") == [1, 2, 3, 4])
-      #expect(folder.names("").sorted() == [".tandem", "a"])
+      #expect(folder.bytes(of: "a") == [1, 2, 3, 4])
+      #expect(folder.names().sorted() == [".tandem", "a"])
       #expect(folder.leftovers == [])
     }
   }
@@ -431,7 +432,7 @@ struct FileStoreTests {
       }
       try store.discardPartialFiles(keeping: [FileName("a")])
       #expect(try store.sweep(keeping: [FileName("a")]) == [FileName("b"), FileName("c")])
-      #expect(folder.names("").sorted() == [".tandem", "Notes.txt", "a"])
+      #expect(folder.names().sorted() == [".tandem", "Notes.txt", "a"])
       #expect(folder.leftovers == ["a.part"])
       #expect(store.knownNames == [FileName("a")])
       try store.discardPartialFiles()
@@ -470,17 +471,17 @@ struct FileStoreTests {
       #expect(server.requests.count == 1)
       _ = try? await transfer(store, server.url) { $0.sha256 = SHA256Digest(of: [1]) }
       #expect(server.requests.last?.fields["If-None-Match"] == nil)
-      #expect(folder.contents("a") == content)
+      #expect(folder.bytes(of: "a") == content)
       let other = try await transfer(store, server.url + "/old")
       #expect(other.isChanged)
-      #expect(folder.contents("a") == [1, 2])
+      #expect(folder.bytes(of: "a") == [1, 2])
     }
   }
 }
 
-extension ScratchFolder {
+extension TemporaryFolder {
   /// The names in the hidden directory of a store, without its index and its lock.
   var leftovers: [String] {
-    names(".tandem").filter { !$0.hasPrefix(FileIndex.name) && $0 != "lock" }.sorted()
+    names(in: ".tandem").filter { !$0.hasPrefix(FileIndex.name) && $0 != "lock" }.sorted()
   }
 }

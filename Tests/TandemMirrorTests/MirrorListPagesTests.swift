@@ -88,7 +88,7 @@ struct MirrorListPagesTests {
 
   @Test("what is relative is relative to its own page, and to where that was redirected")
   func bases() async throws {
-    let scene = ContentScene()
+    let scene = try ContentScene()
     scene.server["/list"] = #"{"items":[{"id":1,"photo":"c/1"}],"next":"/more/2"}"#
     scene.server["/more/2"] =
       #"{"items":[{"id":2,"photo":"c/2"},{"id":3,"photo":"/c/3"}],"next":"3"}"#

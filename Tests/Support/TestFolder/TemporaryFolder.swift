@@ -7,7 +7,7 @@ package final class TemporaryFolder: Sendable {
   package let path: String
 
   package init() throws {
-    path = NSTemporaryDirectory() + "/tandem-tests-\(UUID().uuidString)"
+    path = NSTemporaryDirectory() + "tandem-tests-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
   }
 
@@ -26,20 +26,46 @@ package final class TemporaryFolder: Sendable {
     String(decoding: try Data(contentsOf: URL(fileURLWithPath: path(of: name))), as: UTF8.self)
   }
 
+  /// Writes a file, if its folder is there.
+  package func create(_ name: String, _ bytes: some Sequence<UInt8>) {
+    _ = FileManager.default.createFile(atPath: path(of: name), contents: Data(bytes))
+  }
+
+  /// The bytes of a file, none if it is missing.
+  package func bytes(of name: String) -> [UInt8] {
+    FileManager.default.contents(atPath: path(of: name)).map { Array($0) } ?? []
+  }
+
+  /// The names in a folder below, none if it is missing.
+  package func names(in name: String = "") -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: path(of: name))) ?? []
+  }
+
+  /// The paths of all files below a folder, relative to it.
+  package func files(in name: String = "") -> [String] {
+    (FileManager.default.subpaths(atPath: path(of: name)) ?? []).filter {
+      var isFolder: ObjCBool = false
+      return FileManager.default.fileExists(
+        atPath: path(of: "\(name)/\($0)"), isDirectory: &isFolder)
+        && !isFolder.boolValue
+    }
+  }
+
   package struct FileState: Equatable {
-    package var bytes: Data
+    package var bytes: [UInt8]
     package var modified: Date?
   }
 
-  /// The names, contents and modification times of all files: equal if and only if nothing was
-  /// written.
+  /// The contents and modification times of all files: equal if and only if nothing was written.
+  ///
+  /// It leaves out the files by which readers of a database find each other.
   package func contents() throws -> [String: FileState] {
     var states: [String: FileState] = [:]
-    for name in try FileManager.default.contentsOfDirectory(atPath: path) {
+    for name in files() where !name.hasSuffix("-shm") {
+      let bytes = bytes(of: name)
+      if name.hasSuffix("-wal"), bytes.isEmpty { continue }
       let attributes = try FileManager.default.attributesOfItem(atPath: path(of: name))
-      states[name] = FileState(
-        bytes: try Data(contentsOf: URL(fileURLWithPath: path(of: name))),
-        modified: attributes[.modificationDate] as? Date)
+      states[name] = FileState(bytes: bytes, modified: attributes[.modificationDate] as? Date)
     }
     return states
   }
