@@ -131,4 +131,3 @@ if isForURLSession {
     target.swiftSettings?.append(.define("TANDEM_URLSESSION"))
   }
 }
-
