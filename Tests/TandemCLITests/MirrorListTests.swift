@@ -30,7 +30,7 @@ struct MirrorListTests {
       isCut.set()
       let result = try await mirror(server.url)
       #expect(result.status == 1 && result.output.isEmpty)
-      #expect(result.error.contains("whole") && result.error.contains("Content-Length"))
+      #expect(result.error.contains("complete") && result.error.contains("Content-Length"))
       #expect(try rows() == ["1", "2", "3"])
     }
   }
