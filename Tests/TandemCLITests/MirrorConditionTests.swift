@@ -161,6 +161,32 @@ struct MirrorConditionTests {
     #expect(broken.status == 1 && broken.error.contains(feed.url))
     #expect(!broken.error.contains("sec"))
   }
+
+  @Test(
+    "a password in the URL is in no output: dry runs, events, results, failures",
+    arguments: [
+      ["-n"], ["-n", "--json"], ["--json", "--continue-on-error"], ["--continue-on-error"],
+    ])
+  func output(options: [String]) async throws {
+    try await withServer { request, connection in
+      let list = #"[{"id":1,"url":"/1"},{"id":2,"url":"/404"}]"#
+      switch request.path {
+      case "/list": return connection.respond(200, [:], Array(list.utf8))
+      case "/1": return connection.respond(200, [:], [1])
+      default: return connection.respond(404)
+      }
+    } test: { server async throws in
+      let url = server.url.replacing("http://", with: #"http://me:hun\ter@"#) + "/list"
+      let result = try await Tool.run(
+        ["mirror", url, folder.path(of: "list.db"), "--table", "item", "--key", "id"]
+          + ["--content", "url", "--into", folder.path(of: "files"), "--retries", "0"] + options)
+      #expect(result.status == (options.contains("-n") ? 0 : 1))
+      #expect(server.requests.allSatisfy { $0.fields["Authorization"] == "Basic bWU6aHVuXHRlcg==" })
+      let output = result.output + result.error
+      #expect(output.contains("404"))
+      #expect(!output.contains("hun") && !output.contains("ter@"))
+    }
+  }
 }
 
 /// A list behind a URL, with validators as a careful server sends them.
