@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import TandemDifferences
 import TandemHTTP
 import TandemRecords
@@ -141,12 +140,12 @@ struct ContentSwapTests {
       atPath: folder.path(of: "empty"), withIntermediateDirectories: true)
     try manager.createSymbolicLink(
       atPath: folder.path(of: "link"), withDestinationPath: folder.path(of: "empty"))
-    let isDone = Mutex(false)
+    let isDone = Locked(false)
     let folder = folder
-    try await withThrowingTaskGroup(of: Void.self) { group in
+    await withTaskGroup(of: Void.self) { group in
       group.addTask {
         var isVictim = false
-        while !isDone.withLock({ $0 }) {
+        while !isDone.current {
           isVictim.toggle()
           let target = folder.path(of: isVictim ? "victim" : "empty")
           _ = unlink(folder.path(of: "next"))

@@ -91,7 +91,8 @@ extension TemporaryFolder {
       _ = end()
       throw error
     }
-    let bytes = text.prefix(end()).map { UInt8(bitPattern: $0) }
+    let length = end()
+    let bytes = text.prefix(length).map { UInt8(bitPattern: $0) }
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 }
