@@ -22,6 +22,7 @@ extension DatabaseMirror {
   public struct Runs: AsyncSequence, Sendable {
     /// The report of a run.
     public typealias Element = Report
+    /// No iteration throws: a failed run is an element.
     public typealias Failure = Never
 
     /// The longest pause after runs that ended early: 15 minutes, or the interval if that is longer.
