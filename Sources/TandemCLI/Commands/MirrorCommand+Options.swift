@@ -15,8 +15,15 @@ extension MirrorCommand {
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
       let table = try arguments.required(Option.table, "the table to mirror into")
-      let key = try arguments.required(Option.key, "the fields that identify a record")
+      let typed = RecordSource(arguments.operands[0])
       path = arguments.operands[1]
+      let key: [String]
+      let ofTable = try MirrorCommand.SourceTable(typed, into: table, arguments)
+      if let ofTable {
+        key = ofTable.key
+      } else {
+        key = try arguments.required(Option.key, "the fields that identify a record")
+      }
       isUnconditional = arguments[Option.unconditional]
       isQuiet = arguments[Option.quiet]
       isJSON = arguments[Option.json]
@@ -25,7 +32,9 @@ extension MirrorCommand {
       list = request.list
       list.key = key
       let contents = try Self.contents(arguments)
-      source = try request.sources([arguments.operands[0]], fetchesContents: !contents.isEmpty)[0]
+      let sources = try request.sources(
+        [arguments.operands[0]], fetchesContents: !contents.isEmpty)
+      source = ofTable?.source ?? sources[0]
       let directory =
         contents.isEmpty
         ? nil : try arguments.required(Option.into, "the directory for the files")
@@ -38,6 +47,7 @@ extension MirrorCommand {
         isDryRun: arguments[Option.dryRun])
       mirror.retry = ListRequest.retry(arguments)
       mirror.clientOptions = request.client
+      mirror.widensColumns = arguments[Option.widen]
       mirror.concurrency = arguments[Option.concurrency] ?? 0
       watchInterval = arguments[Option.watch]
       if watchInterval != nil, case .standardInput = source {
@@ -91,10 +101,6 @@ extension MirrorCommand.Options {
   private static func check(
     _ source: RecordSource, _ arguments: ParsedArguments
   ) throws(UsageError) {
-    if case .file(let path) = source, SQLiteFile.isAt(path) {
-      throw arguments.error(
-        "\(path) is a SQLite database: SOURCE is a list, and DATABASE comes after it")
-    }
     if case .url = source { return }
     if arguments.has(Option.unconditional) {
       throw arguments.error("--\(Option.unconditional.name) is for a list from a URL")
