@@ -194,6 +194,55 @@ struct RecordFormsTests {
     }
   }
 
+  /// Writes into nested containers, one of them only at times.
+  private struct Nesting: Codable, DatabaseRecord, Equatable {
+    static let tableName = "t"
+    var id: Int
+    var x: Int
+    var y: [Int]
+
+    enum CodingKeys: CodingKey { case id, point, list }
+    enum PointKeys: CodingKey { case x }
+
+    init(id: Int, x: Int, y: [Int]) { (self.id, self.x, self.y) = (id, x, y) }
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      id = try container.decode(Int.self, forKey: .id)
+      let point = try container.nestedContainer(keyedBy: PointKeys.self, forKey: .point)
+      x = try point.decode(Int.self, forKey: .x)
+      y = []
+      guard try !container.decodeNil(forKey: .list) else { return }
+      var list = try container.nestedUnkeyedContainer(forKey: .list)
+      while !list.isAtEnd { y.append(try list.decode(Int.self)) }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(id, forKey: .id)
+      var point = container.nestedContainer(keyedBy: PointKeys.self, forKey: .point)
+      try point.encode(x, forKey: .x)
+      guard !y.isEmpty else { return }
+      var list = container.nestedUnkeyedContainer(forKey: .list)
+      for number in y { try list.encode(number) }
+    }
+  }
+
+  @Test("a type that writes into nested containers is stored as JSON, column by column")
+  func nestedContainers() throws {
+    let values = [1, 2, 3].map { Nesting(id: $0, x: -$0, y: $0 == 2 ? [] : [$0, 9]) }
+    try database.write { transaction in
+      try transaction.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, list TEXT, point TEXT)")
+      try transaction.insert(contentsOf: values)
+      #expect(try transaction.fetchAll(Nesting.self) == values)
+      #expect(
+        try transaction.fetchValues("SELECT point FROM t") == [
+          "{\"x\":-1}", "{\"x\":-2}", "{\"x\":-3}",
+        ])
+      #expect(try transaction.fetchValue("SELECT list FROM t WHERE id = 3") == "[3,9]")
+    }
+  }
+
   @Test("a parameter that no field can hold makes the statement an error")
   func unstorableParameter() throws {
     try database.read { transaction in

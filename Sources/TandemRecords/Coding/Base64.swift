@@ -2,6 +2,7 @@
 enum Base64 {
   private static let alphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  private static let values = Dictionary(uniqueKeysWithValues: zip(alphabet, 0...))
   private static let padding = UInt8(ascii: "=")
 
   static func text(of bytes: [UInt8]) -> String {
@@ -19,7 +20,6 @@ enum Base64 {
 
   /// The bytes of a text; `nil` if it is not the text of any bytes.
   static func bytes(of text: String) -> [UInt8]? {
-    let values = Dictionary(uniqueKeysWithValues: zip(alphabet, 0...))
     var bytes: [UInt8] = []
     var (bits, bitCount) = (0, 0)
     for character in text.utf8.prefix(while: { $0 != padding }) {

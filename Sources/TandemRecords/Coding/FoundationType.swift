@@ -75,7 +75,7 @@ enum FoundationType {
   /// The reason why a value has no form in a field, for error messages.
   var limit: String {
     switch self {
-    case .date: "a date in a text has a year from 1 to 9999, and at most 24 decimals"
+    case .date: "a date in a text has a year from 0 to 9999, and at most 24 decimals"
     case .url: "a URL with a base has no text of its own: store its absoluteURL"
     case .uuid, .data: "it has an unknown form"
     case .decimal: "it is not a number"

@@ -78,7 +78,7 @@ extension Instant {
     }
   }
 
-  /// The form in a field; `nil` if it has none, because a text has years from 1 to 9999 only.
+  /// The form in a field; `nil` if it has none, because a text has years from 0 to 9999 only.
   func fieldValue(_ coding: RecordDateCoding) -> FieldValue? {
     switch coding {
     case .iso8601: return text(between: "T", end: "Z").map { .text($0) }
@@ -112,7 +112,7 @@ extension Instant {
   private func text(between separator: String, end: String) -> String? {
     let (whole, fraction) = Self.divide(ticks + Self.secondsFrom1970 * unit, by: unit)
     let (day, second) = Self.divide(whole, by: Self.secondsPerDay)
-    guard let date = CivilDate(daysSince1970: day), (1...9999).contains(date.year) else {
+    guard let date = CivilDate(daysSince1970: day), (0...9999).contains(date.year) else {
       return nil
     }
     let parts = [second / 3_600, second / 60 % 60, second % 60].map { Self.padded($0, 2) }
@@ -147,7 +147,7 @@ struct CivilDate {
 
   /// `nil` if there is no such day.
   init?(year: Int128, month: Int128, day: Int128) {
-    guard (1...9999).contains(year), (1...12).contains(month) else { return nil }
+    guard (0...9999).contains(year), (1...12).contains(month) else { return nil }
     let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     let lengths: [Int128] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
     guard day >= 1, day <= lengths[Int(month) - 1] else { return nil }

@@ -89,9 +89,13 @@ extension SQL: ExpressibleByStringInterpolation {
       encoding value: some Encodable, coding: RecordCoding = RecordCoding()
     ) {
       sql.text += "?"
-      let fieldValue = try? FieldEncoder.fieldValue(of: value, coding)
-      sql.parameters.append(fieldValue ?? .null)
-      if fieldValue == nil { sql.unstorable = sql.unstorable ?? "\(value)" }
+      do {
+        sql.parameters.append(try FieldEncoder.fieldValue(of: value, coding))
+      } catch {
+        sql.parameters.append(.null)
+        let reason = (error as? EncodingError)?.fieldMessage ?? "\(value): \(error)"
+        sql.unstorable = sql.unstorable ?? reason
+      }
     }
 
     /// Appends one parameter per element, in parentheses: `id IN \(list: ids)`.
