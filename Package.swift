@@ -79,6 +79,9 @@ let package = Package(
     .target(
       name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords"],
       path: "Tests/Support/TestFolder", swiftSettings: settings),
+    .executableTarget(
+      name: "IsolationProbe", dependencies: ["TandemSync", "TandemDifferences"],
+      path: "Tests/Support/IsolationProbe", swiftSettings: settings),
     .target(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences", "TestFolder", "TestRandom"]),
@@ -115,7 +118,7 @@ let package = Package(
         "TestHTTPServer",
         "TestRandom",
       ]),
-    tests("TandemTests", ["Tandem", "TestFolder", "TestRandom"]),
+    tests("TandemTests", ["Tandem", "TestFolder", "TestHTTPServer", "TestRandom"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],
   swiftLanguageModes: [.v6]
