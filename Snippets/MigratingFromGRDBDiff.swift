@@ -15,7 +15,7 @@ struct Place: Codable, Identifiable, Equatable, DatabaseRecord {
 
 @MainActor func migrate() async throws {
   let database = try Database(path: ":memory:")
-  try database.write { transaction in
+  try await database.write { transaction in
     try transaction.execute(
       "CREATE TABLE place (id INTEGER PRIMARY KEY, name TEXT, isFavorite BOOLEAN)")
     try transaction.insert(Place(id: 1, name: "Paris", isFavorite: true))

@@ -49,7 +49,7 @@ let options = MirrorOptions(
   concurrency: 4)
 let mirror = OneWayMirror(LibraryProcessor(library: Library()), options: options)
 let report = try await mirror.run()
-print(report.transferred.map(\.id), report.isComplete)  // ["b", "a"] true
+print(report.transferred.count, report.isComplete)  // 4 true: two stages of two items
 print(mirror.phase)  // idle
 
 await mirror.requestRun()  // Does not wait for the run.

@@ -173,7 +173,12 @@ struct RemoteTests {
   @Test("a folder, and a path in a folder that does not exist, are errors with the path")
   func noFile() async throws {
     let folder = try TemporaryFolder()
-    for path in [folder.path, folder.path(of: "missing/notes.json")] {
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path(of: "link.json"), withDestinationPath: folder.path(of: "nothing.json"))
+    try FileManager.default.createDirectory(
+      atPath: folder.path(of: "folder"), withIntermediateDirectories: false)
+    for name in ["folder", "missing/notes.json", "link.json"] {
+      let path = folder.path(of: name)
       let error = await #expect(throws: RemoteError.self) {
         try await FileRemote<SharedNote>(path: path).push(push(.absent, first, "a"))
       }

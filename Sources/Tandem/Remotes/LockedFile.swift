@@ -29,7 +29,7 @@ struct LockedFile: Sendable {
 
   /// Opens and locks the file beside this one. It is never removed, because another process may be waiting for it.
   private func lock() async throws -> CInt {
-    let target = Self.resolved(path)
+    let target = try resolvedPath()
     let descriptor = open(
       target + Self.lockSuffix, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw failure("locked") }
@@ -81,7 +81,7 @@ struct LockedFile: Sendable {
 
   /// Replaces the file. When this returns, the new contents survive a power failure. Call it with the lock.
   func replace(with bytes: [UInt8]) throws(RemoteError) {
-    let target = Self.resolved(path)
+    let target = try resolvedPath()
     let new = target + Self.newSuffix
     // A file that was left over by a process that ended is overwritten.
     let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
@@ -131,8 +131,15 @@ struct LockedFile: Sendable {
   }
 
   /// The path without symbolic links; the path itself if there is no such file.
-  private static func resolved(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
+  private func resolvedPath() throws(RemoteError) -> String {
+    guard let real = realpath(path, nil) else {
+      var status = stat()
+      guard lstat(path, &status) != 0 else {
+        throw RemoteError(
+          .file, path, "it is a link to nothing; remove the link, or create the file")
+      }
+      return path
+    }
     defer { free(real) }
     return String(cString: real)
   }

@@ -14,8 +14,15 @@ struct UnreachedValues {
   private struct Pair: Equatable {
     var binding: ObjectIdentifier
     var property: ObjectIdentifier
+
+    /// The place in the cache: objects are aligned to 16 bytes, and Fibonacci hashing spreads what is left.
+    var place: Int {
+      let bits = UInt(bitPattern: binding) >> 4 ^ UInt(bitPattern: property) >> 3
+      return Int((bits &* 0x9E37_79B9_7F4A_7C15) >> 32) & (UnreachedValues.pairCount - 1)
+    }
   }
 
+  /// A power of two.
   private static let pairCount = 64
   /// A path through a subscript is another property for each index.
   private static let maxReportedPropertyCount = 1024
@@ -41,9 +48,8 @@ struct UnreachedValues {
   /// Returns true if a property has not been examined for the channel of the binding.
   mutating func mustExamine(_ property: AnyKeyPath, first binding: ChannelBinding) -> Bool {
     let pair = Pair(binding: ObjectIdentifier(binding), property: ObjectIdentifier(property))
-    let place = (pair.binding.hashValue ^ pair.property.hashValue) & (Self.pairCount - 1)
-    guard examinedPairs[place] != pair else { return false }
-    examinedPairs[place] = pair
+    guard examinedPairs[pair.place] != pair else { return false }
+    examinedPairs[pair.place] = pair
     return true
   }
 
