@@ -67,6 +67,8 @@ struct FuzzCourse {
   private let othersShare: Int
   private var watchers: [Watcher] = []
 
+  static let tables = ["a", "b", "c"]
+
   struct Watcher {
     var sql: String
     var key: [String]
@@ -84,7 +86,7 @@ struct FuzzCourse {
     for sql in world.schema { try await database.run(sql) }
     isTracked = Bool.random(using: &world.random)
     if isTracked {
-      for table in ["a", "b"] { _ = try await database.track(table: table) }
+      for table in Self.tables { _ = try await database.track(table: table) }
     }
     othersShare = Int.random(in: 0...1, using: &world.random) == 0 ? 5 : 50
     other = try DatabaseConnection(path: path, busyTimeout: patience)
@@ -110,6 +112,7 @@ struct FuzzCourse {
 
   /// One transaction, by this database or by another connection.
   mutating func step(byOthers: Bool) throws {
+    if isTracked, Int.random(in: 0..<20, using: &world.random) == 0 { try trackAgain() }
     let transaction = FuzzTransaction(&world)
     var census = census
     do {
@@ -120,6 +123,16 @@ struct FuzzCourse {
       }
     } catch is CancellationError {}
     self.census = census
+  }
+
+  /// Brings the tracking up to date with triggers and indexes that are new.
+  private func trackAgain() throws {
+    try database.write { transaction in
+      for table in Self.tables {
+        let connection = transaction.connection
+        try connection.track(TableTracking(table: table, in: connection))
+      }
+    }
   }
 
   /// Compares some of the queries; `number` says when, for the error.

@@ -1,14 +1,15 @@
 import Foundation
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 /// The journal mode of a file changes at the first write, if at all.
 struct JournalTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     try folder.runElsewhere("CREATE TABLE t (n)")
   }
 

@@ -54,7 +54,8 @@ struct QueryPlan {
     let tracking = readsRows ? try shape.tracking(in: connection) : nil
     log = tracking.flatMap(shape.log)
     rowidQuery = shape.rowidQuery
-    explanation = shape.explanation(list, readsRows: readsRows, log == nil ? nil : tracking)
+    let others = try shape.othersExplanation(log == nil ? nil : tracking, in: connection)
+    explanation = shape.explanation(list, readsRows: readsRows, others)
     rereading = readsRows ? QueryPlan.rereading(unlimited, layout, keyOffsets) : nil
   }
 
