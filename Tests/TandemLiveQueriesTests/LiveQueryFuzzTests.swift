@@ -66,6 +66,8 @@ struct FuzzCourse {
   private let feed: ChangeFeed
   private let othersShare: Int
   private var watchers: [Watcher] = []
+  /// What has been run, for errors.
+  private var history: [String] = []
 
   static let tables = ["a", "b", "c"]
 
@@ -75,6 +77,8 @@ struct FuzzCourse {
     var subscription: ChangeSubscription
     var result: KeyedResult
     var model: [RecordKey: Record] = [:]
+    /// The number of transactions that it has seen.
+    var seenCount = 0
   }
 
   init(seed: UInt64, path: String) async throws {
@@ -114,6 +118,7 @@ struct FuzzCourse {
   mutating func step(byOthers: Bool) throws {
     if isTracked, Int.random(in: 0..<20, using: &world.random) == 0 { try trackAgain() }
     let transaction = FuzzTransaction(&world)
+    history.append((byOthers ? "others: " : "") + transaction.script())
     var census = census
     do {
       if byOthers {
@@ -126,7 +131,8 @@ struct FuzzCourse {
   }
 
   /// Brings the tracking up to date with triggers and indexes that are new.
-  private func trackAgain() throws {
+  private mutating func trackAgain() throws {
+    history.append("track again\n")
     try database.write { transaction in
       for table in Self.tables {
         let connection = transaction.connection
@@ -186,9 +192,11 @@ struct FuzzCourse {
       """
       \(FuzzSize.repetition(seed)); transaction \(number), incremental \(isIncremental), query \(watcher.sql): \
       applied \(applied?.values.filter { !fresh.values.contains($0) }.map(\.values) ?? []), \
-      fresh \(fresh.values.filter { applied?.values.contains($0) != true }.map(\.values))
+      fresh \(fresh.values.filter { applied?.values.contains($0) != true }.map(\.values)), after
+      \(history[watcher.seenCount...].joined())
       """)
     watcher.model = fresh
+    watcher.seenCount = history.count
     watchers[offset] = watcher
   }
 }

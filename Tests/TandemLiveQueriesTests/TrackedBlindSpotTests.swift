@@ -152,6 +152,36 @@ struct TrackedBlindSpotTests {
     }
   }
 
+  /// What another program does to a row that others refer to.
+  static let cascades = [
+    "DELETE FROM t WHERE k = 1", "UPDATE t SET k = 7 WHERE k = 1",
+    "INSERT OR REPLACE INTO t VALUES (9, 'a')",
+  ]
+
+  @Test(
+    "a row that stays changed although a trigger stopped the action of a foreign key is delivered",
+    arguments: cascades)
+  func stoppedAction(change: String) async throws {
+    let database = try await folder.database(
+      "CREATE TABLE t (k INTEGER PRIMARY KEY, s UNIQUE)",
+      "CREATE TABLE child (t REFERENCES t ON DELETE CASCADE ON UPDATE CASCADE)",
+      "CREATE TRIGGER stop AFTER DELETE ON child BEGIN SELECT RAISE(FAIL, 'stopped'); END",
+      "CREATE TRIGGER stop_too AFTER UPDATE ON child BEGIN SELECT RAISE(FAIL, 'stopped'); END",
+      "INSERT INTO t VALUES (1, 'a'), (2, 'b')", "INSERT INTO child VALUES (1)")
+    _ = try await database.track(table: "t")
+    var iterator = LiveQuery(table: "t").differences(in: database).makeAsyncIterator()
+    let key: @Sendable (Record) -> RecordKey = { RecordKey([$0["k"]]) }
+    var rows = try #require(try await iterator.next()?.applying(to: [:], identifiedBy: key))
+    let other = try folder.otherConnection()
+    #expect(throws: DatabaseError.self) { try other.execute(change) }
+    try other.execute("UPDATE t SET s = 'c' WHERE k = 2")
+    while rows[RecordKey([2])]?["s"] == "b" {
+      rows = try #require(try await iterator.next()?.applying(to: rows, identifiedBy: key))
+    }
+    #expect(rows == (try freshRows("SELECT * FROM t", key: ["k"], in: other)))
+    #expect(rows[RecordKey([1])] == nil)
+  }
+
   @Test("tables of Tandem's own are not tracked, and to untrack them changes nothing")
   func ownTables() async throws {
     let database = try await folder.database("CREATE TABLE t (id INTEGER PRIMARY KEY)")

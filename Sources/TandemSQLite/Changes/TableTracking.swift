@@ -127,6 +127,10 @@ extension TableTracking {
 
   /// Adds the triggers that log the rows that a statement changes, and those that prune the log.
   ///
+  /// Rows are logged before they are changed. Afterwards, the actions of foreign keys run before
+  /// any trigger, and a trigger of theirs may stop the statement by `RAISE(FAIL)`, which leaves the
+  /// row changed. Only an insertion is logged afterwards, when SQLite has chosen the key.
+  ///
   /// An update that does not name the key pays nothing for the new one. One that changes the key
   /// logs the new one twice. Beforehand: if the row that it replaces takes the updated one with it,
   /// by a foreign key, no trigger runs afterwards. Afterwards: only then is it known if a default
@@ -139,8 +143,8 @@ extension TableTracking {
     }
     .joined(separator: " OR ")
     triggers.add(Kind.insert.rawValue, "AFTER INSERT", [newKey])
-    triggers.add(Kind.delete.rawValue, "AFTER DELETE", [oldKey])
-    triggers.add(Kind.update.rawValue, "AFTER UPDATE", [oldKey])
+    triggers.add(Kind.delete.rawValue, "BEFORE DELETE", [oldKey])
+    triggers.add(Kind.update.rawValue, "BEFORE UPDATE", [oldKey])
     for (kind, time) in [(Kind.newKey, "BEFORE"), (.key, "AFTER")] {
       let event = "\(time) UPDATE OF \(keyNames.sqlList)"
       triggers.add(kind.rawValue, event, when: isOther, [newKey])
@@ -214,15 +218,16 @@ extension DatabaseConnection {
 
   /// True if the table is tracked in exactly this way.
   ///
-  /// It is not, if the application has created a trigger since. SQLite fires the newest trigger
-  /// first, and `RAISE(IGNORE)`, `RAISE(FAIL)` and `OR FAIL` let a trigger stop the statement after
-  /// the row has been written, before the row is logged.
+  /// It is not, if the application has created an `AFTER` trigger since. SQLite fires the newest
+  /// trigger first, and `RAISE(IGNORE)`, `RAISE(FAIL)` and `OR FAIL` let a trigger stop the statement
+  /// after the row has been written, before the row is logged.
   package func isTracking(_ tracking: TableTracking) throws(DatabaseError) -> Bool {
     guard try hasSchemaEntry(tracking.logCreation), try tracking.triggers.isInstalled(in: self)
     else { return false }
     let names = try prepare(
       """
       SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
+        AND instr(lower(sql), 'after') > 0
       ORDER BY rowid
       """)
     try names.bind([.text(tracking.table)])
