@@ -9,6 +9,8 @@ public enum RecordSource: Hashable, Sendable {
   case standardInput
   /// An http or https address.
   case url(String)
+  /// A table or view of a SQLite file, by its name and the path of the file.
+  case table(String, ofFileAt: String)
 
   /// Reads an argument as people type it: `-` is standard input, anything with a scheme a URL, all
   /// else a path.
@@ -30,6 +32,7 @@ extension RecordSource: CustomStringConvertible {
     case .file(let path): return path
     case .standardInput: return "standard input"
     case .url(let url): return HTTPURL.withoutCredentials(url)
+    case .table(let name, let path): return "table \(name) of \(path)"
     }
   }
 }
@@ -88,7 +91,8 @@ extension RecordSource {
   ///   - client: The client for the requests; only a URL needs one.
   ///   - progress: Called as bytes arrive from a URL, with their number, and the total if it is known.
   /// - Throws: ``/TandemHTTP/TransportError`` if the list cannot be had whole;
-  ///   ``/TandemRecords/RecordError`` if it cannot be read as records; `CancellationError`.
+  ///   ``/TandemRecords/RecordError`` if it cannot be read as records; ``/TandemSQLite/DatabaseError`` if it is a
+  ///   table that cannot be read; `CancellationError`.
   public func list(
     _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient,
     progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
@@ -100,6 +104,10 @@ extension RecordSource {
     case .standardInput:
       let bytes = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
       return try Self.list(in: bytes, options, named: nil)
+    case .table(let name, let path):
+      let records = try await SourceTable(name: name, path: path)
+        .records(maxByteCount: options.maxByteCount)
+      return .records(records, RecordListValidators(), bases: RecordBases())
     case .url(let url):
       let client = try client()
       return try await withoutActuallyEscaping(progress) { progress in
