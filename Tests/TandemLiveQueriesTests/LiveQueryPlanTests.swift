@@ -1,3 +1,4 @@
+import TandemDifferences
 import TandemRecords
 import TandemSQLite
 import TestFolder
@@ -68,6 +69,25 @@ struct LiveQueryPlanTests {
     let explanation = try await LiveQuery(SQL(text: sql), key: "id").explanation(in: database())
     #expect(
       explanation.description == "runs once: it reads no table, so no commit changes its result")
+  }
+
+  @Test("a key with a collation is compared by its bytes, and the explanation says so")
+  func collation() async throws {
+    let database = try await folder.database(
+      "CREATE TABLE tag (name TEXT COLLATE NOCASE PRIMARY KEY, note TEXT COLLATE NOCASE)",
+      "INSERT INTO tag VALUES ('a', 'x')")
+    let query = LiveQuery(table: "tag")
+    let told = try await query.explanation(in: database).description
+    #expect(told.contains("name is compared by its bytes, not by its collation NOCASE"))
+    #expect(!told.contains("note"))
+    var iterator = query.differences(in: database).makeAsyncIterator()
+    _ = try await iterator.next()
+    try await database.run("UPDATE tag SET name = 'A'")
+    let difference = try await iterator.next()
+    #expect(difference?.deleted.map { $0["name"] } == ["a"])
+    #expect(difference?.inserted.map { $0["name"] } == ["A"])
+    let plain = try await LiveQuery("SELECT id FROM a", key: "id").explanation(in: self.database())
+    #expect(!plain.description.contains("collation"))
   }
 
   @Test("a query that is read as a whole minds only the tables and columns it reads")

@@ -1,5 +1,4 @@
 internal import Synchronization
-internal import TandemRecords
 internal import TandemSQLite
 
 /// The result of a query as a run delivered it last.
@@ -209,18 +208,6 @@ struct ReadPause {
   /// Notes a read that kept others from writing for so long.
   mutating func didRead(for cost: Duration) {
     duration = min(cost * ReadPause.ratio, ReadPause.maxDuration)
-  }
-}
-
-extension DatabaseConnection {
-  /// True if other programs cannot commit while this connection reads.
-  fileprivate func blocksWriters() throws(DatabaseError) -> Bool {
-    try withStatement("PRAGMA main.journal_mode") { statement throws(DatabaseError) in
-      guard try statement.step(), case .text(let mode) = try statement.value(at: 0) else {
-        return false
-      }
-      return mode != "wal" && mode != "memory"
-    }
   }
 }
 
