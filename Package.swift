@@ -93,7 +93,9 @@ let package = Package(
     tests("TandemSyncTests", ["TandemSync", "TandemDifferences", "TestRandom"]),
     tests(
       "TandemSQLiteTests",
-      ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite", "TestRandom"]),
+      [
+        "TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite", "TestFolder", "TestRandom",
+      ]),
     tests(
       "TandemLiveQueriesTests",
       [
