@@ -231,16 +231,13 @@ struct RecordFormsTests {
 
   @Test("a type that writes into nested containers is stored as JSON, column by column")
   func nestedContainers() throws {
-    let values = [1, 2, 3].map { Nesting(id: $0, x: -$0, y: $0 == 2 ? [] : [$0, 9]) }
+    let values = [1, 2, 3, 4].map { Nesting(id: $0, x: -$0, y: $0 == 3 ? [] : [$0, 9]) }
     try database.write { transaction in
       try transaction.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, list TEXT, point TEXT)")
       try transaction.insert(contentsOf: values)
       #expect(try transaction.fetchAll(Nesting.self) == values)
-      #expect(
-        try transaction.fetchValues("SELECT point FROM t") == [
-          "{\"x\":-1}", "{\"x\":-2}", "{\"x\":-3}",
-        ])
-      #expect(try transaction.fetchValue("SELECT list FROM t WHERE id = 3") == "[3,9]")
+      #expect(try transaction.fetchValue("SELECT point FROM t WHERE id = 2") == "{\"x\":-2}")
+      #expect(try transaction.fetchValue("SELECT list FROM t WHERE id = 4") == "[4,9]")
     }
   }
 
