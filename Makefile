@@ -1,9 +1,9 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help demo test docs bench fuzz sanitize lint clean
+.PHONY: help demo test test-servers docs bench fuzz sanitize lint clean
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: ## Mirror a real feed into SQLite and show what changed
 	@scripts/bootstrap
@@ -12,6 +12,11 @@ demo: ## Mirror a real feed into SQLite and show what changed
 test: ## Build, lint and run everything that must pass
 	@scripts/bootstrap
 	@scripts/test
+
+test-servers: ## Mirror lists from datasette, Kinto, Django, FastAPI, nginx and Apache: make test-servers ARGS=nginx
+	@scripts/bootstrap servers
+	@swift build --product tandem
+	@scripts/test-servers $(ARGS)
 
 docs: ## Build the documentation of all libraries as one site; fails on any warning
 	@scripts/bootstrap

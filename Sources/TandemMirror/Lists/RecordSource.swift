@@ -82,9 +82,12 @@ extension RecordSource {
   /// known, and by a page that has other records at the end, when all of several are asked for again.
   ///
   /// A list of a URL is taken only if it is known to be whole. JSON ends with a bracket. CSV and
-  /// NDJSON may end after any line: they have to come uncompressed, for which they are asked for
-  /// once more if need be, and with a declared end (``/TandemHTTP/HTTPResponseHead/declaresEnd``);
-  /// else the error is ``/TandemHTTP/TransportError/Code/uncertainEnd``.
+  /// NDJSON may end after any line: they have to come with a declared end
+  /// (``/TandemHTTP/HTTPResponseHead/declaresEnd``), uncompressed or in gzip that the client verifies
+  /// (``/TandemHTTP/HTTPResponseHead/verifiesEncoding``); if need be, they are asked for once more
+  /// uncompressed. Otherwise the error is ``/TandemHTTP/TransportError/Code/uncertainEnd``.
+  ///
+  /// A gzip file, which has no encoding of the response, is decompressed, and so is a local one.
   ///
   /// - Parameters:
   ///   - options: The options of the list. Files and standard input have one page.
@@ -100,10 +103,10 @@ extension RecordSource {
     switch self {
     case .file(let path):
       let bytes = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
-      return try Self.list(in: bytes, options, named: RecordFormat(fileName: path))
+      return try Self.list(in: bytes, options, from: path)
     case .standardInput:
       let bytes = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
-      return try Self.list(in: bytes, options, named: nil)
+      return try Self.list(in: bytes, options, from: description)
     case .table(let name, let path):
       let records = try await SourceTable(name: name, path: path)
         .records(maxByteCount: options.maxByteCount)
@@ -119,14 +122,24 @@ extension RecordSource {
   }
 
   private static func list(
-    in bytes: [UInt8], _ options: RecordListOptions, named: RecordFormat?
-  ) throws(RecordError) -> RecordList {
+    in bytes: [UInt8], _ options: RecordListOptions, from name: String
+  ) throws -> RecordList {
+    let limit = min(options.maxByteCount, options.maxDecompressedByteCount)
+    let bytes = try FileBytes.plain(bytes, of: name, maxByteCount: limit)
     if let field = options.itemsField {
       let envelope = try RecordReader.envelope(in: bytes, items: field)
       return .records(envelope.records, RecordListValidators(), bases: RecordBases())
     }
-    let format = options.format ?? named ?? .sniffed(from: bytes)
+    let format = options.format ?? RecordFormat(listName: name) ?? .sniffed(from: bytes)
     let records = try RecordReader.records(in: bytes, format: format)
     return .records(records, RecordListValidators(), bases: RecordBases())
+  }
+}
+
+extension RecordFormat {
+  /// The format of a file by its name, which may end with `.gz` after that of its content.
+  init?(listName: String) {
+    let isPacked = listName.lowercased().hasSuffix(".gz")
+    self.init(fileName: isPacked ? String(listName.dropLast(3)) : listName)
   }
 }
