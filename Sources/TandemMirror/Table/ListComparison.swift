@@ -76,8 +76,7 @@ extension DatabaseMirror {
 
     /// True if columns have to be widened in a transaction of its own, because other tables refer to this one.
     func needsOwnWidening(in connection: DatabaseConnection) throws -> Bool {
-      guard !target.widenedColumns.isEmpty, !mirror.isDryRun else { return false }
-      return try TableWidening(target.widenedColumns, ofTable: target.name, in: connection)
+      try TableWidening(target.widenedColumns, ofTable: target.name, in: connection)
         .isReferenced
     }
 
