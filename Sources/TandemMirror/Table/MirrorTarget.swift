@@ -27,7 +27,7 @@ extension DatabaseMirror {
       let fileFields = mirror.contents.map(\.fileField)
       let columns = try TableColumns(
         schema: schema, records: records, owned: mirror.key + (state?.columns ?? []),
-        fileFields: fileFields, onlyTypes: onlyTypes, widened: widened, types: mirror.columnTypes)
+        fileFields: fileFields, onlyTypes: onlyTypes, widened: widened, types: mirror.columnTypes ?? [:])
       let key = mirror.key.map { field in
         columns.offset(of: field).map { columns.columns[$0].name } ?? field
       }

@@ -80,10 +80,11 @@ package struct TableWriter {
     try changeOne(insertion, record.values, record)
   }
 
-  /// Writes those values of `new` that differ from `old`, whose key is the same.
+  /// Writes those values of `new` that differ from `old`, whose key is the same. An integer and a real of the
+  /// same value differ.
   package func update(from old: Record, to new: Record) throws(DatabaseError) {
     let changed = layout.names.indices.filter { offset in
-      old.values[offset] != new.values[offset] && !keyOffsets.contains(offset)
+      !old.values[offset].hasSameStorage(as: new.values[offset]) && !keyOffsets.contains(offset)
     }
     guard !changed.isEmpty else { return }
     let list = changed.map { "\(layout.names[$0].sqlQuoted) = ?" }.joined(separator: ", ")
