@@ -41,7 +41,7 @@ extension DatabaseMirror {
         let scan = try TableScan(
           connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
           missing: target.columns.missingOffsets,
-          comparesTypes: mirror.columnTypes != nil && mirror.contents.isEmpty)
+          comparesTypes: target.comparesTypes)
         existingCount = try scan.forEachChange(to: source.records) { difference.append($0) }
       } else {
         existingCount = 0
