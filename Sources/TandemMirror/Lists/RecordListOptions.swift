@@ -5,6 +5,8 @@ public import TandemRecords
 public struct RecordListOptions: Sendable {
   /// The format; if `nil`, it follows from the content type, the file name or the first character.
   public var format: RecordFormat?
+  /// The dialect of CSV.
+  public var csv = CSVOptions()
   /// The field of a JSON object that holds the list, as in `{"items": […]}`; `nil` for a list at the top level.
   public var itemsField: String?
   /// Fields to send with each request. They go to the list's own scheme, host and port only.

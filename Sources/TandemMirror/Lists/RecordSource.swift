@@ -93,32 +93,54 @@ extension RecordSource {
     _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient,
     progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
   ) async throws -> RecordList {
-    switch self {
-    case .file(let path):
-      let bytes = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
-      return try Self.list(in: bytes, options, named: RecordFormat(fileName: path))
-    case .standardInput:
-      let bytes = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
-      return try Self.list(in: bytes, options, named: nil)
-    case .url(let url):
-      let client = try client()
-      return try await withoutActuallyEscaping(progress) { progress in
-        try await RecordListReading(
-          url: url, options: options, client: client, progress: progress
-        ).list()
+    guard case .url(let url) = self else {
+      let (bytes, format) = try localBytes(options)
+      let records: [Record]
+      if let field = options.itemsField {
+        records = try RecordReader.envelope(in: bytes, items: field).records
+      } else {
+        records = try RecordReader.records(in: bytes, format: format, csv: options.csv)
       }
+      return .records(records, RecordListValidators(), bases: RecordBases())
+    }
+    let client = try client()
+    return try await withoutActuallyEscaping(progress) { progress in
+      try await RecordListReading(url: url, options: options, client: client, progress: progress)
+        .list()
     }
   }
 
-  private static func list(
-    in bytes: [UInt8], _ options: RecordListOptions, named: RecordFormat?
-  ) throws(RecordError) -> RecordList {
-    if let field = options.itemsField {
-      let envelope = try RecordReader.envelope(in: bytes, items: field)
-      return .records(envelope.records, RecordListValidators(), bases: RecordBases())
+  /// Reads the whole list with its text and the types of its format, as ``list(_:client:progress:)``
+  /// reads it. Pages of JSON become one array.
+  ///
+  /// - Precondition: The options have no validators.
+  /// - Throws: as ``list(_:client:progress:)``.
+  public func text(
+    _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient
+  ) async throws -> ListText {
+    precondition(options.validators == nil, "The text of an unchanged list is not read")
+    guard case .url(let url) = self else {
+      let (bytes, format) = try localBytes(options)
+      if let field = options.itemsField { return try ListText(envelope: bytes, items: field) }
+      return try ListText(bytes, format: format, csv: options.csv)
     }
-    let format = options.format ?? named ?? .sniffed(from: bytes)
-    let records = try RecordReader.records(in: bytes, format: format)
-    return .records(records, RecordListValidators(), bases: RecordBases())
+    return try await RecordListReading(
+      url: url, options: options, client: try client(), progress: { _, _ in }
+    ).text()
+  }
+
+  /// The bytes and the format of a file or of standard input.
+  private func localBytes(
+    _ options: RecordListOptions
+  ) throws(TransportError) -> (bytes: [UInt8], format: RecordFormat) {
+    let bytes: [UInt8]
+    var named: RecordFormat?
+    if case .file(let path) = self {
+      bytes = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
+      named = RecordFormat(fileName: path)
+    } else {
+      bytes = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
+    }
+    return (bytes, options.format ?? named ?? .sniffed(from: bytes))
   }
 }

@@ -118,21 +118,11 @@ package struct JSONObjectReader {
   private mutating func number() throws(TextFault) -> FieldValue {
     let literal = try cursor.number()
     if literal.isInteger {
-      guard let integer = literal.integer(in: cursor.bytes) else { throw unfit(literal) }
-      return .integer(integer)
+      if let integer = literal.integer(in: cursor.bytes) { return .integer(integer) }
+    } else if let real = literal.exactReal(in: cursor.bytes) {
+      return .real(real)
     }
-    let real = literal.real(in: cursor.bytes)
-    guard real.isFinite else { throw unfit(literal) }
-    return .real(real)
-  }
-
-  @inline(never)
-  private func unfit(_ literal: DecimalLiteral) -> TextFault {
-    let text = literal.text(in: cursor.bytes)
-    let excerpt = text.utf8.count > 40 ? "\(text.prefix(37))…" : text
-    let reason = literal.isInteger ? "does not fit 64 bits" : "is beyond the greatest double"
-    return TextFault(
-      .notRepresentable, "the number \(excerpt) \(reason)", at: literal.start)
+    return .text(literal.text(in: cursor.bytes))
   }
 
   /// Throws if the value at the cursor is not an object.

@@ -18,12 +18,16 @@ package final class TableScan {
   private var lastKey: [FieldValue] = []
   private var isAtStart = true
 
+  /// True if keys may be null and occur more than once.
+  private let allowsAnyKey: Bool
+
   /// Prepares to read the given columns of a table, by the key columns among them; columns that the
   /// table does not have, which are `missing`, read as null.
   package init(
     _ connection: DatabaseConnection, table schema: TableSchema, columns: RecordLayout,
-    key keyOffsets: [Int], missing: Set<Int> = []
+    key keyOffsets: [Int], missing: Set<Int> = [], allowsAnyKey: Bool = false
   ) throws(DatabaseError) {
+    self.allowsAnyKey = allowsAnyKey
     let table = schema.name
     let keyNames = keyOffsets.map { columns.names[$0] }
     isKeyUnique =
@@ -43,9 +47,11 @@ package final class TableScan {
 
   /// Moves to the next row; `false` at the end.
   ///
-  /// - Throws: ``DatabaseError`` with code `constraint` for a key that is null or occurs twice.
+  /// - Throws: ``DatabaseError`` with code `constraint` for a key that is null or occurs twice, unless
+  ///   any key is allowed.
   package func advance() throws(DatabaseError) -> Bool {
     guard try statement.step() else { return false }
+    if allowsAnyKey { return true }
     try checkKeyIsWhole()
     if !isKeyUnique { try checkKeyIsNew() }
     return true
