@@ -6,7 +6,10 @@ extension DiffCommand {
     _ old: ListText, _ new: ListText, _ arguments: ParsedArguments
   ) throws -> Bool {
     let key = arguments[Option.key] ?? ["id"]
-    let columns = ColumnDifference(from: old.columns, to: new.columns)
+    // A file that was added or deleted has no columns of its own to report.
+    let isWhole = old.columns.isEmpty || new.columns.isEmpty
+    let columns =
+      isWhole ? ColumnDifference() : ColumnDifference(from: old.columns, to: new.columns)
     var (old, new) = (old, new)
     // A column that only one list has is empty in the other.
     old.addColumns(of: new)

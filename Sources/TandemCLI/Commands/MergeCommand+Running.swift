@@ -178,7 +178,7 @@ extension MergeCommand.Options {
     case .list(let list): TandemCLI.report(list.report(name, key: key))
     case .text(let text, let reason):
       var lines = [
-        "\(name): merged by lines (\(reason)); "
+        "\(name): not merged by records: \(reason); "
           + "\(Quantity.count(text.conflicts.count, "unresolved conflict"))"
       ]
       lines += text.columns.flatMap(\.lines)

@@ -27,6 +27,8 @@ extension MirrorCommand {
       let retry = MirrorRetryPolicy(
         maxAttemptCount: 1 + (retryCount ?? MirrorCommand.defaultRetryCount))
       list.format = arguments[Option.format]
+      list.csv = try arguments.csvOptions()
+      if let format = list.format { try arguments.checkCSVOptions(for: [format]) }
       list.itemsField = arguments[Option.items]
       if list.itemsField != nil, let format = list.format, format != .json {
         throw arguments.error("--items is for JSON, not for \(format.rawValue)")

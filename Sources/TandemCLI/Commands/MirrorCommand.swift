@@ -7,7 +7,8 @@ enum MirrorCommand: Command {
     static let table = ValueOption<String>("table", "T", help: "The table. Required.")
     static let key = ValueOption.key(help: "The fields that identify a record. Required.")
     static let format = ValueOption<RecordFormat>(
-      "format", "FORMAT", help: "json, ndjson or csv, if neither name nor content shows it.")
+      "format", "FORMAT",
+      help: "json, ndjson, csv or tsv, if neither name nor content\nshows it.")
     static let maxDeletes = ValueOption<MirrorDeletionLimit>(
       "max-deletes", "N|P%",
       takes: "a count such as 10 or a percentage such as 50%",
@@ -122,7 +123,7 @@ enum MirrorCommand: Command {
     operands: [
       .init(
         name: "SOURCE",
-        help: "A JSON array, NDJSON or CSV: a file, - for standard input,\nor an http(s) URL."),
+        help: "A JSON array, NDJSON, CSV or TSV: a file, - for standard\ninput, or an http(s) URL."),
       .init(name: "DATABASE", help: "A SQLite file; created if it is missing."),
     ],
     options: [
@@ -131,10 +132,11 @@ enum MirrorCommand: Command {
       Option.page, Option.header, Option.retries, Option.timeout, Option.maxBytes, Option.watch,
       Option.content, Option.preview, Option.into, Option.sha256, Option.length, Option.concurrency,
       Option.continueOnError,
-    ],
+    ] + CSVOption.all,
     examples: [
       "tandem mirror places.json places.db --table place --key id",
       "tandem mirror https://example.org/feed places.db --table place --key country,code --json",
+      "tandem mirror export.csv p.db --table place --key id --delimiter ';' --encoding windows-1252",
       "zcat places.csv.gz | tandem mirror - places.db --table place --key id --dry-run",
       "tandem mirror https://example.org/api a.db --table a --key id --page link",
       "tandem mirror https://example.org/api a.db --table a --key id --items data --page cursor=next",

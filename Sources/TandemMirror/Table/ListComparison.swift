@@ -42,7 +42,8 @@ extension DatabaseMirror {
       if let schema {
         let scan = try TableScan(
           connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
-          missing: target.columns.missingOffsets)
+          missing: target.columns.missingOffsets,
+          structured: target.columns.structuredOffsets(of: records))
         existingCount = try scan.forEachChange(to: source.records) { difference.append($0) }
       } else {
         existingCount = 0
