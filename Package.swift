@@ -76,8 +76,9 @@ let package = Package(
     .target(
       name: "TestHTTPServer", dependencies: ["TandemHTTP", "TandemDigests"],
       path: "Tests/Support/TestHTTPServer", swiftSettings: settings),
+    .target(name: "TestSystemCalls", path: "Tests/Support/TestSystemCalls"),
     .target(
-      name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords"],
+      name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords", "TestSystemCalls"],
       path: "Tests/Support/TestFolder", swiftSettings: settings),
     .target(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),

@@ -15,9 +15,14 @@ extension MirrorCommand {
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
       let table = try arguments.required(Option.table, "the table to mirror into")
-      let key = try arguments.required(Option.key, "the fields that identify a record")
       source = RecordSource(arguments.operands[0])
       path = arguments.operands[1]
+      let key: [String]
+      if let ofTable = try MirrorCommand.SourceTable(source, into: table, arguments) {
+        (source, key) = (ofTable.source, ofTable.key)
+      } else {
+        key = try arguments.required(Option.key, "the fields that identify a record")
+      }
       isUnconditional = arguments[Option.unconditional]
       isQuiet = arguments[Option.quiet]
       isJSON = arguments[Option.json]
@@ -59,6 +64,7 @@ extension MirrorCommand {
           deletionLimit: arguments[Option.maxDeletes],
           allowsEmptySource: arguments[Option.allowEmpty]),
         isDryRun: arguments[Option.dryRun])
+      mirror.widensColumns = arguments[Option.widen]
       mirror.retry = retry
       mirror.concurrency = arguments[Option.concurrency] ?? 0
       watchInterval = arguments[Option.watch]
@@ -110,10 +116,6 @@ extension MirrorCommand.Options {
   private static func check(
     _ source: RecordSource, _ arguments: ParsedArguments
   ) throws(UsageError) {
-    if case .file(let path) = source, SQLiteFile.isAt(path) {
-      throw arguments.error(
-        "\(path) is a SQLite database: SOURCE is a list, and DATABASE comes after it")
-    }
     if case .url = source { return }
     let ofLists: [any CommandOption] = [Option.header, Option.page, Option.unconditional]
     for option in ofLists where arguments.has(option) {

@@ -40,8 +40,11 @@ extension MirrorCommand.Options {
     let added =
       outcome.addedColumns.isEmpty
       ? "" : "; columns \(verb)added: \(outcome.addedColumns.joined(separator: ", "))"
+    let widened =
+      outcome.widenedColumns.isEmpty
+      ? "" : "; columns \(verb)widened: \(outcome.widenedColumns.joined(separator: ", "))"
     let prefix = mirror.isDryRun ? "dry run: " : ""
-    let summary = "\(prefix)\(outcome.difference.summary)\(created)\(added)"
+    let summary = "\(prefix)\(outcome.difference.summary)\(created)\(widened)\(added)"
     try output.write("\(summary.escapingControls())\n")
   }
 

@@ -5,7 +5,13 @@ enum MirrorCommand: Command {
   /// The options, each declared once.
   enum Option {
     static let table = ValueOption<String>("table", "T", help: "The table. Required.")
-    static let key = ValueOption.key(help: "The fields that identify a record. Required.")
+    static let fromTable = ValueOption<String>(
+      "from-table", "T",
+      help: "The table of SOURCE, if it is a SQLite file (default: that\nof --table).")
+    static let key = ValueOption.key(
+      help:
+        "The fields that identify a record. Required, unless SOURCE\nis a table with a primary key."
+    )
     static let format = ValueOption<RecordFormat>(
       "format", "FORMAT",
       help: "json, ndjson, csv or tsv, if neither name nor content\nshows it.")
@@ -17,6 +23,10 @@ enum MirrorCommand: Command {
     ) { MirrorDeletionLimit($0) }
     static let allowEmpty = Flag(
       "allow-empty", help: "Allow an empty list, which deletes all rows.")
+    static let widen = Flag(
+      "widen",
+      help: "Remove the type of a column that a value does not fit\n(007 in INTEGER). Rebuilds the "
+        + "table; rows, indexes,\ntriggers, tracking and views stay.")
     static let unconditional = Flag(
       "unconditional", help: "Request the whole list even if it did not change.")
     static let dryRun = Flag(
@@ -85,6 +95,12 @@ enum MirrorCommand: Command {
       a column is added for each new field. Columns for which the list never had a field are not
       changed. Shows the rows that were inserted (+), updated (~) and deleted (-).
 
+      A value that its column would change, or reject, is an error: 007 or abc in a column of
+      type INTEGER. With --widen, the column loses its type, and keeps every value from then on.
+
+      SOURCE may also be a SQLite file. The table of the same name, or of --from-table, is then
+      the list: all its columns and values, in their types. The primary key is the key.
+
       An incomplete list changes nothing. CSV and NDJSON may end after any line, so they are
       accepted from a URL only if the server declares their end. A list is rejected if it is empty,
       or if it would delete more than half of the rows of a table of more than \(MirrorDeletionLimit.maxUnguardedCount).
@@ -123,12 +139,16 @@ enum MirrorCommand: Command {
     operands: [
       .init(
         name: "SOURCE",
-        help: "A JSON array, NDJSON, CSV or TSV: a file, - for standard\ninput, or an http(s) URL."),
+        help:
+          "A JSON array, NDJSON, CSV or TSV: a file, - for standard\ninput, or an http(s) URL. Or a SQLite "
+          + "file, with --table."),
       .init(name: "DATABASE", help: "A SQLite file; created if it is missing."),
     ],
     options: [
-      Option.table, Option.key, Option.format, Option.maxDeletes, Option.allowEmpty,
-      Option.unconditional, Option.dryRun, Option.all, Option.json, Option.quiet, Option.items,
+      Option.table, Option.fromTable, Option.key, Option.format, Option.maxDeletes,
+      Option.allowEmpty,
+      Option.widen, Option.unconditional, Option.dryRun, Option.all, Option.json, Option.quiet,
+      Option.items,
       Option.page, Option.header, Option.retries, Option.timeout, Option.maxBytes, Option.watch,
       Option.content, Option.preview, Option.into, Option.sha256, Option.length, Option.concurrency,
       Option.continueOnError,
@@ -143,6 +163,9 @@ enum MirrorCommand: Command {
       "tandem mirror https://example.org/api a.db --table a --key id --page cursor=meta.next,after",
       "tandem mirror https://example.org/api a.db --table a --key id --page offset=skip",
       "tandem mirror https://example.org/api a.db --table a --key id --page number=page",
+      "tandem mirror places.json places.db --table place --key id --widen",
+      "tandem mirror a.db --table place b.db",
+      "tandem mirror a.db --from-table place b.db --table old_place --key id",
       "tandem mirror https://example.org/photos p.db --table photo --key id --content url --into p",
       "tandem mirror https://example.org/feed f.db --table f --key id --watch 60 "
         + "--header 'X-Api-Key: …'",

@@ -58,8 +58,10 @@ extension SetDifference {
     SortedRuns.walk(
       old, identifiedBy: id, new, identifiedBy: id,
       deleted: { deleted.append(old[$0]) }, inserted: { inserted.append(new[$0]) },
-      common: { i, j in
-        if !areEquivalent(old[i], new[j]) { updated.append(Update(old: old[i], new: new[j])) }
+      common: { old, new in
+        if !areEquivalent(old.pointee, new.pointee) {
+          updated.append(Update(old: old.pointee, new: new.pointee))
+        }
       })
   }
 }

@@ -198,7 +198,8 @@ extension FileReception {
   ) throws(TransportError) -> OpenFile {
     guard start > 0 else {
       let resumption = keepsPart ? FileIndex.Resumption(of: head, url: address) : nil
-      return try store.partialFile(request.name, isKept: resumption != nil).create(resumption)
+      return try store.partialFile(request.name, isKept: resumption != nil)
+        .create(resumption, isSynchronized: store.isSynchronized)
     }
     let file = try partial.extend()
     try file.truncate(to: start)

@@ -9,6 +9,8 @@ public enum RecordSource: Hashable, Sendable {
   case standardInput
   /// An http or https address.
   case url(String)
+  /// A table or view of a SQLite file, by its name and the path of the file.
+  case table(String, ofFileAt: String)
 
   /// Reads an argument as people type it: `-` is standard input, anything with a scheme a URL, all
   /// else a path.
@@ -30,6 +32,7 @@ extension RecordSource: CustomStringConvertible {
     case .file(let path): return path
     case .standardInput: return "standard input"
     case .url(let url): return HTTPURL.withoutCredentials(url)
+    case .table(let name, let path): return "table \(name) of \(path)"
     }
   }
 }
@@ -88,12 +91,14 @@ extension RecordSource {
   ///   - client: The client for the requests; only a URL needs one.
   ///   - progress: Called as bytes arrive from a URL, with their number, and the total if it is known.
   /// - Throws: ``/TandemHTTP/TransportError`` if the list cannot be had whole;
-  ///   ``/TandemRecords/RecordError`` if it cannot be read as records; `CancellationError`.
+  ///   ``/TandemRecords/RecordError`` if it cannot be read as records; ``/TandemSQLite/DatabaseError`` if it is a
+  ///   table that cannot be read; `CancellationError`.
   public func list(
     _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient,
     progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
   ) async throws -> RecordList {
-    guard case .url(let url) = self else {
+    switch self {
+    case .file, .standardInput:
       let (bytes, format) = try localBytes(options)
       let records: [Record]
       if let field = options.itemsField {
@@ -102,11 +107,17 @@ extension RecordSource {
         records = try RecordReader.records(in: bytes, format: format, csv: options.csv)
       }
       return .records(records, RecordListValidators(), bases: RecordBases())
-    }
-    let client = try client()
-    return try await withoutActuallyEscaping(progress) { progress in
-      try await RecordListReading(url: url, options: options, client: client, progress: progress)
-        .list()
+    case .table(let name, let path):
+      let records = try await SourceTable(name: name, path: path)
+        .records(maxByteCount: options.maxByteCount)
+      return .records(records, RecordListValidators(), bases: RecordBases())
+    case .url(let url):
+      let client = try client()
+      return try await withoutActuallyEscaping(progress) { progress in
+        try await RecordListReading(
+          url: url, options: options, client: client, progress: progress
+        ).list()
+      }
     }
   }
 
@@ -119,14 +130,22 @@ extension RecordSource {
     _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient
   ) async throws -> ListText {
     precondition(options.validators == nil, "The text of an unchanged list is not read")
-    guard case .url(let url) = self else {
+    switch self {
+    case .file, .standardInput:
       let (bytes, format) = try localBytes(options)
       if let field = options.itemsField { return try ListText(envelope: bytes, items: field) }
       return try ListText(bytes, format: format, csv: options.csv)
+    case .table(let name, let path):
+      var bytes: [UInt8] = []
+      RecordWriter.appendJSON(
+        try await SourceTable(name: name, path: path).records(maxByteCount: options.maxByteCount),
+        to: &bytes)
+      return try ListText(bytes, format: .json)
+    case .url(let url):
+      return try await RecordListReading(
+        url: url, options: options, client: try client(), progress: { _, _ in }
+      ).text()
     }
-    return try await RecordListReading(
-      url: url, options: options, client: try client(), progress: { _, _ in }
-    ).text()
   }
 
   /// The bytes and the format of a file or of standard input.

@@ -125,7 +125,7 @@ extension DatabaseMirror {
   }
 
   /// A client with a connection for each transfer; `nil` if nothing will be asked for.
-  private func defaultClient(for source: RecordSource) throws -> (any HTTPClient)? {
+  func defaultClient(for source: RecordSource) throws -> (any HTTPClient)? {
     if contents.isEmpty, !source.isURL { return nil }
     var clientOptions = HTTPClientOptions()
     clientOptions.maxConnectionCountPerHost = max(

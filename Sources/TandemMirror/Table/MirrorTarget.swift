@@ -15,16 +15,19 @@ extension DatabaseMirror {
     let fileOffsets: [Int?]
     /// The table as it is, if it exists.
     let schema: TableSchema?
+    /// The columns whose types have to go before the records fit.
+    let widenedColumns: [String]
 
     init(
-      _ mirror: DatabaseMirror, schema: TableSchema?, state: MirrorState?, records: [Record]
+      _ mirror: DatabaseMirror, schema: TableSchema?, state: MirrorState?, records: [Record],
+      onlyTypes: [String: ColumnType], widened: [String] = []
     ) throws(MirrorError) {
       try mirror.requireTable(schema)
       try mirror.requireKey(schema)
       let fileFields = mirror.contents.map(\.fileField)
       let columns = try TableColumns(
         schema: schema, records: records, owned: mirror.key + (state?.columns ?? []),
-        fileFields: fileFields)
+        fileFields: fileFields, onlyTypes: onlyTypes, widened: widened, types: mirror.columnTypes)
       let key = mirror.key.map { field in
         columns.offset(of: field).map { columns.columns[$0].name } ?? field
       }
@@ -37,6 +40,7 @@ extension DatabaseMirror {
       keyOffsets = key.compactMap(columns.offset(of:))
       fileOffsets = fileFields.map(columns.offset(of:))
       self.schema = schema
+      widenedColumns = widened
     }
   }
 
@@ -102,9 +106,12 @@ extension DatabaseMirror.Target {
 // MARK: - Writing
 
 extension DatabaseMirror.Target {
-  /// Creates the table, or adds the columns it lacks.
+  /// Creates the table, or widens columns and adds those it lacks.
   func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
     if schema != nil {
+      if !widenedColumns.isEmpty {
+        try TableWidening(widenedColumns, ofTable: name, in: connection).run()
+      }
       for column in columns.additions { try connection.addColumn(column, toTable: name) }
     } else {
       try connection.createTable(name, columns: columns.additions, key: key)
