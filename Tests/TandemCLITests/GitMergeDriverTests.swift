@@ -57,7 +57,7 @@ struct GitMergeDriverTests {
     let result = try await merge(
       "list.csv", base: base, ours: "id,name\n1,x\n2,b\n", theirs: "id,name\n1,y\n2,b\n3,c\n")
     #expect(result.status == 1)
-    #expect(result.error.contains("! edit/edit id=1: unresolved"), "\(result.error)")
+    #expect(result.error.contains("! edit/edit id=\"1\": unresolved"), "\(result.error)")
     #expect(
       try folder.text(of: "repository/list.csv")
         == "id,name\n<<<<<<< local\n1,x\n=======\n1,y\n>>>>>>> remote\n2,b\n3,c\n")

@@ -124,7 +124,7 @@ extension DiffCommand {
   ) throws -> Bool {
     let output = DifferenceOutput(arguments)
     if output.isJSON {
-      try output.write { difference.appendJSON(to: &$0) }
+      try output.write { difference.appendJSON(to: &$0, as: .diff) }
     } else {
       let text = DifferenceText(key: key, terminal: .output)
       for line in difference.lines(text, in: new) { try output.write(line) }
@@ -151,43 +151,5 @@ extension ListDifference where Element: ShownRecord {
     placed += updates.map { ($0.newOffset, 2, text.line(.updated(old: $0.old, new: $0.new))) }
     placed.sort { ($0.0, $0.1) < ($1.0, $1.1) }
     return deletions.map { text.line(.deleted($0.element)) } + placed.map(\.2)
-  }
-
-  /// Appends the object that `--list --json` prints, with its line feed.
-  fileprivate func appendJSON(to bytes: inout [UInt8]) {
-    bytes.appendJSON { json in
-      json.object { json in
-        json.field("deletions") { $0.array(of: deletions) { $0.write(to: &$1) } }
-        json.field("insertions") { $0.array(of: insertions) { $0.write(to: &$1) } }
-        json.field("moves") { json in
-          json.array(of: moves) { move, json in
-            json.object { json in
-              json.field("from", move.from)
-              json.field("to", move.to)
-            }
-          }
-        }
-        json.field("updates") { json in
-          json.array(of: updates) { update, json in
-            json.object { json in
-              json.field("oldOffset", update.oldOffset)
-              json.field("newOffset", update.newOffset)
-              json.field("old", update.old)
-              json.field("new", update.new)
-            }
-          }
-        }
-      }
-    }
-    bytes.append(UInt8(ascii: "\n"))
-  }
-}
-
-extension ListPlacement where Offset == Int, Element: ShownRecord {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.object { json in
-      json.field("offset", offset)
-      json.field("element", element)
-    }
   }
 }

@@ -23,7 +23,8 @@ enum DiffCommand: Command {
       "label", "NAME", isRepeatable: true,
       help: "Show this name in place of OLD; the second time, in place\nof NEW.")
     static let exitZero = Flag(
-      "exit-zero", help: "Exit with 0 also if there are differences, as git expects\nof an external diff.")
+      "exit-zero",
+      help: "Exit with 0 also if there are differences, as git expects\nof an external diff.")
   }
 
   static let specification = CommandSpecification(
@@ -111,7 +112,9 @@ extension DiffCommand {
   private static func compareCollections(_ arguments: ParsedArguments) async throws -> Bool {
     let names = arguments.operands
     let csv = try arguments.csvOptions()
-    let sides = [try await side(names[0], csv, arguments), try await side(names[1], csv, arguments)]
+    let sides = [
+      try await side(names[0], csv, arguments), try await side(names[1], csv, arguments),
+    ]
     try checkOptions(arguments, for: sides)
     if sides.contains(where: { $0.database != nil }), sides.allSatisfy({ $0.list == nil }),
       let comparison = try databases(sides, arguments)
@@ -161,7 +164,7 @@ extension DiffCommand {
       throw UsageError("--format is for lists, not for tables", command: specification)
     }
     try arguments.checkCSVOptions(for: lists.map(\.format))
-    if arguments[Option.list], lists.count < sides.count {
+    if arguments[Option.list], sides.contains(where: { $0.database != nil }) {
       throw UsageError("--list compares lists; a table has no order", command: specification)
     }
   }

@@ -20,7 +20,8 @@ struct MergedText {
     }
     let texts = all.compactMap { String(validating: $0, as: UTF8.self) }
     isUTF8 = texts.count == all.count
-    let lines = isUTF8 ? texts : all.map { String(String.UnicodeScalarView($0.map(UnicodeScalar.init))) }
+    let lines =
+      isUTF8 ? texts : all.map { String(String.UnicodeScalarView($0.map(UnicodeScalar.init))) }
     (local, remote) = (lines[1], lines[2])
     merge = TextMerge(base: lines[0], local: local, remote: remote, by: .lines)
   }

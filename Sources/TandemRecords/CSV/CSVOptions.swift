@@ -136,7 +136,8 @@ extension CSVEncoding {
     _ bytes: UnsafeRawBufferPointer, to text: inout [UInt8]
   ) throws(TextFault) {
     guard isUTF16(bytes) else {
-      throw TextFault(.malformed, "UTF-16 begins with a byte order mark, and this text does not", at: 0)
+      throw TextFault(
+        .malformed, "UTF-16 begins with a byte order mark, and this text does not", at: 0)
     }
     let isBigEndian = bytes.starts(with: bigEndianMark)
     var offset = 2

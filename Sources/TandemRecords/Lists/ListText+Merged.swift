@@ -28,7 +28,8 @@ extension ListText {
   /// - Complexity: O(*n*) in the bytes of the texts.
   func text(of parts: [MergedPart], key: [String], other: ListText) -> [UInt8] {
     if hasOriginalColumns, isSame(as: parts) { return bytes }
-    let writer = MergedTextWriter(local: TextSide(self, key: key), remote: TextSide(other, key: key))
+    let writer = MergedTextWriter(
+      local: TextSide(self, key: key), remote: TextSide(other, key: key))
     switch format {
     case .json: return writer.array(of: parts)
     case .ndjson: return writer.lines(of: parts, lineEnd: [ASCII.lineFeed], writer.object)
@@ -208,30 +209,31 @@ private struct MergedTextWriter {
 
   private var header: [UInt8] {
     let list = local.list
-    let start = list.lines.first.map { list.bytes[$0.lowerBound..<list.cell(at: 0, inRow: 0).lowerBound] }
+    let start = list.lines.isEmpty ? [] : list.comments(beforeRow: 0)
     let names = list.columns.map { name in
       sides.lazy.compactMap { $0.list.headerBytes(of: name) }.first
         ?? CSVText.quotedIfNeeded(Array(name.utf8), special: list.specialCharacters)[...]
     }
-    return Array(start ?? []) + names.joined(separator: [list.delimiter])
+    return Array(start) + names.joined(separator: [list.delimiter])
   }
 
+  /// Writes a row with the comments before it in the local version, or else in the remote one.
   private func row(of record: ListRecord) -> [UInt8] {
     let list = local.list
-    for side in sides where side.list.hasOriginalColumns && side.list.columns == list.columns {
+    let comments = sides.lazy.compactMap { side in
+      side.position(of: record).map { side.list.comments(beforeRow: $0 + 1) }
+    }.first
+    for side in sides where side.list.hasOriginalCells {
       guard let position = side.position(ofEqual: record) else { continue }
-      return Array(side.list.bytes[side.list.lines[position + 1]])
-    }
-    var start: ArraySlice<UInt8> = []
-    if let position = local.position(of: record) {
-      let cells = list.row(position + 1)
-      start = list.bytes[list.lines[position + 1].lowerBound..<(cells.first?.lowerBound ?? 0)]
+      let row = side.list.lines[position + 1]
+      return Array(
+        (comments ?? []) + side.list.bytes[side.list.start(ofRow: position + 1)..<row.upperBound])
     }
     let cells = zip(record.layout.names, record.values).map { name, value in
       sides.lazy.compactMap { $0.bytes(of: record, field: name) }.first
         ?? CSVText.cell(of: value, special: list.specialCharacters)[...]
     }
-    return Array(start) + cells.joined(separator: [list.delimiter])
+    return Array(comments ?? []) + cells.joined(separator: [list.delimiter])
   }
 }
 
@@ -381,6 +383,14 @@ extension ListText {
     let end = lines.first?.upperBound ?? 0
     let isReturn = end < bytes.count && bytes[end] == ASCII.carriageReturn
     return isReturn ? [ASCII.carriageReturn, ASCII.lineFeed] : [ASCII.lineFeed]
+  }
+
+  /// The offset of the first field in a row of CSV.
+  fileprivate func start(ofRow number: Int) -> Int { cell(at: 0, inRow: number).lowerBound }
+
+  /// The comments and empty lines before a row of CSV.
+  fileprivate func comments(beforeRow number: Int) -> ArraySlice<UInt8> {
+    bytes[lines[number].lowerBound..<start(ofRow: number)]
   }
 
   fileprivate var delimiter: UInt8 { csv.delimiter(of: format) }

@@ -21,8 +21,8 @@ public struct ListText: Sendable {
   private let spans: [Range<Int>]
   /// The ranges of the header and of the rows (CSV), each with the comments and empty lines before it.
   let lines: [Range<Int>]
-  /// The number of fields in the header (CSV).
-  private let headerCount: Int
+  /// The names in the header (CSV).
+  private let header: [String]
   /// The offset in the header of each of ``columns``; `nil` for a column that a merge added.
   private(set) var cellOffsets: [Int?]
 
@@ -46,7 +46,7 @@ public struct ListText: Sendable {
       self.records = records
       self.spans = spans
       self.bytes = bytes
-      (columns, lines, headerCount, cellOffsets) = ([], [], 0, [])
+      (columns, lines, header, cellOffsets) = ([], [], [], [])
       return
     }
     var text = bytes
@@ -69,7 +69,7 @@ public struct ListText: Sendable {
     columns = reader.csv.names
     spans = reader.csv.spans
     lines = reader.csv.lines
-    headerCount = columns.count
+    header = columns
     cellOffsets = Array(columns.indices)
   }
 
@@ -77,7 +77,7 @@ public struct ListText: Sendable {
   public init(emptyOf format: RecordFormat, csv: CSVOptions = CSVOptions()) {
     self.format = format
     self.csv = csv
-    (records, bytes, spans, columns, lines, headerCount, cellOffsets) = ([], [], [], [], [], 0, [])
+    (records, bytes, spans, columns, lines, header, cellOffsets) = ([], [], [], [], [], [], [])
   }
 
   /// Reads an array of objects from one field of a JSON object, as an array of its own.
@@ -192,12 +192,7 @@ extension ListText {
 
 /// A list in ascending order of a unique key.
 public struct KeyedListText: Sendable {
-  fileprivate struct Item: Sendable {
-    var key: RecordKey
-    var record: ListRecord
-  }
-
-  fileprivate let items: [Item]
+  fileprivate let items: [Keyed<ListRecord>]
   /// The names of the key fields.
   public let key: [String]
 
@@ -216,7 +211,9 @@ public struct KeyedListText: Sendable {
       order = keys.ascendingOrder()
       if let duplicate = keys.firstDuplicate(in: order) { throw duplicate }
     }
-    items = order.map { Item(key: list.key(of: list.records[$0], key), record: list.records[$0]) }
+    items = order.map { position in
+      Keyed(key: list.key(of: list.records[position], key), element: list.records[position])
+    }
     self.key = key
   }
 }
@@ -228,25 +225,13 @@ extension SetDifference<ListRecord> {
   /// - Complexity: O(*n* + *m*).
   public init(from old: KeyedListText, to new: KeyedListText) {
     precondition(old.key == new.key, "Lists are compared by one key")
-    let difference: SetDifference<KeyedListText.Item>
-    do {
-      difference = try SetDifference<KeyedListText.Item>(
-        from: old.items, to: new.items, sortedBy: \.key, by: { $0.record == $1.record })
-    } catch {
-      preconditionFailure("Keyed records are ascending, yet \(error)")
-    }
-    self.init(
-      inserted: difference.inserted.map(\.record),
-      updated: difference.updated.map { Update(old: $0.old.record, new: $0.new.record) },
-      deleted: difference.deleted.map(\.record))
+    self.init(fromAscending: old.items, to: new.items)
   }
 }
 
 extension ListDifference<ListRecord> {
   /// The difference from one list to another by key, with the order of the records, and with the
-  /// types of their format.
-  ///
-  /// - Throws: as ``KeyedListText/init(_:by:)``.
+  /// types of their format. A ``KeyedListText`` checks that each key occurs once.
   public init(from old: ListText, to new: ListText, key: [String]) {
     self.init(from: old.records, to: new.records, identifiedBy: { old.key(of: $0, key) })
   }
@@ -261,8 +246,9 @@ extension ListText {
   /// The ranges of the fields in a row of CSV, of which row 0 is the header; empty if there is no
   /// such row.
   func row(_ number: Int) -> ArraySlice<Range<Int>> {
-    let start = number * headerCount
-    return format.isCSV && start + headerCount <= spans.count ? spans[start..<start + headerCount] : []
+    let start = number * header.count
+    return format.isCSV && start + header.count <= spans.count
+      ? spans[start..<start + header.count] : []
   }
 
   /// The text of a field's value; `nil` if the text has no such field.
@@ -283,8 +269,13 @@ extension ListText {
     bytes.withUnsafeBytes { Self.values(ofObjectAt: spans[position].lowerBound, in: $0) }
   }
 
+  /// True if the columns are those of the text, perhaps under other names.
+  var hasOriginalCells: Bool { cellOffsets == Array(header.indices) }
+
   /// True if the columns are those of the text.
-  var hasOriginalColumns: Bool { cellOffsets == Array(0..<headerCount) }
+  var hasOriginalColumns: Bool {
+    hasOriginalCells && columns.map { FieldName($0) } == header.map { FieldName($0) }
+  }
 
   /// Adds the columns of CSV that only another list has; they are empty. The text stays as it is.
   package mutating func addColumns(of other: ListText) {
@@ -304,7 +295,8 @@ extension ListText {
   ///   - sources: The present column that each new one has the values of; `nil` for a new column.
   ///   - value: The value of a new column, by its offset, in a record.
   mutating func setColumns(
-    _ names: [String], from sources: [Int?], value: (_ offset: Int, _ record: ListRecord) -> ListValue
+    _ names: [String], from sources: [Int?],
+    value: (_ offset: Int, _ record: ListRecord) -> ListValue
   ) {
     let layout = RecordLayout(uniqueNames: names)
     for position in records.indices {

@@ -93,9 +93,10 @@ public enum RecordReader {
       do throws(RecordError) {
         return try read(bytes, makeReader)
       } catch {
-        guard error.message.hasPrefix(UTF8Validation.notUTF8) else { throw error }
+        let messages = [UTF8Validation.notUTF8, UTF8Validation.cutOff]
+        guard messages.contains(where: error.message.hasPrefix) else { throw error }
         var error = error
-        error.message += "; name their encoding, as in --encoding windows-1252"
+        error.message += "; if the text has another encoding, name it: --encoding windows-1252"
         throw error
       }
     }

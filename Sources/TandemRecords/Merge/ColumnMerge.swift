@@ -147,7 +147,9 @@ private struct ColumnChanges {
   init(from base: ListText, to side: ListText, key: [String]) {
     columns = side.columnNames
     let pairs = ColumnChanges.pairs(base, side, key: key)
-    for column in base.columnNames where side.columnNames.contains(column) { names[column] = column }
+    for column in base.columnNames where side.columnNames.contains(column) {
+      names[column] = column
+    }
     let missing = base.columnNames.filter { names[$0] == nil }
     let new = side.columnNames.filter { !base.columnNames.contains($0) }
     var renamed: [FieldName: [FieldName]] = [:]
