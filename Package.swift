@@ -52,7 +52,10 @@ let package = Package(
     // Other machines
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    library("TandemHTTP", [.target(name: "CCurl", condition: .when(platforms: [.linux]))]),
+    .systemLibrary(
+      name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    library(
+      "TandemHTTP", ["CZlib", .target(name: "CCurl", condition: .when(platforms: [.linux]))]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     library("TandemDigests", [.target(name: "CCrypto", condition: .when(platforms: [.linux]))]),
     library(
@@ -124,7 +127,7 @@ let package = Package(
 
 if isForURLSession {
   let kept = [
-    "CCurl", "CCrypto", "TandemHTTP", "TandemDigests", "TestHTTPServer", "TandemHTTPTests",
+    "CCurl", "CZlib", "CCrypto", "TandemHTTP", "TandemDigests", "TestHTTPServer", "TandemHTTPTests",
   ]
   package.targets.removeAll { !kept.contains($0.name) }
   package.products.removeAll { !kept.contains($0.name) }

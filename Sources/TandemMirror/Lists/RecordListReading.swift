@@ -28,9 +28,11 @@ struct RecordListReading {
   /// The list.
   func list() async throws -> RecordList {
     guard let pages = try await pages() else { return .notModified }
-    return .records(
-      pages.records, RecordListValidators(of: pages.pages, at: url, askedWith: secrets),
-      bases: RecordBases(pages.pages))
+    // A refused page has no validators that would show that it exists now.
+    let validators =
+      pages.refusedURL == nil
+      ? RecordListValidators(of: pages.pages, at: url, askedWith: secrets) : RecordListValidators()
+    return .records(pages.records, validators, bases: RecordBases(pages.pages))
   }
 
   /// The list with its text.
@@ -68,14 +70,21 @@ struct RecordListReading {
   private func attempt(unless validators: RecordListValidators?) async throws -> Outcome {
     guard let first = try await firstPage(unless: validators) else { return .notModified }
     var pages = PageCollection(first, options: options, url: url)
+    try pages.requireEnd()
     while let next = try pages.nextURL() {
       let question = PageQuestion(
         url: next, isPlain: !pages.format.hasEnd, receivedByteCount: pages.byteCount)
-      if let sign = try pages.add(try await newPage(question), from: next) {
-        return .changed(sign)
+      do {
+        if let sign = try pages.add(try await newPage(question), from: next) {
+          return .changed(sign)
+        }
+      } catch let error as TransportError where error.code == .badStatus {
+        try pages.end(before: next, error)
       }
     }
-    if pages.count > 1, let sign = try await sign(ofChangeIn: pages) { return .changed(sign) }
+    if pages.count > 1 || pages.refusedURL != nil, let sign = try await sign(ofChangeIn: pages) {
+      return .changed(sign)
+    }
     options.onLastPage?(pages.count)
     return .pages(pages)
   }

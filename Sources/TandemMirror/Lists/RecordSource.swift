@@ -82,9 +82,12 @@ extension RecordSource {
   /// known, and by a page that has other records at the end, when all of several are asked for again.
   ///
   /// A list of a URL is taken only if it is known to be whole. JSON ends with a bracket. CSV and
-  /// NDJSON may end after any line: they have to come uncompressed, for which they are asked for
-  /// once more if need be, and with a declared end (``/TandemHTTP/HTTPResponseHead/declaresEnd``);
-  /// else the error is ``/TandemHTTP/TransportError/Code/uncertainEnd``.
+  /// NDJSON may end after any line: they have to come with a declared end
+  /// (``/TandemHTTP/HTTPResponseHead/declaresEnd``), uncompressed or in gzip that the client verifies
+  /// (``/TandemHTTP/HTTPResponseHead/verifiesEncoding``); if need be, they are asked for once more
+  /// uncompressed. Otherwise the error is ``/TandemHTTP/TransportError/Code/uncertainEnd``.
+  ///
+  /// A gzip file, which has no encoding of the response, is decompressed, and so is a local one.
   ///
   /// - Parameters:
   ///   - options: The options of the list. Files and standard input have one page.
@@ -151,15 +154,25 @@ extension RecordSource {
   /// The bytes and the format of a file or of standard input.
   private func localBytes(
     _ options: RecordListOptions
-  ) throws(TransportError) -> (bytes: [UInt8], format: RecordFormat) {
-    let bytes: [UInt8]
+  ) throws -> (bytes: [UInt8], format: RecordFormat) {
+    let packed: [UInt8]
     var named: RecordFormat?
     if case .file(let path) = self {
-      bytes = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
-      named = RecordFormat(fileName: path)
+      packed = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
+      named = RecordFormat(listName: path)
     } else {
-      bytes = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
+      packed = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
     }
+    let limit = min(options.maxByteCount, options.maxDecompressedByteCount)
+    let bytes = try FileBytes.plain(packed, of: description, maxByteCount: limit)
     return (bytes, options.format ?? named ?? .sniffed(from: bytes))
+  }
+}
+
+extension RecordFormat {
+  /// The format of a file by its name, which may end with `.gz` after that of its content.
+  init?(listName: String) {
+    let isPacked = listName.lowercased().hasSuffix(".gz")
+    self.init(fileName: isPacked ? String(listName.dropLast(3)) : listName)
   }
 }

@@ -1,4 +1,5 @@
 public import TandemDifferences
+public import TandemHTTP
 public import TandemRecords
 public import TandemSQLite
 
@@ -59,6 +60,9 @@ public struct DatabaseMirror: Sendable {
   public var concurrency = 0
   /// The further attempts at contents that could not be fetched.
   public var retry = MirrorRetryPolicy()
+  /// The options of the client that a run makes if it is given none, with ``/TandemHTTP/HTTPTimeouts/transfers``
+  /// as its timeouts. It has a connection for each transfer.
+  public var clientOptions = HTTPClientOptions(timeouts: .transfers)
   /// The types of columns to be added, by name; of others, the narrowest for their values.
   var columnTypes: [String: ColumnType] = [:]
 

@@ -57,7 +57,8 @@ public enum RecordReader {
   }
 
   /// Reads an array of objects from one field of a JSON object, and the object's other fields:
-  /// `{"items": […], "next": "…"}`. Values are read as in ``records(in:format:csv:limits:)-([UInt8],_,_,_)``.
+  /// `{"items": […], "next": "…"}`. The field may be a path, as `data.items` for an object inside the
+  /// object. Values are read as in ``records(in:format:csv:limits:)-([UInt8],_,_,_)``.
   package static func envelope(
     in bytes: [UInt8], items field: String, limits: RecordLimits = RecordLimits()
   ) throws(RecordError) -> RecordEnvelope {

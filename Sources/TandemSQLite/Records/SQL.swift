@@ -83,6 +83,17 @@ extension SQL: ExpressibleByStringInterpolation {
       if let value { appendInterpolation(value) } else { appendInterpolation(FieldValue.null) }
     }
 
+    /// Appends a parameter of any `Encodable` type, in the form that `coding` states: a `Date`, `UUID`
+    /// or `URL`, or JSON.
+    public mutating func appendInterpolation(
+      encoding value: some Encodable, coding: RecordCoding = RecordCoding()
+    ) {
+      sql.text += "?"
+      let fieldValue = try? FieldEncoder.fieldValue(of: value, coding)
+      sql.parameters.append(fieldValue ?? .null)
+      if fieldValue == nil { sql.unstorable = sql.unstorable ?? "\(value)" }
+    }
+
     /// Appends one parameter per element, in parentheses: `id IN \(list: ids)`.
     public mutating func appendInterpolation(list values: some Sequence<some DatabaseValue>) {
       sql.text += "("
