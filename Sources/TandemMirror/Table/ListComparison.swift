@@ -40,7 +40,8 @@ extension DatabaseMirror {
       if let schema {
         let scan = try TableScan(
           connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
-          missing: target.columns.missingOffsets)
+          missing: target.columns.missingOffsets,
+          comparesTypes: target.comparesTypes)
         existingCount = try scan.forEachChange(to: source.records) { difference.append($0) }
       } else {
         existingCount = 0
@@ -76,8 +77,7 @@ extension DatabaseMirror {
 
     /// True if columns have to be widened in a transaction of its own, because other tables refer to this one.
     func needsOwnWidening(in connection: DatabaseConnection) throws -> Bool {
-      guard !target.widenedColumns.isEmpty, !mirror.isDryRun else { return false }
-      return try TableWidening(target.widenedColumns, ofTable: target.name, in: connection)
+      try TableWidening(target.widenedColumns, ofTable: target.name, in: connection)
         .isReferenced
     }
 
