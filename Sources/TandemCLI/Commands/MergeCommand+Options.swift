@@ -9,8 +9,13 @@ extension MergeCommand {
     var remote: String
     var key: [String]
     var textFields: [FieldName]
-    var policy: MergePolicy<Record>
+    var policy: MergePolicy<ListRecord>
+    /// The policy for columns of CSV.
+    var columnPolicy: MergePolicy<String>
+    var conflictForm: ConflictForm
     var format: RecordFormat?
+    var csv: CSVOptions
+    /// The name of the list in messages; the option is given by git, as to any merge driver.
     var path: String?
     /// The file to write to; `nil` for standard output.
     var output: String?
@@ -35,8 +40,12 @@ extension MergeCommand {
       textFields = arguments.all(Option.text).flatMap { $0.split(separator: ",") }
         .map { FieldName(String($0)) }
       policy = Self.policy(arguments, texts: textFields)
+      columnPolicy = arguments[Option.prefer]?.policy() ?? .unresolved
       format = arguments[Option.format]
+      csv = try arguments.csvOptions()
+      if let format { try arguments.checkCSVOptions(for: [format]) }
       path = arguments[Option.path]
+      conflictForm = arguments[Option.conflicts] ?? (path == nil ? .local : .markers)
       output = arguments[Option.output].flatMap { AtomicFile.isStandardOutput($0) ? nil : $0 }
       printsJSON = arguments[Option.json]
       guard !printsJSON || !arguments.has(Option.output) || output != nil else {
@@ -44,6 +53,11 @@ extension MergeCommand {
           "--json goes to standard output, and --output names that too", command: specification)
       }
       isQuiet = arguments[Option.quiet]
+      guard conflictForm != .file || output != nil || path != nil else {
+        throw UsageError(
+          "--conflicts file needs --output or --path, beside which the file is written",
+          command: specification)
+      }
     }
   }
 }
@@ -53,6 +67,11 @@ extension MergeCommand {
 extension MergeCommand {
   enum Granularity: String, CaseIterable {
     case record, field
+  }
+
+  /// The form of an unresolved conflict in the merged list.
+  enum ConflictForm: String, CaseIterable {
+    case markers, file, local
   }
 
   enum Preference: String, CaseIterable {
@@ -71,11 +90,11 @@ extension MergeCommand {
 extension MergeCommand.Options {
   private static func policy(
     _ arguments: ParsedArguments, texts: [FieldName]
-  ) -> MergePolicy<Record> {
+  ) -> MergePolicy<ListRecord> {
     let preference = arguments[MergeCommand.Option.prefer]
-    let preferred: MergePolicy<FieldValue> = preference?.policy() ?? .unresolved
-    let text = MergePolicy<FieldValue>.textMerge.then(preferred)
-    let records: MergePolicy<Record>
+    let preferred: MergePolicy<ListValue> = preference?.policy() ?? .unresolved
+    let text = MergePolicy<ListValue>.textMerge.then(preferred)
+    let records: MergePolicy<ListRecord>
     switch arguments[MergeCommand.Option.by] ?? .record {
     case .field:
       records = .fieldwise(

@@ -30,6 +30,8 @@ extension MirrorCommand {
       showsAll = arguments[Option.all]
       let request = try ListRequest(arguments, format: arguments[Option.format])
       list = request.list
+      list.csv = try arguments.csvOptions()
+      if let format = list.format { try arguments.checkCSVOptions(for: [format]) }
       list.key = key
       let contents = try Self.contents(arguments)
       let sources = try request.sources(

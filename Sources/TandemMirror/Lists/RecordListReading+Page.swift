@@ -152,11 +152,13 @@ extension RecordListReading {
   ) throws(RecordError) -> RecordPage {
     var page = RecordPage(records: [], head: head, byteCount: bytes.count, format: format)
     if let field = options.itemsField {
+      if keepsTexts { page.text = try ListText(envelope: bytes, items: field) }
       let envelope = try RecordReader.envelope(in: bytes, items: field)
       page.records = envelope.records
       page.others = envelope.others
     } else {
-      page.records = try RecordReader.records(in: bytes, format: format)
+      if keepsTexts { page.text = try ListText(bytes, format: format, csv: options.csv) }
+      page.records = try RecordReader.records(in: bytes, format: format, csv: options.csv)
     }
     return page
   }
