@@ -11,9 +11,10 @@ extension RecordReader {
   /// - Complexity: O(*n*) in the number of bytes.
   public static func read<Value: Decodable>(
     _ type: [Value].Type = [Value].self, in bytes: [UInt8], format: RecordFormat,
-    coding: RecordCoding = RecordCoding(), limits: RecordLimits = RecordLimits()
+    coding: RecordCoding = RecordCoding(), csv: CSVOptions = CSVOptions(),
+    limits: RecordLimits = RecordLimits()
   ) throws -> [Value] {
-    try records(in: bytes, format: format, limits: limits).enumerated().map { offset, record in
+    try records(in: bytes, format: format, csv: csv, limits: limits).enumerated().map { offset, record in
       do {
         return try record.decoded(as: Value.self, coding: coding)
       } catch var error as RecordError {
@@ -23,19 +24,21 @@ extension RecordReader {
     }
   }
 
-  /// Reads a list as values of a `Codable` type; see ``read(_:in:format:coding:limits:)-([Value].Type,[UInt8],_,_,_)``.
+  /// Reads a list as values of a `Codable` type; see ``read(_:in:format:coding:csv:limits:)-([Value].Type,[UInt8],_,_,_,_)``.
   public static func read<Value: Decodable>(
     _ type: [Value].Type = [Value].self, in text: String, format: RecordFormat,
-    coding: RecordCoding = RecordCoding(), limits: RecordLimits = RecordLimits()
+    coding: RecordCoding = RecordCoding(), csv: CSVOptions = CSVOptions(),
+    limits: RecordLimits = RecordLimits()
   ) throws -> [Value] {
-    try read(type, in: Array(text.utf8), format: format, coding: coding, limits: limits)
+    try read(type, in: Array(text.utf8), format: format, coding: coding, csv: csv, limits: limits)
   }
 
-  /// Reads the records of a text; see ``records(in:format:limits:)-(UnsafeRawBufferPointer,_,_)``.
+  /// Reads the records of a text; see ``records(in:format:csv:limits:)-(UnsafeRawBufferPointer,_,_,_)``.
   public static func records(
-    in text: String, format: RecordFormat, limits: RecordLimits = RecordLimits()
+    in text: String, format: RecordFormat, csv: CSVOptions = CSVOptions(),
+    limits: RecordLimits = RecordLimits()
   ) throws(RecordError) -> [Record] {
-    try records(in: Array(text.utf8), format: format, limits: limits)
+    try records(in: Array(text.utf8), format: format, csv: csv, limits: limits)
   }
 }
 
