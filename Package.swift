@@ -83,6 +83,9 @@ let package = Package(
     .target(
       name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords", "TestSystemCalls"],
       path: "Tests/Support/TestFolder", swiftSettings: settings),
+    .executableTarget(
+      name: "IsolationProbe", dependencies: ["TandemSync", "TandemDifferences"],
+      path: "Tests/Support/IsolationProbe", swiftSettings: settings),
     .target(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences", "TestFolder", "TestRandom"]),
@@ -90,7 +93,9 @@ let package = Package(
     tests("TandemSyncTests", ["TandemSync", "TandemDifferences", "TestRandom"]),
     tests(
       "TandemSQLiteTests",
-      ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite", "TestRandom"]),
+      [
+        "TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite", "TestFolder", "TestRandom",
+      ]),
     tests(
       "TandemLiveQueriesTests",
       [
@@ -119,7 +124,7 @@ let package = Package(
         "TestHTTPServer",
         "TestRandom",
       ]),
-    tests("TandemTests", ["Tandem", "TestFolder", "TestRandom"]),
+    tests("TandemTests", ["Tandem", "TestFolder", "TestHTTPServer", "TestRandom"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],
   swiftLanguageModes: [.v6]

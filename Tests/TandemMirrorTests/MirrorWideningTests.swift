@@ -123,6 +123,25 @@ struct MirrorWideningTests {
     #expect(try other.rows("SELECT id, n FROM t ORDER BY id") == [#"2.5|"x""#, #""1"|"1""#])
   }
 
+  @Test("rowids stay, also where they are the only key of a row that others know")
+  func rowids() throws {
+    let connection = try database(
+      "CREATE TABLE t (id INTEGER, n)",
+      "INSERT INTO t (rowid, id, n) VALUES (7, 2, 'b'), (3, 1, 'a'), (5, 3, 'c')")
+    let list = #"[{"id":1,"n":"a"},{"id":2,"n":"b"},{"id":"03","n":"c"}]"#
+    try mirror().run(json: list, into: connection)
+    #expect(
+      try connection.rows("SELECT rowid, id FROM t WHERE n <> 'c' ORDER BY 1") == ["3|1", "7|2"])
+    // A column may have the name of the rowid.
+    let other = try database(
+      "CREATE TABLE t (rowid TEXT, id INTEGER, oid)",
+      "INSERT INTO t (_rowid_, rowid, id) VALUES (9, 'x', 1), (4, 'y', 2)")
+    try mirror().run(json: #"[{"id":1},{"id":2},{"id":"x"}]"#, into: other)
+    #expect(
+      try other.rows("SELECT _rowid_, rowid, id FROM t WHERE id <> 'x' ORDER BY 1")
+        == [#"4|"y"|2"#, #"9|"x"|1"#])
+  }
+
   @Test("a table that counts its keys cannot be widened, and stays as it was")
   func autoincrement() throws {
     let connection = try database("CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, n)")

@@ -121,7 +121,9 @@ struct ListMergeTests {
     return texts
   }
 
-  @Test("each resolution of the conflicts in a text is a list with the versions chosen", arguments: 0..<200)
+  @Test(
+    "each resolution of the conflicts in a text is a list with the versions chosen",
+    arguments: 0..<200)
   func markers(seed: Int) throws {
     var random = SplitMix64(seed: UInt64(seed))
     func version() -> [String?] {
@@ -241,10 +243,11 @@ struct ListMergeTests {
         try merge.merge(base: nil, local: local, remote: remote)
       }
     }
-    #expect(throws: RecordMergeError(
-      side: .remote,
-      error: RecordError(
-        .missingKey, "the record has no value in the key field \"id\"", record: 1))
+    #expect(
+      throws: RecordMergeError(
+        side: .remote,
+        error: RecordError(
+          .missingKey, "the record has no value in the key field \"id\"", record: 1))
     ) {
       try merge.merge(base: nil, local: json, remote: text("[{\"n\":1}]", .json))
     }

@@ -1,15 +1,16 @@
 import Foundation
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import TestRandom
 import Testing
 
 struct CodableRecordTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let database: Database
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     database = try Database(path: folder.file())
   }
 

@@ -4,6 +4,7 @@ import Foundation
 struct Benchmarks {
   static let usage = """
     usage: Benchmarks [--filter TEXT] [--runs N] [--json | --markdown] [--list]
+           Benchmarks --growth [--seed N] [--runs N]
 
     Measures Tandem beside a floor or a peer in the same run, and prints medians and ratios.
 
@@ -12,6 +13,8 @@ struct Benchmarks {
       --json          one JSON object per case and line
       --markdown      a table, as in Documentation/Figures.md
       --list          the names of the groups
+      --growth        a table of the times for 100 to 1,000,000 records, and their growth
+      --seed N        the seed of the records of --growth (default 1)
     """
 
   static var groups: [BenchmarkGroup] {
@@ -49,6 +52,8 @@ struct Benchmarks {
     var filter = ""
     var runs = 7
     var format = Format.text
+    var printsGrowth = false
+    var seed: UInt64 = 1
     var arguments = arguments[...]
     while let argument = arguments.popFirst() {
       switch argument {
@@ -56,11 +61,14 @@ struct Benchmarks {
       case "--runs": runs = max(7, arguments.popFirst().flatMap { Int($0) } ?? 7)
       case "--json": format = .json
       case "--markdown": format = .markdown
+      case "--growth": printsGrowth = true
+      case "--seed": seed = arguments.popFirst().flatMap { UInt64($0) } ?? 1
       case "--list": return groups.forEach { print($0.name) }
       case "--help": return print(usage)
       default: throw UsageError(description: "unknown option \(argument)\n\(usage)")
       }
     }
+    if printsGrowth { return try GrowthTable(seed: seed, runs: runs).print() }
     let runner = BenchmarkRunner(runs: runs)
     if format == .markdown { print(BenchmarkResult.heading) }
     for group in groups where filter.isEmpty || group.name.contains(filter) {

@@ -11,7 +11,8 @@ enum CSVOption {
     return CSVOptions.isDelimiter(byte) ? byte : nil
   }
   static let encoding = ValueOption<CSVEncoding>(
-    "encoding", "NAME", help: "The encoding of CSV: utf-8 (default), latin1, windows-1252\nor utf-16.")
+    "encoding", "NAME",
+    help: "The encoding of CSV: utf-8 (default), latin1, windows-1252\nor utf-16.")
   static let comment = ValueOption<UInt8>(
     "comment", "CHAR", takes: "one ASCII character, such as #",
     help: "Skip the lines of CSV that begin with this character."

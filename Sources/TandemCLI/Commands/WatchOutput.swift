@@ -2,7 +2,7 @@ import Tandem
 
 /// Prints each difference as it arrives, and counts those that were printed completely.
 final class WatchOutput {
-  private let text: DifferenceText
+  private var text: DifferenceText
   private let isJSON: Bool
   private let output = OutputStream(descriptor: STDOUT_FILENO, endsWhenCancelled: true)
   private(set) var differenceCount = 0
@@ -10,13 +10,19 @@ final class WatchOutput {
   private var updatedCount = 0
   private var deletedCount = 0
 
-  init(key: [String], isJSON: Bool) {
-    text = DifferenceText(key: key, terminal: .output)
+  init(isJSON: Bool) {
+    text = DifferenceText(key: [], terminal: .output)
     self.isJSON = isJSON
   }
 
-  /// The summary if nothing was printed.
-  static var emptySummary: String { WatchOutput(key: [], isJSON: false).summary }
+  /// True once a query has been watched.
+  var isBegun: Bool { !key.isEmpty }
+
+  /// The columns that identify a row, which begin its line.
+  var key: [String] {
+    get { text.key }
+    set { text.key = newValue }
+  }
 
   /// The number of differences and changes.
   var summary: String {

@@ -38,6 +38,8 @@ public final class ChannelHub {
     didSet { hasSendObservers = !sendObservers.isEmpty }
   }
   private(set) var hasSendObservers = false
+  /// The record of values that nobody got.
+  var unreached = UnreachedValues()
   var isDelivering = false
   // A flag, because looking at the queue and the diagnostics would slow down each send.
   var hasMoreToDo = false
@@ -84,11 +86,15 @@ extension ChannelHub {
 
   func remove(_ node: ChannelNode) { channels.remove(node) }
 
+  /// All channels, in no order.
+  var nodes: [ChannelNode] { channels.nodes }
+
   var newestSerial: UInt64 { lastSerial }
 
   /// Adds a binding to its channel, and delivers the remembered values of the channel to it.
   func register(_ binding: ChannelBinding, at address: ChannelAddress) {
     let node = nodeOrNew(at: address)
+    unreached.noteBinding(at: address)
     lastSerial += 1
     binding.begin(at: node, in: self, serial: lastSerial)
     node.append(binding)

@@ -18,7 +18,7 @@ final class Directory: Sendable {
 
   /// Opens a directory, which is created, durably, if it is missing; its parent must exist.
   static func openOrCreate(_ path: String) throws(TransportError) -> Directory {
-    guard !path.isEmpty, !path.utf8.contains(0) else {
+    guard !path.isEmpty else {
       throw TransportError(.cannotWrite, "a directory's path may not be empty", path: path)
     }
     if let opened = try Directory(existing: path) { return opened }
@@ -44,6 +44,9 @@ final class Directory: Sendable {
   private init?(
     existing name: String, at parent: Int32, path: String, flags: Int32 = 0
   ) throws(TransportError) {
+    guard !name.utf8.contains(0) else {
+      throw TransportError(.cannotRead, "a directory's path may not have a NUL in it", path: path)
+    }
     let opened = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags)
     if opened < 0, errno == ENOENT { return nil }
     let reason = String(cString: strerror(errno)).lowercased()

@@ -63,8 +63,9 @@ public struct DatabaseMirror: Sendable {
   /// The options of the client that a run makes if it is given none, with ``/TandemHTTP/HTTPTimeouts/transfers``
   /// as its timeouts. It has a connection for each transfer.
   public var clientOptions = HTTPClientOptions(timeouts: .transfers)
-  /// The types of columns to be added, by name; of others, the narrowest for their values.
-  var columnTypes: [String: ColumnType] = [:]
+  /// The types of columns to be added, by name, if the source is a table; otherwise each column gets the
+  /// narrowest type for its values.
+  var columnTypes: [String: ColumnType]?
 
   /// A mirror in a table, by the given key fields.
   ///

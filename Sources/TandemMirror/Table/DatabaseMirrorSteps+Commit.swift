@@ -58,7 +58,9 @@ extension DatabaseMirrorSteps {
       try comparison.outcome(of: changes, origin: origin, in: $0)
     }
     if mirror.isDryRun || outcome.isUpToDate { return outcome }
-    if try await database.read({ try comparison.needsOwnWidening(in: $0) }) {
+    if !outcome.widenedColumns.isEmpty,
+      try await database.read({ try comparison.needsOwnWidening(in: $0) })
+    {
       try await database.widen(outcome.widenedColumns, ofTable: comparison.target.name)
     }
     var written = try await database.write { connection in

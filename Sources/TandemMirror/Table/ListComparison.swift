@@ -41,7 +41,8 @@ extension DatabaseMirror {
         let scan = try TableScan(
           connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
           missing: target.columns.missingOffsets,
-          structured: target.columns.structuredOffsets(of: records))
+          structured: target.columns.structuredOffsets(of: records),
+          comparesTypes: target.comparesTypes)
         existingCount = try scan.forEachChange(to: source.records) { difference.append($0) }
       } else {
         existingCount = 0
@@ -77,8 +78,7 @@ extension DatabaseMirror {
 
     /// True if columns have to be widened in a transaction of its own, because other tables refer to this one.
     func needsOwnWidening(in connection: DatabaseConnection) throws -> Bool {
-      guard !target.widenedColumns.isEmpty, !mirror.isDryRun else { return false }
-      return try TableWidening(target.widenedColumns, ofTable: target.name, in: connection)
+      try TableWidening(target.widenedColumns, ofTable: target.name, in: connection)
         .isReferenced
     }
 

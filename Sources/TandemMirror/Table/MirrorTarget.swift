@@ -15,6 +15,8 @@ extension DatabaseMirror {
     let fileOffsets: [Int?]
     /// The table as it is, if it exists.
     let schema: TableSchema?
+    /// True if a number that changes its type alone is a change, as in a table that mirrors another one.
+    let comparesTypes: Bool
     /// The columns whose types have to go before the records fit.
     let widenedColumns: [String]
 
@@ -27,7 +29,8 @@ extension DatabaseMirror {
       let fileFields = mirror.contents.map(\.fileField)
       let columns = try TableColumns(
         schema: schema, records: records, owned: mirror.key + (state?.columns ?? []),
-        fileFields: fileFields, onlyTypes: onlyTypes, widened: widened, types: mirror.columnTypes)
+        fileFields: fileFields, onlyTypes: onlyTypes, widened: widened,
+        types: mirror.columnTypes ?? [:])
       let key = mirror.key.map { field in
         columns.offset(of: field).map { columns.columns[$0].name } ?? field
       }
@@ -41,6 +44,7 @@ extension DatabaseMirror {
       fileOffsets = fileFields.map(columns.offset(of:))
       self.schema = schema
       widenedColumns = widened
+      comparesTypes = mirror.columnTypes != nil && mirror.contents.isEmpty
     }
   }
 
@@ -127,7 +131,9 @@ extension DatabaseMirror.Target {
   ) throws {
     guard !difference.isEmpty else { return }
     try connection.execute("PRAGMA defer_foreign_keys=ON")
-    let writer = TableWriter(connection, table: name, columns: columns.layout, key: keyOffsets)
+    let writer = TableWriter(
+      connection, table: name, columns: columns.layout, key: keyOffsets,
+      comparesTypes: comparesTypes)
     try writer.write(difference, schema: schema, progress: progress)
     // Triggers and cascades of the application may delete or insert rows on their own.
     let count = Int(try connection.integer("SELECT count(*) FROM \(name.sqlQuoted)") ?? 0)

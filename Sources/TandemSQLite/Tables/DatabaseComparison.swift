@@ -114,7 +114,8 @@ extension DatabaseComparison {
     /// types; empty unless both databases have the table.
     public var columnChanges: [(name: String, old: String?, new: String?)] {
       guard let old, let new else { return [] }
-      let changed = old.columns.compactMap { column -> (name: String, old: String?, new: String?)? in
+      let changed = old.columns.compactMap {
+        column -> (name: String, old: String?, new: String?)? in
         let other = new.column(named: column.name)?.declaredType
         if let other, other.isSameSQLName(as: column.declaredType) { return nil }
         return (column.name, column.declaredType, other)
@@ -142,8 +143,12 @@ extension DatabaseComparison {
     public func forEachChange(_ body: (SetChange<Record>) throws -> Void) throws {
       if let old, let new, let oldConnection, let newConnection {
         guard !key.isEmpty else {
-          try Self.forEachRow(of: old, key: old.columnNames, oldConnection) { try body(.deleted($0)) }
-          try Self.forEachRow(of: new, key: new.columnNames, newConnection) { try body(.inserted($0)) }
+          try Self.forEachRow(of: old, key: old.columnNames, oldConnection) {
+            try body(.deleted($0))
+          }
+          try Self.forEachRow(of: new, key: new.columnNames, newConnection) {
+            try body(.inserted($0))
+          }
           return
         }
         var comparison = TableComparison(from: old, to: new, key: key)

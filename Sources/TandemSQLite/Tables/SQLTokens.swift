@@ -47,6 +47,18 @@ package struct SQLTokens {
     Set(tokens.filter { $0.kind == .word }.map { text($0.range).uppercased() })
   }
 
+  /// True if the statement has a SELECT within another one, or `IN` with a table in place of a list.
+  ///
+  /// The authorizer is not asked about a subquery that SQLite answers from an index, and the query
+  /// plan has no loop for it.
+  package var hasSubqueries: Bool {
+    let hasTableAsList = tokens.indices.contains { place in
+      isWord(tokens[place], "IN")
+        && !(place + 1 < tokens.count && isSymbol(tokens[place + 1], "("))
+    }
+    return hasTableAsList || tokens.count { isWord($0, "SELECT") } > 1
+  }
+
   package func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
   /// True if a token is the given keyword.

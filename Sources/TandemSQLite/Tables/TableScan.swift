@@ -15,6 +15,8 @@ package final class TableScan {
   private let keyOffsets: [Int]
   /// True if SQLite itself keeps the key unique, so that it need not be checked row by row.
   private let isKeyUnique: Bool
+  /// True if an integer and a real of the same value count as different.
+  private let comparesTypes: Bool
   private var lastKey: [FieldValue] = []
   private var isAtStart = true
 
@@ -28,7 +30,7 @@ package final class TableScan {
   package init(
     _ connection: DatabaseConnection, table schema: TableSchema, columns: RecordLayout,
     key keyOffsets: [Int], missing: Set<Int> = [], structured: Set<Int> = [],
-    allowsAnyKey: Bool = false
+    comparesTypes: Bool = false, allowsAnyKey: Bool = false
   ) throws(DatabaseError) {
     self.structured = structured
     self.allowsAnyKey = allowsAnyKey
@@ -45,6 +47,7 @@ package final class TableScan {
       .joined(separator: ", ")
     statement = try connection.prepare("SELECT \(list) FROM \(table.sqlQuoted) ORDER BY \(order)")
     layout = columns
+    self.comparesTypes = comparesTypes
     self.table = table
     self.keyOffsets = keyOffsets
   }
@@ -105,9 +108,13 @@ package final class TableScan {
   /// True if the current row has the values of `record`, whose fields are the columns read.
   package func isEqual(to record: Record) -> Bool {
     record.values.withUnsafeBufferPointer { values in
-      for offset in values.indices
-      where statement.column(offset).compare(to: values[offset]) != 0 {
-        guard structured.contains(offset), isSameStructure(offset, values[offset]) else {
+      for offset in values.indices {
+        let column = statement.column(offset)
+        if column.compare(to: values[offset]) != 0 {
+          guard structured.contains(offset), isSameStructure(offset, values[offset]) else {
+            return false
+          }
+        } else if comparesTypes, !column.hasSameStorage(as: values[offset]) {
           return false
         }
       }
@@ -170,5 +177,12 @@ package final class TableScan {
     DatabaseError(
       code: .constraint, message: message + "; choose a key that is unique and never null",
       path: statement.database.path)
+  }
+}
+
+extension ColumnValue {
+  /// True unless one of two equal numbers is an integer and the other one a real.
+  fileprivate func hasSameStorage(as value: FieldValue) -> Bool {
+    if case .real = value { type == SQLITE_FLOAT } else { type != SQLITE_FLOAT }
   }
 }
