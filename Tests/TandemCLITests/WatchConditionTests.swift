@@ -206,7 +206,10 @@ struct WatchConditionTests {
   @Test("help says what it prints, how it ends, and what makes it cheap")
   func help() async throws {
     let result = try await Tool.run(["watch", "--help"])
-    for word in ["usage: tandem watch DATABASE", "Ctrl-C", "tandem track", #"{"inserted":[ROW]"#] {
+    for word in [
+      "usage: tandem watch DATABASE", "Ctrl-C", "tandem track", "--wait", "write-ahead log",
+      #"{"inserted":[ROW]"#,
+    ] {
       #expect(result.output.contains(word))
     }
     #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 100 })

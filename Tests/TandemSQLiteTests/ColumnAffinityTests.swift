@@ -122,7 +122,9 @@ struct ColumnAffinityTests {
     let affinity = ColumnAffinity(declaredType: type)
     for (value, storage) in zip(values, try Self.storages(of: values, inColumnOf: type)) {
       let stored = affinity.stored(value)
-      let expected = storage.isKept ? storage.stored : nil
+      var expected = storage.isKept ? storage.stored : nil
+      // SQLite would leave out the sign of minus zero; as a text it is stored.
+      if affinity == .text, exact(value) == exact(.real(-0.0)) { expected = "-0.0" }
       if stored.map(Self.exactButZero) != expected.map(Self.exactButZero) {
         Issue.record(
           "\(exact(value)): \(stored.map(exact) as Any), not \(expected.map(exact) as Any)")

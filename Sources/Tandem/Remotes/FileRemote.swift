@@ -32,9 +32,7 @@ public struct FileRemote<Element: Codable & Sendable>: ConditionalRemote {
   /// - Parameters:
   ///   - path: The path of the file. Its folder must exist.
   ///   - maxByteCount: The longest document to read or write; 64 MiB by default.
-  public init(
-    path: String, of _: Element.Type = Element.self, maxByteCount: Int = 64 << 20
-  ) {
+  public init(path: String, maxByteCount: Int = 64 << 20) {
     self.path = path
     self.maxByteCount = maxByteCount
     file = LockedFile(path: path)

@@ -54,8 +54,7 @@ public actor HTTPRemote<Element: Codable & Sendable>: ConditionalRemote {
   ///   - fields: Fields for every request, such as `Authorization`.
   ///   - maxByteCount: The longest document to read or write; 64 MiB by default.
   public init(
-    url: String, of _: Element.Type = Element.self, client: any HTTPClient,
-    fields: HTTPFields = [:], maxByteCount: Int = 64 << 20
+    url: String, client: any HTTPClient, fields: HTTPFields = [:], maxByteCount: Int = 64 << 20
   ) {
     self.url = url
     self.client = client

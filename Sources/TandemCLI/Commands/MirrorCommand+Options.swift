@@ -30,6 +30,8 @@ extension MirrorCommand {
       showsAll = arguments[Option.all]
       let request = try ListRequest(arguments, format: arguments[Option.format])
       list = request.list
+      list.csv = try arguments.csvOptions()
+      if let format = list.format { try arguments.checkCSVOptions(for: [format]) }
       list.key = key
       let contents = try Self.contents(arguments)
       let sources = try request.sources(
@@ -113,7 +115,7 @@ extension RecordPaging {
   ///
   /// One page may be the whole list. But if the name of the field is misspelt or has changed, nothing else
   /// shows that the rows of all other pages are deleted.
-  fileprivate var singlePageNote: (@Sendable (_ pageCount: Int) -> Void)? {
+  var singlePageNote: (@Sendable (_ pageCount: Int) -> Void)? {
     guard let place = placeOfNext else { return nil }
     return { pageCount in
       guard pageCount == 1 else { return }

@@ -13,7 +13,8 @@ enum MirrorCommand: Command {
         "The fields that identify a record. Required, unless SOURCE\nis a table with a primary key."
     )
     static let format = ValueOption<RecordFormat>(
-      "format", "FORMAT", help: "json, ndjson or csv, if neither name nor content shows it.")
+      "format", "FORMAT",
+      help: "json, ndjson, csv or tsv, if neither name nor content\nshows it.")
     static let maxDeletes = ValueOption<MirrorDeletionLimit>(
       "max-deletes", "N|P%",
       takes: "a count such as 10 or a percentage such as 50%",
@@ -114,7 +115,7 @@ enum MirrorCommand: Command {
       .init(
         name: "SOURCE",
         help:
-          "A JSON array, NDJSON or CSV, also in gzip: a file, - for\nstandard input, or an http(s) "
+          "A JSON array, NDJSON, CSV or TSV, also in gzip: a file, -\nfor standard input, or an http(s) "
           + "URL. Or a SQLite file,\nwith --table."),
       .init(name: "DATABASE", help: "A SQLite file; created if it is missing."),
     ],
@@ -125,10 +126,11 @@ enum MirrorCommand: Command {
     ] + ListRequest.options + [
       Option.watch, Option.content, Option.preview, Option.into, Option.sha256, Option.length,
       Option.concurrency, Option.continueOnError,
-    ],
+    ] + CSVOption.all,
     examples: [
       "tandem mirror places.json places.db --table place --key id",
       "tandem mirror https://example.org/feed places.db --table place --key country,code --json",
+      "tandem mirror export.csv p.db --table place --key id --delimiter ';' --encoding windows-1252",
       "tandem mirror places.csv.gz places.db --table place --key id --dry-run",
       "tandem mirror https://example.org/api a.db --table a --key id --page link",
       "tandem mirror https://example.org/api a.db --table a --key id --items data --page cursor=next",

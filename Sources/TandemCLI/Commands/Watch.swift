@@ -21,10 +21,8 @@ struct Watch<Difference: WatchedDifference>: Sendable {
       if isFirst { greet() }
       try show(difference, isFirst: isFirst, output, shown)
       if options.waits {
-        let rows = isFirst ? nil : shown?.rows
-        shown = ShownRows(
-          key: explanation.key,
-          rows: difference.applied(to: rows ?? Difference.noRows, key: explanation.key))
+        if isFirst { shown = ShownRows(key: explanation.key) }
+        shown?.apply(difference)
       }
       isFirst = false
       if output.differenceCount == options.limit { break }
@@ -59,7 +57,13 @@ struct Watch<Difference: WatchedDifference>: Sendable {
 struct ShownRows<Difference: WatchedDifference> {
   /// The columns that identify a row.
   var key: [String]
-  var rows: Difference.Rows
+  private var rows = Difference.noRows
+
+  /// No rows.
+  init(key: [String]) { self.key = key }
+
+  /// Notes a difference that leads from these rows.
+  mutating func apply(_ difference: Difference) { difference.apply(to: &rows, key: key) }
 
   /// The difference from these rows to those that the first difference of a run inserts. Without a
   /// common key, no row is the same.
@@ -83,8 +87,8 @@ protocol WatchedDifference: Sendable {
   /// The difference from some rows to those that `first` inserts; `key` is nil if no row is the same.
   init(from rows: Rows, to first: Self, key: [String]?) throws
 
-  /// The rows after this difference, which leads from the given ones.
-  func applied(to rows: Rows, key: [String]) -> Rows
+  /// Changes the rows from which this difference leads to those to which it leads.
+  func apply(to rows: inout Rows, key: [String])
 
   func write(to output: WatchOutput) throws
 }
@@ -107,11 +111,9 @@ extension SetDifference<Record>: WatchedDifference {
       by: { $0.hasSameStorage(as: $1) })
   }
 
-  func applied(to rows: [RecordKey: Record], key: [String]) -> [RecordKey: Record] {
-    var rows = rows
+  func apply(to rows: inout [RecordKey: Record], key: [String]) {
     for record in deleted { rows[record.key(of: key)] = nil }
     for record in updated.map(\.new) + inserted { rows[record.key(of: key)] = record }
-    return rows
   }
 
   func write(to output: WatchOutput) throws { try output.write(self) }
@@ -138,8 +140,11 @@ extension ListDifference<Record>: WatchedDifference {
       by: { $0.hasSameStorage(as: $1) })
   }
 
-  func applied(to rows: [Record], key: [String]) -> [Record] {
-    applying(to: rows, by: { $0.hasSameStorage(as: $1) }) ?? rows
+  func apply(to rows: inout [Record], key: [String]) {
+    guard let next = applying(to: rows, by: { $0.hasSameStorage(as: $1) }) else {
+      preconditionFailure("Each difference leads from the rows to which the last one led")
+    }
+    rows = next
   }
 
   func write(to output: WatchOutput) throws { try output.write(self) }

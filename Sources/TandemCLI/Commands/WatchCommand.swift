@@ -53,6 +53,9 @@ enum WatchCommand: Command {
       The query runs again after each commit. In a table that tandem track has prepared, only the
       rows that changed are read.
 
+      In a file without a write-ahead log, other programs cannot write while rows are read. So the
+      command pauses before it reads all rows again, four times as long as it read before.
+
       A file or table that goes away ends the command with an error. With --wait, the command waits
       until it is there again, as after "mv new.db places.db" or DROP TABLE and CREATE TABLE, and
       then shows how its rows differ from those before.

@@ -45,7 +45,7 @@ final class WatchOutput {
 
   func write(_ difference: ListDifference<Record>) throws {
     if isJSON {
-      try output.write { difference.appendJSON(to: &$0) }
+      try output.write { difference.appendJSON(to: &$0, as: .watch) }
     } else {
       try writeLines(difference)
     }
@@ -71,47 +71,6 @@ final class WatchOutput {
     }
     for insertion in difference.insertions {
       try output.write("[\(insertion.offset)] \(text.line(.inserted(insertion.element)))")
-    }
-  }
-}
-
-extension ListDifference<Record> {
-  /// Appends the difference as one line. The offsets of deletions and `from` count in the old list,
-  /// all others in the new one.
-  fileprivate func appendJSON(to bytes: inout [UInt8]) {
-    bytes.appendJSON { json in
-      json.object { json in
-        json.field("inserted") { $0.array(of: insertions) { $0.write(to: &$1) } }
-        json.field("updated") { json in
-          json.array(of: updates) { update, json in
-            json.object { json in
-              json.field("from", update.oldOffset)
-              json.field("to", update.newOffset)
-              json.field("old", update.old)
-              json.field("new", update.new)
-            }
-          }
-        }
-        json.field("moved") { json in
-          json.array(of: moves) { move, json in
-            json.object { json in
-              json.field("from", move.from)
-              json.field("to", move.to)
-            }
-          }
-        }
-        json.field("deleted") { $0.array(of: deletions) { $0.write(to: &$1) } }
-      }
-    }
-    bytes.append(UInt8(ascii: "\n"))
-  }
-}
-
-extension ListPlacement<Int, Record> {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.object { json in
-      json.field("offset", offset)
-      json.field("row", element)
     }
   }
 }

@@ -151,7 +151,7 @@ extension ChannelHub {
       if routes.hasRefused {
         examineRefused(property, Value.self, at: address, by: listeners, since: newest)
       }
-    } else {
+    } else if address.kind != examinedKind {
       examineUnbound(property, at: address)
     }
     if hasSendObservers {
@@ -178,7 +178,9 @@ extension ChannelHub {
         entry.value.remember(at: entry.address, in: self)
       }
       guard let listeners = listeners(at: entry.address) else {
-        examineUnbound(entry.value.property, at: entry.address)
+        if entry.address.kind != examinedKind {
+          examineUnbound(entry.value.property, at: entry.address)
+        }
         continue
       }
       listeners.forEach(since: newest, excluding: sender) {
@@ -191,6 +193,7 @@ extension ChannelHub {
       listeners.forEach(
         since: newest, excluding: sender, { entry.value.notify($0) },
         suppressing: { entry.value.suppress($0) })
+      if isOwn, routes.hasRefused { examineRefused(entry, by: listeners, since: newest) }
     }
     if hasSendObservers { notifySendObservers(of: entries, excluding: sender) }
   }

@@ -3,8 +3,6 @@ struct UnreachedValues {
   /// The types of the ids of all channels that were ever bound, by subject type and by kind of address.
   private var boundIDTypes: [ObjectIdentifier: [ObjectIdentifier: Any.Type]] = [:]
   private var lastBoundKind: ObjectIdentifier?
-  /// The kind that was examined last, since when no other kind was bound.
-  private var examinedKind: ObjectIdentifier?
   private var reportedKinds: Set<ObjectIdentifier> = []
   private var reportedProperties: Set<AnyKeyPath> = []
   /// Pairs of a channel's first binding and a property that were examined: a direct-mapped cache. The objects are not
@@ -27,18 +25,17 @@ struct UnreachedValues {
   /// A path through a subscript is another property for each index.
   private static let maxReportedPropertyCount = 1024
 
-  mutating func noteBinding(at address: ChannelAddress) {
-    guard address.kind != lastBoundKind else { return }
+  /// Takes note of a binding; returns true if it may be the first one of its kind.
+  mutating func noteBinding(at address: ChannelAddress) -> Bool {
+    guard address.kind != lastBoundKind else { return false }
     lastBoundKind = address.kind
     boundIDTypes[ObjectIdentifier(address.subject), default: [:]][address.kind] = address.idType
-    examinedKind = nil
+    return true
   }
 
   /// Returns the types of ids with which the subject is bound, if the address has an id of another type. Returns
   /// `nil` the next time.
   mutating func otherIDTypes(than address: ChannelAddress) -> [Any.Type]? {
-    guard address.kind != examinedKind else { return nil }
-    examinedKind = address.kind
     guard let bound = boundIDTypes[ObjectIdentifier(address.subject)], bound[address.kind] == nil,
       reportedKinds.insert(address.kind).inserted
     else { return nil }
@@ -62,7 +59,9 @@ struct UnreachedValues {
 
 extension ChannelHub {
   /// Reports a value for a channel without bindings, if its subject is bound with ids of other types only.
+  @inline(never)
   func examineUnbound(_ property: AnyKeyPath, at address: ChannelAddress) {
+    examinedKind = address.kind
     guard let types = unreached.otherIDTypes(than: address) else { return }
     let others = types.map { "\($0)" }.sorted().joined(separator: " and ")
     report(

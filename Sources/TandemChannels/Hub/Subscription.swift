@@ -22,13 +22,12 @@ final class Subscription<Received>: ChannelBinding {
     property == self.property
   }
 
-  /// Writes nothing: the subscriber is notified later, if this is its property.
-  override func apply<Value>(_ value: Value, of property: AnyKeyPath, by routes: RouteCache) {
-    routes.hasRefused = true
-  }
-
   override func notify<Value>(_ value: Value, of property: AnyKeyPath) {
-    guard property === self.property || property == self.property, let receiver else { return }
+    guard property === self.property || property == self.property else {
+      hub?.routes.hasRefused = true
+      return
+    }
+    guard let receiver else { return }
     // Equal key paths have equal value types.
     let typed = unsafeDowncast(receiver, to: ValueReceiver<Value>.self)
     if !typed.receive(value) { cancel() }

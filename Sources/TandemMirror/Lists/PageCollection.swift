@@ -15,6 +15,8 @@ struct ReadPage {
 /// The pages of a list that have arrived so far, and the address of the next one.
 struct PageCollection {
   private(set) var records: [Record] = []
+  /// The pages with their texts, if these are kept.
+  private(set) var texts: [ListText] = []
   private(set) var pages: [ReadPage] = []
   private(set) var byteCount = 0
   /// The format of the first page.
@@ -137,6 +139,7 @@ struct PageCollection {
   private mutating func keep(_ page: RecordPage, from url: String) {
     let start = records.count
     records += page.records
+    if let text = page.text { texts.append(text) }
     byteCount += page.byteCount
     pages.append(
       ReadPage(

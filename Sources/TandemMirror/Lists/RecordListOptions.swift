@@ -5,6 +5,8 @@ public import TandemRecords
 public struct RecordListOptions: Sendable {
   /// The format; if `nil`, it follows from the content type, the file name or the first character.
   public var format: RecordFormat?
+  /// The dialect of CSV.
+  public var csv = CSVOptions()
   /// The field of a JSON object that holds the list, as in `{"items": […]}`, or the path to it, as `data.items`
   /// for one inside another; `nil` for a list at the top level.
   public var itemsField: String?

@@ -140,7 +140,7 @@ extension RecordListReading {
     let type = (head.fields["Content-Type"] ?? "").lowercased()
     guard ["text/html", "application/xhtml"].contains(where: type.hasPrefix) else { return }
     let isTag = bytes.first { $0 > 0x20 } == UInt8(ascii: "<")
-    guard isTag || format == .csv && options.format == nil else { return }
+    guard isTag || format.isCSV && options.format == nil else { return }
     throw TransportError(
       .malformedResponse,
       "the server sent a web page (text/html), not a list; check the address and the credentials",
@@ -152,11 +152,13 @@ extension RecordListReading {
   ) throws(RecordError) -> RecordPage {
     var page = RecordPage(records: [], head: head, byteCount: bytes.count, format: format)
     if let field = options.itemsField {
+      if keepsTexts { page.text = try ListText(envelope: bytes, items: field) }
       let envelope = try RecordReader.envelope(in: bytes, items: field)
       page.records = envelope.records
       page.others = envelope.others
     } else {
-      page.records = try RecordReader.records(in: bytes, format: format)
+      if keepsTexts { page.text = try ListText(bytes, format: format, csv: options.csv) }
+      page.records = try RecordReader.records(in: bytes, format: format, csv: options.csv)
     }
     return page
   }

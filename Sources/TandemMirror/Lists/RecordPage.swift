@@ -4,6 +4,8 @@ internal import TandemRecords
 /// The records and fields of one response.
 struct RecordPage {
   var records: [Record]
+  /// The list with its text, if that is kept.
+  var text: ListText?
   /// The fields beside the list, if it stands inside of an object.
   var others: Record?
   /// The address and the fields of the response. Within the list's origin, its address has

@@ -101,12 +101,15 @@ extension RecordSource {
     progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
   ) async throws -> RecordList {
     switch self {
-    case .file(let path):
-      let bytes = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
-      return try Self.list(in: bytes, options, from: path)
-    case .standardInput:
-      let bytes = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
-      return try Self.list(in: bytes, options, from: description)
+    case .file, .standardInput:
+      let (bytes, format) = try localBytes(options)
+      let records: [Record]
+      if let field = options.itemsField {
+        records = try RecordReader.envelope(in: bytes, items: field).records
+      } else {
+        records = try RecordReader.records(in: bytes, format: format, csv: options.csv)
+      }
+      return .records(records, RecordListValidators(), bases: RecordBases())
     case .table(let name, let path):
       let records = try await SourceTable(name: name, path: path)
         .records(maxByteCount: options.maxByteCount)
@@ -121,18 +124,48 @@ extension RecordSource {
     }
   }
 
-  private static func list(
-    in bytes: [UInt8], _ options: RecordListOptions, from name: String
-  ) throws -> RecordList {
-    let limit = min(options.maxByteCount, options.maxDecompressedByteCount)
-    let bytes = try FileBytes.plain(bytes, of: name, maxByteCount: limit)
-    if let field = options.itemsField {
-      let envelope = try RecordReader.envelope(in: bytes, items: field)
-      return .records(envelope.records, RecordListValidators(), bases: RecordBases())
+  /// Reads the whole list with its text and the types of its format, as ``list(_:client:progress:)``
+  /// reads it. Pages of JSON become one array.
+  ///
+  /// - Precondition: The options have no validators.
+  /// - Throws: as ``list(_:client:progress:)``.
+  public func text(
+    _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient
+  ) async throws -> ListText {
+    precondition(options.validators == nil, "The text of an unchanged list is not read")
+    switch self {
+    case .file, .standardInput:
+      let (bytes, format) = try localBytes(options)
+      if let field = options.itemsField { return try ListText(envelope: bytes, items: field) }
+      return try ListText(bytes, format: format, csv: options.csv)
+    case .table(let name, let path):
+      var bytes: [UInt8] = []
+      RecordWriter.appendJSON(
+        try await SourceTable(name: name, path: path).records(maxByteCount: options.maxByteCount),
+        to: &bytes)
+      return try ListText(bytes, format: .json)
+    case .url(let url):
+      return try await RecordListReading(
+        url: url, options: options, client: try client(), progress: { _, _ in }
+      ).text()
     }
-    let format = options.format ?? RecordFormat(listName: name) ?? .sniffed(from: bytes)
-    let records = try RecordReader.records(in: bytes, format: format)
-    return .records(records, RecordListValidators(), bases: RecordBases())
+  }
+
+  /// The bytes and the format of a file or of standard input.
+  private func localBytes(
+    _ options: RecordListOptions
+  ) throws -> (bytes: [UInt8], format: RecordFormat) {
+    let packed: [UInt8]
+    var named: RecordFormat?
+    if case .file(let path) = self {
+      packed = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
+      named = RecordFormat(listName: path)
+    } else {
+      packed = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
+    }
+    let limit = min(options.maxByteCount, options.maxDecompressedByteCount)
+    let bytes = try FileBytes.plain(packed, of: description, maxByteCount: limit)
+    return (bytes, options.format ?? named ?? .sniffed(from: bytes))
   }
 }
 

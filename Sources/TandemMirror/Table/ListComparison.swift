@@ -41,6 +41,7 @@ extension DatabaseMirror {
         let scan = try TableScan(
           connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
           missing: target.columns.missingOffsets,
+          structured: target.columns.structuredOffsets(of: records),
           comparesTypes: target.comparesTypes)
         existingCount = try scan.forEachChange(to: source.records) { difference.append($0) }
       } else {

@@ -209,6 +209,36 @@ extension TableColumns {
     return result
   }
 
+  /// The columns whose texts are compared by structure, because those that look like arrays or objects
+  /// of JSON are arrays or objects in the list, and not strings.
+  func structuredOffsets(of records: [Record]) -> Set<Int> {
+    var nested: Set<Int> = []
+    var last: RecordLayout?
+    for record in records where record.layout !== last {
+      last = record.layout
+      guard !record.layout.nestedOffsets.isEmpty else { continue }
+      for offset in record.layout.nestedOffsets {
+        if let column = self.offset(of: record.layout.names[offset]) { nested.insert(column) }
+      }
+    }
+    guard !nested.isEmpty else { return [] }
+    var found: (layout: RecordLayout, strings: [(offset: Int, column: Int)])?
+    for record in records where !nested.isEmpty {
+      if found?.layout !== record.layout {
+        let offsets = offsets(in: record.layout)
+        let strings = nested.compactMap { column in offsets[column].map { ($0, column) } }
+          .filter { !record.layout.nestedOffsets.contains($0.0) }
+        found = (record.layout, strings)
+      }
+      for (offset, column) in found?.strings ?? [] {
+        if case .text(let text) = record.values[offset], JSONStructure.isNested(text) {
+          nested.remove(column)
+        }
+      }
+    }
+    return nested
+  }
+
   /// The names of the columns of the table that would change or reject a value of a record.
   func misfits(of records: [Record]) -> [String] {
     var misfits = Set<Int>()

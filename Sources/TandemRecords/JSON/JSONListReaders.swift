@@ -94,12 +94,16 @@ struct JSONEnvelopeReader: RecordTextReader {
   private var names: [String] = []
   private var values: [FieldValue] = []
 
-  init(_ bytes: UnsafeRawBufferPointer, items field: String, _ limits: RecordLimits) {
-    objects = JSONObjectReader(bytes, limits)
+  init(
+    _ bytes: UnsafeRawBufferPointer, items field: String, _ limits: RecordLimits,
+    keepsSpans: Bool = false
+  ) {
+    objects = JSONObjectReader(bytes, limits, keepsSpans: keepsSpans)
     itemsField = field
   }
 
   var fieldName: String? { objects.fieldName }
+  var spans: [Range<Int>] { objects.spans ?? [] }
 
   mutating func readAll() throws(TextFault) -> RecordEnvelope {
     objects.cursor.skipSpace()

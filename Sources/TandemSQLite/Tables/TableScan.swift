@@ -20,12 +20,20 @@ package final class TableScan {
   private var lastKey: [FieldValue] = []
   private var isAtStart = true
 
+  private let structured: Set<Int>
+  /// True if keys may be null and occur more than once.
+  private let allowsAnyKey: Bool
+
   /// Prepares to read the given columns of a table, by the key columns among them; columns that the
-  /// table does not have, which are `missing`, read as null.
+  /// table does not have, which are `missing`, read as null. Texts of `structured` columns that are
+  /// JSON arrays or objects are compared with those of records by structure.
   package init(
     _ connection: DatabaseConnection, table schema: TableSchema, columns: RecordLayout,
-    key keyOffsets: [Int], missing: Set<Int> = [], comparesTypes: Bool = false
+    key keyOffsets: [Int], missing: Set<Int> = [], structured: Set<Int> = [],
+    comparesTypes: Bool = false, allowsAnyKey: Bool = false
   ) throws(DatabaseError) {
+    self.structured = structured
+    self.allowsAnyKey = allowsAnyKey
     let table = schema.name
     let keyNames = keyOffsets.map { columns.names[$0] }
     isKeyUnique =
@@ -46,9 +54,11 @@ package final class TableScan {
 
   /// Moves to the next row; `false` at the end.
   ///
-  /// - Throws: ``DatabaseError`` with code `constraint` for a key that is null or occurs twice.
+  /// - Throws: ``DatabaseError`` with code `constraint` for a key that is null or occurs twice, unless
+  ///   any key is allowed.
   package func advance() throws(DatabaseError) -> Bool {
     guard try statement.step() else { return false }
+    if allowsAnyKey { return true }
     try checkKeyIsWhole()
     if !isKeyUnique { try checkKeyIsNew() }
     return true
@@ -100,11 +110,24 @@ package final class TableScan {
     record.values.withUnsafeBufferPointer { values in
       for offset in values.indices {
         let column = statement.column(offset)
-        if column.compare(to: values[offset]) != 0 { return false }
-        if comparesTypes, !column.hasSameStorage(as: values[offset]) { return false }
+        if column.compare(to: values[offset]) != 0 {
+          guard structured.contains(offset), isSameStructure(offset, values[offset]) else {
+            return false
+          }
+        } else if comparesTypes, !column.hasSameStorage(as: values[offset]) {
+          return false
+        }
       }
       return true
     }
+  }
+
+  private func isSameStructure(_ offset: Int, _ value: FieldValue) -> Bool {
+    guard case .text(let new) = value, case .text(let old)? = try? statement.value(at: offset)
+    else {
+      return false
+    }
+    return JSONStructure.areEqual(old, new)
   }
 
   /// Calls `body` with each change that leads from the table to `records`, which are ascending by

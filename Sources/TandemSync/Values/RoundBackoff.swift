@@ -18,7 +18,9 @@ public struct RoundBackoff: Hashable, Sendable {
 
   /// Returns the delay before a round, counted from 1; zero before the first.
   ///
-  /// - Parameter chance: A random number from 0 to 1. Other numbers count as the nearer of both.
+  /// - Parameters:
+  ///   - round: The number of the round.
+  ///   - chance: A random number from 0 to 1. Other numbers count as the nearer of both.
   /// - Complexity: O(log(``maxDelay`` / ``firstDelay``)).
   public func delay(beforeRound round: Int, chance: Double) -> Duration {
     guard round > 1, firstDelay > .zero else { return .zero }
