@@ -18,12 +18,12 @@ struct MirrorTableTests {
       """
       CREATE TABLE place (
         country TEXT, code INTEGER, name TEXT, height REAL, area NUMERIC, any, flag BLOB,
-        PRIMARY KEY (country, code))
+        loose, PRIMARY KEY (country, code))
       """,
       """
       INSERT INTO place VALUES
-        ('no', 1, '007', 1.0, 2.5, '1.0', x'00ff'), ('no', 2, NULL, 2, 3, 1.0, NULL),
-        ('se', 9223372036854775807, '', NULL, '1e400', 1, x'')
+        ('no', 1, '007', 1.0, 2.5, '1.0', x'00ff', 1), ('no', 2, NULL, 2, 3, 1.0, NULL, 2),
+        ('se', 9223372036854775807, '', NULL, '1e400', 1, x'', 3)
       """)
     let first = try await tandem("a.db --table place b.db")
     #expect(first.status == 0 && first.error.isEmpty, "\(first)")
@@ -35,7 +35,7 @@ struct MirrorTableTests {
     #expect(second.output.contains(#""inserted":[]"#) && second.status == 0, "\(second)")
     try folder.execute(
       "a.db", "DELETE FROM place WHERE code = 2",
-      "UPDATE place SET height = 7, name = NULL, area = 2.25, \"any\" = 1 WHERE code = 1",
+      "UPDATE place SET height = 7, name = NULL, area = 2.25, \"any\" = 1, loose = '007' WHERE code = 1",
       // The same number in another type, which only a column without a type can have.
       "UPDATE place SET \"any\" = 1.0 WHERE country = 'se'")
     #expect(try await tandem("a.db --table place b.db -q").status == 0)

@@ -35,7 +35,7 @@ extension DiffCommand {
     let others: [any CommandOption] = [
       Option.json, Option.list, Option.key, Option.table, Option.format,
     ]
-    for option in others + CSVOption.all where arguments.has(option) {
+    for option in others + ListRequest.options + CSVOption.all where arguments.has(option) {
       throw arguments.error("--text does not combine with --\(option.name)")
     }
     let names = arguments.operands

@@ -53,20 +53,21 @@ enum DiffCommand: Command {
       .init(
         name: "OLD",
         help:
-          "A JSON array, NDJSON, CSV, TSV or SQLite file, - for\nstandard input, or an http(s) URL of a list."
+          "A JSON array, NDJSON, CSV or TSV, also in gzip, or a SQLite\nfile; - for standard input; or an "
+          + "http(s) URL of a list."
       ),
       .init(name: "NEW", help: "The same."),
     ],
     options: [
       Option.key, Option.table, Option.format, Option.list, Option.text, Option.json, Option.quiet,
       Option.label, Option.exitZero,
-    ] + CSVOption.all,
+    ] + ListRequest.options + CSVOption.all,
     examples: [
       "tandem diff monday.csv tuesday.csv --key id",
       "tandem diff backup.db app.db --table place --json",
       "tandem diff backup.db app.db",
       "tandem diff old.csv new.csv --key id --delimiter ';' --encoding windows-1252",
-      "curl -s https://example.org/places.json | tandem diff app.db - --table place",
+      "tandem diff app.db https://example.org/places --table place --items data --page link",
       "tandem diff --list monday.json tuesday.json --key id",
       "tandem diff --text draft.txt final.txt",
     ])
@@ -111,10 +112,11 @@ extension DiffCommand {
   /// Compares lists, tables or databases; returns true if they differ.
   private static func compareCollections(_ arguments: ParsedArguments) async throws -> Bool {
     let names = arguments.operands
-    let csv = try arguments.csvOptions()
-    let sides = [
-      try await side(names[0], csv, arguments), try await side(names[1], csv, arguments),
-    ]
+    var request = try ListRequest(arguments, format: arguments[Option.format])
+    request.list.csv = try arguments.csvOptions()
+    request.list.key = arguments[Option.key] ?? ["id"]
+    let sources = try request.sources(names)
+    let sides = [try await side(sources[0], request), try await side(sources[1], request)]
     try checkOptions(arguments, for: sides)
     if sides.contains(where: { $0.database != nil }), sides.allSatisfy({ $0.list == nil }),
       let comparison = try databases(sides, arguments)
@@ -131,24 +133,13 @@ extension DiffCommand {
     return try compareStored(sides, arguments)
   }
 
-  private static func side(
-    _ name: String, _ csv: CSVOptions, _ arguments: ParsedArguments
-  ) async throws -> Side {
-    if name == "/dev/null" { return .nothing }
-    let source = RecordSource(name)
+  private static func side(_ source: RecordSource, _ request: ListRequest) async throws -> Side {
+    if source == .file("/dev/null") { return .nothing }
     if case .file(let path) = source, SQLiteFile.isAt(path) {
       return .database(
         try Database(path: path, configuration: DatabaseConfiguration(access: .readOnly)))
     }
-    var options = RecordListOptions()
-    options.format = arguments[Option.format]
-    options.csv = csv
-    options.retry = .never
-    do {
-      return .list(try await source.text(options, client: try SystemHTTPClient()))
-    } catch let error as RecordError {
-      throw SourceError(source: source, error: error)
-    }
+    return .list(try await request.text(of: source))
   }
 
   /// Rejects options that would have no effect.

@@ -166,12 +166,14 @@ extension ListRequest {
   /// The sources of these names, with the user's name and password, after a check that the options can have an
   /// effect on them.
   ///
-  /// - Parameter fetchesContents: True if contents are fetched from URLs, wherever the list comes from.
+  /// - Parameters:
+  ///   - fetchesContents: True if contents are fetched from URLs, wherever the list comes from.
+  ///   - readsFiles: True if the options for reading apply to files too.
   func sources(
-    _ names: [String], fetchesContents: Bool = false
+    _ names: [String], fetchesContents: Bool = false, readsFiles: Bool = true
   ) throws(UsageError) -> [RecordSource] {
     let urls = names.filter { if case .url = RecordSource($0) { true } else { false } }
-    try check(urls, fetchesContents)
+    try check(urls, fetchesContents, readsFiles)
     var sources: [RecordSource] = []
     for name in names {
       guard case .url(let url) = RecordSource(name), let user else {
@@ -187,7 +189,9 @@ extension ListRequest {
   }
 
   /// Rejects options that would have no effect, or send a secret to two servers.
-  private func check(_ urls: [String], _ fetchesContents: Bool) throws(UsageError) {
+  private func check(
+    _ urls: [String], _ fetchesContents: Bool, _ readsFiles: Bool
+  ) throws(UsageError) {
     let secrets: [any CommandOption] = [Option.header, Option.user]
     if let first = urls.first {
       for option in secrets where arguments.has(option) {
@@ -198,7 +202,8 @@ extension ListRequest {
       }
       return
     }
-    for option in secrets + [Option.page] where arguments.has(option) {
+    let ofReading: [any CommandOption] = readsFiles ? [] : [Option.items, Option.maxBytes]
+    for option in secrets + [Option.page] + ofReading where arguments.has(option) {
       throw arguments.error("--\(option.name) is for a list from a URL")
     }
     if fetchesContents { return }
@@ -211,6 +216,30 @@ extension ListRequest {
       throw arguments.error(
         "--\(option.name) is for a list from a URL" + (contents ? ", or for --content" : ""))
     }
+  }
+}
+
+// MARK: - Reading
+
+extension ListRequest {
+  /// The list of a source with its text. `--items` is for the lists at URLs, unless there are none.
+  func text(of source: RecordSource) async throws -> ListText {
+    var options = list
+    options.onLastPage = list.paging.singlePageNote
+    if case .url = source {} else if hasURL { options.itemsField = nil }
+    do {
+      return try await source.text(options, client: try SystemHTTPClient(options: client))
+    } catch let error as RecordError {
+      throw SourceError(source: source, error: error)
+    } catch var error as TransportError {
+      error.message += error.advice(for: nil)
+      throw error
+    }
+  }
+
+  private var hasURL: Bool {
+    let names = arguments.operands
+    return names.contains { if case .url = RecordSource($0) { true } else { false } }
   }
 }
 

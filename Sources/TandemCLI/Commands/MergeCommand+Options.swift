@@ -15,6 +15,10 @@ extension MergeCommand {
     var conflictForm: ConflictForm
     var format: RecordFormat?
     var csv: CSVOptions
+    /// The requests for versions at URLs.
+    var request: ListRequest
+    /// The sources of the versions, by their names.
+    var sources: [String: RecordSource]
     /// The name of the list in messages; the option is given by git, as to any merge driver.
     var path: String?
     /// The file to write to; `nil` for standard output.
@@ -33,9 +37,6 @@ extension MergeCommand {
       guard [base, local, remote].count(where: { $0 == "-" }) <= 1 else {
         throw UsageError("only one version can be standard input", command: specification)
       }
-      try arguments.checkFiles([base ?? ""], of: Option.base)
-      try arguments.checkFiles([local], of: Option.local)
-      try arguments.checkFiles([remote], of: Option.remote)
       key = try arguments.required(Option.key, "the fields that identify a record")
       textFields = arguments.all(Option.text).flatMap { $0.split(separator: ",") }
         .map { FieldName(String($0)) }
@@ -44,6 +45,12 @@ extension MergeCommand {
       format = arguments[Option.format]
       csv = try arguments.csvOptions()
       if let format { try arguments.checkCSVOptions(for: [format]) }
+      request = try ListRequest(arguments, format: format)
+      request.list.key = key
+      request.list.csv = csv
+      let names = [base, local, remote].compactMap { $0 }
+      let typed = try request.sources(names, readsFiles: false)
+      sources = Dictionary(zip(names, typed)) { first, _ in first }
       path = arguments[Option.path]
       conflictForm = arguments[Option.conflicts] ?? (path == nil ? .local : .markers)
       output = arguments[Option.output].flatMap { AtomicFile.isStandardOutput($0) ? nil : $0 }

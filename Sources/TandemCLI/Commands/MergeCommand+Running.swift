@@ -28,13 +28,27 @@ extension MergeCommand {
 // MARK: - Reading
 
 extension MergeCommand.Options {
+  /// The name of the merged list in messages.
+  private var name: String { path ?? output ?? RecordSource(local).description }
+
   /// Reads all versions.
-  func versions() throws -> MergeCommand.Versions {
-    try MergeCommand.Versions(
-      base: base.map(bytes), local: bytes(of: local), remote: bytes(of: remote))
+  func versions() async throws -> MergeCommand.Versions {
+    var versions = MergeCommand.Versions(local: try await bytes(of: local), remote: [])
+    versions.remote = try await bytes(of: remote)
+    if let base { versions.base = try await bytes(of: base) }
+    return versions
   }
 
-  private func bytes(of name: String) throws -> [UInt8] {
+  private func bytes(of name: String) async throws -> [UInt8] {
+    if let source = sources[name], case .url = source {
+      let text = try await request.text(of: source).bytes
+      guard let encoded = csv.encoding.bytes(of: text, like: text) else {
+        throw FileError(
+          path: source.description, action: "merged",
+          reason: "it has characters that --encoding has not")
+      }
+      return encoded
+    }
     let bytes = try FileText.bytes(of: name)
     guard !SQLiteFile.isBegun(by: bytes) else {
       throw FileError(
@@ -49,13 +63,13 @@ extension MergeCommand.Options {
       let merged = try mergeLists(versions)
       guard merged.hasOpenColumns, !printsJSON else { return .list(merged) }
       let texts = try utf8(versions)
-      var text = try MergedText(texts, path: path ?? local)
+      var text = try MergedText(texts, path: name)
       // One side changed the lines of all records, and the other side one of them at least.
       text.columns = merged.columnConflicts
       return .text(text, reason: "a column is in conflict")
     } catch let error as SourceError where path != nil && !printsJSON {
       return .text(
-        try MergedText(versions, path: path ?? local), reason: "\(error)")
+        try MergedText(versions, path: name), reason: "\(error)")
     }
   }
 
@@ -89,8 +103,9 @@ extension MergeCommand.Options {
   private func list(
     _ bytes: [UInt8], _ name: String, _ side: String, mayBeEmpty: Bool = false
   ) throws -> ListText {
-    let format =
-      self.format ?? RecordFormat(fileName: path ?? name) ?? RecordFormat.sniffed(from: bytes)
+    var named = RecordFormat(fileName: path ?? name)
+    if case .url = RecordSource(name) { named = nil }
+    let format = self.format ?? named ?? RecordFormat.sniffed(from: bytes)
     if mayBeEmpty, bytes.isEmpty { return ListText(emptyOf: format, csv: csv) }
     do throws(RecordError) {
       return try ListText(bytes, format: format, csv: csv)
@@ -102,7 +117,7 @@ extension MergeCommand.Options {
   /// The name of a version in messages: the file of `--path`, because git passes temporary files.
   private func source(_ name: String, _ side: String) -> RecordSource {
     if let path { return .file("\(path) (\(side) version)") }
-    return name == "-" ? .standardInput : .file(name)
+    return RecordSource(name)
   }
 
   /// Rejects the name of a text field that no record has. As a git merge driver it does not, because
@@ -148,7 +163,7 @@ extension MergeCommand.Options {
   }
 
   /// The file for the conflicts.
-  private var conflictsPath: String { "\(path ?? output ?? local).conflicts.json" }
+  private var conflictsPath: String { "\(name).conflicts.json" }
 
   private func text(
     of result: MergeCommand.Result, _ versions: MergeCommand.Versions
@@ -165,7 +180,7 @@ extension MergeCommand.Options {
     }
     guard let encoded = csv.encoding.bytes(of: bytes, like: versions.local) else {
       throw FileError(
-        path: path ?? output ?? local, action: "written",
+        path: name, action: "written",
         reason: "a character of the other version is not in \(csv.encoding.rawValue)")
     }
     return encoded
@@ -173,7 +188,6 @@ extension MergeCommand.Options {
 
   /// Reports the merge on standard error.
   func report(_ result: MergeCommand.Result) {
-    let name = path ?? output ?? local
     switch result {
     case .list(let list): TandemCLI.report(list.report(name, key: key))
     case .text(let text, let reason):

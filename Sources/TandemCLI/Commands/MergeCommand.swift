@@ -13,7 +13,7 @@ enum MergeCommand: Command {
     static let local = ValueOption<String>(
       "local", "FILE",
       help:
-        "One version: a file with a JSON array, NDJSON or CSV,\nor - for standard input. Required."
+        "One version: a file with a JSON array, NDJSON or CSV, - for\nstandard input, or an http(s) URL. Required."
     )
     static let remote = ValueOption<String>("remote", "FILE", help: "The other version. Required.")
     static let key = ValueOption.key(help: "The fields that identify a record. Required.")
@@ -87,17 +87,18 @@ enum MergeCommand: Command {
       Option.base, Option.unknownBase, Option.local, Option.remote, Option.key, Option.by,
       Option.text, Option.prefer, Option.conflicts, Option.format, Option.path, Option.json,
       Option.output, Option.quiet,
-    ] + CSVOption.all,
+    ] + ListRequest.options + CSVOption.all,
     examples: [
       "tandem merge --base base.json --local mine.json --remote theirs.json --key id",
       "tandem merge --unknown-base --local a.csv --remote b.csv --key id --prefer remote -o c.csv",
       "tandem merge --base b.json --local l.json --remote r.json --key id --by field --text body",
+      "tandem merge --base b.json --local l.json --remote https://example.org/l --key id --header @token",
       "tandem merge --base b.csv --local l.csv --remote r.csv --key id --conflicts markers -o l.csv",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let options = try Options(arguments)
-    let versions = try options.versions()
+    let versions = try await options.versions()
     let result = try options.merge(versions)
     try options.write(result, of: versions)
     if !options.isQuiet { options.report(result) }

@@ -115,7 +115,7 @@ extension RecordPaging {
   ///
   /// One page may be the whole list. But if the name of the field is misspelt or has changed, nothing else
   /// shows that the rows of all other pages are deleted.
-  fileprivate var singlePageNote: (@Sendable (_ pageCount: Int) -> Void)? {
+  var singlePageNote: (@Sendable (_ pageCount: Int) -> Void)? {
     guard let place = placeOfNext else { return nil }
     return { pageCount in
       guard pageCount == 1 else { return }

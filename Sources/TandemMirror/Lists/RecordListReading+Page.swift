@@ -140,7 +140,7 @@ extension RecordListReading {
     let type = (head.fields["Content-Type"] ?? "").lowercased()
     guard ["text/html", "application/xhtml"].contains(where: type.hasPrefix) else { return }
     let isTag = bytes.first { $0 > 0x20 } == UInt8(ascii: "<")
-    guard isTag || format == .csv && options.format == nil else { return }
+    guard isTag || format.isCSV && options.format == nil else { return }
     throw TransportError(
       .malformedResponse,
       "the server sent a web page (text/html), not a list; check the address and the credentials",

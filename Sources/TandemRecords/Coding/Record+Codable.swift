@@ -14,7 +14,8 @@ extension RecordReader {
     coding: RecordCoding = RecordCoding(), csv: CSVOptions = CSVOptions(),
     limits: RecordLimits = RecordLimits()
   ) throws -> [Value] {
-    try records(in: bytes, format: format, csv: csv, limits: limits).enumerated().map { offset, record in
+    try records(in: bytes, format: format, csv: csv, limits: limits).enumerated().map {
+      offset, record in
       do {
         return try record.decoded(as: Value.self, coding: coding)
       } catch var error as RecordError {
@@ -24,7 +25,7 @@ extension RecordReader {
     }
   }
 
-  /// Reads a list as values of a `Codable` type; see ``read(_:in:format:coding:csv:limits:)-([Value].Type,[UInt8],_,_,_,_)``.
+  /// Reads a list of a text as values of a `Codable` type, by the rules for bytes.
   public static func read<Value: Decodable>(
     _ type: [Value].Type = [Value].self, in text: String, format: RecordFormat,
     coding: RecordCoding = RecordCoding(), csv: CSVOptions = CSVOptions(),

@@ -16,7 +16,7 @@ public struct ListText: Sendable {
   /// The dialect of CSV.
   let csv: CSVOptions
   /// The text, in UTF-8.
-  let bytes: [UInt8]
+  package let bytes: [UInt8]
   /// The ranges of the records (JSON), or of all fields row by row, the header first (CSV).
   private let spans: [Range<Int>]
   /// The ranges of the header and of the rows (CSV), each with the comments and empty lines before it.
