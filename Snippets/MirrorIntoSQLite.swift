@@ -2,7 +2,7 @@ import Tandem
 
 // A list from a server.
 let json = #"[{"id": 1, "name": "Oslo", "visits": 3}, {"id": 2, "name": "Rome", "visits": 5}]"#
-let places = try RecordReader.records(in: Array(json.utf8), format: .json)
+let places = try RecordReader.records(in: json, format: .json)
 
 // A table that always equals the list, written in one transaction.
 let database = try Database(path: ":memory:")
@@ -12,8 +12,7 @@ print("\(first.difference.inserted.count) inserted")  // 2 inserted
 
 // Later, one place has a new name, one is missing, and one is new. Only this is written.
 let later = #"[{"id": 2, "name": "Roma", "visits": 5}, {"id": 3, "name": "Kyiv", "visits": 1}]"#
-let run = try mirror.run(
-  RecordReader.records(in: Array(later.utf8), format: .json), into: database)
+let run = try mirror.run(RecordReader.records(in: later, format: .json), into: database)
 for update in run.difference.updated {
   print("\(update.old["name"]) is now \(update.new["name"])")  // "Rome" is now "Roma"
 }

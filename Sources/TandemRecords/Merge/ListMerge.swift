@@ -31,7 +31,10 @@ public struct ListMerge: Sendable {
 
   /// Merges three versions, each in any order.
   ///
-  /// - Parameter base: The version that both sides started from; `nil` if it is unknown.
+  /// - Parameters:
+  ///   - base: The version that both sides started from; `nil` if it is unknown.
+  ///   - local: One side's version, whose layout the result has.
+  ///   - remote: The other side's version.
   /// - Throws: ``RecordMergeError`` if a version has a record without a key, or two records of one
   ///   key, or if one version is CSV and another one JSON; the base is checked first, then local,
   ///   then remote. `MergeError.changedIdentity` if the policy returns a record of another key.
