@@ -343,6 +343,41 @@ struct DiffCommandTests {
     #expect(added.status == 1 && added.output.contains("+ id=3"), "\(added)")
   }
 
+  @Test("two databases of one table each are compared whole if more than rows differs")
+  func databasesOfOneTable() async throws {
+    try folder.execute(
+      "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, a)", "INSERT INTO t VALUES (1, 'x')")
+    try folder.execute(
+      "b.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, a, b INT)",
+      "INSERT INTO t VALUES (1, 'x', NULL)", "CREATE INDEX t_a ON t (a)")
+    let schema = try await Tool.shell("$tandem diff a.db b.db", in: folder)
+    #expect(schema.status == 1 && schema.error.isEmpty, "\(schema.error)")
+    #expect(
+      schema.output == """
+        --- a.db
+        +++ b.db
+        table t
+        + column b INT
+        + index t_a
+
+        """)
+    let rows = try await Tool.shell("$tandem diff a.db b.db --table t", in: folder)
+    #expect(rows.status == 0 && rows.output.isEmpty, "\(rows)")
+    try folder.execute("c.db", "CREATE TABLE log (line)", "INSERT INTO log VALUES ('a'), ('a')")
+    try folder.execute("d.db", "CREATE TABLE log (line)", "INSERT INTO log VALUES ('a'), ('b')")
+    let log = try await Tool.shell("$tandem diff c.db d.db", in: folder)
+    #expect(log.status == 1 && log.error.isEmpty, "\(log.error)")
+    #expect(
+      log.output == """
+        --- c.db
+        +++ d.db
+        table log
+        - line="a"
+        + line="b"
+
+        """)
+  }
+
   @Test("names and the exit status are those that git needs")
   func labels() async throws {
     try folder.write("id\n1\n", to: "list.csv")

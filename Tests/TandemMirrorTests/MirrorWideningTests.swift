@@ -47,6 +47,17 @@ struct MirrorWideningTests {
     #expect(try mirror(widens: false).run(json: list, into: connection).isUpToDate)
   }
 
+  @Test("a table that has the name of the copy is an error, and stays as it is")
+  func tableNamedLikeTheCopy() throws {
+    let connection = try database(
+      "CREATE TABLE tandem_widening (x)", "INSERT INTO tandem_widening VALUES (7)")
+    try mirror().run(json: #"[{"id":1}]"#, into: connection)
+    let before = try dump(connection)
+    let failure = message { try mirror().run(json: #"[{"id":"x"}]"#, into: connection) }
+    #expect(failure?.contains("tandem_widening") == true, "\(failure ?? "")")
+    #expect(try dump(connection) == before)
+  }
+
   @Test(
     "a wider table is the same otherwise: rows, rowids, indexes, triggers, tracking, views, keys")
   func everythingElse() throws {

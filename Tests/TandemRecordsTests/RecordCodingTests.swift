@@ -257,6 +257,10 @@ struct RecordCodingTests {
       "-024-05-01T12:00:00Z",
       "2024-05-01T12:00:00.0000000000000000000000001Z", "\u{0663}024-05-01T12:00:00Z",
     ] { #expect(Instant(.text(text), .iso8601) == nil, "\(text)") }
+    for text in [
+      "2024-05-01 12:00+", "2024-05-01 12:00:00-", "2024-05-01 12:00:00+24",
+      "2024-05-01 12:00:00+05:60", "2024-05-01 12:00:00+02:", "2024-05-01 12:00:00x",
+    ] { #expect(Instant(.text(text), .sqliteText) == nil, "\(text)") }
     for value in [FieldValue.null, .blob([]), .real(.infinity), .real(1e300), .integer(.max)] {
       #expect(Instant(value, .iso8601) == nil)
       _ = Instant(value, .millisecondsSince1970)

@@ -6,15 +6,34 @@ extension DiffCommand {
     _ sides: [Side], _ arguments: ParsedArguments
   ) throws -> DatabaseComparison? {
     guard !arguments.has(Option.table) else { return nil }
-    let counts = try sides.compactMap(\.database).map { database in
-      try database.read { try $0.tableNames().count }
+    let comparison = DatabaseComparison(from: sides[0].database, to: sides[1].database)
+    let names = try sides.compactMap(\.database).map { database in
+      try database.read { try $0.tableNames() }
     }
-    // The only tables of two files may have different names.
-    if sides.count == counts.count, counts.allSatisfy({ $0 == 1 }) { return nil }
+    if names.count == sides.count, names.allSatisfy({ $0.count == 1 }) {
+      // The only tables of two files may have different names.
+      guard names[0][0].isSameSQLName(as: names[1][0]), !arguments.has(Option.key),
+        try needsWholeComparison(comparison)
+      else { return nil }
+      return comparison
+    }
     guard !arguments.has(Option.key) else {
       throw arguments.error("--key is for one table: choose it with --table")
     }
-    return DatabaseComparison(from: sides[0].database, to: sides[1].database)
+    return comparison
+  }
+
+  /// True if a comparison of rows by key would leave out a difference, or has no key.
+  private static func needsWholeComparison(
+    _ comparison: DatabaseComparison
+  ) throws -> Bool {
+    var isNeeded = false
+    let objects = try comparison.forEachTable { table in
+      let hasKey = [table.old, table.new].compactMap { $0 }
+        .contains { !$0.primaryKey.isEmpty || $0.column(named: "id") != nil }
+      if table.hasSchemaChange || !hasKey { isNeeded = true }
+    }
+    return isNeeded || !objects.isEmpty
   }
 
   /// Compares two databases; returns true if they differ.

@@ -42,6 +42,7 @@ enum DiffCommand: Command {
       Two SQLite tables of any size are compared in constant memory. Two SQLite files without --table
       are compared whole: all tables, those of one file only too, their columns and keys, indexes,
       views and triggers. The rows of a table without a primary key are compared as wholes.
+      If each file has only one table, and only its rows differ, the output is that of --table.
       /dev/null stands for an empty list or database.
 
       With --list, the order of two lists is compared too, and moved records are shown (>). With

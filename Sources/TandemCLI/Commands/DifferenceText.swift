@@ -52,7 +52,7 @@ struct DifferenceText {
     }
     return
       ([keyText(of: record)] + others.map { "\(record.layout.names[$0])=\(record.values[$0])" })
-      .joined(separator: "  ")
+      .filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
   /// The fields of a version in which another version differs; a note if there is no such version.

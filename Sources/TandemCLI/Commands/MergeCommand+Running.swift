@@ -301,10 +301,10 @@ extension ConflictReport<String, String> {
   /// The lines that report the conflict of a column.
   fileprivate var lines: [String] {
     func text(_ name: String?) -> String {
-      name.map { $0 == id ? "kept, with changes" : "named \($0)" } ?? "removed"
+      name.map { $0 == id ? "kept, with changes" : "named \($0.escapingControls())" } ?? "removed"
     }
     return [
-      "! \(conflict.kind.rawValue) column \(id): \(resolution.name)",
+      "! \(conflict.kind.rawValue) column \(id.escapingControls()): \(resolution.name)",
       "  local   \(text(conflict.local))", "  remote  \(text(conflict.remote))",
     ]
   }

@@ -21,7 +21,8 @@ enum WatchCommand: Command {
     static let wait = Flag(
       "wait",
       help: """
-        Wait for a file or table that does not exist yet, or no longer.
+        Wait for a file or table that does not exist yet, or no
+        longer exists.
         """)
     static let once = ValueOption("once", in: 1...Int.max, help: "End after N differences.")
     static let quiet = Flag("quiet", letter: "q", help: "Print only the changes.")

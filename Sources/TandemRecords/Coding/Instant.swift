@@ -207,7 +207,7 @@ struct DateText {
         if decimals.isEmpty { return nil }
       }
     }
-    let offset = text.offset() ?? (isSQLite ? 0 : nil)
+    let offset = isSQLite && text.rest.isEmpty ? 0 : text.offset()
     guard let offset, text.rest.isEmpty else { return nil }
     return Instant(
       date: date, second: hour * 3_600 + minute * 60 + second, decimals: decimals, offset: offset)
@@ -233,7 +233,7 @@ struct DateText {
     return digits.reduce(0) { $0 * 10 + Int128(ASCII.digit($1)) }
   }
 
-  /// `Z`, or hours and perhaps minutes ahead of UTC, in seconds. Skips nothing if there is neither.
+  /// `Z`, or hours and perhaps minutes ahead of UTC, in seconds; `nil` for anything else.
   private mutating func offset() -> Int128? {
     if skip("Z") || skip("z") { return 0 }
     let isBehind = rest.first == ASCII.minus

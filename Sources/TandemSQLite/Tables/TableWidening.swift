@@ -88,7 +88,6 @@ package struct TableWidening {
     let rowidColumn = rowid.map { "\($0) AS tandem_rowid, " } ?? ""
     // The sign removes the affinity: the columns of the copy keep every value.
     let values = names.map { "+\($0.sqlQuoted) AS \($0.sqlQuoted)" }.joined(separator: ", ")
-    try connection.execute("DROP TABLE IF EXISTS \(copy)")
     try connection.execute("CREATE TABLE \(copy) AS SELECT \(rowidColumn)\(values) FROM \(table)")
     try connection.execute("DROP TABLE \(table)")
     try connection.execute(creation)
