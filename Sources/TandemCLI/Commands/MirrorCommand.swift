@@ -37,8 +37,9 @@ enum MirrorCommand: Command {
     static let quiet = Flag("quiet", letter: "q", help: "Print nothing but errors.")
     static let watch = ValueOption.seconds(
       "watch",
-      help: "Repeat the mirror run at this interval, until Ctrl-C. After\nruns that fail, the pauses grow up to "
-        + "\(DatabaseMirror.Runs.maxFailureInterval.components.seconds / 60) min, or to the\ninterval.")
+      help:
+        "Repeat the mirror run at this interval, until Ctrl-C. After\nfailures, the interval grows, up to "
+        + "\(DatabaseMirror.Runs.maxFailureInterval.components.seconds / 60) min.")
     static let content = ValueOption<String>(
       "content", "FIELD", help: "Fetch the content at the address in this field.")
     static let preview = ValueOption<String>(
