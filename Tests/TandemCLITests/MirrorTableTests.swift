@@ -56,6 +56,7 @@ struct MirrorTableTests {
       ("a.db b.db --table tt", "there is no table tt"),
       ("a.db ./a.db --table T", "T would be mirrored into itself"),
       ("a.db b.db --table t --format csv", "--format is for a list"),
+      ("a.db b.db --table t --delimiter tab", "--delimiter is for a list"),
       ("a.db b.db --table t --header 'a: b'", "--header is for a list from a URL"),
       ("list.json b.db --from-table t --table t --key id", "--from-table is for a SOURCE"),
       ("a.db list.json --table t", "SOURCE comes first, and DATABASE after it"),

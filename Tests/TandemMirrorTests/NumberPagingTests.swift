@@ -71,7 +71,7 @@ struct NumberPagingTests {
     }
   }
 
-  @Test("a refused page is no end if a total or the lengths of the pages contradict")
+  @Test("a refused page is no end if a total, a next page or the lengths of the pages contradict")
   func contradictions() async throws {
     var pages = Pages(ids: [1, 2, 3, 4], endStatus: 404, fields: ["X-Total-Count": "5"])
     let error = await #expect(throws: TransportError.self) { _ = try await read(pages) }
@@ -79,6 +79,10 @@ struct NumberPagingTests {
     #expect(error?.message.contains("it has 5 records, and sent 4") == true)
     pages.fields = ["X-Total-Count": "4"]
     #expect(try await read(pages).ids == [1, 2, 3, 4])
+    pages.fields = ["Link": "</list?page=3>; rel=next"]
+    let named = await #expect(throws: TransportError.self) { _ = try await read(pages) }
+    #expect(named?.status == 404)
+    #expect(named?.message.contains("--page link") == true)
     let lengths = await #expect(throws: TransportError.self) {
       try await withServer { request, connection in
         switch request.path {

@@ -11,7 +11,8 @@ public import TandemSync
 /// The file is one JSON document with the records and the latest commits. A push locks `PATH.tandem-lock`, reads the
 /// file, checks the condition, and replaces the file: it writes a new file beside it, synchronizes it to disk and
 /// renames it. So readers see the old contents or the new ones, also after a power failure, and an accepted push is
-/// durable. The file keeps its permissions, and a symbolic link stays one.
+/// durable. The file keeps its permissions, and a symbolic link stays one. The owner of the file is the user whose
+/// program pushed last.
 ///
 /// The lock is advisory (`flock(2)`): a program that writes the file by other means can lose pushes. On a network
 /// file system, the lock must work between machines. A folder that a service synchronizes by copying files, such as

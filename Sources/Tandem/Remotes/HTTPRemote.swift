@@ -183,6 +183,9 @@ extension HTTPRemote {
       case 401, 403, 407: "check the credentials"
       case 405, 501: "the server does not store documents; use an address that accepts PUT"
       case 300..<400: "it is elsewhere; use the address that it leads to"
+      // WebDAV says the first by it (RFC 4918, section 9.7.1), and object stores the second.
+      case 409:
+        "its folder does not exist, or another client was writing; check the address, or try again"
       case 408, 429, 500..<600: "try again later"
       default: "check the address"
       }

@@ -30,8 +30,12 @@ struct LockedFile: Sendable {
   /// Opens and locks the file beside this one. It is never removed, because another process may be waiting for it.
   private func lock() async throws -> CInt {
     let target = try resolvedPath()
-    let descriptor = open(
-      target + Self.lockSuffix, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    let name = target + Self.lockSuffix
+    var descriptor = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    // Another user may have created it so that others can only read it, which is enough for flock(2).
+    if descriptor < 0, errno == EACCES {
+      descriptor = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    }
     guard descriptor >= 0 else { throw failure("locked") }
     do {
       let start = ContinuousClock.now
@@ -40,8 +44,7 @@ struct LockedFile: Sendable {
         guard start.duration(to: .now) < Self.maxLockWait else {
           throw RemoteError(
             .locked, path,
-            "another process has held the lock \(target + Self.lockSuffix) for "
-              + "\(Self.maxLockWait); try again later")
+            "another process has held the lock \(name) for \(Self.maxLockWait); try again later")
         }
         try await Task.sleep(for: Self.lockRetryDelay)
       }
@@ -121,13 +124,13 @@ struct LockedFile: Sendable {
     return fsync(descriptor) == 0
   }
 
-  /// Makes a renaming durable.
+  /// Makes a renaming durable. A file system that cannot synchronize a folder, as some over a network, is no error.
   private static func synchronizeFolder(of path: String) -> Bool {
     let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "."
     let descriptor = open(String(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
-    return synchronize(descriptor)
+    return synchronize(descriptor) || errno == EINVAL
   }
 
   /// The path without symbolic links; the path itself if there is no such file.

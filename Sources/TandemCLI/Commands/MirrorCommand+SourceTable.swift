@@ -18,7 +18,7 @@ extension MirrorCommand {
         return nil
       }
       let ofLists: [any CommandOption] = [Option.format, ListRequest.Option.items]
-      for option in ofLists where arguments.has(option) {
+      for option in ofLists + CSVOption.all where arguments.has(option) {
         throw arguments.error("--\(option.name) is for a list; \(path) is a SQLite file")
       }
       let destination = arguments.operands[1]

@@ -36,7 +36,10 @@ enum MirrorCommand: Command {
       "json", help: "Print the whole difference as one JSON object; with\n--content, events.")
     static let quiet = Flag("quiet", letter: "q", help: "Print nothing but errors.")
     static let watch = ValueOption.seconds(
-      "watch", help: "Repeat the mirror run at this interval, until Ctrl-C.")
+      "watch",
+      help:
+        "Repeat the mirror run at this interval, until Ctrl-C. After\nfailures, the interval grows, up to "
+        + "\(DatabaseMirror.Runs.maxFailureInterval.components.seconds / 60) min.")
     static let content = ValueOption<String>(
       "content", "FIELD", help: "Fetch the content at the address in this field.")
     static let preview = ValueOption<String>(

@@ -73,12 +73,15 @@ extension ChannelHub {
 
 /// The reason why a value could not be sent by the name of its property.
 public struct PropertyNameError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kinds of failure.
-  public enum Code: Hashable, Sendable {
+  /// The kind of failure: an open set, to which later versions may add.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind.
+    public let description: String
+
     /// The subject has no property with this name.
-    case unknownName
+    public static let unknownName = Code(description: "unknownName")
     /// The property has another type than the value.
-    case wrongType
+    public static let wrongType = Code(description: "wrongType")
   }
 
   /// The kind of failure.

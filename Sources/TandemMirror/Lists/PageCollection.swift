@@ -129,6 +129,10 @@ struct PageCollection {
       }
       if total == records.count { return nil }
     }
+    // A parameter that the server does not know would end the list after its first page.
+    if let evidence = try? PageSigns(of: last).evidence(recordCount: records.count) {
+      return evidence
+    }
     let counts = pages.map(\.records.count)
     guard let first = counts.first, counts.dropLast().allSatisfy({ $0 == first }),
       (counts.last ?? 0) <= first

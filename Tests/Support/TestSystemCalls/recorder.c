@@ -47,7 +47,10 @@ int test_calls_begin(const char *path) {
     struct recording *one = &recordings[number];
     one->length = 0;
     one->last_line[0] = 0;
-    if (realpath(path, one->directory) == NULL) number = -1;
+    if (realpath(path, one->directory) == NULL) {
+      one->directory[0] = 0;
+      number = -1;
+    }
   }
   if (number >= 0) atomic_fetch_add(&recording_count, 1);
   pthread_mutex_unlock(&lock);
