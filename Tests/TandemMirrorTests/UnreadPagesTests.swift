@@ -80,15 +80,17 @@ struct UnreadPagesTests {
   @Test(
     "a first page without the next page by --page is an error, if it names one in another way",
     arguments: [
-      .link, .header(name: "Next-Pag"), .cursor(field: "nxet"), .cursor(field: "a.b", parameter: "c"),
+      .link, .header(name: "Next-Pag"), .cursor(field: "nxet"),
+      .cursor(field: "a.b", parameter: "c"),
     ] as [RecordPaging])
   func otherPaging(paging: RecordPaging) async throws {
     let text = #"{"items":[{"id":1}],"next":"/2"}"#
-    #expect(await message([:], text, items: "items", paging: paging).contains("--page cursor=next,"))
+    let message = await message([:], text, items: "items", paging: paging)
+    #expect(message.contains("--page cursor=next,"))
     let end = #"{"items":[{"id":1}],"next":null,"total":2}"#
-    #expect(await message([:], end, items: "items", paging: paging) == "")
-    let fields: HTTPFields = ["X-Next-Page": "2"]
-    #expect(await message(fields, paging: paging).contains("--page header=X-Next-Page,page,"))
+    #expect(await self.message([:], end, items: "items", paging: paging) == "")
+    let inHead = await self.message(["X-Next-Page": "2"], end, items: "items", paging: paging)
+    #expect(inHead.contains("--page header=X-Next-Page,page,"))
   }
 
   @Test("the list and the next page may be in an object inside another")
