@@ -59,7 +59,7 @@ struct ServerReasonTests {
           try await RecordSource.url(server.url + path).list(options, client: SystemHTTPClient())
         }
         let isOpen = path == "/open"
-        #expect(error?.message.contains("because \"the archive is closed\"") == isOpen)
+        #expect(error?.message.contains("the server says: \"the archive is closed\"") == isOpen)
         #expect(error?.message.contains("hunter22") == false)
         #expect(error?.status == 403)
       }
