@@ -286,6 +286,10 @@ struct DiffCommandTests {
     }
     let wrong = try await diff(old, old, "--delimiter", "ab")
     #expect(wrong.status == 2 && wrong.error.contains("takes one ASCII character"))
+    for option in [["--comment", ","], ["--comment", ";", "--delimiter", ";"]] {
+      let same = try await Tool.run(["diff", old, old] + option)
+      #expect(same.status == 2 && same.error.contains("--comment names the delimiter"))
+    }
   }
 
   @Test("two databases are compared whole: rows, tables of one only, columns, keys and the rest")

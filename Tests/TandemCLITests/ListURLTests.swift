@@ -42,7 +42,7 @@ struct ListURLTests {
       let same = try await Tool.run(["diff", url, url, "-q"] + options())
       #expect(same.status == 0 && same.error.isEmpty)
       let refused = try await Tool.run(["diff", old, url, "--retries", "0"])
-      #expect(refused.status == 2 && refused.error.contains(#"because "who are you""#))
+      #expect(refused.status == 2 && refused.error.contains(#"the server says: "who are you""#))
       let first = try await Tool.run(
         ["diff", old, url] + options().filter { !["--page", "cursor=data.next"].contains($0) })
       #expect(first.status == 2 && first.error.contains("--page cursor=data.next,"))

@@ -57,7 +57,7 @@ struct MirrorServerTests {
       let refused = try await mirror(server.url)
       #expect(refused.status == 1)
       #expect(refused.error.contains(#"answered 401: access is refused; check the credentials"#))
-      #expect(refused.error.contains(#"because "log\u000ain""#))
+      #expect(refused.error.contains(#"the server says: "log\u000ain""#))
       #expect(try await mirror("http://me:no@127.0.0.1:\(server.port)/").status == 1)
     }
   }

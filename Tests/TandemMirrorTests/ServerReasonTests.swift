@@ -59,7 +59,7 @@ struct ServerReasonTests {
           try await RecordSource.url(server.url + path).list(options, client: SystemHTTPClient())
         }
         let isOpen = path == "/open"
-        #expect(error?.message.contains("because \"the archive is closed\"") == isOpen)
+        #expect(error?.message.contains("the server says: \"the archive is closed\"") == isOpen)
         #expect(error?.message.contains("hunter22") == false)
         #expect(error?.status == 403)
       }
@@ -88,5 +88,24 @@ struct ServerReasonTests {
     }
     try await read("text/html", "id\n1\n", .csv)
     try await read("text/csv", "id\n1\n")
+  }
+
+  @Test("an object is no list; the error names the options that read the list in it, or its lines")
+  func object() async throws {
+    try await withServer { _, connection in
+      let fields: HTTPFields = ["Content-Type": "application/json"]
+      return connection.respond(200, fields, Array(#" {"data":[{"id":1}]}"#.utf8))
+    } test: { server in
+      var options = RecordListOptions()
+      options.retry = .never
+      let source = RecordSource.url(server.url + "/list")
+      let error = await #expect(throws: TransportError.self) {
+        try await source.list(options, client: SystemHTTPClient())
+      }
+      #expect(error?.message.contains("--items data") == true)
+      #expect(error?.message.contains("--format ndjson") == true)
+      options.itemsField = "data"
+      _ = try await source.list(options, client: SystemHTTPClient())
+    }
   }
 }

@@ -24,10 +24,11 @@ struct UnreadPagesTests {
   }
 
   private func message(
-    _ fields: HTTPFields, _ text: String = #"[{"id":1}]"#, items: String? = nil
+    _ fields: HTTPFields, _ text: String = #"[{"id":1}]"#, items: String? = nil,
+    paging: RecordPaging = .none
   ) async -> String {
     do {
-      _ = try await read(fields, text, items: items)
+      _ = try await read(fields, text, items: items, paging: paging)
       return ""
     } catch let error as TransportError where error.code == .unreadPages {
       return error.message
@@ -74,6 +75,22 @@ struct UnreadPagesTests {
     let message = await message([:], text, items: "items")
     #expect(message.contains(words) && message.contains("--page first"), "\(message)")
     _ = try await read([:], text, items: "items", paging: .first)
+  }
+
+  @Test(
+    "a first page without the next page by --page is an error, if it names one in another way",
+    arguments: [
+      .link, .header(name: "Next-Pag"), .cursor(field: "nxet"),
+      .cursor(field: "a.b", parameter: "c"),
+    ] as [RecordPaging])
+  func otherPaging(paging: RecordPaging) async throws {
+    let text = #"{"items":[{"id":1}],"next":"/2"}"#
+    let message = await message([:], text, items: "items", paging: paging)
+    #expect(message.contains("--page cursor=next,"))
+    let end = #"{"items":[{"id":1}],"next":null,"total":2}"#
+    #expect(await self.message([:], end, items: "items", paging: paging) == "")
+    let inHead = await self.message(["X-Next-Page": "2"], end, items: "items", paging: paging)
+    #expect(inHead.contains("--page header=X-Next-Page,page,"))
   }
 
   @Test("the list and the next page may be in an object inside another")

@@ -35,8 +35,10 @@ extension ParsedArguments {
     let options = CSVOptions(
       delimiter: self[CSVOption.delimiter], encoding: self[CSVOption.encoding] ?? .utf8,
       comment: self[CSVOption.comment], allowsRaggedRows: self[CSVOption.ragged])
-    if let delimiter = options.delimiter, delimiter == options.comment {
-      throw error("--delimiter and --comment name the same character")
+    // The rows with an empty first field would be taken for comments, and lost.
+    if options.comment == options.delimiter ?? UInt8(ascii: ",") {
+      throw error(
+        "--comment names the delimiter; choose another character, or another --delimiter")
     }
     return options
   }

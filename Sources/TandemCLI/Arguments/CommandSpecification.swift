@@ -31,7 +31,8 @@ extension CommandSpecification {
 
   /// The help page.
   var helpText: String {
-    var lines = [usage, "", discussion, ""]
+    var lines = [usage, "", discussion]
+    if !operands.isEmpty { lines.append("") }
     lines += operands.map { Self.row($0.name, $0.help) }
     lines += ["", "options:"]
     lines += allOptions.map { option in

@@ -73,6 +73,7 @@ enum MirrorCommand: Command {
 
       A value that its column would change, or reject, is an error: 007 or abc in a column of
       type INTEGER. With --widen, the column loses its type, and keeps every value from then on.
+      A column of type TEXT stores numbers as texts, and true as 1; that is no error.
 
       SOURCE may also be a SQLite file. The table of the same name, or of --from-table, is then
       the list: all its columns and values, in their types. The primary key is the key.

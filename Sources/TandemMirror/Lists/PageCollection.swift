@@ -44,11 +44,19 @@ struct PageCollection {
 
   var count: Int { pages.count }
 
-  /// Checks that the list ends with its only page, if only one is to be read.
+  /// Checks that the list ends with its first page, if no other page follows it by the options.
   func requireEnd() throws(TransportError) {
-    guard options.paging == .none,
-      let evidence = try PageSigns(of: last).evidence(recordCount: records.count)
-    else { return }
+    let signs = PageSigns(of: last)
+    let evidence: String?
+    switch options.paging {
+    case .none: evidence = try signs.evidence(recordCount: records.count)
+    case .link, .header, .cursor:
+      // A misspelled name finds no next page. The first page is not the list then.
+      guard try nextURL(after: last, at: 0) == nil else { return }
+      evidence = try signs.evidenceOfNextPage()
+    case .first, .last, .offset, .number: return
+    }
+    guard let evidence else { return }
     throw problem(.unreadPages, "the list goes on after this page: \(evidence)")
   }
 

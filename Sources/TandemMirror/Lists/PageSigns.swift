@@ -51,11 +51,16 @@ extension PageSigns {
   ///
   /// - Parameter recordCount: The number of records in the page.
   func evidence(recordCount: Int) throws(TransportError) -> String? {
-    if let evidence = try evidenceInHead() { return evidence }
-    if let evidence = evidenceBesideList() { return evidence }
+    if let evidence = try evidenceOfNextPage() { return evidence }
     guard let total, total > recordCount else { return nil }
     return "the server says that it has \(total) records, and sent \(recordCount)"
       + Self.remedy("number=PARAM, --page offset=PARAM or another --page")
+  }
+
+  /// The evidence without the total, which may count records that the server does not show.
+  func evidenceOfNextPage() throws(TransportError) -> String? {
+    if let evidence = try evidenceInHead() { return evidence }
+    return evidenceBesideList()
   }
 
   /// The evidence in the fields of the response, which a 304 may have too.

@@ -72,6 +72,7 @@ extension RecordListReading {
     let bytes = try plainBytes(try await bytes(of: stream, question), question)
     let format = named ?? .sniffed(from: bytes)
     try requireList(in: bytes, format, head)
+    try requireArray(in: bytes, format, head)
     if try isUncertain(head, format, question) { return .compressedLines }
     return .page(try page(in: bytes, format, head))
   }
@@ -144,6 +145,20 @@ extension RecordListReading {
     throw TransportError(
       .malformedResponse,
       "the server sent a web page (text/html), not a list; check the address and the credentials",
+      url: head.url)
+  }
+
+  /// Throws if a text in JSON is an object, though the list is not to be found in a field of one.
+  private func requireArray(
+    in bytes: [UInt8], _ format: RecordFormat, _ head: HTTPResponseHead
+  ) throws(TransportError) {
+    guard format == .json, options.itemsField == nil,
+      bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{")
+    else { return }
+    throw TransportError(
+      .malformedResponse,
+      "the server sent an object, not an array of objects; name the field with the list, as in "
+        + "--items data; or read one object per line with --format ndjson",
       url: head.url)
   }
 

@@ -10,7 +10,7 @@ extension HTTPResponseStream {
     } catch {
       var error = error
       if let reason = await ServerReason(of: self)?.text, !secrets.areRepeated(in: reason) {
-        error.message += ", because \"\(reason)\""
+        error.message += "; the server says: \"\(reason)\""
       }
       try Task.checkCancellation()
       throw error
