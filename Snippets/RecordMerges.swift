@@ -17,3 +17,10 @@ let merge = try RecordMerge(key: ["id"], policy: fields.then(.editBeatsDelete)).
 for record in merge.merged { print(record["title"], record["stars"]) }
 // "A cold lake in late autumn" 5, then "Snow" 2
 print(merge.conflicts.count, merge.unresolved.count)  // 2 0
+
+// Files merge with their columns, and keep the text of what did not change.
+let file = try ListMerge(key: ["id"]).merge(
+  base: ListText(Array("id,title\n1,Lake\n".utf8), format: .csv),
+  local: ListText(Array("id,title\n1,Lake\n2,Snow\n".utf8), format: .csv),
+  remote: ListText(Array("id,name\n1,Lake\n".utf8), format: .csv))
+print(String(decoding: file.text(marksConflicts: true), as: UTF8.self))
