@@ -5,25 +5,22 @@ struct Note: Codable, Equatable, Identifiable, Sendable {
   var text: String
 }
 
-/// Merges the edits of this device with those of others.
-func synchronize(
-  _ notes: inout [Note], _ shadow: inout RemoteShadow<Note>,
-  with remote: some ConditionalRemote<Note>
-) async throws {
+/// Merges the notes of this device with those of others.
+func synchronize(_ notes: [Note], with remote: some ConditionalRemote<Note>) async throws {
   let synchronizer = Synchronizer(
     remote: remote, identifiedBy: \.id, policy: .keepLocal, epochPolicy: .union)
-  let report = try await synchronizer.synchronize(client: &notes, shadow: &shadow)
-  print(notes.map(\.text), report.conflicts.count)
+  // An application keeps both. The shadow has the notes as they were after the last synchronization.
+  var (notes, shadow) = (notes, RemoteShadow<Note>())
+  try await synchronizer.synchronize(client: &notes, shadow: &shadow)
+  print(notes.map(\.text))
 }
 
-// The records of the other devices are at an address with entity tags, or in a shared file.
-var notes = [Note(id: 1, text: "Milk")]
-var shadow = RemoteShadow<Note>()
+// The notes of all devices are at an address with entity tags, or in a shared file.
+let notes = [Note(id: 1, text: "Milk")]
 if let place = CommandLine.arguments.dropFirst().first {
   if place.hasPrefix("http") {
-    let remote = HTTPRemote<Note>(url: place, client: try SystemHTTPClient())
-    try await synchronize(&notes, &shadow, with: remote)
+    try await synchronize(notes, with: HTTPRemote<Note>(url: place, client: SystemHTTPClient()))
   } else {
-    try await synchronize(&notes, &shadow, with: FileRemote<Note>(path: place))
+    try await synchronize(notes, with: FileRemote<Note>(path: place))
   }
 }

@@ -76,7 +76,8 @@ struct MirrorListTests {
   func singlePage(options: [String]) async throws {
     try await withServer(Self.page) { server in
       let words = options.map { $0 == "files" ? folder.path(of: $0) : $0 }
-      let result = try await mirror(server.url + "/list", paging: words)
+      let url = server.url + "/list?after=1"
+      let result = try await mirror(url, paging: words)
       #expect(result.status == 0)
       let field = options[0].split { "=,".contains($0) }.dropFirst().first.map(String.init)
       let place = field.map { "in the field \($0)" } ?? "in a Link field with rel=next"
@@ -84,9 +85,11 @@ struct MirrorListTests {
         result.error
           == "tandem: note: the list has only one page: it names no next page \(place)\n")
       for option in ["--quiet", "--json"] {
-        let result = try await mirror(server.url + "/list", paging: words + [option])
+        let result = try await mirror(url, paging: words + [option])
         #expect(result.status == 0 && result.error.isEmpty)
       }
+      let first = try await mirror(server.url + "/list", paging: words)
+      #expect(first.status == 1 && first.error.contains("--page cursor=next"))
     }
   }
 
