@@ -140,13 +140,3 @@ if isForURLSession {
     target.swiftSettings?.append(.define("TANDEM_URLSESSION"))
   }
 }
-
-// While work is in progress: builds only the named test targets.
-if let only = Context.environment["ONLY_TESTS"]?.split(separator: ",").map(String.init) {
-  package.targets.removeAll {
-    ($0.type == .test && !only.contains($0.name))
-      || ($0.path?.hasPrefix("Snippets") ?? false) || ($0.path?.hasPrefix("Examples") ?? false)
-  }
-  let left = Set(package.targets.map(\.name))
-  package.products.removeAll { !left.contains($0.name) && $0.name == "LiveScreen" }
-}
