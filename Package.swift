@@ -36,19 +36,24 @@ let package = Package(
     .library(name: "TandemMirror", targets: ["TandemMirror"]),
     .library(name: "TandemLinks", targets: ["TandemLinks"]),
     .library(name: "TandemSync", targets: ["TandemSync"]),
+    .library(name: "TandemSpace", targets: ["TandemSpace"]),
+    .library(name: "TandemReplica", targets: ["TandemReplica"]),
     .executable(name: "tandem", targets: ["TandemCLI"]),
   ],
   targets: [
     // Values
     library("TandemDifferences"),
     library("TandemRecords", ["TandemDifferences"]),
-    library("TandemSync", ["TandemDifferences"]),
+    library("TandemSync", ["TandemDifferences", "TandemRecords", "TandemDigests"]),
     // The database
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     library("TandemSQLite", ["TandemDifferences", "TandemRecords", "CSQLite"]),
     library("TandemLiveQueries", ["TandemSQLite", "TandemDifferences", "TandemRecords"]),
+    library("TandemSpace", ["TandemSync", "TandemSQLite", "TandemRecords"]),
+    library(
+      "TandemReplica", ["TandemSync", "TandemSQLite", "TandemRecords", "TandemDifferences"]),
     // Other machines
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -83,7 +88,7 @@ let package = Package(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences", "TestFolder", "TestRandom"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences", "TestRandom"]),
-    tests("TandemSyncTests", ["TandemSync", "TandemDifferences", "TestRandom"]),
+    tests("TandemSyncTests", ["TandemSync", "TandemRecords", "TandemDifferences", "TestRandom"]),
     tests(
       "TandemSQLiteTests",
       ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite", "TestRandom"]),

@@ -1,0 +1,46 @@
+/// A part of the changes that a space has after a revision.
+///
+/// Pages follow ``next`` until there is none. The state of the space is then the one at the
+/// ``revision`` of the last page. A record that a commit changes between two pages occurs in both;
+/// the later one counts.
+package struct SyncPage: Hashable, Sendable {
+  /// The head of the space when it made the page.
+  package let revision: SpaceRevision
+  /// The digest of all live records at ``revision``.
+  package let digest: RecordDigest
+  /// The last commit of the replica that asks; `nil` if the space has none of it.
+  package let replica: ReplicaStanding?
+  /// The records in the order of their versions, then of their keys, each in its newest state.
+  package let changes: [SyncRecordState]
+  /// The position of the next page; `nil` for the last page. Only the space can interpret it.
+  package let next: String?
+
+  /// A page.
+  package init(
+    revision: SpaceRevision, digest: RecordDigest, replica: ReplicaStanding?,
+    changes: [SyncRecordState], next: String?
+  ) {
+    self.revision = revision
+    self.digest = digest
+    self.replica = replica
+    self.changes = changes
+    self.next = next
+  }
+}
+
+/// The last commit of a replica that a space knows.
+package struct ReplicaStanding: Hashable, Sendable {
+  /// Its sequence.
+  package let sequence: Int
+  /// Its identity.
+  package let commit: SyncToken
+  /// Its outcome.
+  package let outcome: SyncOutcome
+
+  /// A standing.
+  package init(sequence: Int, commit: SyncToken, outcome: SyncOutcome) {
+    self.sequence = sequence
+    self.commit = commit
+    self.outcome = outcome
+  }
+}
