@@ -40,6 +40,6 @@ extension SpaceTable: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(names) }
 
   private var names: [[FieldName]] {
-    [[name], columns, keyColumns].map { $0.map(FieldName.init) }
+    [[name], columns, keyColumns].map { names in names.map { FieldName($0) } }
   }
 }

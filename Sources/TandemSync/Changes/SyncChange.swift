@@ -30,7 +30,7 @@ extension SyncKey: Hashable {
 }
 
 extension SyncKey: Comparable {
-  /// The order of messages and pages: by the bytes of the table's name, then by the values.
+  /// The order of commits: by the bytes of the table's name, then by the values.
   package static func < (first: SyncKey, second: SyncKey) -> Bool {
     let order = UTF8Order.compare(first.table, second.table)
     return order != 0 ? order < 0 : first.id.lexicographicallyPrecedes(second.id)

@@ -3,6 +3,11 @@ package struct SyncLimits: Hashable, Sendable {
   /// The maximum number of synchronized columns of a table: SQLite's 2,000, less those that a shadow
   /// adds.
   package static let maxColumnCount = 1_990
+  /// The maximum number of tables of a space.
+  package static let maxTableCount = 1_000
+  /// The maximum length of a key in bytes: the ``RecordEncoding`` of its values, and the name of its
+  /// table. The position of a page contains a key.
+  package static let maxKeyByteCount = 1_024
 
   /// The maximum length of a record's message, in bytes.
   package var maxRecordByteCount: Int
@@ -29,5 +34,13 @@ package struct SyncLimits: Hashable, Sendable {
     self.maxPageByteCount = maxPageByteCount
     self.maxPageChangeCount = maxPageChangeCount
     self.maxStreamBacklogByteCount = maxStreamBacklogByteCount
+  }
+
+  /// The maximum length of the answer to a commit: it names each change once, with a reason that is
+  /// shorter than the change.
+  var maxAnswerByteCount: Int { 2 * maxCommitByteCount }
+  /// The maximum length of the message of a page: its records, and the last outcome of the replica.
+  var maxPageMessageByteCount: Int {
+    maxPageByteCount + maxRecordByteCount + maxAnswerByteCount
   }
 }

@@ -10,7 +10,8 @@ package struct SyncPage: Hashable, Sendable {
   package let digest: RecordDigest
   /// The last commit of the replica that asks; `nil` if the space has none of it.
   package let replica: ReplicaStanding?
-  /// The records in the order of their versions, then of their keys, each in its newest state.
+  /// The records in the order of their versions, each in its newest state. Within a version they
+  /// are in the order of their tables' names and then of the ``RecordEncoding`` of their keys.
   package let changes: [SyncRecordState]
   /// The position of the next page; `nil` for the last page. Only the space can interpret it.
   package let next: String?

@@ -119,7 +119,7 @@ extension [UInt8] {
 
   private mutating func append(_ first: UInt8, bigEndian argument: some FixedWidthInteger) {
     append(first)
-    withUnsafeBytes(of: argument.bigEndian) { append(contentsOf: $0) }
+    Swift.withUnsafeBytes(of: argument.bigEndian) { append(contentsOf: $0) }
   }
 }
 
