@@ -98,6 +98,9 @@ let package = Package(
         "TandemLiveQueries", "TandemSQLite", "TandemRecords", "TandemDifferences", "TestFolder",
         "TestRandom",
       ]),
+    tests(
+      "TandemSpaceTests",
+      ["TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TestFolder", "TestRandom"]),
     tests("TandemDigestsTests", ["TandemDigests"]),
     tests(
       "TandemHTTPTests",

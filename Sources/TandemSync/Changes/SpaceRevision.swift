@@ -12,6 +12,9 @@ package struct SpaceRevision: Hashable, Sendable {
   /// The random bits of the commit that made this version.
   package let mark: UInt64
 
+  /// The maximum version: no space reaches it, and a program can count beyond it.
+  package static let maxVersion = 1 << 53
+
   /// A revision. The version is not negative.
   package init(epoch: SyncToken, version: Int, mark: UInt64) {
     self.epoch = epoch
@@ -25,7 +28,7 @@ extension SpaceRevision: CustomStringConvertible {
   package init?(_ text: some StringProtocol) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let epoch = SyncToken(parts[0]), let version = Int(parts[1]),
-      version >= 0, String(version) == parts[1],
+      (0...SpaceRevision.maxVersion).contains(version), String(version) == parts[1],
       let mark = Hexadecimal.value(of: parts[2], as: UInt64.self)
     else { return nil }
     self.init(epoch: epoch, version: version, mark: mark)

@@ -1,4 +1,7 @@
 /// The answer of a space to a commit.
+///
+/// The first three are stored with the commit and consume its sequence: the same commit gets the
+/// same answer again. After the last two, the replica has not used the sequence.
 package enum SyncOutcome: Hashable, Sendable {
   /// All changes were made and are durable. The revision and digest are those after the commit.
   case accepted(SpaceRevision, RecordDigest)

@@ -29,6 +29,36 @@ package struct SyncPage: Hashable, Sendable {
   }
 }
 
+/// A request for a page.
+package struct SyncPull: Hashable, Sendable {
+  /// The replica that asks; `nil` for a reader that is no replica.
+  package let replica: SyncToken?
+  /// The revision after which the changes are wanted; `nil` for all live records.
+  package let since: SpaceRevision?
+  /// The ``SyncPage/next`` of the page before; `nil` for the first page.
+  package let cursor: String?
+  /// The maximum number of changes; the space may return fewer.
+  package let maxChangeCount: Int
+
+  /// A request.
+  package init(
+    replica: SyncToken?, since: SpaceRevision?, cursor: String? = nil, maxChangeCount: Int = .max
+  ) {
+    self.replica = replica
+    self.since = since
+    self.cursor = cursor
+    self.maxChangeCount = maxChangeCount
+  }
+}
+
+/// The answer to a ``SyncPull``.
+package enum SyncPullAnswer: Hashable, Sendable {
+  /// A page.
+  case page(SyncPage)
+  /// The space cannot continue from the revision: the replica starts with all live records.
+  case gone(SyncGone)
+}
+
 /// The last commit of a replica that a space knows.
 package struct ReplicaStanding: Hashable, Sendable {
   /// Its sequence.

@@ -24,6 +24,13 @@ package enum RecordEncoding {
     for value in id { bytes.append(cbor: value.canonicalInKey) }
   }
 
+  /// The number of bytes of a key: the name of its table, and the array of its values.
+  package static func byteCount(of key: SyncKey) -> Int {
+    var bytes: [UInt8] = []
+    append(id: key.id, to: &bytes)
+    return key.table.utf8.count + bytes.count
+  }
+
   /// The hash of a record: the first 128 bits of the SHA-256 of its bytes.
   package static func hash(_ key: SyncKey, _ fields: Record) -> UInt128 {
     var bytes: [UInt8] = []

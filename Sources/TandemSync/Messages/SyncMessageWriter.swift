@@ -20,6 +20,12 @@ package enum SyncMessageWriter {
   /// The message that declares tables.
   package static func bytes(_ tables: [SpaceTable]) -> [UInt8] { message { $0.write(tables) } }
 
+  /// The values of a key.
+  package static func bytes(id: [FieldValue]) -> [UInt8] { message { $0.write(id) } }
+
+  /// The fields of a record.
+  package static func bytes(fields: Record) -> [UInt8] { message { $0.write(fields) } }
+
   private static func message(_ body: (inout JSONWriter) -> Void) -> [UInt8] {
     var json = JSONWriter()
     body(&json)
