@@ -43,6 +43,8 @@ extension ReplicaTables {
     guard let base = state.revision, state.pullNeed == .none, try outbox() == nil else {
       return nil
     }
+    // A page that arrived before this commit cannot be applied after it.
+    try discardStaged()
     var budget = FreezeBudget(limits)
     var changes: [SyncChange] = []
     for table in schema.tables {
@@ -86,6 +88,10 @@ extension ReplicaTables {
     let syncKey = table.syncKey(key)
     guard !row.isUnreadable else {
       try reject(syncKey, "a text is not UTF-8; store it as a blob, or repair it", nil)
+      return true
+    }
+    guard RecordEncoding.byteCount(of: syncKey) <= SyncLimits.maxKeyByteCount else {
+      try reject(syncKey, "the key is longer than \(SyncLimits.maxKeyByteCount) bytes", nil)
       return true
     }
     let verbs = RowDifference(base: row.base, local: row.local, merging).verbs

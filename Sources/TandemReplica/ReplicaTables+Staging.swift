@@ -8,6 +8,12 @@ package struct ReplicaPullRequest: Hashable, Sendable {
   package let since: SpaceRevision?
   /// The ``SyncPage/next`` of the page before; `nil` for the first page.
   package let cursor: String?
+
+  /// A request.
+  package init(since: SpaceRevision?, cursor: String?) {
+    self.since = since
+    self.cursor = cursor
+  }
 }
 
 extension ReplicaTables {

@@ -174,18 +174,10 @@ extension SyncKey {
   }
 
   /// The key's values as a JSON array with exact values.
-  var idText: String {
-    var json = JSONWriter()
-    json.write(id)
-    return String(decoding: json.bytes, as: UTF8.self)
-  }
+  var idText: String { String(decoding: SyncMessageWriter.bytes(id: id), as: UTF8.self) }
 }
 
 extension Record {
   /// The record as a JSON object with exact values.
-  var text: String {
-    var json = JSONWriter()
-    json.write(self)
-    return String(decoding: json.bytes, as: UTF8.self)
-  }
+  var text: String { String(decoding: SyncMessageWriter.bytes(fields: self), as: UTF8.self) }
 }
