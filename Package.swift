@@ -99,6 +99,12 @@ let package = Package(
         "TestRandom",
       ]),
     tests(
+      "TandemReplicaTests",
+      [
+        "TandemReplica", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
+        "TandemDifferences", "TestFolder", "TestRandom",
+      ]),
+    tests(
       "TandemSpaceTests",
       ["TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TestFolder", "TestRandom"]),
     tests("TandemDigestsTests", ["TandemDigests"]),

@@ -1,0 +1,103 @@
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+/// A request for a page of changes.
+package struct ReplicaPullRequest: Hashable, Sendable {
+  /// The revision to continue from; `nil` for everything.
+  package let since: SpaceRevision?
+  /// The ``SyncPage/next`` of the page before; `nil` for the first page.
+  package let cursor: String?
+
+  /// A request.
+  package init(since: SpaceRevision?, cursor: String?) {
+    self.since = since
+    self.cursor = cursor
+  }
+}
+
+extension ReplicaTables {
+  /// The pages that have arrived and are not applied yet.
+  package enum Staging: Hashable, Sendable {
+    /// The page that is missing next.
+    case incomplete(ReplicaPullRequest)
+    /// All pages are there.
+    case complete
+  }
+
+  /// The next page to ask for, or that all are there.
+  package func staging() throws -> Staging {
+    let since = pullStart(try state())
+    let last = try rows(
+      "SELECT page FROM tandem_staged WHERE since = ? ORDER BY position DESC LIMIT 1",
+      [.text(since.name)])
+    guard case .blob(let bytes)? = last.first?[0] else {
+      return .incomplete(ReplicaPullRequest(since: since, cursor: nil))
+    }
+    guard let next = try stagedPage(bytes).next else { return .complete }
+    return .incomplete(ReplicaPullRequest(since: since, cursor: next))
+  }
+
+  /// Stores a page, as the bytes of its message.
+  ///
+  /// - Parameter request: The request that the page answers. If another process has synchronized
+  ///   the file since, the page is of no use and is not stored.
+  /// - Returns: True if the page was stored.
+  /// - Throws: `TextFault` if the bytes are no page.
+  @discardableResult
+  package func stage(_ bytes: [UInt8], for request: ReplicaPullRequest) throws -> Bool {
+    _ = try SyncMessageReader(limits: .unlimited).page(bytes)
+    guard try staging() == .incomplete(request) else { return false }
+    try run("DELETE FROM tandem_staged WHERE since <> ?", [.text(request.since.name)])
+    try run(
+      "INSERT INTO tandem_staged (since, page) VALUES (?, ?)",
+      [.text(request.since.name), .blob(bytes)])
+    return true
+  }
+
+  /// Forgets all pages, as when the space says that the pull must start again.
+  package func discardStaged() throws { try run("DELETE FROM tandem_staged", []) }
+
+  /// Demands a pull of the changes since the revision, as when the space has announced a commit.
+  package func requirePull() throws {
+    var state = try state()
+    guard state.pullNeed == .none else { return }
+    state.pullNeed = .changes
+    try save(state)
+  }
+
+  /// Calls `body` with each staged page, in order.
+  func forEachStagedPage(_ body: (SyncPage) throws -> Void) throws {
+    var last: FieldValue = .integer(.min)
+    while let row = try rows(
+      "SELECT position, page FROM tandem_staged WHERE position > ? ORDER BY position LIMIT 1",
+      [last]
+    ).first {
+      guard case .blob(let bytes) = row[1] else {
+        throw ReplicaError.damaged("tandem_staged", connection.path)
+      }
+      try body(try stagedPage(bytes))
+      last = row[0]
+    }
+  }
+
+  private func stagedPage(_ bytes: [UInt8]) throws -> SyncPage {
+    guard let page = try? SyncMessageReader(limits: .unlimited).page(bytes) else {
+      throw ReplicaError.damaged("tandem_staged", connection.path)
+    }
+    return page
+  }
+
+  /// The revision that a pull continues from; `nil` if it brings everything.
+  private func pullStart(_ state: ReplicaState) -> SpaceRevision? {
+    switch state.pullNeed {
+    case .none, .changes: state.revision
+    case .first, .horizon, .epoch, .history, .repair: nil
+    }
+  }
+}
+
+extension Optional where Wrapped == SpaceRevision {
+  /// The text of the revision; `everything` for none.
+  fileprivate var name: String { self?.description ?? "everything" }
+}

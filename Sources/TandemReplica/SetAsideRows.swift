@@ -1,0 +1,185 @@
+package import TandemDifferences
+package import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+/// A conflict that a merge resolved or left open, with every version.
+package struct ReplicaConflict: Sendable {
+  /// The outcome of the merge.
+  package enum Resolution: String, Hashable, Sendable, CaseIterable {
+    case local
+    case remote
+    case merged
+    /// The row has the remote version, and the conflict is open.
+    case unresolved
+  }
+
+  /// The number of the conflict in its file.
+  package let id: Int64
+  /// The identity of the record.
+  package let key: SyncKey
+  /// The kind of conflict.
+  package let kind: MergeConflict<Record>.Kind
+  /// The version that both sides started from.
+  package let base: Record?
+  /// The version of this file.
+  package let local: Record?
+  /// The version of the space.
+  package let remote: Record?
+  /// The outcome.
+  package let resolution: Resolution
+}
+
+/// The version of a record that resolves an open conflict.
+package enum ConflictChoice: Hashable, Sendable {
+  case base
+  case local
+  case remote
+  /// Another version; `nil` to delete the record.
+  case record(Record?)
+}
+
+extension ReplicaTables {
+  /// The number of resolved conflicts that a file keeps. Open ones are always kept.
+  package static var maxResolvedConflictCount: Int { 10_000 }
+
+  /// Records a conflict with its resolution.
+  func record(
+    _ conflict: MergeConflict<Record>, _ resolution: MergeResolution<Record>, _ key: SyncKey,
+    version: Int
+  ) throws {
+    let outcome: ReplicaConflict.Resolution
+    switch resolution {
+    case .local: outcome = .local
+    case .remote: outcome = .remote
+    case .unresolved: outcome = .unresolved
+    case .merged: outcome = .merged
+    case .deleted:
+      outcome = conflict.local == nil ? .local : conflict.remote == nil ? .remote : .merged
+    }
+    let versions = [conflict.base, conflict.local, conflict.remote]
+      .map { $0.map { FieldValue.text($0.text) } ?? .null }
+    try run(
+      """
+      INSERT INTO tandem_conflicts (
+        "table", "key", kind, base, "local", remote, resolution, version)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [.text(key.table), .text(key.idText), .text(conflict.kind.rawValue)] + versions
+        + [.text(outcome.rawValue), .integer(Int64(version))])
+  }
+
+  /// Removes the oldest conflicts that are resolved and known to the space, beyond the limit.
+  func pruneConflicts() throws {
+    try run(
+      """
+      DELETE FROM tandem_conflicts WHERE resolution <> 'unresolved' AND reported_in = 0
+        AND id <= (SELECT max(id) FROM tandem_conflicts) - ?
+      """, [.integer(Int64(ReplicaTables.maxResolvedConflictCount))])
+  }
+
+  /// The conflicts, in the order in which they came.
+  ///
+  /// - Parameter isOpen: True for those that are open, without the resolved ones.
+  package func conflicts(isOpen: Bool = false) throws -> [ReplicaConflict] {
+    try rows(
+      """
+      SELECT id, "table", "key", kind, base, "local", remote, resolution FROM tandem_conflicts
+      \(isOpen ? "WHERE resolution = 'unresolved'" : "") ORDER BY id
+      """
+    ).map { row in
+      guard case .integer(let id) = row[0], case .text(let table) = row[1],
+        case .text(let keyText) = row[2], case .text(let kindText) = row[3],
+        case .text(let resolutionText) = row[7],
+        let key = try? SyncMessageReader().id(Array(keyText.utf8)),
+        let kind = MergeConflict<Record>.Kind(rawValue: kindText),
+        let resolution = ReplicaConflict.Resolution(rawValue: resolutionText)
+      else { throw ReplicaError.damaged("tandem_conflicts", connection.path) }
+      return ReplicaConflict(
+        id: id, key: SyncKey(table: table, id: key), kind: kind, base: try version(row[4]),
+        local: try version(row[5]), remote: try version(row[6]), resolution: resolution)
+    }
+  }
+
+  private func version(_ value: FieldValue) throws -> Record? {
+    guard case .text(let text) = value else { return nil }
+    guard let record = try? SyncMessageReader().fields(Array(text.utf8)) else {
+      throw ReplicaError.damaged("tandem_conflicts", connection.path)
+    }
+    return record
+  }
+
+  /// Resolves an open conflict by an ordinary edit of its row, which the next commit contains.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unknownConflict`; `DatabaseError` with code `constraint`
+  ///   if the table does not accept the version.
+  package func resolve(conflict id: Int64, by choice: ConflictChoice) throws {
+    guard let conflict = try conflicts(isOpen: true).first(where: { $0.id == id }),
+      let table = try schema().table(named: conflict.key.table)
+    else {
+      throw ReplicaError(
+        .unknownConflict, "there is no open conflict with the number \(id)")
+    }
+    let record: Record?
+    let resolution: ReplicaConflict.Resolution
+    switch choice {
+    case .base: (record, resolution) = (conflict.base, .merged)
+    case .local: (record, resolution) = (conflict.local, .local)
+    case .remote: (record, resolution) = (conflict.remote, .remote)
+    case .record(let chosen): (record, resolution) = (chosen, .merged)
+    }
+    let key = conflict.key.id
+    try store(record, over: try row(table, key).row, table, key)
+    try run(
+      "UPDATE tandem_conflicts SET resolution = ? WHERE id = ?",
+      [.text(resolution.rawValue), .integer(id)])
+  }
+
+  /// Notes a change that cannot be synchronized, with the row as it was.
+  func reject(_ key: SyncKey, _ reason: String, _ content: Record?) throws {
+    let content = content.map { FieldValue.text($0.text) } ?? .null
+    let entry: [FieldValue] = [.text(key.table), .text(key.idText), .text(reason), content]
+    let known = try rows(
+      """
+      SELECT 1 FROM tandem_rejected
+      WHERE "table" = ? AND "key" = ? AND reason = ? AND content IS ?
+      """, entry)
+    guard known.isEmpty else { return }
+    try run(
+      "INSERT INTO tandem_rejected (\"table\", \"key\", reason, content) VALUES (?, ?, ?, ?)",
+      entry)
+  }
+}
+
+// MARK: - Writing rows
+
+extension ReplicaTables {
+  /// Makes a row hold a record; `nil` deletes it.
+  func store(
+    _ record: Record?, over current: ReplicaRow.Current, _ table: ReplicaTable, _ key: [FieldValue]
+  ) throws {
+    let condition = table.keyCondition
+    guard let record else {
+      if case .missing = current { return }
+      return try run(
+        "DELETE FROM \(table.name.sqlQuoted) WHERE \(condition.sql)", condition.parameters(key))
+    }
+    let values = table.values(of: record)
+    let changed: [Int]
+    switch current {
+    case .missing:
+      let names = table.keyNames + table.columnNames
+      let marks = names.map { _ in "?" }.joined(separator: ", ")
+      return try run(
+        "INSERT INTO \(table.name.sqlQuoted) (\(names.sqlList)) VALUES (\(marks))", key + values)
+    case .unreadable: changed = Array(values.indices)
+    case .values(let old):
+      changed = values.indices.filter { !values[$0].hasSameStorage(as: old[$0]) }
+    }
+    guard !changed.isEmpty else { return }
+    let list = changed.map { "\(table.columnNames[$0].sqlQuoted) = ?" }.joined(separator: ", ")
+    try run(
+      "UPDATE \(table.name.sqlQuoted) SET \(list) WHERE \(condition.sql)",
+      changed.map { values[$0] } + condition.parameters(key))
+  }
+}
