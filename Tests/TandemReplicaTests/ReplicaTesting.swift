@@ -206,6 +206,7 @@ final class TestReplica {
 
   /// Synchronizes until there is nothing to do, beginning with a pull.
   func sync(_ space: TestSpace, _ location: SourceLocation = #_sourceLocation) throws {
+    _ = try write { try $0.schema() }
     if try !read({ try $0.summary().hasOutbox }) { try pull(space) }
     for _ in 0..<50 where try !step(space) { return }
     Issue.record("no end in sight: \(try read { try $0.summary() })", sourceLocation: location)
