@@ -30,7 +30,9 @@ extension ReplicaTables {
   package func summary() throws -> ReplicaSummary {
     let (schema, isDisturbed) = try schemaAsItIs()
     var state = try state()
-    if isDisturbed, state.pullNeed == .none || state.pullNeed == .changes { state.pullNeed = .repair }
+    if isDisturbed, state.pullNeed == .none || state.pullNeed == .changes {
+      state.pullNeed = .repair
+    }
     var hasChanges =
       try connection.integer(
         "SELECT count(*) FROM (SELECT 1 FROM tandem_conflicts WHERE reported_in IS NULL LIMIT 1)")
@@ -57,7 +59,9 @@ extension ReplicaTables {
   /// The digest of the base, computed from all rows.
   ///
   /// - Complexity: O(*n*) in the number of rows. Memory does not grow with it.
-  package func computedDigest() throws -> RecordDigest { try computedDigest(try schemaAsItIs().schema) }
+  package func computedDigest() throws -> RecordDigest {
+    try computedDigest(try schemaAsItIs().schema)
+  }
 
   func computedDigest(_ schema: ReplicaSchema) throws -> RecordDigest {
     var digest = RecordDigest.empty

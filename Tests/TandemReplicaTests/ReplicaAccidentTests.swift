@@ -174,7 +174,8 @@ struct ReplicaAccidentTests {
     arguments: EpochPolicy.Decision.allCases)
   func epoch(decision: EpochPolicy.Decision) throws {
     let a = try replica(1)
-    try a.execute("INSERT INTO note VALUES ('same', 't', 'b'), ('edited', 't', 'b'), ('gone', 1, 1)")
+    try a.execute(
+      "INSERT INTO note VALUES ('same', 't', 'b'), ('edited', 't', 'b'), ('gone', 1, 1)")
     try a.sync(space)
     // The same records in a space of another history, which has changed since.
     let c = try replica(3)

@@ -160,7 +160,9 @@ struct ReplicaConstraintTests {
     try b.execute("UPDATE t SET v = 2")
     try converge([a, b], space)
     #expect(
-      try a.rows("SELECT * FROM t ORDER BY id") == [["x", "007", "kept", 2], ["y", "8", "kept", 2]])
+      try a.rows("SELECT * FROM t ORDER BY id") == [
+        ["x", "007", "kept", 2], ["y", "8", "kept", 2],
+      ])
     try b.execute("UPDATE t SET n = 9 WHERE id = 'x'")
     try converge([a, b], space)
     #expect(try a.rows("SELECT * FROM t WHERE id = 'x'") == [["x", "9", "kept", 2]])
@@ -172,7 +174,8 @@ struct ReplicaConstraintTests {
   @Test("A record that the table forbids is kept beside it, and so is one without a table")
   func forbidden() throws {
     let a = try TestReplica(
-      seed: 1, ["CREATE TABLE t (id TEXT PRIMARY KEY, v)", "CREATE TABLE other (id TEXT PRIMARY KEY)"],
+      seed: 1,
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, v)", "CREATE TABLE other (id TEXT PRIMARY KEY)"],
       tables: [AttachedTable("t"), AttachedTable("other")], space: space)
     let b = try TestReplica(
       seed: 2, ["CREATE TABLE t (id TEXT PRIMARY KEY, v CHECK (v < 10))"],
@@ -199,6 +202,7 @@ struct ReplicaConstraintTests {
     #expect(try !replicas[0].read { try $0.summary() }.isUpToDate)
     try replicas[0].execute("UPDATE t SET v = 'repaired' WHERE id = 'bad'")
     try converge(replicas, space)
-    try expectEqualRows(replicas, "SELECT * FROM t ORDER BY id", [["bad", "repaired"], ["good", 1]])
+    try expectEqualRows(
+      replicas, "SELECT * FROM t ORDER BY id", [["bad", "repaired"], ["good", 1]])
   }
 }
