@@ -6,7 +6,7 @@ extension ReplicaTables {
   /// The number of changed rows that one step of a freeze reads.
   private static var freezeStepCount: Int { 500 }
 
-  /// The commit that waits for an outcome, as the bytes of its message; `nil` if none does.
+  /// The message of the commit that waits for an outcome; `nil` if none does.
   package func outbox() throws -> [UInt8]? {
     guard let row = try rows("SELECT message FROM tandem_outbox").first else { return nil }
     guard case .blob(let bytes) = row[0] else {
@@ -15,8 +15,8 @@ extension ReplicaTables {
     return bytes
   }
 
-  /// The commit that waits for an outcome.
-  func pendingCommit() throws -> SyncCommit? {
+  /// The commit that waits for an outcome; `nil` if none does.
+  package func pendingCommit() throws -> SyncCommit? {
     guard let bytes = try outbox() else { return nil }
     guard let commit = try? SyncMessageReader(limits: .unlimited).commit(bytes) else {
       throw ReplicaError.damaged("tandem_outbox", connection.path)
