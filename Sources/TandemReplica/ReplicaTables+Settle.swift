@@ -13,7 +13,9 @@ extension ReplicaTables {
   package func settle(
     _ outcome: SyncOutcome, of commit: SyncToken, using generator: inout some RandomNumberGenerator
   ) throws {
-    guard let pending = try pendingCommit(), pending.id == commit else { return }
+    // First, because it may change the state.
+    _ = try schema()
+    guard try outboxSummary()?.commit == commit, let pending = try pendingCommit() else { return }
     var state = try state()
     try discardStaged()
     switch outcome {
@@ -53,7 +55,7 @@ extension ReplicaTables {
   /// Only for a commit that the space certainly did not process: it refused the request as a whole,
   /// and no earlier attempt was left without an answer.
   package func takeBack(_ commit: SyncToken) throws {
-    if try pendingCommit()?.id == commit { try takeBack() }
+    if try outboxSummary()?.commit == commit { try takeBack() }
   }
 
   private func takeBack() throws {
@@ -74,8 +76,8 @@ extension ReplicaTables {
   package func lose(
     _ gone: SyncGone, using generator: inout some RandomNumberGenerator
   ) throws {
+    if try outboxSummary() != nil { try takeBack() }
     var state = try state()
-    if try outbox() != nil { try takeBack() }
     try discardStaged()
     lose(gone, &state, using: &generator)
     try save(state)

@@ -16,13 +16,14 @@ extension ReplicaTables {
     let state = try state()
     let since = pullStart(state)
     let last = try rows(
-      "SELECT page FROM tandem_staged WHERE since = ? ORDER BY position DESC LIMIT 1",
+      "SELECT next FROM tandem_staged WHERE since = ? ORDER BY position DESC LIMIT 1",
       [.text(since.name)])
-    guard case .blob(let bytes)? = last.first?[0] else {
-      return .incomplete(SyncPull(replica: state.replica, since: since))
+    switch last.first?[0] {
+    case nil: return .incomplete(SyncPull(replica: state.replica, since: since))
+    case .text(let next)?:
+      return .incomplete(SyncPull(replica: state.replica, since: since, cursor: next))
+    default: return .complete
     }
-    guard let next = try stagedPage(bytes).next else { return .complete }
-    return .incomplete(SyncPull(replica: state.replica, since: since, cursor: next))
   }
 
   /// Stores a page, as the bytes of its message.
@@ -37,8 +38,11 @@ extension ReplicaTables {
     else { return false }
     try run("DELETE FROM tandem_staged WHERE since <> ?", [.text(pull.since.name)])
     try run(
-      "INSERT INTO tandem_staged (since, page) VALUES (?, ?)",
-      [.text(pull.since.name), .blob(SyncMessageWriter.bytes(page))])
+      "INSERT INTO tandem_staged (since, next, page) VALUES (?, ?, ?)",
+      [
+        .text(pull.since.name), page.next.map { .text($0) } ?? .null,
+        .blob(SyncMessageWriter.bytes(page)),
+      ])
     return true
   }
 
@@ -66,6 +70,13 @@ extension ReplicaTables {
       try body(try stagedPage(bytes))
       last = row[0]
     }
+  }
+
+  /// The last page; `nil` if there is none.
+  func lastStagedPage() throws -> SyncPage? {
+    let last = try rows("SELECT page FROM tandem_staged ORDER BY position DESC LIMIT 1")
+    guard case .blob(let bytes)? = last.first?[0] else { return nil }
+    return try stagedPage(bytes)
   }
 
   private func stagedPage(_ bytes: [UInt8]) throws -> SyncPage {

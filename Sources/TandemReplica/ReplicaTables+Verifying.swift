@@ -42,12 +42,10 @@ extension ReplicaTables {
     case .incomplete(let request): pull = .page(request)
     case .complete: pull = .staged
     }
-    let commit = try pendingCommit()
     return ReplicaSummary(
       state: state,
       sync: SyncSummary(
-        revision: state.revision,
-        outbox: commit.map { .init(commit: $0.id, changeCount: $0.changes.count) }, pull: pull,
+        revision: state.revision, outbox: try outboxSummary(), pull: pull,
         hasChanges: hasChanges, hasEqualDigests: state.hasEqualDigests),
       openConflictCount: try count("tandem_conflicts WHERE resolution = 'unresolved'"),
       rejectedCount: try count("tandem_rejected"))
@@ -118,7 +116,9 @@ extension ReplicaTables {
   /// - Returns: True if they are equal; false as well if a pull or a commit is under way.
   package func verify() throws -> Bool {
     var state = try state()
-    guard try outbox() == nil, state.pullNeed == .none, state.revision != nil else { return false }
+    guard try outboxSummary() == nil, state.pullNeed == .none, state.revision != nil else {
+      return false
+    }
     let digest = try computedDigest()
     guard digest != state.digest || !state.hasEqualDigests else { return true }
     state.digest = digest
