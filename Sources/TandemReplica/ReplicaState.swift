@@ -64,7 +64,7 @@ extension ReplicaTables {
     """
     CREATE TABLE tandem_conflicts (
       id INTEGER PRIMARY KEY AUTOINCREMENT, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
-      kind TEXT NOT NULL, base TEXT, "local" TEXT, remote TEXT, resolution TEXT NOT NULL,
+      kind TEXT NOT NULL, fields TEXT, base TEXT, "local" TEXT, remote TEXT, resolution TEXT NOT NULL,
       version INTEGER NOT NULL, reported_in INTEGER)
     """,
     """

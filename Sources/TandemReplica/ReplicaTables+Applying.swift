@@ -263,8 +263,8 @@ extension PageApplication {
     let merge = RowMerge(
       base: row.base, local: local, remote: remote, table.declaration.granularity,
       merging.merging(of: table.name))
-    if let (conflict, resolution) = merge.conflict {
-      try record(conflict, resolution, change.key)
+    if let conflict = merge.conflict {
+      try record(conflict.versions, conflict.resolution, change.key, fields: conflict.fields)
     }
     return merge.result
   }
@@ -289,11 +289,13 @@ extension PageApplication {
   }
 
   private mutating func record(
-    _ conflict: MergeConflict<Record>, _ resolution: MergeResolution<Record>, _ key: SyncKey
+    _ conflict: MergeConflict<Record>, _ resolution: MergeResolution<Record>, _ key: SyncKey,
+    fields: [String]? = nil
   ) throws {
     report.conflictCount += 1
     if resolution.isUnresolved { report.openCount += 1 }
-    try tables.record(conflict, resolution, key, version: state.revision?.version ?? 0)
+    try tables.record(
+      conflict, resolution, key, fields: fields, version: state.revision?.version ?? 0)
   }
 }
 

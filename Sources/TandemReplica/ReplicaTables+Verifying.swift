@@ -26,9 +26,13 @@ package struct ReplicaSummary: Hashable, Sendable {
 }
 
 extension ReplicaTables {
-  /// The summary of this replica.
+  /// The summary of this replica. Nothing is written.
   package func summary() throws -> ReplicaSummary {
-    let schema = try schema()
+    let (schema, isDisturbed) = try schemaAsItIs()
+    var state = try state()
+    if isDisturbed, state.pullNeed == .none || state.pullNeed == .changes {
+      state.pullNeed = .repair
+    }
     var hasChanges =
       try connection.integer(
         "SELECT count(*) FROM (SELECT 1 FROM tandem_conflicts WHERE reported_in IS NULL LIMIT 1)")
@@ -37,7 +41,7 @@ extension ReplicaTables {
       hasChanges = try hasChange(table)
     }
     return ReplicaSummary(
-      state: try state(), hasOutbox: try outbox() != nil, hasChanges: hasChanges,
+      state: state, hasOutbox: try outbox() != nil, hasChanges: hasChanges,
       staging: try staging(),
       openConflictCount: try count("tandem_conflicts WHERE resolution = 'unresolved'"),
       rejectedCount: try count("tandem_rejected"))
@@ -55,7 +59,9 @@ extension ReplicaTables {
   /// The digest of the base, computed from all rows.
   ///
   /// - Complexity: O(*n*) in the number of rows. Memory does not grow with it.
-  package func computedDigest() throws -> RecordDigest { try computedDigest(try schema()) }
+  package func computedDigest() throws -> RecordDigest {
+    try computedDigest(try schemaAsItIs().schema)
+  }
 
   func computedDigest(_ schema: ReplicaSchema) throws -> RecordDigest {
     var digest = RecordDigest.empty
@@ -103,10 +109,10 @@ extension ReplicaTables {
   /// pull brings everything: the space's version of a row is written, and the row as it was is
   /// kept as a conflict.
   ///
-  /// - Returns: True if they are equal.
+  /// - Returns: True if they are equal; false as well if a pull or a commit is under way.
   package func verify() throws -> Bool {
     var state = try state()
-    guard try outbox() == nil, state.pullNeed == .none, state.revision != nil else { return true }
+    guard try outbox() == nil, state.pullNeed == .none, state.revision != nil else { return false }
     let digest = try computedDigest()
     guard digest != state.digest || !state.hasEqualDigests else { return true }
     state.digest = digest

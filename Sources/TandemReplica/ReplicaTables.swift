@@ -49,6 +49,18 @@ package final class ReplicaTables {
     return schema
   }
 
+  /// The synchronized tables as they are now, without writing.
+  ///
+  /// - Returns: Also true if the triggers are not what they should be.
+  func schemaAsItIs() throws -> (schema: ReplicaSchema, isDisturbed: Bool) {
+    let version = try connection.schemaVersion()
+    if let knownSchema, knownSchema.version == version { return (knownSchema.schema, false) }
+    let schema = try ReplicaSchema(try declarations(), in: connection)
+    let isDisturbed = try schema.tables.contains { try !connection.isKeeping($0.shadow) }
+    if !isDisturbed { knownSchema = (version, schema) }
+    return (schema, isDisturbed)
+  }
+
   /// Forgets the schema, as after attaching.
   func forgetSchema() { knownSchema = nil }
 }

@@ -54,13 +54,32 @@ package struct ReplicaMerging: Sendable {
 struct RowMerge {
   /// The merged record; `nil` if it is deleted.
   var result: Record?
-  /// The conflict and its resolution, if both sides changed the same thing.
-  var conflict: (MergeConflict<Record>, MergeResolution<Record>)?
+  /// The conflict, if both sides changed the same thing.
+  var conflict: Conflict?
+
+  /// A conflict and its resolution.
+  struct Conflict {
+    let versions: MergeConflict<Record>
+    var resolution: MergeResolution<Record>
+    /// The fields in conflict; `nil` if it is the record as a whole.
+    let fields: [String]?
+
+    init(
+      _ versions: MergeConflict<Record>, _ resolution: MergeResolution<Record>,
+      _ fields: [String]? = nil
+    ) {
+      self.versions = versions
+      self.resolution = resolution
+      self.fields = fields
+    }
+  }
 
   /// Merges three versions, of which absent ones are `nil`. Changes are changes of storage: `1` and
   /// `1.0` differ.
   ///
-  /// An unresolved record takes the remote version.
+  /// With the granularity `field`, all fields that can be merged are. The rule for the record sees
+  /// them with the same value on both sides, so that it decides only on the others. What stays
+  /// unresolved takes the remote version.
   init(
     base: Record?, local: Record?, remote: Record?, _ granularity: SpaceTable.Granularity,
     _ merging: TableMerging
@@ -97,22 +116,29 @@ struct RowMerge {
       result = other
       return
     }
+    var reduced = conflict
     if let local, let remote, granularity == .field {
       let fields = FieldMerge(base: base, local: local, remote: remote, merging)
-      if fields.isResolved {
-        result = fields.result
-        if fields.hasConflict { self.conflict = (conflict, .merged(fields.result)) }
+      guard !fields.unresolved.isEmpty else {
+        result = fields.remote
+        if fields.hasConflict { self.conflict = Conflict(conflict, .merged(fields.remote)) }
         return
       }
+      reduced =
+        fields.base.map { .editEdit(base: $0, local: fields.local, remote: fields.remote) }
+        ?? .addAdd(local: fields.local, remote: fields.remote)
+      self.conflict = Conflict(conflict, .unresolved, fields.unresolved)
+    } else {
+      self.conflict = Conflict(conflict, .unresolved)
     }
-    let resolution = merging.record.resolution(of: conflict)
+    let resolution = merging.record.resolution(of: reduced)
     switch resolution {
-    case .local: result = local
-    case .remote, .unresolved: result = remote
+    case .local: result = reduced.local
+    case .remote, .unresolved: result = reduced.remote
     case .merged(let record): result = record
     case .deleted: result = nil
     }
-    self.conflict = (conflict, resolution)
+    self.conflict?.resolution = resolution
   }
 
   /// The counters that both sides changed: equal sums of two additions are no agreement.
@@ -127,55 +153,65 @@ struct RowMerge {
   }
 }
 
-/// The merge of a record's fields.
+/// The merge of a record's fields: the versions, in which each merged field has the same value.
 private struct FieldMerge {
-  private(set) var result: Record
-  /// False if a field stays in conflict.
-  private(set) var isResolved = true
+  private(set) var base: Record?
+  private(set) var local: Record
+  private(set) var remote: Record
+  /// The fields that stay in conflict.
+  private(set) var unresolved: [String] = []
   /// True if both sides changed a field to different values.
   private(set) var hasConflict = false
 
   init(base: Record?, local: Record, remote: Record, _ merging: TableMerging) {
-    result = remote
+    self.base = base
+    self.local = local
+    self.remote = remote
     var names = remote.layout.names
     names += local.layout.names.filter { remote.layout.offset(of: $0) == nil }
     for name in names {
-      merge(name, base.map { $0[name] }, local[name], remote[name], merging)
+      if let value = merged(name, base.map { $0[name] }, local[name], remote[name], merging) {
+        set(FieldName(name), value)
+      } else {
+        unresolved.append(name)
+      }
     }
   }
 
-  private mutating func merge(
+  /// The value of a field that merges; `nil` if it stays in conflict.
+  private mutating func merged(
     _ name: String, _ base: FieldValue?, _ local: FieldValue, _ remote: FieldValue,
     _ merging: TableMerging
-  ) {
-    let field = FieldName(name)
-    if let base, base.hasSameStorage(as: remote) { return set(field, local) }
-    if let base, base.hasSameStorage(as: local) { return }
+  ) -> FieldValue? {
+    if let base, base.hasSameStorage(as: remote) { return local }
+    if let base, base.hasSameStorage(as: local) { return remote }
     let isCounter = merging.isCounter(name)
-    if local.hasSameStorage(as: remote), !isCounter || base == nil { return }
+    if local.hasSameStorage(as: remote), !isCounter || base == nil { return remote }
     hasConflict = true
     if isCounter, let base {
       // Not by `resolution(base:local:remote:)`, which takes equal sums for an agreement.
       let conflict = MergeConflict.editEdit(base: base, local: local, remote: remote)
       guard case .merged(let sum) = MergePolicy<FieldValue>.counter.resolution(of: conflict) else {
-        isResolved = false
-        return
+        return nil
       }
-      return set(field, sum)
+      return sum
     }
-    let policy = merging.fields[field]?.policy ?? .unresolved
+    let policy = merging.fields[FieldName(name)]?.policy ?? .unresolved
     let versions = [base, local, remote].map { $0.flatMap { $0.isNull ? nil : $0 } }
     switch policy.resolution(base: versions[0], local: versions[1], remote: versions[2]) {
-    case .local: set(field, local)
-    case .remote: break
-    case .merged(let value): set(field, value)
-    case .deleted: set(field, .null)
-    case .unresolved: isResolved = false
+    case .local: return local
+    case .remote: return remote
+    case .merged(let value): return value
+    case .deleted: return .null
+    case .unresolved: return nil
     }
   }
 
   private mutating func set(_ name: FieldName, _ value: FieldValue) {
-    result[field: name] = value.isNull ? nil : value
+    let value = value.isNull ? nil : value
+    base?[field: name] = value
+    local[field: name] = value
+    remote[field: name] = value
   }
 }
 

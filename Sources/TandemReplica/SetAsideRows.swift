@@ -20,6 +20,8 @@ package struct ReplicaConflict: Sendable {
   package let key: SyncKey
   /// The kind of conflict.
   package let kind: MergeConflict<Record>.Kind
+  /// The fields in conflict; `nil` if it is the record as a whole.
+  package let fields: [String]?
   /// The version that both sides started from.
   package let base: Record?
   /// The version of this file.
@@ -46,7 +48,7 @@ extension ReplicaTables {
   /// Records a conflict with its resolution.
   func record(
     _ conflict: MergeConflict<Record>, _ resolution: MergeResolution<Record>, _ key: SyncKey,
-    version: Int
+    fields: [String]? = nil, version: Int
   ) throws {
     let outcome: ReplicaConflict.Resolution
     switch resolution {
@@ -62,11 +64,16 @@ extension ReplicaTables {
     try run(
       """
       INSERT INTO tandem_conflicts (
-        "table", "key", kind, base, "local", remote, resolution, version)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        "table", "key", kind, fields, base, "local", remote, resolution, version)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
-      [.text(key.table), .text(key.idText), .text(conflict.kind.rawValue)] + versions
-        + [.text(outcome.rawValue), .integer(Int64(version))])
+      [
+        .text(key.table), .text(key.idText), .text(conflict.kind.rawValue),
+        fields.map { names in
+          let values = names.map { FieldValue.text($0) }
+          return .text(String(decoding: SyncMessageWriter.bytes(id: values), as: UTF8.self))
+        } ?? .null,
+      ] + versions + [.text(outcome.rawValue), .integer(Int64(version))])
   }
 
   /// Removes the oldest conflicts that are resolved and known to the space, beyond the limit.
@@ -84,7 +91,8 @@ extension ReplicaTables {
   package func conflicts(isOpen: Bool = false) throws -> [ReplicaConflict] {
     try rows(
       """
-      SELECT id, "table", "key", kind, base, "local", remote, resolution FROM tandem_conflicts
+      SELECT id, "table", "key", kind, base, "local", remote, resolution, fields
+      FROM tandem_conflicts
       \(isOpen ? "WHERE resolution = 'unresolved'" : "") ORDER BY id
       """
     ).map { row in
@@ -96,9 +104,18 @@ extension ReplicaTables {
         let resolution = ReplicaConflict.Resolution(rawValue: resolutionText)
       else { throw ReplicaError.damaged("tandem_conflicts", connection.path) }
       return ReplicaConflict(
-        id: id, key: SyncKey(table: table, id: key), kind: kind, base: try version(row[4]),
+        id: id, key: SyncKey(table: table, id: key), kind: kind, fields: try fieldNames(row[8]),
+        base: try version(row[4]),
         local: try version(row[5]), remote: try version(row[6]), resolution: resolution)
     }
+  }
+
+  private func fieldNames(_ value: FieldValue) throws -> [String]? {
+    guard case .text(let text) = value else { return nil }
+    guard let values = try? SyncMessageReader().id(Array(text.utf8)) else {
+      throw ReplicaError.damaged("tandem_conflicts", connection.path)
+    }
+    return values.compactMap { if case .text(let name) = $0 { name } else { nil } }
   }
 
   private func version(_ value: FieldValue) throws -> Record? {
@@ -109,7 +126,8 @@ extension ReplicaTables {
     return record
   }
 
-  /// Resolves an open conflict by an ordinary edit of its row, which the next commit contains.
+  /// Resolves an open conflict by an ordinary edit of its row, which the next commit contains. Only
+  /// the fields in conflict are written.
   ///
   /// - Throws: ``ReplicaError`` with code `unknownConflict`; `DatabaseError` with code `constraint`
   ///   if the table does not accept the version.
@@ -129,7 +147,16 @@ extension ReplicaTables {
     case .record(let chosen): (record, resolution) = (chosen, .merged)
     }
     let key = conflict.key.id
-    try store(record, over: try row(table, key).row, table, key)
+    let row = try row(table, key)
+    var chosen = record
+    if let fields = conflict.fields, let record, var current = row.local {
+      // The other fields were merged, and may have changed since.
+      for name in fields {
+        current[field: FieldName(name)] = record[name].isNull ? nil : record[name]
+      }
+      chosen = current
+    }
+    try store(chosen, over: row.row, table, key)
     try run(
       "UPDATE tandem_conflicts SET resolution = ? WHERE id = ?",
       [.text(resolution.rawValue), .integer(id)])

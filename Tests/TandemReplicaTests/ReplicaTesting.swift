@@ -96,6 +96,7 @@ final class TestReplica {
   var limits = SyncLimits()
   var maxPageChangeCount = 10_000
   private var random: SplitMix64
+  private var known: ReplicaTables?
   /// The reports of all pulls.
   private(set) var reports: [ReplicaApplyReport] = []
 
@@ -132,11 +133,19 @@ final class TestReplica {
   }
 
   func write<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
-    try database.writeWithoutForeignKeys { try body(ReplicaTables($0.connection)) }
+    try database.writeWithoutForeignKeys { try body(tables(in: $0.connection)) }
   }
 
   func read<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
-    try database.read { try body(ReplicaTables($0.connection)) }
+    try database.read { try body(tables(in: $0.connection)) }
+  }
+
+  /// The tables in a connection; one in memory is always the same, so that the schema is read once.
+  private func tables(in connection: DatabaseConnection) -> ReplicaTables {
+    guard database.path == ":memory:" else { return ReplicaTables(connection) }
+    let tables = known ?? ReplicaTables(connection)
+    known = tables
+    return tables
   }
 
   var state: ReplicaState { get throws { try read { try $0.state() } } }
@@ -197,6 +206,7 @@ final class TestReplica {
 
   /// Synchronizes until there is nothing to do, beginning with a pull.
   func sync(_ space: TestSpace, _ location: SourceLocation = #_sourceLocation) throws {
+    _ = try write { try $0.schema() }
     if try !read({ try $0.summary().hasOutbox }) { try pull(space) }
     for _ in 0..<50 where try !step(space) { return }
     Issue.record("no end in sight: \(try read { try $0.summary() })", sourceLocation: location)
