@@ -101,6 +101,25 @@ extension SQLiteSpaceStore {
     try await write { try $0.forget(before: version) }
   }
 
+  package func waitForCommit(after revision: SpaceRevision) async throws {
+    let feed = try await database.changeFeed()
+    let subscription = feed.subscribe()
+    defer { feed.unsubscribe(subscription) }
+    let limits = limits
+    while true {
+      let head = try await refusingIfBusy {
+        try await database.read { transaction in
+          // From here on, the subscription is notified of each commit that this read does not see.
+          _ = try feed.beginSnapshot(transaction.connection, for: subscription)
+          return try SpaceTables(transaction.connection, limits: limits).state().head
+        }
+      }
+      guard head == revision else { return }
+      await subscription.wait()
+      try Task.checkCancellation()
+    }
+  }
+
   /// Gives the history a new epoch, as after restoring the file from a backup on purpose.
   package func startNewHistory() async throws {
     try await write { space in

@@ -23,6 +23,9 @@ package protocol SpaceStore: Sendable {
   /// Returns a page of the records that changed after a revision.
   func page(_ pull: SyncPull) async throws -> SyncPullAnswer
 
+  /// Waits until the head is not this revision, whichever program makes the next commit.
+  func waitForCommit(after revision: SpaceRevision) async throws
+
   /// Forgets the deletions up to a version, and the history below it.
   func forget(before version: Int) async throws
 }
@@ -47,4 +50,8 @@ package struct LocalRemote: SyncRemote {
   }
 
   package func pull(_ pull: SyncPull) async throws -> SyncPullAnswer { try await store.page(pull) }
+
+  package func waitForCommit(after revision: SpaceRevision) async throws {
+    try await store.waitForCommit(after: revision)
+  }
 }

@@ -126,6 +126,31 @@ import Testing
     await third.close()
   }
 
+  @Test(
+    "Waiting for a commit ends with one of this program or of another, or when it is cancelled",
+    .timeLimit(.minutes(1)))
+  func waiting() async throws {
+    let first = try await store()
+    let second = try await store(creates: false)
+    var replica = TestReplica(seed: 1)
+    var head = try await first.state().head
+    for round in 0..<6 {
+      let known = head
+      async let own: Void = first.waitForCommit(after: known)
+      async let other: Void = second.waitForCommit(after: known)
+      let writer = round.isMultiple(of: 2) ? first : second
+      head = try await writer.commit(replica.commit(known, [])).accepted()
+      _ = try await (own, other)
+      // A commit that came before the call ends the wait, too.
+      try await first.waitForCommit(after: known)
+    }
+    let waiting = Task { [head] in try await second.waitForCommit(after: head) }
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    await first.close()
+    await second.close()
+  }
+
   @Test("Opening refuses a missing file unless it may create one, and another database always")
   func otherFiles() async throws {
     await #expect(throws: DatabaseError.self) {

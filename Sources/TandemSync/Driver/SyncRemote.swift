@@ -11,4 +11,7 @@ package protocol SyncRemote: Sendable {
 
   /// Asks for a page of changes.
   func pull(_ pull: SyncPull) async throws -> SyncPullAnswer
+
+  /// Waits until the head of the space is not this revision.
+  func waitForCommit(after revision: SpaceRevision) async throws
 }
