@@ -15,10 +15,22 @@ internal import TandemSync
 package final class ReplicaTables {
   /// The connection with the open transaction.
   let connection: DatabaseConnection
-  private var knownSchema: (version: Int64, schema: ReplicaSchema)?
+  /// The schema that was read last, which is good as long as the file has its version.
+  package private(set) var knownSchema: KnownSchema?
+
+  /// A schema and its version.
+  package struct KnownSchema: Sendable {
+    fileprivate let version: Int64
+    fileprivate let schema: ReplicaSchema
+  }
 
   /// The replica in the file of a connection.
-  package init(_ connection: DatabaseConnection) { self.connection = connection }
+  ///
+  /// - Parameter knownSchema: The schema that was read last, through this connection or another.
+  package init(_ connection: DatabaseConnection, knownSchema: KnownSchema? = nil) {
+    self.connection = connection
+    self.knownSchema = knownSchema
+  }
 
   /// The synchronized tables as they are now.
   ///
@@ -45,7 +57,7 @@ package final class ReplicaTables {
         try save(state)
       }
     }
-    knownSchema = (try connection.schemaVersion(), schema)
+    knownSchema = KnownSchema(version: try connection.schemaVersion(), schema: schema)
     return schema
   }
 
@@ -57,7 +69,7 @@ package final class ReplicaTables {
     if let knownSchema, knownSchema.version == version { return (knownSchema.schema, false) }
     let schema = try ReplicaSchema(try declarations(), in: connection)
     let isDisturbed = try schema.tables.contains { try !connection.isKeeping($0.shadow) }
-    if !isDisturbed { knownSchema = (version, schema) }
+    if !isDisturbed { knownSchema = KnownSchema(version: version, schema: schema) }
     return (schema, isDisturbed)
   }
 
