@@ -55,11 +55,12 @@ extension ReplicaTables {
     """,
     """
     CREATE TABLE tandem_outbox (
-      one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL, message BLOB NOT NULL)
+      one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, change_count INTEGER NOT NULL,
+      message BLOB NOT NULL)
     """,
     """
     CREATE TABLE tandem_staged (
-      position INTEGER PRIMARY KEY, since TEXT NOT NULL, page BLOB NOT NULL)
+      position INTEGER PRIMARY KEY, since TEXT NOT NULL, next TEXT, page BLOB NOT NULL)
     """,
     """
     CREATE TABLE tandem_conflicts (

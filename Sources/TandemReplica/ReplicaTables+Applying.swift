@@ -33,7 +33,9 @@ extension ReplicaTables {
     _ merging: ReplicaMerging, decision: EpochPolicy.Decision? = nil,
     using generator: inout some RandomNumberGenerator
   ) throws -> ReplicaApplyReport {
-    guard try outbox() == nil, try staging() == .complete else { return ReplicaApplyReport() }
+    guard try outboxSummary() == nil, try staging() == .complete else {
+      return ReplicaApplyReport()
+    }
     let schema = try schema()
     var state = try state()
     guard let last = try lastStagedPage() else { return ReplicaApplyReport() }
@@ -54,12 +56,6 @@ extension ReplicaTables {
     try discardStaged()
     try pruneConflicts()
     return report
-  }
-
-  private func lastStagedPage() throws -> SyncPage? {
-    var last: SyncPage?
-    try forEachStagedPage { last = $0 }
-    return last
   }
 
   /// Notes that the space's history is lost if the space does not know the last commit of this
@@ -84,8 +80,9 @@ extension ReplicaTables {
         SELECT count(*) FROM (
           SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
         WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
-          AND substr(name, 1, 12) <> 'tandem_keep_'
-        """, .text(table.name))
+          AND substr(name, 1, ?) <> ?
+        """, .text(table.name), .integer(Int64(TableShadow.prefix.utf8.count)),
+        .text(TableShadow.prefix))
       if count != 0 { return true }
     }
     return false

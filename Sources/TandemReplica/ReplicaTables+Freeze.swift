@@ -6,7 +6,7 @@ extension ReplicaTables {
   /// The number of changed rows that one step of a freeze reads.
   private static var freezeStepCount: Int { 500 }
 
-  /// The commit that waits for an outcome, as the bytes of its message; `nil` if none does.
+  /// The message of the commit that waits for an outcome; `nil` if none does.
   package func outbox() throws -> [UInt8]? {
     guard let row = try rows("SELECT message FROM tandem_outbox").first else { return nil }
     guard case .blob(let bytes) = row[0] else {
@@ -15,8 +15,16 @@ extension ReplicaTables {
     return bytes
   }
 
-  /// The commit that waits for an outcome.
-  func pendingCommit() throws -> SyncCommit? {
+  /// The identity of the commit that waits for an outcome, and the number of its changes.
+  func outboxSummary() throws -> SyncSummary.Outbox? {
+    guard let row = try rows("SELECT id, change_count FROM tandem_outbox").first else { return nil }
+    guard case .text(let text) = row[0], let id = SyncToken(text), case .integer(let count) = row[1]
+    else { throw ReplicaError.damaged("tandem_outbox", connection.path) }
+    return SyncSummary.Outbox(commit: id, changeCount: Int(clamping: count))
+  }
+
+  /// The commit that waits for an outcome; `nil` if none does.
+  package func pendingCommit() throws -> SyncCommit? {
     guard let bytes = try outbox() else { return nil }
     guard let commit = try? SyncMessageReader(limits: .unlimited).commit(bytes) else {
       throw ReplicaError.damaged("tandem_outbox", connection.path)
@@ -40,7 +48,7 @@ extension ReplicaTables {
   ) throws -> [UInt8]? {
     let schema = try schema()
     let state = try state()
-    guard let base = state.revision, state.pullNeed == .none, try outbox() == nil else {
+    guard let base = state.revision, state.pullNeed == .none, try outboxSummary() == nil else {
       return nil
     }
     // A page that arrived before this commit cannot be applied after it.
@@ -58,8 +66,8 @@ extension ReplicaTables {
       changes: changes, overruled: overruled)
     let bytes = SyncMessageWriter.bytes(commit)
     try run(
-      "INSERT INTO tandem_outbox (one, sequence, message) VALUES (1, ?, ?)",
-      [.integer(Int64(sequence)), .blob(bytes)])
+      "INSERT INTO tandem_outbox (one, id, change_count, message) VALUES (1, ?, ?, ?)",
+      [.text(commit.id.description), .integer(Int64(changes.count)), .blob(bytes)])
     return bytes
   }
 

@@ -13,8 +13,11 @@ extension ReplicaTables {
   package func settle(
     _ outcome: SyncOutcome, of commit: SyncToken, using generator: inout some RandomNumberGenerator
   ) throws {
-    guard let pending = try pendingCommit(), pending.id == commit else { return }
+    // First, because it may change the state.
+    _ = try schema()
+    guard try outboxSummary()?.commit == commit, let pending = try pendingCommit() else { return }
     var state = try state()
+    try discardStaged()
     switch outcome {
     case .accepted(let revision, let digest):
       state.sequence = pending.sequence
@@ -51,7 +54,11 @@ extension ReplicaTables {
   ///
   /// Only for a commit that the space certainly did not process: it refused the request as a whole,
   /// and no earlier attempt was left without an answer.
-  package func takeBack() throws {
+  package func takeBack(_ commit: SyncToken) throws {
+    if try outboxSummary()?.commit == commit { try takeBack() }
+  }
+
+  private func takeBack() throws {
     for table in try schema().tables {
       try run(
         """
@@ -69,8 +76,9 @@ extension ReplicaTables {
   package func lose(
     _ gone: SyncGone, using generator: inout some RandomNumberGenerator
   ) throws {
+    if try outboxSummary() != nil { try takeBack() }
     var state = try state()
-    if try outbox() != nil { try takeBack() }
+    try discardStaged()
     lose(gone, &state, using: &generator)
     try save(state)
   }
@@ -78,9 +86,11 @@ extension ReplicaTables {
   private func lose(
     _ gone: SyncGone, _ state: inout ReplicaState, using generator: inout some RandomNumberGenerator
   ) {
-    switch gone {
-    case .horizon: if !state.pullNeed.needsDecision { state.pullNeed = .horizon }
-    case .epoch, .history:
+    switch (gone, state.pullNeed) {
+    // The pull of everything starts again.
+    case (_, .first), (_, .epoch), (_, .history), (.horizon, .horizon), (.horizon, .repair): return
+    case (.horizon, .none), (.horizon, .changes): state.pullNeed = .horizon
+    case (.epoch, _), (.history, _):
       state.pullNeed = gone == .epoch ? .epoch : .history
       // The space may know another commit of the same sequence.
       state.replica = .random(using: &generator)

@@ -2,56 +2,47 @@ internal import TandemRecords
 internal import TandemSQLite
 package import TandemSync
 
-/// A request for a page of changes.
-package struct ReplicaPullRequest: Hashable, Sendable {
-  /// The revision to continue from; `nil` for everything.
-  package let since: SpaceRevision?
-  /// The ``SyncPage/next`` of the page before; `nil` for the first page.
-  package let cursor: String?
-
-  /// A request.
-  package init(since: SpaceRevision?, cursor: String?) {
-    self.since = since
-    self.cursor = cursor
-  }
-}
-
 extension ReplicaTables {
   /// The pages that have arrived and are not applied yet.
   package enum Staging: Hashable, Sendable {
     /// The page that is missing next.
-    case incomplete(ReplicaPullRequest)
+    case incomplete(SyncPull)
     /// All pages are there.
     case complete
   }
 
   /// The next page to ask for, or that all are there.
   package func staging() throws -> Staging {
-    let since = pullStart(try state())
+    let state = try state()
+    let since = pullStart(state)
     let last = try rows(
-      "SELECT page FROM tandem_staged WHERE since = ? ORDER BY position DESC LIMIT 1",
+      "SELECT next FROM tandem_staged WHERE since = ? ORDER BY position DESC LIMIT 1",
       [.text(since.name)])
-    guard case .blob(let bytes)? = last.first?[0] else {
-      return .incomplete(ReplicaPullRequest(since: since, cursor: nil))
+    switch last.first?[0] {
+    case nil: return .incomplete(SyncPull(replica: state.replica, since: since))
+    case .text(let next)?:
+      return .incomplete(SyncPull(replica: state.replica, since: since, cursor: next))
+    default: return .complete
     }
-    guard let next = try stagedPage(bytes).next else { return .complete }
-    return .incomplete(ReplicaPullRequest(since: since, cursor: next))
   }
 
   /// Stores a page, as the bytes of its message.
   ///
-  /// - Parameter request: The request that the page answers. If another process has synchronized
-  ///   the file since, the page is of no use and is not stored.
+  /// - Parameter pull: The request that the page answers. If another process has synchronized the
+  ///   file since, the page is of no use and is not stored.
   /// - Returns: True if the page was stored.
-  /// - Throws: `TextFault` if the bytes are no page.
   @discardableResult
-  package func stage(_ bytes: [UInt8], for request: ReplicaPullRequest) throws -> Bool {
-    _ = try SyncMessageReader(limits: .unlimited).page(bytes)
-    guard try staging() == .incomplete(request) else { return false }
-    try run("DELETE FROM tandem_staged WHERE since <> ?", [.text(request.since.name)])
+  package func stage(_ page: SyncPage, for pull: SyncPull) throws -> Bool {
+    guard case .incomplete(let next) = try staging(), next.replica == pull.replica,
+      next.since == pull.since, next.cursor == pull.cursor
+    else { return false }
+    try run("DELETE FROM tandem_staged WHERE since <> ?", [.text(pull.since.name)])
     try run(
-      "INSERT INTO tandem_staged (since, page) VALUES (?, ?)",
-      [.text(request.since.name), .blob(bytes)])
+      "INSERT INTO tandem_staged (since, next, page) VALUES (?, ?, ?)",
+      [
+        .text(pull.since.name), page.next.map { .text($0) } ?? .null,
+        .blob(SyncMessageWriter.bytes(page)),
+      ])
     return true
   }
 
@@ -79,6 +70,13 @@ extension ReplicaTables {
       try body(try stagedPage(bytes))
       last = row[0]
     }
+  }
+
+  /// The last page; `nil` if there is none.
+  func lastStagedPage() throws -> SyncPage? {
+    let last = try rows("SELECT page FROM tandem_staged ORDER BY position DESC LIMIT 1")
+    guard case .blob(let bytes)? = last.first?[0] else { return nil }
+    return try stagedPage(bytes)
   }
 
   private func stagedPage(_ bytes: [UInt8]) throws -> SyncPage {

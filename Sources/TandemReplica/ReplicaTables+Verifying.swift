@@ -2,16 +2,12 @@ internal import TandemRecords
 internal import TandemSQLite
 package import TandemSync
 
-/// A summary of a replica, from which a synchronization decides on its next step.
+/// The condition of a replica.
 package struct ReplicaSummary: Hashable, Sendable {
   /// The state.
   package var state: ReplicaState
-  /// True if a commit waits for its outcome.
-  package var hasOutbox: Bool
-  /// True if rows may have changed since the revision, or versions wait to be reported.
-  package var hasChanges: Bool
-  /// The pages that have arrived.
-  package var staging: ReplicaTables.Staging
+  /// The state, as far as the next step depends on it.
+  package var sync: SyncSummary
   /// The number of open conflicts.
   package var openConflictCount: Int
   /// The number of rows that were noted in `tandem_rejected`.
@@ -20,8 +16,8 @@ package struct ReplicaSummary: Hashable, Sendable {
   /// True if the file has exactly what the space has at the revision. Rows that cannot be
   /// synchronized prevent it.
   package var isUpToDate: Bool {
-    state.revision != nil && state.pullNeed == .none && !hasOutbox && !hasChanges
-      && state.hasEqualDigests
+    sync.revision != nil && sync.pull == .none && sync.outbox == nil && !sync.hasChanges
+      && sync.hasEqualDigests
   }
 }
 
@@ -40,9 +36,17 @@ extension ReplicaTables {
     for table in schema.tables where !hasChanges {
       hasChanges = try hasChange(table)
     }
+    let pull: SyncSummary.Pull
+    switch try staging() {
+    case _ where state.pullNeed == .none: pull = .none
+    case .incomplete(let request): pull = .page(request)
+    case .complete: pull = .staged
+    }
     return ReplicaSummary(
-      state: state, hasOutbox: try outbox() != nil, hasChanges: hasChanges,
-      staging: try staging(),
+      state: state,
+      sync: SyncSummary(
+        revision: state.revision, outbox: try outboxSummary(), pull: pull,
+        hasChanges: hasChanges, hasEqualDigests: state.hasEqualDigests),
       openConflictCount: try count("tandem_conflicts WHERE resolution = 'unresolved'"),
       rejectedCount: try count("tandem_rejected"))
   }
@@ -112,7 +116,9 @@ extension ReplicaTables {
   /// - Returns: True if they are equal; false as well if a pull or a commit is under way.
   package func verify() throws -> Bool {
     var state = try state()
-    guard try outbox() == nil, state.pullNeed == .none, state.revision != nil else { return false }
+    guard try outboxSummary() == nil, state.pullNeed == .none, state.revision != nil else {
+      return false
+    }
     let digest = try computedDigest()
     guard digest != state.digest || !state.hasEqualDigests else { return true }
     state.digest = digest

@@ -32,6 +32,19 @@ package struct ReplicaConflict: Sendable {
   package let resolution: Resolution
 }
 
+/// A change that could not be synchronized: the space refused it, a constraint forbids it, or no
+/// message can hold it.
+package struct ReplicaRejection: Sendable {
+  /// The number of the rejection in its file.
+  package let id: Int64
+  /// The identity of the record.
+  package let key: SyncKey
+  /// The reason.
+  package let reason: String
+  /// The record as it was; `nil` if it could not be read, or is still in its row.
+  package let content: Record?
+}
+
 /// The version of a record that resolves an open conflict.
 package enum ConflictChoice: Hashable, Sendable {
   case base
@@ -160,6 +173,41 @@ extension ReplicaTables {
     try run(
       "UPDATE tandem_conflicts SET resolution = ? WHERE id = ?",
       [.text(resolution.rawValue), .integer(id)])
+  }
+
+  /// The changes that could not be synchronized, in the order in which they came.
+  package func rejections() throws -> [ReplicaRejection] {
+    try rows("SELECT id, \"table\", \"key\", reason, content FROM tandem_rejected ORDER BY id").map
+    {
+      row in
+      guard case .integer(let id) = row[0], case .text(let table) = row[1],
+        case .text(let keyText) = row[2], case .text(let reason) = row[3],
+        let key = try? SyncMessageReader().id(Array(keyText.utf8))
+      else { throw ReplicaError.damaged("tandem_rejected", connection.path) }
+      return ReplicaRejection(
+        id: id, key: SyncKey(table: table, id: key), reason: reason, content: try version(row[4]))
+    }
+  }
+
+  /// Forgets a change that could not be synchronized.
+  package func discard(rejection id: Int64) throws {
+    try run("DELETE FROM tandem_rejected WHERE id = ?", [.integer(id)])
+  }
+
+  /// Writes the content of a rejected change into its row again, as an ordinary edit, and forgets the
+  /// rejection.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unknownConflict` if there is none of that number or it has
+  ///   no content; `DatabaseError` with code `constraint` if the table does not accept it.
+  package func retry(rejection id: Int64) throws {
+    guard let rejection = try rejections().first(where: { $0.id == id }),
+      let content = rejection.content, let table = try schema().table(named: rejection.key.table)
+    else {
+      throw ReplicaError(
+        .unknownConflict, "there is no rejected change with the number \(id) and a content")
+    }
+    try store(content, over: try row(table, rejection.key.id).row, table, rejection.key.id)
+    try discard(rejection: id)
   }
 
   /// Notes a change that cannot be synchronized, with the row as it was.

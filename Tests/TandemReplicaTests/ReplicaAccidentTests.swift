@@ -51,7 +51,7 @@ struct ReplicaAccidentTests {
       let a = try TestReplica(seed: UInt64(100 + count), path: path)
       a.maxPageChangeCount = 1
       let summary = try a.write { try $0.summary() }
-      if summary.hasOutbox {
+      if summary.sync.outbox != nil {
         let bytes = try #require(try a.read { try $0.outbox() })
         let outcome = try space.push(bytes)
         // The first answer is lost.
@@ -257,16 +257,13 @@ struct ReplicaAccidentTests {
   func stalePages() throws {
     let a = try replica(1)
     try a.sync(space)
-    let request = ReplicaPullRequest(since: try a.state.revision, cursor: nil)
-    guard case .page(let page) = try space.pull(request, by: try a.state.replica) else {
+    let pull = SyncPull(replica: try a.state.replica, since: try a.state.revision)
+    guard case .page(let page) = try space.pull(pull) else {
       Issue.record("no page")
       return
     }
     try a.execute("INSERT INTO note VALUES ('n', 1, 1)")
     try a.sync(space)
-    #expect(try !a.write { try $0.stage(SyncMessageWriter.bytes(page), for: request) })
-    #expect(throws: TextFault.self) {
-      try a.write { try $0.stage([1, 2, 3], for: request) }
-    }
+    #expect(try !a.write { try $0.stage(page, for: pull) })
   }
 }

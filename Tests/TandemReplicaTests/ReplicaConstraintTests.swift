@@ -65,7 +65,24 @@ struct ReplicaConstraintTests {
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT id, name FROM t ORDER BY id", [["p", "p"], ["z", "space"]])
-    #expect("\(try replicas[1].rows("SELECT content FROM tandem_rejected"))".contains("local"))
+    let rejections = try replicas[1].read { try $0.rejections() }
+    let rejection = try #require(rejections.first)
+    #expect(rejections.count == 1)
+    #expect(
+      rejection.key == SyncKey(table: "t", id: ["a"]) && rejection.content?["name"] == "local")
+    // It is refused as long as the value is taken.
+    #expect(throws: DatabaseError.self) {
+      try replicas[1].write { try $0.retry(rejection: rejection.id) }
+    }
+    try replicas[1].execute("UPDATE t SET mail = 'other' WHERE id = 'z'")
+    try replicas[1].write { try $0.retry(rejection: rejection.id) }
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT id, mail FROM t ORDER BY id",
+      [
+        ["a", "x@y"], ["p", "p@y"], ["z", "other"],
+      ])
+    #expect(try replicas[1].read { try $0.rejections() }.isEmpty)
   }
 
   @Test("A parent that one side deletes while the other adds a child is revived")

@@ -157,7 +157,7 @@ private final class RandomWorld {
     let replica = replicas[number]
     let summary = try replica.write { try $0.summary() }
     note("\(number): step")
-    if summary.hasOutbox {
+    if summary.sync.outbox != nil {
       let bytes = try #require(try replica.read { try $0.outbox() })
       switch Int.random(in: 0..<4, using: &random) {
       case 0: note("  the commit is lost")

@@ -31,13 +31,8 @@ final class TestSpace {
     }
   }
 
-  func pull(
-    _ request: ReplicaPullRequest, by replica: SyncToken, maxChangeCount: Int = 10_000
-  ) throws -> SyncPullAnswer {
-    let pull = SyncPull(
-      replica: replica, since: request.since, cursor: request.cursor,
-      maxChangeCount: maxChangeCount)
-    return try database.read { try SpaceTables($0.connection).page(pull) }
+  func pull(_ pull: SyncPull) throws -> SyncPullAnswer {
+    try database.read { try SpaceTables($0.connection).page(pull) }
   }
 
   var state: SpaceState {
@@ -54,7 +49,7 @@ final class TestSpace {
 
   /// The live records.
   func records() throws -> [SyncKey: Record] {
-    let answer = try pull(ReplicaPullRequest(since: nil, cursor: nil), by: SyncToken(bits: 0))
+    let answer = try pull(SyncPull(replica: nil, since: nil))
     guard case .page(let page) = answer else { return [:] }
     return Dictionary(
       page.changes.compactMap { change in change.fields.map { (change.key, $0) } },
@@ -161,18 +156,13 @@ final class TestReplica {
 
   /// Asks for one page and stores it; returns true if all pages are there.
   func pullPage(_ space: TestSpace) throws -> Bool {
-    guard case .incomplete(let request) = try read({ try $0.staging() }) else { return true }
-    switch try space.pull(request, by: try state.replica, maxChangeCount: maxPageChangeCount) {
-    case .page(let page):
-      _ = try write { try $0.stage(SyncMessageWriter.bytes(page), for: request) }
-    case .gone(let gone):
-      try write {
-        if request.since == nil {
-          try $0.discardStaged()
-        } else {
-          try $0.lose(gone, using: &random)
-        }
-      }
+    guard case .incomplete(let next) = try read({ try $0.staging() }) else { return true }
+    let pull = SyncPull(
+      replica: next.replica, since: next.since, cursor: next.cursor,
+      maxChangeCount: maxPageChangeCount)
+    switch try space.pull(pull) {
+    case .page(let page): _ = try write { try $0.stage(page, for: pull) }
+    case .gone(let gone): try write { try $0.lose(gone, using: &random) }
     }
     return try read { try $0.staging() } == .complete
   }
@@ -193,7 +183,7 @@ final class TestReplica {
   /// Does one step of a synchronization; false if there is nothing to do.
   func step(_ space: TestSpace) throws -> Bool {
     let summary = try write { try $0.summary() }
-    if summary.hasOutbox {
+    if summary.sync.outbox != nil {
       let bytes = try #require(try read { try $0.outbox() })
       try settle(try space.push(bytes), bytes)
     } else if summary.state.pullNeed != .none {
@@ -207,9 +197,34 @@ final class TestReplica {
   /// Synchronizes until there is nothing to do, beginning with a pull.
   func sync(_ space: TestSpace, _ location: SourceLocation = #_sourceLocation) throws {
     _ = try write { try $0.schema() }
-    if try !read({ try $0.summary().hasOutbox }) { try pull(space) }
+    if try !read({ try $0.summary().sync.outbox != nil }) { try pull(space) }
     for _ in 0..<50 where try !step(space) { return }
     Issue.record("no end in sight: \(try read { try $0.summary() })", sourceLocation: location)
+  }
+
+  /// Drives a session until it waits; returns its last status.
+  func run(_ session: inout SyncSession, _ space: TestSpace) throws -> SyncStatus {
+    var actions = session.handle(.requested)
+    for _ in 0..<200 where !actions.isEmpty {
+      var next: [SyncSession.Action] = []
+      for action in actions {
+        switch action {
+        case .perform(let step):
+          let summary = try write {
+            try $0.perform(step, merging, decision: decision, limits: limits, using: &random)
+          }
+          next += session.handle(.performed(summary))
+        case .push:
+          let bytes = try #require(try read { try $0.outbox() })
+          next += session.handle(.pushed(try space.push(bytes)))
+        case .pull(let pull): next += session.handle(.pulled(try space.pull(pull)))
+        case .timer, .report: break
+        }
+      }
+      actions = next
+    }
+    #expect(actions.isEmpty)
+    return session.status
   }
 
   /// The conflicts.

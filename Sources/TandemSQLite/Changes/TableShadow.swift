@@ -14,7 +14,7 @@ internal import TandemRecords
 /// inside a trigger, the conflict clause of the outer statement replaces it.)
 package struct TableShadow: Sendable {
   /// The prefix of the triggers' names.
-  static let prefix = "tandem_keep_"
+  package static let prefix = "tandem_keep_"
   /// The column of a shadow that says whether the row existed.
   package static let existed = "tandem_existed"
 
