@@ -299,8 +299,6 @@ extension PageApplication {
 // MARK: - Records that are not in the pages
 
 extension PageApplication {
-  private static var stepCount: Int { 500 }
-
   /// Notes that the space has a record; `false` if it came before.
   private func see(_ key: SyncKey) throws -> Bool {
     guard isComplete else { return true }
@@ -332,19 +330,13 @@ extension PageApplication {
   }
 
   private mutating func deleteMissing(_ table: ReplicaTable, listedIn list: String) throws {
-    let names = table.keyNames.sqlList
     var last: [FieldValue] = []
     while true {
-      let marks = last.map { _ in "?" }.joined(separator: ", ")
-      let keys = try tables.readableRows(
-        """
-        SELECT \(names) FROM \(list.sqlQuoted) \(last.isEmpty ? "" : "WHERE (\(names)) > (\(marks))")
-        ORDER BY \(names) LIMIT \(PageApplication.stepCount)
-        """, last)
+      let (keys, isFull) = try tables.keys(of: table, in: list, after: last)
       for key in keys where !key.contains(where: \.isNull) {
         try deleteIfMissing(table.syncKey(key))
       }
-      guard keys.count == PageApplication.stepCount, let next = keys.last else { return }
+      guard isFull, let next = keys.last(where: { !$0.contains(where: \.isNull) }) else { return }
       last = next
     }
   }

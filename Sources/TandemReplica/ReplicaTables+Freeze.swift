@@ -3,8 +3,8 @@ internal import TandemSQLite
 package import TandemSync
 
 extension ReplicaTables {
-  /// The number of changed rows that one step of a freeze reads.
-  private static var freezeStepCount: Int { 500 }
+  /// The number of keys that are read at a time, where there may be many.
+  private static var keyStepCount: Int { 500 }
 
   /// The message of the commit that waits for an outcome; `nil` if none does.
   package func outbox() throws -> [UInt8]? {
@@ -78,11 +78,11 @@ extension ReplicaTables {
   ) throws {
     var last: [FieldValue] = []
     while !budget.isSpent {
-      let keys = try touchedKeys(table, after: last)
+      let (keys, isFull) = try touchedKeys(table, after: last)
       for key in keys {
         guard try freeze(table, key, merging, into: &changes, &budget) else { return }
       }
-      guard keys.count == ReplicaTables.freezeStepCount, let next = keys.last else { return }
+      guard isFull, let next = keys.last else { return }
       last = next
     }
   }
@@ -126,34 +126,48 @@ extension ReplicaTables {
     return true
   }
 
-  /// The keys of rows that may have changed, ascending, after a given one.
+  /// The keys of rows that may have changed.
   private func touchedKeys(
     _ table: ReplicaTable, after last: [FieldValue]
-  ) throws -> [[FieldValue]] {
+  ) throws -> (keys: [[FieldValue]], isFull: Bool) {
+    try keys(of: table, in: table.shadow.name, after: last)
+  }
+
+  /// Some keys of a table with the key columns of another one, ascending, after a given key.
+  ///
+  /// - Returns: Also true if there may be more.
+  func keys(
+    of table: ReplicaTable, in list: String, after last: [FieldValue]
+  ) throws -> (keys: [[FieldValue]], isFull: Bool) {
     let names = table.keyNames.sqlList
     let marks = last.map { _ in "?" }.joined(separator: ", ")
     let condition = last.isEmpty ? "" : "WHERE (\(names)) > (\(marks))"
-    return try readableRows(
+    let (rows, count) = try readableRows(
       """
-      SELECT \(names) FROM \(table.shadow.name.sqlQuoted) \(condition)
-      ORDER BY \(names) LIMIT \(ReplicaTables.freezeStepCount)
+      SELECT \(names) FROM \(list.sqlQuoted) \(condition)
+      ORDER BY \(names) LIMIT \(ReplicaTables.keyStepCount)
       """, last)
+    return (rows, count == ReplicaTables.keyStepCount)
   }
 
-  /// The rows of a query. Those with a text that is not UTF-8 are left out: no message can name
-  /// such a key.
-  func readableRows(_ sql: String, _ values: [FieldValue]) throws -> [[FieldValue]] {
+  /// The rows of a query, and their number. Those with a text that is not UTF-8 are left out: no
+  /// message can name such a key.
+  func readableRows(
+    _ sql: String, _ values: [FieldValue]
+  ) throws -> (rows: [[FieldValue]], count: Int) {
     try connection.withStatement(sql) { statement throws(DatabaseError) in
       try statement.bind(values)
       var rows: [[FieldValue]] = []
+      var count = 0
       while try statement.step() {
+        count += 1
         do throws(DatabaseError) {
           rows.append(try statement.values())
         } catch {
           guard error.code == .mismatch else { throw error }
         }
       }
-      return rows
+      return (rows, count)
     }
   }
 

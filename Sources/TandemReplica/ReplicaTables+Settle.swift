@@ -17,7 +17,6 @@ extension ReplicaTables {
     _ = try schema()
     guard try outboxSummary()?.commit == commit, let pending = try pendingCommit() else { return }
     var state = try state()
-    try discardStaged()
     switch outcome {
     case .accepted(let revision, let digest):
       state.sequence = pending.sequence

@@ -29,11 +29,12 @@ extension ReplicaTables {
   /// Stores a page, as the bytes of its message.
   ///
   /// - Parameter pull: The request that the page answers. If another process has synchronized the
-  ///   file since, the page is of no use and is not stored.
+  ///   file since, or a commit waits for its outcome, the page is of no use and is not stored.
   /// - Returns: True if the page was stored.
   @discardableResult
   package func stage(_ page: SyncPage, for pull: SyncPull) throws -> Bool {
-    guard case .incomplete(let next) = try staging(), next.replica == pull.replica,
+    guard try outboxSummary() == nil, case .incomplete(let next) = try staging(),
+      next.replica == pull.replica,
       next.since == pull.since, next.cursor == pull.cursor
     else { return false }
     try run("DELETE FROM tandem_staged WHERE since <> ?", [.text(pull.since.name)])

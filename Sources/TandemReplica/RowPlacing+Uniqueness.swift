@@ -121,7 +121,8 @@ extension RowPlacing {
         "\($0.name.sqlQuoted) = ? COLLATE \($0.collation.sqlQuoted)"
       }.joined(separator: " AND ")
       let keys = try tables.readableRows(
-        "SELECT \(table.keyNames.sqlList) FROM \(table.name.sqlQuoted) WHERE \(condition)", wanted)
+        "SELECT \(table.keyNames.sqlList) FROM \(table.name.sqlQuoted) WHERE \(condition)", wanted
+      ).rows
       for key in keys where key != placement.key && !found.contains(table.syncKey(key)) {
         found.append(table.syncKey(key))
       }
@@ -141,7 +142,8 @@ extension RowPlacing {
     let condition = table.keyCondition
     let rows = try tables.readableRows(
       "SELECT \(names.sqlList) FROM \(table.name.sqlQuoted) WHERE \(condition.sql)",
-      condition.parameters(placement.key))
+      condition.parameters(placement.key)
+    ).rows
     return Dictionary(
       uniqueKeysWithValues: zip(names, rows.first ?? []).map { ($0.0, $0.1) })
   }

@@ -169,6 +169,29 @@ struct ReplicaAccidentTests {
     #expect(conflict.local?["title"] == "newer" && conflict.remote?["title"] == "title")
   }
 
+  @Test("A space that lost a commit which the file knows only by its outcome is found out")
+  func lostOutcome() throws {
+    let (a, b) = (try replica(1), try replica(2))
+    try a.execute("INSERT INTO note VALUES ('n', 'title', 'body')")
+    try converge([a, b], space)
+    let backup = try space.backup()
+    try b.execute("UPDATE note SET body = 'of b'")
+    try b.sync(space)
+    // The file stays at its revision, because another commit came between.
+    try a.execute("UPDATE note SET title = 'accepted'")
+    let bytes = try #require(try a.freeze())
+    try a.settle(try space.push(bytes), bytes)
+    #expect(try a.state.pullNeed == .changes)
+    try space.restore(backup)
+    try a.pull(space)
+    #expect(try a.state.pullNeed == .history)
+    a.decision = .adoptLocal
+    b.decision = .union
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT title FROM note", [["accepted"]])
+    #expect(try b.conflicts().contains { $0.local?["body"] == "of b" })
+  }
+
   @Test(
     "The application decides about a new history, and the versions that lose are recorded",
     arguments: EpochPolicy.Decision.allCases)
@@ -263,7 +286,10 @@ struct ReplicaAccidentTests {
       return
     }
     try a.execute("INSERT INTO note VALUES ('n', 1, 1)")
-    try a.sync(space)
+    // While a commit waits for its outcome, nothing is pulled.
+    let bytes = try #require(try a.freeze())
+    #expect(try !a.write { try $0.stage(page, for: pull) })
+    try a.settle(try space.push(bytes), bytes)
     #expect(try !a.write { try $0.stage(page, for: pull) })
   }
 }

@@ -53,8 +53,9 @@ package struct RemovedRows: Sendable {
     indirectIndexes = indexes.filter(isIndirect)
     plainIndexes = indexes.filter { !isIndirect($0) }
     let sources = facts.schema.columns.filter { !$0.isGenerated }.map(\.name.sqlQuoted)
-    readsSources =
-      computed.isEmpty ? nil : sources.map { "new.\($0) IS new.\($0)" }.joined(separator: " AND ")
+    let values = "(\(sources.map { "new.\($0)" }.joined(separator: ", ")))"
+    // One comparison of rows, because SQLite limits the depth of expressions.
+    readsSources = computed.isEmpty ? nil : "\(values) IS \(values)"
     defaultedColumns = try connection.requiredColumnsWithDefault(of: table).filter { column in
       !computed.isEmpty || indexes.contains { $0.holds(anyOf: [column]) }
     }
