@@ -67,11 +67,15 @@ package final class SQLiteSpaceStore: SpaceStore {
     let database = try await Database.open(
       path: path, configuration: DatabaseConfiguration(access: access))
     do {
-      try await database.write { transaction in
-        let space = SpaceTables(transaction.connection)
-        guard creates else { return try space.check() }
-        var generator = SystemRandomNumberGenerator()
-        try space.create(using: &generator)
+      // Before the first write, which would change the journal of another database.
+      try await database.read {
+        try SpaceTables($0.connection).check(allowsEmptyFile: creates)
+      }
+      if creates {
+        try await database.write { transaction in
+          var generator = SystemRandomNumberGenerator()
+          try SpaceTables(transaction.connection).create(using: &generator)
+        }
       }
     } catch {
       await database.close()

@@ -10,7 +10,7 @@ extension SpaceTables {
   package func page(_ pull: SyncPull) throws -> SyncPullAnswer {
     let state = try state()
     let position = try position(pull, state)
-    // The first page of all live records establishes the anchor, so it need not be checked.
+    // The history may have been lost, and the horizon may have moved, since the page before.
     if let gone = try gone(position.anchor, state) { return .gone(gone) }
     let (changes, next) = try changes(after: position, pull)
     return .page(
@@ -22,6 +22,7 @@ extension SpaceTables {
 
   private func position(_ pull: SyncPull, _ state: SpaceState) throws(SyncRefusal) -> PagePosition {
     guard let cursor = pull.cursor else {
+      // All live records are anchored at the head that the first page sees.
       return PagePosition(
         anchor: pull.since ?? state.head, version: pull.since.map { $0.version + 1 } ?? 0,
         table: "",

@@ -40,17 +40,8 @@ extension SpaceTables {
   /// - Throws: ``SpaceError`` if the file is another database; ``DatabaseError``.
   @discardableResult
   package func create(using generator: inout some RandomNumberGenerator) throws -> Bool {
-    let application = try connection.integer("PRAGMA application_id")
-    if application == SpaceTables.applicationID {
-      try checkFormat()
-      return false
-    }
-    let entryCount = try connection.integer("SELECT count(*) FROM sqlite_schema")
-    guard application == 0, entryCount == 0 else {
-      throw SpaceError(
-        .notASpace, "it is another database; a space needs a file of its own", path: connection.path
-      )
-    }
+    try check(allowsEmptyFile: true)
+    guard try connection.integer("PRAGMA application_id") == 0 else { return false }
     for statement in SpaceTables.schema { try connection.execute(statement) }
     try connection.execute("PRAGMA application_id=\(SpaceTables.applicationID)")
     try connection.execute("PRAGMA user_version=\(SpaceTables.format)")
@@ -62,12 +53,18 @@ extension SpaceTables {
     return true
   }
 
-  /// Throws if the file is no space, or one that this version cannot read.
-  package func check() throws {
-    guard try connection.integer("PRAGMA application_id") == SpaceTables.applicationID else {
-      throw SpaceError(.notASpace, "it is not a space", path: connection.path)
+  /// Throws if the file is neither a space that this version can read nor, if that is allowed, an
+  /// empty file. Writes nothing.
+  package func check(allowsEmptyFile: Bool = false) throws {
+    switch try connection.integer("PRAGMA application_id") {
+    case SpaceTables.applicationID: try checkFormat()
+    case 0
+    where try allowsEmptyFile && connection.integer("SELECT count(*) FROM sqlite_schema") == 0:
+      break
+    default:
+      throw SpaceError(
+        .notASpace, "it is another database; a space has a file of its own", path: connection.path)
     }
-    try checkFormat()
   }
 
   private func checkFormat() throws {
@@ -214,9 +211,13 @@ extension SpaceTables {
       throw SyncRefusal(
         .overLimit, "a space has at most \(SyncLimits.maxTableCount) tables; attach fewer")
     }
+    let bytes = SyncMessageWriter.bytes(declared)
+    guard bytes.count <= SyncLimits().maxCommitByteCount else {
+      throw SyncRefusal(
+        .overLimit, "the names of the tables and columns of the space are too long; attach fewer")
+    }
     if declared != state.tables {
-      let text = String(decoding: SyncMessageWriter.bytes(declared), as: UTF8.self)
-      try run("UPDATE space SET tables = ?", [.text(text)])
+      try run("UPDATE space SET tables = ?", [.text(String(decoding: bytes, as: UTF8.self))])
     }
     return declared
   }
@@ -287,7 +288,12 @@ extension SpaceTable {
 // MARK: - Statements
 
 extension SpaceTables {
-  var reader: SyncMessageReader { SyncMessageReader(limits: limits) }
+  /// Reads messages that the space has stored, whatever its limits were then.
+  var reader: SyncMessageReader {
+    SyncMessageReader(
+      limits: SyncLimits(
+        maxRecordByteCount: .max / 8, maxCommitByteCount: .max / 8, maxCommitChangeCount: .max))
+  }
 
   /// Runs a statement of the cache to its end.
   func run(_ sql: String, _ parameters: [FieldValue]) throws(DatabaseError) {

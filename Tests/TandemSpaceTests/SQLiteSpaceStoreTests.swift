@@ -156,12 +156,18 @@ import Testing
     await #expect(throws: DatabaseError.self) {
       try await SQLiteSpaceStore.open(path: path, creates: false)
     }
-    let other = try DatabaseConnection(path: folder.path(of: "other.db"))
-    try other.execute("CREATE TABLE t (a)")
+    let other = folder.path(of: "other.db")
+    do {
+      let connection = try DatabaseConnection(path: other)
+      try connection.execute("PRAGMA journal_mode=DELETE")
+      try connection.execute("CREATE TABLE t (a)")
+    }
+    let bytes = folder.bytes(of: "other.db")
     for creates in [true, false] {
       await #expect(throws: SpaceError.self) {
-        try await SQLiteSpaceStore.open(path: other.path, creates: creates)
+        try await SQLiteSpaceStore.open(path: other, creates: creates)
       }
     }
+    #expect(folder.bytes(of: "other.db") == bytes)
   }
 }

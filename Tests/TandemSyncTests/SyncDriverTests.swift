@@ -35,7 +35,8 @@ import Testing
         #expect(remote.editCount == 1, "\(faults) at \(position)")
         let reached = faults.count - max(0, faults.count + position - remote.requestCount)
         #expect(clock.pauses.count == reached)
-        let expected: [Duration] = [.seconds(1), .seconds(2), .seconds(4)]
+        let expected: [Duration] =
+          faults == [.busy] ? [.seconds(9)] : [.seconds(1), .seconds(2), .seconds(4)]
         #expect(clock.pauses == Array(expected.prefix(reached)))
       }
     }
@@ -77,6 +78,23 @@ import Testing
     #expect(remote.editCount == 10)
     run.cancel()
     await #expect(throws: CancellationError.self) { try await run.value }
+  }
+
+  @Test("A wait for commits that fails is repeated after growing pauses")
+  func failingWaits() async throws {
+    let remote = CountingRemote(failingWaitCount: 3)
+    let replica = CountingReplica()
+    let statuses = Statuses()
+    let clock = RecordingClock()
+    let run = Task {
+      try await driver(replica, remote, statuses, clock: clock).run(until: .forever)
+    }
+    await remote.reach { $0.failingWaitCount < 0 }
+    #expect(clock.pauses == [1, 2, 4].map { .seconds($0) })
+    remote.commit()
+    await statuses.reach { $0 == .upToDate(self.revision(1)) }
+    run.cancel()
+    _ = await run.result
   }
 
   @Test("Two replicas that run for ever end equal, whoever edits")
@@ -320,6 +338,8 @@ private final class CountingRemote: SyncRemote {
     var outcomes: [SyncToken: SyncOutcome] = [:]
     var faults: [Fault]
     var requestCount = 0
+    /// The number of waits for a commit that fail.
+    var failingWaitCount: Int
   }
 
   static let refusal = SyncRefusal(.unauthorized, "no rights")
@@ -330,7 +350,9 @@ private final class CountingRemote: SyncRemote {
 
   private let state: Watched<State>
 
-  init(faults: [Fault] = []) { state = Watched(State(faults: faults)) }
+  init(faults: [Fault] = [], failingWaitCount: Int = 0) {
+    state = Watched(State(faults: faults, failingWaitCount: failingWaitCount))
+  }
 
   var revision: SpaceRevision { CountingRemote.revision(state.current.version) }
   var editCount: Int { state.current.editCount }
@@ -368,6 +390,11 @@ private final class CountingRemote: SyncRemote {
   }
 
   func waitForCommit(after revision: SpaceRevision) async throws {
+    let fails = state.change { state in
+      state.failingWaitCount -= 1
+      return state.failingWaitCount >= 0
+    }
+    if fails { throw Lost() }
     await state.reach { $0.version != revision.version }
     try Task.checkCancellation()
   }
@@ -383,7 +410,7 @@ private final class CountingRemote: SyncRemote {
       case .replyLost:
         _ = body(&state)
         return .failure(Lost())
-      case .busy: return .failure(SyncRefusal(.unavailable, "busy"))
+      case .busy: return .failure(SyncRefusal(.unavailable, "busy", retryAfter: .seconds(9)))
       case .refused: return .failure(CountingRemote.refusal)
       }
     }.get()
