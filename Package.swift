@@ -39,6 +39,7 @@ let package = Package(
     .library(name: "TandemSpace", targets: ["TandemSpace"]),
     .library(name: "TandemReplica", targets: ["TandemReplica"]),
     .executable(name: "tandem", targets: ["TandemCLI"]),
+    .executable(name: "tandem-simulator", targets: ["TandemSimulator"]),
   ],
   targets: [
     // Values
@@ -74,6 +75,12 @@ let package = Package(
         "TandemHTTP", "TandemMirror", "TandemChannels", "TandemLinks", "TandemSync",
       ]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
+    .executableTarget(
+      name: "TandemSimulator",
+      dependencies: [
+        "TandemReplica", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
+        "TandemDifferences", "TestRandom",
+      ], swiftSettings: settings),
     .executableTarget(
       name: "LiveScreen", dependencies: ["Tandem"], path: "Examples/LiveScreen",
       swiftSettings: settings),

@@ -1,0 +1,200 @@
+import TandemSync
+
+/// Knows every edit that a scenario made, and what became of it.
+///
+/// Each edit writes a value that no other edit writes. So a value that is neither in the space at the
+/// end, nor in a conflict record, nor overwritten by an edit that had seen it, is lost.
+struct EditLedger {
+  /// A place of a value.
+  struct Cell: Hashable {
+    let key: SyncKey
+    let column: String
+  }
+
+  /// The number of an edit.
+  typealias Edit = Int
+
+  private enum Kind: Equatable {
+    case value
+    /// The deletion of a record.
+    case deletion
+  }
+
+  private struct Entry {
+    let kind: Kind
+    let key: SyncKey
+    /// The file that made the edit, and the step.
+    let file: Int
+    let step: Int
+    /// The edits that had seen this one and replaced it.
+    var overwriters: [Edit] = []
+    /// True if the space accepted the deletion.
+    var isAccepted = false
+    /// True if the edit may be lost: the only file that had it was replaced by a backup.
+    var isExcused = false
+  }
+
+  private var entries: [Entry] = []
+  /// The edits whose values stand in a conflict record or a rejection.
+  private var recorded: Set<Edit> = []
+  /// The records that a conflict record or a rejection names, with the last step.
+  private var recordedKeys: [SyncKey: Int] = [:]
+  /// The last step at which the space lost commits.
+  private var spaceLossStep = -1
+  /// The number of edits that count, for each table.
+  private(set) var countedEdits: [String: Int] = [:]
+  /// True if effects may be lost or doubled lawfully: a file with edits that the space does not know
+  /// was copied or replaced by a backup.
+  private(set) var hasInexactCounts = false
+
+  /// The number of edits.
+  var count: Int { entries.count }
+
+  /// The text of an edit's value.
+  static func text(_ edit: Edit) -> String { "e\(edit)." }
+
+  /// The edits whose values occur in a text.
+  static func edits(in text: String) -> [Edit] {
+    var found: [Edit] = []
+    var number: Int?
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "e"): number = 0
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number.map { $0 * 10 + Int(byte - 48) }
+      case UInt8(ascii: "."):
+        if let number { found.append(number) }
+        number = nil
+      default: number = nil
+      }
+    }
+    return found
+  }
+}
+
+// MARK: - During the run
+
+extension EditLedger {
+  /// Begins an edit that writes a value into a record.
+  mutating func beginEdit(of key: SyncKey, in file: Int, at step: Int) -> Edit {
+    entries.append(Entry(kind: .value, key: key, file: file, step: step))
+    return entries.count - 1
+  }
+
+  /// Takes note of the values before and after one statement.
+  mutating func statementRan(
+    in file: Int, at step: Int, before: [(Cell, Edit)], after: [(Cell, Edit)]
+  ) {
+    let values = Dictionary(after, uniquingKeysWith: { _, last in last })
+    let keys = Set(after.map(\.0.key))
+    var deletions: [SyncKey: Edit] = [:]
+    for (cell, old) in before {
+      if let new = values[cell] {
+        if new != old { entries[old].overwriters.append(new) }
+        continue
+      }
+      // The columns of values are never null, so the record is gone.
+      guard !keys.contains(cell.key) else { continue }
+      if deletions[cell.key] == nil {
+        entries.append(Entry(kind: .deletion, key: cell.key, file: file, step: step))
+        deletions[cell.key] = entries.count - 1
+      }
+      if let deletion = deletions[cell.key] { entries[old].overwriters.append(deletion) }
+    }
+  }
+
+  /// Takes note of an edit that adds one.
+  mutating func counted(in table: String) { countedEdits[table, default: 0] += 1 }
+
+  /// Takes note of a text in a conflict record or a rejection of a record.
+  mutating func record(_ text: String, of key: SyncKey, at step: Int) {
+    for edit in EditLedger.edits(in: text) where edit < entries.count { recorded.insert(edit) }
+    recordedKeys[key] = step
+  }
+
+  /// Takes note that the space accepted a deletion that was frozen at a step.
+  mutating func acceptedDeletion(of key: SyncKey, from file: Int, frozenAt step: Int) {
+    for edit in entries.indices.reversed() {
+      let entry = entries[edit]
+      if entry.kind == .deletion, entry.file == file, entry.key == key, entry.step <= step {
+        entries[edit].isAccepted = true
+        return
+      }
+    }
+  }
+
+  /// Takes note that a file becomes an older version of itself.
+  ///
+  /// - Parameter known: The edits whose values the space has.
+  mutating func restored(_ file: Int, from step: Int, known: Set<Edit>) {
+    for edit in entries.indices where entries[edit].file == file && entries[edit].step > step {
+      if !known.contains(edit), !entries[edit].isAccepted { entries[edit].isExcused = true }
+    }
+    hasInexactCounts = true
+  }
+
+  /// Takes note that a file was copied.
+  mutating func copied() { hasInexactCounts = true }
+
+  /// Takes note that the space lost commits.
+  ///
+  /// - Parameter held: The edits whose values are in a file or still in the space.
+  mutating func spaceLost(at step: Int, held: Set<Edit>) {
+    for edit in entries.indices where !held.contains(edit) { entries[edit].isExcused = true }
+    spaceLossStep = step
+    hasInexactCounts = true
+  }
+}
+
+// MARK: - At the end
+
+extension EditLedger {
+  /// The edits that were lost, and the deletions that were undone, given the values at the end.
+  func violations(final: [(Cell, Edit)]) -> [String] {
+    let present = Set(final.map(\.1))
+    var kept: [Edit: Bool] = [:]
+    var violations: [String] = []
+    for edit in entries.indices where entries[edit].kind == .value {
+      guard isKept(edit, present, &kept) || entries[edit].isExcused else {
+        let entry = entries[edit]
+        violations.append(
+          "the edit \(EditLedger.text(edit)) of \(entry.key) in file \(entry.file) at step "
+            + "\(entry.step) is lost; overwritten by \(entry.overwriters)")
+        continue
+      }
+    }
+    guard !hasInexactCounts else { return violations }
+    for (cell, edit) in final {
+      for deletion in entries[edit].overwriters
+      where entries[deletion].kind == .deletion && entries[deletion].isAccepted
+        && recordedKeys[cell.key] == nil && entries[deletion].key == cell.key
+      {
+        violations.append(
+          "\(cell.key) has come back with \(EditLedger.text(edit)), which was deleted at step "
+            + "\(entries[deletion].step)")
+      }
+    }
+    return violations
+  }
+
+  /// True if an edit is final, recorded, or overwritten by one that is kept.
+  ///
+  /// Edits may overwrite each other in a circle, because a resolved conflict writes an older value
+  /// again: then each of them stands in its record.
+  private func isKept(
+    _ edit: Edit, _ present: Set<Edit>, _ known: inout [Edit: Bool]
+  ) -> Bool {
+    if let known = known[edit] { return known }
+    known[edit] = false
+    let entry = entries[edit]
+    let result =
+      switch entry.kind {
+      case .value: present.contains(edit) || recorded.contains(edit)
+      case .deletion:
+        entry.isAccepted || entry.step <= spaceLossStep
+          || (recordedKeys[entry.key] ?? -1) >= entry.step
+      }
+    let isKept = result || entry.overwriters.contains { isKept($0, present, &known) }
+    known[edit] = isKept
+    return isKept
+  }
+}

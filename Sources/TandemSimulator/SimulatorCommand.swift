@@ -1,0 +1,1 @@
+@main enum SimulatorCommand { static func main() {} }
