@@ -35,6 +35,13 @@ struct DatabaseImage {
   }
 }
 
+extension FieldValue {
+  /// The text; `nil` for other values.
+  var textValue: String? {
+    if case .text(let text) = self { text } else { nil }
+  }
+}
+
 extension DatabaseConnection {
   /// The rows of a query, which are few.
   func allRows(_ sql: String, _ parameters: [FieldValue] = []) throws -> [[FieldValue]] {

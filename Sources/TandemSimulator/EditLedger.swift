@@ -26,9 +26,11 @@ struct EditLedger {
     /// The file that made the edit, and the step.
     let file: Int
     let step: Int
+    /// True if the statement wrote its value: it may have found no row, or broken a constraint.
+    var isWritten = false
     /// The edits that had seen this one and replaced it.
     var overwriters: [Edit] = []
-    /// True if the space accepted the deletion.
+    /// True if the space accepted a commit with the value, or with the deletion.
     var isAccepted = false
     /// True if the edit may be lost: the only file that had it was replaced by a backup.
     var isExcused = false
@@ -86,6 +88,14 @@ extension EditLedger {
   ) {
     let values = Dictionary(after, uniquingKeysWith: { _, last in last })
     let keys = Set(after.map(\.0.key))
+    let formerKeys = Set(before.map(\.0.key))
+    for (_, edit) in after { entries[edit].isWritten = true }
+    for (cell, new) in after where !formerKeys.contains(cell.key) {
+      // A record that is inserted again replaces its deletion.
+      if let deletion = lastDeletion(of: cell.key, in: file) {
+        entries[deletion].overwriters.append(new)
+      }
+    }
     var deletions: [SyncKey: Edit] = [:]
     for (cell, old) in before {
       if let new = values[cell] {
@@ -111,14 +121,24 @@ extension EditLedger {
     recordedKeys[key] = step
   }
 
+  /// Takes note that the space accepted a value.
+  mutating func accepted(_ edit: Edit) {
+    if edit < entries.count { entries[edit].isAccepted = true }
+  }
+
   /// Takes note that the space accepted a deletion that was frozen at a step.
   mutating func acceptedDeletion(of key: SyncKey, from file: Int, frozenAt step: Int) {
-    for edit in entries.indices.reversed() {
+    if let deletion = lastDeletion(of: key, in: file, until: step) {
+      entries[deletion].isAccepted = true
+    }
+  }
+
+  /// The last deletion of a record in a file; in any file if files were copied.
+  private func lastDeletion(of key: SyncKey, in file: Int, until step: Int = .max) -> Edit? {
+    entries.indices.last { edit in
       let entry = entries[edit]
-      if entry.kind == .deletion, entry.file == file, entry.key == key, entry.step <= step {
-        entries[edit].isAccepted = true
-        return
-      }
+      return entry.kind == .deletion && entry.step <= step && entry.key == key
+        && (entry.file == file || hasInexactCounts)
     }
   }
 
@@ -150,17 +170,13 @@ extension EditLedger {
 extension EditLedger {
   /// The edits that were lost, and the deletions that were undone, given the values at the end.
   func violations(final: [(Cell, Edit)]) -> [String] {
-    let present = Set(final.map(\.1))
-    var kept: [Edit: Bool] = [:]
+    let kept = keptEdits(final)
     var violations: [String] = []
-    for edit in entries.indices where entries[edit].kind == .value {
-      guard isKept(edit, present, &kept) || entries[edit].isExcused else {
-        let entry = entries[edit]
-        violations.append(
-          "the edit \(EditLedger.text(edit)) of \(entry.key) in file \(entry.file) at step "
-            + "\(entry.step) is lost; overwritten by \(entry.overwriters)")
-        continue
-      }
+    for (edit, entry) in entries.enumerated()
+    where entry.isWritten && !kept[edit] && !entry.isExcused {
+      violations.append(
+        "the edit \(EditLedger.text(edit)) of \(entry.key) in file \(entry.file) at step "
+          + "\(entry.step) is lost; overwritten by \(entry.overwriters)")
     }
     guard !hasInexactCounts else { return violations }
     for (cell, edit) in final {
@@ -176,25 +192,32 @@ extension EditLedger {
     return violations
   }
 
-  /// True if an edit is final, recorded, or overwritten by one that is kept.
-  ///
-  /// Edits may overwrite each other in a circle, because a resolved conflict writes an older value
-  /// again: then each of them stands in its record.
-  private func isKept(
-    _ edit: Edit, _ present: Set<Edit>, _ known: inout [Edit: Bool]
-  ) -> Bool {
-    if let known = known[edit] { return known }
-    known[edit] = false
-    let entry = entries[edit]
-    let result =
+  /// The edits that are final, recorded, or overwritten by one that is kept.
+  private func keptEdits(_ final: [(Cell, Edit)]) -> [Bool] {
+    let present = Set(final.map(\.1))
+    let keys = Set(final.map(\.0.key))
+    var kept = entries.enumerated().map { edit, entry in
       switch entry.kind {
-      case .value: present.contains(edit) || recorded.contains(edit)
+      case .value:
+        // A value that the space never had and that its own file deleted is of no concern to others.
+        present.contains(edit) || recorded.contains(edit)
+          || !entry.isAccepted && entry.overwriters.contains { entries[$0].kind == .deletion }
       case .deletion:
-        entry.isAccepted || entry.step <= spaceLossStep
+        entry.isAccepted || !keys.contains(entry.key) || entry.step <= spaceLossStep
           || (recordedKeys[entry.key] ?? -1) >= entry.step
       }
-    let isKept = result || entry.overwriters.contains { isKept($0, present, &known) }
-    known[edit] = isKept
-    return isKept
+    }
+    // Overwriters are mostly later edits, so that few rounds suffice. A resolved conflict writes an
+    // older value again.
+    var isStable = false
+    while !isStable {
+      isStable = true
+      for edit in entries.indices.reversed()
+      where !kept[edit] && entries[edit].overwriters.contains(where: { kept[$0] }) {
+        kept[edit] = true
+        isStable = false
+      }
+    }
+    return kept
   }
 }
