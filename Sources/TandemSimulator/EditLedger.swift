@@ -28,6 +28,8 @@ struct EditLedger {
     let step: Int
     /// True if the statement wrote its value: it may have found no row, or broken a constraint.
     var isWritten = false
+    /// True if a later edit wrote the value again, in this record or another.
+    var isMoved = false
     /// The edits that had seen this one and replaced it.
     var overwriters: [Edit] = []
     /// True if the space accepted a commit with the value, or with the deletion.
@@ -89,7 +91,11 @@ extension EditLedger {
     let values = Dictionary(after, uniquingKeysWith: { _, last in last })
     let keys = Set(after.map(\.0.key))
     let formerKeys = Set(before.map(\.0.key))
-    for (_, edit) in after { entries[edit].isWritten = true }
+    let formerValues = Dictionary(before, uniquingKeysWith: { _, last in last })
+    for (cell, edit) in after where formerValues[cell] != edit {
+      if entries[edit].isWritten { entries[edit].isMoved = true }
+      entries[edit].isWritten = true
+    }
     for (cell, new) in after where !formerKeys.contains(cell.key) {
       // A record that is inserted again replaces its deletion.
       if let deletion = lastDeletion(of: cell.key, in: file) {
@@ -133,13 +139,14 @@ extension EditLedger {
     }
   }
 
-  /// The last deletion of a record in a file; in any file if files were copied.
+  /// The last deletion of a record in a file. If files were copied, another one may have made it.
   private func lastDeletion(of key: SyncKey, in file: Int, until step: Int = .max) -> Edit? {
-    entries.indices.last { edit in
-      let entry = entries[edit]
-      return entry.kind == .deletion && entry.step <= step && entry.key == key
-        && (entry.file == file || hasInexactCounts)
+    func last(_ isIncluded: (Entry) -> Bool) -> Edit? {
+      entries.lastIndex {
+        $0.kind == .deletion && $0.step <= step && isIncluded($0) && $0.key == key
+      }
     }
+    return last { $0.file == file } ?? (hasInexactCounts ? last { _ in true } : nil)
   }
 
   /// Takes note that a file becomes an older version of itself.
@@ -179,7 +186,7 @@ extension EditLedger {
           + "\(entry.step) is lost; overwritten by \(entry.overwriters)")
     }
     guard !hasInexactCounts else { return violations }
-    for (cell, edit) in final {
+    for (cell, edit) in final where !entries[edit].isMoved {
       for deletion in entries[edit].overwriters
       where entries[deletion].kind == .deletion && entries[deletion].isAccepted
         && recordedKeys[cell.key] == nil && entries[deletion].key == cell.key

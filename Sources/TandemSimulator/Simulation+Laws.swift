@@ -17,9 +17,9 @@ extension Simulation {
         "file \(file.number) went back from version \(known.version) to \(revision.version)")
     }
     revisions[file.number] = summary.revision
-    guard case .apply = syncStep, summary.pull == .none, let revision = summary.revision else {
-      return
-    }
+    guard case .apply = syncStep, summary.pull == .none, summary.outbox == nil,
+      let revision = summary.revision
+    else { return }
     try checkBase(of: file, at: revision, "after \(describe(syncStep))")
   }
 
