@@ -123,6 +123,7 @@ let package = Package(
     tests(
       "TandemSpaceTests",
       ["TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TestFolder", "TestRandom"]),
+    tests("TandemSimulatorTests", ["TandemSimulator", "TandemSync"]),
     tests("TandemDigestsTests", ["TandemDigests"]),
     tests(
       "TandemHTTPTests",

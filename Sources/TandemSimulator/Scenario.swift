@@ -41,9 +41,9 @@ struct Scenario {
     random = SplitMix64(seed: random.next())
     self.seed = seed
     variant = Int.random(in: 0..<SimulatedSchema.count, using: &random)
-    fileCount = Int.random(in: 2...5, using: &random)
+    fileCount = [2, 2, 3, 3, 4, 5][Int.random(in: 0..<6, using: &random)]
     firstFileDriverCount = Int.random(in: 0..<4, using: &random) == 0 ? 2 : 1
-    stepCount = Int.random(in: 60...200, using: &random)
+    stepCount = Int.random(in: 30...120, using: &random)
     lossPercent = Bool.random(using: &random) ? Int.random(in: 0...30, using: &random) : 0
     duplicatePercent = Bool.random(using: &random) ? Int.random(in: 0...50, using: &random) : 0
     accidents = Accident.allCases.filter { accident in
@@ -61,6 +61,7 @@ struct Scenario {
   /// out.
   func random(ofStep step: Int) -> SplitMix64 {
     var random = SplitMix64(seed: seed)
-    return SplitMix64(seed: random.next() &+ UInt64(truncatingIfNeeded: step) &* 0xD134_2543_DE82_EF95)
+    return SplitMix64(
+      seed: random.next() &+ UInt64(truncatingIfNeeded: step) &* 0xD134_2543_DE82_EF95)
   }
 }

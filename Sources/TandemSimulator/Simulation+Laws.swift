@@ -185,8 +185,10 @@ extension Simulation {
   func describe(_ outcome: SyncOutcome) -> String {
     switch outcome {
     case .accepted(let revision, _): "accepted(\(revision.version))"
-    case .conflict(let objections): "conflict(\(objections.map { "\($0.key) \($0.reason.rawValue)" }))"
-    case .refused(let objections): "refused(\(objections.map { "\($0.key) \($0.reason.rawValue)" }))"
+    case .conflict(let objections):
+      "conflict(\(objections.map { "\($0.key) \($0.reason.rawValue)" }))"
+    case .refused(let objections):
+      "refused(\(objections.map { "\($0.key) \($0.reason.rawValue)" }))"
     case .sequence(let last, let fate): "sequence(\(last), fate \(fate?.version ?? -1))"
     case .gone(let gone): "gone(\(gone.rawValue))"
     }

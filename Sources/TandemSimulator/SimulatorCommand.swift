@@ -30,6 +30,9 @@ struct SimulatorCommand {
     Example: tandem-simulator --seeds 10000 --from 1
     """
 
+  /// The number of seeds that fail after which no more are tried.
+  private static let maxFailureCount = 5
+
   private var seedCount: UInt64 = 2_000
   private var first: UInt64 = 1
   private var seed: UInt64?
@@ -85,18 +88,19 @@ struct SimulatorCommand {
     let pool = DatabasePool()
     if let seed {
       if minimizes { return minimize(seed, pool) }
-      return report(seed, steps, Runner.failure(seed, steps, pool, trace: traces ? { print($0) } : nil))
+      return report(
+        seed, steps, Runner.failure(seed, steps, pool, trace: traces ? { print($0) } : nil))
     }
     let start = ContinuousClock.now
     var count = 0
-    var hasFailure = false
-    for seed in first..<first &+ seedCount {
+    var failureCount = 0
+    for seed in first..<first &+ seedCount where failureCount < SimulatorCommand.maxFailureCount {
       count += 1
-      if !report(seed, nil, Runner.failure(seed, nil, pool)) { hasFailure = true }
+      if !report(seed, nil, Runner.failure(seed, nil, pool)) { failureCount += 1 }
     }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     print("\(count) scenarios in \(Int(seconds)) s, \(Int(Double(count) / max(seconds, 0.001)))/s")
-    return !hasFailure
+    return failureCount == 0
   }
 
   private func report(_ seed: UInt64, _ steps: [Int]?, _ failure: String?) -> Bool {
