@@ -123,7 +123,7 @@ let package = Package(
     tests(
       "TandemSpaceTests",
       ["TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TestFolder", "TestRandom"]),
-    tests("TandemSimulatorTests", ["TandemSimulator", "TandemSync"]),
+    tests("TandemSimulatorTests", ["TandemSimulator", "TandemSync", "TandemRecords"]),
     tests("TandemDigestsTests", ["TandemDigests"]),
     tests(
       "TandemHTTPTests",

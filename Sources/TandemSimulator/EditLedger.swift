@@ -164,9 +164,13 @@ extension EditLedger {
 
   /// Takes note that the space lost commits.
   ///
-  /// - Parameter held: The edits whose values are in a file or still in the space.
-  mutating func spaceLost(at step: Int, held: Set<Edit>) {
+  /// - Parameters:
+  ///   - known: The edits whose values are still in the space.
+  ///   - held: The edits whose values are in a file or still in the space.
+  mutating func spaceLost(at step: Int, known: Set<Edit>, held: Set<Edit>) {
     for edit in entries.indices where !held.contains(edit) { entries[edit].isExcused = true }
+    // The space accepts them again only if a file still has them.
+    for edit in entries.indices where !known.contains(edit) { entries[edit].isAccepted = false }
     spaceLossStep = step
     hasInexactCounts = true
   }

@@ -60,11 +60,12 @@ extension Simulation {
     note(
       "the space becomes what it was at version \(space.head.version)"
         + (startsNewHistory ? ", with a new epoch" : ""))
-    var held = Set(try spaceValues().map(\.1))
+    let known = Set(try spaceValues().map(\.1))
+    var held = known
     for file in files {
       held.formUnion(try file.database.read { try file.values($0.connection) }.map(\.1))
     }
-    ledger.spaceLost(at: step, held: held)
+    ledger.spaceLost(at: step, known: known, held: held)
   }
 
   /// The values that edits wrote, in the space.

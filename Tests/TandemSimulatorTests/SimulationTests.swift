@@ -1,3 +1,4 @@
+import TandemRecords
 import TandemSync
 import Testing
 
