@@ -36,19 +36,25 @@ let package = Package(
     .library(name: "TandemMirror", targets: ["TandemMirror"]),
     .library(name: "TandemLinks", targets: ["TandemLinks"]),
     .library(name: "TandemSync", targets: ["TandemSync"]),
+    .library(name: "TandemSpace", targets: ["TandemSpace"]),
+    .library(name: "TandemReplica", targets: ["TandemReplica"]),
     .executable(name: "tandem", targets: ["TandemCLI"]),
+    .executable(name: "tandem-simulator", targets: ["TandemSimulator"]),
   ],
   targets: [
     // Values
     library("TandemDifferences"),
     library("TandemRecords", ["TandemDifferences"]),
-    library("TandemSync", ["TandemDifferences"]),
+    library("TandemSync", ["TandemDifferences", "TandemRecords", "TandemDigests"]),
     // The database
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     library("TandemSQLite", ["TandemDifferences", "TandemRecords", "CSQLite"]),
     library("TandemLiveQueries", ["TandemSQLite", "TandemDifferences", "TandemRecords"]),
+    library("TandemSpace", ["TandemSync", "TandemSQLite", "TandemRecords"]),
+    library(
+      "TandemReplica", ["TandemSync", "TandemSQLite", "TandemRecords", "TandemDifferences"]),
     // Other machines
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -73,6 +79,12 @@ let package = Package(
       ]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
     .executableTarget(
+      name: "TandemSimulator",
+      dependencies: [
+        "TandemReplica", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
+        "TandemDifferences", "TestRandom",
+      ], swiftSettings: settings),
+    .executableTarget(
       name: "LiveScreen", dependencies: ["Tandem"], path: "Examples/LiveScreen",
       swiftSettings: settings),
     // Tests
@@ -90,7 +102,7 @@ let package = Package(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences", "TestFolder", "TestRandom"]),
     tests("TandemRecordsTests", ["TandemRecords", "TandemDifferences", "TestRandom"]),
-    tests("TandemSyncTests", ["TandemSync", "TandemDifferences", "TestRandom"]),
+    tests("TandemSyncTests", ["TandemSync", "TandemRecords", "TandemDifferences", "TestRandom"]),
     tests(
       "TandemSQLiteTests",
       [
@@ -102,6 +114,16 @@ let package = Package(
         "TandemLiveQueries", "TandemSQLite", "TandemRecords", "TandemDifferences", "TestFolder",
         "TestRandom",
       ]),
+    tests(
+      "TandemReplicaTests",
+      [
+        "TandemReplica", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
+        "TandemDifferences", "TestFolder", "TestRandom",
+      ]),
+    tests(
+      "TandemSpaceTests",
+      ["TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TestFolder", "TestRandom"]),
+    tests("TandemSimulatorTests", ["TandemSimulator", "TandemSync", "TandemRecords"]),
     tests("TandemDigestsTests", ["TandemDigests"]),
     tests(
       "TandemHTTPTests",

@@ -14,6 +14,9 @@ public struct SHA256Digest: Hashable, Sendable {
     self = hash.finalized()
   }
 
+  /// The first 16 bytes as a big-endian number.
+  package var leadingBits: UInt128 { bytes.prefix(16).reduce(0) { $0 << 8 | UInt128($1) } }
+
   /// The digest written in 64 hexadecimal digits of either case; `nil` for any other text.
   public init?(hexadecimal text: String) {
     let digits = text.utf8.compactMap { byte -> UInt8? in

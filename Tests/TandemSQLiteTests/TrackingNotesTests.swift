@@ -35,6 +35,12 @@ struct TrackingNotesTests {
     byPartialIndex("UPDATE OR REPLACE t SET b = 10 WHERE id = 1", [2]),
     byPartialIndex("UPDATE OR REPLACE t SET a = 'y' WHERE id = 2", [3]),
     byPartialIndex("INSERT OR REPLACE INTO t VALUES (4, 'x', 7)", [2]),
+    // Before an update, SQLite computes a column from ones that it has not read.
+    Removal(
+      statements: [
+        "CREATE TABLE t (id TEXT PRIMARY KEY, a, b, g AS (a || b) STORED UNIQUE)",
+        "INSERT INTO t (id, a, b) VALUES ('x', 'p', 1), ('y', 'q', 1)",
+      ], change: "UPDATE OR REPLACE t SET a = 'q' WHERE id = 'x'", removedKeys: ["y"]),
     byCascade("INTEGER PRIMARY KEY", "UPDATE OR REPLACE t SET id = 1 WHERE id = 0"),
     byCascade("INTEGER PRIMARY KEY", "UPDATE OR REPLACE t SET rowid = '1' WHERE id = 0"),
     byCascade("INT PRIMARY KEY", "UPDATE OR REPLACE t SET id = '1' WHERE id = 0"),

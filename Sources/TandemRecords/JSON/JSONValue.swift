@@ -28,16 +28,9 @@ extension JSONValue {
   package init(
     parsing text: some Sequence<UInt8>, maxNestingDepth: Int = JSONValue.maxNestingDepth
   ) throws(TextFault) {
-    self = try Array(text).withUnsafeBytes { bytes in
-      Result { () throws(TextFault) in
-        if let fault = UTF8Validation(bytes).fault { throw fault }
-        var cursor = JSONCursor(bytes, maxNestingDepth: maxNestingDepth)
-        cursor.skipSpace()
-        let value = try cursor.value()
-        try cursor.requireEnd()
-        return value
-      }
-    }.get()
+    self = try JSONCursor.read(Array(text), maxNestingDepth: maxNestingDepth) {
+      (cursor) throws(TextFault) in try cursor.value()
+    }
   }
 }
 

@@ -10,8 +10,9 @@ package struct TextFault: Error, Hashable, CustomStringConvertible {
   /// The offset in bytes from the start of the text.
   package let offset: Int
 
+  /// A fault at an offset.
   @inline(never)
-  init(_ code: RecordError.Code, _ message: String, at offset: Int) {
+  package init(_ code: RecordError.Code, _ message: String, at offset: Int) {
     self.code = code
     self.message = message
     self.offset = offset

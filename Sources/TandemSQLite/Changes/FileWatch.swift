@@ -44,7 +44,13 @@ final class FileWatch: @unchecked Sendable {
     timer = DispatchSource.makeTimerSource(queue: queue)
     queue.sync {
       events = makeEventSource()
-      if events == nil { poll() } else { timer.setEventHandler { [weak self] in self?.check() } }
+      if events == nil {
+        poll()
+      } else {
+        timer.setEventHandler { [weak self] in self?.check() }
+        // A commit may have written before the watch began, and become visible only now.
+        timer.schedule(deadline: lastCheck + .milliseconds(pauseMilliseconds))
+      }
       timer.activate()
     }
   }

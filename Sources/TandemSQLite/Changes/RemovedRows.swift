@@ -29,6 +29,12 @@ package struct RemovedRows: Sendable {
   /// The indexes where any column may decide: on generated columns, which change with the columns
   /// from which they are computed, and partial ones, into which any column may move a row.
   private let indirectIndexes: [UniqueIndex]
+  /// A condition that is always true and reads the columns from which others are computed; `nil` if
+  /// no index is on a computed column.
+  ///
+  /// Before an update, SQLite makes the columns `NULL` that are neither updated nor read by a
+  /// trigger, and then computes the others from them.
+  private let readsSources: String?
   /// The names of the rowid, if a row can remove one of another key by it.
   private let rowidNames: [String]
 
@@ -46,6 +52,10 @@ package struct RemovedRows: Sendable {
     }
     indirectIndexes = indexes.filter(isIndirect)
     plainIndexes = indexes.filter { !isIndirect($0) }
+    let sources = facts.schema.columns.filter { !$0.isGenerated }.map(\.name.sqlQuoted)
+    let values = "(\(sources.map { "new.\($0)" }.joined(separator: ", ")))"
+    // One comparison of rows, because SQLite limits the depth of expressions.
+    readsSources = computed.isEmpty ? nil : "\(values) IS \(values)"
     defaultedColumns = try connection.requiredColumnsWithDefault(of: table).filter { column in
       !computed.isEmpty || indexes.contains { $0.holds(anyOf: [column]) }
     }
@@ -89,9 +99,18 @@ package struct RemovedRows: Sendable {
     switch event {
     case .insertion: return rowidConflicts + plain + indirect
     case .update: return plain
-    case .indirectUpdate: return indirect
+    case .indirectUpdate:
+      return indirect.map { condition in
+        readsSources.map { "\(condition) AND \($0)" } ?? condition
+      }
     case .rowidUpdate: return rowidConflicts
     }
+  }
+
+  /// The columns of each unique index that is on columns alone, with their collations, except for an
+  /// index that holds just the key. A partial index holds only some of the rows.
+  package var uniqueColumns: [[(name: String, collation: String)]] {
+    (plainIndexes + indirectIndexes).map(\.columns)
   }
 
   /// The condition that a new row takes the rowid of one of another key. Before an insertion, `new`
@@ -103,7 +122,7 @@ package struct RemovedRows: Sendable {
 /// A unique index of a table, by which `REPLACE` removes rows.
 private struct UniqueIndex: Sendable {
   let name: String
-  private var columns: [(name: String, collation: String)] = []
+  private(set) var columns: [(name: String, collation: String)] = []
   /// True if it holds only the rows for which a condition is true.
   let isPartial: Bool
   /// True if one of its columns is an expression.

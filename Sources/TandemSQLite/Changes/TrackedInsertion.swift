@@ -22,8 +22,9 @@ extension DatabaseConnection {
   ///
   /// A statement that fires triggers copies each page before it writes to it, in case it fails
   /// later. This costs as much again as logging a row for ``Database/track(table:)``. If the only
-  /// triggers of a table are those, nothing can fail once the row is written; `OR FAIL` makes
-  /// SQLite omit the copies. The triggers may log a row that then fails, which does no harm. SQLite
+  /// triggers of a table are those, or those of a ``TableShadow``, nothing can fail once the row is
+  /// written; `OR FAIL` makes SQLite omit the copies. The triggers may note a row that then fails,
+  /// which does no harm. SQLite
   /// still copies where a foreign key is checked, and undoes a row that violates one.
   ///
   /// Starting the triggers costs more than their work, so ``InsertionNotes`` does it for many rows
@@ -32,7 +33,7 @@ extension DatabaseConnection {
   @usableFromInline
   func insertion(into table: String, count: Int) throws(DatabaseError) -> RecordInsertion {
     guard count >= DatabaseConnection.minCountForLook,
-      try hasOnlyTrackingTriggers(table)
+      try hasOnlyOwnTriggers(table)
     else { return .plain }
     guard count >= DatabaseConnection.minCountForNotes, unfinishedStatements.isEmpty,
       let notes = try InsertionNotes(table, in: self)
@@ -60,20 +61,29 @@ extension DatabaseConnection {
 }
 
 extension DatabaseConnection {
+  /// Runs `body` while the connection fires no triggers. No statement may be unfinished.
+  package func withoutTriggers<Value>(_ body: () throws -> Value) rethrows -> Value {
+    precondition(unfinishedStatements.isEmpty, "disabling triggers would end running statements")
+    enableTriggers(false)
+    defer { enableTriggers(true) }
+    return try body()
+  }
+
   /// Enables or disables all triggers. Unfinished statements may fail then; others are compiled
   /// again.
   fileprivate func enableTriggers(_ isEnabled: Bool) {
     _ = csqlite_enable_triggers(handle.pointer, isEnabled ? 1 : 0)
   }
 
-  /// True if a table is tracked, has no other trigger, and declares no conflict clause, which `OR
-  /// FAIL` would override.
-  func hasOnlyTrackingTriggers(_ table: String) throws(DatabaseError) -> Bool {
-    let own = "name LIKE 'tandem@_track@_%' ESCAPE '@'"
+  /// True if a table has triggers for tracking or shadows and no others, and declares no conflict
+  /// clause, which `OR FAIL` would override.
+  func hasOnlyOwnTriggers(_ table: String) throws(DatabaseError) -> Bool {
+    let own = [TableTracking.prefix, TableShadow.prefix]
+      .map { "substr(name, 1, \($0.utf8.count)) = '\($0)'" }.joined(separator: " OR ")
     return try withStatement(
       """
       SELECT coalesce(sum(type = 'trigger'), 0) > 0
-        AND NOT coalesce(sum(CASE type WHEN 'trigger' THEN NOT \(own) ELSE instr(lower(sql), 'conflict') END), 0)
+        AND NOT coalesce(sum(CASE type WHEN 'trigger' THEN NOT (\(own)) ELSE instr(lower(sql), 'conflict') END), 0)
       FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
       WHERE type IN ('table', 'view', 'trigger')
         AND (tbl_name = ?1 COLLATE NOCASE OR tbl_name = ?2 COLLATE NOCASE)

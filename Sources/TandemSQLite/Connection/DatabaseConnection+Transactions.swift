@@ -204,7 +204,7 @@ extension DatabaseConnection {
   }
 
   /// Runs `body` in a savepoint: its writes stay if it returns, and are undone if it throws.
-  func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
+  package func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
     try checkIsInTransaction()
     try run("SAVEPOINT tandem")
     do {

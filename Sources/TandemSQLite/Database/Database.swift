@@ -131,6 +131,27 @@ extension Database {
     }
   }
 
+  /// Writes in one transaction in which foreign keys are not enforced, and their actions do not
+  /// run. It is up to the caller to leave none without its row.
+  ///
+  /// - Throws: As ``write(_:)-async``.
+  package func writeWithoutForeignKeys<Value: Sendable>(
+    _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Value
+  ) async throws -> Value {
+    try await writer().withConnection { connection, cancellation in
+      try connection.write(enforcesForeignKeys: false, cancellation, body)
+    }
+  }
+
+  /// Writes in one transaction in which foreign keys are not enforced; blocks this thread.
+  package func writeWithoutForeignKeys<Value>(
+    _ body: (borrowing WriteTransaction) throws -> Value
+  ) throws -> Value {
+    try writer().withConnection { connection in
+      try connection.write(enforcesForeignKeys: false, nil, body)
+    }
+  }
+
   /// The pool of the one connection that writes.
   func writer() throws(DatabaseError) -> ConnectionPool {
     guard let writerPool else {

@@ -35,6 +35,9 @@ public struct EpochPolicy: Sendable {
   @usableFromInline
   let decide: @Sendable (Change) async throws -> Decision
 
+  /// The decision about a change of history.
+  package func decision(about change: Change) async throws -> Decision { try await decide(change) }
+
   /// Creates a policy that may ask a person. If it throws, the synchronization ends and nothing is
   /// changed.
   public init(_ decide: @escaping @Sendable (Change) async throws -> Decision) {

@@ -1,0 +1,137 @@
+extension JSONCursor {
+  /// Calls `body` with a cursor at the one value of a text (RFC 8259).
+  ///
+  /// - Throws: The fault that `body` throws; ``TextFault`` if the bytes are not UTF-8, or if
+  ///   anything follows the value that `body` reads.
+  package static func read<Value>(
+    _ text: [UInt8], maxNestingDepth: Int,
+    _ body: (inout JSONCursor) throws(TextFault) -> Value
+  ) throws(TextFault) -> Value {
+    try text.withUnsafeBytes { bytes in
+      Result { () throws(TextFault) in
+        if let fault = UTF8Validation(bytes).fault { throw fault }
+        var cursor = JSONCursor(bytes, maxNestingDepth: maxNestingDepth)
+        cursor.skipSpace()
+        let value = try body(&cursor)
+        try cursor.requireEnd()
+        return value
+      }
+    }.get()
+  }
+
+  /// Reads an integer.
+  package mutating func integer() throws(TextFault) -> Int {
+    let start = index
+    guard case .integer(let number) = try exactValue() else {
+      throw TextFault(.notRepresentable, "expected an integer", at: start)
+    }
+    guard let integer = Int(exactly: number) else {
+      throw TextFault(.notRepresentable, "the number \(number) is out of range", at: start)
+    }
+    return integer
+  }
+
+  /// Reads a value in the form in which ``JSONWriter`` writes a ``FieldValue``, without any loss:
+  /// the type is the same, and a blob, an infinity and a NaN are read back.
+  ///
+  /// `true`, `false`, arrays and other objects are faults: a value of a field is never one of them.
+  package mutating func exactValue() throws(TextFault) -> FieldValue {
+    switch byte {
+    case ASCII.quote: return .text(try string())
+    case ASCII.minus, ASCII.digits?: return try exactNumber()
+    case UInt8(ascii: "n"):
+      try skipLiteral("null", "\"null\"")
+      return .null
+    case ASCII.openBrace: return try taggedValue()
+    default: throw unexpected("a number, a string, null, or an object with a blob or a real")
+    }
+  }
+
+  private mutating func exactNumber() throws(TextFault) -> FieldValue {
+    let literal = try number()
+    if literal.isInteger {
+      guard let integer = literal.integer(in: bytes) else {
+        throw TextFault(
+          .notRepresentable, "the integer does not fit 64 bits", at: literal.start)
+      }
+      return .integer(integer)
+    }
+    let real = literal.real(in: bytes)
+    guard real.isFinite else {
+      throw TextFault(
+        .notRepresentable, "the number is beyond the greatest double", at: literal.start)
+    }
+    return .real(real)
+  }
+
+  /// Reads `{"blob":"…"}` or `{"real":"…"}`.
+  private mutating func taggedValue() throws(TextFault) -> FieldValue {
+    let start = index
+    guard try openObject() else {
+      throw TextFault(.malformed, "expected an object with a blob or a real", at: start)
+    }
+    let name = try fieldName()
+    let contentStart = index
+    let content = try string()
+    guard try !hasNextField() else {
+      throw TextFault(.malformed, "an object for a value has exactly one field", at: index)
+    }
+    switch (name, content) {
+    case ("real", "nan"): return .real(.nan)
+    case ("real", "inf"): return .real(.infinity)
+    case ("real", "-inf"): return .real(-.infinity)
+    case ("real", _):
+      throw TextFault(
+        .malformed, "a real in an object is \"nan\", \"inf\" or \"-inf\"", at: contentStart)
+    case ("blob", _):
+      guard let blob = [UInt8](base64: content) else {
+        throw TextFault(.malformed, "a blob is not in Base64 with padding", at: contentStart)
+      }
+      return .blob(blob)
+    default:
+      throw TextFault(.malformed, "an object for a value names a blob or a real", at: start)
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Reads Base64 with padding (RFC 4648, section 4) as `append(base64:)` writes it. Returns `nil`
+  /// for anything else, such as line breaks, missing padding, or bits after the last byte.
+  package init?(base64 text: String) {
+    guard text.utf8.count % 4 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count / 4 * 3)
+    var bits: UInt32 = 0
+    var digitCount = 0
+    var paddingCount = 0
+    for byte in text.utf8 {
+      if byte == UInt8(ascii: "=") {
+        paddingCount += 1
+        bits <<= 6
+      } else {
+        guard paddingCount == 0, let sextet = base64Value(byte) else { return nil }
+        bits = bits << 6 | sextet
+      }
+      digitCount += 1
+      guard digitCount == 4 else { continue }
+      guard paddingCount <= 2, bits & (1 << UInt32(8 * paddingCount) - 1) == 0 else { return nil }
+      for position in 0..<3 - paddingCount {
+        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(16 - 8 * position)))
+      }
+      bits = 0
+      digitCount = 0
+    }
+    self = bytes
+  }
+}
+
+private func base64Value(_ digit: UInt8) -> UInt32? {
+  switch digit {
+  case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
+  case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a") + 26)
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0") + 52)
+  case UInt8(ascii: "+"): 62
+  case UInt8(ascii: "/"): 63
+  default: nil
+  }
+}

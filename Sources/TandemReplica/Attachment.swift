@@ -1,0 +1,217 @@
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+/// A choice of what to synchronize: one table, and the columns of it.
+package struct AttachedTable: Hashable, Sendable {
+  /// The name of the table.
+  package var name: String
+  /// The columns to synchronize beside the primary key; all that can be written if `nil`.
+  package var columns: [String]?
+  /// The unit of conflicts.
+  package var granularity: SpaceTable.Granularity
+  /// True if the application itself chooses integer keys that no two devices choose.
+  package var allowsAssignedKeys: Bool
+  /// True if changes that no trigger can foresee are accepted. They are found later, by comparing
+  /// digests.
+  package var allowsBlindSpots: Bool
+
+  /// A table with all columns that can be written, and no allowances.
+  package init(
+    _ name: String, columns: [String]? = nil, granularity: SpaceTable.Granularity = .field,
+    allowsAssignedKeys: Bool = false, allowsBlindSpots: Bool = false
+  ) {
+    self.name = name
+    self.columns = columns
+    self.granularity = granularity
+    self.allowsAssignedKeys = allowsAssignedKeys
+    self.allowsBlindSpots = allowsBlindSpots
+  }
+}
+
+extension ReplicaTables {
+  /// The declaration of the tables that a file would be attached with.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unsuitable`: it names the table and the remedy.
+  package func plan(_ choices: [AttachedTable]) throws -> [SpaceTable] {
+    guard !choices.isEmpty else {
+      throw ReplicaError(.unsuitable, "name at least one table to synchronize")
+    }
+    var declarations: [SpaceTable] = []
+    for choice in choices {
+      let declaration = try TableChoice(choice, in: connection).declaration()
+      guard !declarations.contains(where: { $0.name.isSameSQLName(as: declaration.name) }) else {
+        throw ReplicaError(.unsuitable, "the table \(declaration.name) is named twice")
+      }
+      declarations.append(declaration)
+    }
+    return declarations
+  }
+
+  /// Makes the file a replica of a space. Its rows become local additions; those that the space has
+  /// already are found equal by the first pull.
+  ///
+  /// The schema of the application's tables stays as it is. Beside them are Tandem's own tables,
+  /// whose names begin with `tandem_`, and triggers.
+  ///
+  /// - Parameter space: The name of the space, for the application.
+  /// - Throws: ``ReplicaError`` with code `alreadyAttached` or `unsuitable`; nothing is changed
+  ///   then.
+  /// - Complexity: O(*n*) in the number of rows.
+  package func attach(
+    _ choices: [AttachedTable], to space: String, using generator: inout some RandomNumberGenerator
+  ) throws {
+    guard try !isAttached() else {
+      throw ReplicaError(
+        .alreadyAttached,
+        "\(connection.path) is attached to the space \(try state().space); detach it first")
+    }
+    let declarations = try plan(choices)
+    for creation in ReplicaTables.creations { try connection.execute(creation) }
+    try insert(
+      ReplicaState(
+        space: space, replica: .random(using: &generator), sequence: 0, revision: nil,
+        digest: .empty, spaceDigest: .empty, pullNeed: .first), tables: declarations)
+    for declaration in declarations {
+      let shadow = try TableShadow(
+        table: declaration.name, columns: declaration.columns, in: connection)
+      try connection.keep(shadow)
+      let table = try ReplicaTable(declaration, in: connection)
+      try connection.execute(shadow.creation(of: table.asideName))
+      let names = table.keyNames
+      let isKnown = names.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
+      try connection.execute(
+        """
+        INSERT INTO \(shadow.name.sqlQuoted) (\((names + [TableShadow.existed]).sqlList))
+        SELECT \(names.sqlList), 0 FROM \(table.name.sqlQuoted) WHERE \(isKnown)
+        """)
+    }
+    forgetSchema()
+  }
+
+  /// Removes all that ``attach(_:to:using:)`` added: the file and its schema are as they were, with
+  /// the rows as they are now.
+  ///
+  /// Changes that were not sent stay in the rows. Conflicts and rejected changes are removed.
+  ///
+  /// - Throws: ``ReplicaError`` with code `notAttached`.
+  package func detach() throws {
+    _ = try state()
+    for declaration in try declarations() {
+      try connection.stopKeeping(declaration.name)
+      try connection.execute(
+        "DROP TABLE IF EXISTS \("tandem_aside_\(declaration.name)".sqlQuoted)")
+    }
+    for name in ReplicaTables.tableNames { try connection.execute("DROP TABLE IF EXISTS \(name)") }
+    forgetSchema()
+  }
+}
+
+/// The checks of one table.
+private struct TableChoice {
+  private let choice: AttachedTable
+  private let connection: DatabaseConnection
+  private let schema: TableSchema
+
+  init(_ choice: AttachedTable, in connection: DatabaseConnection) throws {
+    guard let schema = try connection.schema(ofTable: choice.name),
+      !TriggerSet.isOwnName(schema.name)
+    else {
+      throw ReplicaError(
+        .unsuitable,
+        "\(connection.path) has no table \(choice.name) to synchronize; it has "
+          + (try connection.tableNames().joined(separator: ", ")))
+    }
+    self.choice = choice
+    self.connection = connection
+    self.schema = schema
+  }
+
+  /// The declaration of the table.
+  func declaration() throws -> SpaceTable {
+    let facts = try TableFacts(schema.name, in: connection)
+    guard let facts, facts.isOrdinary else {
+      throw unsuitable("is a view or a virtual table; synchronize the tables beneath it")
+    }
+    guard !schema.primaryKey.isEmpty else {
+      throw unsuitable(
+        "has no primary key, so that nothing identifies a row on two devices; add one, such as "
+          + suggestedKey)
+    }
+    try checkColumns(of: schema.primaryKey, "its primary key")
+    if facts.isIdentifiedByRowid, !choice.allowsAssignedKeys {
+      throw unsuitable(
+        "has the key \(schema.primaryKey[0]) INTEGER PRIMARY KEY, which SQLite numbers: two "
+          + "devices would give the same number to different rows; use a random key, such as "
+          + "\(suggestedKey), or allow assigned keys if the application chooses numbers that "
+          + "no two devices choose")
+    }
+    let columns = try columns()
+    let shadow = try TableShadow(table: schema.name, columns: columns, in: connection)
+    if !choice.allowsBlindSpots, !shadow.blindSpots.isEmpty {
+      throw unsuitable(
+        "has changes that no trigger can foresee: \(shadow.blindSpots.joined(separator: "; ")); "
+          + "change the index, or allow blind spots if no program uses REPLACE on the table")
+    }
+    return SpaceTable(
+      name: schema.name, columns: columns, keyColumns: schema.primaryKey,
+      granularity: choice.granularity)
+  }
+
+  private var suggestedKey: String { "id TEXT PRIMARY KEY DEFAULT (lower(hex(randomblob(16))))" }
+
+  /// The columns beside the key, as declared.
+  private func columns() throws -> [String] {
+    let key = schema.primaryKey
+    let isKey = { (name: String) in key.contains(where: name.isSameSQLName) }
+    var names: [String] = []
+    if let chosen = choice.columns {
+      for name in chosen {
+        guard let column = schema.column(named: name) else {
+          throw unsuitable(
+            "has no column \(name); it has \(schema.columnNames.joined(separator: ", "))")
+        }
+        guard !column.isGenerated else {
+          throw unsuitable("computes the column \(name); leave it out, each copy computes it")
+        }
+        if !isKey(column.name), !names.contains(column.name) { names.append(column.name) }
+      }
+      try checkOthers(names)
+    } else {
+      names = schema.columns.filter { !$0.isGenerated && !isKey($0.name) }.map(\.name)
+    }
+    try checkColumns(of: names, "its columns")
+    guard names.count + key.count <= SyncLimits.maxColumnCount else {
+      throw unsuitable(
+        "has \(names.count + key.count) columns to synchronize, more than "
+          + "\(SyncLimits.maxColumnCount); name the columns that you need")
+    }
+    return names
+  }
+
+  /// Throws if a name cannot be a column of a shadow.
+  private func checkColumns(of names: [String], _ part: String) throws {
+    if let name = names.first(where: { $0.isSameSQLName(as: TableShadow.existed) }) {
+      throw unsuitable("has \(name) among \(part), which is a name of Tandem's; rename it")
+    }
+  }
+
+  /// Throws if a row that comes from the space would lack a value that the table requires.
+  private func checkOthers(_ names: [String]) throws {
+    let required = try connection.prepare(
+      "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" AND dflt_value IS NULL AND pk = 0")
+    try required.bind([.text(schema.name)])
+    while try required.step() {
+      guard case .text(let name) = try required.value(at: 0), !names.contains(name) else {
+        continue
+      }
+      throw unsuitable(
+        "requires a value in the column \(name), which is not synchronized; synchronize it, or "
+          + "give it a default")
+    }
+  }
+
+  private func unsuitable(_ reason: String) -> ReplicaError {
+    ReplicaError(.unsuitable, "the table \(schema.name) \(reason)")
+  }
+}

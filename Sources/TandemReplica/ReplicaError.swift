@@ -1,0 +1,39 @@
+/// A mistake that a person can correct: in the choice of tables, or after a change of the schema.
+public struct ReplicaError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kinds of mistake.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    /// The name of the code.
+    public let rawValue: String
+
+    /// A code of this name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The file is not attached to a space.
+    public static let notAttached = Code(rawValue: "notAttached")
+    /// The file is attached to a space already.
+    public static let alreadyAttached = Code(rawValue: "alreadyAttached")
+    /// A table cannot be synchronized.
+    public static let unsuitable = Code(rawValue: "unsuitable")
+    /// The schema of the file no longer fits the synchronized tables.
+    public static let schema = Code(rawValue: "schema")
+    /// There is no such conflict, or it has been resolved.
+    public static let unknownConflict = Code(rawValue: "unknownConflict")
+    /// The history of the space was lost, and nobody has decided how to continue.
+    public static let undecided = Code(rawValue: "undecided")
+    /// A table of Tandem's own has content that Tandem did not write.
+    public static let damaged = Code(rawValue: "damaged")
+  }
+
+  /// The kind of mistake.
+  public var code: Code
+  /// A sentence that says what to do.
+  public var message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// The message.
+  public var description: String { message }
+}

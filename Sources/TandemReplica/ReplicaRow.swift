@@ -1,0 +1,116 @@
+internal import TandemRecords
+internal import TandemSQLite
+
+/// The fields of a record that its table cannot hold.
+struct ParkedFields {
+  var fields: Record
+  /// True if the table has no row of the record at all, because a constraint forbids it or its key
+  /// would be altered, or because the file has no such table.
+  var isWhole: Bool
+}
+
+/// All that a replica knows about one record: its row as it is, the row as it was at the replica's
+/// revision, and fields that the table cannot hold.
+struct ReplicaRow {
+  /// A former version.
+  enum Shadow {
+    /// There was no row.
+    case absent
+    /// The values of the columns.
+    case values([FieldValue])
+    /// The row had a text that is not UTF-8.
+    case unreadable
+
+    /// Reads the column `tandem_existed` and the columns after it.
+    init(_ statement: Statement, at start: Int) throws(DatabaseError) {
+      guard try statement.value(at: start) == 1 else {
+        self = .absent
+        return
+      }
+      do throws(DatabaseError) {
+        self = .values(Array(try statement.values()[(start + 1)...]))
+      } catch  where error.code == .mismatch {
+        self = .unreadable
+      }
+    }
+  }
+
+  /// A row as it is.
+  enum Current {
+    /// There is no row.
+    case missing
+    /// The values of the columns.
+    case values([FieldValue])
+    /// The row has a text that is not UTF-8, which no message can hold.
+    case unreadable
+
+    /// Reads the columns from a position.
+    init(_ statement: Statement, from start: Int) throws(DatabaseError) {
+      do throws(DatabaseError) {
+        self = .values(Array(try statement.values()[start...]))
+      } catch  where error.code == .mismatch {
+        self = .unreadable
+      }
+    }
+  }
+
+  let table: ReplicaTable
+  /// The former version, if the row may have changed.
+  var shadow: Shadow?
+  /// The row.
+  var row: Current
+  /// The fields that the table cannot hold.
+  var parked: ParkedFields?
+
+  /// True if the row may have changed since the replica's revision.
+  var isTouched: Bool { shadow != nil }
+
+  /// True if the row or its former version cannot be read.
+  var isUnreadable: Bool {
+    if case .unreadable = row { return true }
+    if case .unreadable? = shadow { return true }
+    return false
+  }
+
+  /// The record at the replica's revision; `nil` if there was none.
+  var base: Record? {
+    switch (shadow, row) {
+    case (.values(let values)?, _), (nil, .values(let values)): overlaid(values)
+    case (.absent?, _), (nil, .missing): parked.flatMap { $0.isWhole ? $0.fields : nil }
+    case (.unreadable?, _), (nil, .unreadable): nil
+    }
+  }
+
+  /// The record as it is; `nil` if there is none.
+  var local: Record? {
+    guard let shadow else { return base }
+    switch (shadow, row) {
+    case (.absent, .missing): return base
+    case (_, .missing), (_, .unreadable): return nil
+    case (.values(let former), .values(let values)):
+      var record = overlaid(values)
+      for offset in values.indices where !values[offset].hasSameStorage(as: former[offset]) {
+        record[field: FieldName(table.layout.names[offset])] =
+          values[offset].isNull ? nil : values[offset]
+      }
+      return record
+    case (_, .values(let values)):
+      var record = overlaid(values)
+      for (name, value) in zip(table.layout.names, values) {
+        record[field: FieldName(name)] = value.isNull ? nil : value
+      }
+      return record
+    }
+  }
+
+  /// A record of the table's columns, with the fields that the table cannot hold.
+  private func overlaid(_ values: [FieldValue]) -> Record {
+    var record = Record(uncheckedLayout: table.layout, values: values)
+    if let parked {
+      for (name, value) in zip(parked.fields.layout.names, parked.fields.values) {
+        record[field: FieldName(name)] = value
+      }
+    }
+    return record
+  }
+}

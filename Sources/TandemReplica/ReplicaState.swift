@@ -1,0 +1,188 @@
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+/// The state of a replica, which the table `tandem_state` of its file holds.
+package struct ReplicaState: Hashable, Sendable {
+  /// The pull that has to come before the next commit, and the reason for it.
+  package enum PullNeed: String, Hashable, Sendable, CaseIterable {
+    /// No pull is needed.
+    case none
+    /// The changes since the revision.
+    case changes
+    /// Everything: the replica has no revision yet.
+    case first
+    /// Everything: the space has forgotten the deletions since the revision.
+    case horizon
+    /// Everything: the space has another history, which was created separately.
+    case epoch
+    /// Everything: the space has lost commits that the replica knows.
+    case history
+    /// Everything: the digest of the replica's base is not that of the space.
+    case repair
+
+    /// True if the common base is lost, so that the application has to decide.
+    package var needsDecision: Bool { self == .epoch || self == .history }
+  }
+
+  /// The name of the space, as it was given when the file was attached.
+  package var space: String
+  /// The replica.
+  package var replica: SyncToken
+  /// The last sequence that has an outcome, 0 if there is none.
+  package var sequence: Int
+  /// The revision of the base; `nil` before the first pull.
+  package var revision: SpaceRevision?
+  /// The digest of the base: of the rows, with changed rows as they were.
+  package var digest: RecordDigest
+  /// The digest of the space at the revision.
+  package var spaceDigest: RecordDigest
+  /// The pull that has to come next.
+  package var pullNeed: PullNeed
+
+  /// True if the base is what the space has at the revision.
+  package var hasEqualDigests: Bool { digest == spaceDigest }
+}
+
+extension ReplicaTables {
+  /// The statements that create Tandem's tables in a file.
+  static let creations = [
+    """
+    CREATE TABLE tandem_state (
+      one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, space TEXT NOT NULL,
+      tables BLOB NOT NULL, replica TEXT NOT NULL, sequence INTEGER NOT NULL, revision TEXT,
+      digest TEXT NOT NULL, space_digest TEXT NOT NULL, pull TEXT NOT NULL)
+    """,
+    """
+    CREATE TABLE tandem_outbox (
+      one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, change_count INTEGER NOT NULL,
+      message BLOB NOT NULL)
+    """,
+    """
+    CREATE TABLE tandem_staged (
+      position INTEGER PRIMARY KEY, since TEXT NOT NULL, next TEXT, page BLOB NOT NULL)
+    """,
+    """
+    CREATE TABLE tandem_conflicts (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
+      kind TEXT NOT NULL, fields TEXT, base TEXT, "local" TEXT, remote TEXT, resolution TEXT NOT NULL,
+      version INTEGER NOT NULL, reported_in INTEGER)
+    """,
+    """
+    CREATE TABLE tandem_rejected (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
+      reason TEXT NOT NULL, content TEXT, UNIQUE ("table", "key", reason, content))
+    """,
+    """
+    CREATE TABLE tandem_parked (
+      "table" TEXT NOT NULL, "key" BLOB NOT NULL, id TEXT NOT NULL, fields TEXT NOT NULL,
+      is_whole INTEGER NOT NULL, PRIMARY KEY ("table", "key")) WITHOUT ROWID
+    """,
+  ]
+
+  /// The names of Tandem's tables for a replica, without those of single tables.
+  static let tableNames = [
+    "tandem_state", "tandem_outbox", "tandem_staged", "tandem_conflicts", "tandem_rejected",
+    "tandem_parked",
+  ]
+
+  /// The version of these tables.
+  static let format: Int64 = 1
+
+  /// True if the file is attached to a space.
+  package func isAttached() throws -> Bool {
+    try connection.integer(
+      "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'tandem_state'") != 0
+  }
+
+  /// The state.
+  ///
+  /// - Throws: ``ReplicaError`` with code `notAttached`, or `damaged`.
+  package func state() throws -> ReplicaState {
+    guard try isAttached() else {
+      throw ReplicaError(
+        .notAttached, "\(connection.path) is not attached to a space; attach it first")
+    }
+    return try connection.withStatement(
+      """
+      SELECT format, space, replica, sequence, revision, digest, space_digest, pull
+      FROM tandem_state
+      """
+    ) { statement throws(DatabaseError) in
+      try statement.step() ? try statement.values() : []
+    }.decodedState(path: connection.path)
+  }
+
+  /// Replaces the state.
+  func save(_ state: ReplicaState) throws {
+    try connection.execute(
+      """
+      UPDATE tandem_state SET space = ?, replica = ?, sequence = ?, revision = ?, digest = ?,
+        space_digest = ?, pull = ?
+      """, .text(state.space), .text(state.replica.description), .integer(Int64(state.sequence)),
+      state.revision.map { .text($0.description) } ?? .null, .text(state.digest.description),
+      .text(state.spaceDigest.description), .text(state.pullNeed.rawValue))
+  }
+
+  /// Writes the first state of a file that is being attached.
+  func insert(_ state: ReplicaState, tables: [SpaceTable]) throws {
+    try connection.execute(
+      """
+      INSERT INTO tandem_state (one, format, space, tables, replica, sequence, digest,
+        space_digest, pull)
+      VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, .integer(ReplicaTables.format), .text(state.space),
+      .blob(SyncMessageWriter.bytes(tables)), .text(state.replica.description),
+      .integer(Int64(state.sequence)), .text(state.digest.description),
+      .text(state.spaceDigest.description), .text(state.pullNeed.rawValue))
+  }
+
+  /// The synchronized tables, as the file was attached with them.
+  package func declarations() throws -> [SpaceTable] {
+    let stored = try connection.withStatement("SELECT tables FROM tandem_state") {
+      statement throws(DatabaseError) in try statement.step() ? try statement.value(at: 0) : .null
+    }
+    guard case .blob(let bytes) = stored,
+      let tables = try? SyncMessageReader().tables(bytes)
+    else { throw ReplicaError.damaged("tandem_state", connection.path) }
+    return tables
+  }
+}
+
+extension ReplicaError {
+  /// The error of a table with content that Tandem did not write.
+  static func damaged(_ table: String, _ path: String) -> ReplicaError {
+    ReplicaError(
+      .damaged,
+      "the table \(table) of \(path) has been changed by another program; detach the file, "
+        + "and attach it again")
+  }
+}
+
+extension [FieldValue] {
+  /// The state in a row of `tandem_state`.
+  fileprivate func decodedState(path: String) throws(ReplicaError) -> ReplicaState {
+    guard count == 8, case .integer(let format) = self[0] else {
+      throw .damaged("tandem_state", path)
+    }
+    guard format == ReplicaTables.format else {
+      throw ReplicaError(
+        .schema,
+        "\(path) was attached by another version of Tandem (format \(format)); use that version")
+    }
+    guard case .text(let space) = self[1], case .text(let replica) = self[2],
+      case .integer(let sequence) = self[3], case .text(let digest) = self[5],
+      case .text(let spaceDigest) = self[6], case .text(let pull) = self[7],
+      let replica = SyncToken(replica), let digest = RecordDigest(digest),
+      let spaceDigest = RecordDigest(spaceDigest), let pull = ReplicaState.PullNeed(rawValue: pull)
+    else { throw .damaged("tandem_state", path) }
+    var revision: SpaceRevision?
+    if case .text(let text) = self[4] {
+      guard let value = SpaceRevision(text) else { throw .damaged("tandem_state", path) }
+      revision = value
+    }
+    return ReplicaState(
+      space: space, replica: replica, sequence: Int(clamping: sequence), revision: revision,
+      digest: digest, spaceDigest: spaceDigest, pullNeed: pull)
+  }
+}

@@ -1,0 +1,380 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+/// The result of applying a pull.
+package struct ReplicaApplyReport: Hashable, Sendable {
+  /// The revision of the base from now on; `nil` if nothing could be applied.
+  package var revision: SpaceRevision?
+  /// The number of rows that were written.
+  package var writtenCount = 0
+  /// The number of conflicts that were recorded, open ones included.
+  package var conflictCount = 0
+  /// The number of those that are open.
+  package var openCount = 0
+  /// The number of rows that were noted in `tandem_rejected`.
+  package var rejectedCount = 0
+  /// The number of rows that were deleted by the space and revived, because rows refer to them.
+  package var revivedCount = 0
+  /// True if the base is what the space has at the revision. Otherwise another pull is needed.
+  package var hasEqualDigests = true
+}
+
+extension ReplicaTables {
+  /// Applies the staged pages: merges every record of the space with its row, and makes it the
+  /// base. Does nothing unless all pages are there and no commit waits for its outcome.
+  ///
+  /// The connection must not enforce foreign keys.
+  ///
+  /// - Parameter decision: The decision of the application if the space's history was lost.
+  /// - Throws: ``ReplicaError`` with code `undecided` if a decision is needed.
+  package func applyStaged(
+    _ merging: ReplicaMerging, decision: EpochPolicy.Decision? = nil,
+    using generator: inout some RandomNumberGenerator
+  ) throws -> ReplicaApplyReport {
+    guard try outboxSummary() == nil, try staging() == .complete else {
+      return ReplicaApplyReport()
+    }
+    let schema = try schema()
+    var state = try state()
+    guard let last = try lastStagedPage() else { return ReplicaApplyReport() }
+    if try hasLostCommits(last, &state, using: &generator) { return ReplicaApplyReport() }
+    if state.pullNeed.needsDecision, decision == nil {
+      throw ReplicaError(
+        .undecided,
+        "the space has another history than the one this file knows; decide whether to keep the "
+          + "records of both, the space's, or this file's")
+    }
+    let firesTriggers = try hasForeignTriggers(schema)
+    let apply = {
+      var application = try PageApplication(
+        self, schema, merging, state, decision, firesTriggers: firesTriggers)
+      return try application.run()
+    }
+    let report = try firesTriggers ? apply() : connection.withoutTriggers(apply)
+    try discardStaged()
+    try pruneConflicts()
+    return report
+  }
+
+  /// Notes that the space's history is lost if the space does not know the last commit of this
+  /// replica that had an outcome.
+  private func hasLostCommits(
+    _ page: SyncPage, _ state: inout ReplicaState, using generator: inout some RandomNumberGenerator
+  ) throws -> Bool {
+    guard !state.pullNeed.needsDecision, (page.replica?.sequence ?? 0) < state.sequence else {
+      return false
+    }
+    try lose(.history, using: &generator)
+    try discardStaged()
+    state = try self.state()
+    return true
+  }
+
+  /// True if a table has triggers that are not those of its shadow.
+  private func hasForeignTriggers(_ schema: ReplicaSchema) throws -> Bool {
+    for table in schema.tables {
+      let count = try connection.integer(
+        """
+        SELECT count(*) FROM (
+          SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
+        WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
+          AND substr(name, 1, ?) <> ?
+        """, .text(table.name), .integer(Int64(TableShadow.prefix.utf8.count)),
+        .text(TableShadow.prefix))
+      if count != 0 { return true }
+    }
+    return false
+  }
+}
+
+/// One application of staged pages.
+private struct PageApplication {
+  private let tables: ReplicaTables
+  private let schema: ReplicaSchema
+  private let merging: ReplicaMerging
+  private let decision: EpochPolicy.Decision?
+  private let firesTriggers: Bool
+  private var state: ReplicaState
+  private var placing: RowPlacing
+  private var report = ReplicaApplyReport()
+  private let foreignKeys: [ForeignKey]
+
+  init(
+    _ tables: ReplicaTables, _ schema: ReplicaSchema, _ merging: ReplicaMerging,
+    _ state: ReplicaState, _ decision: EpochPolicy.Decision?, firesTriggers: Bool
+  ) throws {
+    self.tables = tables
+    self.schema = schema
+    self.merging = merging
+    self.state = state
+    self.decision = state.pullNeed.needsDecision ? decision : nil
+    self.firesTriggers = firesTriggers
+    foreignKeys = try tables.foreignKeys(schema)
+    placing = RowPlacing(
+      tables, firesTriggers: firesTriggers,
+      referencedTables: Set(foreignKeys.map { $0.parent.name.lowercased() }))
+  }
+
+  mutating func run() throws -> ReplicaApplyReport {
+    try prepare()
+    var last: SyncPage?
+    try tables.forEachStagedPage { page in
+      for change in page.changes { try apply(change) }
+      last = page
+    }
+    try placing.finish()
+    if deletesMissing { try deleteMissing() }
+    try placing.finish()
+    try reviveParents()
+    if isComplete { try tables.run("DROP TABLE temp.tandem_seen", []) }
+    if let last { try end(at: last) }
+    report.writtenCount = placing.writtenCount
+    report.rejectedCount = placing.rejectedCount
+    return report
+  }
+
+  /// True if the pages have every record of the space.
+  private var isComplete: Bool { state.pullNeed != .none && state.pullNeed != .changes }
+
+  /// True if a record that is not in the pages has been deleted.
+  private var deletesMissing: Bool {
+    switch state.pullNeed {
+    case .horizon, .repair: true
+    case .epoch, .history: decision == .adoptRemote
+    case .none, .changes, .first: false
+    }
+  }
+
+  /// Makes the base what it is known to be.
+  private mutating func prepare() throws {
+    guard isComplete else { return }
+    try tables.run(
+      """
+      CREATE TEMP TABLE tandem_seen ("table" TEXT, "key" BLOB, PRIMARY KEY ("table", "key"))
+      WITHOUT ROWID
+      """, [])
+    switch state.pullNeed {
+    case .none, .changes, .first, .horizon: break
+    case .repair: state.digest = try tables.computedDigest(schema)
+    case .epoch, .history:
+      state.digest = .empty
+      try forgetBase()
+    }
+  }
+
+  /// Forgets the base: all rows are local additions, or all are the base if the space decides.
+  /// Records that no table can hold are kept as conflicts.
+  private mutating func forgetBase() throws {
+    for row in try tables.rows("SELECT \"table\", id FROM tandem_parked WHERE is_whole") {
+      guard case .text(let table) = row[0], case .text(let text) = row[1],
+        let id = try? SyncMessageReader().id(Array(text.utf8))
+      else { throw ReplicaError.damaged("tandem_parked", tables.connection.path) }
+      let key = SyncKey(table: table, id: id)
+      guard let fields = try tables.parked(key)?.fields else { continue }
+      try record(.editDelete(base: fields, local: fields), .remote, key)
+      try tables.park(nil, key)
+    }
+    for table in schema.tables {
+      let shadow = table.shadow.name.sqlQuoted
+      try tables.run("DELETE FROM \(shadow)", [])
+      guard decision != .adoptRemote else { continue }
+      let names = table.keyNames
+      let isKnown = names.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
+      try tables.run(
+        """
+        INSERT INTO \(shadow) (\((names + [TableShadow.existed]).sqlList))
+        SELECT \(names.sqlList), 0 FROM \(table.name.sqlQuoted) WHERE \(isKnown)
+        """, [])
+    }
+  }
+
+  private mutating func end(at page: SyncPage) throws {
+    let wasRepair = state.pullNeed == .repair
+    state.revision = page.revision
+    state.spaceDigest = page.digest
+    // A repair that did not help is not repeated: something else is wrong, and the status says so.
+    state.pullNeed = state.hasEqualDigests || wasRepair ? .none : .repair
+    try tables.save(state)
+    report.revision = state.revision
+    report.hasEqualDigests = state.hasEqualDigests
+  }
+}
+
+// MARK: - Records
+
+extension PageApplication {
+  /// Merges one record of the space with its row.
+  private mutating func apply(_ change: SyncRecordState) throws {
+    let isFirst = try see(change.key)
+    if placing.isBlocked(change.key) { try placing.finish() }
+    guard let table = schema.table(named: change.key.table), table.keeps(key: change.key.id) else {
+      return try park(change, isFirst: isFirst)
+    }
+    let row = try tables.row(table, change.key.id)
+    account(change.key, base: row.base, change.fields, isFirst: isFirst)
+    let result =
+      row.isUnreadable ? row.local : try merge(row, with: change, in: table)
+    let placement = RowPlacement(
+      table: table, key: change.key.id, row: row, remote: change.fields, result: result)
+    // A row that no message can hold stays as it is: it is noted when changes are frozen.
+    if row.isUnreadable { return try placing.makeBase(placement) }
+    try placing.place(placement)
+  }
+
+  /// Keeps a record for which the file has no table.
+  private mutating func park(_ change: SyncRecordState, isFirst: Bool) throws {
+    let old = try tables.parked(change.key)?.fields
+    account(change.key, base: old, change.fields, isFirst: isFirst)
+    try tables.park(change.fields.map { ParkedFields(fields: $0, isWhole: true) }, change.key)
+  }
+
+  /// Changes the digest of the base. In a base that was forgotten, each record is new when it comes
+  /// for the first time.
+  private mutating func account(
+    _ key: SyncKey, base: Record?, _ remote: Record?, isFirst: Bool
+  ) {
+    if let base, !(isFirst && state.pullNeed.needsDecision) { state.digest.remove(key, base) }
+    if let remote { state.digest.add(key, remote) }
+  }
+
+  /// The record for the row; records the conflict if there is one.
+  private mutating func merge(
+    _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable
+  ) throws -> Record? {
+    let (local, remote) = (row.local, change.fields)
+    switch decision {
+    case .adoptRemote?:
+      try recordDifference(local, remote, .remote, change)
+      return remote
+    case .adoptLocal?:
+      try recordDifference(local, remote, .local, change)
+      return local
+    case .union?, nil: break
+    }
+    if state.pullNeed == .repair, !row.isTouched {
+      try recordDifference(local, remote, .remote, change)
+      return remote
+    }
+    let merge = RowMerge(
+      base: row.base, local: local, remote: remote, table.declaration.granularity,
+      merging.merging(of: table.name))
+    if let conflict = merge.conflict {
+      try record(conflict.versions, conflict.resolution, change.key, fields: conflict.fields)
+    }
+    return merge.result
+  }
+
+  /// Records two versions that differ, of which one is taken without a merge.
+  private mutating func recordDifference(
+    _ local: Record?, _ remote: Record?, _ resolution: MergeResolution<Record>,
+    _ change: SyncRecordState
+  ) throws {
+    guard !local.hasSameStorage(as: remote) else { return }
+    switch (local, remote) {
+    case (let local?, let remote?):
+      try record(.addAdd(local: local, remote: remote), resolution, change.key)
+    // The loser is the only version that there is.
+    case (let local?, nil):
+      try record(.editDelete(base: local, local: local), resolution, change.key)
+    case (nil, let remote?):
+      guard case .local = resolution else { return }
+      try record(.deleteEdit(base: remote, remote: remote), resolution, change.key)
+    case (nil, nil): return
+    }
+  }
+
+  private mutating func record(
+    _ conflict: MergeConflict<Record>, _ resolution: MergeResolution<Record>, _ key: SyncKey,
+    fields: [String]? = nil
+  ) throws {
+    report.conflictCount += 1
+    if resolution.isUnresolved { report.openCount += 1 }
+    try tables.record(
+      conflict, resolution, key, fields: fields, version: state.revision?.version ?? 0)
+  }
+}
+
+// MARK: - Records that are not in the pages
+
+extension PageApplication {
+  /// Notes that the space has a record; `false` if it came before.
+  private func see(_ key: SyncKey) throws -> Bool {
+    guard isComplete else { return true }
+    try tables.run(
+      "INSERT OR IGNORE INTO temp.tandem_seen (\"table\", \"key\") VALUES (?, ?)",
+      [.text(key.table), .blob(key.canonicalBytes)])
+    return tables.connection.changeCount == 1
+  }
+
+  private func isSeen(_ key: SyncKey) throws -> Bool {
+    try !tables.rows(
+      "SELECT 1 FROM temp.tandem_seen WHERE \"table\" = ? AND \"key\" = ?",
+      [.text(key.table), .blob(key.canonicalBytes)]
+    ).isEmpty
+  }
+
+  /// Deletes the records of the base that the space no longer has.
+  private mutating func deleteMissing() throws {
+    for table in schema.tables {
+      try deleteMissing(table, listedIn: table.name)
+      try deleteMissing(table, listedIn: table.shadow.name)
+    }
+    for row in try tables.rows("SELECT \"table\", id FROM tandem_parked") {
+      guard case .text(let table) = row[0], case .text(let text) = row[1],
+        let id = try? SyncMessageReader().id(Array(text.utf8))
+      else { throw ReplicaError.damaged("tandem_parked", tables.connection.path) }
+      try deleteIfMissing(SyncKey(table: table, id: id))
+    }
+  }
+
+  private mutating func deleteMissing(_ table: ReplicaTable, listedIn list: String) throws {
+    var last: [FieldValue] = []
+    while true {
+      let (keys, isFull) = try tables.keys(of: table, in: list, after: last)
+      for key in keys where !key.contains(where: \.isNull) {
+        try deleteIfMissing(table.syncKey(key))
+      }
+      guard isFull, let next = keys.last(where: { !$0.contains(where: \.isNull) }) else { return }
+      last = next
+    }
+  }
+
+  private mutating func deleteIfMissing(_ key: SyncKey) throws {
+    guard try !isSeen(key) else { return }
+    if let table = schema.table(named: key.table), try tables.row(table, key.id).base == nil {
+      return
+    }
+    try apply(SyncRecordState(key: key, version: 0, fields: nil))
+  }
+}
+
+// MARK: - Foreign keys
+
+extension PageApplication {
+  /// Revives rows that the space deleted while rows still refer to them. It is an ordinary edit,
+  /// which the next commit contains.
+  ///
+  /// A row whose parent this file has never had stays without it: a replica that has the parent
+  /// revives it.
+  private mutating func reviveParents() throws {
+    for (table, key, record) in placing.deleted {
+      let row = try tables.row(table, key)
+      guard case .missing = row.row,
+        try foreignKeys.contains(where: { foreignKey in
+          try foreignKey.parent.name == table.name
+            && tables.hasChild(foreignKey, of: record, key)
+        })
+      else { continue }
+      do {
+        try tables.store(record, over: row.row, table, key)
+      } catch let error as DatabaseError where error.code.primary == .constraint {
+        continue
+      }
+      try tables.setShadow(row.base.map { .values(table.values(of: $0)) } ?? .absent, table, key)
+      report.revivedCount += 1
+      try self.record(.editDelete(base: record, local: record), .local, table.syncKey(key))
+    }
+  }
+}

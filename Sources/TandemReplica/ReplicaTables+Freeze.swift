@@ -1,0 +1,333 @@
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+extension ReplicaTables {
+  /// The number of keys that are read at a time, where there may be many.
+  private static var keyStepCount: Int { 500 }
+
+  /// The message of the commit that waits for an outcome; `nil` if none does.
+  package func outbox() throws -> [UInt8]? {
+    guard let row = try rows("SELECT message FROM tandem_outbox").first else { return nil }
+    guard case .blob(let bytes) = row[0] else {
+      throw ReplicaError.damaged("tandem_outbox", connection.path)
+    }
+    return bytes
+  }
+
+  /// The identity of the commit that waits for an outcome, and the number of its changes.
+  func outboxSummary() throws -> SyncSummary.Outbox? {
+    guard let row = try rows("SELECT id, change_count FROM tandem_outbox").first else { return nil }
+    guard case .text(let text) = row[0], let id = SyncToken(text), case .integer(let count) = row[1]
+    else { throw ReplicaError.damaged("tandem_outbox", connection.path) }
+    return SyncSummary.Outbox(commit: id, changeCount: Int(clamping: count))
+  }
+
+  /// The commit that waits for an outcome; `nil` if none does.
+  package func pendingCommit() throws -> SyncCommit? {
+    guard let bytes = try outbox() else { return nil }
+    guard let commit = try? SyncMessageReader(limits: .unlimited).commit(bytes) else {
+      throw ReplicaError.damaged("tandem_outbox", connection.path)
+    }
+    return commit
+  }
+
+  /// Makes a commit of the difference between rows and shadows, and stores it as the outbox.
+  ///
+  /// The shadows of its rows are set aside. From now on, the triggers keep the frozen version of a
+  /// row that changes again. If there are more changes than the limits allow, the commit has a part
+  /// of them, in the order of tables and keys.
+  ///
+  /// A row that no message can hold stays as it is, and is noted in `tandem_rejected`.
+  ///
+  /// - Returns: The bytes to send; `nil` if there is nothing to send, if a pull has to come first,
+  ///   or if a commit waits for its outcome.
+  package func freeze(
+    _ merging: ReplicaMerging, limits: SyncLimits = SyncLimits(),
+    using generator: inout some RandomNumberGenerator
+  ) throws -> [UInt8]? {
+    let schema = try schema()
+    let state = try state()
+    guard let base = state.revision, state.pullNeed == .none, try outboxSummary() == nil else {
+      return nil
+    }
+    // A page that arrived before this commit cannot be applied after it.
+    try discardStaged()
+    var budget = FreezeBudget(limits)
+    var changes: [SyncChange] = []
+    for table in schema.tables {
+      try freeze(table, merging.merging(of: table.name), into: &changes, &budget)
+    }
+    let sequence = state.sequence + 1
+    let overruled = try unreportedVersions(in: sequence, &budget)
+    guard !changes.isEmpty || !overruled.isEmpty else { return nil }
+    let commit = SyncCommit(
+      replica: state.replica, sequence: sequence, id: .random(using: &generator), base: base,
+      changes: changes, overruled: overruled)
+    let bytes = SyncMessageWriter.bytes(commit)
+    try run(
+      "INSERT INTO tandem_outbox (one, id, change_count, message) VALUES (1, ?, ?, ?)",
+      [.text(commit.id.description), .integer(Int64(changes.count)), .blob(bytes)])
+    return bytes
+  }
+
+  /// Freezes the changes of one table, as far as the budget goes.
+  private func freeze(
+    _ table: ReplicaTable, _ merging: TableMerging, into changes: inout [SyncChange],
+    _ budget: inout FreezeBudget
+  ) throws {
+    var last: [FieldValue] = []
+    while !budget.isSpent {
+      let (keys, isFull) = try touchedKeys(table, after: last)
+      for key in keys {
+        guard try freeze(table, key, merging, into: &changes, &budget) else { return }
+      }
+      guard isFull, let next = keys.last else { return }
+      last = next
+    }
+  }
+
+  /// Freezes the change of one row; `false` if the budget does not suffice for it.
+  private func freeze(
+    _ table: ReplicaTable, _ key: [FieldValue], _ merging: TableMerging,
+    into changes: inout [SyncChange], _ budget: inout FreezeBudget
+  ) throws -> Bool {
+    let row = try row(table, key)
+    let syncKey = table.syncKey(key)
+    guard !row.isUnreadable else {
+      try reject(syncKey, "a text is not UTF-8; store it as a blob, or repair it", nil)
+      return true
+    }
+    guard RecordEncoding.byteCount(of: syncKey) <= SyncLimits.maxKeyByteCount else {
+      try reject(syncKey, "the key is longer than \(SyncLimits.maxKeyByteCount) bytes", nil)
+      return true
+    }
+    let verbs = RowDifference(base: row.base, local: row.local, merging).verbs
+    guard !verbs.isEmpty else {
+      try setShadow(nil, table, key)
+      return true
+    }
+    let frozen = verbs.map { SyncChange(key: syncKey, verb: $0) }
+    switch budget.take(frozen) {
+    case .tooLarge:
+      try reject(
+        syncKey, "the record is longer than \(budget.limits.maxRecordByteCount) bytes", nil)
+      return true
+    case .spent: return false
+    case .taken: break
+    }
+    changes += frozen
+    try run(
+      """
+      INSERT OR REPLACE INTO \(table.asideName.sqlQuoted)
+      SELECT * FROM \(table.shadow.name.sqlQuoted) WHERE \(table.shadowCondition)
+      """, key)
+    try setShadow(nil, table, key)
+    return true
+  }
+
+  /// The keys of rows that may have changed.
+  private func touchedKeys(
+    _ table: ReplicaTable, after last: [FieldValue]
+  ) throws -> (keys: [[FieldValue]], isFull: Bool) {
+    try keys(of: table, in: table.shadow.name, after: last)
+  }
+
+  /// Some keys of a table with the key columns of another one, ascending, after a given key.
+  ///
+  /// - Returns: Also true if there may be more.
+  func keys(
+    of table: ReplicaTable, in list: String, after last: [FieldValue]
+  ) throws -> (keys: [[FieldValue]], isFull: Bool) {
+    let names = table.keyNames.sqlList
+    let marks = last.map { _ in "?" }.joined(separator: ", ")
+    let condition = last.isEmpty ? "" : "WHERE (\(names)) > (\(marks))"
+    let (rows, count) = try readableRows(
+      """
+      SELECT \(names) FROM \(list.sqlQuoted) \(condition)
+      ORDER BY \(names) LIMIT \(ReplicaTables.keyStepCount)
+      """, last)
+    return (rows, count == ReplicaTables.keyStepCount)
+  }
+
+  /// The rows of a query, and their number. Those with a text that is not UTF-8 are left out: no
+  /// message can name such a key.
+  func readableRows(
+    _ sql: String, _ values: [FieldValue]
+  ) throws -> (rows: [[FieldValue]], count: Int) {
+    try connection.withStatement(sql) { statement throws(DatabaseError) in
+      try statement.bind(values)
+      var rows: [[FieldValue]] = []
+      var count = 0
+      while try statement.step() {
+        count += 1
+        do throws(DatabaseError) {
+          rows.append(try statement.values())
+        } catch {
+          guard error.code == .mismatch else { throw error }
+        }
+      }
+      return (rows, count)
+    }
+  }
+
+  /// The versions that merges overruled and no commit has reported; they are reported in the given
+  /// commit.
+  private func unreportedVersions(
+    in sequence: Int, _ budget: inout FreezeBudget
+  ) throws -> [SyncRecordState] {
+    let found = try rows(
+      """
+      SELECT id, "table", "key", base, "local", remote, resolution, version FROM tandem_conflicts
+      WHERE reported_in IS NULL ORDER BY id LIMIT \(budget.limits.maxCommitChangeCount)
+      """)
+    var versions: [SyncRecordState] = []
+    for row in found {
+      guard case .text(let table) = row[1], case .text(let idText) = row[2],
+        case .integer(let version) = row[7],
+        let id = try? SyncMessageReader().id(Array(idText.utf8))
+      else { throw ReplicaError.damaged("tandem_conflicts", connection.path) }
+      let overruled = row[6] == "local" ? row[5] : row[4]
+      var fields: Record?
+      if case .text(let text) = overruled {
+        fields = try? SyncMessageReader().fields(Array(text.utf8))
+      }
+      let state = SyncRecordState(
+        key: SyncKey(table: table, id: id), version: Int(clamping: version), fields: fields)
+      guard budget.take(state) else { break }
+      versions.append(state)
+      try run(
+        "UPDATE tandem_conflicts SET reported_in = ? WHERE id = ?",
+        [.integer(Int64(sequence)), row[0]])
+    }
+    return versions
+  }
+}
+
+/// The room that is left in a commit.
+private struct FreezeBudget {
+  enum Answer {
+    case taken
+    /// The commit is full.
+    case spent
+    /// No commit can hold the record.
+    case tooLarge
+  }
+
+  /// The bytes of a commit's message beside its changes, with room to spare.
+  private static let frameByteCount = 4_096
+
+  let limits: SyncLimits
+  private var byteCount: Int
+  private var changeCount: Int
+  private var overruledCount: Int
+
+  init(_ limits: SyncLimits) {
+    self.limits = limits
+    byteCount = limits.maxCommitByteCount - FreezeBudget.frameByteCount
+    changeCount = limits.maxCommitChangeCount
+    overruledCount = limits.maxCommitChangeCount
+  }
+
+  var isSpent: Bool { changeCount <= 0 || byteCount <= 0 }
+
+  mutating func take(_ changes: [SyncChange]) -> Answer {
+    let lengths = changes.map { change in
+      var json = JSONWriter()
+      json.write(change)
+      return json.bytes.count
+    }
+    if lengths.contains(where: { $0 > limits.maxRecordByteCount }) { return .tooLarge }
+    let total = lengths.reduce(0, +) + lengths.count
+    guard changes.count <= changeCount, total <= byteCount else { return .spent }
+    changeCount -= changes.count
+    byteCount -= total
+    return .taken
+  }
+
+  mutating func take(_ state: SyncRecordState) -> Bool {
+    var json = JSONWriter()
+    json.write(state)
+    guard overruledCount > 0, json.bytes.count < byteCount else { return false }
+    overruledCount -= 1
+    byteCount -= json.bytes.count + 1
+    return true
+  }
+}
+
+/// The changes of one record since its base.
+struct RowDifference {
+  /// The verbs that make the base the local version; two if some fields are set and others are
+  /// counted.
+  private(set) var verbs: [SyncChange.Verb] = []
+
+  init(base: Record?, local: Record?, _ merging: TableMerging) {
+    switch (base, local) {
+    case (nil, nil): return
+    case (nil, let local?): verbs = [.insert(local.withoutNulls)]
+    case (_?, nil): verbs = [.delete]
+    case (let base?, let local?): addUpdates(base, local, merging)
+    }
+  }
+
+  private mutating func addUpdates(_ base: Record, _ local: Record, _ merging: TableMerging) {
+    var updates: [(name: String, value: FieldValue)] = []
+    var additions: [(name: String, value: FieldValue)] = []
+    var names = local.layout.names
+    names += base.layout.names.filter { local.layout.offset(of: $0) == nil }
+    for name in names where !base[name].hasSameStorage(as: local[name]) {
+      if merging.isCounter(name), case .integer(let old) = base[name],
+        case .integer(let new) = local[name]
+      {
+        let (addition, overflow) = new.subtractingReportingOverflow(old)
+        if !overflow {
+          additions.append((name, .integer(addition)))
+          continue
+        }
+      }
+      updates.append((name, local[name]))
+    }
+    if let record = Record(updates), !updates.isEmpty { verbs.append(.update(record)) }
+    if let record = Record(additions), !additions.isEmpty { verbs.append(.add(record)) }
+  }
+}
+
+extension Record {
+  /// The record without the fields that are null, which count as absent.
+  var withoutNulls: Record {
+    guard values.contains(where: \.isNull) else { return self }
+    let kept = values.indices.filter { !values[$0].isNull }
+    return Record(
+      uncheckedLayout: RecordLayout(uniqueNames: kept.map { layout.names[$0] }),
+      values: kept.map { values[$0] })
+  }
+
+  /// The record after a change by one verb of an update.
+  func applying(_ verb: SyncChange.Verb) -> Record {
+    var record = self
+    switch verb {
+    case .insert, .delete: break
+    case .update(let fields):
+      for (name, value) in zip(fields.layout.names, fields.values) {
+        record[field: FieldName(name)] = value.isNull ? nil : value
+      }
+    case .add(let fields):
+      for (name, value) in zip(fields.layout.names, fields.values) {
+        guard case .integer(let old) = record[name], case .integer(let addition) = value else {
+          continue
+        }
+        record[field: FieldName(name)] = .integer(old &+ addition)
+      }
+    }
+    return record
+  }
+}
+
+extension SyncLimits {
+  /// The limits for messages that Tandem itself has stored.
+  static var unlimited: SyncLimits {
+    SyncLimits(
+      maxRecordByteCount: 1 << 40, maxCommitByteCount: 1 << 40, maxCommitChangeCount: 1 << 40,
+      maxPageByteCount: 1 << 40, maxPageChangeCount: 1 << 40)
+  }
+}

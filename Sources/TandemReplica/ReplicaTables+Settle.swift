@@ -1,0 +1,201 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+extension ReplicaTables {
+  /// Takes note of the outcome of the commit in the outbox. Without a commit there, this does
+  /// nothing: another process has settled it.
+  ///
+  /// The connection must not enforce foreign keys.
+  ///
+  /// - Parameter commit: The identity of the commit that the outcome is for.
+  package func settle(
+    _ outcome: SyncOutcome, of commit: SyncToken, using generator: inout some RandomNumberGenerator
+  ) throws {
+    // First, because it may change the state.
+    _ = try schema()
+    guard try outboxSummary()?.commit == commit, let pending = try pendingCommit() else { return }
+    var state = try state()
+    switch outcome {
+    case .accepted(let revision, let digest):
+      state.sequence = pending.sequence
+      try accept(pending, revision, digest, &state)
+    case .conflict:
+      state.sequence = pending.sequence
+      try takeBack()
+      state.pullNeed = .changes
+    case .refused(let objections):
+      state.sequence = pending.sequence
+      try save(state)
+      try revert(objections, of: pending)
+      try takeBack()
+    case .sequence(_, let fate):
+      // The file was restored or copied: another file continues the sequence of this replica.
+      state.replica = .random(using: &generator)
+      state.sequence = 0
+      if let fate {
+        try accept(pending, fate, nil, &state)
+      } else {
+        try takeBack()
+      }
+      state.pullNeed = .changes
+    case .gone(let gone):
+      try takeBack()
+      lose(gone, &state, using: &generator)
+    }
+    try save(state)
+    try pruneConflicts()
+  }
+
+  /// Takes the commit in the outbox back: its changes are local edits again, and the next commit
+  /// contains them, under the same sequence.
+  ///
+  /// Only for a commit that the space certainly did not process: it refused the request as a whole,
+  /// and no earlier attempt was left without an answer.
+  package func takeBack(_ commit: SyncToken) throws {
+    if try outboxSummary()?.commit == commit { try takeBack() }
+  }
+
+  private func takeBack() throws {
+    for table in try schema().tables {
+      try run(
+        """
+        INSERT OR REPLACE INTO \(table.shadow.name.sqlQuoted)
+        SELECT * FROM \(table.asideName.sqlQuoted)
+        """, [])
+      try run("DELETE FROM \(table.asideName.sqlQuoted)", [])
+    }
+    try emptyOutbox()
+    try run("UPDATE tandem_conflicts SET reported_in = NULL WHERE reported_in <> 0", [])
+  }
+
+  /// Notes that the space cannot continue from the replica's revision. Written down before anything
+  /// follows from it.
+  package func lose(
+    _ gone: SyncGone, using generator: inout some RandomNumberGenerator
+  ) throws {
+    if try outboxSummary() != nil { try takeBack() }
+    var state = try state()
+    try discardStaged()
+    lose(gone, &state, using: &generator)
+    try save(state)
+  }
+
+  private func lose(
+    _ gone: SyncGone, _ state: inout ReplicaState, using generator: inout some RandomNumberGenerator
+  ) {
+    switch (gone, state.pullNeed) {
+    // The pull of everything starts again.
+    case (_, .first), (_, .epoch), (_, .history), (.horizon, .horizon), (.horizon, .repair): return
+    case (.horizon, .none), (.horizon, .changes): state.pullNeed = .horizon
+    case (.epoch, _), (.history, _):
+      state.pullNeed = gone == .epoch ? .epoch : .history
+      // The space may know another commit of the same sequence.
+      state.replica = .random(using: &generator)
+      state.sequence = 0
+    }
+  }
+
+  private func emptyOutbox() throws { try run("DELETE FROM tandem_outbox", []) }
+
+  /// Makes the frozen versions part of the base.
+  ///
+  /// The base is the state at the revision only if no other commit came between. Otherwise a pull
+  /// has to follow, which brings these records again.
+  private func accept(
+    _ commit: SyncCommit, _ revision: SpaceRevision, _ digest: RecordDigest?,
+    _ state: inout ReplicaState
+  ) throws {
+    let schema = try schema()
+    var records = FrozenRecords(commit)
+    while let (key, verbs) = records.next() {
+      guard let table = schema.table(named: key.table) else { continue }
+      let frozen = try frozen(table, key, verbs)
+      if let base = frozen.base { state.digest.remove(key, base) }
+      if let record = frozen.record { state.digest.add(key, record) }
+      try unpark(table, key, frozen.record)
+    }
+    for table in schema.tables { try run("DELETE FROM \(table.asideName.sqlQuoted)", []) }
+    try emptyOutbox()
+    try run("UPDATE tandem_conflicts SET reported_in = 0 WHERE reported_in <> 0", [])
+    let continues =
+      state.revision.map { $0.epoch == revision.epoch && $0.version + 1 == revision.version }
+      ?? false
+    guard continues, state.revision == commit.base, let digest else {
+      if state.pullNeed == .none { state.pullNeed = .changes }
+      return
+    }
+    state.revision = revision
+    state.spaceDigest = digest
+    if !state.hasEqualDigests, state.pullNeed == .none { state.pullNeed = .repair }
+  }
+
+  /// A frozen record, and the version that it replaced.
+  private func frozen(
+    _ table: ReplicaTable, _ key: SyncKey, _ verbs: [SyncChange.Verb]
+  ) throws -> (base: Record?, record: Record?) {
+    let aside = ReplicaRow(
+      table: table, shadow: try former(table.asideName, table, key.id), row: .missing,
+      parked: try parked(key))
+    let base = aside.base
+    switch verbs.first {
+    case .insert(let record)?: return (base, record)
+    case .delete?, nil: return (base, nil)
+    case .update?, .add?:
+      return (base, base.map { base in verbs.reduce(base) { $0.applying($1) } })
+    }
+  }
+
+  /// Parks the fields of an accepted record that the table cannot hold, if any are left.
+  private func unpark(_ table: ReplicaTable, _ key: SyncKey, _ record: Record?) throws {
+    guard try parked(key) != nil else { return }
+    let fields = record.flatMap(table.unstorableFields)
+    try park(fields.map { ParkedFields(fields: $0, isWhole: false) }, key)
+  }
+
+  /// Takes refused changes out of their rows, under the edits that were made later, and notes them
+  /// in `tandem_rejected`.
+  private func revert(_ objections: [SyncObjection], of commit: SyncCommit) throws {
+    let schema = try schema()
+    let reasons = Dictionary(
+      objections.map { ($0.key, $0.reason.rawValue) }, uniquingKeysWith: { first, _ in first })
+    var records = FrozenRecords(commit)
+    var placing = RowPlacing(self, firesTriggers: true, referencedTables: [])
+    while let (key, verbs) = records.next() {
+      guard let reason = reasons[key], let table = schema.table(named: key.table) else { continue }
+      let frozen = try frozen(table, key, verbs)
+      try reject(key, "the space refused it: \(reason)", frozen.record ?? frozen.base)
+      let row = try row(table, key.id)
+      // If the row has not changed since, it is as it was frozen.
+      let local = row.isTouched ? row.local : frozen.record
+      let merge = RowMerge(
+        base: frozen.record, local: local, remote: frozen.base, .field,
+        TableMerging(record: .editBeatsDelete.then(.keepLocal)))
+      try placing.place(
+        RowPlacement(
+          table: table, key: key.id, row: row, remote: frozen.base, result: merge.result))
+    }
+    try placing.finish()
+  }
+}
+
+/// The changes of a commit, record by record.
+private struct FrozenRecords {
+  private let changes: [SyncChange]
+  private var position = 0
+
+  init(_ commit: SyncCommit) { changes = commit.changes }
+
+  /// The next record and the verbs that change it.
+  mutating func next() -> (SyncKey, [SyncChange.Verb])? {
+    guard position < changes.count else { return nil }
+    let key = changes[position].key
+    var verbs: [SyncChange.Verb] = []
+    while position < changes.count, changes[position].key == key {
+      verbs.append(changes[position].verb)
+      position += 1
+    }
+    return (key, verbs)
+  }
+}

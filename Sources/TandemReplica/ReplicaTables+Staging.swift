@@ -1,0 +1,102 @@
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+extension ReplicaTables {
+  /// The pages that have arrived and are not applied yet.
+  package enum Staging: Hashable, Sendable {
+    /// The page that is missing next.
+    case incomplete(SyncPull)
+    /// All pages are there.
+    case complete
+  }
+
+  /// The next page to ask for, or that all are there.
+  package func staging() throws -> Staging {
+    let state = try state()
+    let since = pullStart(state)
+    let last = try rows(
+      "SELECT next FROM tandem_staged WHERE since = ? ORDER BY position DESC LIMIT 1",
+      [.text(since.name)])
+    switch last.first?[0] {
+    case nil: return .incomplete(SyncPull(replica: state.replica, since: since))
+    case .text(let next)?:
+      return .incomplete(SyncPull(replica: state.replica, since: since, cursor: next))
+    default: return .complete
+    }
+  }
+
+  /// Stores a page, as the bytes of its message.
+  ///
+  /// - Parameter pull: The request that the page answers. If another process has synchronized the
+  ///   file since, or a commit waits for its outcome, the page is of no use and is not stored.
+  /// - Returns: True if the page was stored.
+  @discardableResult
+  package func stage(_ page: SyncPage, for pull: SyncPull) throws -> Bool {
+    guard try outboxSummary() == nil, case .incomplete(let next) = try staging(),
+      next.replica == pull.replica,
+      next.since == pull.since, next.cursor == pull.cursor
+    else { return false }
+    try run("DELETE FROM tandem_staged WHERE since <> ?", [.text(pull.since.name)])
+    try run(
+      "INSERT INTO tandem_staged (since, next, page) VALUES (?, ?, ?)",
+      [
+        .text(pull.since.name), page.next.map { .text($0) } ?? .null,
+        .blob(SyncMessageWriter.bytes(page)),
+      ])
+    return true
+  }
+
+  /// Forgets all pages, as when the space says that the pull must start again.
+  package func discardStaged() throws { try run("DELETE FROM tandem_staged", []) }
+
+  /// Demands a pull of the changes since the revision, as when the space has announced a commit.
+  package func requirePull() throws {
+    var state = try state()
+    guard state.pullNeed == .none else { return }
+    state.pullNeed = .changes
+    try save(state)
+  }
+
+  /// Calls `body` with each staged page, in order.
+  func forEachStagedPage(_ body: (SyncPage) throws -> Void) throws {
+    var last: FieldValue = .integer(.min)
+    while let row = try rows(
+      "SELECT position, page FROM tandem_staged WHERE position > ? ORDER BY position LIMIT 1",
+      [last]
+    ).first {
+      guard case .blob(let bytes) = row[1] else {
+        throw ReplicaError.damaged("tandem_staged", connection.path)
+      }
+      try body(try stagedPage(bytes))
+      last = row[0]
+    }
+  }
+
+  /// The last page; `nil` if there is none.
+  func lastStagedPage() throws -> SyncPage? {
+    let last = try rows("SELECT page FROM tandem_staged ORDER BY position DESC LIMIT 1")
+    guard case .blob(let bytes)? = last.first?[0] else { return nil }
+    return try stagedPage(bytes)
+  }
+
+  private func stagedPage(_ bytes: [UInt8]) throws -> SyncPage {
+    guard let page = try? SyncMessageReader(limits: .unlimited).page(bytes) else {
+      throw ReplicaError.damaged("tandem_staged", connection.path)
+    }
+    return page
+  }
+
+  /// The revision that a pull continues from; `nil` if it brings everything.
+  private func pullStart(_ state: ReplicaState) -> SpaceRevision? {
+    switch state.pullNeed {
+    case .none, .changes: state.revision
+    case .first, .horizon, .epoch, .history, .repair: nil
+    }
+  }
+}
+
+extension Optional where Wrapped == SpaceRevision {
+  /// The text of the revision; `everything` for none.
+  fileprivate var name: String { self?.description ?? "everything" }
+}

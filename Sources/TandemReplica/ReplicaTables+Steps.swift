@@ -1,0 +1,33 @@
+package import TandemSync
+
+extension ReplicaTables {
+  /// Performs a step of a synchronization.
+  ///
+  /// The connection must not enforce foreign keys.
+  ///
+  /// - Parameters:
+  ///   - merging: The rules for conflicts.
+  ///   - decision: The decision of the application if the space's history was lost.
+  ///   - generator: Draws the identities of commits, and of replicas that need a new one.
+  /// - Returns: The state of the file afterwards.
+  /// - Throws: ``ReplicaError``, with code `undecided` if `decision` is needed; `DatabaseError`.
+  package func perform(
+    _ step: SyncStep, _ merging: ReplicaMerging, decision: EpochPolicy.Decision? = nil,
+    limits: SyncLimits = SyncLimits(), using generator: inout some RandomNumberGenerator
+  ) throws -> SyncSummary {
+    _ = try schema()
+    switch step {
+    case .look: break
+    case .requirePull: try requirePull()
+    case .freeze: _ = try freeze(merging, limits: limits, using: &generator)
+    case .settle(let outcome, let commit): try settle(outcome, of: commit, using: &generator)
+    case .takeBack(let commit): try takeBack(commit)
+    case .stage(let page, let pull): try stage(page, for: pull)
+    case .discardStaged: try discardStaged()
+    case .apply: _ = try applyStaged(merging, decision: decision, using: &generator)
+    case .lose(let gone): try lose(gone, using: &generator)
+    case .verify: _ = try verify()
+    }
+    return try summary().sync
+  }
+}

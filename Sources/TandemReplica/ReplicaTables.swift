@@ -1,0 +1,207 @@
+internal import TandemRecords
+package import TandemSQLite
+internal import TandemSync
+
+/// A replica in the application's file: what has to be sent, what was received, and how both are
+/// brought together.
+///
+/// All functions are synchronous and run in a transaction that is open on the connection, so that
+/// a simulator can run them in memory, without tasks. Those that write rows
+/// (``settle(_:_:using:)``, ``applyStaged(_:decision:using:)``) need one in which foreign keys are
+/// not enforced: a cascade would change rows that the space did not change.
+///
+/// Each function reads the state from the file. So another process may synchronize the same file,
+/// and a crash between two calls changes nothing.
+package final class ReplicaTables {
+  /// The connection with the open transaction.
+  let connection: DatabaseConnection
+  /// The schema that was read last, which is good as long as the file has its version.
+  package private(set) var knownSchema: KnownSchema?
+
+  /// A schema and its version.
+  package struct KnownSchema: Sendable {
+    fileprivate let version: Int64
+    fileprivate let schema: ReplicaSchema
+  }
+
+  /// The replica in the file of a connection.
+  ///
+  /// - Parameter knownSchema: The schema that was read last, through this connection or another.
+  package init(_ connection: DatabaseConnection, knownSchema: KnownSchema? = nil) {
+    self.connection = connection
+    self.knownSchema = knownSchema
+  }
+
+  /// The synchronized tables as they are now.
+  ///
+  /// After a change of the schema, the triggers are compared with what they should be, and
+  /// installed again. Edits that they may have missed are found by comparing the whole base with
+  /// the space.
+  ///
+  /// - Throws: ``ReplicaError`` with code `schema` if a table or column is gone.
+  package func schema() throws -> ReplicaSchema {
+    let version = try connection.schemaVersion()
+    if let knownSchema, knownSchema.version == version { return knownSchema.schema }
+    let schema = try ReplicaSchema(try declarations(), in: connection)
+    for table in schema.tables where try !connection.isKeeping(table.shadow) {
+      try connection.reinstallTriggers(of: table.shadow)
+      guard try connection.isKeeping(table.shadow) else {
+        throw ReplicaError(
+          .schema,
+          "the shadow of \(table.name) is gone or has other columns; detach the file, and attach "
+            + "it again")
+      }
+      var state = try state()
+      if state.revision != nil, state.pullNeed == .none || state.pullNeed == .changes {
+        state.pullNeed = .repair
+        try save(state)
+      }
+    }
+    knownSchema = KnownSchema(version: try connection.schemaVersion(), schema: schema)
+    return schema
+  }
+
+  /// The synchronized tables as they are now, without writing.
+  ///
+  /// - Returns: Also true if the triggers are not what they should be.
+  func schemaAsItIs() throws -> (schema: ReplicaSchema, isDisturbed: Bool) {
+    let version = try connection.schemaVersion()
+    if let knownSchema, knownSchema.version == version { return (knownSchema.schema, false) }
+    let schema = try ReplicaSchema(try declarations(), in: connection)
+    let isDisturbed = try schema.tables.contains { try !connection.isKeeping($0.shadow) }
+    if !isDisturbed { knownSchema = KnownSchema(version: version, schema: schema) }
+    return (schema, isDisturbed)
+  }
+
+  /// Forgets the schema, as after attaching.
+  func forgetSchema() { knownSchema = nil }
+}
+
+// MARK: - Rows
+
+extension ReplicaTables {
+  /// All that the file knows about one record.
+  func row(_ table: ReplicaTable, _ key: [FieldValue]) throws -> ReplicaRow {
+    ReplicaRow(
+      table: table, shadow: try shadow(table, key), row: try currentRow(table, key),
+      parked: try parked(table.syncKey(key)))
+  }
+
+  /// The row of a key.
+  private func currentRow(
+    _ table: ReplicaTable, _ key: [FieldValue]
+  ) throws -> ReplicaRow.Current {
+    let condition = table.keyCondition
+    return try connection.withStatement("\(table.selection) WHERE \(condition.sql)") {
+      statement throws(DatabaseError) in
+      try statement.bind(condition.parameters(key))
+      guard try statement.step() else { return .missing }
+      return try ReplicaRow.Current(statement, from: key.count)
+    }
+  }
+
+  /// The former version of a row, if the row may have changed.
+  private func shadow(_ table: ReplicaTable, _ key: [FieldValue]) throws -> ReplicaRow.Shadow? {
+    try former(table.shadow.name, table, key)
+  }
+
+  /// The former version of a row in a shadow, or among those set aside.
+  func former(
+    _ name: String, _ table: ReplicaTable, _ key: [FieldValue]
+  ) throws -> ReplicaRow.Shadow? {
+    let columns = ([TableShadow.existed] + table.columnNames).sqlList
+    return try connection.withStatement(
+      "SELECT \(columns) FROM \(name.sqlQuoted) WHERE \(table.shadowCondition)"
+    ) { statement throws(DatabaseError) in
+      try statement.bind(key)
+      guard try statement.step() else { return nil }
+      return try ReplicaRow.Shadow(statement, at: 0)
+    }
+  }
+
+  /// Sets the former version of a row; `nil` if the row has not changed.
+  func setShadow(
+    _ shadow: ReplicaRow.Shadow?, _ table: ReplicaTable, _ key: [FieldValue]
+  ) throws {
+    guard let shadow else {
+      return try run(
+        "DELETE FROM \(table.shadow.name.sqlQuoted) WHERE \(table.shadowCondition)", key)
+    }
+    let names = (table.keyNames + table.columnNames + [TableShadow.existed])
+    let marks = names.map { _ in "?" }.joined(separator: ", ")
+    let values: [FieldValue]
+    switch shadow {
+    case .absent: values = key + table.columnNames.map { _ in .null } + [0]
+    case .values(let former): values = key + former + [1]
+    case .unreadable: return
+    }
+    try run(
+      """
+      INSERT OR REPLACE INTO \(table.shadow.name.sqlQuoted) (\(names.sqlList)) VALUES (\(marks))
+      """, values)
+  }
+
+  /// Runs a statement of the cache to its end.
+  func run(_ sql: String, _ values: [FieldValue]) throws {
+    try connection.withStatement(sql) { statement throws(DatabaseError) in
+      try statement.run(values)
+    }
+  }
+
+  /// The rows of a query, which are few.
+  func rows(_ sql: String, _ values: [FieldValue] = []) throws -> [[FieldValue]] {
+    try connection.withStatement(sql) { statement throws(DatabaseError) in
+      try statement.bind(values)
+      var rows: [[FieldValue]] = []
+      while try statement.step() { rows.append(try statement.values()) }
+      return rows
+    }
+  }
+}
+
+// MARK: - Values that the schema cannot hold
+
+extension ReplicaTables {
+  /// The fields of a record that its table cannot hold.
+  func parked(_ key: SyncKey) throws -> ParkedFields? {
+    let rows = try rows(
+      """
+      SELECT fields, is_whole FROM tandem_parked WHERE "table" = ? AND "key" = ?
+      """, [.text(key.table), .blob(key.canonicalBytes)])
+    guard let row = rows.first, case .text(let text) = row[0] else { return nil }
+    guard let fields = try? SyncMessageReader().fields(Array(text.utf8)) else {
+      throw ReplicaError.damaged("tandem_parked", connection.path)
+    }
+    return ParkedFields(fields: fields, isWhole: row[1] == 1)
+  }
+
+  /// Sets the fields of a record that its table cannot hold; `nil` if it can hold all.
+  func park(_ parked: ParkedFields?, _ key: SyncKey) throws {
+    let place: [FieldValue] = [.text(key.table), .blob(key.canonicalBytes)]
+    guard let parked else {
+      return try run("DELETE FROM tandem_parked WHERE \"table\" = ? AND \"key\" = ?", place)
+    }
+    try run(
+      """
+      INSERT OR REPLACE INTO tandem_parked ("table", "key", id, fields, is_whole)
+      VALUES (?, ?, ?, ?, ?)
+      """, place + [.text(key.idText), .text(parked.fields.text), parked.isWhole ? 1 : 0])
+  }
+}
+
+extension SyncKey {
+  /// The bytes of the key's values, which are equal for equal keys.
+  var canonicalBytes: [UInt8] {
+    var bytes: [UInt8] = []
+    RecordEncoding.append(id: id, to: &bytes)
+    return bytes
+  }
+
+  /// The key's values as a JSON array with exact values.
+  var idText: String { String(decoding: SyncMessageWriter.bytes(id: id), as: UTF8.self) }
+}
+
+extension Record {
+  /// The record as a JSON object with exact values.
+  var text: String { String(decoding: SyncMessageWriter.bytes(fields: self), as: UTF8.self) }
+}

@@ -1,0 +1,227 @@
+package import TandemDifferences
+package import TandemRecords
+internal import TandemSync
+
+/// The rules by which conflicts in one table are resolved.
+package struct TableMerging: Sendable {
+  /// The rule for one field.
+  package enum Field: Sendable {
+    /// Integers to which each replica adds: the sum of all additions, exactly.
+    case counter
+    /// Another rule.
+    case policy(MergePolicy<FieldValue>)
+
+    fileprivate var policy: MergePolicy<FieldValue> {
+      switch self {
+      case .counter: .counter
+      case .policy(let policy): policy
+      }
+    }
+  }
+
+  /// The rules for fields that both sides changed. A field without one is unresolved.
+  package var fields: [FieldName: Field]
+  /// The rule for records that are unresolved after all fields have been merged, and for those that
+  /// one side deleted.
+  package var record: MergePolicy<Record>
+
+  /// By default, edits of different fields are merged, an edit beats a deletion, and all else stays
+  /// open.
+  package init(fields: [FieldName: Field] = [:], record: MergePolicy<Record> = .editBeatsDelete) {
+    self.fields = fields
+    self.record = record
+  }
+
+  /// True if a field is a counter.
+  func isCounter(_ name: String) -> Bool {
+    if case .counter? = fields[FieldName(name)] { true } else { false }
+  }
+}
+
+/// The rules by which conflicts are resolved, by the names of tables.
+package struct ReplicaMerging: Sendable {
+  /// The rules of single tables.
+  package var tables: [String: TableMerging]
+
+  /// Rules for the given tables, and the usual ones for all others.
+  package init(_ tables: [String: TableMerging] = [:]) { self.tables = tables }
+
+  /// The rules of a table.
+  func merging(of table: String) -> TableMerging { tables[table] ?? TableMerging() }
+}
+
+/// The merge of three versions of one record.
+struct RowMerge {
+  /// The merged record; `nil` if it is deleted.
+  var result: Record?
+  /// The conflict, if both sides changed the same thing.
+  var conflict: Conflict?
+
+  /// A conflict and its resolution.
+  struct Conflict {
+    let versions: MergeConflict<Record>
+    var resolution: MergeResolution<Record>
+    /// The fields in conflict; `nil` if it is the record as a whole.
+    let fields: [String]?
+
+    init(
+      _ versions: MergeConflict<Record>, _ resolution: MergeResolution<Record>,
+      _ fields: [String]? = nil
+    ) {
+      self.versions = versions
+      self.resolution = resolution
+      self.fields = fields
+    }
+  }
+
+  /// Merges three versions, of which absent ones are `nil`. Changes are changes of storage: `1` and
+  /// `1.0` differ.
+  ///
+  /// With the granularity `field`, all fields that can be merged are. The rule for the record sees
+  /// them with the same value on both sides, so that it decides only on the others. What stays
+  /// unresolved takes the remote version.
+  init(
+    base: Record?, local: Record?, remote: Record?, _ granularity: SpaceTable.Granularity,
+    _ merging: TableMerging
+  ) {
+    let counters = RowMerge.counters(base, local, remote, merging)
+    self.init(result: nil)
+    if local.hasSameStorage(as: remote), counters.isEmpty || base.hasSameStorage(as: local) {
+      result = remote
+    } else if base.hasSameStorage(as: remote) {
+      result = local
+    } else if base.hasSameStorage(as: local) {
+      result = remote
+    } else {
+      merge(base, local, remote, granularity, merging)
+    }
+  }
+
+  private init(result: Record?) { self.result = result }
+
+  /// Merges versions of which no two have the same storage.
+  private mutating func merge(
+    _ base: Record?, _ local: Record?, _ remote: Record?,
+    _ granularity: SpaceTable.Granularity, _ merging: TableMerging
+  ) {
+    let conflict: MergeConflict<Record>
+    switch (base, local, remote) {
+    case (let base?, let local?, let remote?):
+      conflict = .editEdit(base: base, local: local, remote: remote)
+    case (nil, let local?, let remote?): conflict = .addAdd(local: local, remote: remote)
+    case (let base?, let local?, nil): conflict = .editDelete(base: base, local: local)
+    case (let base?, nil, let remote?): conflict = .deleteEdit(base: base, remote: remote)
+    // Without a base, one side alone has a record: both others are absent and agree.
+    case (nil, nil, let other), (nil, let other, nil), (_?, nil, let other):
+      result = other
+      return
+    }
+    var reduced = conflict
+    if let local, let remote, granularity == .field {
+      let fields = FieldMerge(base: base, local: local, remote: remote, merging)
+      guard !fields.unresolved.isEmpty else {
+        result = fields.remote
+        if fields.hasConflict { self.conflict = Conflict(conflict, .merged(fields.remote)) }
+        return
+      }
+      reduced =
+        fields.base.map { .editEdit(base: $0, local: fields.local, remote: fields.remote) }
+        ?? .addAdd(local: fields.local, remote: fields.remote)
+      self.conflict = Conflict(conflict, .unresolved, fields.unresolved)
+    } else {
+      self.conflict = Conflict(conflict, .unresolved)
+    }
+    let resolution = merging.record.resolution(of: reduced)
+    switch resolution {
+    case .local: result = reduced.local
+    case .remote, .unresolved: result = reduced.remote
+    case .merged(let record): result = record
+    case .deleted: result = nil
+    }
+    self.conflict?.resolution = resolution
+  }
+
+  /// The counters that both sides changed: equal sums of two additions are no agreement.
+  private static func counters(
+    _ base: Record?, _ local: Record?, _ remote: Record?, _ merging: TableMerging
+  ) -> [String] {
+    guard let base, let local, let remote, !merging.fields.isEmpty else { return [] }
+    return local.layout.names.filter {
+      merging.isCounter($0) && !base[$0].hasSameStorage(as: local[$0])
+        && !base[$0].hasSameStorage(as: remote[$0])
+    }
+  }
+}
+
+/// The merge of a record's fields: the versions, in which each merged field has the same value.
+private struct FieldMerge {
+  private(set) var base: Record?
+  private(set) var local: Record
+  private(set) var remote: Record
+  /// The fields that stay in conflict.
+  private(set) var unresolved: [String] = []
+  /// True if both sides changed a field to different values.
+  private(set) var hasConflict = false
+
+  init(base: Record?, local: Record, remote: Record, _ merging: TableMerging) {
+    self.base = base
+    self.local = local
+    self.remote = remote
+    var names = remote.layout.names
+    names += local.layout.names.filter { remote.layout.offset(of: $0) == nil }
+    for name in names {
+      if let value = merged(name, base.map { $0[name] }, local[name], remote[name], merging) {
+        set(FieldName(name), value)
+      } else {
+        unresolved.append(name)
+      }
+    }
+  }
+
+  /// The value of a field that merges; `nil` if it stays in conflict.
+  private mutating func merged(
+    _ name: String, _ base: FieldValue?, _ local: FieldValue, _ remote: FieldValue,
+    _ merging: TableMerging
+  ) -> FieldValue? {
+    if let base, base.hasSameStorage(as: remote) { return local }
+    if let base, base.hasSameStorage(as: local) { return remote }
+    let isCounter = merging.isCounter(name)
+    if local.hasSameStorage(as: remote), !isCounter || base == nil { return remote }
+    hasConflict = true
+    if isCounter, let base {
+      // Not by `resolution(base:local:remote:)`, which takes equal sums for an agreement.
+      let conflict = MergeConflict.editEdit(base: base, local: local, remote: remote)
+      guard case .merged(let sum) = MergePolicy<FieldValue>.counter.resolution(of: conflict) else {
+        return nil
+      }
+      return sum
+    }
+    let policy = merging.fields[FieldName(name)]?.policy ?? .unresolved
+    let versions = [base, local, remote].map { $0.flatMap { $0.isNull ? nil : $0 } }
+    switch policy.resolution(base: versions[0], local: versions[1], remote: versions[2]) {
+    case .local: return local
+    case .remote: return remote
+    case .merged(let value): return value
+    case .deleted: return .null
+    case .unresolved: return nil
+    }
+  }
+
+  private mutating func set(_ name: FieldName, _ value: FieldValue) {
+    let value = value.isNull ? nil : value
+    base?[field: name] = value
+    local[field: name] = value
+    remote[field: name] = value
+  }
+}
+
+extension Optional where Wrapped == Record {
+  /// True if both are absent, or stored identically.
+  func hasSameStorage(as other: Record?) -> Bool {
+    switch (self, other) {
+    case (let one?, let other?): one.hasSameStorage(as: other)
+    case (nil, nil): true
+    default: false
+    }
+  }
+}

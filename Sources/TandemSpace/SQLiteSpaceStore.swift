@@ -1,0 +1,262 @@
+internal import Synchronization
+internal import TandemSQLite
+package import TandemSync
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// A space in a SQLite file of its own. Several programs may use the file at the same time.
+///
+/// Commits that wait at the same time are written in one transaction, so that they share the time
+/// that the disk takes. Each is in a savepoint of its own: an error of one does not affect others.
+package final class SQLiteSpaceStore: SpaceStore {
+  /// The maximum number of commits in one transaction.
+  package static let maxGroupedCommitCount = 128
+
+  /// A commit that waits for the transaction that writes it.
+  private struct Request: Sendable {
+    let id: Int
+    let commit: SyncCommit
+    let account: String?
+    /// Called once, with the next step of the task that waits; `nil` for a task that writes.
+    var resume: (@Sendable (Step) -> Void)?
+  }
+
+  private enum Step: Sendable {
+    /// The commit was answered.
+    case end(Result<SyncOutcome, any Error>)
+    /// The task writes the commits that wait.
+    case write
+  }
+
+  private struct State {
+    var waiting: [Request] = []
+    /// True while a task writes, or is about to.
+    var isWriting = false
+    var lastID = 0
+  }
+
+  private let database: Database
+  private let limits: SyncLimits
+  private let now: @Sendable () -> Int
+  private let state = Mutex(State())
+
+  /// The space in an open database.
+  private init(_ database: Database, limits: SyncLimits, now: @escaping @Sendable () -> Int) {
+    self.database = database
+    self.limits = limits
+    self.now = now
+  }
+
+  /// Opens the space in a file.
+  ///
+  /// - Parameters:
+  ///   - creates: True if a missing or empty file becomes a space with a new history.
+  ///   - now: The present, in milliseconds since 1970.
+  /// - Throws: ``SpaceError`` if the file is another database; ``TandemSQLite/DatabaseError``.
+  package static func open(
+    path: String, creates: Bool, limits: SyncLimits = SyncLimits(),
+    now: @escaping @Sendable () -> Int = millisecondsSince1970
+  ) async throws -> SQLiteSpaceStore {
+    let access: DatabaseConfiguration.Access = creates ? .readWriteCreate : .readWrite
+    let database = try await Database.open(
+      path: path, configuration: DatabaseConfiguration(access: access))
+    do {
+      // Before the first write, which would change the journal of another database.
+      try await database.read {
+        try SpaceTables($0.connection).check(allowsEmptyFile: creates)
+      }
+      if creates {
+        try await database.write { transaction in
+          var generator = SystemRandomNumberGenerator()
+          try SpaceTables(transaction.connection).create(using: &generator)
+        }
+      }
+    } catch {
+      await database.close()
+      throw error
+    }
+    return SQLiteSpaceStore(database, limits: limits, now: now)
+  }
+
+  /// Closes the file.
+  package func close() async { await database.close() }
+}
+
+// MARK: - Requests
+
+extension SQLiteSpaceStore {
+  package func state() async throws -> SpaceState { try await read { try $0.state() } }
+
+  package func page(_ pull: SyncPull) async throws -> SyncPullAnswer {
+    try await read { try $0.page(pull) }
+  }
+
+  package func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable] {
+    try await write { try $0.declare(tables) }
+  }
+
+  package func forget(before version: Int) async throws {
+    try await write { try $0.forget(before: version) }
+  }
+
+  package func waitForCommit(after revision: SpaceRevision) async throws {
+    let feed = try await database.changeFeed()
+    let subscription = feed.subscribe()
+    defer { feed.unsubscribe(subscription) }
+    let limits = limits
+    while true {
+      let head = try await refusingIfBusy {
+        try await database.read { transaction in
+          // From here on, the subscription is notified of each commit that this read does not see.
+          _ = try feed.beginSnapshot(transaction.connection, for: subscription)
+          return try SpaceTables(transaction.connection, limits: limits).state().head
+        }
+      }
+      guard head == revision else { return }
+      await subscription.wait()
+      try Task.checkCancellation()
+    }
+  }
+
+  /// Gives the history a new epoch, as after restoring the file from a backup on purpose.
+  package func startNewHistory() async throws {
+    try await write { space in
+      var generator = SystemRandomNumberGenerator()
+      try space.startNewHistory(using: &generator)
+    }
+  }
+
+  private func read<Value: Sendable>(
+    _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value {
+    let limits = limits
+    return try await refusingIfBusy {
+      try await database.read { try body(SpaceTables($0.connection, limits: limits)) }
+    }
+  }
+
+  private func write<Value: Sendable>(
+    _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value {
+    let limits = limits
+    return try await refusingIfBusy {
+      try await database.write { try body(SpaceTables($0.connection, limits: limits)) }
+    }
+  }
+
+  /// Runs `body`; a lock of another program is a reason to try again later.
+  private func refusingIfBusy<Value>(_ body: () async throws -> Value) async throws -> Value {
+    do {
+      return try await body()
+    } catch let error as DatabaseError where error.code.primary == .busy {
+      throw SyncRefusal(.unavailable, "another program is using the space: \(error)")
+    }
+  }
+}
+
+// MARK: - Commits
+
+extension SQLiteSpaceStore {
+  package func commit(_ commit: SyncCommit, account: String? = nil) async throws -> SyncOutcome {
+    switch await enqueue(commit, account) {
+    case (_, .end(let result)): return try result.get()
+    case (let id, .write): return try await writeGroup(for: id)
+    }
+  }
+
+  /// Waits until the commit is answered, or until it is this task's turn to write.
+  private func enqueue(_ commit: SyncCommit, _ account: String?) async -> (Int, Step) {
+    await withCheckedContinuation { continuation in
+      let turn = state.withLock { state -> Int? in
+        state.lastID += 1
+        let id = state.lastID
+        var request = Request(id: id, commit: commit, account: account)
+        let writes = !state.isWriting
+        if !writes { request.resume = { continuation.resume(returning: (id, $0)) } }
+        state.isWriting = true
+        state.waiting.append(request)
+        return writes ? id : nil
+      }
+      if let turn { continuation.resume(returning: (turn, .write)) }
+    }
+  }
+
+  /// Writes the commits that wait, that of this task among them, and passes the turn on.
+  private func writeGroup(for id: Int) async throws -> SyncOutcome {
+    let group = state.withLock { state in
+      // This task's commit may be behind others, if a cancelled task has passed the turn on.
+      let own = state.waiting.firstIndex { $0.id == id }
+      guard let own else { preconditionFailure("a task that writes has a commit that waits") }
+      var group = [state.waiting.remove(at: own)]
+      let count = min(state.waiting.count, SQLiteSpaceStore.maxGroupedCommitCount - 1)
+      group += state.waiting.prefix(count)
+      state.waiting.removeFirst(count)
+      return group
+    }
+    let results: [Result<SyncOutcome, any Error>]
+    do {
+      results = try await write { [now] space in
+        var generator = SystemRandomNumberGenerator()
+        return try group.map { request in
+          try space.answer(request.commit, request.account, at: now(), using: &generator)
+        }
+      }
+    } catch is CancellationError {
+      // Nothing was written. The other commits are none of this task's business.
+      passTurn(returning: Array(group.dropFirst()))
+      throw CancellationError()
+    } catch {
+      results = group.map { _ in .failure(error) }
+    }
+    passTurn(returning: [])
+    for (request, result) in zip(group, results) { request.resume?(.end(result)) }
+    return try results[0].get()
+  }
+
+  /// Lets the next task write, if a commit waits.
+  private func passTurn(returning requests: [Request]) {
+    let next = state.withLock { state -> (@Sendable (Step) -> Void)? in
+      state.waiting = requests + state.waiting
+      guard !state.waiting.isEmpty else {
+        state.isWriting = false
+        return nil
+      }
+      defer { state.waiting[0].resume = nil }
+      return state.waiting[0].resume
+    }
+    next?(.write)
+  }
+}
+
+extension SpaceTables {
+  /// Answers a commit in a savepoint.
+  ///
+  /// - Returns: A failure if only this commit failed; what it wrote is undone.
+  /// - Throws: An error that has ended the transaction.
+  package func answer(
+    _ commit: SyncCommit, _ account: String?, at time: Int,
+    using generator: inout some RandomNumberGenerator
+  ) throws -> Result<SyncOutcome, any Error> {
+    do {
+      return .success(
+        try connection.savepoint {
+          try self.commit(commit, account: account, at: time, using: &generator)
+        })
+    } catch  where connection.isInTransaction {
+      return .failure(error)
+    }
+  }
+}
+
+/// The present, in milliseconds since 1970.
+package func millisecondsSince1970() -> Int {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Int(time.tv_sec) * 1_000 + Int(time.tv_nsec) / 1_000_000
+}

@@ -1,0 +1,333 @@
+package import TandemRecords
+package import TandemSync
+
+/// The state of one record in a space, with what the rules for conflicts need.
+package struct SpaceRecord: Hashable, Sendable {
+  /// The fields that are not null; `nil` if the record has been deleted.
+  package var fields: Record?
+  /// The version that changed the record last.
+  package var version: Int
+  /// The version that created the record, the last time if it was deleted and created again.
+  package var createdVersion: Int
+  /// The versions of the fields that were changed after the record was created and after the
+  /// horizon.
+  package var fieldVersions: [FieldName: Int]
+
+  /// A state.
+  package init(
+    fields: Record?, version: Int, createdVersion: Int, fieldVersions: [FieldName: Int] = [:]
+  ) {
+    self.fields = fields
+    self.version = version
+    self.createdVersion = createdVersion
+    self.fieldVersions = fieldVersions
+  }
+
+  /// The version that changed a field last.
+  package func version(of field: FieldName) -> Int { fieldVersions[field] ?? createdVersion }
+}
+
+/// The rules by which a space accepts commits. They are pure: the caller reads and writes records.
+///
+/// A commit is accepted as a whole or not at all. A change conflicts in these cases, where *base* is
+/// the version of the commit's base:
+///
+/// | change | conflict |
+/// |---|---|
+/// | insert | the record lives with other fields (`exists`) |
+/// | update, add, delete | the record does not live (`missing`), or was created after the base (`recreated`) |
+/// | update | a field that changed after the base has another value (`changed`) |
+/// | add | a field that changed after the base cannot take the sum (`changed`) |
+/// | delete | a field changed after the base (`changed`) |
+/// | update, add, delete in a table with the granularity `record` | the record changed after the base (`changed`) |
+///
+/// A change without an effect, such as an insert of a record that lives with equal fields, leaves
+/// the record at its version. Fields are compared by their storage, so `1` and `1.0` differ.
+package struct SpaceLedger {
+  /// The result for a commit.
+  package enum Verdict {
+    /// The commit is accepted with these changes of records.
+    case accepted([Edit])
+    /// Changes that conflict.
+    case conflict([SyncObjection])
+    /// Changes that the space can never accept.
+    case refused([SyncObjection])
+  }
+
+  /// A record before and after a commit.
+  package struct Edit: Hashable, Sendable {
+    package let key: SyncKey
+    /// The state before; `nil` if the space has never had the record, or has forgotten it.
+    package let old: SpaceRecord?
+    /// The state after.
+    package let new: SpaceRecord
+  }
+
+  /// The columns of a table.
+  private struct Columns {
+    let table: SpaceTable
+    let offsets: [FieldName: Int]
+  }
+
+  private let columns: [FieldName: Columns]
+  private let horizon: Int
+  private let limits: SyncLimits
+
+  /// The rules of a space with these tables, which has forgotten the changes up to the horizon.
+  package init(tables: [SpaceTable], horizon: Int, limits: SyncLimits) {
+    columns = Dictionary(
+      tables.map { table in
+        let offsets = table.columns.enumerated().map { (FieldName($1), $0) }
+        return (
+          FieldName(table.name),
+          Columns(table: table, offsets: Dictionary(offsets) { first, _ in first })
+        )
+      }, uniquingKeysWith: { first, _ in first })
+    self.horizon = horizon
+    self.limits = limits
+  }
+}
+
+// MARK: - Judging
+
+extension SpaceLedger {
+  /// Judges the changes of a commit, which would become the given version.
+  ///
+  /// - Parameter record: Returns the state of a record; called once per key.
+  package func verdict(
+    on commit: SyncCommit, as version: Int, record: (SyncKey) throws -> SpaceRecord?
+  ) rethrows -> Verdict {
+    var states = States(maxCount: commit.changes.count)
+    var conflicts: [SyncObjection] = []
+    var refusals: [SyncObjection] = []
+    for change in commit.changes {
+      if let reason = flaw(of: change) ?? states.repetition(of: change) {
+        refusals.append(SyncObjection(key: change.key, reason: reason))
+        continue
+      }
+      let old = try states.old(change.key, record)
+      switch objection(to: change, old, base: commit.base.version) {
+      case .conflict(let reason): conflicts.append(SyncObjection(key: change.key, reason: reason))
+      case .refusal(let reason): refusals.append(SyncObjection(key: change.key, reason: reason))
+      case nil: states.update(change.key) { applying(change, to: $0, as: version) }
+      }
+    }
+    if !refusals.isEmpty { return .refused(refusals) }
+    if !conflicts.isEmpty { return .conflict(conflicts) }
+    let edits = states.edits
+    let tooLarge = edits.filter { byteCount($0) > limits.maxRecordByteCount }
+    guard tooLarge.isEmpty else {
+      return .refused(tooLarge.map { SyncObjection(key: $0.key, reason: .tooLarge) })
+    }
+    return .accepted(edits)
+  }
+
+  /// The length of a record's message, without its version.
+  private func byteCount(_ edit: Edit) -> Int {
+    guard let fields = edit.new.fields else { return 0 }
+    return SyncMessageWriter.bytes(fields: fields).count
+      + SyncMessageWriter.bytes(id: edit.key.id).count
+  }
+
+  /// The reason why no space with these tables can accept a change.
+  private func flaw(of change: SyncChange) -> SyncObjection.Reason? {
+    guard let columns = columns[FieldName(change.key.table)] else { return .unknownTable }
+    let id = change.key.id
+    guard id.count == columns.table.keyColumns.count, !id.contains(where: \.isNull) else {
+      return .invalidKey
+    }
+    guard RecordEncoding.byteCount(of: change.key) <= SyncLimits.maxKeyByteCount else {
+      return .invalidKey
+    }
+    guard let fields = change.fields else { return nil }
+    guard fields.layout.names.allSatisfy({ columns.offsets[FieldName($0)] != nil }) else {
+      return .unknownColumn
+    }
+    if case .add = change.verb, !fields.values.allSatisfy(\.isInteger) { return .notAddable }
+    return nil
+  }
+
+  private enum Objection {
+    case conflict(SyncObjection.Reason)
+    case refusal(SyncObjection.Reason)
+  }
+
+  /// The objection to a change of a record in a state.
+  private func objection(
+    to change: SyncChange, _ old: SpaceRecord?, base: Int
+  ) -> Objection? {
+    let live = old?.fields
+    if case .insert(let fields) = change.verb {
+      guard let live, !live.hasSameStorage(as: fields) else { return nil }
+      return .conflict(.exists)
+    }
+    guard let old, let live else { return .conflict(.missing) }
+    guard old.createdVersion <= base else { return .conflict(.recreated) }
+    let isWhole = columns[FieldName(change.key.table)]?.table.granularity == .record
+    if old.version > base, isWhole { return .conflict(.changed) }
+    switch change.verb {
+    case .insert: preconditionFailure("an insert was judged above")
+    case .delete: return old.version > base ? .conflict(.changed) : nil
+    case .update(let fields):
+      let isChanged = zip(fields.layout.names, fields.values).contains { name, value in
+        old.version(of: FieldName(name)) > base && !live[name].hasSameStorage(as: value)
+      }
+      return isChanged ? .conflict(.changed) : nil
+    case .add(let fields):
+      for (name, addend) in zip(fields.layout.names, fields.values)
+      where live[name].adding(addend) == nil {
+        // If the field changed after the base, the replica has not seen the value that is there.
+        return old.version(of: FieldName(name)) > base
+          ? .conflict(.changed) : .refusal(.notAddable)
+      }
+      return nil
+    }
+  }
+}
+
+// MARK: - Applying
+
+extension SpaceLedger {
+  /// The state of a record after a change that nothing objects to.
+  private func applying(
+    _ change: SyncChange, to old: SpaceRecord?, as version: Int
+  ) -> SpaceRecord {
+    switch change.verb {
+    case .insert(let fields):
+      if let old, old.fields != nil { return old }
+      return SpaceRecord(
+        fields: record(change.key.table, [fields]), version: version, createdVersion: version)
+    case .delete:
+      return SpaceRecord(
+        fields: nil, version: version, createdVersion: old?.createdVersion ?? version)
+    case .update(let fields):
+      return changing(old, change.key.table, fields, as: version)
+    case .add(let addends):
+      let live = old?.fields
+      let sums = zip(addends.layout.names, addends.values).map { name, addend in
+        live?[name].adding(addend) ?? .null
+      }
+      return changing(
+        old, change.key.table, Record(uncheckedLayout: addends.layout, values: sums), as: version)
+    }
+  }
+
+  /// The state of a live record after some of its fields got new values.
+  private func changing(
+    _ old: SpaceRecord?, _ table: String, _ fields: Record, as version: Int
+  ) -> SpaceRecord {
+    guard var new = old, let live = new.fields else {
+      preconditionFailure("a change of a record that does not live is a conflict")
+    }
+    new.fieldVersions = new.fieldVersions.filter { $0.value > horizon }
+    for (name, value) in zip(fields.layout.names, fields.values)
+    where !live[name].hasSameStorage(as: value) {
+      new.fieldVersions[FieldName(name)] = version
+      new.version = version
+    }
+    guard new.version == version else { return old ?? new }
+    new.fields = record(table, [live, fields])
+    return new
+  }
+
+  /// The fields of several records, later ones first, in the order of the table's columns and without
+  /// those that are null.
+  private func record(_ table: String, _ parts: [Record]) -> Record {
+    guard let columns = columns[FieldName(table)] else {
+      preconditionFailure("a change of an unknown table is refused")
+    }
+    var values = [FieldValue](repeating: .null, count: columns.table.columns.count)
+    for part in parts {
+      for (name, value) in zip(part.layout.names, part.values) {
+        if let offset = columns.offsets[FieldName(name)] { values[offset] = value }
+      }
+    }
+    let present = values.indices.filter { !values[$0].isNull }
+    return Record(
+      uncheckedLayout: RecordLayout(uniqueNames: present.map { columns.table.columns[$0] }),
+      values: present.map { values[$0] })
+  }
+}
+
+/// The records that a commit touches.
+private struct States {
+  private struct State {
+    let old: SpaceRecord?
+    var new: SpaceRecord?
+  }
+
+  private var states: [SyncKey: State] = [:]
+  private var order: [SyncKey] = []
+  /// The changes of each key so far.
+  private var changes: [SyncKey: [SyncChange]] = [:]
+
+  init(maxCount: Int) {
+    states.reserveCapacity(maxCount)
+    order.reserveCapacity(maxCount)
+  }
+
+  /// `repeated` unless the change is the first one of its record, or an update and an add of
+  /// different fields.
+  mutating func repetition(of change: SyncChange) -> SyncObjection.Reason? {
+    defer { changes[change.key, default: []].append(change) }
+    guard let earlier = changes[change.key] else { return nil }
+    guard earlier.count == 1, let fields = change.fields, let others = earlier[0].fields else {
+      return .repeated
+    }
+    switch (earlier[0].verb, change.verb) {
+    case (.update, .add), (.add, .update):
+      let isDisjoint = fields.layout.names.allSatisfy { others.layout.offset(of: $0) == nil }
+      return isDisjoint ? nil : .repeated
+    default: return .repeated
+    }
+  }
+
+  /// The state of a record before the commit.
+  mutating func old(
+    _ key: SyncKey, _ record: (SyncKey) throws -> SpaceRecord?
+  ) rethrows -> SpaceRecord? {
+    if let state = states[key] { return state.old }
+    let old = try record(key)
+    states[key] = State(old: old, new: old)
+    order.append(key)
+    return old
+  }
+
+  mutating func update(_ key: SyncKey, _ change: (SpaceRecord?) -> SpaceRecord) {
+    let new = change(states[key]?.new)
+    states[key]?.new = new
+  }
+
+  /// The records that changed, in the order in which the commit names them first.
+  var edits: [SpaceLedger.Edit] {
+    order.compactMap { key in
+      guard let state = states[key], let new = state.new, new.version != state.old?.version else {
+        return nil
+      }
+      return SpaceLedger.Edit(key: key, old: state.old, new: new)
+    }
+  }
+}
+
+extension SyncChange {
+  /// The record of the change; `nil` for a deletion.
+  fileprivate var fields: Record? {
+    switch verb {
+    case .insert(let fields), .update(let fields), .add(let fields): fields
+    case .delete: nil
+    }
+  }
+}
+
+extension FieldValue {
+  fileprivate var isInteger: Bool {
+    if case .integer = self { true } else { false }
+  }
+
+  /// The sum of two integers; `nil` if one is no integer, or the sum is out of range.
+  fileprivate func adding(_ addend: FieldValue) -> FieldValue? {
+    guard case .integer(let first) = self, case .integer(let second) = addend else { return nil }
+    let (sum, overflow) = first.addingReportingOverflow(second)
+    return overflow ? nil : .integer(sum)
+  }
+}

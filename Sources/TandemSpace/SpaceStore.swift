@@ -1,0 +1,57 @@
+package import TandemSync
+
+/// A space that many replicas use at the same time.
+package protocol SpaceStore: Sendable {
+  /// The state of the space.
+  func state() async throws -> SpaceState
+
+  /// Declares the tables of a replica that attaches; returns those of the space.
+  ///
+  /// - Throws: ``TandemSync/SyncRefusal`` if they do not fit those of the space.
+  func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable]
+
+  /// Answers a commit; its effects are durable when this returns.
+  ///
+  /// Commits become visible one after the other, each as a whole. Cancelling the task does not
+  /// withdraw a commit, so the outcome of a cancelled one is unknown: the same commit may be sent
+  /// again.
+  ///
+  /// - Parameter account: The account that sends it; `nil` where there are no accounts.
+  /// - Throws: ``TandemSync/SyncRefusal`` for the commit as a whole.
+  func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome
+
+  /// Returns a page of the records that changed after a revision.
+  func page(_ pull: SyncPull) async throws -> SyncPullAnswer
+
+  /// Waits until the head is not this revision, whichever program makes the next commit.
+  func waitForCommit(after revision: SpaceRevision) async throws
+
+  /// Forgets the deletions up to a version, and the history below it.
+  func forget(before version: Int) async throws
+}
+
+/// A space as the replicas of one account reach it in this process.
+package struct LocalRemote: SyncRemote {
+  private let store: any SpaceStore
+  private let account: String?
+
+  /// A space, for an account.
+  package init(_ store: some SpaceStore, account: String? = nil) {
+    self.store = store
+    self.account = account
+  }
+
+  package func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable] {
+    try await store.declare(tables)
+  }
+
+  package func push(_ commit: SyncCommit) async throws -> SyncOutcome {
+    try await store.commit(commit, account: account)
+  }
+
+  package func pull(_ pull: SyncPull) async throws -> SyncPullAnswer { try await store.page(pull) }
+
+  package func waitForCommit(after revision: SpaceRevision) async throws {
+    try await store.waitForCommit(after: revision)
+  }
+}

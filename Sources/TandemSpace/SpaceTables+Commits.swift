@@ -1,0 +1,211 @@
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+extension SpaceTables {
+  /// Answers a commit. What it changes, its outcome and the sequence of its replica are written
+  /// together, in the transaction that is open.
+  ///
+  /// The steps have a fixed order. A commit that is repeated gets its stored outcome, whatever else
+  /// has changed meanwhile, because its first answer may have been lost.
+  ///
+  /// - Parameters:
+  ///   - account: The account that sends the commit; a replica belongs to its first one. `nil` where
+  ///     there are no accounts.
+  ///   - time: The present, in milliseconds since 1970.
+  ///   - generator: Draws the mark of the new version.
+  /// - Throws: ``TandemSync/SyncRefusal`` for the commit as a whole; nothing is written then.
+  ///   ``DatabaseError``; ``SpaceError``.
+  package func commit(
+    _ commit: SyncCommit, account: String? = nil, at time: Int,
+    using generator: inout some RandomNumberGenerator
+  ) throws -> SyncOutcome {
+    let standing = try standing(of: commit.replica)
+    if let standing, standing.sequence == commit.sequence, standing.commit == commit.id {
+      return standing.outcome
+    }
+    let last = standing?.sequence ?? 0
+    let state = try state()
+    guard commit.sequence - 1 == last else {
+      return .sequence(last: last, fate: try fate(of: commit.id, state))
+    }
+    if let gone = try gone(commit.base, state) { return .gone(gone) }
+    try checkRequest(commit, account, isKnown: standing != nil)
+    let outcome = try outcome(of: commit, state, at: time, mark: generator.next())
+    try store(outcome, of: commit, account)
+    return outcome
+  }
+
+  /// The last commit of a replica; `nil` if the space has none.
+  func standing(of replica: SyncToken) throws -> ReplicaStanding? {
+    let row = try row(
+      "SELECT sequence, commit_id, outcome FROM replica WHERE id = ?",
+      [.text(replica.description)])
+    guard let row else { return nil }
+    guard case .integer(let sequence) = row[0], case .text(let id) = row[1],
+      let commit = SyncToken(id), case .text(let text) = row[2]
+    else { throw damaged("the replica \(replica)") }
+    let answer = try decoded("the outcome of the replica \(replica)") { () throws(TextFault) in
+      try reader.answer(Array(text.utf8))
+    }
+    guard case .success(let outcome) = answer else { throw damaged("the replica \(replica)") }
+    return ReplicaStanding(sequence: Int(sequence), commit: commit, outcome: outcome)
+  }
+
+  /// The revision that a commit made, if the history contains it.
+  private func fate(of id: SyncToken, _ state: SpaceState) throws -> SpaceRevision? {
+    let row = try row(
+      "SELECT version, mark FROM history WHERE commit_id = ?", [.text(id.description)])
+    guard let row else { return nil }
+    guard case .integer(let version) = row[0], case .integer(let mark) = row[1] else {
+      throw damaged("the history")
+    }
+    return SpaceRevision(
+      epoch: state.head.epoch, version: Int(version), mark: UInt64(bitPattern: mark))
+  }
+
+  /// Throws if the request exceeds a limit or comes from the wrong account.
+  private func checkRequest(_ commit: SyncCommit, _ account: String?, isKnown: Bool) throws {
+    let count = max(commit.changes.count, commit.overruled.count)
+    guard count <= limits.maxCommitChangeCount else {
+      throw SyncRefusal(
+        .overLimit,
+        "the commit has \(count) changes; the most are \(limits.maxCommitChangeCount): send fewer")
+    }
+    guard isKnown else { return }
+    let owner = try row(
+      "SELECT account FROM replica WHERE id = ?", [.text(commit.replica.description)])
+    guard owner?[0] == account.map({ .text($0) }) ?? .null else {
+      throw SyncRefusal(
+        .unauthorized,
+        "the replica \(commit.replica) belongs to another account; attach the file anew")
+    }
+  }
+}
+
+// MARK: - The changes
+
+extension SpaceTables {
+  /// Makes the changes of a commit, unless the rules object.
+  private func outcome(
+    of commit: SyncCommit, _ state: SpaceState, at time: Int, mark: UInt64
+  ) throws -> SyncOutcome {
+    let revision = SpaceRevision(
+      epoch: state.head.epoch, version: state.head.version + 1, mark: mark)
+    let ledger = SpaceLedger(tables: state.tables, horizon: state.horizon, limits: limits)
+    let verdict = try ledger.verdict(on: commit, as: revision.version) { try record($0) }
+    switch verdict {
+    case .conflict(let objections): return .conflict(objections)
+    case .refused(let objections): return .refused(objections)
+    case .accepted(let edits):
+      var digest = state.digest
+      for edit in edits {
+        if let fields = edit.old?.fields { digest.remove(edit.key, fields) }
+        if let fields = edit.new.fields { digest.add(edit.key, fields) }
+        try write(edit)
+      }
+      for version in commit.overruled { try insertOverruled(version, in: revision) }
+      try insertHistory(revision, digest, commit, at: time)
+      try run("UPDATE space SET head = ?", [.integer(Int64(revision.version))])
+      return .accepted(revision, digest)
+    }
+  }
+
+  private func store(
+    _ outcome: SyncOutcome, of commit: SyncCommit, _ account: String?
+  ) throws {
+    let text = String(decoding: SyncMessageWriter.bytes(outcome), as: UTF8.self)
+    try run(
+      """
+      INSERT INTO replica VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
+        SET sequence = excluded.sequence, commit_id = excluded.commit_id, outcome = excluded.outcome
+      """,
+      [
+        .text(commit.replica.description), account.map { .text($0) } ?? .null,
+        .integer(Int64(commit.sequence)), .text(commit.id.description), .text(text),
+      ])
+  }
+
+  private func insertOverruled(
+    _ state: SyncRecordState, in revision: SpaceRevision
+  ) throws(DatabaseError) {
+    try run(
+      "INSERT INTO overruled VALUES (?, ?, ?, ?, ?)",
+      [
+        .integer(Int64(revision.version)), .text(state.key.table),
+        .text(String(decoding: SyncMessageWriter.bytes(id: state.key.id), as: UTF8.self)),
+        .integer(Int64(state.version)), text(state.fields),
+      ])
+  }
+}
+
+// MARK: - Records
+
+extension SpaceTables {
+  /// The state of a record; `nil` if the space has none.
+  package func record(_ key: SyncKey) throws -> SpaceRecord? {
+    let row = try row(
+      "SELECT fields, version, created, field_versions FROM record WHERE tab = ? AND key = ?",
+      [.text(key.table), .blob(key.idBytes)])
+    guard let row else { return nil }
+    guard case .integer(let version) = row[1], case .integer(let created) = row[2],
+      case .text(let versions) = row[3]
+    else { throw damaged("the record \(key)") }
+    var record = SpaceRecord(
+      fields: try fields(row[0], of: key), version: Int(version), createdVersion: Int(created))
+    let fieldVersions = try decoded("the record \(key)") { () throws(TextFault) in
+      try reader.fields(Array(versions.utf8))
+    }
+    for (name, value) in zip(fieldVersions.layout.names, fieldVersions.values) {
+      guard case .integer(let version) = value else { throw damaged("the record \(key)") }
+      record.fieldVersions[FieldName(name)] = Int(version)
+    }
+    return record
+  }
+
+  /// The fields of a record as the file has them; `nil` if it is deleted.
+  func fields(_ value: FieldValue, of key: SyncKey) throws -> Record? {
+    switch value {
+    case .null: return nil
+    case .text(let text):
+      return try decoded("the record \(key)") { () throws(TextFault) in
+        try reader.fields(Array(text.utf8))
+      }
+    case .integer, .real, .blob: throw damaged("the record \(key)")
+    }
+  }
+
+  private func write(_ edit: SpaceLedger.Edit) throws(DatabaseError) {
+    let new = edit.new
+    let versions = new.fieldVersions.sorted { UTF8Order.precedes($0.key.text, $1.key.text) }
+    let fieldVersions = Record(
+      uncheckedLayout: RecordLayout(uniqueNames: versions.map(\.key.text)),
+      values: versions.map { .integer(Int64($0.value)) })
+    try run(
+      """
+      INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tab, key) DO UPDATE
+        SET fields = excluded.fields, version = excluded.version, created = excluded.created,
+          field_versions = excluded.field_versions
+      """,
+      [
+        .text(edit.key.table), .blob(edit.key.idBytes),
+        .text(String(decoding: SyncMessageWriter.bytes(id: edit.key.id), as: UTF8.self)),
+        text(new.fields), .integer(Int64(new.version)), .integer(Int64(new.createdVersion)),
+        text(fieldVersions),
+      ])
+  }
+
+  private func text(_ fields: Record?) -> FieldValue {
+    guard let fields else { return .null }
+    return .text(String(decoding: SyncMessageWriter.bytes(fields: fields), as: UTF8.self))
+  }
+}
+
+extension SyncKey {
+  /// The bytes of the key's values: equal keys have equal bytes.
+  var idBytes: [UInt8] {
+    var bytes: [UInt8] = []
+    RecordEncoding.append(id: id, to: &bytes)
+    return bytes
+  }
+}

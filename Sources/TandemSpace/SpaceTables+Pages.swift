@@ -1,0 +1,141 @@
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+extension SpaceTables {
+  /// A page of the records that changed after a revision, or of all live records.
+  ///
+  /// - Throws: ``TandemSync/SyncRefusal`` with code `malformed` for a cursor that no page of this
+  ///   request had; ``DatabaseError``; ``SpaceError``.
+  package func page(_ pull: SyncPull) throws -> SyncPullAnswer {
+    let state = try state()
+    let position = try position(pull, state)
+    // The history may have been lost, and the horizon may have moved, since the page before.
+    if let gone = try gone(position.anchor, state) { return .gone(gone) }
+    let (changes, next) = try changes(after: position, pull)
+    return .page(
+      SyncPage(
+        revision: state.head, digest: state.digest,
+        replica: try pull.replica.flatMap { try standing(of: $0) }, changes: changes,
+        next: next?.description))
+  }
+
+  private func position(_ pull: SyncPull, _ state: SpaceState) throws(SyncRefusal) -> PagePosition {
+    guard let cursor = pull.cursor else {
+      // All live records are anchored at the head that the first page sees.
+      return PagePosition(
+        anchor: pull.since ?? state.head, version: pull.since.map { $0.version + 1 } ?? 0,
+        table: "",
+        key: nil)
+    }
+    guard let position = PagePosition(cursor), pull.since ?? position.anchor == position.anchor
+    else {
+      throw SyncRefusal(.malformed, "the cursor is not that of a page of this request; start again")
+    }
+    return position
+  }
+
+  /// The records after a position, up to the limits of a page, and the position of the next page.
+  private func changes(
+    after position: PagePosition, _ pull: SyncPull
+  ) throws -> ([SyncRecordState], PagePosition?) {
+    let (rows, hasMore) = try rows(after: position, pull)
+    var changes: [SyncRecordState] = []
+    changes.reserveCapacity(rows.count)
+    var last = position
+    for row in rows {
+      guard row.count == 5, case .integer(let version) = row[0], case .text(let table) = row[1],
+        case .blob(let keyBytes) = row[2], case .text(let idText) = row[3]
+      else { throw damaged("a record") }
+      let id = try decoded("a key of the table \(table)") { () throws(TextFault) in
+        try reader.id(Array(idText.utf8))
+      }
+      let key = SyncKey(table: table, id: id)
+      changes.append(
+        SyncRecordState(key: key, version: Int(version), fields: try fields(row[4], of: key)))
+      last = PagePosition(
+        anchor: position.anchor, version: Int(version), table: table, key: keyBytes)
+    }
+    return (changes, hasMore ? last : nil)
+  }
+
+  /// The rows after a position, up to the limits of a page.
+  private func rows(
+    after position: PagePosition, _ pull: SyncPull
+  ) throws(DatabaseError) -> ([[FieldValue]], hasMore: Bool) {
+    // A replica that starts from nothing need not know of records that were deleted before.
+    let deletionsAfter = pull.since == nil ? position.anchor.version : -1
+    let maxCount = max(1, min(pull.maxChangeCount, limits.maxPageChangeCount))
+    return try connection.withStatement(Self.changesSQL) { (statement) throws(DatabaseError) in
+      try statement.bind([
+        .integer(Int64(position.version)), .text(position.table),
+        position.key.map { .blob($0) } ?? .text(""), .integer(Int64(deletionsAfter)),
+      ])
+      var rows: [[FieldValue]] = []
+      var byteCount = 0
+      while try statement.step() {
+        if rows.count == maxCount || byteCount >= limits.maxPageByteCount { return (rows, true) }
+        rows.append(try statement.values())
+        byteCount += rows[rows.count - 1].reduce(0) { $0 + $1.textByteCount }
+      }
+      return (rows, false)
+    }
+  }
+
+  /// A text is less than each blob, so that an empty text as key is before all records of a table.
+  private static let changesSQL = """
+    SELECT version, tab, key, id, fields FROM record WHERE (version, tab, key) > (?, ?, ?)
+      AND (fields IS NOT NULL OR version > ?) ORDER BY version, tab, key
+    """
+}
+
+extension FieldValue {
+  /// The number of bytes of a text; 0 for other values.
+  fileprivate var textByteCount: Int {
+    if case .text(let text) = self { text.utf8.count } else { 0 }
+  }
+}
+
+/// The position after the last record of a page, and the revision that the whole request started
+/// from: the changes since that revision must still be known.
+private struct PagePosition: CustomStringConvertible {
+  let anchor: SpaceRevision
+  let version: Int
+  let table: String
+  /// `nil` before the first record of the version.
+  let key: [UInt8]?
+
+  init(anchor: SpaceRevision, version: Int, table: String, key: [UInt8]?) {
+    self.anchor = anchor
+    self.version = version
+    self.table = table
+    self.key = key
+  }
+
+  init?(_ text: String) {
+    let parts = text.split(separator: "~", omittingEmptySubsequences: false)
+    guard parts.count == 4, let anchor = SpaceRevision(parts[0]), let version = Int(parts[1]),
+      version >= 0, let table = [UInt8](hexadecimal: parts[2]),
+      let name = String(validating: table, as: UTF8.self), let key = [UInt8](hexadecimal: parts[3])
+    else { return nil }
+    self.init(anchor: anchor, version: version, table: name, key: key)
+  }
+
+  var description: String {
+    "\(anchor)~\(version)~\(Array(table.utf8).hexadecimal)~\((key ?? []).hexadecimal)"
+  }
+}
+
+extension [UInt8] {
+  fileprivate init?(hexadecimal text: Substring) {
+    let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+    guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
+    self = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+  }
+
+  fileprivate var hexadecimal: String {
+    let digits = Array<UInt8>("0123456789abcdef".utf8)
+    return String(
+      decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,340 @@
+internal import TandemRecords
+package import TandemSQLite
+package import TandemSync
+
+/// The tables of a space in its SQLite file, in a transaction that is open on a connection.
+///
+/// All functions are synchronous and take the time and the random numbers as parameters, so that a
+/// simulator can run them in memory, without tasks. The file has these tables:
+///
+/// - `space`: one row with the epoch, the head, the horizon and the synchronized tables.
+/// - `record`: the newest state of each record, deleted ones included until they are forgotten. Keys,
+///   fields and the versions of fields are JSON, so that any program can read them.
+/// - `history`: the commits since the horizon.
+/// - `replica`: the last commit of each replica, with its outcome.
+/// - `overruled`: the versions of records that merges overruled, with the version of their commit.
+package struct SpaceTables {
+  /// The connection with the open transaction.
+  let connection: DatabaseConnection
+  /// The bounds of pages and records.
+  let limits: SyncLimits
+
+  /// The tables in the file of a connection.
+  package init(_ connection: DatabaseConnection, limits: SyncLimits = SyncLimits()) {
+    self.connection = connection
+    self.limits = limits
+  }
+}
+
+// MARK: - The file
+
+extension SpaceTables {
+  /// The mark of space files in the header of SQLite's: "TSpc".
+  static let applicationID: Int64 = 0x5453_7063
+  /// The version of the tables.
+  static let format: Int64 = 1
+
+  /// Creates the tables in an empty file, with a new history.
+  ///
+  /// - Returns: False if the file is a space already; nothing is changed then.
+  /// - Throws: ``SpaceError`` if the file is another database; ``DatabaseError``.
+  @discardableResult
+  package func create(using generator: inout some RandomNumberGenerator) throws -> Bool {
+    try check(allowsEmptyFile: true)
+    guard try connection.integer("PRAGMA application_id") == 0 else { return false }
+    for statement in SpaceTables.schema { try connection.execute(statement) }
+    try connection.execute("PRAGMA application_id=\(SpaceTables.applicationID)")
+    try connection.execute("PRAGMA user_version=\(SpaceTables.format)")
+    let epoch = SyncToken.random(using: &generator)
+    try run(
+      "INSERT INTO space VALUES (1, ?, 0, 0, '[]')", [.text(epoch.description)])
+    try insertHistory(
+      SpaceRevision(epoch: epoch, version: 0, mark: generator.next()), .empty, nil, at: 0)
+    return true
+  }
+
+  /// Throws if the file is neither a space that this version can read nor, if that is allowed, an
+  /// empty file. Writes nothing.
+  package func check(allowsEmptyFile: Bool = false) throws {
+    switch try connection.integer("PRAGMA application_id") {
+    case SpaceTables.applicationID: try checkFormat()
+    case 0
+    where try allowsEmptyFile && connection.integer("SELECT count(*) FROM sqlite_schema") == 0:
+      break
+    default:
+      throw SpaceError(
+        .notASpace, "it is another database; a space has a file of its own", path: connection.path)
+    }
+  }
+
+  private func checkFormat() throws {
+    let format = try connection.integer("PRAGMA user_version") ?? 0
+    guard format <= SpaceTables.format else {
+      throw SpaceError(
+        .newerFormat, "a newer version of Tandem wrote it (format \(format)); update this program",
+        path: connection.path)
+    }
+  }
+
+  private static let schema = [
+    """
+    CREATE TABLE space (
+      id INTEGER PRIMARY KEY CHECK (id = 1), epoch TEXT NOT NULL, head INTEGER NOT NULL,
+      horizon INTEGER NOT NULL, tables TEXT NOT NULL)
+    """,
+    """
+    CREATE TABLE record (
+      tab TEXT NOT NULL, key BLOB NOT NULL, id TEXT NOT NULL, fields TEXT,
+      version INTEGER NOT NULL, created INTEGER NOT NULL, field_versions TEXT NOT NULL,
+      PRIMARY KEY (tab, key))
+    """,
+    "CREATE UNIQUE INDEX record_version ON record (version, tab, key)",
+    """
+    CREATE TABLE history (
+      version INTEGER PRIMARY KEY, mark INTEGER NOT NULL, digest TEXT NOT NULL,
+      commit_id TEXT, replica TEXT, time INTEGER NOT NULL)
+    """,
+    "CREATE UNIQUE INDEX history_commit ON history (commit_id) WHERE commit_id IS NOT NULL",
+    """
+    CREATE TABLE replica (
+      id TEXT PRIMARY KEY, account TEXT, sequence INTEGER NOT NULL, commit_id TEXT NOT NULL,
+      outcome TEXT NOT NULL) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE overruled (
+      version INTEGER NOT NULL, tab TEXT NOT NULL, id TEXT NOT NULL,
+      record_version INTEGER NOT NULL, fields TEXT)
+    """,
+    "CREATE INDEX overruled_version ON overruled (version)",
+  ]
+}
+
+// MARK: - The state of the space
+
+/// The state of a space as a whole.
+package struct SpaceState: Hashable, Sendable {
+  /// The last commit.
+  package let head: SpaceRevision
+  /// The digest of all live records.
+  package let digest: RecordDigest
+  /// The version below which deletions and the versions of fields have been forgotten.
+  package let horizon: Int
+  /// The synchronized tables.
+  package let tables: [SpaceTable]
+}
+
+extension SpaceTables {
+  /// The state of the space.
+  package func state() throws -> SpaceState {
+    let row = try row(
+      """
+      SELECT epoch, head, horizon, tables, mark, digest FROM space
+        JOIN history ON history.version = space.head
+      """, [])
+    guard let row, case .text(let epochText) = row[0], let epoch = SyncToken(epochText),
+      case .integer(let head) = row[1], case .integer(let horizon) = row[2],
+      case .text(let tables) = row[3], case .integer(let mark) = row[4],
+      case .text(let digestText) = row[5], let digest = RecordDigest(digestText),
+      (0..<Int64(SpaceRevision.maxVersion)).contains(head), (0...head).contains(horizon)
+    else { throw damaged("the state of the space") }
+    return SpaceState(
+      head: SpaceRevision(epoch: epoch, version: Int(head), mark: UInt64(bitPattern: mark)),
+      digest: digest, horizon: Int(horizon),
+      tables: try decoded("the tables of the space") { () throws(TextFault) in
+        try reader.tables(Array(tables.utf8))
+      })
+  }
+
+  /// The reason why the space cannot continue from a revision; `nil` if it can.
+  func gone(_ revision: SpaceRevision, _ state: SpaceState) throws -> SyncGone? {
+    guard revision.epoch == state.head.epoch else { return .epoch }
+    guard revision.version <= state.head.version else { return .history }
+    guard revision.version >= state.horizon else { return .horizon }
+    let mark = try row(
+      "SELECT mark FROM history WHERE version = ?", [.integer(Int64(revision.version))])
+    guard let mark, case .integer(let bits) = mark[0] else { throw damaged("the history") }
+    return UInt64(bitPattern: bits) == revision.mark ? nil : .history
+  }
+
+  /// Forgets the deletions up to a version, and the history and the versions of fields below it. A
+  /// replica at an earlier revision then starts with all live records.
+  ///
+  /// - Parameter version: The new horizon, at most the head. A lower one than the present has no
+  ///   effect.
+  package func forget(before version: Int) throws {
+    let state = try state()
+    let horizon = min(version, state.head.version)
+    guard horizon > state.horizon else { return }
+    let value = FieldValue.integer(Int64(horizon))
+    try run("UPDATE space SET horizon = ?", [value])
+    try run("DELETE FROM history WHERE version < ?", [value])
+    try run("DELETE FROM record WHERE version <= ? AND fields IS NULL", [value])
+    try run("DELETE FROM overruled WHERE version <= ?", [value])
+  }
+
+  /// Gives the history a new epoch, as after restoring the file from a backup on purpose: each
+  /// replica then decides by its policy how to join its changes with the space.
+  package func startNewHistory(using generator: inout some RandomNumberGenerator) throws {
+    let state = try state()
+    let epoch = SyncToken.random(using: &generator)
+    try run(
+      "UPDATE space SET epoch = ?, horizon = head", [.text(epoch.description)])
+    try run("DELETE FROM history WHERE version < ?", [.integer(Int64(state.head.version))])
+    try run(
+      "UPDATE history SET mark = ?", [.integer(Int64(bitPattern: generator.next()))])
+  }
+}
+
+// MARK: - Tables
+
+extension SpaceTables {
+  /// Declares the tables of a replica that attaches.
+  ///
+  /// The first replica that has a table declares it. A later one may lack columns that the space
+  /// has, and the space takes over columns that it lacks; the key columns and the granularity must
+  /// be equal.
+  ///
+  /// - Returns: The tables of the space, those of the replica included.
+  /// - Throws: ``TandemSync/SyncRefusal`` with code `differentTables`; ``DatabaseError``.
+  package func declare(_ tables: [SpaceTable]) throws -> [SpaceTable] {
+    let state = try state()
+    var declared = state.tables
+    for table in tables {
+      if let place = declared.firstIndex(where: { $0.name.isSameSQLName(as: table.name) }) {
+        declared[place] = try declared[place].joined(with: table)
+      } else {
+        try table.checkDeclaration()
+        declared.append(table)
+      }
+    }
+    guard declared.count <= SyncLimits.maxTableCount else {
+      throw SyncRefusal(
+        .overLimit, "a space has at most \(SyncLimits.maxTableCount) tables; attach fewer")
+    }
+    let bytes = SyncMessageWriter.bytes(declared)
+    guard bytes.count <= SyncLimits().maxCommitByteCount else {
+      throw SyncRefusal(
+        .overLimit, "the names of the tables and columns of the space are too long; attach fewer")
+    }
+    if declared != state.tables {
+      try run("UPDATE space SET tables = ?", [.text(String(decoding: bytes, as: UTF8.self))])
+    }
+    return declared
+  }
+}
+
+extension SpaceTable {
+  /// This table with the columns of a replica's table that it lacks.
+  fileprivate func joined(with other: SpaceTable) throws(SyncRefusal) -> SpaceTable {
+    try requireSame("the table", name, other.name)
+    guard keyColumns.map({ FieldName($0) }) == other.keyColumns.map({ FieldName($0) }) else {
+      throw SyncRefusal(
+        .differentTables,
+        "the table \(name) has the key \(keyColumns.sqlList) in the space, "
+          + "but \(other.keyColumns.sqlList) here; give it the same primary key")
+    }
+    guard granularity == other.granularity else {
+      throw SyncRefusal(
+        .differentTables,
+        "the table \(name) merges by \(granularity.rawValue) in the space, "
+          + "but by \(other.granularity.rawValue) here; attach it with the same granularity")
+    }
+    var columns = columns
+    for column in other.columns {
+      if let known = columns.first(where: { $0.isSameSQLName(as: column) }) {
+        try requireSame("the column of \(name)", known, column)
+      } else {
+        columns.append(column)
+      }
+    }
+    let joined = SpaceTable(
+      name: name, columns: columns, keyColumns: keyColumns, granularity: granularity)
+    try joined.checkDeclaration()
+    return joined
+  }
+
+  private func requireSame(
+    _ what: String, _ known: String, _ name: String
+  ) throws(SyncRefusal) {
+    guard FieldName(known) == FieldName(name) else {
+      throw SyncRefusal(
+        .differentTables,
+        "\(what) is called \(known) in the space, but \(name) here; use the same letters")
+    }
+  }
+
+  /// Throws unless the table has a name, a key, and each column once.
+  fileprivate func checkDeclaration() throws(SyncRefusal) {
+    guard !name.isEmpty, !keyColumns.isEmpty else {
+      throw SyncRefusal(.differentTables, "a synchronized table needs a name and a primary key")
+    }
+    let names = keyColumns + columns
+    guard names.count <= SyncLimits.maxColumnCount else {
+      throw SyncRefusal(
+        .overLimit,
+        "the table \(name) would have \(names.count) synchronized columns; "
+          + "the most are \(SyncLimits.maxColumnCount)")
+    }
+    // Unlike `lowercased()`, SQLite ignores the case of ASCII letters only.
+    let folded = names.map { name in
+      name.utf8.map { (65...90).contains($0) ? $0 | 0x20 : $0 }
+    }
+    guard Set(folded).count == names.count else {
+      throw SyncRefusal(.differentTables, "the table \(name) names a column twice")
+    }
+  }
+}
+
+// MARK: - Statements
+
+extension SpaceTables {
+  /// Reads messages that the space has stored, whatever its limits were then.
+  var reader: SyncMessageReader {
+    SyncMessageReader(
+      limits: SyncLimits(
+        maxRecordByteCount: .max / 8, maxCommitByteCount: .max / 8, maxCommitChangeCount: .max))
+  }
+
+  /// Runs a statement of the cache to its end.
+  func run(_ sql: String, _ parameters: [FieldValue]) throws(DatabaseError) {
+    try connection.withStatement(sql) { (statement) throws(DatabaseError) in
+      try statement.run(parameters)
+    }
+  }
+
+  /// The first row of a query; `nil` if there is none.
+  func row(
+    _ sql: String, _ parameters: [FieldValue]
+  ) throws(DatabaseError) -> [FieldValue]? {
+    try connection.withStatement(sql) { (statement) throws(DatabaseError) in
+      try statement.bind(parameters)
+      guard try statement.step() else { return nil }
+      return try statement.values()
+    }
+  }
+
+  func insertHistory(
+    _ revision: SpaceRevision, _ digest: RecordDigest, _ commit: SyncCommit?, at time: Int
+  ) throws(DatabaseError) {
+    try run(
+      "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)",
+      [
+        .integer(Int64(revision.version)), .integer(Int64(bitPattern: revision.mark)),
+        .text(digest.description), commit.map { .text($0.id.description) } ?? .null,
+        commit.map { .text($0.replica.description) } ?? .null, .integer(Int64(time)),
+      ])
+  }
+
+  /// Decodes a text of the file.
+  func decoded<Value>(
+    _ what: String, _ body: () throws(TextFault) -> Value
+  ) throws(SpaceError) -> Value {
+    do { return try body() } catch { throw damaged("\(what) (\(error))") }
+  }
+
+  func damaged(_ what: String) -> SpaceError {
+    SpaceError(
+      .damaged, "\(what) cannot be read: another program has changed it; restore a backup",
+      path: connection.path)
+  }
+}

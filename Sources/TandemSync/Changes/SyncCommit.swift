@@ -1,0 +1,36 @@
+/// Changes of records that become visible together, as one new version of a space.
+///
+/// A commit changes a record at most once, with one exception: an ``SyncChange/Verb/update(_:)`` and
+/// an ``SyncChange/Verb/add(_:)`` of the same record may stand in one commit if they name different
+/// fields.
+package struct SyncCommit: Hashable, Sendable {
+  /// The replica that made the commit.
+  package let replica: SyncToken
+  /// The number of the commit among those of the replica, from 1, without gaps. A commit that
+  /// conflicted or was refused has consumed its number.
+  package let sequence: Int
+  /// The identity of the commit. It distinguishes a repeated commit from another one with the same
+  /// sequence, which a restored or copied file would send.
+  package let id: SyncToken
+  /// The revision of the space that the changes were made to.
+  package let base: SpaceRevision
+  /// The changes.
+  package let changes: [SyncChange]
+  /// The versions of records that merges of the replica overruled since its last commit, so that
+  /// they outlive the replica. The ``SyncRecordState/version`` of a local edit is that of the
+  /// revision that it was made to.
+  package let overruled: [SyncRecordState]
+
+  /// A commit.
+  package init(
+    replica: SyncToken, sequence: Int, id: SyncToken, base: SpaceRevision, changes: [SyncChange],
+    overruled: [SyncRecordState] = []
+  ) {
+    self.replica = replica
+    self.sequence = sequence
+    self.id = id
+    self.base = base
+    self.changes = changes
+    self.overruled = overruled
+  }
+}

@@ -1,0 +1,46 @@
+/// The bounds of messages.
+package struct SyncLimits: Hashable, Sendable {
+  /// The maximum number of synchronized columns of a table: SQLite's 2,000, less those that a shadow
+  /// adds.
+  package static let maxColumnCount = 1_990
+  /// The maximum number of tables of a space.
+  package static let maxTableCount = 1_000
+  /// The maximum length of a key in bytes: the ``RecordEncoding`` of its values, and the name of its
+  /// table. The position of a page contains a key.
+  package static let maxKeyByteCount = 1_024
+
+  /// The maximum length of a record's message, in bytes.
+  package var maxRecordByteCount: Int
+  /// The maximum length of a commit's message, in bytes.
+  package var maxCommitByteCount: Int
+  /// The maximum number of changes of a commit, and separately of the versions that it overruled.
+  package var maxCommitChangeCount: Int
+  /// The length in bytes at which a page ends: a page is longer only by its last record.
+  package var maxPageByteCount: Int
+  /// The maximum number of changes of a page.
+  package var maxPageChangeCount: Int
+  /// The maximum number of bytes that wait for one slow reader of an event stream.
+  package var maxStreamBacklogByteCount: Int
+
+  /// The usual limits, unless specified otherwise.
+  package init(
+    maxRecordByteCount: Int = 4 << 20, maxCommitByteCount: Int = 16 << 20,
+    maxCommitChangeCount: Int = 10_000, maxPageByteCount: Int = 4 << 20,
+    maxPageChangeCount: Int = 10_000, maxStreamBacklogByteCount: Int = 1 << 20
+  ) {
+    self.maxRecordByteCount = maxRecordByteCount
+    self.maxCommitByteCount = maxCommitByteCount
+    self.maxCommitChangeCount = maxCommitChangeCount
+    self.maxPageByteCount = maxPageByteCount
+    self.maxPageChangeCount = maxPageChangeCount
+    self.maxStreamBacklogByteCount = maxStreamBacklogByteCount
+  }
+
+  /// The maximum length of the answer to a commit: it names each change once, with a reason that is
+  /// shorter than the change.
+  var maxAnswerByteCount: Int { 2 * maxCommitByteCount }
+  /// The maximum length of the message of a page: its records, and the last outcome of the replica.
+  var maxPageMessageByteCount: Int {
+    maxPageByteCount + maxRecordByteCount + maxAnswerByteCount
+  }
+}

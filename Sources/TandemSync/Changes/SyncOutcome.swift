@@ -1,0 +1,115 @@
+/// The answer of a space to a commit.
+///
+/// The first three are stored with the commit and consume its sequence: the same commit gets the
+/// same answer again. After the last two, the replica has not used the sequence.
+package enum SyncOutcome: Hashable, Sendable {
+  /// All changes were made and are durable. The revision and digest are those after the commit.
+  case accepted(SpaceRevision, RecordDigest)
+  /// Other commits since the base changed the same things. Nothing was changed; the sequence is
+  /// consumed. The replica pulls, merges and sends a new commit.
+  case conflict([SyncObjection])
+  /// The space can never accept these changes. Nothing was changed; the sequence is consumed. The
+  /// replica sets them aside and sends the rest as a new commit.
+  case refused([SyncObjection])
+  /// The commit does not continue those of its replica: the replica's file was restored or copied.
+  ///
+  /// `last` is the replica's last sequence that the space knows. `fate` is the revision that this
+  /// very commit made, if the history still contains it.
+  case sequence(last: Int, fate: SpaceRevision?)
+  /// The space cannot relate the base to its history.
+  case gone(SyncGone)
+}
+
+/// The reasons why a space cannot continue from a revision.
+package enum SyncGone: String, Hashable, Sendable, CaseIterable {
+  /// The revision belongs to a history that was created separately.
+  case epoch
+  /// The space went back to a state before the revision, and may have continued differently.
+  case history
+  /// The revision is below the horizon: the space has forgotten the deletions since.
+  case horizon
+}
+
+/// An objection of a space to one change.
+package struct SyncObjection: Hashable, Sendable {
+  /// The kinds of objection. Codes that this version does not know are kept.
+  package struct Reason: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Conflict: an insert of a record that lives with other fields.
+    package static let exists = Reason(rawValue: "exists")
+    /// Conflict: a change of a record that does not live.
+    package static let missing = Reason(rawValue: "missing")
+    /// Conflict: a change of a record that was deleted and created again after the base.
+    package static let recreated = Reason(rawValue: "recreated")
+    /// Conflict: a change of something that was changed after the base.
+    package static let changed = Reason(rawValue: "changed")
+    /// Refused: the space has no such table.
+    package static let unknownTable = Reason(rawValue: "unknownTable")
+    /// Refused: the table has no such column.
+    package static let unknownColumn = Reason(rawValue: "unknownColumn")
+    /// Refused: the key has not one value, other than null, for each key column.
+    package static let invalidKey = Reason(rawValue: "invalidKey")
+    /// Refused: the commit changes the record, or a field of it, twice.
+    package static let repeated = Reason(rawValue: "repeated")
+    /// Refused: the field does not hold an integer, or the sum is outside the range of integers.
+    package static let notAddable = Reason(rawValue: "notAddable")
+    /// Refused: the record would exceed ``SyncLimits/maxRecordByteCount``.
+    package static let tooLarge = Reason(rawValue: "tooLarge")
+  }
+
+  /// The identity of the record.
+  package let key: SyncKey
+  /// The kind of objection.
+  package let reason: Reason
+
+  /// An objection.
+  package init(key: SyncKey, reason: Reason) {
+    self.key = key
+    self.reason = reason
+  }
+}
+
+/// The refusal of a request as a whole. Nothing was stored, and no sequence was consumed.
+package struct SyncRefusal: Error, Hashable, Sendable {
+  /// The kinds of refusal. Codes that this version does not know are kept.
+  package struct Code: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The request is not a message of this protocol.
+    package static let malformed = Code(rawValue: "malformed")
+    /// The request exceeds a limit of ``SyncLimits``.
+    package static let overLimit = Code(rawValue: "overLimit")
+    /// The request names nobody.
+    package static let unauthenticated = Code(rawValue: "unauthenticated")
+    /// The request is not permitted to whom it names.
+    package static let unauthorized = Code(rawValue: "unauthorized")
+    /// There is no such space.
+    package static let unknownSpace = Code(rawValue: "unknownSpace")
+    /// The tables of the replica are not those of the space.
+    package static let differentTables = Code(rawValue: "differentTables")
+    /// The space cannot answer now. The outcome is unknown; the same bytes may be sent again.
+    package static let unavailable = Code(rawValue: "unavailable")
+  }
+
+  /// The kind of refusal.
+  package let code: Code
+  /// A sentence for people that says what to do.
+  package let message: String
+  /// The time after which to send the request again, if the space said so.
+  package let retryAfter: Duration?
+
+  /// A refusal.
+  package init(_ code: Code, _ message: String, retryAfter: Duration? = nil) {
+    self.code = code
+    self.message = message
+    self.retryAfter = retryAfter
+  }
+
+  /// True if the same request may succeed later.
+  package var isTransient: Bool { code == .unavailable }
+}

@@ -1,0 +1,285 @@
+/// The synchronization of one replica, as a machine without clock, random numbers or I/O.
+///
+/// The driver performs actions one at a time and reports each result as an event. Everything durable
+/// is in the replica's file, whose ``SyncSummary`` comes with each result. The order of steps is:
+///
+/// 1. A commit in the outbox is sent until there is an outcome, and the outcome is settled. Until
+///    then, nothing is pulled or applied: merging rows whose commit may or may not have landed would
+///    count edits twice.
+/// 2. A pull that is needed is completed: page by page, then applied in one transaction. A replica
+///    without a revision pulls before its first commit.
+/// 3. Local changes are frozen into the outbox.
+/// 4. If the digests differ, the base is verified, and repaired by a pull of everything.
+/// 5. Otherwise the replica is up to date, and waits for an event.
+package struct SyncSession: Hashable, Sendable {
+  /// An event.
+  package enum Event: Hashable, Sendable {
+    /// The synchronization begins, or somebody asks for it now.
+    case requested
+    /// The step was performed, and the file is in this state.
+    case performed(SyncSummary)
+    /// The step needs a decision of the application.
+    case undecided
+    /// The commit that the push was for is not in the outbox any more.
+    case superseded
+    /// The space answered the push.
+    case pushed(SyncOutcome)
+    /// The space answered the pull.
+    case pulled(SyncPullAnswer)
+    /// The space refused the request as a whole.
+    case refused(SyncRefusal)
+    /// The request has no answer; its outcome is unknown.
+    case disconnected
+    /// Rows of the file may have changed.
+    case changedLocally
+    /// The space may have new commits.
+    case announced
+    /// The timer of this number has fired.
+    case timerFired(Int)
+  }
+
+  /// An action.
+  package enum Action: Hashable, Sendable {
+    /// Perform the step on the file, and report `performed` or `undecided`.
+    case perform(SyncStep)
+    /// Send the commit in the outbox if it is this one, and report `pushed`, `refused`,
+    /// `disconnected` or `superseded`.
+    case push(SyncToken)
+    /// Send the request, and report `pulled`, `refused` or `disconnected`.
+    case pull(SyncPull)
+    /// Report `timerFired` with the number, after the pause for so many failures in a row and not
+    /// before the given time has passed. It replaces the timer before.
+    case timer(Int, failureCount: Int, atLeast: Duration?)
+    /// Publish the status.
+    case report(SyncStatus)
+  }
+
+  /// The number of conflicts in a row after which the next commit waits, so that busy replicas do
+  /// not prevent each other.
+  package static let maxImmediateConflictCount = 3
+
+  private enum Activity: Hashable {
+    /// Nothing has been requested yet.
+    case new
+    case performing(SyncStep)
+    case pushing(SyncToken)
+    case pulling(SyncPull)
+    /// Waits for an event.
+    case waiting
+    /// Waits for the timer.
+    case delayed
+  }
+
+  private var activity = Activity.new
+  /// The last status that was reported.
+  package private(set) var status = SyncStatus.connecting
+  private var timer = 0
+  /// The number of requests without success in a row.
+  private var failureCount = 0
+  private var conflictCount = 0
+  /// True if the next commit has to wait, because of many conflicts.
+  private var delaysCommit = false
+  /// The commit that was frozen by this session and of which each attempt, if any, was answered.
+  private var certainCommit: SyncToken?
+  /// True if the space may have commits that the file does not know it has to pull.
+  private var isPullNeeded = false
+  /// True if the file may have changed since the last look.
+  private var isLookNeeded = false
+  /// True if the last freeze found nothing that it could send.
+  private var isStuck = false
+  /// True if a repair has been demanded since the digests were equal.
+  private var isRepaired = false
+  /// The reason to wait after the step that is being performed.
+  private var block: SyncStatus.Block?
+
+  /// A session that has not begun.
+  package init() {}
+
+  /// True if an action is under way, whose result the session waits for.
+  package var isBusy: Bool {
+    switch activity {
+    case .performing, .pushing, .pulling: true
+    case .new, .waiting, .delayed: false
+    }
+  }
+}
+
+// MARK: - Events
+
+extension SyncSession {
+  /// Takes note of an event; returns the actions that follow.
+  ///
+  /// At most one action of the first three kinds is under way at a time. Results that no action is
+  /// under way for are ignored: they are late.
+  package mutating func handle(_ event: Event) -> [Action] {
+    switch event {
+    case .requested, .announced: return resume()
+    case .changedLocally:
+      isLookNeeded = true
+      isStuck = false
+      // A failed request is not repeated sooner because of an edit.
+      return activity == .waiting ? look() : []
+    case .timerFired(let number):
+      guard activity == .delayed, number == timer else { return [] }
+      return look()
+    case .performed(let summary):
+      guard case .performing(let step) = activity else { return [] }
+      return performed(step, summary)
+    case .undecided:
+      guard case .performing = activity else { return [] }
+      return wait(blockedBy: .undecided)
+    case .superseded:
+      guard case .pushing = activity else { return [] }
+      return look()
+    case .pushed(let outcome):
+      guard case .pushing(let commit) = activity else { return [] }
+      return pushed(outcome, commit)
+    case .pulled(let answer):
+      guard case .pulling(let request) = activity else { return [] }
+      failureCount = 0
+      switch answer {
+      case .page(let page): return perform(.stage(page, for: request))
+      case .gone(let gone): return perform(.lose(gone))
+      }
+    case .refused(let refusal): return refused(refusal)
+    case .disconnected: return disconnected(retryAfter: nil)
+    }
+  }
+
+  /// Begins, or ends a wait: the space has something new, or can be reached again.
+  private mutating func resume() -> [Action] {
+    isPullNeeded = true
+    guard !isBusy else { return [] }
+    failureCount = 0
+    isStuck = false
+    isRepaired = false
+    return look()
+  }
+
+  private mutating func pushed(_ outcome: SyncOutcome, _ commit: SyncToken) -> [Action] {
+    failureCount = 0
+    certainCommit = nil
+    if case .conflict = outcome {
+      conflictCount += 1
+      delaysCommit = conflictCount > SyncSession.maxImmediateConflictCount
+    } else {
+      conflictCount = 0
+    }
+    return perform(.settle(outcome, of: commit))
+  }
+
+  private mutating func disconnected(retryAfter: Duration?) -> [Action] {
+    switch activity {
+    case .pushing: certainCommit = nil
+    case .pulling: break
+    case .new, .performing, .waiting, .delayed: return []
+    }
+    failureCount += 1
+    return report(.offline) + delay(failureCount, atLeast: retryAfter)
+  }
+
+  private mutating func refused(_ refusal: SyncRefusal) -> [Action] {
+    if refusal.isTransient { return disconnected(retryAfter: refusal.retryAfter) }
+    switch activity {
+    case .pushing(let commit) where certainCommit == commit:
+      certainCommit = nil
+      block = .refused(refusal)
+      return perform(.takeBack(commit))
+    case .pulling(let request) where refusal.code == .malformed && request.cursor != nil:
+      // The space does not know its cursor any more: another version of it runs now.
+      block = .refused(refusal)
+      return perform(.discardStaged)
+    case .pushing, .pulling: return wait(blockedBy: .refused(refusal))
+    case .new, .performing, .waiting, .delayed: return []
+    }
+  }
+}
+
+// MARK: - Steps
+
+extension SyncSession {
+  private mutating func performed(_ step: SyncStep, _ summary: SyncSummary) -> [Action] {
+    switch step {
+    case .freeze:
+      isStuck = summary.hasChanges && summary.outbox == nil && summary.pull == .none
+      certainCommit = summary.outbox?.commit
+    case .apply: isStuck = false
+    case .verify: isRepaired = !summary.hasEqualDigests
+    case .look, .requirePull, .settle, .takeBack, .stage, .discardStaged, .lose: break
+    }
+    if let block {
+      self.block = nil
+      return wait(blockedBy: block)
+    }
+    return proceed(summary)
+  }
+
+  /// The next step for a file in this state.
+  private mutating func proceed(_ summary: SyncSummary) -> [Action] {
+    if summary.hasEqualDigests { isRepaired = false }
+    if let outbox = summary.outbox {
+      activity = .pushing(outbox.commit)
+      return report(.pushing(outbox.changeCount)) + [.push(outbox.commit)]
+    }
+    switch summary.pull {
+    case .page(let request):
+      isPullNeeded = false
+      activity = .pulling(request)
+      return report(.pulling) + [.pull(request)]
+    case .staged: return perform(.apply)
+    case .none: break
+    }
+    if isPullNeeded {
+      isPullNeeded = false
+      return perform(.requirePull)
+    }
+    if isLookNeeded { return look() }
+    if summary.hasChanges, !isStuck {
+      guard !delaysCommit else {
+        delaysCommit = false
+        return delay(conflictCount - SyncSession.maxImmediateConflictCount, atLeast: nil)
+      }
+      return perform(.freeze)
+    }
+    guard summary.hasEqualDigests else {
+      return isRepaired ? wait(blockedBy: .differentDigests) : perform(.verify)
+    }
+    activity = .waiting
+    guard !summary.hasChanges, let revision = summary.revision else {
+      return report(.blocked(.unsendable))
+    }
+    return report(.upToDate(revision))
+  }
+
+  private mutating func look() -> [Action] {
+    isLookNeeded = false
+    return perform(.look)
+  }
+
+  private mutating func perform(_ step: SyncStep) -> [Action] {
+    activity = .performing(step)
+    switch step {
+    case .verify: return report(.verifying) + [.perform(step)]
+    case .stage, .apply: return report(.pulling) + [.perform(step)]
+    case .look, .requirePull, .freeze, .settle, .takeBack, .discardStaged, .lose:
+      return [.perform(step)]
+    }
+  }
+
+  private mutating func wait(blockedBy block: SyncStatus.Block) -> [Action] {
+    failureCount += 1
+    return report(.blocked(block)) + delay(failureCount, atLeast: nil)
+  }
+
+  private mutating func delay(_ failureCount: Int, atLeast: Duration?) -> [Action] {
+    activity = .delayed
+    timer += 1
+    return [.timer(timer, failureCount: failureCount, atLeast: atLeast)]
+  }
+
+  private mutating func report(_ status: SyncStatus) -> [Action] {
+    guard status != self.status else { return [] }
+    self.status = status
+    return [.report(status)]
+  }
+}

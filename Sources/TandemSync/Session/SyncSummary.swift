@@ -1,0 +1,135 @@
+/// The state of a replica's file, as far as the next step of a synchronization depends on it.
+package struct SyncSummary: Hashable, Sendable {
+  /// The commit that waits for its outcome.
+  package struct Outbox: Hashable, Sendable {
+    /// Its identity.
+    package let commit: SyncToken
+    /// The number of its changes.
+    package let changeCount: Int
+
+    /// A commit that waits.
+    package init(commit: SyncToken, changeCount: Int) {
+      self.commit = commit
+      self.changeCount = changeCount
+    }
+  }
+
+  /// The pull that has to come before the next commit.
+  package enum Pull: Hashable, Sendable {
+    /// None.
+    case none
+    /// This page is missing next.
+    case page(SyncPull)
+    /// All pages are there and wait to be applied.
+    case staged
+  }
+
+  /// The revision of the base; `nil` before the first pull.
+  package var revision: SpaceRevision?
+  /// The commit that waits for its outcome; `nil` if none does.
+  package var outbox: Outbox?
+  /// The pull that has to come before the next commit.
+  package var pull: Pull
+  /// True if rows may differ from the base.
+  package var hasChanges: Bool
+  /// True if the base has the digest of the space at the revision.
+  package var hasEqualDigests: Bool
+
+  /// A state.
+  package init(
+    revision: SpaceRevision?, outbox: Outbox?, pull: Pull, hasChanges: Bool, hasEqualDigests: Bool
+  ) {
+    self.revision = revision
+    self.outbox = outbox
+    self.pull = pull
+    self.hasChanges = hasChanges
+    self.hasEqualDigests = hasEqualDigests
+  }
+}
+
+/// A step on a replica's file: one transaction.
+///
+/// Each step looks at the file anew and does nothing if it does not apply any more, because another
+/// process may synchronize the same file. So a crash between two steps changes nothing.
+package enum SyncStep: Hashable, Sendable {
+  /// Reads the state.
+  case look
+  /// Demands a pull of the changes since the revision.
+  case requirePull
+  /// Makes a commit of the local changes and stores it as outbox, unless a pull has to come first.
+  case freeze
+  /// Takes note of the outcome of a commit.
+  case settle(SyncOutcome, of: SyncToken)
+  /// Makes the changes of a commit, which the space certainly did not process, local edits again.
+  case takeBack(SyncToken)
+  /// Stores a page for a request.
+  case stage(SyncPage, for: SyncPull)
+  /// Forgets the pages of a pull that starts again.
+  case discardStaged
+  /// Applies the staged pages.
+  case apply
+  /// Takes note that the space cannot continue from the revision.
+  case lose(SyncGone)
+  /// Compares the base with the digest of the space, and demands a pull of everything if they
+  /// differ.
+  case verify
+}
+
+/// The state of a synchronization, for people and programs.
+package enum SyncStatus: Hashable, Sendable {
+  /// The reasons why a synchronization does not proceed without help.
+  package enum Block: Hashable, Sendable {
+    /// The space refuses the requests.
+    case refused(SyncRefusal)
+    /// The space has another history, and the application has not decided what to keep.
+    case undecided
+    /// Rows that no commit can contain.
+    case unsendable
+    /// The rows differ from those of the space after a repair, too.
+    case differentDigests
+  }
+
+  /// Nothing is known of the space yet.
+  case connecting
+  /// A commit with so many changes is sent.
+  case pushing(Int)
+  /// The changes of the space are fetched and applied.
+  case pulling
+  /// The base is compared with the space.
+  case verifying
+  /// The file has exactly the records that the space had at the revision, and no changes wait.
+  case upToDate(SpaceRevision)
+  /// The space cannot be reached. The next attempt follows by itself.
+  case offline
+  /// The synchronization needs help. It is attempted again from time to time.
+  case blocked(Block)
+}
+
+/// The pauses between attempts: doubled after each failure, up to a bound, and shortened at random
+/// by up to a half, so that many replicas do not return at the same moment.
+package struct SyncBackoff: Hashable, Sendable {
+  /// The longest pause after the first failure.
+  package var first: Duration
+  /// The longest pause of all.
+  package var max: Duration
+
+  /// Pauses of up to a second after the first failure, and of up to five minutes later.
+  package init(first: Duration = .seconds(1), max: Duration = .seconds(300)) {
+    self.first = first
+    self.max = max
+  }
+
+  /// The pause after a number of failures in a row.
+  ///
+  /// - Parameter chance: A random number from 0 to 1.
+  package func delay(afterFailure count: Int, chance: Double) -> Duration {
+    var longest = first
+    for _ in 1..<Swift.max(2, Swift.min(count, SyncBackoff.maxDoublingCount)) where count > 1 {
+      longest = Swift.min(longest * 2, max)
+    }
+    longest = Swift.min(longest, max)
+    return longest / 2 + longest / 2 * Swift.min(1, Swift.max(0, chance))
+  }
+
+  private static let maxDoublingCount = 40
+}

@@ -1,0 +1,142 @@
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSpace
+import TandemSync
+import Testing
+
+@Suite("Attaching and detaching a file")
+struct AttachmentTests {
+  /// A table that cannot be synchronized, and words of the reason.
+  struct Refusal: CustomTestStringConvertible, Sendable {
+    var schema: String
+    var choice: AttachedTable
+    var words: [String]
+    var testDescription: String { schema }
+
+    init(_ schema: String, _ choice: AttachedTable = AttachedTable("t"), _ words: String...) {
+      self.schema = schema
+      self.choice = choice
+      self.words = words
+    }
+  }
+
+  static let refusals = [
+    Refusal("CREATE TABLE t (a, b)", AttachedTable("t"), "no primary key", "randomblob"),
+    Refusal(
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, a)", AttachedTable("t"), "same number",
+      "random key"),
+    Refusal("CREATE VIEW t AS SELECT 1 AS id", AttachedTable("t"), "view"),
+    Refusal("CREATE TABLE u (id TEXT PRIMARY KEY)", AttachedTable("t"), "no table t", "u"),
+    Refusal(
+      "CREATE TABLE t (id TEXT PRIMARY KEY, a)", AttachedTable("t", columns: ["c"]),
+      "no column c", "id, a"),
+    Refusal(
+      "CREATE TABLE t (id TEXT PRIMARY KEY, a, g AS (a))", AttachedTable("t", columns: ["g"]),
+      "computes"),
+    Refusal(
+      "CREATE TABLE t (id TEXT PRIMARY KEY, a, b NOT NULL)", AttachedTable("t", columns: ["a"]),
+      "requires a value", "b"),
+    Refusal(
+      "CREATE TABLE t (id TEXT PRIMARY KEY, tandem_existed)", AttachedTable("t"), "rename"),
+    Refusal(
+      "CREATE TABLE t (id TEXT PRIMARY KEY, a NOT NULL DEFAULT 1 UNIQUE)", AttachedTable("t"),
+      "no trigger can foresee", "blind spots"),
+    Refusal(
+      "CREATE TABLE t (id TEXT PRIMARY KEY, "
+        + (0..<1_990).map { "c\($0)" }.joined(separator: ", ") + ")", AttachedTable("t"), "1991",
+      "1990"),
+  ]
+
+  @Test("A table that cannot be synchronized is refused with the remedy", arguments: refusals)
+  func refuses(refusal: Refusal) throws {
+    let replica = try TestReplica(seed: 1)
+    try replica.execute(refusal.schema)
+    let before = try replica.rows("SELECT * FROM sqlite_schema")
+    let error = try #require(
+      #expect(throws: ReplicaError.self) {
+        try replica.attach([refusal.choice], try TestSpace())
+      })
+    #expect(error.code == .unsuitable)
+    for words in refusal.words { #expect(error.message.contains(words), "\(error)") }
+    #expect(try replica.rows("SELECT * FROM sqlite_schema") == before)
+  }
+
+  @Test("Allowances are taken at their word")
+  func allowances() throws {
+    let replica = try TestReplica(seed: 1)
+    try replica.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a NOT NULL DEFAULT 1 UNIQUE)")
+    let space = try TestSpace()
+    try replica.attach(
+      [AttachedTable("t", allowsAssignedKeys: true, allowsBlindSpots: true)], space)
+    try replica.execute("INSERT INTO t VALUES (7, 2)")
+    try converge([replica], space)
+    #expect(try space.records().keys.map(\.id) == [[7]])
+  }
+
+  @Test("Detaching leaves the file and its schema as they were")
+  func detach() throws {
+    let space = try TestSpace()
+    let replica = try TestReplica(seed: 1)
+    for statement in [
+      "CREATE TABLE \"a \"\"b\" (\"the id\" TEXT PRIMARY KEY, v UNIQUE) WITHOUT ROWID",
+      "CREATE TABLE c (x TEXT, y INT, z, PRIMARY KEY (y, x))",
+      "INSERT INTO c VALUES ('1', 2, 3)",
+      "CREATE TRIGGER own AFTER UPDATE ON c BEGIN SELECT 1; END",
+    ] {
+      try replica.execute(statement)
+    }
+    let query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
+    let before = try replica.rows(query)
+    try replica.attach([AttachedTable("A \"B"), AttachedTable("c")], space)
+    #expect(throws: ReplicaError.self) { try replica.attach([AttachedTable("c")], space) }
+    try replica.execute("INSERT INTO \"a \"\"b\" VALUES ('k', 1)")
+    try converge([replica], space)
+    try replica.execute("UPDATE c SET z = 4")
+    try replica.write { try $0.detach() }
+    #expect(try replica.rows(query).filter { $0[1] != "sqlite_sequence" } == before)
+    #expect(try replica.rows("SELECT * FROM c") == [["1", 2, 4]])
+    #expect(throws: ReplicaError.self) { try replica.write { try $0.detach() } }
+    // It can be attached again: equal rows are found.
+    try replica.attach([AttachedTable("a \"b"), AttachedTable("c")], space)
+    try converge([replica], space)
+    #expect(try replica.conflicts(isOpen: true).map { $0.key.id } == [[2, "1"]])
+  }
+
+  @Test("Triggers that were dropped are installed again, and missed changes are found")
+  func droppedTriggers() throws {
+    let space = try TestSpace()
+    let replica = try TestReplica(
+      seed: 1, ["CREATE TABLE t (id TEXT PRIMARY KEY, v)"], tables: [AttachedTable("t")],
+      space: space)
+    try replica.execute("INSERT INTO t VALUES ('a', 1)")
+    try converge([replica], space)
+    for name in try replica.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'") {
+      guard case .text(let name) = name[0] else { continue }
+      try replica.execute("DROP TRIGGER \"\(name)\"")
+    }
+    try replica.execute("UPDATE t SET v = 2")
+    try converge([replica], space)
+    #expect(try replica.rows("SELECT v FROM t") == [[1]])
+    #expect(try replica.conflicts().map { $0.local?["v"] } == [2])
+    try replica.execute("UPDATE t SET v = 3")
+    try converge([replica], space)
+    #expect(try space.records().values.map { $0["v"] } == [3])
+  }
+
+  @Test("A lost column, a lost table and another key are named")
+  func lostParts() throws {
+    let space = try TestSpace()
+    let replica = try TestReplica(
+      seed: 1, ["CREATE TABLE t (id TEXT PRIMARY KEY, v)"], tables: [AttachedTable("t")],
+      space: space)
+    try replica.execute("ALTER TABLE t RENAME COLUMN v TO w")
+    let error = #expect(throws: ReplicaError.self) { try replica.sync(space) }
+    #expect(error?.code == .schema)
+    #expect(error?.message.contains("column v") ?? false)
+    try replica.execute("ALTER TABLE t RENAME TO u")
+    let other = #expect(throws: ReplicaError.self) { try replica.sync(space) }
+    #expect(other?.message.contains("gone") ?? false)
+    try replica.write { try $0.detach() }
+  }
+}

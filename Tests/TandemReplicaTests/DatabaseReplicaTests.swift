@@ -1,0 +1,88 @@
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSpace
+import TandemSync
+import TestFolder
+import Testing
+
+@Suite("Files that a driver keeps in step through a space in a file", .timeLimit(.minutes(5)))
+struct DatabaseReplicaTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func attached(_ name: String, to store: SQLiteSpaceStore) async throws -> Database {
+    let database = try Database(path: folder.path(of: name))
+    let tables = try await database.write { transaction in
+      try transaction.execute("CREATE TABLE t (id TEXT PRIMARY KEY, v INTEGER)")
+      var generator = SystemRandomNumberGenerator()
+      let tables = ReplicaTables(transaction.connection)
+      try tables.attach([AttachedTable("t")], to: "space", using: &generator)
+      return try tables.declarations()
+    }
+    _ = try await store.declare(tables)
+    return database
+  }
+
+  @Test("One run brings a file to the head; edits of both sides arrive")
+  func settled() async throws {
+    let store = try await SQLiteSpaceStore.open(
+      path: folder.path(of: "space.tandem"), creates: true)
+    let (a, b) = (try await attached("a.db", to: store), try await attached("b.db", to: store))
+    try await a.write { _ = try $0.execute("INSERT INTO t VALUES ('a', 1)") }
+    try await b.write { _ = try $0.execute("INSERT INTO t VALUES ('b', 2)") }
+    for database in [a, b, a] {
+      let driver = SyncDriver(DatabaseReplica(database), LocalRemote(store))
+      let status = try await driver.run(until: .settled(maxFailureCount: 1))
+      #expect(status == .upToDate(try await store.state().head))
+    }
+    for database in [a, b] {
+      let ids: [String] = try await database.read {
+        try $0.fetchValues("SELECT id FROM t ORDER BY id")
+      }
+      #expect(ids == ["a", "b"])
+      #expect(try await DatabaseReplica(database).summary().isUpToDate)
+      await database.close()
+    }
+    await store.close()
+  }
+
+  @Test("An edit by another connection reaches the other file while both run")
+  func forever() async throws {
+    let store = try await SQLiteSpaceStore.open(
+      path: folder.path(of: "space.tandem"), creates: true)
+    let (a, b) = (try await attached("a.db", to: store), try await attached("b.db", to: store))
+    let (statuses, continuation) = AsyncStream.makeStream(of: SyncStatus.self)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        try await SyncDriver(DatabaseReplica(a), LocalRemote(store)).run(until: .forever)
+      }
+      group.addTask {
+        let driver = SyncDriver(
+          DatabaseReplica(b), LocalRemote(store),
+          publish: { status, _ in continuation.yield(status) })
+        try await driver.run(until: .forever)
+      }
+      var isWritten = false
+      for await status in statuses {
+        guard case .upToDate(let revision) = status else { continue }
+        if revision.version > 0 { break }
+        if !isWritten {
+          isWritten = true
+          let other = try DatabaseConnection(path: folder.path(of: "a.db"))
+          try other.execute("INSERT INTO t VALUES ('new', 7)")
+        }
+      }
+      group.cancelAll()
+      while let result = await group.nextResult() {
+        if case .failure(let error) = result { #expect(error is CancellationError) }
+      }
+    }
+    let values: [Int] = try await b.read { try $0.fetchValues("SELECT v FROM t") }
+    #expect(values == [7])
+    await a.close()
+    await b.close()
+    await store.close()
+  }
+}

@@ -1,0 +1,295 @@
+import Foundation
+import TandemDifferences
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSpace
+import TandemSync
+import TestFolder
+import Testing
+
+@Suite("Accidents: crashes, copies, restored backups")
+struct ReplicaAccidentTests {
+  static let schema = ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, body TEXT)"]
+  static let tables = [AttachedTable("note")]
+  static let query = "SELECT * FROM note ORDER BY id"
+
+  let folder: TemporaryFolder
+  let space: TestSpace
+
+  init() throws {
+    folder = try TemporaryFolder()
+    space = try TestSpace()
+  }
+
+  private func replica(_ seed: UInt64, path: String = ":memory:") throws -> TestReplica {
+    try TestReplica(seed: seed, Self.schema, tables: Self.tables, space: space, path: path)
+  }
+
+  /// A copy of a replica's file, as a backup has it.
+  private func copy(_ replica: TestReplica, to name: String, seed: UInt64) throws -> TestReplica {
+    let path = folder.path(of: name)
+    try replica.database.withWriter { try $0.execute("VACUUM INTO ?", .text(path)) }
+    return try TestReplica(seed: seed, path: path)
+  }
+
+  @Test("A crash between any two steps changes nothing: the file is opened again each time")
+  func crashes() throws {
+    let path = folder.path(of: "a.db")
+    let b = try replica(2)
+    do {
+      let a = try replica(1, path: path)
+      try a.execute("INSERT INTO note VALUES ('a', 'of a', NULL)")
+      try a.database.close()
+    }
+    try b.execute("INSERT INTO note VALUES ('b', 'of b', NULL)")
+    try b.sync(space)
+    var count = 0
+    var isDone = false
+    while !isDone, count < 30 {
+      count += 1
+      let a = try TestReplica(seed: UInt64(100 + count), path: path)
+      a.maxPageChangeCount = 1
+      let summary = try a.write { try $0.summary() }
+      if summary.sync.outbox != nil {
+        let bytes = try #require(try a.read { try $0.outbox() })
+        let outcome = try space.push(bytes)
+        // The first answer is lost.
+        if count % 2 == 0 { try a.settle(outcome, bytes) }
+      } else if summary.state.pullNeed != .none {
+        if try a.pullPage(space) { try a.apply() }
+      } else {
+        isDone = try a.freeze() == nil
+      }
+      try a.database.close()
+    }
+    let a = try TestReplica(seed: 999, path: path)
+    try converge([a, b], space)
+    try expectEqualRows([a, b], Self.query, [["a", "of a", .null], ["b", "of b", .null]])
+    #expect(try a.conflicts().isEmpty)
+  }
+
+  @Test("A copied file gets an identity of its own, and neither copy loses an edit")
+  func copies() throws {
+    let a = try replica(1, path: folder.path(of: "a.db"))
+    try a.execute("INSERT INTO note VALUES ('n', 'title', 'body')")
+    try a.sync(space)
+    let copy = try copy(a, to: "copy.db", seed: 7)
+    try a.execute("UPDATE note SET title = 'of a'")
+    try copy.execute("UPDATE note SET body = 'of the copy'")
+    try copy.execute("INSERT INTO note VALUES ('c', 'also', NULL)")
+    try converge([a, copy], space)
+    #expect(try a.state.replica != copy.state.replica)
+    try expectEqualRows(
+      [a, copy], Self.query, [["c", "also", .null], ["n", "of a", "of the copy"]])
+  }
+
+  @Test("A file restored from a backup keeps what the space accepted, and its edits since")
+  func restoredFile() throws {
+    let a = try replica(1, path: folder.path(of: "a.db"))
+    try a.execute("INSERT INTO note VALUES ('n', 'title', 'body')")
+    try a.sync(space)
+    let backup = try copy(a, to: "backup.db", seed: 7)
+    try a.execute("UPDATE note SET title = 'accepted'")
+    try a.sync(space)
+    // The backup writes something else under the sequence that the space already has.
+    try backup.execute("INSERT INTO note VALUES ('m', 'later', NULL)")
+    let bytes = try #require(try backup.freeze())
+    let outcome = try space.push(bytes)
+    guard case .sequence = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    try backup.settle(outcome, bytes)
+    try converge([backup], space)
+    try expectEqualRows([backup], Self.query, [["m", "later", .null], ["n", "accepted", "body"]])
+  }
+
+  @Test("A file restored with a commit in its outbox learns that the space accepted it")
+  func restoredOutbox() throws {
+    let a = try replica(1, path: folder.path(of: "a.db"))
+    try a.execute("INSERT INTO note VALUES ('n', 'title', 'body')")
+    try a.sync(space)
+    try a.execute("UPDATE note SET title = 'sent'")
+    let bytes = try #require(try a.freeze())
+    let backup = try copy(a, to: "backup.db", seed: 7)
+    try a.settle(try space.push(bytes), bytes)
+    try a.execute("UPDATE note SET title = 'sent', body = 'and more'")
+    try a.sync(space)
+    try backup.execute("UPDATE note SET title = 'later'")
+    try converge([backup], space)
+    try expectEqualRows([backup], Self.query, [["n", "later", "and more"]])
+    #expect(try backup.conflicts().isEmpty)
+  }
+
+  @Test("After the horizon has passed, deletions are found by comparing everything")
+  func horizon() throws {
+    let (a, b) = (try replica(1), try replica(2))
+    try a.execute("INSERT INTO note VALUES ('n', 't', 'b'), ('m', 't', 'b'), ('o', 't', 'b')")
+    try converge([a, b], space)
+    try a.execute("DELETE FROM note WHERE id IN ('n', 'o')")
+    try a.execute("UPDATE note SET title = 'a' WHERE id = 'm'")
+    try a.sync(space)
+    try space.forgetHistory()
+    try b.execute("UPDATE note SET body = 'edited' WHERE id IN ('m', 'o')")
+    try b.execute("INSERT INTO note VALUES ('new', 't', 'b')")
+    try converge([b, a], space)
+    try expectEqualRows(
+      [a, b], Self.query,
+      [["m", "a", "edited"], ["new", "t", "b"], ["o", "t", "edited"]])
+    #expect(try b.conflicts().map(\.kind) == [.editDelete])
+  }
+
+  @Test("A space that lost its last commits gets them back, or they are recorded")
+  func lostHistory() throws {
+    let (a, b) = (try replica(1), try replica(2))
+    try a.execute("INSERT INTO note VALUES ('n', 'title', 'body')")
+    try converge([a, b], space)
+    let backup = try space.backup()
+    try a.execute("UPDATE note SET title = 'newer'")
+    try a.execute("INSERT INTO note VALUES ('m', 'newer', NULL)")
+    try converge([a, b], space)
+    try space.restore(backup)
+    // The space moves on: another commit has the version that both files know.
+    let c = try replica(3)
+    try c.execute("INSERT INTO note VALUES ('c', 'of c', NULL)")
+    try c.sync(space)
+    for replica in [a, b] {
+      #expect(throws: ReplicaError.self) { try replica.sync(space) }
+      #expect(try replica.state.pullNeed == .history)
+      replica.decision = .union
+    }
+    try converge([a, b, c], space)
+    let rows = try a.rows(Self.query)
+    try expectEqualRows([a, b, c], Self.query)
+    #expect(rows.map { $0[0] } == ["c", "m", "n"])
+    // Both versions of the note that differs are in the record.
+    let conflict = try #require(try a.conflicts().first { $0.key.id == ["n"] })
+    #expect(conflict.kind == .addAdd)
+    #expect(conflict.local?["title"] == "newer" && conflict.remote?["title"] == "title")
+  }
+
+  @Test("A space that lost a commit which the file knows only by its outcome is found out")
+  func lostOutcome() throws {
+    let (a, b) = (try replica(1), try replica(2))
+    try a.execute("INSERT INTO note VALUES ('n', 'title', 'body')")
+    try converge([a, b], space)
+    let backup = try space.backup()
+    try b.execute("UPDATE note SET body = 'of b'")
+    try b.sync(space)
+    // The file stays at its revision, because another commit came between.
+    try a.execute("UPDATE note SET title = 'accepted'")
+    let bytes = try #require(try a.freeze())
+    try a.settle(try space.push(bytes), bytes)
+    #expect(try a.state.pullNeed == .changes)
+    try space.restore(backup)
+    try a.pull(space)
+    #expect(try a.state.pullNeed == .history)
+    a.decision = .adoptLocal
+    b.decision = .union
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT title FROM note", [["accepted"]])
+    #expect(try b.conflicts().contains { $0.local?["body"] == "of b" })
+  }
+
+  @Test(
+    "The application decides about a new history, and the versions that lose are recorded",
+    arguments: EpochPolicy.Decision.allCases)
+  func epoch(decision: EpochPolicy.Decision) throws {
+    let a = try replica(1)
+    try a.execute(
+      "INSERT INTO note VALUES ('same', 't', 'b'), ('edited', 't', 'b'), ('gone', 1, 1)")
+    try a.sync(space)
+    // The same records in a space of another history, which has changed since.
+    let c = try replica(3)
+    try c.sync(space)
+    try space.startNewHistory()
+    c.decision = .adoptRemote
+    try c.sync(space)
+    try c.execute("UPDATE note SET title = 'remote' WHERE id = 'edited'")
+    try c.execute("DELETE FROM note WHERE id = 'gone'")
+    try c.execute("INSERT INTO note VALUES ('theirs', 't', 'b')")
+    try c.sync(space)
+    try a.execute("UPDATE note SET body = 'local' WHERE id = 'edited'")
+    try a.execute("INSERT INTO note VALUES ('ours', 't', 'b')")
+    a.decision = decision
+    try converge([a, c], space)
+    let ids = try a.rows("SELECT id FROM note ORDER BY id").map { $0[0] }
+    let edited = try a.rows("SELECT title, body FROM note WHERE id = 'edited'")
+    try expectEqualRows([a, c], Self.query)
+    switch decision {
+    case .union:
+      #expect(ids == ["edited", "gone", "ours", "same", "theirs"])
+    case .adoptRemote:
+      #expect(ids == ["edited", "same", "theirs"])
+      #expect(edited == [["remote", "b"]])
+      #expect(Set(try a.conflicts().map(\.key.id)) == [["edited"], ["gone"], ["ours"]])
+    case .adoptLocal:
+      #expect(ids == ["edited", "gone", "ours", "same"])
+      #expect(edited == [["t", "local"]])
+      #expect(Set(try a.conflicts().map(\.key.id)) == [["edited"], ["theirs"]])
+    }
+    let conflict = try #require(try a.conflicts().first { $0.key.id == ["edited"] })
+    #expect(conflict.local?["body"] == "local" && conflict.remote?["title"] == "remote")
+  }
+
+  @Test("A change that bypassed the triggers is found by the digest; the space's version wins")
+  func repair() throws {
+    let (a, b) = (try replica(1), try replica(2))
+    try a.execute("INSERT INTO note VALUES ('n', 'title', 'body'), ('m', 'title', 'body')")
+    try converge([a, b], space)
+    try a.database.withWriter { connection in
+      try connection.withoutTriggers {
+        try connection.execute("UPDATE note SET title = 'secret' WHERE id = 'n'")
+        try connection.execute("DELETE FROM note WHERE id = 'm'")
+        try connection.execute("INSERT INTO note VALUES ('o', 'secret', NULL)")
+      }
+    }
+    #expect(try a.read { try $0.summary().isUpToDate })
+    #expect(try !a.write { try $0.verify() })
+    try a.execute("UPDATE note SET body = 'edited' WHERE id = 'n'")
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT id FROM note ORDER BY id", [["m"], ["n"]])
+    let recorded = try a.conflicts().filter { $0.local?["title"] == "secret" }
+    #expect(Set(recorded.map(\.key.id)).isSuperset(of: [["o"]]))
+    #expect(try a.write { try $0.verify() })
+  }
+
+  @Test("A refused commit goes out of its rows, under later edits, and is noted")
+  func refused() throws {
+    let a = try replica(1)
+    try a.execute("INSERT INTO note VALUES ('n', 'title', 'body'), ('m', 'title', 'body')")
+    try a.sync(space)
+    try a.execute("UPDATE note SET title = 'refused', body = 'refused' WHERE id = 'n'")
+    try a.execute("INSERT INTO note VALUES ('new', 'refused', NULL)")
+    try a.execute("DELETE FROM note WHERE id = 'm'")
+    let bytes = try #require(try a.freeze())
+    try a.execute("UPDATE note SET body = 'later' WHERE id = 'n'")
+    let keys = ["n", "new", "m"].map { SyncKey(table: "note", id: [.text($0)]) }
+    // The space consumes the sequence with another refused commit.
+    let commit = try SyncMessageReader().commit(bytes)
+    try a.settle(
+      .refused(keys.map { SyncObjection(key: $0, reason: .tooLarge) }), bytes)
+    #expect(try a.state.sequence == commit.sequence)
+    #expect(
+      try a.rows(Self.query) == [["m", "title", "body"], ["n", "title", "later"]])
+    #expect(try a.rows("SELECT reason FROM tandem_rejected").count == 3)
+  }
+
+  @Test("Pages that another process has made stale are not stored")
+  func stalePages() throws {
+    let a = try replica(1)
+    try a.sync(space)
+    let pull = SyncPull(replica: try a.state.replica, since: try a.state.revision)
+    guard case .page(let page) = try space.pull(pull) else {
+      Issue.record("no page")
+      return
+    }
+    try a.execute("INSERT INTO note VALUES ('n', 1, 1)")
+    // While a commit waits for its outcome, nothing is pulled.
+    let bytes = try #require(try a.freeze())
+    #expect(try !a.write { try $0.stage(page, for: pull) })
+    try a.settle(try space.push(bytes), bytes)
+    #expect(try !a.write { try $0.stage(page, for: pull) })
+  }
+}

@@ -1,0 +1,225 @@
+import TandemDifferences
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSpace
+import TandemSync
+import Testing
+
+@Suite("Constraints, triggers and columns of the application")
+struct ReplicaConstraintTests {
+  let space: TestSpace
+
+  init() throws { space = try TestSpace() }
+
+  private func pair(_ schema: [String], _ tables: [AttachedTable]) throws -> [TestReplica] {
+    try (1...2).map { try TestReplica(seed: $0, schema, tables: tables, space: space) }
+  }
+
+  @Test("Unique values that rows exchange arrive")
+  func exchange() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, place INTEGER UNIQUE)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('a', 1), ('b', 2), ('c', 3)")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET place = -place")
+    try replicas[0].execute(
+      "UPDATE t SET place = CASE id WHEN 'a' THEN 2 WHEN 'b' THEN 3 ELSE 1 END")
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT * FROM t ORDER BY id", [["a", 2], ["b", 3], ["c", 1]])
+    // And to a new row, from one that is deleted.
+    try replicas[1].execute("DELETE FROM t WHERE id = 'b'")
+    try replicas[1].execute("INSERT INTO t VALUES ('0', 3)")
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT * FROM t ORDER BY id", [["0", 3], ["a", 2], ["c", 1]])
+  }
+
+  @Test("Two new rows with one unique value: all files keep the same one, the other is noted")
+  func uniqueness() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, mail TEXT UNIQUE COLLATE NOCASE, name TEXT)"],
+      [AttachedTable("t")])
+    try converge(replicas, space)
+    try replicas[0].execute("INSERT INTO t VALUES ('z', 'x@y', 'of 0')")
+    try replicas[1].execute("INSERT INTO t VALUES ('a', 'X@Y', 'of 1')")
+    // Both commits are in the space before anybody pulls.
+    for replica in replicas {
+      let bytes = try #require(try replica.freeze())
+      try replica.settle(try space.push(bytes), bytes)
+    }
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT id, name FROM t", [["a", "of 1"]])
+    let noted = try replicas.flatMap { try $0.rows("SELECT content FROM tandem_rejected") }
+    #expect(noted.contains { "\($0)".contains("of 0") })
+  }
+
+  @Test("A local row that takes a value of the space yields, and is noted")
+  func localRowYields() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, mail TEXT UNIQUE, name TEXT)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('p', 'p@y', 'p')")
+    try converge(replicas, space)
+    try replicas[0].execute("INSERT INTO t VALUES ('z', 'x@y', 'space')")
+    try replicas[0].sync(space)
+    try replicas[1].execute("INSERT INTO t VALUES ('a', 'x@y', 'local')")
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT id, name FROM t ORDER BY id", [["p", "p"], ["z", "space"]])
+    let rejections = try replicas[1].read { try $0.rejections() }
+    let rejection = try #require(rejections.first)
+    #expect(rejections.count == 1)
+    #expect(
+      rejection.key == SyncKey(table: "t", id: ["a"]) && rejection.content?["name"] == "local")
+    // It is refused as long as the value is taken.
+    #expect(throws: DatabaseError.self) {
+      try replicas[1].write { try $0.retry(rejection: rejection.id) }
+    }
+    try replicas[1].execute("UPDATE t SET mail = 'other' WHERE id = 'z'")
+    try replicas[1].write { try $0.retry(rejection: rejection.id) }
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT id, mail FROM t ORDER BY id",
+      [
+        ["a", "x@y"], ["p", "p@y"], ["z", "other"],
+      ])
+    #expect(try replicas[1].read { try $0.rejections() }.isEmpty)
+  }
+
+  @Test("A parent that one side deletes while the other adds a child is revived")
+  func parents() throws {
+    let replicas = try pair(
+      [
+        "CREATE TABLE list (id TEXT PRIMARY KEY, name TEXT)",
+        "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list ON DELETE CASCADE)",
+      ], [AttachedTable("list"), AttachedTable("item")])
+    try replicas[0].execute("INSERT INTO list VALUES ('l', 'list')")
+    try replicas[0].execute("INSERT INTO item VALUES ('i', 'l')")
+    try converge(replicas, space)
+    try replicas[0].execute("DELETE FROM list")
+    try replicas[1].execute("INSERT INTO item VALUES ('new', 'l')")
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT * FROM list", [["l", "list"]])
+    try expectEqualRows(replicas, "SELECT * FROM item", [["new", "l"]])
+    for replica in replicas { #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty) }
+    #expect(try replicas[1].conflicts().map(\.kind) == [.editDelete])
+  }
+
+  @Test("Children arrive before their parents, and cascades do not run while changes are applied")
+  func order() throws {
+    let replicas = try pair(
+      [
+        "CREATE TABLE b (id TEXT PRIMARY KEY)",
+        "CREATE TABLE a (id TEXT PRIMARY KEY, b TEXT NOT NULL REFERENCES b ON DELETE CASCADE)",
+      ], [AttachedTable("a"), AttachedTable("b")])
+    try replicas[0].execute("INSERT INTO b VALUES ('1'), ('2')")
+    try replicas[0].execute("INSERT INTO a VALUES ('x', '1')")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE a SET b = '2'")
+    try replicas[0].execute("DELETE FROM b WHERE id = '1'")
+    replicas[1].maxPageChangeCount = 1
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT * FROM a", [["x", "2"]])
+  }
+
+  @Test("A trigger that stamps each change does not make files answer each other for ever")
+  func stamps() throws {
+    let schema = { (stamp: String) in
+      [
+        "CREATE TABLE t (id TEXT PRIMARY KEY, v, stamp)", "CREATE TABLE log (v)",
+        """
+        CREATE TRIGGER stamp AFTER UPDATE ON t BEGIN
+          UPDATE t SET stamp = '\(stamp)' WHERE id = new.id; INSERT INTO log VALUES (new.v); END
+        """,
+      ]
+    }
+    let replicas = try ["one", "two"].enumerated().map { offset, stamp in
+      try TestReplica(
+        seed: UInt64(offset + 1), schema(stamp), tables: [AttachedTable("t")], space: space)
+    }
+    try replicas[0].execute("INSERT INTO t VALUES ('a', 1, NULL)")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET v = 2")
+    let version = try space.state.head.version
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT * FROM t", [["a", 2, "one"]])
+    #expect(try space.state.head.version == version + 1)
+    // The trigger of the other file ran.
+    #expect(try replicas[1].rows("SELECT v FROM log") == [[2]])
+  }
+
+  @Test("Rows that an application's trigger writes while changes are applied are local edits")
+  func derivedRows() throws {
+    let replicas = try pair(
+      [
+        "CREATE TABLE t (id TEXT PRIMARY KEY, v INTEGER)",
+        "CREATE TABLE total (id TEXT PRIMARY KEY, v INTEGER)",
+      ], [AttachedTable("t"), AttachedTable("total")])
+    try replicas[0].execute("INSERT INTO total VALUES ('all', 0)")
+    try converge(replicas, space)
+    try replicas[1].execute(
+      "CREATE TRIGGER sum AFTER INSERT ON t BEGIN UPDATE total SET v = v + new.v; END")
+    try replicas[0].execute("INSERT INTO t VALUES ('a', 3), ('b', 4)")
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT v FROM total", [[7]])
+  }
+
+  @Test("Values that a column would alter, and columns that a file lacks, survive edits elsewhere")
+  func parked() throws {
+    let a = try TestReplica(
+      seed: 1, ["CREATE TABLE t (id TEXT PRIMARY KEY, n TEXT, more, v)"],
+      tables: [AttachedTable("t")], space: space)
+    let b = try TestReplica(
+      seed: 2, ["CREATE TABLE t (id TEXT PRIMARY KEY, n INTEGER, v)"], tables: [AttachedTable("t")],
+      space: space)
+    try a.execute("INSERT INTO t VALUES ('x', '007', 'kept', 1), ('y', '8', 'kept', 1)")
+    try converge([a, b], space)
+    #expect(try b.rows("SELECT * FROM t ORDER BY id") == [["x", 7, 1], ["y", 8, 1]])
+    try b.execute("UPDATE t SET v = 2")
+    try converge([a, b], space)
+    #expect(
+      try a.rows("SELECT * FROM t ORDER BY id") == [
+        ["x", "007", "kept", 2], ["y", "8", "kept", 2],
+      ])
+    try b.execute("UPDATE t SET n = 9 WHERE id = 'x'")
+    try converge([a, b], space)
+    #expect(try a.rows("SELECT * FROM t WHERE id = 'x'") == [["x", "9", "kept", 2]])
+    try a.execute("DELETE FROM t")
+    try converge([a, b], space)
+    #expect(try b.rows("SELECT count(*) FROM tandem_parked") == [[0]])
+  }
+
+  @Test("A record that the table forbids is kept beside it, and so is one without a table")
+  func forbidden() throws {
+    let a = try TestReplica(
+      seed: 1,
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, v)", "CREATE TABLE other (id TEXT PRIMARY KEY)"],
+      tables: [AttachedTable("t"), AttachedTable("other")], space: space)
+    let b = try TestReplica(
+      seed: 2, ["CREATE TABLE t (id TEXT PRIMARY KEY, v CHECK (v < 10))"],
+      tables: [AttachedTable("t")], space: space)
+    try a.execute("INSERT INTO t VALUES ('x', 50), ('y', 5)")
+    try a.execute("INSERT INTO other VALUES ('o')")
+    try converge([a, b], space)
+    #expect(try b.rows("SELECT * FROM t") == [["y", 5]])
+    // Once the value fits, the row appears.
+    try a.execute("UPDATE t SET v = 7 WHERE id = 'x'")
+    try a.execute("DELETE FROM other")
+    try converge([a, b], space)
+    #expect(try b.rows("SELECT * FROM t ORDER BY id") == [["x", 7], ["y", 5]])
+    #expect(try b.rows("SELECT count(*) FROM tandem_parked") == [[0]])
+  }
+
+  @Test("A text that is not UTF-8 is noted, and the rest goes on")
+  func invalidText() throws {
+    let replicas = try pair(["CREATE TABLE t (id TEXT PRIMARY KEY, v)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('bad', CAST(x'ff' AS TEXT)), ('good', 1)")
+    for replica in replicas { try replica.sync(space) }
+    #expect(try replicas[1].rows("SELECT * FROM t") == [["good", 1]])
+    #expect(try replicas[0].read { try $0.summary() }.rejectedCount == 1)
+    #expect(try !replicas[0].read { try $0.summary() }.isUpToDate)
+    try replicas[0].execute("UPDATE t SET v = 'repaired' WHERE id = 'bad'")
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT * FROM t ORDER BY id", [["bad", "repaired"], ["good", 1]])
+  }
+}

@@ -1,0 +1,274 @@
+import TandemDifferences
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSpace
+import TandemSync
+import TestRandom
+import Testing
+
+/// A space in memory that commits can be sent to.
+final class TestSpace {
+  private(set) var database: Database
+  var random: SplitMix64
+  private var time = 0
+
+  init(seed: UInt64 = 1) throws {
+    random = SplitMix64(seed: seed)
+    database = try Database(path: ":memory:")
+    try database.write { try SpaceTables($0.connection).create(using: &random) }
+  }
+
+  func declare(_ tables: [SpaceTable]) throws {
+    try database.write { _ = try SpaceTables($0.connection).declare(tables) }
+  }
+
+  func push(_ bytes: [UInt8]) throws -> SyncOutcome {
+    let commit = try SyncMessageReader().commit(bytes)
+    time += 1
+    return try database.write {
+      try SpaceTables($0.connection).commit(commit, at: time, using: &random)
+    }
+  }
+
+  func pull(_ pull: SyncPull) throws -> SyncPullAnswer {
+    try database.read { try SpaceTables($0.connection).page(pull) }
+  }
+
+  var state: SpaceState {
+    get throws { try database.read { try SpaceTables($0.connection).state() } }
+  }
+
+  func forgetHistory() throws {
+    try database.write { try SpaceTables($0.connection).forget(before: .max) }
+  }
+
+  func startNewHistory() throws {
+    try database.write { try SpaceTables($0.connection).startNewHistory(using: &random) }
+  }
+
+  /// The live records.
+  func records() throws -> [SyncKey: Record] {
+    let answer = try pull(SyncPull(replica: nil, since: nil))
+    guard case .page(let page) = answer else { return [:] }
+    return Dictionary(
+      page.changes.compactMap { change in change.fields.map { (change.key, $0) } },
+      uniquingKeysWith: { _, last in last })
+  }
+
+  /// A copy of the space as it is now, as a backup.
+  func backup() throws -> TestSpace {
+    let copy = try TestSpace(seed: random.next())
+    try copy.load(from: self)
+    return copy
+  }
+
+  private func load(from other: TestSpace) throws {
+    let tables = ["space", "record", "history", "replica", "overruled"]
+    let rows = try other.database.read { transaction in
+      try tables.map { try transaction.connection.allRows("SELECT * FROM \($0)") }
+    }
+    try database.write { transaction in
+      for (table, rows) in zip(tables, rows) {
+        try transaction.connection.execute("DELETE FROM \(table)")
+        for row in rows {
+          let marks = row.map { _ in "?" }.joined(separator: ", ")
+          try transaction.connection.prepare("INSERT INTO \(table) VALUES (\(marks))").run(row)
+        }
+      }
+    }
+  }
+
+  /// Goes back to a backup.
+  func restore(_ backup: TestSpace) throws { try load(from: backup) }
+}
+
+/// A file that synchronizes with a space, step by step.
+final class TestReplica {
+  let database: Database
+  var merging: ReplicaMerging
+  var decision: EpochPolicy.Decision?
+  var limits = SyncLimits()
+  var maxPageChangeCount = 10_000
+  private var random: SplitMix64
+  private var known: ReplicaTables?
+  /// The reports of all pulls.
+  private(set) var reports: [ReplicaApplyReport] = []
+
+  init(
+    seed: UInt64, path: String = ":memory:", merging: ReplicaMerging = ReplicaMerging()
+  ) throws {
+    random = SplitMix64(seed: seed)
+    database = try Database(path: path)
+    self.merging = merging
+  }
+
+  /// A file with the given schema, attached to a space.
+  convenience init(
+    seed: UInt64, _ schema: [String], tables: [AttachedTable], space: TestSpace,
+    merging: ReplicaMerging = ReplicaMerging(), path: String = ":memory:"
+  ) throws {
+    try self.init(seed: seed, path: path, merging: merging)
+    for statement in schema { try execute(statement) }
+    try attach(tables, space)
+  }
+
+  func attach(_ tables: [AttachedTable], _ space: TestSpace) throws {
+    try write { try $0.attach(tables, to: "test", using: &random) }
+    try space.declare(try read { try $0.declarations() })
+  }
+
+  @discardableResult
+  func execute(_ sql: String) throws -> Int {
+    try database.write { try $0.execute(SQL(text: sql)) }
+  }
+
+  func rows(_ sql: String) throws -> [[FieldValue]] {
+    try database.read { try $0.connection.allRows(sql) }
+  }
+
+  func write<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
+    try database.writeWithoutForeignKeys { try body(tables(in: $0.connection)) }
+  }
+
+  func read<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
+    try database.read { try body(tables(in: $0.connection)) }
+  }
+
+  /// The tables in a connection; one in memory is always the same, so that the schema is read once.
+  private func tables(in connection: DatabaseConnection) -> ReplicaTables {
+    guard database.path == ":memory:" else { return ReplicaTables(connection) }
+    let tables = known ?? ReplicaTables(connection)
+    known = tables
+    return tables
+  }
+
+  var state: ReplicaState { get throws { try read { try $0.state() } } }
+
+  func freeze() throws -> [UInt8]? {
+    try write { try $0.freeze(merging, limits: limits, using: &random) }
+  }
+
+  func settle(_ outcome: SyncOutcome, _ bytes: [UInt8]) throws {
+    let id = try SyncMessageReader().commit(bytes).id
+    try write { try $0.settle(outcome, of: id, using: &random) }
+  }
+
+  /// Asks for one page and stores it; returns true if all pages are there.
+  func pullPage(_ space: TestSpace) throws -> Bool {
+    guard case .incomplete(let next) = try read({ try $0.staging() }) else { return true }
+    let pull = SyncPull(
+      replica: next.replica, since: next.since, cursor: next.cursor,
+      maxChangeCount: maxPageChangeCount)
+    switch try space.pull(pull) {
+    case .page(let page): _ = try write { try $0.stage(page, for: pull) }
+    case .gone(let gone): try write { try $0.lose(gone, using: &random) }
+    }
+    return try read { try $0.staging() } == .complete
+  }
+
+  @discardableResult
+  func apply() throws -> ReplicaApplyReport {
+    let report = try write { try $0.applyStaged(merging, decision: decision, using: &random) }
+    reports.append(report)
+    return report
+  }
+
+  /// Pulls everything that the space has, and applies it.
+  func pull(_ space: TestSpace) throws {
+    for _ in 0..<100 where try !pullPage(space) {}
+    try apply()
+  }
+
+  /// Does one step of a synchronization; false if there is nothing to do.
+  func step(_ space: TestSpace) throws -> Bool {
+    let summary = try write { try $0.summary() }
+    if summary.sync.outbox != nil {
+      let bytes = try #require(try read { try $0.outbox() })
+      try settle(try space.push(bytes), bytes)
+    } else if summary.state.pullNeed != .none {
+      try pull(space)
+    } else {
+      return try freeze() != nil
+    }
+    return true
+  }
+
+  /// Synchronizes until there is nothing to do, beginning with a pull.
+  func sync(_ space: TestSpace, _ location: SourceLocation = #_sourceLocation) throws {
+    _ = try write { try $0.schema() }
+    if try !read({ try $0.summary().sync.outbox != nil }) { try pull(space) }
+    for _ in 0..<50 where try !step(space) { return }
+    Issue.record("no end in sight: \(try read { try $0.summary() })", sourceLocation: location)
+  }
+
+  /// Drives a session until it waits; returns its last status.
+  func run(_ session: inout SyncSession, _ space: TestSpace) throws -> SyncStatus {
+    var actions = session.handle(.requested)
+    for _ in 0..<200 where !actions.isEmpty {
+      var next: [SyncSession.Action] = []
+      for action in actions {
+        switch action {
+        case .perform(let step):
+          let summary = try write {
+            try $0.perform(step, merging, decision: decision, limits: limits, using: &random)
+          }
+          next += session.handle(.performed(summary))
+        case .push:
+          let bytes = try #require(try read { try $0.outbox() })
+          next += session.handle(.pushed(try space.push(bytes)))
+        case .pull(let pull): next += session.handle(.pulled(try space.pull(pull)))
+        case .timer, .report: break
+        }
+      }
+      actions = next
+    }
+    #expect(actions.isEmpty)
+    return session.status
+  }
+
+  /// The conflicts.
+  func conflicts(isOpen: Bool = false) throws -> [ReplicaConflict] {
+    try read { try $0.conflicts(isOpen: isOpen) }
+  }
+}
+
+extension DatabaseConnection {
+  func allRows(_ sql: String) throws -> [[FieldValue]] {
+    let statement = try prepare(sql)
+    var rows: [[FieldValue]] = []
+    while try statement.step() { rows.append(try statement.values()) }
+    return rows
+  }
+}
+
+/// Synchronizes replicas with a space, one after the other, until nobody has anything to do.
+func converge(
+  _ replicas: [TestReplica], _ space: TestSpace, _ location: SourceLocation = #_sourceLocation
+) throws {
+  for _ in 0..<10 {
+    let before = try space.state.head.version
+    for replica in replicas { try replica.sync(space, location) }
+    if try space.state.head.version == before { break }
+  }
+  for replica in replicas {
+    let summary = try replica.read { try $0.summary() }
+    #expect(summary.isUpToDate, "\(summary)", sourceLocation: location)
+    #expect(
+      try replica.state.revision == space.state.head, "not at the head", sourceLocation: location)
+    #expect(
+      try replica.read { try $0.computedDigest() } == space.state.digest,
+      "the rows are not the records", sourceLocation: location)
+  }
+}
+
+/// Expects that all replicas have equal rows.
+func expectEqualRows(
+  _ replicas: [TestReplica], _ query: String, _ expected: [[FieldValue]]? = nil,
+  _ location: SourceLocation = #_sourceLocation
+) throws {
+  let first = try expected ?? replicas[0].rows(query)
+  for replica in replicas {
+    #expect(try replica.rows(query) == first, sourceLocation: location)
+  }
+}

@@ -1,0 +1,173 @@
+import TandemRecords
+import TandemSQLite
+import TandemSpace
+import TandemSync
+import TestFolder
+import TestRandom
+import Testing
+
+@Suite struct SQLiteSpaceStoreTests {
+  private let folder: TemporaryFolder
+  private var path: String { folder.path(of: "space.tandem") }
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func store(creates: Bool = true) async throws -> SQLiteSpaceStore {
+    let store = try await SQLiteSpaceStore.open(path: path, creates: creates)
+    _ = try await store.declare([
+      SpaceTable(name: "t", columns: ["a", "b"], keyColumns: ["id"], granularity: .field)
+    ])
+    return store
+  }
+
+  @Test("Commits of many tasks are all answered, each as one version, and none is lost or doubled")
+  func manyWriters() async throws {
+    let store = try await store()
+    let start = try await store.state().head
+    let rounds = 12
+    let versions = try await withThrowingTaskGroup(of: [Int].self) { group in
+      for writer in 0..<40 {
+        group.addTask {
+          var replica = TestReplica(seed: writer)
+          var versions: [Int] = []
+          let insert = change(.integer(Int64(writer)), .insert(["a": 0]))
+          var base = try await store.commit(replica.commit(start, [insert])).accepted()
+          for _ in 0..<rounds {
+            let add = change(.integer(Int64(writer)), .add(["a": 1]))
+            let commit = replica.commit(base, [add])
+            base = try await store.commit(commit).accepted()
+            // A repeated commit changes nothing.
+            #expect(try await store.commit(commit).accepted() == base)
+            versions.append(base.version)
+          }
+          return versions
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(Set(versions).count == 40 * rounds)
+    #expect(try await store.state().head.version == 40 * (rounds + 1))
+    let answer = try await store.page(SyncPull(replica: nil, since: nil))
+    guard case .page(let page) = answer else { throw GoneInTest() }
+    #expect(page.changes.count == 40)
+    #expect(page.changes.allSatisfy { $0.fields?["a"] == .integer(Int64(rounds)) })
+    await store.close()
+  }
+
+  @Test("A cancelled task neither loses the turn to write nor fails the commits of others")
+  func cancellation() async throws {
+    let store = try await store()
+    let start = try await store.state().head
+    for round in 0..<30 {
+      let tasks = (0..<6).map { writer in
+        Task {
+          var replica = TestReplica(seed: round * 6 + writer)
+          return try await store.commit(replica.commit(start, [])).accepted()
+        }
+      }
+      for writer in 0..<6 where (writer + round) % 2 == 0 { tasks[writer].cancel() }
+      for (writer, task) in tasks.enumerated() {
+        let result = await task.result
+        if (writer + round) % 2 == 1 {
+          #expect(throws: Never.self) { try result.get() }
+        }
+      }
+    }
+    var replica = TestReplica(seed: 1_000)
+    _ = try await store.commit(replica.commit(start, [])).accepted()
+    await store.close()
+  }
+
+  @Test("An error of one commit of a group undoes that commit alone")
+  func savepoints() throws {
+    let space = try TestSpace()
+    var first = TestReplica(seed: 1)
+    var second = TestReplica(seed: 2)
+    let head = try space.head
+    _ = try space.commit(second.commit(head, [change(2, .insert(["a": 1]))])).accepted()
+    try space.connection.execute(
+      """
+      CREATE TRIGGER failing BEFORE UPDATE ON record WHEN new.id = '[2]'
+        BEGIN SELECT RAISE(ABORT, 'failed'); END
+      """)
+    let base = try space.head
+    let results = try space.run { space, generator in
+      try [
+        first.commit(base, [change(1, .insert(["a": 1]))]),
+        // The first change of this one is written before the second one fails.
+        second.commit(base, [change(3, .insert(["a": 1])), change(2, .update(["a": 2]))]),
+        first.commit(base, [change(4, .insert(["a": 1]))]),
+      ].map { try space.answer($0, nil, at: 0, using: &generator) }
+    }
+    #expect((try? results[0].get().accepted().version) == 2)
+    #expect(throws: DatabaseError.self) { try results[1].get() }
+    #expect((try? results[2].get().accepted().version) == 3)
+    #expect(try space.changes(since: base).changes.map(\.key.id) == [[1], [4]])
+  }
+
+  @Test("A space is the same when it is opened again, and by two programs at a time")
+  func reopening() async throws {
+    let first = try await store()
+    var replica = TestReplica(seed: 1)
+    let start = try await first.state().head
+    let insert = replica.commit(start, [change(1, .insert(["a": 1]))])
+    let outcome = try await first.commit(insert)
+    let second = try await store(creates: false)
+    let state = try await first.state()
+    #expect(try await second.state() == state)
+    #expect(try await second.commit(insert) == outcome)
+    let update = replica.commit(try outcome.accepted(), [change(1, .update(["a": 2]))])
+    let updated = try await second.commit(update).accepted()
+    #expect(try await first.state().head == updated)
+    await first.close()
+    await second.close()
+    let third = try await store(creates: false)
+    #expect(try await third.state().head == updated)
+    await third.close()
+  }
+
+  @Test(
+    "Waiting for a commit ends with one of this program or of another, or when it is cancelled",
+    .timeLimit(.minutes(1)))
+  func waiting() async throws {
+    let first = try await store()
+    let second = try await store(creates: false)
+    var replica = TestReplica(seed: 1)
+    var head = try await first.state().head
+    for round in 0..<6 {
+      let known = head
+      async let own: Void = first.waitForCommit(after: known)
+      async let other: Void = second.waitForCommit(after: known)
+      let writer = round.isMultiple(of: 2) ? first : second
+      head = try await writer.commit(replica.commit(known, [])).accepted()
+      _ = try await (own, other)
+      // A commit that came before the call ends the wait, too.
+      try await first.waitForCommit(after: known)
+    }
+    let waiting = Task { [head] in try await second.waitForCommit(after: head) }
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    await first.close()
+    await second.close()
+  }
+
+  @Test("Opening refuses a missing file unless it may create one, and another database always")
+  func otherFiles() async throws {
+    await #expect(throws: DatabaseError.self) {
+      try await SQLiteSpaceStore.open(path: path, creates: false)
+    }
+    let other = folder.path(of: "other.db")
+    do {
+      let connection = try DatabaseConnection(path: other)
+      try connection.execute("PRAGMA journal_mode=DELETE")
+      try connection.execute("CREATE TABLE t (a)")
+    }
+    let bytes = folder.bytes(of: "other.db")
+    for creates in [true, false] {
+      await #expect(throws: SpaceError.self) {
+        try await SQLiteSpaceStore.open(path: other, creates: creates)
+      }
+    }
+    #expect(folder.bytes(of: "other.db") == bytes)
+  }
+}

@@ -1,0 +1,418 @@
+import Synchronization
+import TandemRecords
+import TandemSync
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct SyncDriverTests {
+  @Test("A run ends up to date, with every edit in the space once")
+  func settles() async throws {
+    let remote = CountingRemote()
+    let replica = CountingReplica()
+    replica.edit()
+    replica.edit()
+    let statuses = Statuses()
+    let status = try await driver(replica, remote, statuses).run(
+      until: .settled(maxFailureCount: 1))
+    #expect(status == .upToDate(remote.revision))
+    #expect(remote.editCount == 2)
+    #expect(statuses.all.map(\.name) == ["pulling", "pushing", "upToDate"])
+  }
+
+  @Test("Lost requests, lost replies and a busy space are retried, and no edit is counted twice")
+  func retries() async throws {
+    for faults in [[.requestLost], [.replyLost], [.busy], [.replyLost, .requestLost, .replyLost]]
+      as [[CountingRemote.Fault]]
+    {
+      for position in 0..<3 {
+        let none = [CountingRemote.Fault](repeating: .none, count: position)
+        let remote = CountingRemote(faults: none + faults)
+        let replica = CountingReplica()
+        replica.edit()
+        let clock = RecordingClock()
+        let status = try await driver(replica, remote, clock: clock)
+          .run(until: .settled(maxFailureCount: 5))
+        #expect(status == .upToDate(remote.revision), "\(faults) at \(position)")
+        #expect(remote.editCount == 1, "\(faults) at \(position)")
+        let reached = faults.count - max(0, faults.count + position - remote.requestCount)
+        #expect(clock.pauses.count == reached)
+        let expected: [Duration] =
+          faults == [.busy] ? [.seconds(9)] : [.seconds(1), .seconds(2), .seconds(4)]
+        #expect(clock.pauses == Array(expected.prefix(reached)))
+      }
+    }
+  }
+
+  @Test("A run gives up after so many failures in a row, with the error that led to it")
+  func givesUp() async throws {
+    let remote = CountingRemote(faults: Array(repeating: .requestLost, count: 100))
+    let statuses = Statuses()
+    let clock = RecordingClock()
+    let status = try await driver(CountingReplica(), remote, statuses, clock: clock)
+      .run(until: .settled(maxFailureCount: 3))
+    #expect(status == .offline)
+    #expect(remote.requestCount == 3)
+    #expect(clock.pauses.count == 2)
+    #expect(statuses.errors.contains { $0 is CountingRemote.Lost })
+  }
+
+  @Test("A refusal of the space ends a run that is to settle")
+  func refusal() async throws {
+    let remote = CountingRemote(faults: [.refused])
+    let status = try await driver(CountingReplica(), remote).run(
+      until: .settled(maxFailureCount: 3))
+    #expect(status == .blocked(.refused(CountingRemote.refusal)))
+    #expect(remote.requestCount == 1)
+  }
+
+  @Test("A run for ever sends edits and fetches commits as they come, and ends when cancelled")
+  func forever() async throws {
+    let remote = CountingRemote()
+    let replica = CountingReplica()
+    let statuses = Statuses()
+    let run = Task { try await driver(replica, remote, statuses).run(until: .forever) }
+    for round in 1...20 {
+      if round.isMultiple(of: 2) { replica.edit() } else { remote.commit() }
+      await statuses.reach { $0 == .upToDate(self.revision(round)) }
+      #expect(replica.base == round)
+    }
+    #expect(remote.editCount == 10)
+    run.cancel()
+    await #expect(throws: CancellationError.self) { try await run.value }
+  }
+
+  @Test("A wait for commits that fails is repeated after growing pauses")
+  func failingWaits() async throws {
+    let remote = CountingRemote(failingWaitCount: 3)
+    let replica = CountingReplica()
+    let statuses = Statuses()
+    let clock = RecordingClock()
+    let run = Task {
+      try await driver(replica, remote, statuses, clock: clock).run(until: .forever)
+    }
+    await remote.reach { $0.failingWaitCount < 0 }
+    #expect(clock.pauses == [1, 2, 4].map { .seconds($0) })
+    remote.commit()
+    await statuses.reach { $0 == .upToDate(self.revision(1)) }
+    run.cancel()
+    _ = await run.result
+  }
+
+  @Test("Two replicas that run for ever end equal, whoever edits")
+  func twoReplicas() async throws {
+    let remote = CountingRemote()
+    let replicas = [CountingReplica(), CountingReplica()]
+    let statuses = [Statuses(), Statuses()]
+    let runs = (0..<2).map { index in
+      Task { try await driver(replicas[index], remote, statuses[index]).run(until: .forever) }
+    }
+    for _ in 0..<10 { for replica in replicas { replica.edit() } }
+    await remote.reach { $0.editCount == 20 }
+    for (index, replica) in replicas.enumerated() {
+      await statuses[index].reach { _ in replica.base == remote.revision.version }
+    }
+    for run in runs { run.cancel() }
+    for run in runs { _ = await run.result }
+  }
+
+  @Test("An error of the file ends the run")
+  func fileError() async throws {
+    let replica = CountingReplica()
+    replica.fail()
+    await #expect(throws: CountingReplica.Failed.self) {
+      try await driver(replica, CountingRemote()).run(until: .forever)
+    }
+  }
+
+  private func driver(
+    _ replica: CountingReplica, _ remote: CountingRemote, _ statuses: Statuses = Statuses(),
+    clock: any Clock<Duration> = RecordingClock()
+  ) -> SyncDriver<CountingReplica, CountingRemote> {
+    SyncDriver(
+      replica, remote, clock: clock, chance: { 1 }, publish: { statuses.append($0, $1) })
+  }
+
+  private func revision(_ version: Int) -> SpaceRevision { CountingRemote.revision(version) }
+}
+
+/// A value with tasks that wait for it to meet a condition.
+private final class Watched<Value: Sendable>: Sendable {
+  private struct State {
+    var value: Value
+    var waiters: [(condition: @Sendable (Value) -> Bool, resume: CheckedContinuation<Void, Never>)]
+  }
+
+  private let state: Mutex<State>
+
+  init(_ value: Value) { state = Mutex(State(value: value, waiters: [])) }
+
+  var current: Value { state.withLock { $0.value } }
+
+  @discardableResult
+  func change<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result {
+    let (result, due) = state.withLock { state in
+      let result = body(&state.value)
+      let value = state.value
+      let due = state.waiters.filter { $0.condition(value) }
+      state.waiters.removeAll { $0.condition(value) }
+      return (result, due.map(\.resume))
+    }
+    for waiter in due { waiter.resume() }
+    return result
+  }
+
+  /// Waits until the value meets the condition, or the task is cancelled.
+  func reach(_ condition: @escaping @Sendable (Value) -> Bool) async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isDone = state.withLock { state in
+          if condition(state.value) || Task.isCancelled { return true }
+          state.waiters.append((condition, continuation))
+          return false
+        }
+        if isDone { continuation.resume() }
+      }
+    } onCancel: {
+      let all = state.withLock { state in
+        defer { state.waiters = [] }
+        return state.waiters
+      }
+      for waiter in all { waiter.resume.resume() }
+    }
+  }
+}
+
+/// The statuses that a driver has published.
+private final class Statuses: Sendable {
+  private let published = Watched<[(SyncStatus, (any Error)?)]>([])
+
+  var all: [SyncStatus] { published.current.map(\.0) }
+  var errors: [any Error] { published.current.compactMap(\.1) }
+
+  func append(_ status: SyncStatus, _ error: (any Error)?) {
+    published.change { $0.append((status, error)) }
+  }
+
+  /// Waits until the last status meets the condition.
+  func reach(_ condition: @escaping @Sendable (SyncStatus) -> Bool) async {
+    await published.reach { $0.last.map { condition($0.0) } ?? false }
+  }
+}
+
+extension SyncStatus {
+  /// The name of the case.
+  fileprivate var name: String { "\(self)".prefix { $0 != "(" }.description }
+}
+
+/// A clock whose sleepers wake at once.
+private final class RecordingClock: Clock, Sendable {
+  typealias Instant = ContinuousClock.Instant
+
+  private let asked = Mutex<[Duration]>([])
+  private let start = ContinuousClock.now
+
+  var pauses: [Duration] { asked.withLock { $0 } }
+  var now: Instant { start }
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    try Task.checkCancellation()
+    asked.withLock { $0.append(start.duration(to: deadline)) }
+  }
+}
+
+/// A file whose edits are only counted.
+private final class CountingReplica: SyncReplica {
+  struct Failed: Error {}
+
+  fileprivate struct State: Sendable {
+    var base: Int?
+    var editCount = 0
+    var outbox: SyncCommit?
+    var frozenCount = 0
+    var needsPull = true
+    var staged: SyncPage?
+    var sequence = 0
+    var hasNews = false
+    var isFailing = false
+    let id: SyncToken
+  }
+
+  private let state: Watched<State>
+
+  init() {
+    var generator = SystemRandomNumberGenerator()
+    state = Watched(State(id: .random(using: &generator)))
+  }
+
+  var base: Int? { state.current.base }
+
+  func edit() {
+    state.change {
+      $0.editCount += 1
+      $0.hasNews = true
+    }
+  }
+
+  func fail() { state.change { $0.isFailing = true } }
+
+  func waitForChange() async throws {
+    await state.reach { $0.hasNews }
+    try Task.checkCancellation()
+    state.change { $0.hasNews = false }
+  }
+
+  func outbox() async throws -> SyncCommit? { state.current.outbox }
+
+  func perform(_ step: SyncStep) async throws -> SyncSummary {
+    if state.current.isFailing { throw Failed() }
+    return state.change { state in
+      state.perform(step)
+      return state.summary
+    }
+  }
+}
+
+extension CountingReplica.State {
+  var summary: SyncSummary {
+    var pull = SyncSummary.Pull.none
+    if needsPull { pull = staged == nil ? .page(SyncPull(replica: nil, since: nil)) : .staged }
+    return SyncSummary(
+      revision: base.map(CountingRemote.revision),
+      outbox: outbox.map { SyncSummary.Outbox(commit: $0.id, changeCount: frozenCount) },
+      pull: pull, hasChanges: editCount > 0, hasEqualDigests: true)
+  }
+
+  mutating func perform(_ step: SyncStep) {
+    switch step {
+    case .look, .verify, .lose, .discardStaged, .takeBack: break
+    case .requirePull: needsPull = true
+    case .freeze:
+      guard let base, !needsPull, outbox == nil, editCount > 0 else { return }
+      outbox = SyncCommit(
+        replica: id, sequence: sequence + 1, id: SyncToken(bits: id.bits &+ UInt128(sequence)),
+        base: CountingRemote.revision(base),
+        changes: (0..<editCount).map {
+          SyncChange(key: SyncKey(table: "t", id: [.integer(Int64($0))]), verb: .delete)
+        })
+      frozenCount = editCount
+      editCount = 0
+    case .settle(let outcome, let commit):
+      guard let pending = outbox, pending.id == commit else { return }
+      outbox = nil
+      sequence += 1
+      if case .accepted(let revision, _) = outcome {
+        if revision.version == pending.base.version + 1 {
+          base = revision.version
+        } else {
+          needsPull = true
+        }
+      } else {
+        editCount += frozenCount
+        needsPull = true
+      }
+    case .stage(let page, _): staged = page
+    case .apply:
+      guard let page = staged, outbox == nil else { return }
+      base = page.revision.version
+      staged = nil
+      needsPull = false
+    }
+  }
+}
+
+/// A space that counts edits, with faults at given requests.
+private final class CountingRemote: SyncRemote {
+  struct Lost: Error {}
+
+  enum Fault: Sendable {
+    case none
+    case requestLost
+    case replyLost
+    case busy
+    case refused
+  }
+
+  struct State: Sendable {
+    var version = 0
+    var editCount = 0
+    var outcomes: [SyncToken: SyncOutcome] = [:]
+    var faults: [Fault]
+    var requestCount = 0
+    /// The number of waits for a commit that fail.
+    var failingWaitCount: Int
+  }
+
+  static let refusal = SyncRefusal(.unauthorized, "no rights")
+
+  static func revision(_ version: Int) -> SpaceRevision {
+    SpaceRevision(epoch: SyncToken(bits: 0), version: version, mark: 0)
+  }
+
+  private let state: Watched<State>
+
+  init(faults: [Fault] = [], failingWaitCount: Int = 0) {
+    state = Watched(State(faults: faults, failingWaitCount: failingWaitCount))
+  }
+
+  var revision: SpaceRevision { CountingRemote.revision(state.current.version) }
+  var editCount: Int { state.current.editCount }
+  var requestCount: Int { state.current.requestCount }
+
+  func commit() { state.change { $0.version += 1 } }
+
+  func reach(_ condition: @escaping @Sendable (State) -> Bool) async {
+    await state.reach(condition)
+  }
+
+  func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable] { tables }
+
+  func push(_ commit: SyncCommit) async throws -> SyncOutcome {
+    try request { state in
+      if let outcome = state.outcomes[commit.id] { return outcome }
+      var outcome = SyncOutcome.conflict([])
+      if commit.base.version == state.version {
+        state.version += 1
+        state.editCount += commit.changes.count
+        outcome = .accepted(CountingRemote.revision(state.version), .empty)
+      }
+      state.outcomes[commit.id] = outcome
+      return outcome
+    }
+  }
+
+  func pull(_ pull: SyncPull) async throws -> SyncPullAnswer {
+    try request { state in
+      .page(
+        SyncPage(
+          revision: CountingRemote.revision(state.version), digest: .empty, replica: nil,
+          changes: [], next: nil))
+    }
+  }
+
+  func waitForCommit(after revision: SpaceRevision) async throws {
+    let fails = state.change { state in
+      state.failingWaitCount -= 1
+      return state.failingWaitCount >= 0
+    }
+    if fails { throw Lost() }
+    await state.reach { $0.version != revision.version }
+    try Task.checkCancellation()
+  }
+
+  private func request<Answer: Sendable>(
+    _ body: @Sendable (inout State) -> Answer
+  ) throws -> Answer {
+    try state.change { state -> Result<Answer, any Error> in
+      state.requestCount += 1
+      switch state.faults.isEmpty ? .none : state.faults.removeFirst() {
+      case .none: return .success(body(&state))
+      case .requestLost: return .failure(Lost())
+      case .replyLost:
+        _ = body(&state)
+        return .failure(Lost())
+      case .busy: return .failure(SyncRefusal(.unavailable, "busy", retryAfter: .seconds(9)))
+      case .refused: return .failure(CountingRemote.refusal)
+      }
+    }.get()
+  }
+}
