@@ -5,7 +5,9 @@ struct TandemCLI {
   static var commands: [any Command.Type] {
     [
       MirrorCommand.self, DiffCommand.self, MergeCommand.self, WatchCommand.self,
-      TrackCommand.self, UntrackCommand.self, ChannelCommand.self,
+      AttachCommand.self, SyncCommand.self, StatusCommand.self, ConflictsCommand.self,
+      RejectedCommand.self, DetachCommand.self, TrackCommand.self, UntrackCommand.self,
+      ChannelCommand.self,
     ]
   }
 
