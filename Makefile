@@ -1,17 +1,37 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help demo test docs bench fuzz sanitize lint clean
+.PHONY: help tool install uninstall dist demo test test-servers docs bench fuzz sanitize lint clean
+
+PREFIX ?= /usr/local
+export PREFIX DESTDIR
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+tool: ## Build the tool so that it runs without Swift
+	@scripts/tool
+
+install: ## Install the tool, its manual and completions: make install PREFIX=/usr/local
+	@scripts/install
+
+uninstall: ## Remove what install has installed, with the same PREFIX
+	@scripts/install --uninstall
+
+dist: ## Make a Debian package and a tar file of the tool
+	@scripts/dist
 
 demo: ## Mirror a real feed into SQLite and show what changed
 	@scripts/bootstrap
 	@scripts/demo
 
 test: ## Build, lint and run everything that must pass
-	@scripts/bootstrap
+	@scripts/bootstrap test
 	@scripts/test
+
+test-servers: ## Mirror lists from datasette, Kinto, Django, FastAPI, nginx and Apache: make test-servers ARGS=nginx
+	@scripts/bootstrap servers
+	@swift build --product tandem
+	@scripts/test-servers $(ARGS)
 
 docs: ## Build the documentation of all libraries as one site; fails on any warning
 	@scripts/bootstrap

@@ -57,7 +57,10 @@ let package = Package(
     // Other machines
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    library("TandemHTTP", [.target(name: "CCurl", condition: .when(platforms: [.linux]))]),
+    .systemLibrary(
+      name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    library(
+      "TandemHTTP", ["CZlib", .target(name: "CCurl", condition: .when(platforms: [.linux]))]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     library("TandemDigests", [.target(name: "CCrypto", condition: .when(platforms: [.linux]))]),
     library(
@@ -82,9 +85,13 @@ let package = Package(
     .target(
       name: "TestHTTPServer", dependencies: ["TandemHTTP", "TandemDigests"],
       path: "Tests/Support/TestHTTPServer", swiftSettings: settings),
+    .target(name: "TestSystemCalls", path: "Tests/Support/TestSystemCalls"),
     .target(
-      name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords"],
+      name: "TestFolder", dependencies: ["TandemSQLite", "TandemRecords", "TestSystemCalls"],
       path: "Tests/Support/TestFolder", swiftSettings: settings),
+    .executableTarget(
+      name: "IsolationProbe", dependencies: ["TandemSync", "TandemDifferences"],
+      path: "Tests/Support/IsolationProbe", swiftSettings: settings),
     .target(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences", "TestFolder", "TestRandom"]),
@@ -92,7 +99,9 @@ let package = Package(
     tests("TandemSyncTests", ["TandemSync", "TandemRecords", "TandemDifferences", "TestRandom"]),
     tests(
       "TandemSQLiteTests",
-      ["TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite", "TestRandom"]),
+      [
+        "TandemSQLite", "TandemRecords", "TandemDifferences", "CSQLite", "TestFolder", "TestRandom",
+      ]),
     tests(
       "TandemLiveQueriesTests",
       [
@@ -130,7 +139,7 @@ let package = Package(
         "TestHTTPServer",
         "TestRandom",
       ]),
-    tests("TandemTests", ["Tandem", "TestFolder", "TestRandom"]),
+    tests("TandemTests", ["Tandem", "TestFolder", "TestHTTPServer", "TestRandom"]),
     tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
   ],
   swiftLanguageModes: [.v6]
@@ -138,7 +147,7 @@ let package = Package(
 
 if isForURLSession {
   let kept = [
-    "CCurl", "CCrypto", "TandemHTTP", "TandemDigests", "TestHTTPServer", "TandemHTTPTests",
+    "CCurl", "CZlib", "CCrypto", "TandemHTTP", "TandemDigests", "TestHTTPServer", "TandemHTTPTests",
   ]
   package.targets.removeAll { !kept.contains($0.name) }
   package.products.removeAll { !kept.contains($0.name) }

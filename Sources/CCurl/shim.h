@@ -64,7 +64,9 @@ static inline CURLMcode ccurl_multi_set_callbacks(
 }
 
 #ifdef __linux__
+#include <dlfcn.h>
 #include <errno.h>
+#include <locale.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -92,6 +94,34 @@ static inline curl_socket_t ccurl_open_socket(
 static inline void ccurl_set_socket_error(CURL *easy, int *error) {
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, ccurl_open_socket);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, error);
+}
+
+// 1 if TLS has negotiated HTTP/1, or no version, for the current connection; 0 if it is HTTP/2, or unknown.
+// libcurl has no function for it. The function of OpenSSL, which libcurl has loaded, is looked up so that
+// nothing is linked.
+static inline int ccurl_agreed_on_http1(CURL *easy) {
+  typedef void (*function)(const void *, const unsigned char **, unsigned int *);
+  struct curl_tlssessioninfo *session = NULL;
+  if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session
+      || session->backend != CURLSSLBACKEND_OPENSSL || !session->internals) return 0;
+  function selected = (function)dlsym(NULL, "SSL_get0_alpn_selected");
+  if (!selected) return 0;
+  const unsigned char *name = NULL;
+  unsigned int count = 0;
+  selected(session->internals, &name, &count);
+  return !(count == 2 && name[0] == 'h' && name[1] == '2');
+}
+
+// The host of a URL in the form of the domain name system. libcurl reads the host in the encoding of the
+// thread's locale.
+static inline CURLUcode ccurl_get_ascii_host(const CURLU *url, char **host) {
+  locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+  if (!utf8) return CURLUE_LACKS_IDN;
+  locale_t previous = uselocale(utf8);
+  CURLUcode code = curl_url_get(url, CURLUPART_HOST, host, CURLU_PUNYCODE);
+  uselocale(previous);
+  freelocale(utf8);
+  return code;
 }
 
 static inline int ccurl_poll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }

@@ -7,9 +7,11 @@ struct TandemCLI {
       MirrorCommand.self, DiffCommand.self, MergeCommand.self, WatchCommand.self,
       AttachCommand.self, SyncCommand.self, StatusCommand.self, ConflictsCommand.self,
       RejectedCommand.self, DetachCommand.self, TrackCommand.self, UntrackCommand.self,
-      ChannelCommand.self,
+      ChannelCommand.self, CompletionsCommand.self, ManCommand.self,
     ]
   }
+
+  static var specifications: [CommandSpecification] { commands.map { $0.specification } }
 
   static func main() async {
     // A peer or a reader that goes away is an error of the write, not the end of the process.
@@ -77,8 +79,8 @@ struct TandemCLI {
     return failureStatus
   }
 
-  private static func command(
-    _ name: String, besides others: [String]
+  static func command(
+    _ name: String, besides others: [String] = []
   ) throws(UsageError) -> any Command.Type {
     if let command = commands.first(where: { $0.specification.name == name }) { return command }
     let names = commands.map { $0.specification.name } + others
@@ -117,23 +119,38 @@ extension TandemCLI {
     }
   }
 
+  /// The purpose of the tool, in one sentence.
+  static let purpose =
+    "Keeps copies of data in step: lists from servers and files, and SQLite databases."
+
+  /// `tandem help`, which is not a ``Command``: it describes them.
+  static let help = CommandSpecification(
+    name: "help", summary: "Describe a command, with its options and examples.", discussion: "",
+    operands: [.init(name: "[COMMAND]", help: "The command.", offer: .commands)], options: [],
+    examples: [], repeatsLastOperand: true)
+
+  /// The options that stand in the place of a command.
+  static let options = [
+    Flag("help", letter: "h", help: "Show this help."),
+    Flag("version", help: "Show the version."),
+  ]
+
   static var helpText: String {
     let examples = commands.compactMap { $0.specification.examples.first }
-    let rows = commands.map {
-      CommandSpecification.row($0.specification.name, $0.specification.summary)
-    }
+    let rows =
+      commands.map {
+        CommandSpecification.row($0.specification.name, $0.specification.summary)
+      } + [CommandSpecification.row("help COMMAND", help.summary)]
     return """
       usage: tandem COMMAND [arguments]
 
-      Keeps copies of data in step: lists from servers and files, and SQLite databases.
+      \(purpose)
 
       commands:
       \(rows.joined(separator: "\n"))
-        help COMMAND              Describe a command, with its options and examples.
 
       options:
-        --help                    Show this help.
-        --version                 Show the version.
+      \(options.map { CommandSpecification.row("--\($0.name)", $0.help) }.joined(separator: "\n"))
 
       examples:
         \(examples.joined(separator: "\n  "))

@@ -8,8 +8,10 @@
 /// let channel = Channel<User>(id: "1")
 /// ```
 ///
-/// Two channels are equal if their subject types, the types of their ids, and their ids are equal. A new channel
-/// costs an allocation and the hash of the id: keep a channel that is used often.
+/// Two channels are equal if their subject types, the types of their ids, and their ids are equal: a value that is
+/// sent on `Channel<User>(id: Int64(1))` does not reach what is bound to `Channel<User>(id: 1)`, whose id is an `Int`
+/// (``ChannelDiagnostic/Kind/otherIDType``). A new channel costs an allocation and the hash of the id: keep a channel
+/// that is used often.
 public struct Channel<Subject>: Sendable {
   package let address: ChannelAddress
 
@@ -50,6 +52,9 @@ package class ChannelAddress: @unchecked Sendable {
 
   package var id: any Hashable & Sendable { preconditionFailure("Only typed addresses are made") }
   package var subject: Any.Type { preconditionFailure("Only typed addresses are made") }
+  var idType: Any.Type { preconditionFailure("Only typed addresses are made") }
+  /// The identifier of the pair of subject type and id type.
+  final var kind: ObjectIdentifier { ObjectIdentifier(type(of: self)) }
 
   fileprivate func hasSameID(as other: ChannelAddress) -> Bool { self === other }
 }
@@ -81,6 +86,7 @@ private final class TypedChannelAddress<Subject, ID: Hashable & Sendable>:
 
   package override var id: any Hashable & Sendable { typedID }
   package override var subject: Any.Type { Subject.self }
+  override var idType: Any.Type { ID.self }
 
   override func hasSameID(as other: ChannelAddress) -> Bool {
     guard type(of: other) == Self.self else { return false }

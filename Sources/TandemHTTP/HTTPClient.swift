@@ -7,7 +7,7 @@ public protocol HTTPClient: Sendable {
   ///
   /// Redirects of GET and HEAD are followed, to http and https only, never from https to http, and
   /// without credentials where they lead to another host; other methods get the redirect as the
-  /// response. Compressed content is decoded.
+  /// response. Content in gzip is decoded.
   ///
   /// - Throws: ``TransportError``; `CancellationError` if the task is cancelled, which ends the
   ///   transfer.
@@ -20,7 +20,8 @@ extension HTTPClient {
   /// A body that is cut short is an error where the response shows it: by its `Content-Length`, by
   /// its chunks, by HTTP/2. A response that has none of these (``HTTPResponseHead/declaresEnd``) ends
   /// wherever the server closes, and compressed content that was cut before it was sent
-  /// (``HTTPResponseHead/isEncoded``) ends where it was cut.
+  /// (``HTTPResponseHead/isEncoded``) ends where it was cut, unless the client verifies its end
+  /// (``HTTPResponseHead/verifiesEncoding``).
   ///
   /// - Parameters:
   ///   - request: The request to send.

@@ -10,14 +10,37 @@ public struct HTTPTimeouts: Hashable, Sendable {
   /// For all of it, redirects and a slow reader's pauses included; `nil` sets no bound, so that a
   /// stream may stay open for days.
   public var total: Duration?
+  /// For the head of the response, from the moment the connection is made; `nil` sets no bound. A server
+  /// that sends its header byte by byte is never idle, so only this and `total` end the transfer. It fires
+  /// between one and one and a quarter times this duration.
+  public var head: Duration?
+  /// The lowest rate at which a body may arrive, on average over ``rateWindow``, while the reader is waiting;
+  /// `nil` for any. A server that sends its body byte by byte is never idle, so only this and `total` end
+  /// the transfer. Do not set it for a stream in which events are rare.
+  public var minBytesPerSecond: Int?
 
-  /// 30 seconds to connect, 60 idle, no bound on the total, unless told otherwise.
+  /// The time over which ``minBytesPerSecond`` is measured: 60 seconds.
+  public static let rateWindow = Duration.seconds(60)
+  /// The bound for the head in ``transfers``: 5 minutes.
+  public static let defaultHead = Duration.seconds(300)
+  /// The lowest rate in ``transfers``: 1 KiB per second.
+  public static let defaultMinBytesPerSecond = 1 << 10
+
+  /// The timeouts for lists and files, which no server can keep open for ever: as by default, with
+  /// ``defaultHead`` and ``defaultMinBytesPerSecond``.
+  public static let transfers = HTTPTimeouts(
+    head: defaultHead, minBytesPerSecond: defaultMinBytesPerSecond)
+
+  /// 30 seconds to connect, 60 idle, and no other bound, unless told otherwise.
   public init(
-    connect: Duration = .seconds(30), idle: Duration = .seconds(60), total: Duration? = nil
+    connect: Duration = .seconds(30), idle: Duration = .seconds(60), total: Duration? = nil,
+    head: Duration? = nil, minBytesPerSecond: Int? = nil
   ) {
     self.connect = connect
     self.idle = idle
     self.total = total
+    self.head = head
+    self.minBytesPerSecond = minBytesPerSecond
   }
 }
 
@@ -40,9 +63,17 @@ public struct HTTPClientOptions: Hashable, Sendable {
   /// A file of PEM certificates to trust instead of the system's; not on Apple platforms, where the
   /// keychain holds them.
   public var certificateAuthorityFile: String?
+  /// A file with the PEM certificate by which this client identifies itself to servers that ask for one,
+  /// and the private key, unless ``clientKeyFile`` has it; not on Apple platforms.
+  public var clientCertificateFile: String?
+  /// A file with the PEM private key of ``clientCertificateFile``; not on Apple platforms.
+  public var clientKeyFile: String?
+  /// A file in the form of `~/.netrc` with user names and passwords by host, for requests that have none in
+  /// their address or their fields; not on Apple platforms.
+  public var netrcFile: String?
   /// The `User-Agent` of requests that have none.
   public var userAgent = "tandem/\(PackageVersion.current)"
 
-  /// The options as documented; change what should differ.
-  public init() {}
+  /// The options as documented, but for the timeouts; change what should differ.
+  public init(timeouts: HTTPTimeouts = HTTPTimeouts()) { self.timeouts = timeouts }
 }

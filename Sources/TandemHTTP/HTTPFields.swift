@@ -111,13 +111,23 @@ extension HTTPFields {
   /// The value of `Content-Length`, which may be repeated (RFC 9110, section 8.6); `nil` if it is no
   /// length, if there are different ones, or if it exceeds `Int`.
   var contentLength: Int? {
-    let numbers = values(of: "Content-Length").flatMap { value in
-      value.split(separator: ",", omittingEmptySubsequences: false).map { number in
-        httpNumber(number.filter { $0 != " " && $0 != "\t" }).flatMap { Int(exactly: $0) }
-      }
-    }
+    let numbers = contentLengths.map { httpNumber($0).flatMap { Int(exactly: $0) } }
     guard let length = numbers.first, numbers.allSatisfy({ $0 == length }) else { return nil }
     return length
+  }
+
+  /// True if there are different lengths: one of them belongs to something else, perhaps to a response that
+  /// somebody smuggled in (RFC 9112, section 6.3).
+  var hasConflictingLengths: Bool {
+    Set(contentLengths.map { text in httpNumber(text).map { "\($0)" } ?? text }).count > 1
+  }
+
+  /// The values of `Content-Length`, each without blanks.
+  private var contentLengths: [String] {
+    values(of: "Content-Length").flatMap { value in
+      value.split(separator: ",", omittingEmptySubsequences: false)
+        .map { $0.filter { $0 != " " && $0 != "\t" } }
+    }
   }
 }
 

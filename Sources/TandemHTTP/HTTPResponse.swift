@@ -18,6 +18,10 @@ public struct HTTPResponseHead: Hashable, Sendable {
   /// True if a truncated body can be recognised: by its `Content-Length`, by its chunks, or by HTTP/2 and
   /// later. Any other body ends wherever the server or a proxy closes the connection.
   public var declaresEnd = true
+  /// True if the client verifies the end of an encoded body: gzip ends with a checksum and a length. A body
+  /// that was truncated before it was sent is then an error. The client on libcurl does so for gzip;
+  /// URLSession verifies none.
+  public var verifiesEncoding = false
 
   /// A head as a server might send it.
   public init(status: Int, fields: HTTPFields = [:], url: String) {
@@ -38,10 +42,18 @@ public struct HTTPResponseHead: Hashable, Sendable {
   ///
   /// `identity`, `none` and nothing at all are how servers say that there is no encoding; chunks do show
   /// where they end.
-  public var isEncoded: Bool {
-    let codings = fields.values(of: "Content-Encoding") + fields.values(of: "Transfer-Encoding")
-    let names = codings.joined(separator: ",").lowercased().split { ", \t".contains($0) }
-    return !names.allSatisfy { ["identity", "none", "chunked"].contains($0) }
+  public var isEncoded: Bool { !contentEncodings.isEmpty || isTransferEncoded }
+
+  /// The encodings of the content, in lower case.
+  var contentEncodings: [String] { encodings(in: "Content-Encoding") }
+
+  /// True if the connection added an encoding.
+  var isTransferEncoded: Bool { !encodings(in: "Transfer-Encoding").isEmpty }
+
+  private func encodings(in field: String) -> [String] {
+    fields.values(of: field).joined(separator: ",").lowercased()
+      .split { ", \t".contains($0) }.map(String.init)
+      .filter { !["identity", "none", "chunked"].contains($0) }
   }
 
   /// The length of the decoded body in bytes, if the server declares it.
@@ -49,7 +61,7 @@ public struct HTTPResponseHead: Hashable, Sendable {
 
   /// The reason why a truncated body could not be recognised; `nil` if it could.
   package var uncertainty: EndUncertainty? {
-    if isEncoded { return .encoded }
+    if isEncoded, !verifiesEncoding { return .encoded }
     return declaresEnd ? nil : .undeclared
   }
 

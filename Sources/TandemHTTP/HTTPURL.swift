@@ -36,12 +36,20 @@ extension HTTPURL {
       + (path.isEmpty ? "/" : path) + (query.map { "?\($0)" } ?? "")
   }
 
+  /// True if a connection to this URL's own server is one to that host and port.
+  func isReached(at host: String, port: String) -> Bool {
+    let name = self.host.hasPrefix("[") ? String(self.host.dropFirst().dropLast()) : self.host
+    return name.lowercased() == host.lowercased() && effectivePort == port
+  }
+
+  private var effectivePort: String { port ?? (scheme == "https" ? "443" : "80") }
+
   private var hasCredentials: Bool { user != nil || password != nil }
 
   private func hasSameOrigin(as other: HTTPURL) -> Bool { origin == other.origin }
 
   private var origin: String {
-    "\(scheme)://\(host.lowercased()):\(port ?? (scheme == "https" ? "443" : "80"))"
+    "\(scheme)://\(host.lowercased()):\(effectivePort)"
   }
 }
 
@@ -49,7 +57,7 @@ extension HTTPURL {
 
 extension HTTPURL {
   /// `text` in the form in which it is sent: as it is, with characters beyond ASCII percent-encoded in
-  /// path and query.
+  /// path and query, and in the form of the domain name system in the host (RFC 5891).
   ///
   /// - Throws: ``TransportError/Code/invalidURL`` or ``TransportError/Code/unsupportedScheme``, with a
   ///   message for the person who typed the URL.
@@ -105,6 +113,16 @@ extension HTTPURL {
   /// there.
   package static func password(in text: String) -> String? {
     HTTPURL(text).flatMap { $0.password ?? $0.user }
+  }
+
+  /// `text` with this user name and password; `nil` if it has some, or cannot be parsed.
+  package static func settingCredentials(
+    user: String, password: String, in text: String
+  ) -> String? {
+    guard var url = HTTPURL(text), !url.hasCredentials else { return nil }
+    url.user = percentEncoded(user, except: isUnreserved)
+    url.password = percentEncoded(password, except: isUnreserved)
+    return url.text
   }
 
   /// `text` with the credentials of `base` if it has none and is of the same origin: a server that was

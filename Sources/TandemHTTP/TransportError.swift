@@ -49,6 +49,8 @@ public struct TransportError: Error {
     /// A list or a content cannot be verified to be complete: neither its format, nor a length or digest,
     /// nor the response marks an end.
     public static let uncertainEnd = Code(name: "uncertainEnd")
+    /// The list goes on after the only page that was asked for.
+    public static let unreadPages = Code(name: "unreadPages")
     /// The process, or the machine, cannot have a further socket before others are closed.
     public static let tooManyOpenFiles = Code(name: "tooManyOpenFiles")
   }
@@ -101,8 +103,9 @@ extension TransportError {
 }
 
 extension TransportError: CustomStringConvertible {
-  /// The address and the message, as in "https://a.example/list: the host is not known; …".
-  public var description: String { "\(url): \(message)" }
+  /// The address and the message, as in "https://a.example/list: the host is not known; …", in one line:
+  /// both may have texts of a server, so control characters are escaped.
+  public var description: String { "\(url): \(message)".escapingControls() }
 }
 
 extension TransportError.Code: CustomStringConvertible {

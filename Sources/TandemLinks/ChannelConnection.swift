@@ -38,6 +38,11 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   public var maxWaitingByteCount: Int
   /// The largest number of connections that ``ChannelLink/run(accepting:onBreak:)`` serves at a time.
   public var maxConnectionCount: Int
+  /// The time after which an idle connection may lose its place: if ``maxConnectionCount`` connections are served, a
+  /// new one gets the place of the one from which nothing was read for the longest time, if that is this long or
+  /// longer. So peers that only wait cannot keep others out. An idle connection is never closed while there is room.
+  /// A hub that connects and loses its place connects again, and gets what the listening hub remembers.
+  public var maxIdleDuration: Duration
   /// The longest wait for a peer's greeting. Then the connection is closed, so that it does not count for
   /// ``maxConnectionCount``.
   public var handshakeTimeout: Duration
@@ -51,6 +56,7 @@ public struct ChannelLinkOptions: Hashable, Sendable {
   public init(
     maxFrameByteCount: Int = 1 << 20, maxWaitingChannelCount: Int = 65_536,
     maxWaitingByteCount: Int = 16 << 20, maxConnectionCount: Int = 64,
+    maxIdleDuration: Duration = .seconds(60),
     handshakeTimeout: Duration = .seconds(10), firstRetryDelay: Duration = .milliseconds(50),
     maxRetryDelay: Duration = .seconds(5)
   ) {
@@ -58,6 +64,7 @@ public struct ChannelLinkOptions: Hashable, Sendable {
     self.maxWaitingChannelCount = maxWaitingChannelCount
     self.maxWaitingByteCount = maxWaitingByteCount
     self.maxConnectionCount = maxConnectionCount
+    self.maxIdleDuration = maxIdleDuration
     self.handshakeTimeout = handshakeTimeout
     self.firstRetryDelay = firstRetryDelay
     self.maxRetryDelay = maxRetryDelay

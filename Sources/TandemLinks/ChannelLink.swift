@@ -1,4 +1,3 @@
-import Synchronization
 public import TandemChannels
 
 /// Joins a hub to others, in this process or elsewhere: values that are sent on one are delivered on all.
@@ -115,7 +114,8 @@ extension ChannelLink {
 
   /// Serves the connections of a listener until it is closed or the task is cancelled.
   ///
-  /// More connections than ``ChannelLinkOptions/maxConnectionCount`` are refused.
+  /// More connections than ``ChannelLinkOptions/maxConnectionCount`` are refused, unless one of those that are served
+  /// was idle for ``ChannelLinkOptions/maxIdleDuration``: then that one is closed.
   ///
   /// - Parameters:
   ///   - listener: accepts the connections, and is closed at the end.
@@ -138,20 +138,17 @@ extension ChannelLink {
     _ listener: any ChannelListener, onBreak: @escaping @Sendable (ChannelLinkError?) -> Void
   ) async throws {
     try await withThrowingDiscardingTaskGroup { group in
-      let limit = ConnectionLimit(options.maxConnectionCount)
-      while let connection = try await listener.accept() {
-        guard limit.checkout() else {
-          connection.refuse()
-          continue
-        }
+      let places = ConnectionPlaces(options, now: now)
+      while let accepted = try await listener.accept() {
+        guard let connection = places.admit(accepted) else { continue }
         group.addTask {
           do {
             try await self.run(on: connection, as: .listening)
-            onBreak(nil)
+            onBreak(connection.lossOfPlace)
           } catch {
-            onBreak(Self.linkError(error))
+            onBreak(connection.lossOfPlace ?? Self.linkError(error))
           }
-          limit.checkin()
+          places.leave(connection)
         }
       }
       group.cancelAll()
@@ -202,22 +199,4 @@ extension ChannelLink {
       await sender.perform { $0.feed(of: self)?.detach(peer) }
     }
   }
-}
-
-/// Limits the number of connections that are served at a time.
-package final class ConnectionLimit: Sendable {
-  private let freeCount: Mutex<Int>
-
-  package init(_ count: Int) { freeCount = Mutex(count) }
-
-  /// Returns false if the limit is reached.
-  package func checkout() -> Bool {
-    freeCount.withLock { freeCount in
-      guard freeCount > 0 else { return false }
-      freeCount -= 1
-      return true
-    }
-  }
-
-  package func checkin() { freeCount.withLock { $0 += 1 } }
 }

@@ -13,7 +13,8 @@ public struct ChannelLinkError: Error, Hashable, Sendable, CustomStringConvertib
     public static let unknownVersion = Code(description: "unknownVersion")
     /// Both ends listen or both connect, or the hub is linked in another way than as a star.
     public static let role = Code(description: "role")
-    /// The peer did not greet within ``ChannelLinkOptions/handshakeTimeout``, or did not answer in time.
+    /// The peer did not greet within ``ChannelLinkOptions/handshakeTimeout``, did not answer in time, or was idle
+    /// when a new connection needed its place (``ChannelLinkOptions/maxIdleDuration``).
     public static let timedOut = Code(description: "timedOut")
     /// The connection could not be made, or broke.
     public static let connection = Code(description: "connection")
@@ -44,6 +45,13 @@ extension ChannelLinkError {
     .malformed, "the peer sent values before its greeting")
   static let unsentAcknowledged = ChannelLinkError(
     .malformed, "the peer acknowledged a frame that was not sent")
+
+  static func idle(_ duration: Duration) -> ChannelLinkError {
+    ChannelLinkError(
+      .timedOut,
+      "nothing was read from the peer for \(duration) or longer, and a new connection needed the place; raise "
+        + "maxConnectionCount if all of them are needed")
+  }
 
   static func handshakeTimeout(_ options: ChannelLinkOptions) -> ChannelLinkError {
     ChannelLinkError(.timedOut, "the peer has not greeted within \(options.handshakeTimeout)")

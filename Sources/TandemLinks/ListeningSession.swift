@@ -91,7 +91,7 @@ package struct ListeningSession: LinkSession, Hashable {
     if let number = values.number {
       let isNext =
         client.map { log.accept(number, from: $0.number, on: $0.connection) }
-        ?? (number == scriptFrameCount + 1)
+        ?? (number == scriptFrameCount &+ 1)
       scriptFrameCount = number
       guard isNext else {
         return [.close(ChannelLinkError(.malformed, "the peer sent a frame out of order"))]

@@ -12,11 +12,18 @@ extension LiveQuery {
 
   /// The rows of the result in its order, at the start and each time the result changes.
   ///
-  /// Order is that of ``listDifferences(in:deliversEmptyStart:)``.
+  /// Order is that of ``listDifferences(in:delivery:deliversEmptyStart:)``.
   ///
+  /// - Parameters:
+  ///   - database: The database to read and to observe.
+  ///   - delivery: The commits for which the rows are delivered.
   /// - Complexity: O(*n*) for *n* rows, per delivery; only rows that changed are decoded.
-  public func values(in database: Database) -> LiveSequence<[Element]> {
-    LiveSequence(database) { [definition, decode] in ValuesState(definition, decode: decode) }
+  public func values(
+    in database: Database, delivery: LiveDelivery = .latest
+  ) -> LiveSequence<[Element]> {
+    LiveSequence(database, delivery) { [definition, decode] in
+      ValuesState(definition, decode: decode)
+    }
   }
 
   /// The changes of the result as a set, without its order. Within each kind, elements ascend by
@@ -26,25 +33,28 @@ extension LiveQuery {
   ///
   /// - Parameters:
   ///   - database: The database to read and to observe.
+  ///   - delivery: The commits for which a difference is delivered.
   ///   - deliversEmptyStart: True if the first difference comes even if it is empty, which
   ///     distinguishes an empty result from one that has not been read yet.
   ///   - onUpdate: Updates the element that is presented for a row that changed; without it, the
   ///     element is replaced by the row as it was read. With it, the old elements of updates and
-  ///     the deleted ones are the values presented before; rows are still compared with rows, not
-  ///     with presented elements. For objects that belong to an actor, such as views, see
-  ///     ``SetPresenter``.
+  ///     the deleted ones are the values presented before; elements that were read are still
+  ///     compared with each other, not with presented ones. If elements are `Identifiable`, it must
+  ///     leave the presented element with the identity of the one that was read. For objects that
+  ///     belong to an actor, such as views, see ``SetPresenter``.
   /// - Complexity: O(*d*) for *d* rows touched if the query is read row by row, O(*n*) otherwise.
   public func differences(
-    in database: Database, deliversEmptyStart: Bool = true, onUpdate: Update? = nil
+    in database: Database, delivery: LiveDelivery = .latest, deliversEmptyStart: Bool = true,
+    onUpdate: Update? = nil
   ) -> LiveSequence<SetDifference<Element>> {
-    differences(database, nil, deliversEmptyStart, onUpdate)
+    differences(database, delivery, nil, deliversEmptyStart, onUpdate)
   }
 
   private func differences(
-    _ database: Database, _ start: StartingPoint<Element>?, _ deliversEmptyStart: Bool,
-    _ onUpdate: Update?
+    _ database: Database, _ delivery: LiveDelivery, _ start: StartingPoint<Element>?,
+    _ deliversEmptyStart: Bool, _ onUpdate: Update?
   ) -> LiveSequence<SetDifference<Element>> {
-    LiveSequence(database) { [definition, decode] in
+    LiveSequence(database, delivery) { [definition, decode] in
       SetState(
         definition, deliversEmptyStart: deliversEmptyStart,
         SetPresentation(startingFrom: start, onUpdate: onUpdate, decode: decode))
@@ -58,13 +68,14 @@ extension LiveQuery {
   ///
   /// - Parameters:
   ///   - database: The database to read and to observe.
+  ///   - delivery: The commits for which a difference is delivered.
   ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
   /// - Complexity: O(*d* log *n*) for *d* rows touched among *n* if
   ///   ``LiveQueryExplanation/isListIncremental``, O(*n*) otherwise.
   public func listDifferences(
-    in database: Database, deliversEmptyStart: Bool = true
+    in database: Database, delivery: LiveDelivery = .latest, deliversEmptyStart: Bool = true
   ) -> LiveSequence<ListDifference<Element>> {
-    LiveSequence(database) { [definition, decode] in
+    LiveSequence(database, delivery) { [definition, decode] in
       ListState(definition, deliversEmptyStart: deliversEmptyStart, decode: decode)
     }
   }
@@ -79,14 +90,15 @@ extension LiveQuery<Record> {
   ///   - database: The database to read and to observe.
   ///   - start: Rows as an earlier run delivered them; only the first difference depends on them.
   ///     Of two rows with the same key, one counts.
+  ///   - delivery: The commits for which a difference is delivered.
   ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
   ///   - onUpdate: Updates the element that is presented for a row that changed;
-  ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
+  ///     see ``differences(in:delivery:deliversEmptyStart:onUpdate:)``.
   public func differences(
-    in database: Database, startingFrom start: [Record], deliversEmptyStart: Bool = true,
-    onUpdate: Update? = nil
+    in database: Database, startingFrom start: [Record], delivery: LiveDelivery = .latest,
+    deliversEmptyStart: Bool = true, onUpdate: Update? = nil
   ) -> LiveSequence<SetDifference<Record>> {
-    LiveSequence(database) { [definition] in
+    LiveSequence(database, delivery) { [definition] in
       SetState(
         definition, startingFrom: start, deliversEmptyStart: deliversEmptyStart,
         SetPresentation(onUpdate: onUpdate, decode: { $0 }))
@@ -102,16 +114,17 @@ extension LiveQuery where Element: Identifiable & Equatable, Element.ID: Sendabl
   ///   - start: Elements as an earlier run delivered them, or as they are presented; only the first
   ///     difference depends on them. If two have the same identity, the sequence throws
   ///     ``/TandemDifferences/IdentityViolation``.
+  ///   - delivery: The commits for which a difference is delivered.
   ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
   ///   - onUpdate: Updates the element that is presented for a row that changed;
-  ///     see ``differences(in:deliversEmptyStart:onUpdate:)``. It is also called for elements of
+  ///     see ``differences(in:delivery:deliversEmptyStart:onUpdate:)``. It is also called for elements of
   ///     `start` that are not equal to those read.
   public func differences(
-    in database: Database, startingFrom start: [Element], deliversEmptyStart: Bool = true,
-    onUpdate: Update? = nil
+    in database: Database, startingFrom start: [Element], delivery: LiveDelivery = .latest,
+    deliversEmptyStart: Bool = true, onUpdate: Update? = nil
   ) -> LiveSequence<SetDifference<Element>> {
     let point = StartingPoint(start) { ($0.id, $0) }
-    return differences(database, point, deliversEmptyStart, onUpdate)
+    return differences(database, delivery, point, deliversEmptyStart, onUpdate)
   }
 }
 
@@ -127,14 +140,15 @@ extension LiveQuery where Element: DatabaseRecord {
   ///   - start: Records as an earlier run delivered them, or as they are presented; only the first
   ///     difference depends on them. If two have the same key, the sequence throws
   ///     ``/TandemDifferences/IdentityViolation``.
+  ///   - delivery: The commits for which a difference is delivered.
   ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
   ///   - onUpdate: Updates the element that is presented for a row that changed;
-  ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
+  ///     see ``differences(in:delivery:deliversEmptyStart:onUpdate:)``.
   public func differences(
-    in database: Database, startingFrom start: [Element], deliversEmptyStart: Bool = true,
-    onUpdate: Update? = nil
+    in database: Database, startingFrom start: [Element], delivery: LiveDelivery = .latest,
+    deliversEmptyStart: Bool = true, onUpdate: Update? = nil
   ) -> LiveSequence<SetDifference<Element>> {
-    differences(database, StartingPoint(stored: start), deliversEmptyStart, onUpdate)
+    differences(database, delivery, StartingPoint(stored: start), deliversEmptyStart, onUpdate)
   }
 }
 
@@ -148,15 +162,30 @@ where Element: DatabaseRecord & Identifiable & Equatable, Element.ID: SendableMe
   ///   - start: Records as an earlier run delivered them, or as they are presented; only the first
   ///     difference depends on them. If two have the same key, the sequence throws
   ///     ``/TandemDifferences/IdentityViolation``.
+  ///   - delivery: The commits for which a difference is delivered.
   ///   - deliversEmptyStart: True if the first difference comes even if it is empty.
   ///   - onUpdate: Updates the element that is presented for a row that changed;
-  ///     see ``differences(in:deliversEmptyStart:onUpdate:)``.
+  ///     see ``differences(in:delivery:deliversEmptyStart:onUpdate:)``.
   public func differences(
-    in database: Database, startingFrom start: [Element], deliversEmptyStart: Bool = true,
-    onUpdate: Update? = nil
+    in database: Database, startingFrom start: [Element], delivery: LiveDelivery = .latest,
+    deliversEmptyStart: Bool = true, onUpdate: Update? = nil
   ) -> LiveSequence<SetDifference<Element>> {
-    differences(database, StartingPoint(stored: start), deliversEmptyStart, onUpdate)
+    differences(database, delivery, StartingPoint(stored: start), deliversEmptyStart, onUpdate)
   }
+}
+
+/// The commits for which a live query delivers an element.
+public enum LiveDelivery: Hashable, Sendable {
+  /// Commits that were made since the consumer asked for the last element are delivered as one.
+  case latest
+  /// Each commit of this ``/TandemSQLite/Database`` is delivered by itself, if it changes the
+  /// result. Commits by others, between two of them, may be delivered as one, or with the next one
+  /// of this database.
+  ///
+  /// The query is read on the writer's connection, before `write` returns, which takes that time
+  /// longer. Up to 10,000 elements wait for a slow consumer; with one more the sequence delivers
+  /// these and then throws an error.
+  case everyCommit
 }
 
 /// The elements that a ``LiveQuery`` delivers, until the loop or its task ends.
@@ -166,9 +195,9 @@ public struct LiveSequence<Element: Sendable>: AsyncSequence, Sendable {
   private let start: @Sendable () -> any LiveRunning<Element>
 
   init<State: LiveState>(
-    _ database: Database, _ state: @escaping @Sendable () -> State
+    _ database: Database, _ delivery: LiveDelivery, _ state: @escaping @Sendable () -> State
   ) where State.Output == Element {
-    start = { LiveRun(database, state: state()) }
+    start = { LiveRun(database, delivery, state: state()) }
   }
 
   /// Begins a run, which starts with its first element.
@@ -181,8 +210,9 @@ public struct LiveSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// The next element; `nil` once the task is cancelled or the sequence has thrown.
     ///
     /// - Throws: ``/TandemSQLite/DatabaseError`` if the query no longer fits the schema, a key is
-    ///   null or occurs twice, or the database cannot be read or is closed; the error that decoding
-    ///   an element throws.
+    ///   null or occurs twice, the database cannot be read or is closed, or, with code `tooBig`, if
+    ///   too many elements wait (``LiveDelivery/everyCommit``); the error that decoding an element
+    ///   throws.
     public mutating func next() async throws -> Element? { try await run.next() }
 
     /// The next element, as ``next()``.

@@ -14,21 +14,26 @@ public import TandemSQLite
 /// **Delivery.** Each sequence delivers states of the database in commit order. Every element leads
 /// from the state delivered before to a later one, and never contains a commit in part. A slow
 /// consumer gets several commits as one difference; meanwhile only the keys of touched rows
-/// accumulate, at most ``maxTouchedKeyCount``. Commits that do not change the result deliver
+/// accumulate, at most ``maxTouchedKeyCount``. ``LiveDelivery/everyCommit`` delivers each commit
+/// of this database by itself. Commits that do not change the result deliver
 /// nothing. The exception is the start: the first element comes even if it is empty, which
 /// distinguishes an empty result from one that has not been read yet, unless `deliversEmptyStart`
 /// is false. After the end or cancellation nothing more arrives; an error is thrown to the
 /// consumer, and ends the sequence.
 ///
 /// **Changes.** A row counts as changed if the type or the value of a column changed: also if `1`
-/// becomes `1.0`, which SQLite treats as equal. Rows are distinguished by their keys, and keys are
+/// becomes `1.0`, which SQLite treats as equal. If elements of another type than `Record` are
+/// `Equatable`, a changed row is an update only if its elements differ. Rows are distinguished by their keys, and keys are
 /// equal if SQLite's BINARY collation treats them as equal: a key that changes from `1` to `1.0` is
 /// an update of its row.
 ///
 /// **Locks.** While another program keeps the file locked, as it may without a write-ahead log, a
 /// sequence waits without a limit, regardless of
 /// ``/TandemSQLite/DatabaseConfiguration/busyTimeout``: it retries at pauses of up to 40 ms until
-/// it can read or its task is cancelled. It never ends with `busy`.
+/// it can read or its task is cancelled. It never ends with `busy`. Nor can others write to such a
+/// file while it is read. So before a sequence reads its whole result again, it pauses for
+/// four times the duration of the last read, at most 10 s. Files with a write-ahead log need no
+/// pause.
 ///
 /// **Isolation.** Queries run on the database's readers, and elements are made there. They arrive
 /// in the isolation of the loop: a loop on the main actor gets them on the main actor. A

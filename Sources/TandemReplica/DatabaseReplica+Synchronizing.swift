@@ -141,7 +141,7 @@ extension DatabaseReplica {
     forgetTables()
     let driver = SyncDriver(
       CountedReplica(replica: self, log: log, waitsForLocks: goal == .forever),
-      CountedRemote(remote: remote, log: log), publish: { log.note($0, $1) })
+      CountedRemote(remote: remote, log: log, replica: self), publish: { log.note($0, $1) })
     do {
       return log.run(endingWith: try await driver.run(until: goal))
     } catch is CancellationError where goal == .forever {
@@ -155,6 +155,7 @@ private final class RunLog: Sendable {
   private struct State {
     var pushedCount = 0
     var pulledCount = 0
+    var hasDeclaredTables = false
     var status = SyncStatus.connecting
     var cause: (any Error)?
   }
@@ -172,6 +173,9 @@ private final class RunLog: Sendable {
     report(status)
   }
 
+  /// True if the space knows the tables of the file.
+  var hasDeclaredTables: Bool { state.withLock { $0.hasDeclaredTables } }
+  func noteDeclaredTables() { state.withLock { $0.hasDeclaredTables = true } }
   func countPushed(_ count: Int) { state.withLock { $0.pushedCount += count } }
   func countPulled(_ count: Int) { state.withLock { $0.pulledCount += count } }
 
@@ -184,12 +188,18 @@ private final class RunLog: Sendable {
   }
 }
 
-/// A space that counts the changes that it accepts.
+/// A space that counts the changes that it accepts, and knows the tables of the file before it gets
+/// changes: it may have been replaced since the file was attached.
 private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
   let remote: Remote
   let log: RunLog
+  let replica: DatabaseReplica
 
   func push(_ commit: SyncCommit) async throws -> SyncOutcome {
+    if !log.hasDeclaredTables {
+      _ = try await remote.declare(try await replica.declarations())
+      log.noteDeclaredTables()
+    }
     let outcome = try await remote.push(commit)
     if case .accepted = outcome { log.countPushed(commit.changes.count) }
     return outcome

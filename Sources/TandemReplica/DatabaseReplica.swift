@@ -104,9 +104,14 @@ extension DatabaseReplica {
     }
   }
 
+  /// The synchronized tables.
+  func declarations() async throws -> [SpaceTable] {
+    try await database.read { try ReplicaTables($0.connection).declarations() }
+  }
+
   private func currentWatch() async throws -> ReplicaWatch {
     if let watch = watch.withLock({ $0 }) { return watch }
-    let tables = try await database.read { try ReplicaTables($0.connection).declarations() }
+    let tables = try await declarations()
     let watch = try await ReplicaWatch(
       database, tables: tables.map { TableShadow.name($0.name) })
     self.watch.withLock { $0 = watch }

@@ -70,6 +70,7 @@ extension ReplicaTables {
   /// - Throws: ``ReplicaError`` with code `schema` if a later version of Tandem added a rule that
   ///   this version does not know.
   func storedMerging() throws -> ReplicaMerging {
+    try checkIsAttached()
     var merging = ReplicaMerging()
     for row in try rows("SELECT \"table\", \"column\", policy FROM tandem_policies") {
       guard case .text(let table) = row[0], case .text(let column) = row[1],

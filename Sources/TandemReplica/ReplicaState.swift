@@ -102,7 +102,7 @@ extension ReplicaTables {
   }
 
   /// Throws if the file is not attached to a space.
-  private func checkIsAttached() throws {
+  func checkIsAttached() throws {
     guard try isAttached() else {
       throw ReplicaError(
         .notAttached, "\(connection.path) is not attached to a space; attach it first")

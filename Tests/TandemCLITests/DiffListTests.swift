@@ -14,7 +14,9 @@ struct DiffListTests {
     let new = try folder.write("id,n\n4,\n1,\n5,\n2,2\n", to: "new.csv")
     let lines = try await Tool.run(["diff", "--list", old, new])
     #expect(lines.status == 1 && lines.error.isEmpty)
-    #expect(lines.output == "- id=3\n> id=4  3 → 0\n+ id=5\n~ id=2  n: 1 → 2\n")
+    #expect(
+      lines.output
+        == "--- \(old)\n+++ \(new)\n- id=3\n> id=4  3 → 0\n+ id=5\n~ id=2  n: 1 → 2\n")
     let json = try await Tool.run(["diff", "--list", "--json", old, new])
     #expect(json.status == 1)
     #expect(

@@ -51,25 +51,54 @@ struct GitMergeDriverTests {
       try folder.text(of: "repository/\(name)") == ours.replacing(second[0], with: second[1]))
   }
 
-  @Test("a conflict is git's conflict, and the local version stands")
+  @Test("a conflict is git's conflict, and both versions are in the file")
   func conflict() async throws {
     let base = "id,name\n1,a\n2,b\n"
     let result = try await merge(
       "list.csv", base: base, ours: "id,name\n1,x\n2,b\n", theirs: "id,name\n1,y\n2,b\n3,c\n")
     #expect(result.status == 1)
-    #expect(result.error.contains("! edit/edit id=1: unresolved"), "\(result.error)")
-    #expect(try folder.text(of: "repository/list.csv") == "id,name\n1,x\n2,b\n3,c\n")
+    #expect(result.error.contains("! edit/edit id=\"1\": unresolved"), "\(result.error)")
+    #expect(
+      try folder.text(of: "repository/list.csv")
+        == "id,name\n<<<<<<< local\n1,x\n=======\n1,y\n>>>>>>> remote\n2,b\n3,c\n")
     let unmerged = try await Tool.shell(
       "cd repository; git diff --name-only --diff-filter=U", in: folder)
     #expect(unmerged.output == "list.csv\n")
   }
 
-  @Test("a file that is no list conflicts and stays as it was")
+  @Test("a file that is no list is merged as git merges it without the driver")
+  func texts() async throws {
+    let base = "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}\n"
+    let ours = base.replacing("\"a\": 1", with: "\"a\": 9")
+    let clean = try await merge(
+      "list.json", base: base, ours: ours, theirs: base.replacing("\"c\": 3", with: "\"c\": 4"))
+    #expect(clean.status == 0, "\(clean.error)")
+    #expect(
+      try folder.text(of: "repository/list.json")
+        == ours.replacing("\"c\": 3", with: "\"c\": 4"))
+  }
+
+  @Test("a broken list conflicts, with both versions in the file")
   func trouble() async throws {
-    let ours = "[{\"id\":1,\"a\":2}]\n"
     let result = try await merge(
-      "list.json", base: "[{\"id\":1}]\n", ours: ours, theirs: "[{\"id\":1,\n")
+      "list.json", base: "[{\"id\":1}]\n", ours: "[{\"id\":1,\"a\":2}]\n",
+      theirs: "[{\"id\":1,\n")
     #expect(result.status == 1)
-    #expect(try folder.text(of: "repository/list.json") == ours)
+    #expect(result.error.contains("list.json (remote version): "), "\(result.error)")
+    #expect(
+      try folder.text(of: "repository/list.json")
+        == "<<<<<<< local\n[{\"id\":1,\"a\":2}]\n=======\n[{\"id\":1,\n>>>>>>> remote\n")
+  }
+
+  @Test("a change of a type on one side, and of another record on the other, are both kept")
+  func types() async throws {
+    let base = "[{\"id\":1,\"v\":1},\n{\"id\":2,\"v\":1}]\n"
+    let result = try await merge(
+      "list.json", base: base, ours: base.replacing("1,\"v\":1", with: "1,\"v\":true"),
+      theirs: base.replacing("2,\"v\":1", with: "2,\"v\":\"1\""))
+    #expect(result.status == 0, "\(result.error)")
+    #expect(
+      try folder.text(of: "repository/list.json")
+        == "[{\"id\":1,\"v\":true},\n{\"id\":2,\"v\":\"1\"}]\n")
   }
 }

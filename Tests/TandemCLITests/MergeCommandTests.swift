@@ -43,7 +43,7 @@ struct MergeCommandTests {
         + #""local":{"id":2,"t":"y","n":1},"remote":{"id":2,"t":"z","n":1},"#
         + #""resolution":"unresolved"},{"key":3,"kind":"delete/edit","#
         + #""base":{"id":3,"t":"q","n":0},"local":null,"remote":{"id":3,"t":"w","n":0},"#
-        + #""resolution":"remote"}],"toLocal":{"inserted":[{"id":3,"t":"w","n":0}],"#
+        + #""resolution":"remote"}],"columns":[],"toLocal":{"inserted":[{"id":3,"t":"w","n":0}],"#
         + #""updated":[{"old":{"id":1,"t":"A b c","n":2},"new":{"id":1,"t":"A b C","n":2}}],"#
         + #""deleted":[]},"toRemote":{"inserted":[],"#
         + #""updated":[{"old":{"id":1,"t":"a b C","n":1},"new":{"id":1,"t":"A b C","n":2}}],"#
@@ -86,7 +86,7 @@ struct MergeCommandTests {
     #expect(result.output.contains(#""conflicts":[{"key":[1,"x"],"kind":"add/add","#))
   }
 
-  @Test("what one version of a CSV makes a text is a text in all")
+  @Test("cells of CSV are texts, with their digits and quotes")
   func types() async throws {
     try folder.write("id,p,e\r\n1,1.50,\"\"\r\n2,2.0,\r\n3,5,a\r\n", to: "b.csv")
     try folder.write("id,p,e\r\n1,1.50,\"\"\r\n2,n/a,\r\n3,5,a\r\n", to: "l.csv")
@@ -211,10 +211,9 @@ struct MergeCommandTests {
       ("--base", "--local l.json --remote r.json"),
     ] {
       let result = try await Tool.shell(
-        "$tandem merge --key id \(rest) \(option) \(url)", in: folder)
+        "$tandem merge --key id --retries 0 \(rest) \(option) \(url)", in: folder)
       #expect(result.status == 2)
-      #expect(
-        result.error.contains("\(option) takes files: fetch http://127.0.0.1:1/x first, as curl"))
+      #expect(result.error.contains("http://127.0.0.1:1/x: nothing accepts connections"))
     }
     let long = try await Tool.shell(
       """
@@ -229,6 +228,128 @@ struct MergeCommandTests {
     try folder.write(#"[{"id":1,"t":"a b C","n":1},{"id":2,"t":"x","n":1}]"#, to: "r.json")
     let result = try await merge("")
     #expect(result.error.contains("; 1 conflict, 1 unresolved\n"), "\(result.error)")
+  }
+
+  @Test("both versions of a conflict are shown on standard error")
+  func values() async throws {
+    let result = try await merge("")
+    for lines in [
+      "! edit/edit id=2: unresolved\n  local   t=\"y\"\n  remote  t=\"z\"\n",
+      "! delete/edit id=3: unresolved\n  local   (deleted)\n  remote  id=3  t=\"w\"  n=0\n",
+    ] {
+      #expect(result.error.contains(lines), "\(result.error)")
+    }
+  }
+
+  @Test("JSON is printed as it was")
+  func jsonTypes() async throws {
+    try folder.write(#"[{"id":1,"a":false,"o":{"b":1,"a":[1.50,null]}}]"#, to: "b.json")
+    try folder.write(#"[{"id":1,"a":false,"o":{"b":2,"a":[1.50,null]}}]"#, to: "l.json")
+    try folder.write(#"[{"id":1,"a":true,"o":{"b":1,"a":[1.50,null]}}]"#, to: "r.json")
+    let result = try await merge("--json --by field")
+    #expect(result.status == 0)
+    #expect(
+      result.output.contains(#""merged":[{"id":1,"a":true,"o":{"b":2,"a":[1.50,null]}}]"#),
+      "\(result.output)")
+  }
+
+  @Test("an unresolved conflict is marked in the file, or kept beside it, if that is asked for")
+  func conflictForms() async throws {
+    let markers = try await merge("--conflicts markers -q")
+    #expect(
+      markers.output == """
+        [
+        <<<<<<< local
+        {"id":1,"t":"A b c","n":2},
+        =======
+        {"id":1,"t":"a b C","n":1},
+        >>>>>>> remote
+        <<<<<<< local
+        {"id":2,"t":"y","n":1}
+        =======
+        {"id":2,"t":"z","n":1}
+        >>>>>>> remote
+        <<<<<<< local
+        =======
+        ,{"id":3,"t":"w","n":0}
+        >>>>>>> remote
+        ]
+        """)
+    let local = try await merge("--conflicts local -q -o out.json")
+    #expect(try local.status == 1 && folder.text(of: "out.json") == folder.text(of: "l.json"))
+    let file = try await merge("--conflicts file -o out.json")
+    #expect(file.status == 1 && file.error.contains("are in out.json.conflicts.json"))
+    #expect(try folder.text(of: "out.json") == folder.text(of: "l.json"))
+    #expect(
+      try folder.text(of: "out.json.conflicts.json").contains(
+        #""local":{"id":2,"t":"y","n":1},"remote":{"id":2,"t":"z","n":1},"resolution":"#))
+    let nowhere = try await merge("--conflicts file")
+    #expect(nowhere.status == 2 && nowhere.error.contains("--conflicts file needs --output"))
+  }
+
+  @Test("with --path, a file that is no list is merged by lines, and messages name the file")
+  func texts() async throws {
+    func merge(_ base: String, _ local: String, _ remote: String) async throws -> Tool.Result {
+      for (text, name) in [(base, "1"), (local, "2"), (remote, "3")] {
+        try folder.write(text, to: name)
+      }
+      return try await Tool.shell(
+        "$tandem merge --base 1 --local 2 --remote 3 --key id --path conf/app.json", in: folder)
+    }
+    let base = "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}\n"
+    let ours = base.replacing("\"a\": 1", with: "\"a\": 9")
+    let clean = try await merge(base, ours, base.replacing("\"c\": 3", with: "\"c\": 8"))
+    #expect(clean.status == 0)
+    #expect(clean.output == ours.replacing("\"c\": 3", with: "\"c\": 8"))
+    #expect(clean.error.contains("conf/app.json (base version): "), "\(clean.error)")
+    let conflict = try await merge(base, ours, base.replacing("\"a\": 1", with: "\"a\": 7"))
+    #expect(conflict.status == 1)
+    #expect(
+      conflict.output.contains(
+        "<<<<<<< local\n  \"a\": 9,\n=======\n  \"a\": 7,\n>>>>>>> remote\n"))
+    let noKey = try await merge("[{\"n\":1}]\n", "[{\"n\":1}]\n", "[{\"n\":2}]\n")
+    #expect(noKey.status == 0 && noKey.output == "[{\"n\":2}]\n")
+    #expect(noKey.error.contains("no value in the key field \"id\""))
+    let binary = try await merge("\0", "\0a", "\0b")
+    #expect(binary.status == 2 && binary.error.contains("conf/app.json: cannot be merged"))
+  }
+
+  @Test("a column in conflict leaves both versions of the file in it, or the local one")
+  func columns() async throws {
+    try folder.write("id,note\n1,x\n", to: "b.csv")
+    try folder.write("id\n1\n", to: "l.csv")
+    try folder.write("id,note\n1,y\n", to: "r.csv")
+    func merge(_ options: String) async throws -> Tool.Result {
+      try await Tool.shell(
+        "$tandem merge --base b.csv --local l.csv --remote r.csv --key id \(options)", in: folder)
+    }
+    let local = try await merge("")
+    #expect(local.status == 1 && local.output == "id\n1\n")
+    #expect(
+      local.error.contains(
+        "! delete/edit column note: unresolved\n  local   removed\n  remote  kept, with changes\n"),
+      "\(local.error)")
+    let marked = try await merge("--conflicts markers -q")
+    #expect(
+      marked.output == "<<<<<<< local\nid\n1\n=======\nid,note\n1,y\n>>>>>>> remote\n")
+    let edits = try await merge("--prefer edits -q")
+    #expect(edits.status == 0 && edits.output == "id,note\n1,y\n")
+    let json = try await merge("--json -q")
+    #expect(json.status == 1 && json.output.contains(#""columns":[{"column":"note","kind":"#))
+  }
+
+  @Test("CSV of another dialect is merged, and written in it")
+  func dialects() async throws {
+    let result = try await Tool.shell(
+      """
+      printf 'id;n\\n1;\\351\\n2;b\\n' >b.csv; printf 'id;n\\n1;\\351\\n2;c,d\\n' >l.csv
+      printf 'id;n\\n1;\\340\\n2;b\\n3;x\\n' >r.csv
+      $tandem merge --base b.csv --local l.csv --remote r.csv --key id -q --delimiter ';' \
+        --encoding latin1 | od -An -c | tr -d ' \\n'
+      $tandem merge --unknown-base --local l.json --remote r.json --key id --format json --ragged
+      """, in: folder)
+    #expect(result.output == "id;n\\n1;340\\n2;c,d\\n3;x\\n", "\(result.output)")
+    #expect(result.status == 2 && result.error.contains("--ragged is for CSV"))
   }
 
   @Test(

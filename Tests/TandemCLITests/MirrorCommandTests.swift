@@ -17,6 +17,7 @@ struct MirrorCommandTests {
 
     """,
     .csv: "id,name,area\n2,Büsingen,7.62\n1,Jungholz,\n",
+    .tsv: "id\tname\tarea\n2\tBüsingen\t7.62\n1\tJungholz\t\n",
   ]
 
   /// Mirrors into `places.db`, table `place`, by `id`.
@@ -44,6 +45,7 @@ struct MirrorCommandTests {
     default:
       let types: [RecordFormat: String] = [
         .json: "application/json; charset=utf-8", .ndjson: "application/x-ndjson", .csv: "text/csv",
+        .tsv: "text/tab-separated-values",
       ]
       let type = source == "typed url" ? types[format] : nil
       result = try await withServer { _, connection in
@@ -51,6 +53,11 @@ struct MirrorCommandTests {
       } test: { server in
         try await mirror(server.url + "/list?page=1")
       }
+    }
+    if format == .tsv, ["input", "url"].contains(source) {
+      // The delimiter is not guessed.
+      #expect(result.error.contains("--delimiter tab"), "\(result.error)")
+      return
     }
     #expect(result.status == 0 && result.error.isEmpty)
     #expect(

@@ -333,7 +333,7 @@ struct MirrorContentTests {
     } test: { server in
       func ids() throws -> [String] { try folder.rows("list.db", "SELECT id FROM item ORDER BY 1") }
       let url = server.url + "/list"
-      _ = try await mirror(url, "--items", "a")
+      _ = try await mirror(url, "--items", "a", "--page", "first")
       #expect(try ids() == ["1"])
       _ = try await mirror(url, "--items", "a", "--page", "link")
       #expect(try ids() == ["1", "2"])
@@ -390,7 +390,7 @@ struct MirrorContentTests {
   @Test(
     "mistakes are exit status 2, and say what is meant",
     arguments: [
-      (["--page", "links"], "--page takes link, cursor=FIELD[,PARAM]"),
+      (["--page", "links"], "--page takes link, header=NAME"),
       (["--page", "cursor=next"], "--page cursor needs --items"),
       (["--header", "X"], "--header takes 'Name: value'"),
       (["--content", "a"], "--into is missing"), (["--into", "a"], "--into needs --content"),

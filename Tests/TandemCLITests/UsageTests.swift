@@ -130,16 +130,6 @@ struct UsageTests {
     }
   }
 
-  @Test("a database in the place of a list is called what it is")
-  func database() async throws {
-    let folder = try TemporaryFolder()
-    try folder.execute("some.db", "CREATE TABLE t (id)")
-    let path = folder.path(of: "some.db")
-    let result = try await Tool.run(["mirror", path, "x.db", "--table", "t", "--key", "id"])
-    #expect(result.status == 2)
-    #expect(result.error.contains("some.db is a SQLite database: SOURCE is a list"))
-  }
-
   @Test("after -- everything is an operand, and --name=VALUE is any value")
   func separators() async throws {
     let folder = try TemporaryFolder()

@@ -35,6 +35,8 @@ struct WatchConditionTests {
     ("--query 'SELECT id FROM place WHERE id = ?' --key id", 1, "0 values for 1 parameters"),
     ("--query 'SELECT 1 AS id UNION ALL SELECT 1' --key id", 1, "two rows have the same key 1"),
     ("--query 'SELECT NULL AS id' --key id", 1, "no value in the key column id"),
+    ("--wait", 2, "--wait needs --table or --query"),
+    ("--query 'SELEKT 1' --key id --wait", 1, "syntax error"),
     ("--table place --once 0", 2, "--once takes a number of at least 1, not '0'"),
     ("--table place --once x", 2, "--once takes a number of at least 1, not 'x'"),
     ("--table place --initail", 2, "did you mean --initial?"),
@@ -123,6 +125,7 @@ struct WatchConditionTests {
         try await shell(removal)
         let error = await tool.errorLine()
         #expect(error?.contains("the file was deleted, moved or replaced") == true, "\(removal)")
+        #expect(error?.contains("with --wait, tandem watch waits") == true, "\(removal)")
         #expect(await tool.end() == 1)
       }
     }
@@ -134,7 +137,8 @@ struct WatchConditionTests {
     let tool = try await watch("--table", "place")
     _ = await tool.errorLine()
     try await shell("sqlite3 test.db 'DROP TABLE place'")
-    #expect(await tool.errorLine()?.contains("no such table: place") == true)
+    let error = await tool.errorLine()
+    #expect(error?.contains("no such table: place; with --wait, tandem watch waits") == true)
     #expect(await tool.end() == 1)
   }
 
@@ -202,7 +206,10 @@ struct WatchConditionTests {
   @Test("help says what it prints, how it ends, and what makes it cheap")
   func help() async throws {
     let result = try await Tool.run(["watch", "--help"])
-    for word in ["usage: tandem watch DATABASE", "Ctrl-C", "tandem track", #"{"inserted":[ROW]"#] {
+    for word in [
+      "usage: tandem watch DATABASE", "Ctrl-C", "tandem track", "--wait", "write-ahead log",
+      #"{"inserted":[ROW]"#,
+    ] {
       #expect(result.output.contains(word))
     }
     #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 100 })

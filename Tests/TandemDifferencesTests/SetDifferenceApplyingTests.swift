@@ -25,6 +25,70 @@ struct SetDifferenceApplyingTests {
     }
   }
 
+  @Test(
+    "applied to an array, elements keep their order, and insertions follow, for every two versions")
+  func arrays() throws {
+    for old in SetTesting.ascendingVersions {
+      let shuffled = Array(old.reversed())
+      for new in SetTesting.ascendingVersions {
+        let difference = try SetDifference(from: shuffled, to: new, identifiedBy: \.id)
+        let newByID = Self.byID(new)
+        let stay = shuffled.compactMap { newByID[$0.id] }
+        let insertions = new.filter { item in !old.contains { $0.id == item.id } }
+        guard difference.applying(toArray: shuffled) == stay + insertions,
+          difference.applying(toSorted: old, sortedBy: \.id) == new
+        else {
+          Issue.record("from \(old) to \(new)")
+          return
+        }
+      }
+    }
+  }
+
+  @Test("arrays are accepted and rejected as dictionaries are, for every difference and version")
+  func arrayMisfits() throws {
+    let few = SetTesting.ascendingVersions.filter { $0.count < 3 }
+    for old in few {
+      for new in few {
+        let difference = try SetDifference(from: old, to: new, sortedBy: \.id)
+        for other in SetTesting.ascendingVersions {
+          let expected = difference.applying(to: Self.byID(other))
+          let array = difference.applying(toArray: other)
+          let sorted = difference.applying(toSorted: other, sortedBy: \.id)
+          guard array.map(Self.byID) == expected, sorted.map(Self.byID) == expected,
+            sorted.map({ $0 == $0.sorted { $0.id < $1.id } }) ?? true
+          else {
+            Issue.record("\(difference) on \(other): \(array ?? []), \(sorted ?? [])")
+            return
+          }
+        }
+      }
+    }
+  }
+
+  @Test(
+    "an array with an identity twice, out of order, or with one that cannot be compared is rejected"
+  )
+  func arrayViolations() {
+    let twice = [ListItem(id: 1), ListItem(id: 1)]
+    let descending = [ListItem(id: 2), ListItem(id: 1)]
+    let empty = Difference()
+    #expect(empty.applying(toArray: twice) == nil)
+    #expect(empty.applying(toSorted: twice, sortedBy: \.id) == nil)
+    #expect(empty.applying(toArray: descending) == descending)
+    #expect(empty.applying(toSorted: descending, sortedBy: \.id) == nil)
+    let numbers = SetDifference<Double>()
+    #expect(numbers.applying(toArray: [.nan], identifiedBy: { $0 }) == nil)
+    #expect(numbers.applying(toSorted: [.nan], sortedBy: { $0 }) == nil)
+    let insertion = SetDifference(inserted: [Double.nan])
+    #expect(insertion.applying(toSorted: [1], sortedBy: { $0 }) == nil)
+    let double = Difference(
+      updated: [.init(old: twice[0], new: ListItem(id: 1, version: 1))], deleted: [twice[0]])
+    #expect(double.applying(toSorted: [twice[0]], sortedBy: \.id) == nil)
+    let moved = Difference(updated: [.init(old: twice[0], new: ListItem(id: 2))])
+    #expect(moved.applying(toSorted: [twice[0]], sortedBy: \.id) == nil)
+  }
+
   @Test("a difference fits no version but those that agree with the old one where it changes")
   func fitsOnlyItsBase() throws {
     for old in SetTesting.ascendingVersions.filter({ $0.count < 3 }) {

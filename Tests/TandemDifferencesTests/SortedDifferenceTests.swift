@@ -95,6 +95,32 @@ struct SortedDifferenceWalkTests {
     #expect(Array(walk) == Array(SortedDifference(from: old, to: new, sortedBy: \.id)))
   }
 
+  @Test("the walk over comparable elements needs no closure either")
+  func comparable() {
+    let walk = SortedDifference(from: [1, 2, 4], to: [2, 3])
+    #expect(Array(walk) == [.deleted(1), .common(2, 2), .inserted(3), .deleted(4)])
+    let text = SortedDifference(from: ["a"], to: Set(["b"]).sorted())
+    #expect(Array(text) == [.deleted("a"), .inserted("b")])
+    let items = [MergeLine(id: 1, text: "b"), MergeLine(id: 2, text: "a")]
+    let removal = SortedDifference(from: items, to: [MergeLine]())
+    #expect(Array(removal) == items.map { .deleted($0) })
+  }
+
+  @Test("a walk can be handed to another task if its versions can")
+  func sendable() async {
+    let walk = SortedDifference(from: [1, 2], to: [2, 3], sortedBy: { $0 })
+    let changes = await Task.detached { Array(walk) }.value
+    #expect(changes == [.deleted(1), .common(2, 2), .inserted(3)])
+  }
+
+  /// Comparable by its text, and identified by its number.
+  private struct MergeLine: Comparable, Identifiable {
+    var id: Int
+    var text: String
+
+    static func < (first: MergeLine, second: MergeLine) -> Bool { first.text < second.text }
+  }
+
   @Test("equal elements of both versions are common, for the caller to compare")
   func equalElements() {
     let items = [ListItem(id: 1)]

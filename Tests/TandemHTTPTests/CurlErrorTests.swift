@@ -37,5 +37,19 @@
       #expect(
         TransportError.meaning(of: CURLE_RECV_ERROR, socketError: number).code == .connectionLost)
     }
+
+    @Test("the host that could not be connected to is the one that libcurl names")
+    func peer() {
+      let message = "Failed to connect to proxy.example port 8080 after 3 ms: Couldn't connect"
+      let peer = CurlError.peer(in: message)
+      #expect(peer?.host == "proxy.example" && peer?.port == "8080")
+      for other in ["", "Failed to connect to a", "Could not resolve host: a"] {
+        #expect(CurlError.peer(in: other) == nil)
+      }
+      let url = HTTPURL("http://[::1]/")
+      #expect(url?.isReached(at: "::1", port: "80") == true)
+      #expect(url?.isReached(at: "::1", port: "81") == false)
+      #expect(HTTPURL("https://A/")?.isReached(at: "a", port: "443") == true)
+    }
   }
 #endif

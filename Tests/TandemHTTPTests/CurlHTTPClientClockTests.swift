@@ -45,6 +45,61 @@
       }
     }
 
+    @Test("a header that drips ends with the time for the head")
+    func drippingHead() async throws {
+      let (drop, isAsked) = (Signal(), Signal())
+      let client = try client {
+        $0.timeouts.idle = .seconds(3_600)
+        $0.timeouts.head = .milliseconds(100)
+      }
+      try await withServer { _, connection in
+        connection.send(Array("HTTP/1.1 200 OK\r\nA: b\r\n".utf8))
+        isAsked.fire()
+        drop.waitBlockingThread()
+        connection.send(Array("C: d\r\n".utf8))
+        connection.waitForClose()
+        return false
+      } test: { server in
+        let url = server.url
+        let reading = Task {
+          try await client.response(to: HTTPRequest(url: url), maxBodyByteCount: 1)
+        }
+        await isAsked.wait()
+        // The time begins with the first look at the connection.
+        await clock.advance(by: .milliseconds(60))
+        drop.fire()
+        clock.move(by: .milliseconds(200))
+        let error = await #expect(throws: TransportError.self) { try await reading.value }
+        #expect(error?.code == .timedOut && error?.message.contains("header") == true)
+      }
+    }
+
+    @Test("a body that drips ends with the lowest rate")
+    func drippingBody() async throws {
+      let client = try client {
+        $0.timeouts.idle = .seconds(36_000)
+        $0.timeouts.minBytesPerSecond = 1_000
+      }
+      try await withServer { request, connection in
+        if request.path == "/wake" { return connection.respond() }
+        connection.send(200, ["Content-Length": "100000"], [1])
+        connection.waitForClose()
+        return false
+      } test: { server in
+        var body = try await client.stream(HTTPRequest(url: server.url)).body.makeAsyncIterator()
+        let first = try await body.next()
+        #expect(first == [1])
+        for _ in 0..<8 {
+          clock.move(by: .seconds(20))
+          // Another request wakes the thread, which then looks at all transfers.
+          _ = try await client.response(
+            to: HTTPRequest(url: server.url + "/wake"), maxBodyByteCount: 1)
+        }
+        let error = try await #require(throws: TransportError.self) { try await body.next() }
+        #expect(error.code == .timedOut && error.message.contains("1000 bytes per second"))
+      }
+    }
+
     @Test("time does not run against a server whose reader waits")
     func waitingReader() async throws {
       let isRead = Signal()

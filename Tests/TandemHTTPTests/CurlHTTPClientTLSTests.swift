@@ -68,6 +68,7 @@
     init() throws {
       server = try TLSServer(files: [
         "hello": "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "two": "HTTP/2 200 \r\n\r\ncut",
         "down": "HTTP/1.0 302 Found\r\nLocation: http://127.0.0.1:1/x\r\nContent-Length: 0\r\n\r\n",
       ])
     }
@@ -104,6 +105,33 @@
       }
       #expect(error.code == .tlsFailure)
       #expect(error.message.contains("/no/such/file.pem"))
+    }
+
+    @Test("HTTP/2 on a connection that TLS did not negotiate it for is malformed")
+    func untrueVersion() async throws {
+      let error = try await #require(throws: TransportError.self) {
+        try await response("/two", trusting: server.certificate)
+      }
+      #expect(error.code == .malformedResponse)
+      #expect(error.message.contains("HTTP/2"))
+    }
+
+    @Test("a client certificate that cannot be used is named")
+    func clientCertificate() async throws {
+      var options = HTTPClientOptions()
+      options.certificateAuthorityFile = server.certificate
+      options.clientCertificateFile = server.folder.path(of: "hello")
+      let client = try CurlHTTPClient(options: options)
+      let error = try await #require(throws: TransportError.self) {
+        try await client.response(to: HTTPRequest(url: server.url + "/hello"), maxBodyByteCount: 9)
+      }
+      #expect(error.code == .tlsFailure)
+      #expect(error.message.contains(server.folder.path(of: "hello")))
+      options.clientCertificateFile = server.certificate
+      options.clientKeyFile = server.folder.path(of: "key.pem")
+      let response = try await CurlHTTPClient(options: options).response(
+        to: HTTPRequest(url: server.url + "/hello"), maxBodyByteCount: 9)
+      #expect(response.body == Array("hello".utf8))
     }
 
     @Test("a redirect never leads from https to http")

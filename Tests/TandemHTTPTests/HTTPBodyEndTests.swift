@@ -23,6 +23,18 @@ struct HTTPBodyEndTests {
   }
 
   @Test(
+    "different lengths are a conflict, however they are written; equal ones are none",
+    arguments: [
+      ([:], false), (["Content-Length": "12, 12"], false), (["Content-Length": "12, 012"], false),
+      (["Content-Length": "12", "content-length": "13"], true),
+      (["Content-Length": "12, 13"], true),
+      (["Content-Length": "12", "Content-Length": "x"], true),
+    ] as [(HTTPFields, Bool)])
+  func conflict(fields: HTTPFields, isConflict: Bool) {
+    #expect(fields.hasConflictingLengths == isConflict)
+  }
+
+  @Test(
     "a body that was encoded, by whomever, or has no declared end, may have been cut off",
     arguments: [
       ([:], nil), (["Content-Encoding": "identity", "Transfer-Encoding": "chunked"], nil),
@@ -39,6 +51,9 @@ struct HTTPBodyEndTests {
     } else {
       #expect(head.uncertainty == nil)
     }
+    head.verifiesEncoding = true
+    #expect(head.uncertainty == nil)
+    head.verifiesEncoding = false
     head.declaresEnd = false
     #expect(head.uncertainty?.reason.contains(word ?? "how long") == true)
   }

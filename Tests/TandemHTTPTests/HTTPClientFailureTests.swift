@@ -138,6 +138,81 @@ struct HTTPClientFailureTests {
     }
   }
 
+  @Test(
+    "a gzip that was cut off before it was sent is truncated, and a damaged one is malformed",
+    .unlessURLSession("it verifies no encoding"),
+    arguments: ["length", "chunks"])
+  func cutGzip(framing: String) async throws {
+    let whole = gzip(storing: Array("one,two\n".utf8))
+    try await withServer { request, connection in
+      var bytes = whole
+      switch request.path {
+      case "/cut": bytes = Array(whole.dropLast(9))
+      case "/trailer": bytes = Array(whole.dropLast(1))
+      case "/damaged": bytes[whole.count - 6] ^= 1
+      case "/more": bytes += [0]
+      case "/nothing": bytes = []
+      default: bytes += whole
+      }
+      if framing == "length" { return connection.respond(200, ["Content-Encoding": "gzip"], bytes) }
+      connection.send(200, ["Content-Encoding": "x-gzip", "Transfer-Encoding": "chunked"])
+      if !bytes.isEmpty { connection.send(chunk: bytes) }
+      return connection.send(chunk: [])
+    } test: { server in
+      for path in ["/cut", "/trailer"] {
+        #expect(await failure(of: HTTPRequest(url: server.url + path)) == .truncated, "\(path)")
+      }
+      for path in ["/damaged", "/more"] {
+        let code = await failure(of: HTTPRequest(url: server.url + path))
+        #expect(code == (path == "/more" ? .truncated : .malformedResponse), "\(path)")
+      }
+      // A length of 0 says that nothing is there.
+      let code = await failure(of: HTTPRequest(url: server.url + "/nothing"))
+      #expect(code == (framing == "length" ? nil : .truncated))
+      let response = try await client.response(
+        to: HTTPRequest(url: server.url + "/two"), maxBodyByteCount: 100)
+      #expect(response.body == Array("one,two\none,two\n".utf8))
+      #expect(response.head.verifiesEncoding && response.head.uncertainty == nil)
+    }
+  }
+
+  @Test(
+    "an encoding that was not asked for is an error, not content",
+    .unlessURLSession("it decodes what it asked for"))
+  func unknownEncoding() async throws {
+    try await withServer { _, connection in
+      connection.respond(200, ["Content-Encoding": "nonesuch"], [1])
+    } test: { server in
+      #expect(await failure(of: HTTPRequest(url: server.url)) == .malformedResponse)
+      #expect(server.requests.first?.fields["Accept-Encoding"] == "gzip")
+    }
+  }
+
+  @Test(
+    "two different lengths are malformed, and so is HTTP/2 where nobody agreed on it",
+    .unlessURLSession("it does not show them"),
+    arguments: [
+      "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+      "HTTP/1.1 200 OK\r\nContent-Length: 2, 1\r\n\r\nab", "HTTP/2 200 \r\n\r\nab",
+    ])
+  func untrueHead(response: String) async throws {
+    try await withServer { _, connection in
+      connection.send(Array(response.utf8))
+      return false
+    } test: { server in
+      #expect(await failure(of: HTTPRequest(url: server.url)) == .malformedResponse)
+    }
+  }
+
+  @Test("a message has no control characters of a server, and no line breaks")
+  func controls() {
+    let error = TransportError(
+      .invalidURL, "it \u{1B}[2J says\nso", url: "http://a/\u{1B}]0;x\u{7}\ntandem: all is well")
+    #expect(
+      "\(error)"
+        == #"http://a/\u001b]0;x\u0007\u000atandem: all is well: it \u001b[2J says\u000aso"#)
+  }
+
   @Test("a gzip bomb is stopped at the limit, which counts decoded bytes")
   func bomb() async throws {
     let bomb = gzipBomb(runCount: 100_000)  // 160 KiB that become 25 MiB

@@ -43,10 +43,16 @@ struct HTTPURLTests {
     #expect(self.code(of: url) == code)
   }
 
-  @Test("characters beyond ASCII are encoded after the host, and left to IDNA in it")
+  @Test("characters beyond ASCII are encoded after the host, and by IDNA in it, in any locale")
   func encoding() throws {
     #expect(
-      try HTTPURL.validated("http://é.example/é?ß=1") == "http://é.example/%C3%A9?%C3%9F=1")
+      try HTTPURL.validated("http://é.example/é?ß=1") == "http://xn--9ca.example/%C3%A9?%C3%9F=1")
+    #expect(
+      try HTTPURL.validated("http://BÜCHER.example:81/") == "http://xn--bcher-kva.example:81/")
+    #expect(HTTPURL.haveSameOrigin("http://bücher.example/", "http://xn--bcher-kva.example/x"))
+    #expect(
+      HTTPURL.resolved("/ä", against: "http://u:p@bücher.example/b")
+        == "http://u:p@xn--bcher-kva.example/%C3%A4")
     #expect(
       try HTTPURL.validated("http://[fe80::1%25eth0]:80/é") == "http://[fe80::1%25eth0]:80/%C3%A9")
   }

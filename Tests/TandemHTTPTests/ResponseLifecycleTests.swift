@@ -157,4 +157,64 @@ struct IdleWatchTests {
   func neverMoved() {
     #expect(findings([(0, 25), (0, 125)]) == [false, true])
   }
+
+  @Test("too few bytes are no movement: those of a rate add up until they are enough")
+  func rate() {
+    let start = ContinuousClock.now
+    var watch = IdleWatch(timeout: .milliseconds(100), minByteCount: 10, now: start)
+    let looks: [(Int64?, Int, Bool)] = [
+      (0, 25, false), (9, 100, false), (10, 120, false), (15, 200, false), (19, 219, false),
+      (19, 220, true), (nil, 230, false), (19, 240, false), (28, 339, false), (28, 340, true),
+    ]
+    for (count, time, isExpired) in looks {
+      #expect(watch.look(at: count, now: start + .milliseconds(time)) == isExpired, "\(time)")
+    }
+  }
+}
+
+@Suite("Timeouts of a transfer")
+struct TimeoutWatchTests {
+  private let start = ContinuousClock.now
+  private typealias Progress = TimeoutWatch.Progress
+
+  /// What a watch says at a look at each number of seconds.
+  private func expiries(
+    _ timeouts: HTTPTimeouts, _ looks: [(time: Int, progress: TimeoutWatch.Progress)]
+  ) -> [String] {
+    var watch = TimeoutWatch(timeouts, now: start)
+    return looks.map { time, progress in
+      watch.expiry(of: progress, now: start + .seconds(time)).map { "\($0.prefix(9))" } ?? ""
+    }
+  }
+
+  @Test("a header that drips ends with the time for the head, which no line extends")
+  func head() {
+    let dripping = (1...25).map {
+      ($0 * 15, Progress(byteCount: Int64($0), hasHead: false, isPaused: false))
+    }
+    let expiries = expiries(.transfers, dripping)
+    #expect(expiries.firstIndex { !$0.isEmpty }.map { dripping[$0].0 } == 375)
+    #expect(expiries.last == "the heade")
+    #expect(self.expiries(HTTPTimeouts(), dripping).joined() == "")
+    // The wait for a connection does not count.
+    let waiting = (1...100).map {
+      ($0 * 15, Progress(byteCount: 0, isConnected: false, hasHead: false, isPaused: false))
+    }
+    #expect(self.expiries(.transfers, waiting).joined() == "")
+  }
+
+  @Test("a body that drips ends with the lowest rate, but not while its reader is behind")
+  func rate() {
+    func drip(_ bytesPerSecond: Int64, isPaused: Bool = false) -> [(Int, TimeoutWatch.Progress)] {
+      (0...20).map {
+        let count = Int64($0) * 15 * bytesPerSecond
+        return ($0 * 15, Progress(byteCount: count, hasHead: true, isPaused: isPaused))
+      }
+    }
+    let slow = Int64(HTTPTimeouts.defaultMinBytesPerSecond) / 2
+    #expect(expiries(.transfers, drip(slow)).contains("fewer tha"))
+    #expect(expiries(.transfers, drip(2 * slow)).joined() == "")
+    #expect(expiries(.transfers, drip(slow, isPaused: true)).joined() == "")
+    #expect(expiries(HTTPTimeouts(), drip(1)).joined() == "")
+  }
 }

@@ -1,6 +1,7 @@
 import TandemChannels
 import TandemLinks
 import TandemRecords
+import TestHTTPServer
 import Testing
 
 /// A peer that does not greet in time is disconnected; one that has may be silent for as long as it likes.
@@ -74,6 +75,51 @@ import Testing
     #expect(hello != nil)
     idle.close()
     next.close()
+    serving.cancel()
+    _ = await serving.result
+  }
+
+  @Test(
+    "a connection that greeted and is idle loses its place to a new one, one that is not keeps it")
+  func idlePlaces() async throws {
+    let clock = StandingClock()
+    let listener = try SocketListener(at: temporarySocket())
+    let options = ChannelLinkOptions(
+      maxConnectionCount: 1, maxIdleDuration: .seconds(60), handshakeTimeout: .patient)
+    let link = ChannelLink(
+      hub, subjects: [linkedUsers], options: options, now: clock.now,
+      waiting: { try? await Task.sleep(for: $0) })
+    let (breaks, broken) = AsyncStream.makeStream(of: ChannelLinkError.Code?.self)
+    let serving = Task { try await link.run(accepting: listener) { broken.yield($0?.code) } }
+
+    /// Connects and greets; returns the connection if it is served.
+    func connect() async throws -> SocketConnection? {
+      let connection = try await SocketConnection.connect(to: listener.address)
+      try? await connection.greet()
+      return try? await connection.receive() == nil ? nil : connection
+    }
+    let first = try #require(try await connect())
+    for seconds in [0, 59] {
+      clock.move(by: .seconds(seconds))
+      #expect(try await connect() == nil, "the first one is not idle for long enough")
+    }
+    clock.move(by: .seconds(1))
+    let second = try #require(try await connect())
+    let rest = try? await first.receive()
+    #expect((rest ?? nil) == nil, "the first one is closed")
+    for await code in breaks {
+      #expect(code == .timedOut)
+      break
+    }
+    clock.move(by: .seconds(40))
+    try await second.send(.values(LinkValues([], number: 1)))
+    #expect(try await second.receive() != nil, "the frame is acknowledged")
+    clock.move(by: .seconds(40))
+    #expect(try await connect() == nil, "the second one was heard 40 seconds ago")
+    clock.move(by: .seconds(20))
+    let third = try #require(try await connect())
+    first.close()
+    third.close()
     serving.cancel()
     _ = await serving.result
   }

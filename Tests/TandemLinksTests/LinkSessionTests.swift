@@ -447,6 +447,38 @@ struct LinkSessionTests {
     #expect(late == [])
   }
 
+  @Test("greetings and frames with the largest numbers change nothing for other peers")
+  func largestNumbers() {
+    var log = LinkLog(epoch: 9)
+    for step in 0..<1_000 {
+      let client = step.isMultiple(of: 2) ? UInt64.max / 256 * UInt64(step % 257) : nil
+      var session = ListeningSession(options: LinkWorld.options, maxRememberedValueCount: 0)
+      let hello = LinkGreeting.connecting(client: client, epoch: .max, sequence: .max)
+      _ = session.handle(.received(.hello(hello)), log: &log)
+      for number in [UInt64.max, 0, .max] {
+        _ = session.handle(.received(.values(LinkValues([Self.write], number: number))), log: &log)
+      }
+      _ = session.handle(.closed, log: &log)
+    }
+    #expect(log.sequence == 0)
+    var session = ListeningSession(options: LinkWorld.options, maxRememberedValueCount: 0)
+    let hello = LinkFrame.hello(.connecting(client: 7, epoch: 9, sequence: 0))
+    _ = session.handle(.received(hello), log: &log)
+    let frame = LinkFrame.values(LinkValues([Self.write], number: 1))
+    let delivery = session.handle(.received(frame), log: &log)
+    #expect(delivery == [.deliver([Self.write])])
+
+    var client = ConnectingSession(
+      client: 1, options: LinkWorld.options, maxRememberedValueCount: 0)
+    _ = client.handle(.opened, log: &log)
+    let greeting = LinkFrame.hello(.listening(epoch: .max, acknowledged: 0))
+    _ = client.handle(.received(greeting), log: &log)
+    var values = LinkValues([Self.write])
+    values.sequence = .max
+    let received = client.handle(.received(.values(values)), log: &log)
+    #expect(received == [.deliver([Self.write])])
+  }
+
   @Test("clients that have gone are forgotten beyond a number, those that are connected never")
   func forgetting() {
     var log = LinkLog(epoch: 9)

@@ -33,6 +33,7 @@ struct FuzzTransaction {
         let isExpected =
           [.constraint, .mismatch].contains(error.code.primary)
           || error.message == "no such column: c1"
+        if error.message == "stopped" { census.stoppedCount += 1 }
         guard isExpected else { throw error }
         continue
       }
@@ -71,12 +72,16 @@ struct FuzzCensus: Equatable {
   var schemaChangeCount = 0
   var savepointCount = 0
   var undoneSavepointCount = 0
+  /// How many statements a trigger stopped after they had written a row.
+  var stoppedCount = 0
 
   /// Counts a statement that succeeded.
   mutating func note(_ sql: String) {
     if sql.contains("SET k =") || sql.contains("id = id + 1") { keyUpdateCount += 1 }
     if sql.contains("OR REPLACE") { replacementCount += 1 }
-    if sql.hasPrefix("ALTER") || sql.contains("INDEX") { schemaChangeCount += 1 }
+    if sql.hasPrefix("ALTER") || sql.contains("INDEX") || sql.contains("TRIGGER") {
+      schemaChangeCount += 1
+    }
     if sql.hasPrefix("SAVEPOINT") { savepointCount += 1 }
     if sql.hasPrefix("ROLLBACK TO") { undoneSavepointCount += 1 }
   }
@@ -91,6 +96,7 @@ struct FuzzCensus: Equatable {
     sum.schemaChangeCount += second.schemaChangeCount
     sum.savepointCount += second.savepointCount
     sum.undoneSavepointCount += second.undoneSavepointCount
+    sum.stoppedCount += second.stoppedCount
     return sum
   }
 
@@ -101,7 +107,7 @@ struct FuzzCensus: Equatable {
       ("key updates", keyUpdateCount), ("replacements", replacementCount),
       ("schema changes", schemaChangeCount),
       ("savepoints kept", savepointCount - undoneSavepointCount),
-      ("savepoints undone", undoneSavepointCount),
+      ("savepoints undone", undoneSavepointCount), ("statements stopped", stoppedCount),
     ]
     return counts.filter { $0.1 * 200 < transactionCount }.map { "\($0.0): \($0.1)" }
   }

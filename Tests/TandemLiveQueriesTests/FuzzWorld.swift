@@ -8,6 +8,8 @@ struct FuzzWorld {
   let schema: [String]
   let keyColumns: [String]
   private let hasTextKey: Bool
+  /// True if keys and values may be integers that a real cannot hold.
+  private let hasLargeNumbers: Bool
   private let hasRowid: Bool
   private var columnCount = 0
 
@@ -16,6 +18,7 @@ struct FuzzWorld {
     let kind = Self.tables.randomElement(using: &random) ?? Self.tables[0]
     keyColumns = kind.key
     hasTextKey = kind.isText
+    hasLargeNumbers = kind.isLarge
     hasRowid = !kind.sql.hasSuffix("WITHOUT ROWID")
     let reference = kind.key.count == 1 && kind.key != ["rowid"]
     var schema = [
@@ -28,6 +31,7 @@ struct FuzzWorld {
       CREATE VIEW named AS SELECT b.id AS id, max(x.v) AS v
       FROM b JOIN (SELECT k AS parent, v FROM a) AS x USING (parent) GROUP BY b.id
       """,
+      "CREATE TABLE c (id INTEGER PRIMARY KEY)",
     ]
     if Bool.random(using: &random) {
       schema.append(
@@ -41,6 +45,8 @@ struct FuzzWorld {
     }
     if Bool.random(using: &random) { schema.append("CREATE UNIQUE INDEX unique_u ON a(u)") }
     if Bool.random(using: &random) { schema.append("CREATE INDEX index_v ON a(v)") }
+    if Bool.random(using: &random) { schema.append("CREATE INDEX index_w ON b(w)") }
+    if Bool.random(using: &random) { schema.append(Self.stop("stop", using: &random)) }
     self.schema = schema
     self.random = random
   }
@@ -49,10 +55,23 @@ struct FuzzWorld {
     "REFERENCES a(\(kind.key[0])) ON DELETE CASCADE ON UPDATE CASCADE"
   }
 
+  /// A trigger that stops a statement after it has written some rows, which stay.
+  private static func stop(_ name: String, using random: inout SplitMix64) -> String {
+    let (table, column) = Bool.random(using: &random) ? ("a", "v") : ("b", "w")
+    let event = ["INSERT", "UPDATE", "DELETE"].randomElement(using: &random) ?? ""
+    let row = event == "DELETE" ? "old" : "new"
+    let failure = Bool.random(using: &random) ? "IGNORE" : "FAIL, 'stopped'"
+    return """
+      CREATE TRIGGER IF NOT EXISTS \(name) AFTER \(event) ON \(table) WHEN \(row).\(column) = 3 \
+      BEGIN SELECT RAISE(\(failure)); END
+      """
+  }
+
   struct TableKind {
     var sql: String
     var key: [String]
     var isText = false
+    var isLarge = false
   }
 
   /// The last one keeps each number as it comes, so that `1` and `1.0` differ.
@@ -91,6 +110,16 @@ struct FuzzWorld {
       key: ["k"], isText: true),
     TableKind(
       sql: "CREATE TABLE a (k INTEGER PRIMARY KEY, \(columns), g AS (k % 7) UNIQUE)", key: ["k"]),
+    // Tables without rowid store the key first, which SQLite's hook confuses with the declaration.
+    TableKind(
+      sql: "CREATE TABLE a (r REAL, k INTEGER PRIMARY KEY, \(columns)) WITHOUT ROWID", key: ["k"],
+      isLarge: true),
+    TableKind(
+      sql: "CREATE TABLE a (r REAL, q REAL, \(columns), k, PRIMARY KEY (s, k)) WITHOUT ROWID",
+      key: ["k", "s"], isLarge: true),
+    TableKind(
+      sql: "CREATE TABLE a (u, r REAL, v INT, s TEXT, k REAL PRIMARY KEY) WITHOUT ROWID",
+      key: ["k"], isLarge: true),
   ]
 
   /// Queries over the schema, with their keys.
@@ -111,6 +140,10 @@ struct FuzzWorld {
       ("SELECT id, (SELECT max(v) FROM a) AS top FROM b", ["id"]),
       ("SELECT id, w FROM b ORDER BY w, id LIMIT 3", ["id"]),
       ("SELECT id, w FROM b ORDER BY w DESC NULLS FIRST, id LIMIT 2", ["id"]),
+      ("SELECT \(key), u FROM a WHERE v IN (SELECT k FROM a)", keyColumns),
+      ("SELECT id, parent FROM b WHERE w IN (SELECT id FROM b)", ["id"]),
+      ("SELECT id FROM b WHERE id NOT IN (SELECT w FROM b)", ["id"]),
+      ("SELECT id FROM c WHERE id + 1 IN c", ["id"]),
     ]
   }
 
@@ -122,6 +155,7 @@ struct FuzzWorld {
 
   private mutating func keyValue() -> String {
     let number = number(0...9)
+    if hasLargeNumbers, number > 5 { return "\((1 << 53) + number - 6)" }
     guard hasTextKey else {
       return number == 9 && Bool.random(using: &random) ? "2.5" : "\(number)"
     }
@@ -134,15 +168,19 @@ struct FuzzWorld {
 
   /// A value in one of the forms that it may have.
   private mutating func form() -> String {
-    ["0", "1", "1.0", "2", "2.0", "NULL"][number(0...5)]
+    if hasLargeNumbers, Bool.random(using: &random) {
+      return ["9007199254740992.0", "9007199254740993", "9007199254740992"][number(0...2)]
+    }
+    return ["0", "1", "1.0", "2", "2.0", "NULL"][number(0...5)]
   }
 
   private mutating func text() -> String {
     ["'x'", "'y'", "'gone'", "'X'", "'x '", "'Gone'"][number(0...5)]
   }
 
-  private mutating func insertion(_ conflict: String) -> String {
-    "INSERT \(conflict) INTO a (k, v, s, u) VALUES (\(keyValue()), \(value()), \(text()), \(form()))"
+  private mutating func insertion(_ conflict: String, rowCount: Int = 1) -> String {
+    let rows = (0..<rowCount).map { _ in "(\(keyValue()), \(value()), \(text()), \(form()))" }
+    return "INSERT \(conflict) INTO a (k, v, s, u) VALUES \(rows.joined(separator: ", "))"
   }
 
   /// What makes a row take the place of another one. With a unique column instead, SQLite 3.40 itself
@@ -162,7 +200,7 @@ struct FuzzWorld {
 
   /// One random statement that changes rows.
   mutating func statement() -> String {
-    switch number(0...15) {
+    switch number(0...18) {
     case 0, 1, 2: return insertion("")
     case 3: return insertion("OR REPLACE")
     case 4: return insertion("OR IGNORE")
@@ -179,18 +217,23 @@ struct FuzzWorld {
       return "UPDATE b SET w = \(value()), id = id + \(number(0...1)) WHERE id > \(number(0...9))"
     case 14:
       return number(0...5) == 0 ? "DELETE FROM b" : "DELETE FROM b WHERE id = \(number(0...9))"
-    default: return "UPDATE b SET parent = \(keyValue()) WHERE id < \(number(0...9))"
+    case 15: return "UPDATE b SET parent = \(keyValue()) WHERE id < \(number(0...9))"
+    case 16: return "INSERT OR IGNORE INTO c VALUES (\(number(0...9)))"
+    case 17: return "DELETE FROM c WHERE id = \(number(0...9))"
+    default: return insertion("OR FAIL", rowCount: 3)
     }
   }
 
   /// One random change of the schema; some columns have defaults that old rows only imply.
   mutating func schemaChange() -> String {
-    switch number(0...3) {
+    switch number(0...5) {
     case 0 where columnCount < 3:
       columnCount += 1
       return "ALTER TABLE a ADD COLUMN c\(columnCount) INT DEFAULT \(columnCount)"
     case 1: return "CREATE INDEX IF NOT EXISTS index_s ON a(s)"
     case 2: return "DROP INDEX IF EXISTS index_s"
+    case 3: return Self.stop("stop_later", using: &random)
+    case 4: return "DROP TRIGGER IF EXISTS stop_later"
     default: return columnCount > 0 ? "UPDATE a SET c1 = NULL WHERE v = 1" : "REINDEX"
     }
   }

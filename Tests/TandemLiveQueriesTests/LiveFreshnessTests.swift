@@ -110,6 +110,59 @@ struct LiveFreshnessTests {
     #expect(interests == [TableInterest(table: "a", key: .none, columns: [2])])
   }
 
+  // MARK: Tables that answer an IN
+
+  static let memberships = [
+    "SELECT id, parent FROM node WHERE parent IN (SELECT id FROM node)",
+    "SELECT id, parent FROM node WHERE id NOT IN (SELECT parent FROM node)",
+    "SELECT id FROM single WHERE id + 1 IN single",
+  ]
+
+  @Test(
+    "a row that another row of its table lets in or shuts out is delivered", arguments: memberships)
+  func membership(_ sql: String) async throws {
+    let database = try await folder.database(
+      "CREATE TABLE node (id INTEGER PRIMARY KEY, parent INT)",
+      "CREATE INDEX by_parent ON node(parent)", "CREATE TABLE single (id INTEGER PRIMARY KEY)",
+      "INSERT INTO node VALUES (1, 0), (2, 1), (5, 4)", "INSERT INTO single VALUES (1), (2), (6)")
+    var course = try await Course(sql, in: database)
+    let before = try course.advance().fresh
+    try await database.run(
+      "INSERT INTO node VALUES (4, 5)", "DELETE FROM node WHERE id = 1",
+      "DELETE FROM single WHERE id = 2", "INSERT INTO single VALUES (7)")
+    let (difference, _, fresh, wakes) = try course.advance()
+    #expect(wakes && fresh != before)
+    #expect(difference.applying(to: before) { RecordKey([$0["id"]]) } == fresh)
+  }
+
+  // MARK: Integers that a real cannot hold
+
+  @Test("integers beyond 2^53 in a table without rowid are not confused with reals")
+  func largeIntegers() async throws {
+    let database = try await folder.database(
+      "CREATE TABLE post (score REAL, id INTEGER PRIMARY KEY, text TEXT) WITHOUT ROWID",
+      "CREATE TABLE part (score REAL, size REAL, id INT, page INT, PRIMARY KEY (id, page)) WITHOUT ROWID",
+      "CREATE TABLE item (v, score REAL, id INTEGER PRIMARY KEY) WITHOUT ROWID",
+      "INSERT INTO post VALUES (1, 1730000000000000001, 'a'), (2, 7, 'b')",
+      "INSERT INTO part VALUES (1, 1, 7, 1730000000000000001)",
+      "INSERT INTO item VALUES (9007199254740993, 0, 7)")
+    var posts = try await Course("SELECT id, text FROM post", in: database)
+    var parts = try await Course("SELECT page AS id, size FROM part", in: database)
+    var pages = LiveQuery(table: "part").differences(in: database).makeAsyncIterator()
+    var items = try await Course("SELECT id, v FROM item", in: database)
+    _ = try (posts.advance(), parts.advance(), items.advance())
+    #expect(try await pages.next()?.inserted.count == 1)
+    try await database.run(
+      "DELETE FROM post", "DELETE FROM part", "UPDATE item SET v = 9007199254740992.0")
+    #expect(
+      try posts.advance().set.deleted.map { $0["id"] } == [7, 1_730_000_000_000_000_001])
+    #expect(try parts.advance().set.deleted.count == 1)
+    #expect(try await pages.next()?.deleted.count == 1)
+    #expect(try items.advance().set.updated.count == 1)
+    let explanation = try await LiveQuery(table: "post").explanation(in: database)
+    #expect(explanation.isIncremental)
+  }
+
   // MARK: Keys without a value
 
   @Test("a null in a key is an error as soon as it is committed, as it is at the start")

@@ -96,4 +96,68 @@ struct LiveLockTests {
     await database.close()
     try other.execute("COMMIT")
   }
+
+  // MARK: Time for others
+
+  /// A run that asks before it pauses, and pauses until it is told to go on.
+  private func run(
+    in database: Database, _ ask: @escaping @Sendable (Duration) async -> Void
+  ) -> LiveRun<SetState<Record>> {
+    LiveRun(
+      database,
+      state: SetState(
+        .table("place"), deliversEmptyStart: true, SetPresentation(onUpdate: nil, decode: { $0 })),
+      sleep: { await ask($0) })
+  }
+
+  @Test("before everything is read again, others have time to commit more than once")
+  func pauses() async throws {
+    let database = try database()
+    let (pauses, pause) = AsyncStream<Duration>.makeStream()
+    let (ends, end) = AsyncStream<Void>.makeStream()
+    let run = run(in: database) { duration in
+      pause.yield(duration)
+      for await _ in ends { break }
+    }
+    _ = try await run.next()
+    let next = Task { try await run.next() }
+    try other.execute("INSERT INTO place VALUES (0)")
+    var iterator = pauses.makeAsyncIterator()
+    #expect(try #require(await iterator.next()) > .zero)
+    for id in 1...20 { try other.execute("INSERT INTO place VALUES (\(id))") }
+    end.yield()
+    #expect(try await next.value?.inserted.count == 21)
+    await database.close()
+  }
+
+  @Test("no time is lost where rows are read one by one, or others can write meanwhile")
+  func needlessPauses() async throws {
+    for isTracked in [true, false] {
+      if !isTracked { try other.execute("PRAGMA journal_mode=WAL") }
+      let database = try Database(
+        path: folder.path(of: "test.db"),
+        configuration: DatabaseConfiguration(journal: .asItIs, busyTimeout: patience))
+      if isTracked { _ = try await database.track(table: "place") }
+      let run = run(in: database) { duration in Issue.record("a pause of \(duration)") }
+      _ = try await run.next()
+      for id in 1...3 {
+        try other.execute("INSERT INTO place VALUES (\(isTracked ? id : id + 10))")
+        #expect(try await run.next()?.inserted.count == 1)
+      }
+      if isTracked { _ = try await database.untrack(table: "place") }
+      await database.close()
+    }
+  }
+
+  @Test("a pause is a multiple of what the read cost, up to a limit")
+  func pauseDuration() {
+    var pause = ReadPause()
+    #expect(pause.duration == .zero)
+    pause.didRead(for: .milliseconds(20))
+    #expect(pause.duration == .milliseconds(80))
+    pause.didRead(for: .seconds(60))
+    #expect(pause.duration == .seconds(10))
+    pause.didRead(for: .zero)
+    #expect(pause.duration == .zero)
+  }
 }

@@ -66,6 +66,10 @@ struct FuzzCourse {
   private let feed: ChangeFeed
   private let othersShare: Int
   private var watchers: [Watcher] = []
+  /// What has been run, for errors.
+  private var history: [String] = []
+
+  static let tables = ["a", "b", "c"]
 
   struct Watcher {
     var sql: String
@@ -73,6 +77,8 @@ struct FuzzCourse {
     var subscription: ChangeSubscription
     var result: KeyedResult
     var model: [RecordKey: Record] = [:]
+    /// The number of transactions that it has seen.
+    var seenCount = 0
   }
 
   init(seed: UInt64, path: String) async throws {
@@ -84,7 +90,7 @@ struct FuzzCourse {
     for sql in world.schema { try await database.run(sql) }
     isTracked = Bool.random(using: &world.random)
     if isTracked {
-      for table in ["a", "b"] { _ = try await database.track(table: table) }
+      for table in Self.tables { _ = try await database.track(table: table) }
     }
     othersShare = Int.random(in: 0...1, using: &world.random) == 0 ? 5 : 50
     other = try DatabaseConnection(path: path, busyTimeout: patience)
@@ -110,7 +116,9 @@ struct FuzzCourse {
 
   /// One transaction, by this database or by another connection.
   mutating func step(byOthers: Bool) throws {
+    if isTracked, Int.random(in: 0..<20, using: &world.random) == 0 { try trackAgain() }
     let transaction = FuzzTransaction(&world)
+    history.append((byOthers ? "others: " : "") + transaction.script())
     var census = census
     do {
       if byOthers {
@@ -120,6 +128,17 @@ struct FuzzCourse {
       }
     } catch is CancellationError {}
     self.census = census
+  }
+
+  /// Brings the tracking up to date with triggers and indexes that are new.
+  private mutating func trackAgain() throws {
+    history.append("track again\n")
+    try database.write { transaction in
+      for table in Self.tables {
+        let connection = transaction.connection
+        try connection.track(TableTracking(table: table, in: connection))
+      }
+    }
   }
 
   /// Compares some of the queries; `number` says when, for the error.
@@ -173,9 +192,11 @@ struct FuzzCourse {
       """
       \(FuzzSize.repetition(seed)); transaction \(number), incremental \(isIncremental), query \(watcher.sql): \
       applied \(applied?.values.filter { !fresh.values.contains($0) }.map(\.values) ?? []), \
-      fresh \(fresh.values.filter { applied?.values.contains($0) != true }.map(\.values))
+      fresh \(fresh.values.filter { applied?.values.contains($0) != true }.map(\.values)), after
+      \(history[watcher.seenCount...].joined())
       """)
     watcher.model = fresh
+    watcher.seenCount = history.count
     watchers[offset] = watcher
   }
 }

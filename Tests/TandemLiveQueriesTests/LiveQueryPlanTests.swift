@@ -1,3 +1,4 @@
+import TandemDifferences
 import TandemRecords
 import TandemSQLite
 import TestFolder
@@ -16,7 +17,7 @@ struct LiveQueryPlanTests {
       "CREATE TABLE a (id INTEGER PRIMARY KEY, v INT, w INT, s TEXT)",
       "CREATE TABLE b (id TEXT PRIMARY KEY, a INT)", "CREATE INDEX av ON a(v)",
       "CREATE INDEX aw ON a(w)", "CREATE VIEW c AS SELECT id, v FROM a WHERE v > 0",
-      "CREATE VIRTUAL TABLE f USING fts5(t)")
+      "CREATE VIRTUAL TABLE f USING fts5(t)", "CREATE TABLE one (id INTEGER PRIMARY KEY)")
   }
 
   static let rowQueries = [
@@ -48,6 +49,10 @@ struct LiveQueryPlanTests {
     "SELECT rowid AS id, t FROM f", "SELECT value AS id FROM json_each('[1]')",
     "SELECT name AS id FROM sqlite_schema", "SELECT id, last_insert_rowid() AS r FROM a",
     "SELECT id, changes() AS c FROM a", "SELECT id, min(v, w) AS m FROM a",
+    // SQLite answers these from an index, and reports neither a SELECT nor a loop for it.
+    "SELECT id, v FROM a WHERE v IN (SELECT id FROM a)", "SELECT id FROM a WHERE v in main.one",
+    "SELECT id FROM a WHERE id NOT IN (SELECT v FROM a)", "SELECT id FROM one WHERE id + 1 IN one",
+    "SELECT id FROM one WHERE id + 1 IN/**/\"one\"",
   ]
 
   @Test("other results are read again as a whole", arguments: wholeQueries)
@@ -57,10 +62,32 @@ struct LiveQueryPlanTests {
     #expect(explanation.description.contains("runs again after"))
   }
 
-  @Test("a query without a table says that it never changes")
-  func readsNothing() async throws {
-    let explanation = try await LiveQuery("SELECT 1 AS id", key: "id").explanation(in: database())
-    #expect(explanation.description == "never changes: it reads no table")
+  @Test(
+    "a query without a table runs once, and does not claim that its values never change",
+    arguments: ["SELECT 1 AS id", "SELECT 1 AS id, random() AS r, CURRENT_TIME AS t"])
+  func readsNothing(sql: String) async throws {
+    let explanation = try await LiveQuery(SQL(text: sql), key: "id").explanation(in: database())
+    #expect(
+      explanation.description == "runs once: it reads no table, so no commit changes its result")
+  }
+
+  @Test("a key with a collation is compared by its bytes, and the explanation says so")
+  func collation() async throws {
+    let database = try await folder.database(
+      "CREATE TABLE tag (name TEXT COLLATE NOCASE PRIMARY KEY, note TEXT COLLATE NOCASE)",
+      "INSERT INTO tag VALUES ('a', 'x')")
+    let query = LiveQuery(table: "tag")
+    let told = try await query.explanation(in: database).description
+    #expect(told.contains("name is compared by its bytes, not by its collation NOCASE"))
+    #expect(!told.contains("note"))
+    var iterator = query.differences(in: database).makeAsyncIterator()
+    _ = try await iterator.next()
+    try await database.run("UPDATE tag SET name = 'A'")
+    let difference = try await iterator.next()
+    #expect(difference?.deleted.map { $0["name"] } == ["a"])
+    #expect(difference?.inserted.map { $0["name"] } == ["A"])
+    let plain = try await LiveQuery("SELECT id FROM a", key: "id").explanation(in: self.database())
+    #expect(!plain.description.contains("collation"))
   }
 
   @Test("a query that is read as a whole minds only the tables and columns it reads")

@@ -106,6 +106,18 @@ struct OrderedRowsTests {
     #expect(window.place(deletion(RowWindow.defaultReserveCount)) == nil)
   }
 
+  @Test("of a window include the last one that was read, without a reserve")
+  func lastRow() throws {
+    let rows = (0..<3).map { Self.row($0, 0, 0) }
+    var window = OrderedRows(
+      rows, order: QueryOrder(terms: []), window: RowWindow(limit: 3, reserveCount: 0))
+    let changed = Self.row(2, 0, 1)
+    let placed = window.place([TouchedRow(key: changed.key, record: changed.record)])
+    let difference = try #require(placed)
+    #expect(difference.updates.map(\.new) == [changed])
+    #expect(window.visible == rows.dropLast() + [changed])
+  }
+
   @Test("of a window do not add up when rows are inserted before them")
   func trimming() throws {
     let order = QueryOrder(terms: [])

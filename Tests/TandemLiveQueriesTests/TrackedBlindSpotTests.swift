@@ -104,6 +104,84 @@ struct TrackedBlindSpotTests {
     #expect(rows == after)
   }
 
+  /// What a trigger does after a row has been written, and a statement by which another program fires it.
+  static let stops = [
+    "BEGIN SELECT RAISE(IGNORE); END", "BEGIN SELECT RAISE(FAIL, 'stopped'); END",
+    "BEGIN INSERT INTO other VALUES (1); END",
+  ]
+  static let stoppedStatements = [
+    ("INSERT", "INSERT OR FAIL INTO t VALUES (7, 'x'), (8, 'y')"),
+    ("UPDATE", "UPDATE OR FAIL t SET s = 'z' WHERE k < 3"),
+    ("DELETE", "DELETE FROM t WHERE k < 3"),
+  ]
+
+  @Test(
+    "a row that stays although a later trigger stopped the statement is delivered",
+    arguments: stops, stoppedStatements)
+  func stoppedStatement(stop: String, change: (event: String, sql: String)) async throws {
+    let key: @Sendable (Record) -> RecordKey = { RecordKey([$0["k"]]) }
+    for isTrackedAgain in [false, true] {
+      let folder = try TemporaryFolder()
+      let database = try await folder.database(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, s)", "CREATE TABLE other (x UNIQUE)",
+        "INSERT INTO other VALUES (1)", "INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+      _ = try await database.track(table: "t")
+      try await database.run("CREATE TRIGGER later AFTER \(change.event) ON t \(stop)")
+      if isTrackedAgain { _ = try await database.track(table: "t") }
+      let query = LiveQuery(table: "t")
+      let told = try await query.explanation(in: database).description
+      #expect(
+        told.hasSuffix(
+          isTrackedAgain
+            ? "whoever wrote" : "runs again, because its tracking is out of date: track it again"))
+      var iterator = query.differences(in: database).makeAsyncIterator()
+      let before = try await iterator.next()?.applying(to: [:], identifiedBy: key)
+      let other = try folder.otherConnection()
+      try? other.execute(change.sql)
+      // Something to wait for, which the trigger does not stop.
+      try other.execute(
+        change.event == "UPDATE" ? "DELETE FROM t WHERE k = 3" : "UPDATE t SET s = 'd' WHERE k = 3")
+      var rows = try #require(before)
+      let after = try freshRows("SELECT * FROM t", key: ["k"], in: other)
+      // One difference or two.
+      while rows[RecordKey([3])]?["s"] == "c" {
+        rows = try #require(
+          try await iterator.next()?.applying(to: rows, identifiedBy: key))
+      }
+      #expect(rows == after)
+    }
+  }
+
+  /// What another program does to a row that others refer to.
+  static let cascades = [
+    "DELETE FROM t WHERE k = 1", "UPDATE t SET k = 7 WHERE k = 1",
+    "INSERT OR REPLACE INTO t VALUES (9, 'a')",
+  ]
+
+  @Test(
+    "a row that stays changed although a trigger stopped the action of a foreign key is delivered",
+    arguments: cascades)
+  func stoppedAction(change: String) async throws {
+    let database = try await folder.database(
+      "CREATE TABLE t (k INTEGER PRIMARY KEY, s UNIQUE)",
+      "CREATE TABLE child (t REFERENCES t ON DELETE CASCADE ON UPDATE CASCADE)",
+      "CREATE TRIGGER stop AFTER DELETE ON child BEGIN SELECT RAISE(FAIL, 'stopped'); END",
+      "CREATE TRIGGER stop_too AFTER UPDATE ON child BEGIN SELECT RAISE(FAIL, 'stopped'); END",
+      "INSERT INTO t VALUES (1, 'a'), (2, 'b')", "INSERT INTO child VALUES (1)")
+    _ = try await database.track(table: "t")
+    var iterator = LiveQuery(table: "t").differences(in: database).makeAsyncIterator()
+    let key: @Sendable (Record) -> RecordKey = { RecordKey([$0["k"]]) }
+    var rows = try #require(try await iterator.next()?.applying(to: [:], identifiedBy: key))
+    let other = try folder.otherConnection()
+    #expect(throws: DatabaseError.self) { try other.execute(change) }
+    try other.execute("UPDATE t SET s = 'c' WHERE k = 2")
+    while rows[RecordKey([2])]?["s"] == "b" {
+      rows = try #require(try await iterator.next()?.applying(to: rows, identifiedBy: key))
+    }
+    #expect(rows == (try freshRows("SELECT * FROM t", key: ["k"], in: other)))
+    #expect(rows[RecordKey([1])] == nil)
+  }
+
   @Test("tables of Tandem's own are not tracked, and to untrack them changes nothing")
   func ownTables() async throws {
     let database = try await folder.database("CREATE TABLE t (id INTEGER PRIMARY KEY)")

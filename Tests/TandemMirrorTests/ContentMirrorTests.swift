@@ -303,6 +303,7 @@ final class MemoryServer: HTTPClient {
     var texts: [String: String] = [:]
     var targets: [String: String] = [:]
     var requests: [HTTPRequest] = []
+    var onRequest: (@Sendable (_ path: String) -> Void)?
   }
 
   private let state = Mutex(State())
@@ -312,6 +313,12 @@ final class MemoryServer: HTTPClient {
     set { state.withLock { $0.texts[path] = newValue } }
   }
 
+  /// Called before a request is answered.
+  var onRequest: (@Sendable (_ path: String) -> Void)? {
+    get { state.withLock { $0.onRequest } }
+    set { state.withLock { $0.onRequest = newValue } }
+  }
+
   /// Lets the path be answered by another address.
   func redirect(_ path: String, to url: String) { state.withLock { $0.targets[path] = url } }
 
@@ -319,6 +326,7 @@ final class MemoryServer: HTTPClient {
 
   func stream(_ request: HTTPRequest) async throws -> HTTPResponseStream {
     state.withLock { $0.requests.append(request) }
+    onRequest?(Self.path(of: request.url))
     let url = state.withLock { $0.targets[Self.path(of: request.url)] } ?? request.url
     guard let text = self[Self.path(of: url)] else {
       return HTTPResponseStream(

@@ -129,6 +129,24 @@ struct DatabaseMirrorRunTests {
     }
     #expect(scene.folder.files() == [])
   }
+
+  @Test("a dry run takes no file for a missing one that only cannot be looked for")
+  func unreachable() async throws {
+    let scene = try ContentScene()
+    scene.server["/list"] = #"[{"id":1}]"#
+    let path = "\(scene.folder.path)/loop"
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+    var dryRun = mirror
+    dryRun.isDryRun = true
+    await #expect(throws: DatabaseMirror.RunError.self) {
+      try await dryRun.run(
+        from: .url(ContentScene.listURL), intoFileAt: "\(path)/list.db", client: scene.server)
+    }
+    let report = try await dryRun.run(
+      from: .url(ContentScene.listURL), intoFileAt: "\(scene.folder.path)/new/list.db",
+      client: scene.server)
+    #expect(report.outcome?.createsTable == true)
+  }
 }
 
 /// Calls a function once, before the first content is fetched.

@@ -24,7 +24,7 @@ struct FileIndexTests {
 
   /// Opens the index; other processes may have it open, as if this one had been killed.
   private func open(isReadOnly: Bool = false) throws -> FileIndex {
-    let directory = try Directory(path: folder.path)
+    let directory = try Directory.openOrCreate(folder.path)
     let hidden = isReadOnly ? nil : try Directory(FileIndex.directoryName, in: directory)
     return try FileIndex(of: directory, hidden: hidden)
   }
@@ -41,7 +41,7 @@ struct FileIndexTests {
       try index.setDirty([FileName("x")], in: "content")
       try index.setPartial(resumption, at: a.0)
       try index.claim("me", folders: ["content": fields])
-      try index.remove(a.0)
+      try index.remove([a.0])
     }
     for isReadOnly in [true, false] {
       let index = try open(isReadOnly: isReadOnly)
@@ -60,7 +60,7 @@ struct FileIndexTests {
     let index = try open()
     let files = (0..<FileIndex.maxPendingCount).map { file("f\($0)") }
     for (address, file) in files { try index.add(file, at: address) }
-    try index.remove(files[7].0)
+    try index.remove([files[7].0])
     // The index is still open, as that of a process that is killed now.
     let survivor = try open(isReadOnly: true)
     #expect(survivor.names(in: "").count == files.count - 1)
@@ -144,7 +144,7 @@ struct FileIndexTests {
       atPath: "\(folder.path)/.tandem", withIntermediateDirectories: true)
     if hasEarlier { folder.create(".tandem/owner", Array(#"[{"owner":"me"}]"#.utf8)) }
     folder.create(".tandem/index.sqlite", [])
-    #expect(try FileIndex.hasOwner(Directory(path: folder.path)) == hasEarlier)
+    #expect(try FileIndex.hasOwner(Directory.openOrCreate(folder.path)) == hasEarlier)
     #expect(try open(isReadOnly: true).owner == (hasEarlier ? "me" : nil))
     let (address, stored) = file("a")
     do {

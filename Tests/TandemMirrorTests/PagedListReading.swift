@@ -13,7 +13,7 @@ extension PagedList {
     options.key = ["id"]
     switch paging {
     case .offset: options.paging = .offset(parameter: "offset")
-    case .number: options.paging = .number(parameter: "page")
+    case .number: options.paging = .number(parameter: "page", from: 1)
     case .cursor:
       options.paging = .cursor(field: "next")
       options.itemsField = "items"

@@ -77,6 +77,77 @@ struct RecordPagingTests {
     }
   }
 
+  @Test(
+    "a field of the response is the next page's address, or a parameter's value",
+    arguments: [("header=Next-Page", "/2", "/2"), ("header=X-Next,p", "a b", "/list?p=a%20b")])
+  func headers(paging: String, value: String, path: String) async throws {
+    let (list, requests) = try await list {
+      $0.paging = RecordPaging(paging) ?? .none
+    } answer: { request in
+      request.path == "/list"
+        ? (200, ["Next-Page": value, "X-Next": value], #"[{"id":1}]"#)
+        : (200, ["Next-Page": "", "X-Next": ""], #"[{"id":2}]"#)
+    }
+    #expect(ids(list) == [1, 2])
+    #expect(requests.map(\.path) == ["/list", path, "/list", path])
+  }
+
+  @Test("a field of the last record leads on, until no more is said to come, or a page is empty")
+  func lastRecord() async throws {
+    for says in [true, false] {
+      let (list, requests) = try await list("/list?limit=1") {
+        $0.paging = .last(field: "ID", parameter: "starting_after")
+        $0.itemsField = "data"
+      } answer: { request in
+        let more = { (isTrue: Bool) in says ? #","has_more":\#(isTrue)"# : "" }
+        return switch request.path {
+        case "/list?limit=1": (200, [:], #"{"data":[{"id":"a"},{"id":"b c"}]\#(more(true))}"#)
+        case "/list?limit=1&starting_after=b%20c":
+          (200, [:], #"{"data":[{"id":7}]\#(more(false))}"#)
+        default: (200, [:], #"{"data":[]}"#)
+        }
+      }
+      #expect(ids(list) == ["a", "b c", 7])
+      #expect(requests.count == (says ? 4 : 6))
+    }
+    let error = await #expect(throws: TransportError.self) {
+      _ = try await self.list("/list", { $0.paging = .last(field: "no", parameter: "p") }) { _ in
+        (200, [:], #"[{"id":1}]"#)
+      }
+    }
+    #expect(error?.message.contains("the field \"no\" of the last record") == true)
+  }
+
+  @Test("pages without records that name a next one are bounded, far below all pages")
+  func emptyPages() async throws {
+    for (limit, count) in [(RecordListOptions.defaultMaxEmptyPageCount, 101), (3, 4)] {
+      let counter = Counter()
+      let error = await #expect(throws: TransportError.self) {
+        _ = try await self.list("/list") {
+          $0.paging = .link
+          $0.maxEmptyPageCount = limit
+        } answer: { _ in
+          (200, ["Link": "</\(counter.next())>; rel=next"], "[]")
+        }
+      }
+      #expect(error?.code == .tooLarge)
+      #expect(error?.message.contains("more than \(limit) pages without records") == true)
+      #expect(counter.next() == count)
+    }
+    // Some servers send empty pages between others.
+    let counter = Counter()
+    let (list, _) = try await list("/0") {
+      $0.paging = .link
+      $0.maxEmptyPageCount = 1
+    } answer: { request in
+      _ = counter.next()
+      let number = Int(request.path.dropFirst()) ?? 0
+      let fields: HTTPFields = number < 5 ? ["Link": "</\(number + 1)>; rel=next"] : [:]
+      return (200, fields, number % 2 == 0 ? "[]" : #"[{"id":\#(number)}]"#)
+    }
+    #expect(ids(list) == [1, 3, 5])
+  }
+
   @Test("offsets and numbers are counted up to an empty page")
   func counting() async throws {
     let pages = ["[{\"id\":1},{\"id\":2}]", "[{\"id\":3}]", "[]"]
@@ -90,7 +161,10 @@ struct RecordPagingTests {
         .offset(parameter: "skip"), "/list?skip=10",
         ["/list?skip=10", "/list?skip=12", "/list?skip=13"]
       ),
-      (.number(parameter: "p"), "/list?a=1", ["/list?a=1", "/list?a=1&p=2", "/list?a=1&p=3"]),
+      (
+        .number(parameter: "p", from: 1), "/list?a=1",
+        ["/list?a=1", "/list?a=1&p=2", "/list?a=1&p=3"]
+      ),
       (.number(parameter: "p"), "/list?p=0", ["/list?p=0", "/list?p=1", "/list?p=2"]),
     ] {
       let (list, requests) = try await list(path, { $0.paging = paging }, answer: answer)
@@ -154,7 +228,7 @@ struct RecordPagingTests {
     ])
   func badLinks(field: String, code: TransportError.Code) async throws {
     let error = await #expect(throws: TransportError.self) {
-      _ = try await list(
+      _ = try await self.list(
         "/list", { $0.paging = .link }, answer: { _ in (200, ["Link": field], #"[{"id":1}]"#) })
     }
     #expect(error?.code == code)
@@ -172,7 +246,7 @@ struct RecordPagingTests {
       { $0.maxByteCount = 80 },
     ] {
       let error = await #expect(throws: TransportError.self) {
-        _ = try await list(
+        _ = try await self.list(
           "/list",
           {
             $0.paging = .link
@@ -246,10 +320,14 @@ struct RecordPagingTests {
 
   @Test("pagings are read as they are written")
   func texts() {
-    let texts = ["link", "cursor=a", "cursor=a.b,c", "offset=o", "number=p"]
+    let texts = [
+      "none", "first", "link", "header=N", "header=N,p", "cursor=a", "cursor=a.b,c", "last=id,p",
+      "offset=o", "number=p", "number=p,0",
+    ]
     #expect(texts.compactMap { RecordPaging($0)?.description } == texts)
     for text in [
       "", "links", "cursor", "cursor=", "cursor=a,b,c", "offset", "offset=a,b", "link=a",
+      "header", "last=id", "last", "number=p,-1", "number=p,x", "number=p,", "first=1",
     ] {
       #expect(RecordPaging(text) == nil, "\(text)")
     }

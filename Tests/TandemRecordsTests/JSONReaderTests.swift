@@ -9,7 +9,7 @@ struct JSONReaderTests {
       ("9007199254740993", 9_007_199_254_740_993),
       ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
       ("1.0", 1.0), ("-0.0", .real(-0.0)), ("1e2", 100.0), ("1E+2", 100.0), ("25e-1", 2.5),
-      ("0.1", 0.1), ("1e-400", 0.0), ("123456789012345678901.0", 1.2345678901234568e20),
+      ("0.1", 0.1), ("1e-400", "1e-400"), ("123456789012345678901.0", "123456789012345678901.0"),
       ("true", 1), ("false", 0), ("null", .null),
       ("\"\"", ""), ("\"a\"", "a"), ("\"é\"", "é"), ("\"\\u00e9\\u00C9\"", "éÉ"),
       (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"), ("\"\\u0000\"", "\0"),
@@ -76,10 +76,6 @@ struct JSONReaderTests {
       ("[{\"a\":[,]}]", "malformed", 1, 1, 8), ("[{\"a\":{,}}]", "malformed", 1, 1, 8),
       ("[{},\n{\"a\":1,\"b\":2,\"a\":3}]", "duplicateField", 2, 2, 14),
       ("[{\"a\":1,\"\\u0061\":3}]", "duplicateField", 1, 1, 9),
-      ("[{\"a\":9223372036854775808}]", "notRepresentable", 1, 1, 7),
-      ("[{\"a\":-9223372036854775809}]", "notRepresentable", 1, 1, 7),
-      ("[{\"a\":1e999}]", "notRepresentable", 1, 1, 7),
-      ("[{\"a\":-1e309}]", "notRepresentable", 1, 1, 7),
       ("[{\"a\":\"x\\ud800\"}]", "notRepresentable", 1, 1, 9),
       ("[{\"a\":\"\\udc00\\ud800\"}]", "notRepresentable", 1, 1, 8),
       ("[{\"a\":\"\\ud800\\u0041\"}]", "notRepresentable", 1, 1, 8),
@@ -96,13 +92,12 @@ struct JSONReaderTests {
   @Test("an error says what is wrong, and in which field")
   func messages() throws {
     let messages = [
-      #"[{"id":1,"n":9223372036854775808}]"#, #"[{"id":1,}]"#, #"[{"id":tru}]"#, #"[{"id":1"#,
+      #"[{"id":1,"n":"\ud800"}]"#, #"[{"id":1,}]"#, #"[{"id":tru}]"#, #"[{"id":1"#,
       #"[{"id":1,"id":2}]"#, #"{"id":1}"#, "[7]",
     ].map { error(Array($0.utf8), .json)?.description }
     #expect(
       messages == [
-        "record 1 (line 1, column 14): the number 9223372036854775808 does not fit 64 bits, "
-          + "in field \"n\"",
+        "record 1 (line 1, column 15): half a surrogate pair is no character, in field \"n\"",
         "record 1 (line 1, column 10): expected a field name in quotes, found \"}\"",
         "record 1 (line 1, column 11): expected \"true\", found \"}\", in field \"id\"",
         "record 1 (line 1, column 9): the text ends too early, before \",\" or \"}\", in field "

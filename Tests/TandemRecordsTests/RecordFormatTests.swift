@@ -6,7 +6,8 @@ struct RecordFormatTests {
     "a file's extension names the format",
     arguments: [
       ("a.json", RecordFormat.json), ("a.JSON", .json), ("x/a.b.ndjson", .ndjson),
-      ("a.JsonL", .ndjson), ("a.csv", .csv), (".csv", .csv), ("é.csv", .csv),
+      ("a.JsonL", .ndjson), ("a.csv", .csv), ("a.tsv", .tsv), ("a.TAB", .tsv), (".csv", .csv),
+      ("é.csv", .csv),
       ("a.txt", nil), ("json", nil), ("", nil), ("a.json/b", nil), ("a.", nil),
     ])
   func fileNames(name: String, format: RecordFormat?) {
@@ -19,6 +20,7 @@ struct RecordFormatTests {
       ("application/json", RecordFormat.json), ("Application/JSON; charset=utf-8", .json),
       (" application/geo+json", .json), ("application/x-ndjson;x=y", .ndjson),
       ("application/jsonl", .ndjson), ("text/csv; header=present", .csv),
+      ("text/tab-separated-values", .tsv),
       ("text/plain", nil), ("text/html", nil), ("", nil), (";", nil),
     ])
   func contentTypes(type: String, format: RecordFormat?) {

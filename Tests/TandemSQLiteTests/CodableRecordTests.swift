@@ -1,15 +1,16 @@
 import Foundation
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import TestRandom
 import Testing
 
 struct CodableRecordTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let database: Database
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     database = try Database(path: folder.file())
   }
 
@@ -31,7 +32,7 @@ struct CodableRecordTests {
   private static let schema: SQL = """
     CREATE TABLE place (
       note TEXT, id INTEGER PRIMARY KEY, name TEXT, kind TEXT, height REAL, isCapital INTEGER,
-      founded REAL, photo BLOB, digest BLOB, small INTEGER, other DEFAULT 'kept')
+      founded TEXT, photo BLOB, digest BLOB, small INTEGER, other DEFAULT 'kept')
     """
 
   private func place(_ id: Int64) -> Place {
@@ -58,7 +59,7 @@ struct CodableRecordTests {
     }
     #expect(all == places)
     #expect(one == places[7])
-    #expect(types == Types(a: "text", b: "real", c: "blob", d: "null"))
+    #expect(types == Types(a: "text", b: "text", c: "blob", d: "null"))
   }
 
   private struct Types: Decodable, RowDecodable, Equatable {
@@ -231,22 +232,21 @@ struct CodableRecordTests {
     }
   }
 
-  @Test("what no column can hold is an error that says which column: parts, lists, nested values")
+  @Test("what no column can hold is an error that says which column")
   func unsupported() throws {
     struct Nested: Codable, DatabaseRecord, Identifiable {
       static let tableName = "t"
       var id = 1
-      var part: [String: Int]?
-      var list: [String]?
+      var part: [String: Double]?
       var big: UInt64?
       var address: URL?
     }
+    let relative = URL(string: "a", relativeTo: URL(string: "https://example.org"))
     try database.write { transaction in
-      try transaction.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, part, list, big, address)")
+      try transaction.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, part, big, address)")
       for (record, column) in [
-        (Nested(part: ["a": 1]), "part"), (Nested(list: ["a"]), "list"), (Nested(big: .max), "big"),
-        (Nested(part: [:]), "part"), (Nested(list: []), "list"),
-        (Nested(address: URL(string: "https://example.org")), "address"),
+        (Nested(part: ["a": .nan]), "part"), (Nested(big: .max), "big"),
+        (Nested(address: relative), "address"),
       ] {
         for _ in 0..<2 {
           let error = try databaseError { try transaction.insert(record) }
@@ -254,7 +254,7 @@ struct CodableRecordTests {
           #expect(error.message.contains("column \(column)"))
         }
       }
-      try transaction.execute("INSERT INTO t VALUES (1, 'x', NULL, NULL, NULL)")
+      try transaction.execute("INSERT INTO t VALUES (1, 'x', NULL, NULL)")
       let error = try databaseError { _ = try transaction.fetchAll(Nested.self) }
       #expect(error.message.contains("part"))
     }

@@ -1,5 +1,6 @@
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import TestRandom
 import Testing
 
@@ -18,7 +19,7 @@ struct ColumnAffinityTests {
     let connection = try DatabaseConnection(path: ":memory:")
     try connection.execute("CREATE TABLE t (c \(type.isEmpty ? "" : type.sqlQuoted))")
     try connection.execute("INSERT INTO t VALUES ('1'), (1), (1.0)")
-    let types = try connection.rows("SELECT typeof(c) FROM t").map { $0[0] }
+    let types = try connection.valueRows("SELECT typeof(c) FROM t").map { $0[0] }
     switch types {
     case ["text", "text", "text"]: return .text
     case ["integer", "integer", "integer"]: return .numeric
@@ -85,7 +86,7 @@ struct ColumnAffinityTests {
   private static func storages(
     of values: [FieldValue], inColumnOf type: String
   ) throws -> [Storage] {
-    let folder = try TestFolder()
+    let folder = try TemporaryFolder()
     let connection = try folder.open(
       "test.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, c \(type))")
     try connection.transaction {
@@ -121,7 +122,9 @@ struct ColumnAffinityTests {
     let affinity = ColumnAffinity(declaredType: type)
     for (value, storage) in zip(values, try Self.storages(of: values, inColumnOf: type)) {
       let stored = affinity.stored(value)
-      let expected = storage.isKept ? storage.stored : nil
+      var expected = storage.isKept ? storage.stored : nil
+      // SQLite would leave out the sign of minus zero; as a text it is stored.
+      if affinity == .text, exact(value) == exact(.real(-0.0)) { expected = "-0.0" }
       if stored.map(Self.exactButZero) != expected.map(Self.exactButZero) {
         Issue.record(
           "\(exact(value)): \(stored.map(exact) as Any), not \(expected.map(exact) as Any)")

@@ -68,7 +68,7 @@ struct ColumnTypeTests {
     try connection.execute("INSERT INTO t VALUES (1)")
     try connection.addColumn(ColumnDefinition(name: "b c", type: .real), toTable: "t")
     try connection.addColumn(ColumnDefinition(name: "d", type: .any), toTable: "t")
-    #expect(try connection.rows("SELECT * FROM t") == [[1, .null, .null]])
+    #expect(try connection.valueRows("SELECT * FROM t") == [[1, .null, .null]])
     #expect(try connection.table().columns.map(\.declaredType) == ["", "REAL", ""])
   }
 }

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 @Suite("Between a commit and its publication", .timeLimit(.minutes(30)))
@@ -83,7 +84,7 @@ struct CommitGateTests {
 
   @Test("no snapshot begins there, so it never shows what its reader has not been told")
   func interloper() async throws {
-    let folder = try TestFolder()
+    let folder = try TemporaryFolder()
     let database = try Database(path: folder.file())
     try await database.write { try $0.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)") }
     try await database.withWriter { try $0.execute("PRAGMA synchronous=OFF") }

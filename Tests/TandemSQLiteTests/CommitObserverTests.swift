@@ -1,15 +1,16 @@
 import Synchronization
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 struct CommitObserverTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let database: Database
   private let log = Log()
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     database = try Database(path: folder.file())
     try database.write { try $0.execute("CREATE TABLE t (n)") }
     try log.observe(database)

@@ -1,12 +1,13 @@
 import TandemSQLite
+import TestFolder
 import Testing
 
 struct DatabaseCancellationTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let database: Database
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     database = try Database(path: folder.file())
     try database.write { try $0.execute("CREATE TABLE t (n INTEGER)") }
   }

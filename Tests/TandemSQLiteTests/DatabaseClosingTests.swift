@@ -1,5 +1,6 @@
 import Synchronization
 import TandemSQLite
+import TestFolder
 import Testing
 
 @Suite("Closing a database", .timeLimit(.minutes(5)))
@@ -7,7 +8,7 @@ struct DatabaseClosingTests {
   @Test("whoever closes it, at the same time or again, returns when nothing of it is open any more")
   func concurrently() async throws {
     for round in 0..<50 {
-      let folder = try TestFolder()
+      let folder = try TemporaryFolder()
       let database = try Database(path: folder.file())
       try await database.write { try $0.execute("CREATE TABLE t (n)") }
       let (entered, enter) = AsyncStream<Void>.makeStream()

@@ -1,22 +1,23 @@
 import CSQLite
 import Foundation
 import TandemRecords
+import TestFolder
 import TestRandom
 import Testing
 
 @testable import TandemSQLite
 
 struct DatabaseConnectionTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
 
-  init() throws { folder = try TestFolder() }
+  init() throws { folder = try TemporaryFolder() }
 
   // MARK: Opening
 
   @Test("a connection has write-ahead logging, foreign keys and full synchronisation")
   func settings() throws {
     let connection = try folder.open()
-    #expect(try connection.rows("PRAGMA journal_mode") == [["wal"]])
+    #expect(try connection.valueRows("PRAGMA journal_mode") == [["wal"]])
     #expect(try connection.integer("PRAGMA foreign_keys") == 1)
     #expect(try connection.integer("PRAGMA synchronous") == 2)
     #expect(connection.path == folder.file())
@@ -164,7 +165,7 @@ struct DatabaseConnectionTests {
         guard !key.isEmpty else { continue }
         let scan = try TableScan(connection, table: schema, columns: columns, key: key)
         while try scan.advance() { _ = try scan.record() }
-        _ = try connection.rows("SELECT a FROM t INDEXED BY i ORDER BY a")
+        _ = try connection.valueRows("SELECT a FROM t INDEXED BY i ORDER BY a")
       }
       return nil
     } catch let error as DatabaseError {
@@ -229,7 +230,7 @@ struct DatabaseConnectionTests {
   func readOnlyKeepsJournal() throws {
     try folder.runElsewhere("CREATE TABLE t (a)")
     let reader = try DatabaseConnection(path: folder.file(), access: .readOnly)
-    #expect(try reader.rows("PRAGMA journal_mode") == [["delete"]])
+    #expect(try reader.valueRows("PRAGMA journal_mode") == [["delete"]])
     try folder.runElsewhere("INSERT INTO t VALUES (1)")
     #expect(try reader.integer("SELECT count(*) FROM t") == 1)
   }

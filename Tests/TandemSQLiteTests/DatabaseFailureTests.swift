@@ -1,6 +1,7 @@
 import Foundation
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import TestRandom
 import Testing
 
@@ -10,9 +11,9 @@ import Testing
 
 /// What goes wrong with files, and whether it is said clearly.
 struct DatabaseFailureTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
 
-  init() throws { folder = try TestFolder() }
+  init() throws { folder = try TemporaryFolder() }
 
   private func open(_ configuration: DatabaseConfiguration = DatabaseConfiguration()) throws
     -> Database

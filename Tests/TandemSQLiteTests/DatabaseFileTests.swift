@@ -1,6 +1,7 @@
 import Foundation
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 #if canImport(Glibc)
@@ -10,9 +11,9 @@ import Testing
 /// All connections of a database open one file, or say that they cannot.
 @Suite(.timeLimit(.minutes(5)))
 struct DatabaseFileTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
 
-  init() throws { folder = try TestFolder() }
+  init() throws { folder = try TemporaryFolder() }
 
   /// A closed file with a table that holds one word.
   private static func make(_ path: String, word: String) throws {
@@ -25,7 +26,7 @@ struct DatabaseFileTests {
   }
 
   private static func words(_ path: String) throws -> [[FieldValue]] {
-    try DatabaseConnection(path: path, access: .readOnly).rows("SELECT word FROM t")
+    try DatabaseConnection(path: path, access: .readOnly).valueRows("SELECT word FROM t")
   }
 
   @Test("after the working directory has changed, a relative path leads where it led")
@@ -61,7 +62,7 @@ struct DatabaseFileTests {
   enum Removal: CaseIterable {
     case deletion, move, replacement
 
-    func perform(on path: String, in folder: TestFolder) throws {
+    func perform(on path: String, in folder: TemporaryFolder) throws {
       switch self {
       case .deletion: try #require(unlink(path) == 0)
       case .move: try #require(rename(path, folder.file("moved.db")) == 0)
@@ -118,7 +119,7 @@ struct DatabaseFileTests {
     try other.close()
     #expect(try DatabaseFileTests.words(folder.file()) == [["new"], ["in the log"]])
     #expect(
-      try DatabaseConnection(path: folder.file()).rows("PRAGMA integrity_check") == [["ok"]])
+      try DatabaseConnection(path: folder.file()).valueRows("PRAGMA integrity_check") == [["ok"]])
   }
 
   @Test(
@@ -144,7 +145,9 @@ struct DatabaseFileTests {
       #expect(error.message.contains("deleted, moved or replaced"))
     }
     #expect(!connection.isInTransaction)
-    let words = try connection.transaction(.deferred) { try connection.rows("SELECT word FROM t") }
+    let words = try connection.transaction(.deferred) {
+      try connection.valueRows("SELECT word FROM t")
+    }
     #expect(words == [["old"]])
   }
 

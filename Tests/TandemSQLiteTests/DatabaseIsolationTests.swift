@@ -1,13 +1,14 @@
 import TandemSQLite
+import TestFolder
 import TestRandom
 import Testing
 
 struct DatabaseIsolationTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let database: Database
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     database = try Database(path: folder.file())
     try database.write { transaction in
       try transaction.execute("CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER)")

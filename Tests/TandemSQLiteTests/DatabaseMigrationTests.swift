@@ -1,13 +1,14 @@
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 struct DatabaseMigrationTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let database: Database
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     database = try Database(path: folder.file())
   }
 
@@ -20,7 +21,7 @@ struct DatabaseMigrationTests {
   private static let all = ["a", "b", "c", "d"].map(creating)
 
   private func state() throws -> [[FieldValue]] {
-    try folder.open().rows(
+    try folder.open().valueRows(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'tandem%' ORDER BY name"
     )
   }

@@ -1,5 +1,6 @@
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import TestRandom
 import Testing
 
@@ -41,11 +42,11 @@ private struct Reading: DatabaseRecord, Hashable, Comparable {
 }
 
 struct DatabaseRecordTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let database: Database
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     database = try Database(path: folder.file())
     try database.write { transaction in
       try transaction.execute(

@@ -2,26 +2,15 @@ import CSQLite
 import Foundation
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
-/// A folder of one test, gone when the test has ended.
-final class TestFolder: Sendable {
-  let path: String
-
-  init() throws {
-    path = NSTemporaryDirectory() + "/tandem-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
+extension TemporaryFolder {
   /// The path of a file in the folder.
-  func file(_ name: String = "test.db") -> String { path + "/" + name }
+  func file(_ name: String = "test.db") -> String { path(of: name) }
 
   /// The names of all files in the folder, sorted.
-  var fileNames: [String] {
-    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
-  }
+  var fileNames: [String] { names().sorted() }
 
   /// A connection to a file in the folder, after the given statements.
   func open(_ name: String = "test.db", _ statements: String...) throws -> DatabaseConnection {
@@ -41,7 +30,7 @@ final class TestFolder: Sendable {
 
 extension DatabaseConnection {
   /// All rows of a query.
-  func rows(_ sql: String, _ parameters: FieldValue...) throws -> [[FieldValue]] {
+  func valueRows(_ sql: String, _ parameters: FieldValue...) throws -> [[FieldValue]] {
     let statement = try prepare(sql)
     try statement.bind(parameters)
     var rows: [[FieldValue]] = []

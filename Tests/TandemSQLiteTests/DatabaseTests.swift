@@ -1,13 +1,14 @@
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 struct DatabaseTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let database: Database
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     database = try Database(path: folder.file())
     try database.write { try $0.execute("CREATE TABLE t (n INTEGER PRIMARY KEY, text)") }
   }
@@ -65,7 +66,7 @@ struct DatabaseTests {
   func visibleElsewhere() throws {
     try database.write { try $0.execute("INSERT INTO t VALUES (1, 'a')") }
     let other = try DatabaseConnection(path: folder.file(), access: .readOnly)
-    #expect(try other.rows("SELECT * FROM t") == [[1, "a"]])
+    #expect(try other.valueRows("SELECT * FROM t") == [[1, "a"]])
   }
 
   @Test("a read transaction cannot be made to write")
@@ -161,7 +162,7 @@ extension DatabaseTests {
     #expect(folder.fileNames == ["test.db", "test.db-shm", "test.db-wal"])
     try database.close()
     #expect(folder.fileNames == ["test.db"])
-    #expect(try folder.open().rows("SELECT * FROM t") == [[1, "a"]])
+    #expect(try folder.open().valueRows("SELECT * FROM t") == [[1, "a"]])
   }
 
   private struct Row: Codable, DatabaseRecord {
@@ -224,7 +225,7 @@ extension DatabaseTests {
     _ = try await running
     await closing
     // The second write was refused, or it came before the closing: it never runs after that.
-    let rows = try folder.open().rows("SELECT n FROM t ORDER BY n")
+    let rows = try folder.open().valueRows("SELECT n FROM t ORDER BY n")
     let bothRan = try await waiting
     #expect(rows == (bothRan ? [[1], [2]] : [[1]]))
   }

@@ -1,14 +1,15 @@
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 struct DatabaseTransactionTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let writer: DatabaseConnection
   private let reader: DatabaseConnection
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     writer = try folder.open("test.db", "CREATE TABLE t (a UNIQUE)")
     reader = try DatabaseConnection(path: folder.file(), access: .readOnly)
   }

@@ -1,14 +1,15 @@
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 /// That values in memory are ordered as SQLite orders them, wherever they are compared.
 struct FieldValueOrderTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let connection: DatabaseConnection
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     connection = try folder.open("test.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, value)")
     for (id, value) in nastyValues.enumerated() {
       try connection.execute("INSERT INTO t VALUES (?, ?)", .integer(Int64(id)), value)
@@ -46,7 +47,7 @@ struct FieldValueOrderTests {
 
   @Test("sorting in memory gives the order of ORDER BY, nulls included")
   func sorting() throws {
-    let rows = try connection.rows("SELECT value FROM t ORDER BY value COLLATE BINARY, id")
+    let rows = try connection.valueRows("SELECT value FROM t ORDER BY value COLLATE BINARY, id")
     let sorted = nastyValues.enumerated().sorted {
       ($0.element, $0.offset) < ($1.element, $1.offset)
     }

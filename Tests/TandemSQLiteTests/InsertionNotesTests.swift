@@ -56,11 +56,11 @@ struct InsertionNotesTests {
   static func log(of database: Database) async throws -> [[FieldValue]] {
     try await database.write { transaction in
       let connection = transaction.connection
-      let last = try connection.rows("SELECT last_insert_rowid()")
+      let last = try connection.valueRows("SELECT last_insert_rowid()")
       try connection.execute("INSERT INTO item (id, name, size) VALUES (-1, 'last', -1)")
       let log = "tandem_changes_item"
       return last
-        + (try connection.rows(
+        + (try connection.valueRows(
           "SELECT seq - (SELECT min(seq) FROM \(log)) AS place, * FROM \(log) ORDER BY seq"
         ).map { [$0[0]] + $0[2...] })
     }
@@ -218,7 +218,7 @@ struct InsertionNotesTests {
         INSERT INTO tandem_changes_item (k1) SELECT -i FROM n
         """)
       try transaction.insert(contentsOf: Self.entries)
-      let bounds = try transaction.connection.rows(
+      let bounds = try transaction.connection.valueRows(
         "SELECT count(*), sum(k1 > 0), min(k1) FROM tandem_changes_item")
       #expect(
         bounds == [[.integer(Int64(count)), .integer(Self.count), .integer(-Int64(count))]])

@@ -1,14 +1,15 @@
 import Foundation
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 /// The journal mode of a file changes at the first write, if at all.
 struct JournalTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     try folder.runElsewhere("CREATE TABLE t (n)")
   }
 
@@ -48,6 +49,44 @@ struct JournalTests {
     #expect(try await database.read { try $0.fetchValue("SELECT count(*) FROM t") } == 2)
   }
 
+  @Test("a write inside a read of a file without a log is rejected at once, with the remedy")
+  func writeInsideRead() throws {
+    let insertion: SQL = "INSERT INTO t VALUES (1)"
+    for journal in [DatabaseConfiguration.Journal.writeAhead, .asItIs] {
+      let database = try Database(
+        path: folder.file(),
+        configuration: DatabaseConfiguration(journal: journal, busyTimeout: .seconds(3_600)))
+      let error = try databaseError {
+        try database.read {
+          _ = try $0.tableNames(); try database.write { try $0.execute(insertion) }
+        }
+      }
+      #expect(error.code == .misuse)
+      #expect(error.message.contains("write outside the read"))
+      #expect(
+        error.message.contains("the first write establishes the log") == (journal == .writeAhead))
+      try database.write { try $0.execute(insertion) }
+      if journal == .writeAhead {
+        try database.read { _ in _ = try database.write { try $0.execute(insertion) } }
+      }
+      try database.close()
+      try folder.runElsewhere("PRAGMA journal_mode=DELETE")
+    }
+  }
+
+  @Test("a log that another program established is found by a write inside a read")
+  func logOfOthers() throws {
+    let database = try Database(
+      path: folder.file(),
+      configuration: DatabaseConfiguration(journal: .asItIs, busyTimeout: .seconds(3_600)))
+    try folder.runElsewhere("PRAGMA journal_mode=WAL")
+    try database.read { transaction in
+      _ = try transaction.tableNames()
+      _ = try database.write { try $0.execute("INSERT INTO t VALUES (1)") }
+    }
+    try database.close()
+  }
+
   @Test("a journal that is to stay stays")
   func asItIs() throws {
     let database = try Database(
@@ -61,7 +100,9 @@ struct JournalTests {
   func readerInTheWay() throws {
     let database = try Database(
       path: folder.file(), configuration: DatabaseConfiguration(busyTimeout: .zero))
-    try database.read { transaction in
+    let reader = try Database(
+      path: folder.file(), configuration: DatabaseConfiguration(access: .readOnly))
+    try reader.read { transaction in
       _ = try transaction.fetchValue("SELECT count(*) FROM t", as: Int.self)
       #expect(try databaseError { try database.write { _ in } }.code.primary == .busy)
     }

@@ -1,11 +1,12 @@
 import TandemSQLite
+import TestFolder
 import Testing
 
 @Suite("Migrations and the write lock")
 struct MigrationLockTests {
   @Test("a file that is up to date is found so while another program is writing")
   func upToDate() throws {
-    let folder = try TestFolder()
+    let folder = try TemporaryFolder()
     let migrations = [
       DatabaseMigration("create t") { try $0.execute("CREATE TABLE t (n)") }
     ]

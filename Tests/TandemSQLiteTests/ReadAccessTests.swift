@@ -1,12 +1,13 @@
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 /// A read writes nothing, whatever its statements say.
 struct ReadAccessTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
 
-  init() throws { folder = try TestFolder() }
+  init() throws { folder = try TemporaryFolder() }
 
   private static let writes: [SQL] = [
     "INSERT INTO t VALUES (2)", "INSERT INTO t VALUES (2) RETURNING n", "DELETE FROM t",

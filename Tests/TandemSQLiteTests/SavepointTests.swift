@@ -1,15 +1,16 @@
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import TestRandom
 import Testing
 
 struct SavepointTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let database: Database
   private struct Refusal: Error {}
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     database = try Database(path: folder.file())
     try database.write { try $0.execute("CREATE TABLE t (n INTEGER PRIMARY KEY)") }
   }

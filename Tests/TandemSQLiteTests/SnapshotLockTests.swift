@@ -1,10 +1,12 @@
+import CSQLite
+import TestFolder
 import Testing
 
 @testable import TandemSQLite
 
 @Suite("Snapshots of a file that another program keeps locked", .timeLimit(.minutes(5)))
 struct SnapshotLockTests {
-  let folder: TestFolder
+  let folder: TemporaryFolder
   let other: DatabaseConnection
   let database: Database
 
@@ -12,7 +14,7 @@ struct SnapshotLockTests {
   /// watches it may be stopped while it reads.
   init() throws {
     let patience = Duration.seconds(3_600)
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     other = try DatabaseConnection(path: folder.file(), busyTimeout: patience)
     try other.execute("PRAGMA journal_mode=DELETE")
     try other.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
@@ -48,6 +50,42 @@ struct SnapshotLockTests {
     }
   }
 
+  @Test("a file that cannot be read for the second look counts as changed")
+  func secondLook() async throws {
+    let feed = try await database.changeFeed()
+    let subscription = feed.subscribe()
+    defer { feed.unsubscribe(subscription) }
+    let writer = try DatabaseConnection(path: folder.file(), busyTimeout: .zero)
+    try writer.execute("PRAGMA journal_mode=DELETE")
+    let snapshot = { (isDisturbed: Bool) in
+      try self.database.read { transaction in
+        let handle = transaction.connection.handle
+        if isDisturbed { try self.commit(writer, whileReading: handle) }
+        defer { sqlite3_trace_v2(handle.pointer, 0, nil, nil) }
+        return try feed.beginSnapshot(transaction.connection, for: subscription)
+      }
+    }
+    #expect(try snapshot(false).isUnknown)
+    #expect(try snapshot(false).isEmpty)
+    #expect(try snapshot(true).isUnknown)
+    try writer.execute("COMMIT")
+  }
+
+  /// Begins to write, and makes the writer try to commit when the connection reads its first row: from
+  /// then on, it keeps all further readers out.
+  private func commit(_ writer: DatabaseConnection, whileReading handle: DatabaseHandle) throws {
+    try writer.execute("BEGIN IMMEDIATE")
+    try writer.execute("INSERT INTO t VALUES (1)")
+    sqlite3_trace_v2(
+      handle.pointer, UInt32(SQLITE_TRACE_ROW),
+      { _, context, _, _ in
+        guard let context else { return 0 }
+        try? Unmanaged<DatabaseConnection>.fromOpaque(context).takeUnretainedValue()
+          .execute("COMMIT")
+        return 0
+      }, Unmanaged.passUnretained(writer).toOpaque())
+  }
+
   @Test("a reader that is not to wait for locks finds out at once that there is one")
   func impatience() throws {
     try other.execute("BEGIN EXCLUSIVE")
@@ -60,6 +98,6 @@ struct SnapshotLockTests {
     }
     #expect(error.code.primary == .busy)
     try other.execute("COMMIT")
-    #expect(try database.read { try $0.connection.rows("SELECT * FROM t") }.isEmpty)
+    #expect(try database.read { try $0.connection.valueRows("SELECT * FROM t") }.isEmpty)
   }
 }

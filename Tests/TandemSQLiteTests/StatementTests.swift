@@ -1,14 +1,15 @@
 import Foundation
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 struct StatementTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let connection: DatabaseConnection
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     connection = try folder.open("test.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, value)")
   }
 
@@ -23,7 +24,7 @@ struct StatementTests {
       try connection.execute("INSERT INTO t VALUES (?, ?)", .integer(Int64(id)), value)
     }
     let reader = try DatabaseConnection(path: folder.file(), access: .readOnly)
-    let rows = try reader.rows("SELECT value FROM t ORDER BY id")
+    let rows = try reader.valueRows("SELECT value FROM t ORDER BY id")
     #expect(rows.count == values.count)
     for (row, value) in zip(rows, values) where exact(row[0]) != exact(value) {
       Issue.record("\(exact(row[0])) instead of \(exact(value))")
@@ -33,14 +34,14 @@ struct StatementTests {
   @Test("a NaN, which SQLite does not have, becomes null")
   func notANumber() throws {
     for value in [Double.nan, -.nan, .signalingNaN] {
-      let rows = try connection.rows("SELECT ?1, typeof(?1)", .real(value))
+      let rows = try connection.valueRows("SELECT ?1, typeof(?1)", .real(value))
       #expect(rows.map { $0.map(exact) } == [[exact(.null), exact("null")]])
     }
   }
 
   @Test("an empty text and an empty blob are not null")
   func empty() throws {
-    let rows = try connection.rows("SELECT typeof(?), typeof(?)", "", .blob([]))
+    let rows = try connection.valueRows("SELECT typeof(?), typeof(?)", "", .blob([]))
     #expect(rows == [["text", "blob"]])
   }
 
@@ -65,13 +66,13 @@ struct StatementTests {
       "PRAGMA encoding='\(encoding)'; CREATE TABLE t (id INTEGER PRIMARY KEY, value)", on: "wide.db"
     )
     let wide = try folder.open("wide.db")
-    #expect(try wide.rows("PRAGMA encoding") == [[.text(encoding)]])
+    #expect(try wide.valueRows("PRAGMA encoding") == [[.text(encoding)]])
     // SQLite itself turns U+FFFF into U+FFFD on the way to UTF-16.
     let values = nastyValues.filter { $0 != "\u{FFFF}" }
     for (id, value) in values.enumerated() {
       try wide.execute("INSERT INTO t VALUES (?, ?)", .integer(Int64(id)), value)
     }
-    let rows = try wide.rows("SELECT value FROM t ORDER BY id")
+    let rows = try wide.valueRows("SELECT value FROM t ORDER BY id")
     for (row, value) in zip(rows, values) { #expect(exact(row[0]) == exact(value)) }
   }
 

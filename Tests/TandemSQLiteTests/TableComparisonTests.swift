@@ -1,6 +1,7 @@
 import TandemDifferences
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import TestRandom
 import Testing
 
@@ -69,7 +70,7 @@ struct TableComparisonTests {
     "texts of UTF-16 databases are walked in the order of UTF-8",
     arguments: ["UTF-16le", "UTF-16be"])
   func encodings(encoding: String) throws {
-    let folder = try TestFolder()
+    let folder = try TemporaryFolder()
     let names = ["a", "Z", "\u{100}", "\u{FF}", "日", "\u{E000}", "\u{10000}", "é", "zz", ""]
     let rows = names.map { "('\($0)', 1)" }.joined(separator: ", ")
     let sql = "CREATE TABLE t (id TEXT PRIMARY KEY, v); INSERT INTO t VALUES \(rows);"
@@ -197,7 +198,7 @@ struct TableComparisonTests {
 
   @Test("what others write during the walk is not seen")
   func snapshot() throws {
-    let folder = try TestFolder()
+    let folder = try TemporaryFolder()
     let writer = try folder.open("test.db", "CREATE TABLE t (id INTEGER PRIMARY KEY)")
     for id in 1...3 { try writer.execute("INSERT INTO t VALUES (?)", .integer(Int64(id))) }
     let reader = try DatabaseConnection(path: folder.file(), access: .readOnly)

@@ -1,4 +1,5 @@
 import TandemSQLite
+import TestFolder
 import Testing
 
 @Suite("What identifies the rows of a table")
@@ -10,7 +11,7 @@ struct TableFactsTests {
 
   @Test("the primary key, else a name of the rowid that no column has; nothing in a view")
   func identity() throws {
-    let folder = try TestFolder()
+    let folder = try TemporaryFolder()
     let connection = try folder.open(
       "test.db", "CREATE TABLE a (id INTEGER PRIMARY KEY)",
       "CREATE TABLE b (x, y, PRIMARY KEY (y, x)) WITHOUT ROWID", "CREATE TABLE c (x)",

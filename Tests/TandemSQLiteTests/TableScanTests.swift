@@ -33,7 +33,7 @@ struct TableScanTests {
     try connection.execute("CREATE TABLE t (a, b, PRIMARY KEY (b, a))")
     try connection.execute("INSERT INTO t VALUES (1, 2), (2, 1)")
     let columns = try #require(RecordLayout(["a", "b"]))
-    let plan = try connection.rows(
+    let plan = try connection.valueRows(
       "EXPLAIN QUERY PLAN SELECT a, b FROM t ORDER BY b COLLATE BINARY, a COLLATE BINARY")
     #expect(!plan.contains { "\($0)".contains("TEMP B-TREE") })
     let scan = try TableScan(

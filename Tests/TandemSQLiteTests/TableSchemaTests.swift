@@ -53,7 +53,7 @@ struct TableSchemaTests {
     for (name, affinity, type) in [("s", ColumnAffinity.none, "text"), ("t", .numeric, "integer")] {
       #expect(try connection.table(name).columns.map(\.affinity) == [affinity, .integer])
       try connection.execute("INSERT INTO \(name) VALUES ('007', 1)")
-      #expect(try connection.rows("SELECT typeof(a) FROM \(name)") == [[.text(type)]])
+      #expect(try connection.valueRows("SELECT typeof(a) FROM \(name)") == [[.text(type)]])
     }
   }
 
@@ -92,7 +92,7 @@ struct TableSchemaTests {
     #expect(schema.columnNames.map { Array($0.utf8) } == [Array(name.utf8)])
     #expect(schema.primaryKey == schema.columnNames)
     try connection.execute("INSERT INTO \(name.sqlQuoted) (\(name.sqlQuoted)) VALUES ('x')")
-    #expect(try connection.rows("SELECT \(name.sqlQuoted) FROM \(name.sqlQuoted)") == [["x"]])
+    #expect(try connection.valueRows("SELECT \(name.sqlQuoted) FROM \(name.sqlQuoted)") == [["x"]])
   }
 
   @Test("names are the same if they differ in the case of ASCII letters only, as SQLite has it")

@@ -21,7 +21,7 @@ struct TableWriterTests {
   }
 
   private func rows() throws -> [[FieldValue]] {
-    try connection.rows("SELECT * FROM t ORDER BY w, id")
+    try connection.valueRows("SELECT * FROM t ORDER BY w, id")
   }
 
   @Test("an insertion, an update and a deletion change the row of that key, by type and bytes")
@@ -56,7 +56,7 @@ struct TableWriterTests {
     }
     let old: Record = ["id": 1, "v": "a", "w": 1]
     try writer().update(from: old, to: ["id": 1.0, "v": "x", "w": 1.0])
-    #expect(try connection.rows("SELECT entry FROM log") == [["v"]])
+    #expect(try connection.valueRows("SELECT entry FROM log") == [["v"]])
     try writer().update(from: old, to: old)
     #expect(try connection.integer("SELECT count(*) FROM log") == 1)
     #expect(try rows().first.map { $0.map(exact) } == ["integer 1", exact("x"), "integer 1"])
@@ -82,10 +82,10 @@ struct TableWriterTests {
     try connection.execute("INSERT INTO tree VALUES (1, NULL), (2, 1), (3, 2), (4, NULL)")
     let writer = TableWriter(
       connection, table: "tree", columns: try #require(RecordLayout(["id", "up"])), key: [0])
-    for row in try connection.rows("SELECT id, up FROM tree WHERE id < 4 ORDER BY id") {
+    for row in try connection.valueRows("SELECT id, up FROM tree WHERE id < 4 ORDER BY id") {
       try writer.delete(["id": row[0], "up": row[1]])
     }
-    #expect(try connection.rows("SELECT id FROM tree") == [[4]])
+    #expect(try connection.valueRows("SELECT id FROM tree") == [[4]])
   }
 
   @Test("two rows of one key are an error")

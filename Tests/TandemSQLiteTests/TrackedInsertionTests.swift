@@ -40,7 +40,7 @@ struct TrackedInsertionTests {
   }
 
   static func values(_ sql: String, in database: Database) async throws -> [[FieldValue]] {
-    try await database.read { try $0.connection.rows(sql) }
+    try await database.read { try $0.connection.valueRows(sql) }
   }
 
   @Test("nothing is kept for undoing, and what fails leaves nothing, not even in the log")
@@ -67,7 +67,7 @@ struct TrackedInsertionTests {
       """)
     #expect(try await Self.insert(into: database) == "plain")
     let audit = try await database.write { transaction in
-      try transaction.connection.rows(
+      try transaction.connection.valueRows(
         "SELECT id FROM audit UNION ALL SELECT id FROM temporary_audit")
     }
     #expect(audit == (try await Self.values("SELECT id FROM item", in: database)))

@@ -1,5 +1,6 @@
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 @Suite("What the triggers of a tracked table note")
@@ -48,13 +49,13 @@ struct TrackingNotesTests {
 
   @Test("the keys of all rows that go, also by a partial index or a cascade", arguments: removals)
   func removedKeys(removal: Removal) async throws {
-    let folder = try TestFolder()
+    let folder = try TemporaryFolder()
     let other = try folder.open()
     for statement in removal.statements { try other.execute(statement) }
     let database = try Database(path: folder.file())
     #expect(try await database.track(table: "t") == [])
     await database.close()
-    let keys = { (query: String) in Set(try other.rows(query).map { exact($0[0]) }) }
+    let keys = { (query: String) in Set(try other.valueRows(query).map { exact($0[0]) }) }
     let before = try keys("SELECT id FROM t")
     try other.execute(removal.change)
     let removed = before.subtracting(try keys("SELECT id FROM t"))
@@ -68,7 +69,7 @@ struct TrackingNotesTests {
       ("tandemx", true), ("mirrored", true), ("Tandem_x", false), ("tandem_changes_x", false),
     ])
   func renamed(name: String, isTrackable: Bool) async throws {
-    let folder = try TestFolder()
+    let folder = try TemporaryFolder()
     let database = try Database(path: folder.file())
     try await database.write { try $0.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)") }
     _ = try await database.track(table: "t")
@@ -80,7 +81,7 @@ struct TrackingNotesTests {
       await #expect(throws: DatabaseError.self) { try await database.track(table: name) }
     }
     #expect(try await database.untrack(table: name))
-    let names = try folder.open().rows("SELECT name FROM sqlite_schema")
+    let names = try folder.open().valueRows("SELECT name FROM sqlite_schema")
     #expect(names == [[.text(name)]])
     await database.close()
   }

@@ -1,14 +1,15 @@
 import TandemRecords
 import TandemSQLite
+import TestFolder
 import Testing
 
 @Suite("Statements that would end the closure's transaction")
 struct TransactionControlTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let database: Database
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     database = try Database(path: folder.file())
     try database.write { try $0.execute("CREATE TABLE t (n)") }
   }

@@ -76,10 +76,12 @@ actor SynchronizationWorld {
   let remote = InMemoryRemote<MergeItem>()
   var policy: MergePolicy<MergeItem>
   var epochPolicy: EpochPolicy
-  var options = SynchronizationOptions()
+  var options = SynchronizationOptions(pause: { _ in })
   private(set) var devices: [Device]
   /// What a restarted device finds: what was saved last.
   private(set) var saved: [Device]
+  /// All conflicts that were reported, of all devices.
+  private(set) var reported: [MergeConflict<MergeItem>] = []
   private(set) var lastCallCount = 0
   private(set) var lastPushes: [ConditionalPush<MergeItem>] = []
 
@@ -137,7 +139,10 @@ actor SynchronizationWorld {
       result = .failure(error)
     }
     devices[number] = device
-    if case .success = result { saved[number] = device }
+    if case .success(let report) = result {
+      saved[number] = device
+      reported += report.conflicts.map(\.conflict)
+    }
     lastCallCount = await faulty.callCount
     lastPushes = await faulty.pushes
     return try result.get()

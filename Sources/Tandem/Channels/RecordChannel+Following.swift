@@ -31,7 +31,7 @@ extension ChannelSender {
     _ query: LiveQuery<Record>, in database: Database, by channel: RecordChannel<Subject>
   ) async throws {
     for try await difference in query.differences(in: database) {
-      await send(try channel.batch(for: difference))
+      await sendChanges(try channel.batch(for: difference))
     }
   }
 }

@@ -30,7 +30,7 @@ extension ValueOption where Value: RawRepresentable<String> & CaseIterable {
   init(_ name: String, _ placeholder: String, help: String) {
     let words = Value.allCases.map(\.rawValue)
     self.init(
-      name, placeholder, takes: words.joined(separator: ", "), help: help,
+      name, placeholder, takes: words.joined(separator: ", "), help: help, offer: .words(words),
       hint: { text in
         Spelling.closest(to: text, among: words).map { "; did you mean \($0)?" } ?? ""
       },

@@ -10,9 +10,41 @@ protocol CommandOption: Sendable {
   /// True if the option may be given more than once. All its values are used.
   var isRepeatable: Bool { get }
   var help: String { get }
+  /// The values that a shell offers; `nil` for an option without a value.
+  var offer: ValueOffer? { get }
 
   /// Parses the value.
   func read(_ text: String) throws(UsageError) -> any Sendable
+}
+
+extension CommandOption {
+  /// The first sentence of the help, on one line, without a full stop: for the lists of a shell.
+  var shortHelp: String {
+    let line = help.split(separator: "\n").joined(separator: " ")
+    let sentence = line.firstRange(of: ". ").map { line[..<$0.lowerBound] } ?? line[...]
+    return String(sentence.hasSuffix(".") ? sentence.dropLast() : sentence)
+  }
+}
+
+/// The values that a shell offers for an option or an operand.
+enum ValueOffer: Sendable, Equatable {
+  /// None: any text.
+  case text
+  /// The words that are accepted.
+  case words([String])
+  /// The commands of the tool.
+  case commands
+  case files
+  case directories
+
+  /// The offer for a value of this placeholder, which says in help that it is a path.
+  init(placeholder: String) {
+    switch placeholder {
+    case "FILE", "OUT", "PATH": self = .files
+    case "DIR": self = .directories
+    default: self = .text
+    }
+  }
 }
 
 /// An option without a value, such as `--quiet`.
@@ -29,6 +61,7 @@ struct Flag: CommandOption {
 
   var placeholder: String? { nil }
   var isRepeatable: Bool { true }
+  var offer: ValueOffer? { nil }
 
   func read(_ text: String) -> any Sendable { true }
 }
@@ -40,6 +73,7 @@ struct ValueOption<Value: Sendable>: CommandOption {
   let placeholder: String?
   let isRepeatable: Bool
   let help: String
+  let offer: ValueOffer?
   /// Parses a value.
   private let parse: @Sendable (_ text: String) -> Value?
   /// The accepted values, for the error message.
@@ -49,7 +83,7 @@ struct ValueOption<Value: Sendable>: CommandOption {
   /// An option whose values `parse` parses; `expectation` completes "--name takes …".
   init(
     _ name: String, _ placeholder: String, letter: Character? = nil, isRepeatable: Bool = false,
-    takes expectation: String, help: String,
+    takes expectation: String, help: String, offer: ValueOffer? = nil,
     hint: @escaping @Sendable (_ text: String) -> String = { _ in "" },
     parse: @escaping @Sendable (_ text: String) -> Value?
   ) {
@@ -58,6 +92,7 @@ struct ValueOption<Value: Sendable>: CommandOption {
     self.placeholder = placeholder
     self.isRepeatable = isRepeatable
     self.help = help
+    self.offer = offer ?? ValueOffer(placeholder: placeholder)
     self.parse = parse
     self.expectation = expectation
     self.hint = hint

@@ -3,6 +3,7 @@ struct CommandSpecification: Sendable {
   struct Operand: Sendable {
     var name: String
     var help: String
+    var offer = ValueOffer.files
   }
 
   var name: String

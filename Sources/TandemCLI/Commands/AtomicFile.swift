@@ -2,8 +2,8 @@ import Tandem
 
 /// Replaces files atomically.
 enum AtomicFile {
-  /// Replaces the contents of a file and keeps its permissions. The new contents are written to a temporary
-  /// file beside it, synchronized to disk, and renamed. A symbolic link stays a symbolic link.
+  /// Replaces the contents of a file, durably, and keeps its permissions. The new contents are written to a
+  /// temporary file beside it, synchronized to disk, and renamed. A symbolic link stays a symbolic link.
   static func write(_ bytes: [UInt8], to path: String) throws {
     var status = stat()
     let exists = stat(path, &status) == 0
@@ -24,6 +24,20 @@ enum AtomicFile {
     } catch {
       unlink(temporary)
       throw error
+    }
+    try synchronizeDirectory(of: target)
+  }
+
+  /// Returns once the name of a file is on disk. A file system that cannot synchronize a directory is no error.
+  private static func synchronizeDirectory(of target: String) throws {
+    let end = target.lastIndex(of: "/")
+    let directory = end.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
+    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    // A directory may be writable and not readable.
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 || errno == EINVAL else {
+      throw FileError(path: target, action: "synchronized to disk", code: errno)
     }
   }
 

@@ -54,23 +54,21 @@ extension ChannelCommand {
     TandemCLI.report("listening at \(listener.address)")
     try await withTaskCancellationHandler {
       try await withThrowingDiscardingTaskGroup { group in
-        let limit = ConnectionLimit(ChannelLinkOptions().maxConnectionCount)
-        while let connection = try await listener.accept() {
-          guard limit.checkout() else {
-            connection.refuse()
-            continue
-          }
+        let places = ConnectionPlaces(ChannelLinkOptions())
+        while let accepted = try await listener.accept() {
+          guard let connection = places.admit(accepted) else { continue }
           group.addTask {
             do {
               try await printer.read(connection, as: .listening)
+              if let reason = connection.lossOfPlace { TandemCLI.report("\(reason)") }
             } catch let error as ChannelLinkError {
-              TandemCLI.report("\(error)")
+              TandemCLI.report("\(connection.lossOfPlace ?? error)")
             } catch {
               // `accept` does not notice that the group has failed.
               listener.close()
               throw error
             }
-            limit.checkin()
+            places.leave(connection)
             if await printer.isDone { listener.close() }
           }
         }

@@ -33,10 +33,13 @@ enum ChannelCommand: Command {
       format.
       """,
     operands: [
-      .init(name: "ACTION", help: "listen or send."),
-      .init(name: "ADDRESS", help: "An address: unix:/tmp/app.socket, localhost:4000, :4000"),
+      .init(name: "ACTION", help: "listen or send.", offer: .words(["listen", "send"])),
       .init(
-        name: "[NAME=JSON…]", help: "For send: properties and values, as name='\"Tom\"' age=30"),
+        name: "ADDRESS", help: "An address: unix:/tmp/app.socket, localhost:4000, :4000",
+        offer: .text),
+      .init(
+        name: "[NAME=JSON…]", help: "For send: properties and values, as name='\"Tom\"' age=30",
+        offer: .text),
     ],
     options: [
       Option.subject, Option.id, Option.connect, Option.count, Option.timeout, Option.json,

@@ -11,13 +11,20 @@ enum DiffCommand: Command {
         "The fields that identify a record (default: the primary\nkey of a table; id for two lists)."
     )
     static let table = ValueOption<String>(
-      "table", "T", help: "The table of a SQLite file (default: the only one).")
+      "table", "T",
+      help: "The table of a SQLite file (default: the only one, or all\ntables of two files).")
     static let format = ValueOption<RecordFormat>(
-      "format", "FORMAT", help: "json, ndjson or csv, if the name does not show it.")
+      "format", "FORMAT", help: "json, ndjson, csv or tsv, if the name does not show it.")
     static let list = Flag("list", help: "Compare the order of two lists too; show moves.")
     static let text = Flag("text", help: "Compare two texts by lines, as diff -u does.")
     static let json = Flag("json", help: "Print the whole difference as one JSON object.")
     static let quiet = Flag("quiet", letter: "q", help: "Print nothing; only set the exit status.")
+    static let label = ValueOption<String>(
+      "label", "NAME", isRepeatable: true,
+      help: "Show this name in place of OLD; the second time, in place\nof NEW.")
+    static let exitZero = Flag(
+      "exit-zero",
+      help: "Exit with 0 also if there are differences, as git expects\nof an external diff.")
   }
 
   static let specification = CommandSpecification(
@@ -25,29 +32,42 @@ enum DiffCommand: Command {
     summary: "Show the differences between two lists or tables.",
     discussion: """
       Compares two collections of records by key, and shows the records that were inserted (+),
-      updated (~) and deleted (-) from OLD to NEW. Two SQLite tables of any size are compared in
-      constant memory. A list and a table are compared as the table would store the list.
+      updated (~) and deleted (-) from OLD to NEW, under the names of both.
+
+      Two lists are compared by the types of their format. In JSON, 1, 1.0, true and "1" differ; the
+      order of fields, white space and escapes do not count. The cells of CSV are texts, in quotes or
+      not. A list of CSV beside one of JSON, and a list beside a table, are compared as a table would
+      store them: numbers by their values, and true as 1.
+
+      Two SQLite tables of any size are compared in constant memory. Two SQLite files without --table
+      are compared whole: all tables, those of one file only too, their columns and keys, indexes,
+      views and triggers. The rows of a table without a primary key are compared as wholes.
+      /dev/null stands for an empty list or database.
 
       With --list, the order of two lists is compared too, and moved records are shown (>). With
       --text, OLD and NEW are UTF-8 texts of at most \(FileText.maxByteCount >> 30) GiB each, and a unified diff is printed.
 
-      Exit status: 0 no differences, 1 differences, 2 errors.
+      Exit status: 0 no differences, 1 differences (0 with --exit-zero), 2 errors.
       """,
     operands: [
       .init(
         name: "OLD",
         help:
-          "A JSON array, NDJSON, CSV or SQLite file, - for standard\ninput, or an http(s) URL of a list."
+          "A JSON array, NDJSON, CSV or TSV, also in gzip, or a SQLite\nfile; - for standard input; or an "
+          + "http(s) URL of a list."
       ),
       .init(name: "NEW", help: "The same."),
     ],
     options: [
       Option.key, Option.table, Option.format, Option.list, Option.text, Option.json, Option.quiet,
-    ],
+      Option.label, Option.exitZero,
+    ] + ListRequest.options + CSVOption.all,
     examples: [
       "tandem diff monday.csv tuesday.csv --key id",
       "tandem diff backup.db app.db --table place --json",
-      "curl -s https://example.org/places.json | tandem diff app.db - --table place",
+      "tandem diff backup.db app.db",
+      "tandem diff old.csv new.csv --key id --delimiter ';' --encoding windows-1252",
+      "tandem diff app.db https://example.org/places --table place --items data --page link",
       "tandem diff --list monday.json tuesday.json --key id",
       "tandem diff --text draft.txt final.txt",
     ])
@@ -57,73 +77,134 @@ enum DiffCommand: Command {
     guard names != ["-", "-"] else {
       throw UsageError("only one of OLD and NEW can be standard input", command: specification)
     }
-    if arguments[Option.text] { return try compareTexts(arguments) }
-    let namedKey = arguments[Option.key]
-    let old = try await collection(names[0], arguments)
-    let new = try await collection(names[1], arguments)
-    try checkOptions(arguments, for: [old, new])
-    let key = namedKey ?? defaultKey(old, new)
-    let comparison = RecordComparison(from: old, to: new, key: key)
-    do {
-      if arguments[Option.list] { return try compareOrder(old, new, key: key, arguments) }
-      return try printChanges(comparison, arguments) == 0 ? 0 : 1
-    } catch let error as RecordError {
-      throw located(error, in: [(names[0], old), (names[1], new)], key: key)
+    guard arguments.all(Option.label).count <= names.count else {
+      throw arguments.error("--label is given more than twice")
     }
+    let hasDifferences =
+      try arguments[Option.text]
+      ? compareTexts(arguments) : await compareCollections(arguments)
+    return hasDifferences && !arguments[Option.exitZero] ? 1 : 0
   }
 
-  private static func defaultKey(_ old: RecordCollection, _ new: RecordCollection) -> [String] {
-    [old.primaryKey, new.primaryKey, ["id"]].first { !$0.isEmpty } ?? ["id"]
+  /// The names of OLD and NEW in the output.
+  static func labels(_ arguments: ParsedArguments) -> [String] {
+    let labels = arguments.all(Option.label)
+    return arguments.operands.enumerated().map { position, name in
+      position < labels.count ? labels[position] : RecordSource(name).description
+    }
   }
 }
 
 // MARK: - Collections
 
 extension DiffCommand {
+  /// One side of the comparison.
+  enum Side {
+    case list(ListText)
+    case database(Database)
+    /// An empty list or database, as git names the missing side of a file that was added or deleted.
+    case nothing
+
+    var list: ListText? { if case .list(let list) = self { list } else { nil } }
+    var database: Database? { if case .database(let database) = self { database } else { nil } }
+  }
+
+  /// Compares lists, tables or databases; returns true if they differ.
+  private static func compareCollections(_ arguments: ParsedArguments) async throws -> Bool {
+    let names = arguments.operands
+    var request = try ListRequest(arguments, format: arguments[Option.format])
+    request.list.csv = try arguments.csvOptions()
+    request.list.key = arguments[Option.key] ?? ["id"]
+    let sources = try request.sources(names)
+    let sides = [try await side(sources[0], request), try await side(sources[1], request)]
+    try checkOptions(arguments, for: sides)
+    if sides.contains(where: { $0.database != nil }), sides.allSatisfy({ $0.list == nil }),
+      let comparison = try databases(sides, arguments)
+    {
+      return try compare(comparison, arguments)
+    }
+    if sides.allSatisfy({ $0.database == nil }) {
+      let list = sides.compactMap(\.list).first ?? ListText(emptyOf: .json)
+      let lists = sides.map { $0.list ?? ListText(emptyOf: list.format) }
+      if lists[0].format.isCSV == lists[1].format.isCSV {
+        return try compareLists(lists[0], lists[1], arguments)
+      }
+    }
+    return try compareStored(sides, arguments)
+  }
+
+  private static func side(_ source: RecordSource, _ request: ListRequest) async throws -> Side {
+    if source == .file("/dev/null") { return .nothing }
+    if case .file(let path) = source, SQLiteFile.isAt(path) {
+      return .database(
+        try Database(path: path, configuration: DatabaseConfiguration(access: .readOnly)))
+    }
+    return .list(try await request.text(of: source))
+  }
+
   /// Rejects options that would have no effect.
   private static func checkOptions(
-    _ arguments: ParsedArguments, for collections: [RecordCollection]
+    _ arguments: ParsedArguments, for sides: [Side]
   ) throws(UsageError) {
-    let tableCount = collections.count { if case .table = $0 { true } else { false } }
-    if arguments.has(Option.table), tableCount == 0 {
+    let lists = sides.compactMap(\.list)
+    if arguments.has(Option.table), !sides.contains(where: { $0.database != nil }) {
       throw UsageError(
         "--table is for a SQLite file, and neither OLD nor NEW is one", command: specification)
     }
-    if arguments.has(Option.format), tableCount == collections.count {
+    if arguments.has(Option.format), lists.isEmpty {
       throw UsageError("--format is for lists, not for tables", command: specification)
     }
+    try arguments.checkCSVOptions(for: lists.map(\.format))
+    if arguments[Option.list], sides.contains(where: { $0.database != nil }) {
+      throw UsageError("--list compares lists; a table has no order", command: specification)
+    }
+  }
+
+  /// Compares lists, or tables, or one with the other, as tables store them.
+  private static func compareStored(_ sides: [Side], _ arguments: ParsedArguments) throws -> Bool {
+    let collections = try zip(sides, arguments.operands).map { side, name in
+      try collection(side, name, arguments)
+    }
+    let (old, new) = (collections[0], collections[1])
+    let key = arguments[Option.key] ?? defaultKey(old, new)
+    do {
+      if arguments[Option.list] {
+        guard case .list(let old) = old, case .list(let new) = new else { return false }
+        for list in [old, new] { _ = try KeyedRecords(list, key: key) }
+        let difference = ListDifference(
+          from: old, to: new, identifiedBy: { record in RecordKey(key.map { record[$0] }) })
+        return try write(difference, to: new, key: key, arguments)
+      }
+      let comparison = RecordComparison(from: old, to: new, key: key)
+      return try write(key: key, arguments) { try comparison.forEachChange($0) }
+    } catch let error as RecordError {
+      throw located(error, in: Array(zip(arguments.operands, collections)), key: key)
+    }
+  }
+
+  private static func defaultKey(_ old: RecordCollection, _ new: RecordCollection) -> [String] {
+    [old.primaryKey, new.primaryKey, ["id"]].first { !$0.isEmpty } ?? ["id"]
   }
 
   private static func collection(
-    _ name: String, _ arguments: ParsedArguments
-  ) async throws -> RecordCollection {
-    let source = RecordSource(name)
-    if case .file(let path) = source, SQLiteFile.isAt(path) {
-      return try table(of: path, named: arguments[Option.table])
-    }
-    do {
-      let list = try await source.list(
-        format: arguments[Option.format], client: try SystemHTTPClient())
-      guard case .records(let records, _, _) = list else {
-        throw TransportError(.badStatus, "the server sent no list", url: name)
+    _ side: Side, _ name: String, _ arguments: ParsedArguments
+  ) throws -> RecordCollection {
+    switch side {
+    case .nothing: return .list([])
+    case .list(let list):
+      do throws(RecordError) {
+        return .list(try list.storedRecords())
+      } catch {
+        throw SourceError(source: RecordSource(name), error: error)
       }
-      return .list(records)
-    } catch let error as RecordError {
-      throw SourceError(source: source, error: error)
+    case .database(let database):
+      let schema = try database.read { transaction in
+        try transaction.schema(ofNamedTable: arguments[Option.table], for: specification)
+      }
+      return .table(schema, database)
     }
   }
 
-  private static func table(of path: String, named name: String?) throws -> RecordCollection {
-    let database = try Database(
-      path: path, configuration: DatabaseConfiguration(access: .readOnly))
-    let schema = try database.read { transaction in
-      try transaction.schema(ofNamedTable: name, for: specification)
-    }
-    return .table(schema, database)
-  }
-}
-
-extension DiffCommand {
   /// The error with the name of the list that causes it.
   private static func located(
     _ error: RecordError, in sides: [(name: String, collection: RecordCollection)], key: [String]
@@ -136,69 +217,5 @@ extension DiffCommand {
       } catch {}
     }
     return error
-  }
-}
-
-// MARK: - Printing
-
-extension DiffCommand {
-  /// Prints the changes in the format of the options, and returns their number.
-  private static func printChanges(
-    _ comparison: RecordComparison, _ arguments: ParsedArguments
-  ) throws -> Int {
-    if arguments[Option.quiet] {
-      var count = 0
-      try comparison.forEachChange { _ in count += 1 }
-      return count
-    }
-    return arguments[Option.json]
-      ? try printJSON(comparison) : try printLines(comparison)
-  }
-
-  private static func printLines(_ comparison: RecordComparison) throws -> Int {
-    let output = OutputStream(descriptor: STDOUT_FILENO)
-    let text = DifferenceText(key: comparison.key, terminal: .output)
-    var count = 0
-    try comparison.forEachChange { change in
-      count += 1
-      try output.write(text.line(change))
-    }
-    try output.flush()
-    return count
-  }
-
-  /// Prints one object. The changes of two tables come in the order of their keys, with all kinds mixed, so
-  /// a temporary file holds those of each kind until all are known.
-  private static func printJSON(_ comparison: RecordComparison) throws -> Int {
-    var inserted = try Spool()
-    var updated = try Spool()
-    var deleted = try Spool()
-    try comparison.forEachChange { change in
-      switch change {
-      case .inserted(let record):
-        try inserted.append { RecordWriter.appendJSON(record, to: &$0) }
-      case .updated(let old, let new):
-        try updated.append { bytes in
-          bytes.appendJSON { json in
-            json.object { json in
-              json.field("old", old)
-              json.field("new", new)
-            }
-          }
-        }
-      case .deleted(let record):
-        try deleted.append { RecordWriter.appendJSON(record, to: &$0) }
-      }
-    }
-    let output = OutputStream(descriptor: STDOUT_FILENO)
-    try output.write(#"{"inserted":["#)
-    try inserted.copy(to: output)
-    try output.write(#"],"updated":["#)
-    try updated.copy(to: output)
-    try output.write(#"],"deleted":["#)
-    try deleted.copy(to: output)
-    try output.write("]}\n")
-    try output.flush()
-    return inserted.count + updated.count + deleted.count
   }
 }

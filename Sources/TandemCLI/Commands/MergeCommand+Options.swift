@@ -9,8 +9,17 @@ extension MergeCommand {
     var remote: String
     var key: [String]
     var textFields: [FieldName]
-    var policy: MergePolicy<Record>
+    var policy: MergePolicy<ListRecord>
+    /// The policy for columns of CSV.
+    var columnPolicy: MergePolicy<String>
+    var conflictForm: ConflictForm
     var format: RecordFormat?
+    var csv: CSVOptions
+    /// The requests for versions at URLs.
+    var request: ListRequest
+    /// The sources of the versions, by their names.
+    var sources: [String: RecordSource]
+    /// The name of the list in messages; the option is given by git, as to any merge driver.
     var path: String?
     /// The file to write to; `nil` for standard output.
     var output: String?
@@ -28,15 +37,22 @@ extension MergeCommand {
       guard [base, local, remote].count(where: { $0 == "-" }) <= 1 else {
         throw UsageError("only one version can be standard input", command: specification)
       }
-      try arguments.checkFiles([base ?? ""], of: Option.base)
-      try arguments.checkFiles([local], of: Option.local)
-      try arguments.checkFiles([remote], of: Option.remote)
       key = try arguments.required(Option.key, "the fields that identify a record")
       textFields = arguments.all(Option.text).flatMap { $0.split(separator: ",") }
         .map { FieldName(String($0)) }
       policy = Self.policy(arguments, texts: textFields)
+      columnPolicy = arguments[Option.prefer]?.policy() ?? .unresolved
       format = arguments[Option.format]
+      csv = try arguments.csvOptions()
+      if let format { try arguments.checkCSVOptions(for: [format]) }
+      request = try ListRequest(arguments, format: format)
+      request.list.key = key
+      request.list.csv = csv
+      let names = [base, local, remote].compactMap { $0 }
+      let typed = try request.sources(names, readsFiles: false)
+      sources = Dictionary(zip(names, typed)) { first, _ in first }
       path = arguments[Option.path]
+      conflictForm = arguments[Option.conflicts] ?? (path == nil ? .local : .markers)
       output = arguments[Option.output].flatMap { AtomicFile.isStandardOutput($0) ? nil : $0 }
       printsJSON = arguments[Option.json]
       guard !printsJSON || !arguments.has(Option.output) || output != nil else {
@@ -44,6 +60,11 @@ extension MergeCommand {
           "--json goes to standard output, and --output names that too", command: specification)
       }
       isQuiet = arguments[Option.quiet]
+      guard conflictForm != .file || output != nil || path != nil else {
+        throw UsageError(
+          "--conflicts file needs --output or --path, beside which the file is written",
+          command: specification)
+      }
     }
   }
 }
@@ -53,6 +74,11 @@ extension MergeCommand {
 extension MergeCommand {
   enum Granularity: String, CaseIterable {
     case record, field
+  }
+
+  /// The form of an unresolved conflict in the merged list.
+  enum ConflictForm: String, CaseIterable {
+    case markers, file, local
   }
 
   enum Preference: String, CaseIterable {
@@ -71,11 +97,11 @@ extension MergeCommand {
 extension MergeCommand.Options {
   private static func policy(
     _ arguments: ParsedArguments, texts: [FieldName]
-  ) -> MergePolicy<Record> {
+  ) -> MergePolicy<ListRecord> {
     let preference = arguments[MergeCommand.Option.prefer]
-    let preferred: MergePolicy<FieldValue> = preference?.policy() ?? .unresolved
-    let text = MergePolicy<FieldValue>.textMerge.then(preferred)
-    let records: MergePolicy<Record>
+    let preferred: MergePolicy<ListValue> = preference?.policy() ?? .unresolved
+    let text = MergePolicy<ListValue>.textMerge.then(preferred)
+    let records: MergePolicy<ListRecord>
     switch arguments[MergeCommand.Option.by] ?? .record {
     case .field:
       records = .fieldwise(

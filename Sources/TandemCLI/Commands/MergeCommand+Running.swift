@@ -1,50 +1,136 @@
 import Tandem
 
 extension MergeCommand {
-  /// The versions to merge.
+  /// The versions to merge, as bytes.
   struct Versions {
     /// The version that both sides started from; `nil` if it is unknown.
-    var base: ListText?
-    var local: ListText
-    var remote: ListText
+    var base: [UInt8]?
+    var local: [UInt8]
+    var remote: [UInt8]
+  }
 
-    /// The fields that records have, in one version at least.
-    var fieldNames: Set<FieldName> {
-      var names: Set<FieldName> = []
-      var lastLayout: RecordLayout?
-      for version in [base, local, remote] {
-        for record in version?.records ?? [] where record.layout !== lastLayout {
-          names.formUnion(record.layout.names.map { FieldName($0) })
-          lastLayout = record.layout
-        }
+  /// The result of a merge.
+  enum Result {
+    case list(MergedList)
+    /// A merge by lines, with the reason why it is not one of records.
+    case text(MergedText, reason: String)
+
+    /// True if nothing is in conflict, or the options resolved all conflicts.
+    var isResolved: Bool {
+      switch self {
+      case .list(let list): return list.isResolved
+      case .text(let text, _): return text.isResolved
       }
-      return names
     }
   }
 }
 
+// MARK: - Reading
+
 extension MergeCommand.Options {
+  /// The name of the merged list in messages.
+  private var name: String { path ?? output ?? RecordSource(local).description }
+
   /// Reads all versions.
-  func versions() throws -> MergeCommand.Versions {
-    var versions = try MergeCommand.Versions(
-      base: base.map { try version($0, mayBeEmpty: true) }, local: version(local),
-      remote: version(remote))
-    try checkTextFields(of: versions)
-    let texts = (versions.base?.textFields ?? []).union(versions.local.textFields)
-      .union(versions.remote.textFields)
-    versions.base?.makeTexts(in: texts)
-    versions.local.makeTexts(in: texts)
-    versions.remote.makeTexts(in: texts)
+  func versions() async throws -> MergeCommand.Versions {
+    var versions = MergeCommand.Versions(local: try await bytes(of: local), remote: [])
+    versions.remote = try await bytes(of: remote)
+    if let base { versions.base = try await bytes(of: base) }
     return versions
+  }
+
+  private func bytes(of name: String) async throws -> [UInt8] {
+    if let source = sources[name], case .url = source {
+      let text = try await request.text(of: source).bytes
+      guard let encoded = csv.encoding.bytes(of: text, like: text) else {
+        throw FileError(
+          path: source.description, action: "merged",
+          reason: "it has characters that --encoding has not")
+      }
+      return encoded
+    }
+    let bytes = try FileText.bytes(of: name)
+    guard !SQLiteFile.isBegun(by: bytes) else {
+      throw FileError(
+        path: path ?? name, action: "merged", reason: "it is a SQLite database, not a list")
+    }
+    return bytes
+  }
+
+  /// Merges the versions by records, or else, as a git merge driver, by lines.
+  func merge(_ versions: MergeCommand.Versions) throws -> MergeCommand.Result {
+    do {
+      let merged = try mergeLists(versions)
+      guard merged.hasOpenColumns, !printsJSON else { return .list(merged) }
+      let texts = try utf8(versions)
+      var text = try MergedText(texts, path: name)
+      // One side changed the lines of all records, and the other side one of them at least.
+      text.columns = merged.columnConflicts
+      return .text(text, reason: "a column is in conflict")
+    } catch let error as SourceError where path != nil && !printsJSON {
+      return .text(
+        try MergedText(versions, path: name), reason: "\(error)")
+    }
+  }
+
+  /// The versions of CSV in UTF-8.
+  private func utf8(_ versions: MergeCommand.Versions) throws -> MergeCommand.Versions {
+    func utf8(_ bytes: [UInt8]) throws -> [UInt8] { try csv.encoding.utf8(bytes) }
+    return try MergeCommand.Versions(
+      base: versions.base.map(utf8), local: utf8(versions.local), remote: utf8(versions.remote))
+  }
+
+  private func mergeLists(_ versions: MergeCommand.Versions) throws -> MergedList {
+    // For a file that both sides added, git passes an empty base.
+    let base = try versions.base.map {
+      try list($0, self.base ?? "", "base", mayBeEmpty: true)
+    }
+    let local = try list(versions.local, self.local, "local")
+    let remote = try list(versions.remote, self.remote, "remote")
+    try checkTextFields(of: [base, local, remote].compactMap { $0 })
+    let merge = ListMerge(key: key, policy: policy, columnPolicy: columnPolicy)
+    do {
+      return try merge.merge(base: base, local: local, remote: remote)
+    } catch let error as RecordMergeError {
+      let names: [MergeError.Side: String] = [
+        .base: self.base ?? "", .local: self.local, .remote: self.remote,
+      ]
+      let name = names[error.side] ?? ""
+      throw SourceError(source: source(name, error.side.rawValue), error: error.error)
+    }
+  }
+
+  private func list(
+    _ bytes: [UInt8], _ name: String, _ side: String, mayBeEmpty: Bool = false
+  ) throws -> ListText {
+    var named = RecordFormat(fileName: path ?? name)
+    if case .url = RecordSource(name) { named = nil }
+    let format = self.format ?? named ?? RecordFormat.sniffed(from: bytes)
+    if mayBeEmpty, bytes.isEmpty { return ListText(emptyOf: format, csv: csv) }
+    do throws(RecordError) {
+      return try ListText(bytes, format: format, csv: csv)
+    } catch {
+      throw SourceError(source: source(name, side), error: error)
+    }
+  }
+
+  /// The name of a version in messages: the file of `--path`, because git passes temporary files.
+  private func source(_ name: String, _ side: String) -> RecordSource {
+    if let path { return .file("\(path) (\(side) version)") }
+    return RecordSource(name)
   }
 
   /// Rejects the name of a text field that no record has. As a git merge driver it does not, because
   /// the driver is configured for many files, and some may not have the field.
-  private func checkTextFields(of versions: MergeCommand.Versions) throws(UsageError) {
-    let names = versions.fieldNames
-    guard path == nil, !names.isEmpty,
-      let unknown = textFields.first(where: { !names.contains($0) })
-    else {
+  private func checkTextFields(of lists: [ListText]) throws(UsageError) {
+    guard path == nil, !textFields.isEmpty else { return }
+    var names: Set<FieldName> = []
+    var lastLayout: RecordLayout?
+    for record in lists.flatMap(\.records) where record.layout !== lastLayout {
+      names.formUnion(record.fieldNames)
+      lastLayout = record.layout
+    }
+    guard !names.isEmpty, let unknown = textFields.first(where: { !names.contains($0) }) else {
       return
     }
     let texts = names.map(\.text).sorted()
@@ -54,85 +140,173 @@ extension MergeCommand.Options {
     throw UsageError(
       "--text: no record has a field \(unknown); \(hint)", command: MergeCommand.specification)
   }
+}
 
-  /// Reads one version. For a file that both sides added, git passes an empty base.
-  private func version(_ name: String, mayBeEmpty: Bool = false) throws -> ListText {
-    let text = try FileText.bytes(of: name)
-    let format =
-      self.format ?? RecordFormat(fileName: path ?? name) ?? RecordFormat.sniffed(from: text)
-    guard !SQLiteFile.isBegun(by: text) else {
-      throw FileError(path: name, action: "merged", reason: "it is a SQLite database, not a list")
+// MARK: - Writing
+
+extension MergeCommand.Options {
+  /// Writes the merged list, or the object of `--json`. A file of conflicts is written first, so that
+  /// no version is lost if the merged list cannot be written.
+  func write(_ result: MergeCommand.Result, of versions: MergeCommand.Versions) throws {
+    if conflictForm == .file, !result.isResolved {
+      try AtomicFile.write(result.conflictsJSON(key: key), to: conflictsPath)
     }
-    if mayBeEmpty, text.isEmpty { return ListText(emptyOf: format) }
-    do throws(RecordError) {
-      return try ListText(text, format: format)
-    } catch {
-      throw SourceError(source: name == "-" ? .standardInput : .file(name), error: error)
+    if let output { try AtomicFile.write(text(of: result, versions), to: output) }
+    let stream = OutputStream(descriptor: STDOUT_FILENO)
+    if printsJSON, case .list(let list) = result {
+      try stream.write { list.appendJSON(to: &$0, key: key) }
+    } else if output == nil {
+      let text = try text(of: result, versions)
+      try stream.write { $0 += text }
     }
+    try stream.flush()
   }
 
-  /// Merges the versions.
-  func merge(_ versions: MergeCommand.Versions) throws -> ThreeWayMerge<Record, RecordKey> {
-    do {
-      return try RecordMerge(key: key, policy: policy).merge(
-        base: versions.base.map { .known($0.records) } ?? .unknown,
-        local: versions.local.records, remote: versions.remote.records)
-    } catch let error as RecordMergeError {
-      let name = error.side == .base ? base ?? "" : error.side == .local ? local : remote
-      throw SourceError(source: RecordSource(name), error: error.error)
-    }
-  }
+  /// The file for the conflicts.
+  private var conflictsPath: String { "\(name).conflicts.json" }
 
-  /// Returns the merged list as a text in the format of the local version.
-  func listText(
-    _ merge: ThreeWayMerge<Record, RecordKey>, _ versions: MergeCommand.Versions
-  ) -> [UInt8] {
-    versions.local.text(of: merge.merged, key: key, other: versions.remote)
+  private func text(
+    of result: MergeCommand.Result, _ versions: MergeCommand.Versions
+  ) throws -> [UInt8] {
+    let marksConflicts = conflictForm == .markers
+    let bytes: [UInt8]
+    switch result {
+    case .list(let list) where list.hasOpenColumns: return versions.local
+    case .list(let list): bytes = list.text(marksConflicts: marksConflicts)
+    case .text(let text, _):
+      guard !text.columns.isEmpty else { return text.bytes(marksConflicts: marksConflicts) }
+      guard marksConflicts else { return versions.local }
+      bytes = text.bytes(marksConflicts: true)
+    }
+    guard let encoded = csv.encoding.bytes(of: bytes, like: versions.local) else {
+      throw FileError(
+        path: name, action: "written",
+        reason: "a character of the other version is not in \(csv.encoding.rawValue)")
+    }
+    return encoded
   }
 
   /// Reports the merge on standard error.
-  func report(_ merge: ThreeWayMerge<Record, RecordKey>) {
-    var lines = [
-      "\(path ?? output ?? local): to local \(merge.toLocal.summary); "
-        + "to remote \(merge.toRemote.summary); "
-        + "\(Quantity.count(merge.conflicts.count, "conflict")), "
-        + "\(merge.unresolved.count) unresolved"
-    ]
-    for report in merge.conflicts {
-      let fields = zip(key, report.id.values).map { "\($0)=\($1)" }.joined(separator: " ")
-      lines.append("! \(report.conflict.kind.rawValue) \(fields): \(report.resolution.name)")
+  func report(_ result: MergeCommand.Result) {
+    switch result {
+    case .list(let list): TandemCLI.report(list.report(name, key: key))
+    case .text(let text, let reason):
+      var lines = [
+        "\(name): not merged by records: \(reason); "
+          + "\(Quantity.count(text.conflicts.count, "unresolved conflict"))"
+      ]
+      lines += text.columns.flatMap(\.lines)
+      TandemCLI.report(lines.joined(separator: "\n"))
     }
-    TandemCLI.report(lines.joined(separator: "\n"))
+    if conflictForm == .file, !result.isResolved {
+      TandemCLI.report("both versions of each unresolved conflict are in \(conflictsPath)")
+    }
   }
 }
 
-extension ThreeWayMerge<Record, RecordKey> {
+extension MergedList {
+  /// A line with the numbers of changes, and for each conflict a line and its two versions.
+  fileprivate func report(_ name: String, key: [String]) -> String {
+    var lines = [
+      "\(name): to local \(merge.toLocal.summary); to remote \(merge.toRemote.summary); "
+        + "\(Quantity.count(merge.conflicts.count, "conflict")), "
+        + "\(merge.unresolved.count) unresolved"
+    ]
+    lines += columnConflicts.flatMap(\.lines)
+    let text = DifferenceText(key: [], terminal: .error)
+    for report in merge.conflicts {
+      let conflict = report.conflict
+      let record = conflict.local ?? conflict.remote
+      let fields = key.map { "\($0)=\(record?[$0]?.description ?? "null")" }
+        .joined(separator: " ")
+      lines.append("! \(conflict.kind.rawValue) \(fields): \(report.resolution.name)")
+      lines.append("  local   \(text.fields(of: conflict.local, unlike: conflict.remote))")
+      lines.append("  remote  \(text.fields(of: conflict.remote, unlike: conflict.local))")
+    }
+    return lines.joined(separator: "\n")
+  }
+
   /// Appends the object that `--json` prints, with its line feed.
-  func appendJSON(to bytes: inout [UInt8]) {
+  fileprivate func appendJSON(to bytes: inout [UInt8], key: [String]) {
     bytes.appendJSON { json in
       json.object { json in
-        json.field("merged", merged)
-        json.field("conflicts") { $0.array(of: conflicts) { $0.write(to: &$1) } }
-        json.field("toLocal", toLocal)
-        json.field("toRemote", toRemote)
+        json.field("merged", merge.merged)
+        json.field("conflicts") { $0.array(of: merge.conflicts) { $0.write(to: &$1, key: key) } }
+        json.field("columns") { $0.array(of: columnConflicts) { $0.write(to: &$1) } }
+        json.field("toLocal", merge.toLocal)
+        json.field("toRemote", merge.toRemote)
       }
     }
     bytes.append(UInt8(ascii: "\n"))
   }
 }
 
-extension ConflictReport<Record, RecordKey> {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.object { json in
-      json.field("key") { json in
-        if id.values.count == 1 { json.write(id.values[0]) } else { json.write(id.values) }
+extension MergeCommand.Result {
+  /// The unresolved conflicts as an array, with both versions of each.
+  fileprivate func conflictsJSON(key: [String]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.appendJSON { json in
+      json.array { json in
+        switch self {
+        case .list(let list):
+          for report in list.merge.unresolved { report.write(to: &json, key: key) }
+        case .text(let text, _):
+          for report in text.columns { report.write(to: &json) }
+          for conflict in text.conflicts {
+            json.object { json in
+              json.field("base", conflict.base)
+              json.field("local", conflict.local)
+              json.field("remote", conflict.remote)
+            }
+          }
+        }
       }
+    }
+    return bytes + [UInt8(ascii: "\n")]
+  }
+}
+
+extension ConflictReport where Element: JSONWritable {
+  /// Writes an object with a field of the given name for the identity, the versions and the resolution.
+  fileprivate func write(
+    _ name: String, to json: inout JSONWriter, identity: (inout JSONWriter) -> Void
+  ) {
+    json.object { json in
+      json.field(name, identity)
       json.field("kind", conflict.kind.rawValue)
       json.field("base", conflict.base)
       json.field("local", conflict.local)
       json.field("remote", conflict.remote)
       json.field("resolution", resolution.name)
     }
+  }
+}
+
+extension ConflictReport<ListRecord, RecordKey> {
+  /// Writes an object with the key: a value, or an array of several.
+  fileprivate func write(to json: inout JSONWriter, key: [String]) {
+    write("key", to: &json) { json in
+      let record = conflict.local ?? conflict.remote
+      let values = key.map { record?[$0] ?? .null }
+      if values.count == 1 { json.write(values[0]) } else { json.write(values) }
+    }
+  }
+}
+
+extension ConflictReport<String, String> {
+  fileprivate func write(to json: inout JSONWriter) {
+    write("column", to: &json) { $0.write(id) }
+  }
+
+  /// The lines that report the conflict of a column.
+  fileprivate var lines: [String] {
+    func text(_ name: String?) -> String {
+      name.map { $0 == id ? "kept, with changes" : "named \($0)" } ?? "removed"
+    }
+    return [
+      "! \(conflict.kind.rawValue) column \(id): \(resolution.name)",
+      "  local   \(text(conflict.local))", "  remote  \(text(conflict.remote))",
+    ]
   }
 }
 

@@ -13,7 +13,7 @@ enum MergeCommand: Command {
     static let local = ValueOption<String>(
       "local", "FILE",
       help:
-        "One version: a file with a JSON array, NDJSON or CSV,\nor - for standard input. Required."
+        "One version: a file with a JSON array, NDJSON or CSV, - for\nstandard input, or an http(s) URL. Required."
     )
     static let remote = ValueOption<String>("remote", "FILE", help: "The other version. Required.")
     static let key = ValueOption.key(help: "The fields that identify a record. Required.")
@@ -33,9 +33,17 @@ enum MergeCommand: Command {
         "Resolve conflicts: local or remote keeps this version;\nedits keeps an edit in place of a deletion."
     )
     static let format = ValueOption<RecordFormat>(
-      "format", "FORMAT", help: "json, ndjson or csv, if the names do not show it.")
+      "format", "FORMAT", help: "json, ndjson, csv or tsv, if the names do not show it.")
     static let path = ValueOption<String>(
-      "path", "PATH", help: "The name of the list, if the files have other names.")
+      "path", "PATH",
+      help:
+        "The name of the list, if the files have other names.\nMessages name it, and a file that is no list is merged\nas text."
+    )
+    static let conflicts = ValueOption<ConflictForm>(
+      "conflicts", "FORM",
+      help:
+        "An unresolved conflict in the merged list: markers:\nboth versions, between lines with <<<<<<<, ======= and\n>>>>>>> (default with --path); local: the local version\n(default without); file: the local version, and both in\nthe file PATH.conflicts.json."
+    )
     static let json = Flag("json", help: "Print one JSON object instead of the list.")
     static let output = ValueOption<String>(
       "output", "OUT", letter: "o",
@@ -49,14 +57,23 @@ enum MergeCommand: Command {
     discussion: """
       Merges lists of records by key. A change by one side is applied. Different changes of one
       record by both sides are a conflict. Prints the merged list in the format of LOCAL, and a report on
-      standard error. If a conflict stays unresolved, the list keeps the local version.
+      standard error, with both versions of each record in conflict.
+
+      The values of JSON have the types of JSON: a change of 1 to 1.0, true or "1" is a change. The
+      order of fields, white space and escapes do not count. The cells of CSV are texts. A column of
+      CSV that one side removed or renamed is removed or renamed in the merged list. It is a conflict
+      if the other side changed a cell of a removed column, or renamed it too.
+
+      With --path, as a git merge driver, a file that is no list of records, or whose records lack the
+      key, is merged by lines, as git would merge it.
 
       With --by field, a record that both sides edited is merged field by field. With --text, the
       edits of both sides to a text are merged by lines and words. --prefer resolves the remaining
       conflicts.
 
-      --json prints an object with "merged", "conflicts" (each with key, kind, base, local, remote
-      and resolution), "toLocal" and "toRemote", the differences to the merged list.
+      --json prints an object with "merged" (with the local version of each unresolved conflict),
+      "conflicts" (each with key, kind, base, local, remote and resolution), "columns" (conflicts of
+      columns, with the same fields), "toLocal" and "toRemote", the differences to the merged list.
 
       It can be used as a git merge driver:
         git config merge.tandem.driver \\
@@ -68,31 +85,23 @@ enum MergeCommand: Command {
     operands: [],
     options: [
       Option.base, Option.unknownBase, Option.local, Option.remote, Option.key, Option.by,
-      Option.text, Option.prefer, Option.format, Option.path, Option.json, Option.output,
-      Option.quiet,
-    ],
+      Option.text, Option.prefer, Option.conflicts, Option.format, Option.path, Option.json,
+      Option.output, Option.quiet,
+    ] + ListRequest.options + CSVOption.all,
     examples: [
       "tandem merge --base base.json --local mine.json --remote theirs.json --key id",
       "tandem merge --unknown-base --local a.csv --remote b.csv --key id --prefer remote -o c.csv",
       "tandem merge --base b.json --local l.json --remote r.json --key id --by field --text body",
+      "tandem merge --base b.json --local l.json --remote https://example.org/l --key id --header @token",
+      "tandem merge --base b.csv --local l.csv --remote r.csv --key id --conflicts markers -o l.csv",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let options = try Options(arguments)
-    let versions = try options.versions()
-    let merge = try options.merge(versions)
-    if let path = options.output {
-      try AtomicFile.write(options.listText(merge, versions), to: path)
-    }
-    let output = OutputStream(descriptor: STDOUT_FILENO)
-    if options.printsJSON {
-      try output.write { merge.appendJSON(to: &$0) }
-    } else if options.output == nil {
-      let text = options.listText(merge, versions)
-      try output.write { $0 += text }
-    }
-    try output.flush()
-    if !options.isQuiet { options.report(merge) }
-    return merge.unresolved.isEmpty ? 0 : 1
+    let versions = try await options.versions()
+    let result = try options.merge(versions)
+    try options.write(result, of: versions)
+    if !options.isQuiet { options.report(result) }
+    return result.isResolved ? 0 : 1
   }
 }

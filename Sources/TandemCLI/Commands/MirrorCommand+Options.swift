@@ -15,38 +15,28 @@ extension MirrorCommand {
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
       let table = try arguments.required(Option.table, "the table to mirror into")
-      let key = try arguments.required(Option.key, "the fields that identify a record")
-      source = RecordSource(arguments.operands[0])
+      let typed = RecordSource(arguments.operands[0])
       path = arguments.operands[1]
+      let key: [String]
+      let ofTable = try MirrorCommand.SourceTable(typed, into: table, arguments)
+      if let ofTable {
+        key = ofTable.key
+      } else {
+        key = try arguments.required(Option.key, "the fields that identify a record")
+      }
       isUnconditional = arguments[Option.unconditional]
       isQuiet = arguments[Option.quiet]
       isJSON = arguments[Option.json]
       showsAll = arguments[Option.all]
-      let timeout = arguments[Option.timeout]
-      let retryCount = arguments[Option.retries]
-      let retry = MirrorRetryPolicy(
-        maxAttemptCount: 1 + (retryCount ?? MirrorCommand.defaultRetryCount))
-      list.format = arguments[Option.format]
-      list.itemsField = arguments[Option.items]
-      if list.itemsField != nil, let format = list.format, format != .json {
-        throw arguments.error("--items is for JSON, not for \(format.rawValue)")
-      }
-      list.fields = [:]
-      for field in arguments.all(Option.header) { list.fields.append(field.name, field.value) }
-      list.paging = arguments[Option.page] ?? .none
-      if case .cursor = list.paging, list.itemsField == nil {
-        throw arguments.error(
-          "--page cursor needs --items: the name of the field that contains the list")
-      }
+      let request = try ListRequest(arguments, format: arguments[Option.format])
+      list = request.list
+      list.csv = try arguments.csvOptions()
+      if let format = list.format { try arguments.checkCSVOptions(for: [format]) }
       list.key = key
-      list.timeouts = timeout.map { HTTPTimeouts(total: $0) }
-      let maxByteCount = arguments[Option.maxBytes]
-      if let maxByteCount {
-        (list.maxByteCount, list.maxDecompressedByteCount) = (maxByteCount, maxByteCount)
-      }
-      list.retry.maxAttemptCount = retry.maxAttemptCount
-      (list.retry.firstDelay, list.retry.maxDelay) = (retry.firstDelay, retry.maxDelay)
-      let contents = try Self.contents(arguments, maxByteCount: maxByteCount)
+      let contents = try Self.contents(arguments)
+      let sources = try request.sources(
+        [arguments.operands[0]], fetchesContents: !contents.isEmpty)
+      source = ofTable?.source ?? sources[0]
       let directory =
         contents.isEmpty
         ? nil : try arguments.required(Option.into, "the directory for the files")
@@ -57,7 +47,9 @@ extension MirrorCommand {
           deletionLimit: arguments[Option.maxDeletes],
           allowsEmptySource: arguments[Option.allowEmpty]),
         isDryRun: arguments[Option.dryRun])
-      mirror.retry = retry
+      mirror.retry = ListRequest.retry(arguments)
+      mirror.clientOptions = request.client
+      mirror.widensColumns = arguments[Option.widen]
       mirror.concurrency = arguments[Option.concurrency] ?? 0
       watchInterval = arguments[Option.watch]
       if watchInterval != nil, case .standardInput = source {
@@ -74,7 +66,7 @@ extension MirrorCommand.Options {
 
   /// The contents that the options name; none for a table alone.
   private static func contents(
-    _ arguments: ParsedArguments, maxByteCount: Int?
+    _ arguments: ParsedArguments
   ) throws(UsageError) -> [MirroredContent] {
     var contents: [MirroredContent] = []
     let goesOn = arguments[Option.continueOnError]
@@ -97,9 +89,12 @@ extension MirrorCommand.Options {
       throw arguments.error("--preview and --content must name different fields")
     }
     for position in contents.indices {
-      contents[position].maxByteCount = maxByteCount ?? FileRequest.defaultMaxByteCount
+      if let byteCount = arguments[ListRequest.Option.maxBytes] {
+        contents[position].maxByteCount = byteCount
+        contents[position].maxDecompressedByteCount = byteCount
+      }
       contents[position].errorPolicy = goesOn ? .continue : .stop
-      contents[position].timeout = arguments[Option.timeout]
+      contents[position].timeout = arguments[ListRequest.Option.timeout]
     }
     return contents
   }
@@ -108,35 +103,9 @@ extension MirrorCommand.Options {
   private static func check(
     _ source: RecordSource, _ arguments: ParsedArguments
   ) throws(UsageError) {
-    if case .file(let path) = source, SQLiteFile.isAt(path) {
-      throw arguments.error(
-        "\(path) is a SQLite database: SOURCE is a list, and DATABASE comes after it")
-    }
     if case .url = source { return }
-    let ofLists: [any CommandOption] = [Option.header, Option.page, Option.unconditional]
-    for option in ofLists where arguments.has(option) {
-      throw arguments.error("--\(option.name) is for a list from a URL")
-    }
-    if arguments.has(Option.content) || arguments.has(Option.preview) { return }
-    let ofRequests: [any CommandOption] = [Option.timeout, Option.retries]
-    for option in ofRequests where arguments.has(option) {
-      throw arguments.error("--\(option.name) is for a list from a URL, or for --content")
-    }
-  }
-}
-
-// MARK: - Values of options
-
-extension ValueOption<HTTPFields.Field> {
-  /// `--header`: a field of requests.
-  static func header(help: String) -> Self {
-    Self("header", "'NAME: VALUE'", isRepeatable: true, takes: "'Name: value'", help: help) {
-      text in
-      guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex else {
-        return nil
-      }
-      let value = text[text.utf8.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-      return HTTPFields.Field(name: String(text[..<colon]), value: String(value))
+    if arguments.has(Option.unconditional) {
+      throw arguments.error("--\(Option.unconditional.name) is for a list from a URL")
     }
   }
 }
@@ -146,7 +115,7 @@ extension RecordPaging {
   ///
   /// One page may be the whole list. But if the name of the field is misspelt or has changed, nothing else
   /// shows that the rows of all other pages are deleted.
-  fileprivate var singlePageNote: (@Sendable (_ pageCount: Int) -> Void)? {
+  var singlePageNote: (@Sendable (_ pageCount: Int) -> Void)? {
     guard let place = placeOfNext else { return nil }
     return { pageCount in
       guard pageCount == 1 else { return }
@@ -163,8 +132,9 @@ extension RecordPaging {
   private var placeOfNext: String? {
     switch self {
     case .link: "in a Link field with rel=next"
+    case .header(let name, _): "in the field \(name) of the response"
     case .cursor(let field, _): "in the field \(field)"
-    case .none, .offset, .number: nil
+    case .none, .first, .last, .offset, .number: nil
     }
   }
 }

@@ -40,8 +40,11 @@ extension MirrorCommand.Options {
     let added =
       outcome.addedColumns.isEmpty
       ? "" : "; columns \(verb)added: \(outcome.addedColumns.joined(separator: ", "))"
+    let widened =
+      outcome.widenedColumns.isEmpty
+      ? "" : "; columns \(verb)widened: \(outcome.widenedColumns.joined(separator: ", "))"
     let prefix = mirror.isDryRun ? "dry run: " : ""
-    let summary = "\(prefix)\(outcome.difference.summary)\(created)\(added)"
+    let summary = "\(prefix)\(outcome.difference.summary)\(created)\(widened)\(added)"
     try output.write("\(summary.escapingControls())\n")
   }
 
@@ -77,7 +80,8 @@ extension MirrorCommand.Options {
 
 extension MirrorCommand.Options {
   func printFailures(_ run: MirrorReport<RecordKey>) {
-    for failure in run.allFailures { TandemCLI.report(message(failure)) }
+    // A failure is one line: keys and addresses of a server may have line feeds.
+    for failure in run.allFailures { TandemCLI.report(message(failure).escapingControls()) }
     if run.interruption?.step == .transfer, !mirror.isDryRun {
       TandemCLI.report("\(path): the run ended early and did not change the table")
     }
@@ -116,15 +120,5 @@ extension MirrorError {
     case .tooManyDeletions: deletionCount.map { " with --max-deletes \($0)" } ?? ""
     default: ""
     }
-  }
-}
-
-extension TransportError {
-  /// The options that allow the rejected response, in parentheses; empty if there are none.
-  ///
-  /// - Parameter stage: The stage of the content; `nil` for the list.
-  fileprivate func advice(for stage: MirrorStage?) -> String {
-    if maxByteCount != nil { return " (--max-bytes)" }
-    return code == .uncertainEnd && stage == .content ? " (--length, --sha256)" : ""
   }
 }

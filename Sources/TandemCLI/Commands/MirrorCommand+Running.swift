@@ -1,3 +1,4 @@
+import Synchronization
 import Tandem
 
 extension MirrorCommand.Options {
@@ -8,13 +9,14 @@ extension MirrorCommand.Options {
     let watching = Task {
       for await _ in beginnings {}
       var count = (runs: 0, failures: 0)
-      while !Task.isCancelled {
-        let isDone = try await runReportingErrors()
-        // A run that was cancelled does not count.
-        if Task.isCancelled, !isDone { break }
+      let display = MirrorDisplay(showsPhases: printsEvents)
+      var runs = mirror.runs(
+        from: source, intoFileAt: path, every: interval, list: list,
+        isConditional: !isUnconditional, progress: { display.show($0) }
+      ).makeAsyncIterator()
+      while let isDone = try await isDone(display, { await runs.next() }) {
         count.runs += 1
         if !isDone { count.failures += 1 }
-        try? await Task.sleep(for: interval)
       }
       return count
     }
@@ -28,42 +30,37 @@ extension MirrorCommand.Options {
     return 0
   }
 
-  /// Mirrors once, and reports errors; returns true if there were none.
-  private func runReportingErrors() async throws -> Bool {
-    do {
-      return try await run() == 0
-    } catch let error as OutputError {
-      throw error
-    } catch {
-      if !Task.isCancelled { TandemCLI.report("\(error)") }
-      return false
+  /// Mirrors once, shows the progress, and prints the report; returns the exit status.
+  func run() async throws -> Int32 {
+    let display = MirrorDisplay(showsPhases: printsEvents)
+    let isDone = try await isDone(display) {
+      do {
+        return try await mirror.run(
+          from: source, intoFileAt: path, list: list, isConditional: !isUnconditional,
+          progress: { display.show($0) })
+      } catch let error as DatabaseMirror.RunError {
+        return error.report
+      }
     }
+    return isDone == true ? 0 : 1
   }
 
-  /// Mirrors once, shows the progress, and prints the report; returns the exit status.
+  /// Shows the progress of a run, and prints its report; returns true if everything was done, and `nil` if there
+  /// was no run.
   ///
   /// Failures are printed first, even if nobody reads standard output.
-  func run() async throws -> Int32 {
-    let (stages, continuation) = AsyncStream.makeStream(
-      of: DatabaseMirror.Progress.self, bufferingPolicy: .bufferingNewest(1))
+  private func isDone(
+    _ display: MirrorDisplay, _ run: () async throws -> DatabaseMirror.Report?
+  ) async throws -> Bool? {
     let events = printsEvents ? MirrorEvents() : nil
+    let stages = display.begin()
     let showing = Task { try await show(stages, events) }
-    let ended = await Result { [self] in
-      try await mirror.run(
-        from: source, intoFileAt: path, list: list, isConditional: !isUnconditional,
-        progress: { progress in
-          // Only the progress bar shows the other phases.
-          if events != nil, case .running = progress {} else if events != nil { return }
-          continuation.yield(progress)
-        })
-    }
-    continuation.finish()
+    let ended = await Result { try await run() }
+    display.end()
     let shown = await showing.result
-    let report: DatabaseMirror.Report
-    switch ended {
-    case .success(let complete): report = complete
-    case .failure(let error as DatabaseMirror.RunError): report = error.report
-    case .failure(let error): throw error
+    guard let report = try ended.get() else {
+      try shown.get()
+      return nil
     }
     printFailures(report.run)
     let isDone = mirror.isDryRun ? report.run.interruption == nil : report.run.isComplete
@@ -82,7 +79,7 @@ extension MirrorCommand.Options {
       error.consequence = "; the table equals the list nevertheless"
       throw error
     }
-    return isDone ? 0 : 1
+    return isDone
   }
 
   /// True if the output is one JSON object for each event, and not one for the difference.
@@ -125,6 +122,30 @@ extension MirrorCommand.Options {
     }
     return ", " + parts.joined(separator: ", ")
   }
+}
+
+/// Passes the progress of one run after the other to the task that shows it, which sees the latest.
+private final class MirrorDisplay: Sendable {
+  private let showsPhases: Bool
+  private let continuation = Mutex<AsyncStream<DatabaseMirror.Progress>.Continuation?>(nil)
+
+  /// - Parameter showsPhases: True if nothing but phases is shown.
+  init(showsPhases: Bool) { self.showsPhases = showsPhases }
+
+  /// The progress of a run that begins now.
+  func begin() -> AsyncStream<DatabaseMirror.Progress> {
+    let (stages, continuation) = AsyncStream.makeStream(
+      of: DatabaseMirror.Progress.self, bufferingPolicy: .bufferingNewest(1))
+    self.continuation.withLock { $0 = continuation }
+    return stages
+  }
+
+  func show(_ progress: DatabaseMirror.Progress) {
+    if showsPhases, case .running = progress {} else if showsPhases { return }
+    _ = continuation.withLock { $0 }?.yield(progress)
+  }
+
+  func end() { continuation.withLock { $0.take() }?.finish() }
 }
 
 extension Result where Failure == any Error {

@@ -5,9 +5,16 @@ enum MirrorCommand: Command {
   /// The options, each declared once.
   enum Option {
     static let table = ValueOption<String>("table", "T", help: "The table. Required.")
-    static let key = ValueOption.key(help: "The fields that identify a record. Required.")
+    static let fromTable = ValueOption<String>(
+      "from-table", "T",
+      help: "The table of SOURCE, if it is a SQLite file (default: that\nof --table).")
+    static let key = ValueOption.key(
+      help:
+        "The fields that identify a record. Required, unless SOURCE\nis a table with a primary key."
+    )
     static let format = ValueOption<RecordFormat>(
-      "format", "FORMAT", help: "json, ndjson or csv, if neither name nor content shows it.")
+      "format", "FORMAT",
+      help: "json, ndjson, csv or tsv, if neither name nor content\nshows it.")
     static let maxDeletes = ValueOption<MirrorDeletionLimit>(
       "max-deletes", "N|P%",
       takes: "a count such as 10 or a percentage such as 50%",
@@ -16,6 +23,10 @@ enum MirrorCommand: Command {
     ) { MirrorDeletionLimit($0) }
     static let allowEmpty = Flag(
       "allow-empty", help: "Allow an empty list, which deletes all rows.")
+    static let widen = Flag(
+      "widen",
+      help: "Remove the type of a column that a value does not fit\n(007 in INTEGER). Rebuilds the "
+        + "table; rows, indexes,\ntriggers, tracking and views stay.")
     static let unconditional = Flag(
       "unconditional", help: "Request the whole list even if it did not change.")
     static let dryRun = Flag(
@@ -24,33 +35,6 @@ enum MirrorCommand: Command {
     static let json = Flag(
       "json", help: "Print the whole difference as one JSON object; with\n--content, events.")
     static let quiet = Flag("quiet", letter: "q", help: "Print nothing but errors.")
-    static let items = ValueOption<String>(
-      "items", "FIELD", help: "The list is in this field of a JSON object.")
-    static let page = ValueOption<RecordPaging>(
-      "page", "HOW",
-      takes: "link, cursor=FIELD[,PARAM], offset=PARAM or number=PARAM",
-      help:
-        "The list comes in pages, and the next page is found by\nlink: the Link field with rel=next; "
-        + "cursor=FIELD: the\naddress in a field beside the list (or in one inside\nanother: meta.next); "
-        + "cursor=FIELD,PARAM: the same, as the\nvalue of a parameter; offset=PARAM: the number of "
-        + "records\nbefore it; number=PARAM: its number, from 1. Without link\nor cursor field, a "
-        + "page is the last one."
-    ) { RecordPaging($0) }
-    static let header = ValueOption.header(
-      help: "Send this with each request to the list's server.\nMay be repeated.")
-    static let retries = ValueOption(
-      "retries", in: 0...1_000,
-      help: "Repeat a request at most N times after an error that may\nbe temporary (default "
-        + "\(defaultRetryCount)). Obeys the delay that the server\nrequests, up to 5 min.")
-    static let timeout = ValueOption.seconds(
-      "timeout", help: "The time limit for a request or a content.")
-    static let maxBytes = ValueOption.byteCount(
-      "max-bytes",
-      help: "The size limit of a list or a content after decompression\n(default "
-        + "\(RecordSource.defaultMaxByteCount >> 30) GiB for a list, "
-        + "\(RecordListOptions.defaultMaxDecompressedByteCount >> 20) MiB for a list that is sent\n"
-        + "compressed, \(FileRequest.defaultMaxByteCount >> 30) GiB for a content). "
-        + "A list is held in memory.")
     static let watch = ValueOption.seconds(
       "watch", help: "Repeat the mirror run at this interval, until Ctrl-C.")
     static let content = ValueOption<String>(
@@ -84,9 +68,17 @@ enum MirrorCommand: Command {
       a column is added for each new field. Columns for which the list never had a field are not
       changed. Shows the rows that were inserted (+), updated (~) and deleted (-).
 
+      A value that its column would change, or reject, is an error: 007 or abc in a column of
+      type INTEGER. With --widen, the column loses its type, and keeps every value from then on.
+
+      SOURCE may also be a SQLite file. The table of the same name, or of --from-table, is then
+      the list: all its columns and values, in their types. The primary key is the key.
+
       An incomplete list changes nothing. CSV and NDJSON may end after any line, so they are
-      accepted from a URL only if the server declares their end. A list is rejected if it is empty,
-      or if it would delete more than half of the rows of a table of more than \(MirrorDeletionLimit.maxUnguardedCount).
+      accepted from a URL only if the server declares their end. A response that names a next page
+      is rejected without --page. Files and responses in gzip are decompressed and verified. A list
+      is rejected if it is empty, or if it would delete more than half of the rows of a table of
+      more than \(MirrorDeletionLimit.maxUnguardedCount).
 
       A URL is not read again if the server confirms that nothing changed (ETag, Last-Modified),
       unless the table or the options were changed. This holds for each page of a list in pages: at
@@ -101,10 +93,10 @@ enum MirrorCommand: Command {
       With --content, the content at the address in this field of each record is stored in
       DIR/content, and the row gets a column FIELD_file with the path in DIR. --preview does the
       same with DIR/preview. A file gets its name only when it is complete. A content is rejected
-      if its end cannot be verified, because the server declares no length or compresses it without
-      being asked to; --length or --sha256 then verify it. Interrupted downloads resume. The rows are
-      written when all files are complete, and files without a row are removed last. DIR belongs to
-      the mirror. A run that fails does not change the table.
+      if its end cannot be verified, because the server declares no length; --length or --sha256
+      then verify it. Interrupted downloads resume. The rows are written when all files are
+      complete, and files without a row are removed last. DIR belongs to the mirror. A run that
+      fails does not change the table.
       A record that no longer names a content counts as a deletion for --max-deletes. A list is
       rejected if none of its records has one of the fields. Once rows have files, each run must
       name the same --content and --preview.
@@ -122,32 +114,39 @@ enum MirrorCommand: Command {
     operands: [
       .init(
         name: "SOURCE",
-        help: "A JSON array, NDJSON or CSV: a file, - for standard input,\nor an http(s) URL."),
+        help:
+          "A JSON array, NDJSON, CSV or TSV, also in gzip: a file, -\nfor standard input, or an http(s) "
+          + "URL. Or a SQLite file,\nwith --table."),
       .init(name: "DATABASE", help: "A SQLite file; created if it is missing."),
     ],
     options: [
-      Option.table, Option.key, Option.format, Option.maxDeletes, Option.allowEmpty,
-      Option.unconditional, Option.dryRun, Option.all, Option.json, Option.quiet, Option.items,
-      Option.page, Option.header, Option.retries, Option.timeout, Option.maxBytes, Option.watch,
-      Option.content, Option.preview, Option.into, Option.sha256, Option.length, Option.concurrency,
-      Option.continueOnError,
-    ],
+      Option.table, Option.fromTable, Option.key, Option.format, Option.maxDeletes,
+      Option.allowEmpty, Option.widen, Option.unconditional, Option.dryRun, Option.all, Option.json,
+      Option.quiet,
+    ] + ListRequest.options + [
+      Option.watch, Option.content, Option.preview, Option.into, Option.sha256, Option.length,
+      Option.concurrency, Option.continueOnError,
+    ] + CSVOption.all,
     examples: [
       "tandem mirror places.json places.db --table place --key id",
       "tandem mirror https://example.org/feed places.db --table place --key country,code --json",
-      "zcat places.csv.gz | tandem mirror - places.db --table place --key id --dry-run",
+      "tandem mirror export.csv p.db --table place --key id --delimiter ';' --encoding windows-1252",
+      "tandem mirror places.csv.gz places.db --table place --key id --dry-run",
       "tandem mirror https://example.org/api a.db --table a --key id --page link",
       "tandem mirror https://example.org/api a.db --table a --key id --items data --page cursor=next",
       "tandem mirror https://example.org/api a.db --table a --key id --page cursor=meta.next,after",
       "tandem mirror https://example.org/api a.db --table a --key id --page offset=skip",
       "tandem mirror https://example.org/api a.db --table a --key id --page number=page",
+      "tandem mirror https://example.org/api a.db --table a --key id --page header=Next-Page",
+      "tandem mirror https://example.org/api a.db --table a --key id --page number=page,0 --header @token",
+      "tandem mirror https://a.example/api a.db --table a --key id --items data --page last=id,after",
+      "tandem mirror places.json places.db --table place --key id --widen",
+      "tandem mirror a.db --table place b.db",
+      "tandem mirror a.db --from-table place b.db --table old_place --key id",
       "tandem mirror https://example.org/photos p.db --table photo --key id --content url --into p",
       "tandem mirror https://example.org/feed f.db --table f --key id --watch 60 "
-        + "--header 'X-Api-Key: …'",
+        + "--user @password",
     ])
-
-  /// The default number of attempts after the first one.
-  static let defaultRetryCount = 3
 
   /// The number of changes that are shown without `--all`.
   static let maxLineCount = 100

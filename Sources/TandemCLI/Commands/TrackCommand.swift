@@ -14,7 +14,8 @@ enum TrackCommand: Command {
 
       While T is tracked, SQLite rejects ALTER TABLE T DROP COLUMN for the columns of its key and of
       its unique indexes, also of former ones: untrack T before you change its schema, and track it
-      again afterwards. Also track it again after you have added a unique index.
+      again afterwards. Also track it again after you have added a unique index or a trigger; until
+      then, all rows are read again.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [table],

@@ -18,9 +18,29 @@ enum WatchCommand: Command {
         Print one JSON object per line:
         {"inserted":[ROW],"updated":[{"old":ROW,"new":ROW}],"deleted":[ROW]}
         """)
+    static let wait = Flag(
+      "wait",
+      help: """
+        Wait for a file or table that does not exist yet, or no longer.
+        """)
     static let once = ValueOption("once", in: 1...Int.max, help: "End after N differences.")
     static let quiet = Flag("quiet", letter: "q", help: "Print only the changes.")
   }
+
+  /// The options of a run.
+  struct Options: Sendable {
+    var isList: Bool
+    var isJSON: Bool
+    var showsInitial: Bool
+    var isQuiet: Bool
+    /// True if it waits for a file or a table that does not exist.
+    var waits: Bool
+    /// The number of differences after which the run ends.
+    var limit: Int
+  }
+
+  /// The pause between two attempts to find a file or table that does not exist.
+  static let waitPause = Duration.milliseconds(100)
 
   static let specification = CommandSpecification(
     name: "watch",
@@ -32,56 +52,123 @@ enum WatchCommand: Command {
 
       The query runs again after each commit. In a table that tandem track has prepared, only the
       rows that changed are read.
+
+      In a file without a write-ahead log, other programs cannot write while rows are read. So the
+      command pauses before it reads all rows again, four times as long as it read before.
+
+      A file or table that goes away ends the command with an error. With --wait, the command waits
+      until it is there again, as after "mv new.db places.db" or DROP TABLE and CREATE TABLE, and
+      then shows how its rows differ from those before.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists; it is only read.")],
     options: [
-      Option.table, Option.query, Option.key, Option.initial, Option.list, Option.json, Option.once,
-      Option.quiet,
+      Option.table, Option.query, Option.key, Option.initial, Option.list, Option.json, Option.wait,
+      Option.once, Option.quiet,
     ],
     examples: [
       "tandem watch places.db --table place",
       "tandem watch places.db --query 'SELECT id, name FROM place ORDER BY name' --key id --list",
+      "tandem watch places.db --table place --wait --json",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let limit = arguments[Option.once] ?? .max
+    let options = Options(
+      isList: arguments[Option.list], isJSON: arguments[Option.json],
+      showsInitial: arguments[Option.initial], isQuiet: arguments[Option.quiet],
+      waits: arguments[Option.wait], limit: arguments[Option.once] ?? .max)
+    if options.waits, arguments[Option.table] == nil, arguments[Option.query] == nil {
+      throw UsageError("--wait needs --table or --query", command: specification)
+    }
     // Ctrl-C works from here on, because opening the file may wait for a lock.
     let summary = try await Stop.ending {
-      do {
-        return try await watch(arguments, limit: limit)
-      } catch is CancellationError {
-        return WatchOutput.emptySummary
-      }
+      options.isList
+        ? try await watch(arguments, options, as: ListDifference<Record>.self)
+        : try await watch(arguments, options, as: SetDifference<Record>.self)
     }
-    if !arguments[Option.quiet] { TandemCLI.report(summary) }
+    if !options.isQuiet { TandemCLI.report(summary) }
     return 0
   }
 
-  private static func watch(_ arguments: ParsedArguments, limit: Int) async throws -> String {
+  /// Watches until the limit, or until the task is cancelled; returns a summary.
+  private static func watch<Difference: WatchedDifference>(
+    _ arguments: ParsedArguments, _ options: Options, as _: Difference.Type
+  ) async throws -> String {
+    let output = WatchOutput(isJSON: options.isJSON)
+    var shown: ShownRows<Difference>?
+    var lastReason = ""
+    while true {
+      let wasMissing = isFileMissing(arguments)
+      do {
+        try await watch(arguments, options, output, &shown)
+        return output.summary
+      } catch is CancellationError {
+        return output.summary
+      } catch let error as OutputError where error.isCancellation {
+        // The reader of the output had stalled when the task was cancelled.
+        return output.summary
+      } catch let error as DatabaseError
+        where isAbsence(error, isFileMissing: wasMissing || isFileMissing(arguments))
+      {
+        guard options.waits else { throw advised(error, wasShowing: output.isBegun) }
+        if !options.isQuiet, error.message != lastReason {
+          TandemCLI.report("waiting: \(error.path): \(error.message)")
+        }
+        lastReason = error.message
+        do { try await Task.sleep(for: waitPause) } catch { return output.summary }
+      }
+    }
+  }
+
+  private static func watch<Difference: WatchedDifference>(
+    _ arguments: ParsedArguments, _ options: Options, _ output: WatchOutput,
+    _ shown: inout ShownRows<Difference>?
+  ) async throws {
     let configuration = DatabaseConfiguration(access: .readOnly, maxReaderCount: 1)
     let database = try await Database.open(
       path: arguments.operands[0], configuration: configuration)
     do {
-      let summary = try await watch(database, arguments, limit: limit)
+      let query = try await query(arguments, in: database)
+      let mode = try await database.read {
+        try $0.fetchValue("PRAGMA journal_mode", as: String.self)
+      }
+      let watch = Watch<Difference>(
+        database: database, query: query, explanation: try await query.explanation(in: database),
+        journalMode: mode, options: options)
+      try await watch.run(output, &shown)
       await database.close()
-      return summary
     } catch {
       // Otherwise the write-ahead log and its index would remain beside the file.
       await database.close()
       throw error
     }
   }
+}
 
-  private static func watch(
-    _ database: Database, _ arguments: ParsedArguments, limit: Int
-  ) async throws -> String {
-    let query = try await query(arguments, in: database)
-    let mode = try await database.read { try $0.fetchValue("PRAGMA journal_mode", as: String.self) }
-    let watch = Watch(
-      database: database, query: query, explanation: try await query.explanation(in: database),
-      journalMode: mode, isList: arguments[Option.list], isJSON: arguments[Option.json],
-      showsInitial: arguments[Option.initial], isQuiet: arguments[Option.quiet], limit: limit)
-    return try await watch.run()
+// MARK: - Files and tables that do not exist
+
+extension WatchCommand {
+  private static func isFileMissing(_ arguments: ParsedArguments) -> Bool {
+    access(arguments.operands[0], F_OK) != 0 && errno == ENOENT
+  }
+
+  /// True if an error reports that the file, a table or a column does not exist.
+  private static func isAbsence(_ error: DatabaseError, isFileMissing: Bool) -> Bool {
+    switch error.code.primary {
+    case .cannotOpen: isFileMissing || error.isFileGone
+    case .error:
+      ["no such table: ", "no such column: ", "there is no table "].contains {
+        error.message.hasPrefix($0)
+      }
+    default: false
+    }
+  }
+
+  /// The error with the option that would have waited, for what was there before.
+  private static func advised(_ error: DatabaseError, wasShowing: Bool) -> DatabaseError {
+    guard wasShowing else { return error }
+    var error = error
+    error.message += "; with --wait, tandem watch waits until it is there again"
+    return error
   }
 }
 

@@ -2,7 +2,7 @@ import Tandem
 
 /// Prints each difference as it arrives, and counts those that were printed completely.
 final class WatchOutput {
-  private let text: DifferenceText
+  private var text: DifferenceText
   private let isJSON: Bool
   private let output = OutputStream(descriptor: STDOUT_FILENO, endsWhenCancelled: true)
   private(set) var differenceCount = 0
@@ -10,13 +10,19 @@ final class WatchOutput {
   private var updatedCount = 0
   private var deletedCount = 0
 
-  init(key: [String], isJSON: Bool) {
-    text = DifferenceText(key: key, terminal: .output)
+  init(isJSON: Bool) {
+    text = DifferenceText(key: [], terminal: .output)
     self.isJSON = isJSON
   }
 
-  /// The summary if nothing was printed.
-  static var emptySummary: String { WatchOutput(key: [], isJSON: false).summary }
+  /// True once a query has been watched.
+  var isBegun: Bool { !key.isEmpty }
+
+  /// The columns that identify a row, which begin its line.
+  var key: [String] {
+    get { text.key }
+    set { text.key = newValue }
+  }
 
   /// The number of differences and changes.
   var summary: String {
@@ -39,7 +45,7 @@ final class WatchOutput {
 
   func write(_ difference: ListDifference<Record>) throws {
     if isJSON {
-      try output.write { difference.appendJSON(to: &$0) }
+      try output.write { difference.appendJSON(to: &$0, as: .watch) }
     } else {
       try writeLines(difference)
     }
@@ -65,47 +71,6 @@ final class WatchOutput {
     }
     for insertion in difference.insertions {
       try output.write("[\(insertion.offset)] \(text.line(.inserted(insertion.element)))")
-    }
-  }
-}
-
-extension ListDifference<Record> {
-  /// Appends the difference as one line. The offsets of deletions and `from` count in the old list,
-  /// all others in the new one.
-  fileprivate func appendJSON(to bytes: inout [UInt8]) {
-    bytes.appendJSON { json in
-      json.object { json in
-        json.field("inserted") { $0.array(of: insertions) { $0.write(to: &$1) } }
-        json.field("updated") { json in
-          json.array(of: updates) { update, json in
-            json.object { json in
-              json.field("from", update.oldOffset)
-              json.field("to", update.newOffset)
-              json.field("old", update.old)
-              json.field("new", update.new)
-            }
-          }
-        }
-        json.field("moved") { json in
-          json.array(of: moves) { move, json in
-            json.object { json in
-              json.field("from", move.from)
-              json.field("to", move.to)
-            }
-          }
-        }
-        json.field("deleted") { $0.array(of: deletions) { $0.write(to: &$1) } }
-      }
-    }
-    bytes.append(UInt8(ascii: "\n"))
-  }
-}
-
-extension ListPlacement<Int, Record> {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.object { json in
-      json.field("offset", offset)
-      json.field("row", element)
     }
   }
 }

@@ -84,6 +84,9 @@ package class BatchValue {
   func apply(to binding: ChannelBinding, by routes: RouteCache) {
     preconditionFailure("Only typed values are made")
   }
+  func isAccepted(by binding: ChannelBinding, _ routes: RouteCache) -> Bool {
+    preconditionFailure("Only typed values are made")
+  }
   func notify(_ binding: ChannelBinding) { preconditionFailure("Only typed values are made") }
   func suppress(_ binding: ChannelBinding) { preconditionFailure("Only typed values are made") }
 }
@@ -110,6 +113,10 @@ package final class TypedBatchValue<Value>: BatchValue {
     } else {
       binding.apply(value, of: property, by: routes)
     }
+  }
+
+  override func isAccepted(by binding: ChannelBinding, _ routes: RouteCache) -> Bool {
+    binding.accepts(property, Value.self, by: routes)
   }
 
   override func notify(_ binding: ChannelBinding) { binding.notify(value, of: property) }

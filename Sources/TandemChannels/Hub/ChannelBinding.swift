@@ -47,6 +47,8 @@ public class ChannelBinding {
   var isNotified: Bool { false }
   /// True if the binding belongs to an object that a send excludes.
   func belongs(to sender: AnyObject) -> Bool { self === sender }
+  /// Returns true if values of a property are written somewhere, or somebody is notified of them.
+  func accepts<Value>(_ property: AnyKeyPath, _: Value.Type, by routes: RouteCache) -> Bool { true }
   /// Writes a value.
   func apply<Value>(_ value: Value, of property: AnyKeyPath, by routes: RouteCache) {}
   /// Writes a value that another model has taken in place of one that was sent. It is not answered.

@@ -16,7 +16,7 @@ extension ChannelHub {
     guard !isDelivering else {
       let entry = BatchEntry(
         address: channel.address, value: TypedBatchValue(property: property, value: value))
-      return enqueue(.values([entry], excluding: sender))
+      return enqueue(.values([entry], excluding: sender, isOwn: true))
     }
     isDelivering = true
     deliver(value, of: property, on: channel.address, excluding: sender)
@@ -27,13 +27,17 @@ extension ChannelHub {
   /// one.
   public func send(_ batch: ChannelBatch, excluding sender: AnyObject? = nil) {
     guard !batch.isEmpty else { return }
-    send(batch.entries, excluding: sender)
+    send(batch.entries, excluding: sender, isOwn: true)
   }
 
-  package func send(_ entries: [BatchEntry], excluding sender: AnyObject?) {
-    guard !isDelivering else { return enqueue(.values(entries, excluding: sender)) }
+  /// - Parameter isOwn: True if the application chose these values to be sent, false if everything that changed
+  ///   somewhere is sent. Of these, nobody may want some.
+  package func send(_ entries: [BatchEntry], excluding sender: AnyObject?, isOwn: Bool = false) {
+    guard !isDelivering else {
+      return enqueue(.values(entries, excluding: sender, isOwn: isOwn))
+    }
     isDelivering = true
-    deliver(entries, excluding: sender)
+    deliver(entries, excluding: sender, isOwn: isOwn)
     settle()
   }
 
@@ -51,7 +55,7 @@ extension ChannelHub {
 /// A delivery that waits for a running one.
 struct QueuedDelivery {
   enum Contents {
-    case values([BatchEntry], excluding: AnyObject?)
+    case values([BatchEntry], excluding: AnyObject?, isOwn: Bool)
     case memory(to: ChannelBinding)
   }
 
@@ -71,7 +75,7 @@ extension ChannelHub {
 
   private func refuse(_ contents: QueuedDelivery.Contents, _ kind: ChannelDiagnostic.Kind) {
     switch contents {
-    case .values(let entries, _):
+    case .values(let entries, _, _):
       guard let first = entries.first else { return }
       report(kind, of: [first.value], at: first.address)
     case .memory(let binding):
@@ -109,7 +113,8 @@ extension ChannelHub {
       dropDelivered()
       depth = queued.depth
       switch queued.contents {
-      case .values(let entries, let sender): deliver(entries, excluding: sender)
+      case .values(let entries, let sender, let isOwn):
+        deliver(entries, excluding: sender, isOwn: isOwn)
       case .memory(let binding): deliverMemory(to: binding)
       }
     }
@@ -143,6 +148,11 @@ extension ChannelHub {
       if listeners.hasNotified {
         notify(value, of: property, to: listeners, since: newest, excluding: sender)
       }
+      if routes.hasRefused {
+        examineRefused(property, Value.self, at: address, by: listeners, since: newest)
+      }
+    } else if address.kind != examinedKind {
+      examineUnbound(property, at: address)
     }
     if hasSendObservers {
       let entry = BatchEntry(
@@ -161,21 +171,29 @@ extension ChannelHub {
       suppressing: { $0.suppress(value, of: property) })
   }
 
-  private func deliver(_ entries: [BatchEntry], excluding sender: AnyObject?) {
+  private func deliver(_ entries: [BatchEntry], excluding sender: AnyObject?, isOwn: Bool) {
     let newest = newestSerial
     for entry in entries {
       if limits.maxRememberedValueCount > 0 {
         entry.value.remember(at: entry.address, in: self)
       }
-      listeners(at: entry.address)?.forEach(since: newest, excluding: sender) {
+      guard let listeners = listeners(at: entry.address) else {
+        if entry.address.kind != examinedKind {
+          examineUnbound(entry.value.property, at: entry.address)
+        }
+        continue
+      }
+      listeners.forEach(since: newest, excluding: sender) {
         entry.value.apply(to: $0, by: routes)
       }
+      if isOwn, routes.hasRefused { examineRefused(entry, by: listeners, since: newest) }
     }
     for entry in entries {
       guard let listeners = listeners(at: entry.address), listeners.hasNotified else { continue }
       listeners.forEach(
         since: newest, excluding: sender, { entry.value.notify($0) },
         suppressing: { entry.value.suppress($0) })
+      if isOwn, routes.hasRefused { examineRefused(entry, by: listeners, since: newest) }
     }
     if hasSendObservers { notifySendObservers(of: entries, excluding: sender) }
   }

@@ -53,6 +53,38 @@ extension ChannelHub {
       })
   }
 
+  /// Calls a closure with the values of all properties of a channel, after all objects have them.
+  ///
+  /// Each value is delivered, also if it equals the one before it.
+  ///
+  /// ```swift
+  /// hub.observeAllProperties(on: channel, for: model) { model, change in
+  ///   if let name = change.value(of: \.name) { model.title = name }
+  ///   model.changeCount += 1
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - channel: the channel to observe.
+  ///   - owner: the object during whose lifetime the closure is called, and which is its first argument. It is
+  ///     not kept alive, unless the closure captures it instead of using the argument.
+  ///   - body: the closure.
+  /// - Returns: the token that ends the subscription; it need not be kept.
+  @discardableResult
+  public func observeAllProperties<Subject, Owner: AnyObject>(
+    on channel: Channel<Subject>, for owner: Owner,
+    _ body: @escaping (Owner, ChannelPropertyValue<Subject>) -> Void
+  ) -> ChannelBinding {
+    let subscription = PropertiesSubscription<Subject>(
+      ValueReceiver(owner: owner, areEqual: nil) { [weak owner] value in
+        guard let owner else { return false }
+        body(owner, value)
+        return true
+      })
+    register(subscription, at: channel.address)
+    return subscription
+  }
+
   /// The values of one property from now on, after the remembered one.
   ///
   /// The sequence ends when the hub is released. If the reader is slower than the senders, the newest

@@ -38,6 +38,11 @@ public final class ChannelHub {
     didSet { hasSendObservers = !sendObservers.isEmpty }
   }
   private(set) var hasSendObservers = false
+  /// The record of values that nobody got.
+  var unreached = UnreachedValues()
+  /// The kind of unbound address that was examined last, since when no other kind was bound. Kept beside the record,
+  /// because a change of the record would cost each send to nobody a check of exclusive access.
+  var examinedKind: ObjectIdentifier?
   var isDelivering = false
   // A flag, because looking at the queue and the diagnostics would slow down each send.
   var hasMoreToDo = false
@@ -84,11 +89,15 @@ extension ChannelHub {
 
   func remove(_ node: ChannelNode) { channels.remove(node) }
 
+  /// All channels, in no order.
+  var nodes: [ChannelNode] { channels.nodes }
+
   var newestSerial: UInt64 { lastSerial }
 
   /// Adds a binding to its channel, and delivers the remembered values of the channel to it.
   func register(_ binding: ChannelBinding, at address: ChannelAddress) {
     let node = nodeOrNew(at: address)
+    if unreached.noteBinding(at: address) { examinedKind = nil }
     lastSerial += 1
     binding.begin(at: node, in: self, serial: lastSerial)
     node.append(binding)

@@ -42,6 +42,20 @@ public struct ChannelDiagnostic: Error, Hashable, Sendable, CustomStringConverti
     /// More sends waited than ``ChannelLimits/maxQueuedSendCount``.
     public static let queueFull = Kind(
       "queueFull", "was not delivered: too many sends wait for one delivery")
+    /// Nothing is bound to the channel, and all bindings of its subject are to channels with ids of another type.
+    /// Reported once for each type of id.
+    public static let otherIDType = Kind(
+      "otherIDType",
+      "was delivered to nobody: channels with ids of different types are different channels; use one type"
+    )
+    /// The channel has bindings, and none of them accepts the property: no map has it, or a map has a property that
+    /// contains it (`\.address` for `\.address.city`) or is contained in it. Reported once for each property, for
+    /// values that the application sends. Hubs that remember values or have links do not report it, because others
+    /// may take the value.
+    public static let notMapped = Kind(
+      "notMapped",
+      "was delivered to nobody: no map or observer of the channel has this property; map it, or send the "
+        + "property that is mapped")
     /// A model that is bound both ways has replaced an answer of another model; each keeps its own value.
     public static let replacedDifferently = Kind(
       "replacedDifferently",

@@ -27,6 +27,11 @@ public struct ChannelSender: Sendable {
   /// Sends values together, and returns when they have been delivered.
   public func send(_ batch: ChannelBatch) async { await perform { $0.send(batch) } }
 
+  /// Sends everything that changed somewhere. The hub does not report values that nobody wants.
+  package func sendChanges(_ batch: ChannelBatch) async {
+    await perform { $0.send(batch.entries, excluding: nil) }
+  }
+
   /// Runs a closure with the hub, in the hub's isolation domain.
   package func perform<Result: Sendable>(
     _ body: @Sendable (ChannelHub) throws -> Result

@@ -21,6 +21,12 @@ class MappedBinding<Target>: ChannelBinding {
     for hook in hooks where isActive { hook() }
   }
 
+  override func accepts<Value>(
+    _ property: AnyKeyPath, _: Value.Type, by routes: RouteCache
+  ) -> Bool {
+    route(for: property, Value.self, by: routes) != nil
+  }
+
   override func released() {
     table = nil
     pendingHooks = nil
@@ -34,7 +40,9 @@ class MappedBinding<Target>: ChannelBinding {
   fileprivate final func bring<Value>(
     _ value: Value, of property: AnyKeyPath, to target: inout Target, by routes: RouteCache
   ) {
-    guard let route = route(for: property, Value.self, by: routes) else { return }
+    guard let route = route(for: property, Value.self, by: routes) else {
+      return routes.hasRefused = true
+    }
     let hook = route._withUnsafeGuaranteedRef {
       unsafeDowncast($0, to: ValueRoute<Target, Value>.self).apply(value, to: &target, for: self)
     }
@@ -112,7 +120,9 @@ final class AccessBinding<Owner: AnyObject, Target>: MappedBinding<Target> {
     _ value: Value, of property: AnyKeyPath, by routes: RouteCache
   ) {
     guard let owner else { return cancel() }
-    guard let access, let found = route(for: property, Value.self, by: routes) else { return }
+    guard let access, let found = route(for: property, Value.self, by: routes) else {
+      return routes.hasRefused = true
+    }
     let route = unsafeDowncast(found.takeUnretainedValue(), to: ValueRoute<Target, Value>.self)
     guard route.asksBeforeWriting else {
       return access(owner) { target in take(route.apply(value, to: &target, for: self)) }

@@ -16,6 +16,19 @@ public struct ChannelChange<Value> {
 extension ChannelChange: Sendable where Value: Sendable {}
 extension ChannelChange: Equatable where Value: Equatable {}
 
+/// A value of any property of a channel.
+public struct ChannelPropertyValue<Subject> {
+  /// The property.
+  public let property: PartialKeyPath<Subject>
+  /// The value, of the type of the property.
+  public let value: Any
+
+  /// The value, if it is one of the given property; `nil` if it is one of another property.
+  public func value<Value>(of property: KeyPath<Subject, Value>) -> Value? {
+    self.property == property ? value as? Value : nil
+  }
+}
+
 /// The decision of a will-change hook about a change.
 public enum ChannelDecision<Value> {
   /// The value is written.

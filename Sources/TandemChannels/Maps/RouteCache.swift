@@ -23,6 +23,9 @@ final class RouteCache {
     }
   }
 
+  /// True once a binding has refused a value: its map has no route for the property, or it observes another one.
+  var hasRefused = false
+
   /// Allocated memory instead of an array, because an array costs each send checks of exclusive access.
   private let entries: UnsafeMutablePointer<Entry?>
 

@@ -26,7 +26,9 @@ extension SetDifference {
     case .none: break
     }
     let violation = withoutActuallyEscaping(id) { id in
-      collect(SortedDifference(from: old, to: new, sortedBy: id), areEquivalent: areEquivalent)
+      var walk = SortedDifference<Old, New, ID>.Iterator(
+        old: old.makeIterator(), new: new.makeIterator(), oldID: id, newID: id)
+      return collect(&walk, areEquivalent: areEquivalent)
     }
     if let violation { throw violation }
   }
@@ -34,10 +36,10 @@ extension SetDifference {
   /// Adds the changes of a walk. Returns the violation that ended it early, if any.
   @inlinable
   mutating func collect(
-    _ walk: some Sequence<SortedChange<Element, Element>>,
+    _ walk: inout some IteratorProtocol<SortedChange<Element, Element>>,
     areEquivalent: (Element, Element) -> Bool
   ) -> IdentityViolation? {
-    for change in walk {
+    while let change = walk.next() {
       switch change {
       case .deleted(let element): deleted.append(element)
       case .inserted(let element): inserted.append(element)
@@ -58,8 +60,10 @@ extension SetDifference {
     SortedRuns.walk(
       old, identifiedBy: id, new, identifiedBy: id,
       deleted: { deleted.append(old[$0]) }, inserted: { inserted.append(new[$0]) },
-      common: { i, j in
-        if !areEquivalent(old[i], new[j]) { updated.append(Update(old: old[i], new: new[j])) }
+      common: { old, new in
+        if !areEquivalent(old.pointee, new.pointee) {
+          updated.append(Update(old: old.pointee, new: new.pointee))
+        }
       })
   }
 }

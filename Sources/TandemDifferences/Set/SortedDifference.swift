@@ -27,14 +27,14 @@ extension SortedChange: Hashable where Old: Hashable, New: Hashable {}
 public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Sequence {
   @usableFromInline let old: Old
   @usableFromInline let new: New
-  @usableFromInline let oldID: (Old.Element) -> ID
-  @usableFromInline let newID: (New.Element) -> ID
+  @usableFromInline let oldID: @Sendable (Old.Element) -> ID
+  @usableFromInline let newID: @Sendable (New.Element) -> ID
 
   /// Creates a walk from `old` to `new`, both ascending by the identities that the closures return.
   @inlinable
   public init(
-    from old: Old, identifiedBy oldID: @escaping (Old.Element) -> ID,
-    to new: New, identifiedBy newID: @escaping (New.Element) -> ID
+    from old: Old, identifiedBy oldID: @escaping @Sendable (Old.Element) -> ID,
+    to new: New, identifiedBy newID: @escaping @Sendable (New.Element) -> ID
   ) {
     self.old = old
     self.new = new
@@ -44,7 +44,7 @@ public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Se
 
   /// Creates a walk from `old` to `new`, both ascending by `id`.
   @inlinable
-  public init(from old: Old, to new: New, sortedBy id: @escaping (Old.Element) -> ID)
+  public init(from old: Old, to new: New, sortedBy id: @escaping @Sendable (Old.Element) -> ID)
   where Old.Element == New.Element {
     self.init(from: old, identifiedBy: id, to: new, identifiedBy: id)
   }
@@ -53,10 +53,21 @@ public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Se
   @inlinable
   public init(from old: Old, to new: New)
   where
-    Old.Element: Identifiable, New.Element: Identifiable,
-    Old.Element.ID == ID, New.Element.ID == ID
+    Old.Element: Identifiable & SendableMetatype, New.Element: Identifiable & SendableMetatype,
+    Old.Element.ID == ID, New.Element.ID == ID, ID: SendableMetatype
   {
     self.init(from: old, identifiedBy: { $0.id }, to: new, identifiedBy: { $0.id })
+  }
+
+  /// Creates a walk from `old` to `new`, both in ascending order. The elements are their own identities, so common
+  /// elements are equal.
+  ///
+  /// Elements that are `Identifiable` too are compared by their `id`; to compare whole elements, pass `{ $0 }` as
+  /// `sortedBy`.
+  @_disfavoredOverload @inlinable
+  public init(from old: Old, to new: New)
+  where Old.Element == ID, New.Element == ID, ID: SendableMetatype {
+    self.init(from: old, identifiedBy: { $0 }, to: new, identifiedBy: { $0 })
   }
 
   /// Returns an iterator at the start of both versions.
@@ -115,6 +126,8 @@ public struct SortedDifference<Old: Sequence, New: Sequence, ID: Comparable>: Se
     }
   }
 }
+
+extension SortedDifference: Sendable where Old: Sendable, New: Sendable {}
 
 /// One version of a walk: its next element, and the check that identities ascend.
 @usableFromInline

@@ -1,8 +1,9 @@
 /// The comparison of two sorted versions that are in memory.
 @usableFromInline
 package enum SortedRuns {
-  /// Walks through two versions that ascend strictly by identity, and calls a closure with the offsets of
-  /// each step, in the order of the identities.
+  /// Walks through two versions that ascend strictly by identity, and calls a closure for each step, in the
+  /// order of the identities: with the offset of an element that one side has, or with the places of both
+  /// elements of one identity.
   ///
   /// Equal runs cost one comparison of both identities and one of neighbouring identities a step.
   /// Identities are compared in place, never kept, which would cost a retain and a release. Whenever the
@@ -14,7 +15,8 @@ package enum SortedRuns {
   package static func walk<Old, New, ID: Comparable>(
     _ old: UnsafeBufferPointer<Old>, identifiedBy oldID: (Old) -> ID,
     _ new: UnsafeBufferPointer<New>, identifiedBy newID: (New) -> ID,
-    deleted: (Int) -> Void, inserted: (Int) -> Void, common: (Int, Int) -> Void
+    deleted: (Int) -> Void, inserted: (Int) -> Void,
+    common: (UnsafePointer<Old>, UnsafePointer<New>) -> Void
   ) -> IdentityViolation? {
     if let violation = violation(atStartOf: old, side: .old, id: oldID) { return violation }
     if let violation = violation(atStartOf: new, side: .new, id: newID) { return violation }
@@ -22,17 +24,19 @@ package enum SortedRuns {
     var j = 0
     while i < old.count, j < new.count {
       if oldID(old[i]) == newID(new[j]) {
-        // One offset and one bound for both sides keep the loop within the registers.
-        let count = min(old.count - i, new.count - j)
-        let run = UnsafeBufferPointer(rebasing: old[i..<i + count])
-        let twin = UnsafeBufferPointer(rebasing: new[j..<j + count])
-        var k = 0
+        // Pointers that move over both sides keep the loop within the registers. The bound is the end
+        // of the shorter side.
+        let start = old.baseAddress! + i
+        let end = start + min(old.count - i, new.count - j)
+        var run = start
+        var twin = new.baseAddress! + j
         repeat {
-          common(i + k, j + k)
-          k += 1
-        } while k < count && oldID(run[k - 1]) < oldID(run[k]) && oldID(run[k]) == newID(twin[k])
-        i += k
-        j += k
+          common(run, twin)
+          run += 1
+          twin += 1
+        } while run < end && oldID(run[-1]) < oldID(run[0]) && oldID(run[0]) == newID(twin[0])
+        i += run - start
+        j += run - start
         if let violation = violation(in: old, at: i, side: .old, id: oldID) { return violation }
         // Within the run, the new version's identities are the old one's, which are checked.
         if let violation = violation(in: new, at: j, side: .new, id: newID) { return violation }

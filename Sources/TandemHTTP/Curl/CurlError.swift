@@ -13,6 +13,16 @@
       self.code = code.rawValue
       description = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     }
+
+    /// The host and the port that could not be connected to, by libcurl's message, "Failed to connect to a
+    /// port 80 after 1 ms: …"; with a proxy, those of the proxy. `nil` for another message.
+    static func peer(in message: String) -> (host: String, port: String)? {
+      let words = message.split(separator: " ")
+      guard words.count > 6, words[..<4] == ["Failed", "to", "connect", "to"],
+        words[5] == "port"
+      else { return nil }
+      return (String(words[4]), String(words[6]))
+    }
   }
 
   extension TransportError {

@@ -19,6 +19,7 @@
       }
       guard let scheme = part(CURLUPART_SCHEME) else { return nil }
       var host = part(CURLUPART_HOST) ?? ""
+      if !host.utf8.allSatisfy({ $0 < 0x80 }) { host = asciiHost(of: handle) ?? host }
       if host.hasSuffix("]"), let zone = part(CURLUPART_ZONEID) {
         host = "\(host.dropLast())%25\(zone)]"
       }
@@ -26,6 +27,15 @@
         scheme: scheme.lowercased(), user: part(CURLUPART_USER), password: part(CURLUPART_PASSWORD),
         host: host, port: part(CURLUPART_PORT), path: part(CURLUPART_PATH) ?? "",
         query: part(CURLUPART_QUERY))
+    }
+
+    /// The host in the form of the domain name system, as servers name themselves; `nil` for a name that has
+    /// no such form.
+    private static func asciiHost(of handle: OpaquePointer) -> String? {
+      var text: UnsafeMutablePointer<CChar>?
+      guard ccurl_get_ascii_host(handle, &text) == CURLUE_OK, let text else { return nil }
+      defer { curl_free(text) }
+      return String(cString: text)
     }
 
     /// The moment that `text` names, in seconds since 1970; `nil` if it is no date.

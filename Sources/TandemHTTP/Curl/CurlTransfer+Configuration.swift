@@ -23,10 +23,15 @@
       ccurl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
       ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
       ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-      ccurl_set_string(easy, CURLOPT_ACCEPT_ENCODING, "")
       if let file = options.certificateAuthorityFile {
         ccurl_set_string(easy, CURLOPT_CAINFO, file)
         ccurl_set_string(easy, CURLOPT_CAPATH, nil)
+      }
+      if let file = options.clientCertificateFile { ccurl_set_string(easy, CURLOPT_SSLCERT, file) }
+      if let file = options.clientKeyFile { ccurl_set_string(easy, CURLOPT_SSLKEY, file) }
+      if let file = options.netrcFile {
+        ccurl_set_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+        ccurl_set_string(easy, CURLOPT_NETRC_FILE, file)
       }
     }
 
@@ -58,6 +63,8 @@
         // libcurl takes "name:" for the wish to send no such field, and "name;" for an empty one.
         appendField(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
       }
+      // Decoded by ``GzipDecoder``, which verifies its end.
+      if request.fields["Accept-Encoding"] == nil { appendField("Accept-Encoding: gzip") }
       // Of its own accord libcurl would ask first whether to send a long body, and wait a second.
       if request.fields["Expect"] == nil { appendField("Expect:") }
       ccurl_set_list(easy, CURLOPT_HTTPHEADER, fieldList)

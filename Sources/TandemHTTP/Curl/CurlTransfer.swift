@@ -9,10 +9,9 @@
     /// True if the reader has not been woken for the latest events.
     var hasNews = false
     private(set) var isPaused = false
-    private var idle: IdleWatch
-    /// The end of the total timeout. libcurl's own timeout does not end a transfer that waits for a
-    /// connection.
-    private let deadline: ContinuousClock.Instant?
+    /// All timeouts but that for the connection. libcurl's own total does not end a transfer that waits for a
+    /// connection, and its own lowest rate counts the time in which the reader is behind.
+    private var watch: TimeoutWatch
 
     let request: HTTPRequest
     let timeouts: HTTPTimeouts
@@ -30,6 +29,15 @@
     var fieldList: UnsafeMutablePointer<curl_slist>?
     /// The reason why this transfer was stopped by Tandem and not by libcurl.
     private var ownFailure: TransportError?
+    private var decoding = Decoding.none
+
+    /// The decoding of the body. libcurl would decode more encodings, but accept a gzip that was cut off.
+    private enum Decoding {
+      case none
+      case gzip(GzipDecoder)
+      /// An encoding, by its name, that was not asked for.
+      case unknown(String)
+    }
 
     /// Takes over `easy`, which is in its initial state, and makes it ready for a multi handle.
     init(
@@ -43,8 +51,7 @@
       timeouts = order.request.timeouts ?? options.timeouts
       self.options = options
       self.news = news
-      idle = IdleWatch(timeout: timeouts.idle, now: now)
-      deadline = timeouts.total.map { now + $0 }
+      watch = TimeoutWatch(timeouts, now: now)
       errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
       socketError = .allocate(capacity: 1)
@@ -77,14 +84,40 @@
       let status = long(CURLINFO_RESPONSE_CODE)
       if 100..<200 ~= status { return true }
       hasHead = true
-      let head = head(status: status)
-      exchange.record { $0.received(head: head) }
+      var head = head(status: status)
+      if let defect = defect(of: head) {
+        ownFailure = TransportError(.malformedResponse, defect, url: request.url)
+        return false
+      }
+      decoding = decoding(of: head)
+      if case .gzip = decoding { head.verifiesEncoding = !head.isTransferEncoded }
+      exchange.record { [head] in $0.received(head: head) }
       announce()
       return true
     }
 
     /// Takes bytes of the body; returns whether to go on.
     func received(bytes: UnsafeRawBufferPointer) -> Bool {
+      switch decoding {
+      case .none: return received(decoded: bytes)
+      case .gzip(let decoder):
+        do throws(GzipError) {
+          return try decoder.decode(bytes) { received(decoded: $0) }
+        } catch {
+          ownFailure = TransportError(
+            error.isMalformed ? .malformedResponse : .unavailable, error.message, url: request.url)
+          return false
+        }
+      case .unknown(let name):
+        ownFailure = TransportError(
+          .malformedResponse,
+          "the server sent the encoding \"\(name)\", which cannot be decoded; have it sent as gzip, or as"
+            + " it is", url: request.url)
+        return false
+      }
+    }
+
+    private func received(decoded bytes: UnsafeRawBufferPointer) -> Bool {
       let demand = exchange.record { $0.received(bytes) }
       announce()
       if demand == .pause && !isPaused {
@@ -103,28 +136,19 @@
 
     /// The transfer is over.
     func ended(_ code: CURLcode) {
-      let error = ownFailure ?? (code == CURLE_OK ? nil : failure(code))
+      let error = ownFailure ?? (code == CURLE_OK ? cut : failure(code))
       exchange.record { $0.ended(error) }
       announce()
     }
 
     /// The next moment at which to call ``hasTimedOut(at:)``.
-    var nextLook: ContinuousClock.Instant { min(idle.nextLook, deadline ?? idle.nextLook) }
+    var nextLook: ContinuousClock.Instant { watch.nextLook }
 
-    /// Returns true if the idle or total timeout has run out; the caller then ends the transfer.
+    /// Returns true if a timeout has run out; the caller then ends the transfer.
     func hasTimedOut(at now: ContinuousClock.Instant) -> Bool {
-      if let deadline, deadline <= now {
-        ownFailure = timeout("the response was not complete", timeouts.total)
-      } else if idle.nextLook <= now, idle.look(at: movedByteCount, now: now) {
-        ownFailure = timeout("nothing was sent or received", timeouts.idle)
-      }
-      return ownFailure != nil
-    }
-
-    private func timeout(_ event: String, _ limit: Duration?) -> TransportError {
-      let span = limit.map { "\($0)" } ?? "the time allowed"
-      let message = "\(event) within \(span); try again, or allow more time"
-      return TransportError(.timedOut, message, url: request.url)
+      guard let message = watch.expiry(of: progress, now: now) else { return false }
+      ownFailure = TransportError(.timedOut, message, url: request.url)
+      return true
     }
 
     private func announce() {
@@ -134,12 +158,12 @@
 
     // MARK: What libcurl knows
 
-    /// The number of bytes sent and received; `nil` before the request is sent, and while the reader is
-    /// behind.
-    private var movedByteCount: Int64? {
-      guard !isPaused, hasConnected else { return nil }
-      return offset(CURLINFO_SIZE_UPLOAD_T) &+ offset(CURLINFO_SIZE_DOWNLOAD_T)
+    private var progress: TimeoutWatch.Progress {
+      let count =
+        offset(CURLINFO_SIZE_UPLOAD_T) &+ offset(CURLINFO_SIZE_DOWNLOAD_T)
         &+ Int64(headerByteCount)
+      return TimeoutWatch.Progress(
+        byteCount: count, isConnected: hasConnected, hasHead: hasHead, isPaused: isPaused)
     }
 
     private var hasConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
@@ -156,6 +180,43 @@
         long(CURLINFO_HTTP_VERSION) >= Int(CURL_HTTP_VERSION_2_0) || fields.contentLength != nil
         || fields["Transfer-Encoding"]?.lowercased().hasSuffix("chunked") == true
       return head
+    }
+
+    /// The reason why the head must not be trusted; `nil` if there is none.
+    private func defect(of head: HTTPResponseHead) -> String? {
+      if head.fields.hasConflictingLengths {
+        return "the server sent two different lengths (Content-Length); ask its owner why"
+      }
+      // libcurl takes the version that a status line names, on any connection.
+      guard long(CURLINFO_HTTP_VERSION) >= Int(CURL_HTTP_VERSION_2_0) else { return nil }
+      let isSecure = request.url.prefix(6).lowercased() == "https:"
+      return isSecure && ccurl_agreed_on_http1(easy) == 0
+        ? nil
+        : "the server answered in HTTP/2 on a connection for HTTP/1; check that this is its port"
+    }
+
+    private func decoding(of head: HTTPResponseHead) -> Decoding {
+      let names = head.contentEncodings
+      if names.isEmpty { return .none }
+      guard names == ["gzip"] || names == ["x-gzip"] else {
+        return .unknown(names.joined(separator: ", "))
+      }
+      return GzipDecoder().map { .gzip($0) } ?? .unknown(names[0])
+    }
+
+    /// The error if the encoded body was cut off before it was sent.
+    private var cut: TransportError? {
+      guard case .gzip(let decoder) = decoding, !decoder.isComplete else { return nil }
+      if decoder.isEmpty, !expectsBody { return nil }
+      return TransportError(
+        .truncated, "the compressed content ended before it was complete; try again",
+        url: request.url)
+    }
+
+    /// True if there must be a body, so that an empty one is no gzip.
+    private var expectsBody: Bool {
+      request.method != .head && ![204, 304].contains(long(CURLINFO_RESPONSE_CODE))
+        && offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T) != 0
     }
 
     /// The number by which libcurl means the last response of several.
@@ -199,6 +260,7 @@
     /// The kind of failure that `code` is, with the limits and files that it is about.
     private func meaning(of code: CURLcode) -> (TransportError.Code, String) {
       let (kind, text) = TransportError.meaning(of: code, socketError: socketError.pointee)
+      if let failure = proxyFailure(code, kind) { return failure }
       var message = text
       if code == CURLE_OPERATION_TIMEDOUT {
         message = "no connection within \(timeouts.connect); " + message
@@ -206,7 +268,28 @@
       if code == CURLE_SSL_CACERT_BADFILE, let file = options.certificateAuthorityFile {
         message += ": \(file)"
       }
+      if code == CURLE_SSL_CERTPROBLEM, let file = options.clientCertificateFile {
+        message =
+          "the client's certificate or its key cannot be used; check their paths and form: \(file)"
+      }
       return (kind, message)
+    }
+
+    /// The failure if it is that of a proxy and not of the server.
+    private func proxyFailure(
+      _ code: CURLcode, _ kind: TransportError.Code
+    ) -> (TransportError.Code, String)? {
+      let text = String(cString: errorText)
+      let advice = "check it, and the variables http_proxy, https_proxy, all_proxy and no_proxy"
+      if code == CURLE_COULDNT_CONNECT, kind == .cannotConnect, let peer = CurlError.peer(in: text),
+        let url = HTTPURL(request.url), !url.isReached(at: peer.host, port: peer.port)
+      {
+        return (kind, "the proxy \(peer.host):\(peer.port) accepts no connections; \(advice)")
+      }
+      let refusal = "CONNECT tunnel failed, response "
+      guard text.hasPrefix(refusal) else { return nil }
+      let status = text.dropFirst(refusal.count)
+      return (.cannotConnect, "the proxy answered \(status) instead of connecting; \(advice)")
     }
   }
 

@@ -6,8 +6,8 @@
 
   /// An ``HTTPClient`` on URLSession, without its caches, cookies and stored credentials.
   ///
-  /// Of ``HTTPClientOptions``, `maxFieldByteCount` is left to URLSession, and
-  /// `certificateAuthorityFile` to the keychain. While a reader is behind, the session's task is
+  /// Of ``HTTPClientOptions``, `maxFieldByteCount` is left to URLSession, and the files of certificates and
+  /// passwords to the keychain. While a reader is behind, the session's task is
   /// suspended; what URLSession has received by then is still handed over.
   ///
   /// A client is safe to use from any task; cancelling a task ends its transfer at once.
@@ -18,10 +18,16 @@
 
     /// A client with a session of its own, which ends when the client and its transfers are gone.
     ///
-    /// - Throws: ``TransportError/Code/unavailable`` if the options name a file of certificates.
+    /// - Throws: ``TransportError/Code/unavailable`` if the options name a file of certificates or of
+    ///   passwords.
     public init(options: HTTPClientOptions = HTTPClientOptions()) throws(TransportError) {
-      if let file = options.certificateAuthorityFile {
-        let message = "a file of certificates cannot be used here; add it to the keychain instead"
+      let files = [
+        options.certificateAuthorityFile, options.clientCertificateFile, options.clientKeyFile,
+        options.netrcFile,
+      ]
+      for case let file? in files {
+        let message =
+          "a file of certificates or passwords cannot be used here; add its contents to the keychain"
         throw TransportError(.unavailable, message, url: file)
       }
       let configuration = URLSessionConfiguration.ephemeral
@@ -57,7 +63,7 @@
         }
       }
       receiver.add(task, request, exchange)
-      if let total = timeouts.total { end(task, exchange, at: request.url, after: total) }
+      Self.look(at: task, receiver, exchange, request.url, TimeoutWatch(timeouts, now: .now))
       task.resume()
       return ResponseReader(exchange)
     }
@@ -82,17 +88,24 @@
       return result
     }
 
-    /// URLSession's own bound on the total is one for all tasks of a session.
-    private func end(
-      _ task: URLSessionDataTask, _ exchange: ResponseExchange, at url: String,
-      after total: Duration
+    /// Ends a transfer whose time has run out: URLSession bounds the total of all tasks of a session only, and
+    /// no rate.
+    private static func look(
+      at task: URLSessionDataTask, _ receiver: URLSessionReceiver, _ exchange: ResponseExchange,
+      _ url: String, _ watch: TimeoutWatch
     ) {
-      let delay = DispatchTimeInterval.milliseconds(Int(min(1e12, total / .milliseconds(1))))
-      DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak task, weak exchange] in
-        let message = "the response was not complete within \(total); try again, or allow more time"
-        exchange?.record { $0.ended(TransportError(.timedOut, message, url: url)) }
-        exchange?.deliver()
-        task?.cancel()
+      let delay = ContinuousClock.now.duration(to: watch.nextLook) / .milliseconds(1)
+      let milliseconds = Int(min(1e12, max(1, delay.rounded(.up))))
+      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) {
+        [weak task, weak exchange] in
+        guard let task, let exchange, let progress = receiver.progress(of: task) else { return }
+        var watch = watch
+        guard let message = watch.expiry(of: progress, now: .now) else {
+          return look(at: task, receiver, exchange, url, watch)
+        }
+        exchange.record { $0.ended(TransportError(.timedOut, message, url: url)) }
+        exchange.deliver()
+        task.cancel()
       }
     }
   }

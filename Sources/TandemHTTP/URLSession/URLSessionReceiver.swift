@@ -16,6 +16,7 @@
       var isChunked = false
       var isSuspended = false
       var receivedByteCount = 0
+      var hasHead = false
 
       /// Returns true if the body ended before its declared end.
       func isTruncated(by error: (any Error)?) -> Bool {
@@ -47,6 +48,14 @@
       if isSuspended { task.suspend() } else { task.resume() }
     }
 
+    /// The progress of `task`; `nil` once it is complete.
+    func progress(of task: URLSessionTask) -> TimeoutWatch.Progress? {
+      transfer(of: task).map {
+        TimeoutWatch.Progress(
+          byteCount: Int64($0.receivedByteCount), hasHead: $0.hasHead, isPaused: $0.isSuspended)
+      }
+    }
+
     private func transfer(of task: URLSessionTask) -> Transfer? {
       transfers.withLock { $0[task.taskIdentifier] }
     }
@@ -67,6 +76,7 @@
       var head = HTTPResponseHead(
         status: response.statusCode, fields: fields, url: transfer.request.url)
       head.declaresEnd = declaresEnd(head)
+      transfers.withLock { $0[dataTask.taskIdentifier]?.hasHead = true }
       if transfer.request.method != .head && head.status != 304 {
         transfers.withLock {
           $0[dataTask.taskIdentifier]?.declaredByteCount = head.bodyByteCount

@@ -26,6 +26,11 @@ struct KeyedResult: Sendable {
     return plan.key(of: record)
   }
 
+  /// True if the next changes are expected to need the whole result.
+  func readsEverything(ifUnknown isUnknown: Bool) -> Bool {
+    reader.readsEverything(ifUnknown: isUnknown)
+  }
+
   /// Advances to the state of the open snapshot.
   ///
   /// - Returns: The changes, each kind ascending by key.

@@ -17,13 +17,16 @@ struct ListState<Element: Sendable>: LiveState {
     self.decode = decode
   }
 
+  func readsEverything(ifUnknown isUnknown: Bool) -> Bool {
+    result.readsEverything(ifUnknown: isUnknown)
+  }
+
   mutating func advance(
     _ changes: CommittedChanges, _ reading: LiveReading
   ) throws -> ListDifference<Element>? {
-    let difference = try result.advance(changes, reading)
+    let difference = try result.advance(changes, reading).map { try decode($0.record) }
     defer { isSilent = true }
-    if isSilent, difference.isEmpty { return nil }
-    return try difference.map { try decode($0.record) }
+    return isSilent && difference.isEmpty ? nil : difference
   }
 }
 
@@ -38,12 +41,17 @@ struct ValuesState<Element: Sendable>: LiveState {
     self.decode = decode
   }
 
+  func readsEverything(ifUnknown isUnknown: Bool) -> Bool {
+    result.readsEverything(ifUnknown: isUnknown)
+  }
+
   mutating func advance(
     _ changes: CommittedChanges, _ reading: LiveReading
   ) throws -> [Element]? {
     let difference = try result.advance(changes, reading)
     if elements != nil, difference.isEmpty { return nil }
     let changed = try difference.map { try decode($0.record) }
+    if elements != nil, changed.isEmpty { return nil }
     guard let values = changed.applying(to: elements ?? [], by: { _, _ in true }) else {
       preconditionFailure("The elements are those of the list that the difference leads from")
     }
@@ -67,6 +75,10 @@ struct SetState<Element: Sendable>: LiveState {
     isSilent = !deliversEmptyStart
   }
 
+  func readsEverything(ifUnknown isUnknown: Bool) -> Bool {
+    result.readsEverything(ifUnknown: isUnknown)
+  }
+
   mutating func advance(
     _ changes: CommittedChanges, _ reading: LiveReading
   ) throws -> SetDifference<Element>? {
@@ -77,19 +89,20 @@ struct SetState<Element: Sendable>: LiveState {
 }
 
 extension SetDifference {
-  /// The same difference with other elements.
+  /// The same difference with other elements, without updates between equal ones.
   func map<NewElement>(
     _ transform: (Element) throws -> NewElement
   ) rethrows -> SetDifference<NewElement> {
     SetDifference<NewElement>(
       inserted: try inserted.map(transform),
-      updated: try updated.map { .init(old: try transform($0.old), new: try transform($0.new)) },
+      updated: try updated.map { .init(old: try transform($0.old), new: try transform($0.new)) }
+        .filter { ElementComparison.isUpdate(from: $0.old, to: $0.new) },
       deleted: try deleted.map(transform))
   }
 }
 
 extension ListDifference {
-  /// The same difference with other elements.
+  /// The same difference with other elements, without updates between equal ones.
   func map<NewElement>(
     _ transform: (Element) throws -> NewElement
   ) rethrows -> ListDifference<NewElement> {
@@ -103,7 +116,7 @@ extension ListDifference {
         .init(
           oldOffset: $0.oldOffset, newOffset: $0.newOffset, old: try transform($0.old),
           new: try transform($0.new))
-      })
+      }.filter { ElementComparison.isUpdate(from: $0.old, to: $0.new) })
     guard let difference else {
       preconditionFailure("Other elements at the same offsets do not contradict each other")
     }

@@ -16,6 +16,11 @@ struct OrderedResult: Sendable {
     reader = QueryReader(definition, reserveCount: reserveCount)
   }
 
+  /// True if the next changes are expected to need the whole result.
+  func readsEverything(ifUnknown isUnknown: Bool) -> Bool {
+    reader.readsEverything(ifUnknown: isUnknown) || placed == nil
+  }
+
   /// Advances to the state of the open snapshot.
   ///
   /// - Returns: The changes, with the fewest moves.

@@ -37,6 +37,14 @@ struct QueryReader: Sendable {
     return (plan, .rows(keys.sorted(), rereading: rereading))
   }
 
+  /// True if the next changes are expected to need the whole result.
+  ///
+  /// - Parameter isUnknown: True if others may have changed anything.
+  func readsEverything(ifUnknown isUnknown: Bool) -> Bool {
+    guard let plan = current?.plan, plan.rereading != nil else { return true }
+    return isUnknown && plan.log == nil
+  }
+
   /// The plan in the open snapshot, and true if it is not the last one.
   private mutating func plan(
     _ reading: LiveReading

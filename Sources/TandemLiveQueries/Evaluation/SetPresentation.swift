@@ -37,11 +37,13 @@ struct SetPresentation<Element: Sendable>: Sendable {
     let deleted = try difference.deleted.map { record in
       try presented.removeValue(forKey: result.key(of: record)) ?? decode(record)
     }
-    let updated = try difference.updated.map { update in
+    let updated = try difference.updated.compactMap { update -> SetDifference<Element>.Update? in
       let key = result.key(of: update.new)
-      let old = try presented[key] ?? decode(update.old)
-      return try SetDifference.Update(
-        old: old, new: present(decode(update.new), key, insteadOf: old))
+      let former = try decode(update.old)
+      let fetched = try decode(update.new)
+      guard ElementComparison.isUpdate(from: former, to: fetched) else { return nil }
+      let old = presented[key] ?? former
+      return try .init(old: old, new: present(fetched, key, insteadOf: old))
     }
     let inserted = try difference.inserted.map { record in
       try present(decode(record), result.key(of: record), insteadOf: nil)
@@ -55,7 +57,12 @@ struct SetPresentation<Element: Sendable>: Sendable {
   ) throws -> Element {
     guard let onUpdate else { return fetched }
     var element = old ?? fetched
-    if old != nil { try onUpdate(&element, fetched) }
+    if old != nil {
+      try onUpdate(&element, fetched)
+      precondition(
+        ElementComparison.haveSameIdentity(element, fetched),
+        "onUpdate must give the presented element the identity of the one that was read")
+    }
     presented[key] = element
     return element
   }

@@ -1,4 +1,5 @@
 internal import TandemRecords
+internal import TandemSQLite
 
 /// A statement, divided into its body, its last ORDER BY and its LIMIT.
 struct QueryClauses {

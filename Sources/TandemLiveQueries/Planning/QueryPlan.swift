@@ -54,8 +54,27 @@ struct QueryPlan {
     let tracking = readsRows ? try shape.tracking(in: connection) : nil
     log = tracking.flatMap(shape.log)
     rowidQuery = shape.rowidQuery
-    explanation = shape.explanation(list, readsRows: readsRows, log == nil ? nil : tracking)
+    let others = try shape.othersExplanation(log == nil ? nil : tracking, in: connection)
+    explanation =
+      shape.explanation(list, readsRows: readsRows, others)
+      + QueryPlan.collations(statement, keyOffsets, in: connection)
     rereading = readsRows ? QueryPlan.rereading(unlimited, layout, keyOffsets) : nil
+  }
+
+  /// The difference that declared collations make, in words: keys are equal if their bytes are. The
+  /// preupdate hook and the tracking report bytes, and only SQLite knows a collation of the
+  /// application.
+  private static func collations(
+    _ statement: Statement, _ keyOffsets: [Int], in connection: DatabaseConnection
+  ) -> String {
+    keyOffsets.compactMap { offset -> String? in
+      guard let origin = statement.origin(ofColumn: offset),
+        let collation = connection.collation(of: origin),
+        !collation.isSameSQLName(as: "BINARY")
+      else { return nil }
+      return "; \(origin.column) is compared by its bytes, not by its collation \(collation): "
+        + "a row whose key changes to an equal one is deleted and inserted"
+    }.joined()
   }
 
   private static func check(

@@ -35,7 +35,7 @@ struct QueryShape {
     }
     let keyNames = QueryShape.keyNames(statement, keyOffsets, tables) ?? []
     let key = keyNames.isEmpty ? .none : tables[0].key(ofColumns: keyNames)
-    var obstacle = QueryShape.obstacle(reads, words, tables, key)
+    var obstacle = QueryShape.obstacle(reads, clauses.tokens, tables, key)
     if obstacle == nil, try !QueryShape.readsOneTableOnce(statement, in: connection) {
       obstacle = "it reads its table more than once"
     }
@@ -90,11 +90,18 @@ struct QueryShape {
     return TrackingLog(tracking, key: names)
   }
 
+  /// True if its one table was tracked, by a schema that has changed since.
+  private func isTrackingOutdated(in connection: DatabaseConnection) throws(DatabaseError) -> Bool {
+    guard case .rows(let table, _) = source else { return false }
+    return try connection.hasTrackingLog(ofTable: table.schema.name)
+  }
+
   /// The way of the query, in words.
-  func explanation(_ list: ListPlan, readsRows: Bool, _ tracking: TableTracking?) -> String {
+  func explanation(_ list: ListPlan, readsRows: Bool, _ others: String) -> String {
     switch source {
     case .anything: return "runs again after every commit: it reads more than ordinary tables"
-    case .tables(let tables, _) where tables.isEmpty: return "never changes: it reads no table"
+    case .tables(let tables, _) where tables.isEmpty:
+      return "runs once: it reads no table, so no commit changes its result"
     case .tables(let tables, let obstacle):
       let names = tables.map(\.schema.name).sorted().joined(separator: ", ")
       return "runs again after commits that change \(names): \(obstacle)"
@@ -103,14 +110,20 @@ struct QueryShape {
       guard readsRows else {
         return "runs again after commits that change \(name): \(list.obstacle ?? "")"
       }
-      let others = tracking.map(QueryShape.others) ?? "; if another process wrote, runs again"
       let order = list.obstacle.map { "; as a list, runs again: \($0)" } ?? ""
-      return "reads only the rows of \(name) that a commit touched" + others + order
+      return "reads only the rows of \(name) that a commit touched\(others)\(order)"
     }
   }
 
-  /// The changes by others that are detected on a tracked table, in words.
-  private static func others(_ tracking: TableTracking) -> String {
+  /// The way after changes by others, in words.
+  func othersExplanation(
+    _ tracking: TableTracking?, in connection: DatabaseConnection
+  ) throws(DatabaseError) -> String {
+    guard let tracking else {
+      let isOutdated = try isTrackingOutdated(in: connection)
+      return "; if another process wrote, runs again"
+        + (isOutdated ? ", because its tracking is out of date: track it again" : "")
+    }
     let spots = tracking.blindSpots.joined(separator: ", nor ")
     return ", whoever wrote" + (spots.isEmpty ? "" : "; of other processes, it cannot see \(spots)")
   }
@@ -169,12 +182,12 @@ struct QueryShape {
 
   /// The reason if rows cannot be read one by one.
   private static func obstacle(
-    _ reads: StatementReads, _ words: Set<String>, _ tables: [TableFacts],
+    _ reads: StatementReads, _ tokens: SQLTokens, _ tables: [TableFacts],
     _ key: TableInterest.Key
   ) -> String? {
     if tables.count != 1 { return "it reads \(tables.count) tables" }
-    if reads.selectCount != 1 { return "it has subqueries" }
-    if let word = words.intersection(wholeResultWords).min() {
+    if reads.selectCount != 1 || tokens.hasSubqueries { return "it has subqueries" }
+    if let word = tokens.words.intersection(wholeResultWords).min() {
       return "\(word) makes rows depend on each other"
     }
     if let function = reads.functions.subtracting(rowFunctions).min() {

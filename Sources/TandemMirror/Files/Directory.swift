@@ -9,28 +9,45 @@ internal import TandemHTTP
 #endif
 
 /// An open directory. All names are looked up in the directory itself, wherever it has been moved,
-/// and symbolic links under them are never followed.
+/// and symbolic links under them are never followed. A directory that is opened once is checked and
+/// changed as one: another directory, or a link, that later gets its path is not touched.
 final class Directory: Sendable {
   /// Where it was opened, for messages.
   let path: String
   private let descriptor: Int32
 
-  /// Opens a directory, which is created if it is missing; its parent must exist.
-  init(path: String) throws(TransportError) {
-    guard !path.isEmpty, !path.utf8.contains(0) else {
+  /// Opens a directory, which is created, durably, if it is missing; its parent must exist.
+  static func openOrCreate(_ path: String) throws(TransportError) -> Directory {
+    guard !path.isEmpty else {
       throw TransportError(.cannotWrite, "a directory's path may not be empty", path: path)
     }
-    if mkdir(path, 0o755) != 0, errno != EEXIST {
-      throw .cannotWrite("the directory cannot be created", path)
+    if let opened = try Directory(existing: path) { return opened }
+    guard let parent = try Directory(existing: parent(of: path)) else {
+      throw TransportError(
+        .cannotWrite, "the directory cannot be created: the directory around it does not exist",
+        path: path)
     }
-    descriptor = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    self.path = path
-    guard descriptor >= 0 else { throw .cannotWrite("it cannot be opened as a directory", path) }
+    return try Directory(lastName(of: path), in: parent, path: path)
   }
 
   /// Opens a directory to be read; `nil` if there is none.
-  init?(existing path: String) throws(TransportError) {
-    let opened = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  convenience init?(existing path: String) throws(TransportError) {
+    try self.init(existing: path, at: AT_FDCWD, path: path)
+  }
+
+  /// Opens a directory in `parent` to be read, but no symbolic link to one; `nil` if there is none.
+  convenience init?(existing name: String, in parent: Directory) throws(TransportError) {
+    try self.init(
+      existing: name, at: parent.descriptor, path: "\(parent.path)/\(name)", flags: O_NOFOLLOW)
+  }
+
+  private init?(
+    existing name: String, at parent: Int32, path: String, flags: Int32 = 0
+  ) throws(TransportError) {
+    guard !name.utf8.contains(0) else {
+      throw TransportError(.cannotRead, "a directory's path may not have a NUL in it", path: path)
+    }
+    let opened = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags)
     if opened < 0, errno == ENOENT { return nil }
     let reason = String(cString: strerror(errno)).lowercased()
     descriptor = opened
@@ -40,12 +57,16 @@ final class Directory: Sendable {
     }
   }
 
-  /// Opens a directory in `parent`, which is created if it is missing.
-  init(_ name: String, in parent: Directory) throws(TransportError) {
-    let path = "\(parent.path)/\(name)"
-    if mkdirat(parent.descriptor, name, 0o755) != 0, errno != EEXIST {
+  /// Opens a directory in `parent`, but no symbolic link to one. It is created, durably, if it is missing.
+  ///
+  /// - Parameter path: Where it is, for messages; by default, the name in the path of `parent`.
+  init(_ name: String, in parent: Directory, path: String? = nil) throws(TransportError) {
+    let path = path ?? "\(parent.path)/\(name)"
+    let isCreated = mkdirat(parent.descriptor, name, 0o755) == 0
+    guard isCreated || errno == EEXIST else {
       throw .cannotWrite("the directory cannot be created", path)
     }
+    if isCreated { try parent.synchronize() }
     descriptor = openat(
       parent.descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     self.path = path
@@ -172,6 +193,18 @@ extension Directory {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     return Identity(device: status.st_dev, number: status.st_ino)
+  }
+
+  /// The path of the directory that the last part of a path is in.
+  static func parent(of path: String) -> String {
+    let parts = path.split(separator: "/")
+    let start = path.hasPrefix("/") ? "/" : "./"
+    return start + parts.dropLast().joined(separator: "/")
+  }
+
+  /// The last part of a path.
+  static func lastName(of path: String) -> String {
+    path.split(separator: "/").last.map(String.init) ?? "."
   }
 
   /// The longest path that leads up: systems take no longer ones.

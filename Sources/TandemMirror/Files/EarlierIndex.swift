@@ -26,8 +26,8 @@ struct EarlierIndex {
         url: directory.path)
     }
     for folder in contents.folders.keys {
-      if let directory = try Directory(existing: "\(directory.path)/\(folder)") {
-        readFiles(in: directory, folder: folder)
+      if let inner = try Directory(existing: folder, in: directory) {
+        readFiles(in: inner, folder: folder)
       }
     }
   }
@@ -38,9 +38,10 @@ struct EarlierIndex {
     else { return false }
     contents.owner = owner
     for record in records.dropFirst() {
-      guard let name = record["folder"].textValue, let field = record["field"].textValue else {
-        return false
-      }
+      // A name with a slash in it would lead out of the directory.
+      guard let name = record["folder"].textValue, FileName(stored: name) != nil,
+        let field = record["field"].textValue
+      else { return false }
       contents.folders[name] = FileIndex.Folder(
         field: field, digestField: record["sha256"].textValue,
         byteCountField: record["length"].textValue)
@@ -83,10 +84,11 @@ struct EarlierIndex {
       try directory.remove("\(FileIndex.directoryName)/\(name)")
     }
     for folder in folders {
-      let path = "\(folder)/\(FileIndex.directoryName)"
-      guard let hidden = try Directory(existing: "\(directory.path)/\(path)") else { continue }
+      guard let folder = try Directory(existing: folder, in: directory),
+        let hidden = try Directory(existing: FileIndex.directoryName, in: folder)
+      else { continue }
       for name in try hidden.names() { try hidden.remove(name) }
-      try directory.removeDirectory(path)
+      try folder.removeDirectory(FileIndex.directoryName)
     }
   }
 }

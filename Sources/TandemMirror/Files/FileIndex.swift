@@ -10,11 +10,11 @@ internal import TandemSQLite
 ///
 /// All of it is in memory too. The file is created by the first write.
 ///
-/// What the index says of a file is true at any moment, for a process that is killed too: the facts about a file
-/// are removed before the file is replaced, and added after the new one has its name. Additions are committed in
-/// groups of ``maxPendingCount``, or after ``maxPendingTime``. A process that is killed loses no more than such
-/// a group, and the next run asks for these files again. Commits survive a failure of the machine only where
-/// the documentation says so (`durably`).
+/// What the index says of a file is true at any moment, after a kill of the process or a failure of the machine
+/// too: the facts about a file are removed, durably, before the file is replaced, and added after the new one has
+/// its name. Additions are committed in groups of ``maxPendingCount``, or after ``maxPendingTime``. A process
+/// that is killed loses no more than such a group, and the next run asks for these files again. Other commits
+/// survive a failure of the machine only where the documentation says so (`durably`).
 ///
 /// SQLite opens files by their paths. So the index is opened by its path and then compared with the file in the
 /// directory, which is open: it must be a regular file, and the same one. SQLite itself follows no symbolic link
@@ -102,7 +102,10 @@ final class FileIndex: Sendable {
       if let contents {
         isCreated = true
         initial.contents = contents
-        if hidden != nil { initial.database = database }
+        if hidden != nil {
+          try Self.wrapped(directory) { try database.withWriter { try $0.execute(Self.relaxed) } }
+          initial.database = database
+        }
       }
     } else if let directory, directory.identity(of: Self.path) != nil {
       throw TransportError(
@@ -189,13 +192,19 @@ extension FileIndex {
     }
   }
 
-  /// Removes the facts about a file, which is about to be replaced or removed.
-  func remove(_ address: Address) throws(TransportError) {
+  /// Removes the facts about files that are about to be replaced or removed, durably: a new file that survives a
+  /// failure of the machine must not meet facts about the one before it.
+  func remove(_ addresses: [Address]) throws(TransportError) {
     try state.withLock { state throws(TransportError) in
-      guard state.contents.files.removeValue(forKey: address) != nil,
-        state.pending.remove(address) == nil
-      else { return }
-      try write(&state) { try $0.delete(address, from: "file") }
+      // Facts that are pending are not in the file.
+      let known = addresses.filter { address in
+        state.contents.files.removeValue(forKey: address) != nil
+          && state.pending.remove(address) == nil
+      }
+      guard !known.isEmpty else { return }
+      try write(&state, durably: true) { connection in
+        for address in known { try connection.delete(address, from: "file") }
+      }
     }
   }
 
@@ -289,6 +298,7 @@ extension FileIndex {
     let database = try Self.open(in: directory, .readWrite)
     let contents = state.contents
     try Self.wrapped(directory) {
+      // Durable: every connection begins with synchronous=FULL.
       try database.write { try contents.create(in: $0.connection) }
       try database.withWriter { try $0.execute(Self.relaxed) }
     }
@@ -299,7 +309,7 @@ extension FileIndex {
     try EarlierIndex.remove(from: directory, folders: Array(contents.folders.keys))
   }
 
-  /// Opens the file, which exists.
+  /// Opens the file, which exists. Its commits are durable until ``relaxed`` is executed.
   private static func open(
     in directory: Directory, _ access: DatabaseConfiguration.Access
   ) throws(TransportError) -> Database {
@@ -310,9 +320,6 @@ extension FileIndex {
       directory.identity(of: Self.path) == identity
     else {
       throw TransportError(.cannotWrite, "the directory was moved while it was opened", url: path)
-    }
-    if access != .readOnly {
-      try wrapped(directory) { try database.withWriter { try $0.execute(relaxed) } }
     }
     return database
   }

@@ -68,6 +68,7 @@ private struct FileReception {
     // Ranges are those of the content as it is sent.
     http.fields["Accept-Encoding"] = "identity"
     http.maxBodyByteCount = request.maxByteCount
+    http.maxDecompressedByteCount = request.maxDecompressedByteCount
     if let resumed {
       http.fields["Range"] = "bytes=\(resumed.byteCount)-"
       http.fields["If-Range"] = resumed.resumption.validator
@@ -87,7 +88,10 @@ private struct FileReception {
     // 203 is a 200 that a proxy has changed. Lists accept it too.
     case 200, 203: break
     default:
-      try stream.head.requireSuccess()
+      if !stream.head.isSuccess {
+        try await stream.requireContent(
+          hiding: ListSecrets(url: request.url, fields: request.fields))
+      }
       throw unexpected(stream.head, "a success, but not with the content", .badStatus)
     }
     return stream
@@ -198,7 +202,8 @@ extension FileReception {
   ) throws(TransportError) -> OpenFile {
     guard start > 0 else {
       let resumption = keepsPart ? FileIndex.Resumption(of: head, url: address) : nil
-      return try store.partialFile(request.name, isKept: resumption != nil).create(resumption)
+      return try store.partialFile(request.name, isKept: resumption != nil)
+        .create(resumption, isSynchronized: store.isSynchronized)
     }
     let file = try partial.extend()
     try file.truncate(to: start)

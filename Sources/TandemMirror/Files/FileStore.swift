@@ -36,7 +36,7 @@ public final class FileStore: Sendable {
   ///   - isSynchronized: See ``isSynchronized``.
   /// - Throws: ``/TandemHTTP/TransportError/Code/cannotWrite``, also if another process has it.
   public convenience init(path: String, isSynchronized: Bool = true) throws(TransportError) {
-    let directory = try Directory(path: path)
+    let directory = try Directory.openOrCreate(path)
     let hidden = try Directory(FileIndex.directoryName, in: directory)
     let lock = try FileLock(in: hidden, of: path)
     let index = try FileIndex(of: directory, hidden: hidden, isSynchronized: isSynchronized)
@@ -86,10 +86,9 @@ extension FileStore {
 
   /// Removes files; those that do not exist are ignored.
   public func remove(_ names: some Sequence<FileName>) throws(TransportError) {
-    for name in names {
-      try index.remove(address(name))
-      try directory.remove(name.text)
-    }
+    let names = Array(names)
+    try index.remove(names.map(address))
+    for name in names { try directory.remove(name.text) }
     if isSynchronized { try directory.synchronize() }
   }
 
@@ -161,7 +160,7 @@ extension FileStore {
 
   /// Puts a partial file that is complete in place.
   func complete(_ partial: PartialFile, as stored: StoredFile) throws(TransportError) {
-    try index.remove(address(stored.name))
+    try index.remove([address(stored.name)])
     try partial.complete(in: directory)
     if isSynchronized { try directory.synchronize() }
     try index.add(stored, at: address(stored.name))

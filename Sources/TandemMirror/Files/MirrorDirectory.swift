@@ -13,7 +13,7 @@ final class MirrorDirectory: Sendable {
   private let hidden: Directory?
   private let lock: FileLock?
 
-  /// Opens a directory.
+  /// Opens the directory at a path, and checks it.
   ///
   /// - Parameters:
   ///   - path: The directory. It is created if it is missing; its parent must exist.
@@ -21,48 +21,59 @@ final class MirrorDirectory: Sendable {
   ///   - isReadOnly: True to write nothing: the directory is then neither created nor locked.
   /// - Throws: ``TransportError``, before anything is written, if it has no owner and is not empty, or is
   ///   inside a directory that has one; also if another process has it.
-  init(path: String, tolerated: [String], isReadOnly: Bool) throws(TransportError) {
-    self.tolerated = tolerated
-    let existing = try Directory(existing: path)
-    try Self.requireOutside(existing, path)
-    if let existing, try !FileIndex.hasOwner(existing), try !Self.isEmpty(existing, tolerated) {
-      throw TransportError(
-        .cannotWrite, "it holds files that no mirror put there; choose an empty directory",
-        url: path)
+  convenience init(
+    path: String, tolerated: [String], isReadOnly: Bool
+  ) throws(TransportError) {
+    var directory = try Directory(existing: path)
+    if directory == nil, let parent = try Directory(existing: Directory.parent(of: path)) {
+      try Self.requireOutside(parent, isIncluded: true, path)
     }
-    guard !isReadOnly else {
-      directory = existing
-      index = try FileIndex(of: existing, hidden: nil)
+    if directory == nil, !isReadOnly { directory = try Directory.openOrCreate(path) }
+    try self.init(directory, tolerated: tolerated, isReadOnly: isReadOnly)
+  }
+
+  /// Checks a directory that is open, `nil` if there is none. The checks and all later changes concern this
+  /// directory, whatever gets its path meanwhile.
+  init(
+    _ directory: Directory?, tolerated: [String], isReadOnly: Bool
+  ) throws(TransportError) {
+    self.tolerated = tolerated
+    self.directory = directory
+    if let directory { try Self.requireOwnPlace(directory, tolerated) }
+    guard !isReadOnly, let directory else {
+      index = try FileIndex(of: directory, hidden: nil)
       (hidden, lock) = (nil, nil)
       return
     }
-    let directory = try Directory(path: path)
     let hidden = try Directory(FileIndex.directoryName, in: directory)
-    lock = try FileLock(in: hidden, of: path)
+    lock = try FileLock(in: hidden, of: directory.path)
     // Only the one who has the lock sees what others have written.
     index = try FileIndex(of: directory, hidden: hidden)
-    self.directory = directory
     self.hidden = hidden
   }
 
-  private static func requireOutside(
-    _ existing: Directory?, _ path: String
+  private static func requireOwnPlace(
+    _ directory: Directory, _ tolerated: [String]
   ) throws(TransportError) {
-    var surroundings = existing
-    if existing == nil { surroundings = try Directory(existing: parent(of: path)) }
-    guard let surroundings else { return }
-    for inner in [FileIndex.path, EarlierIndex.ownerPath]
-    where surroundings.isInside(directoryWith: inner, isIncluded: existing == nil) {
+    try requireOutside(directory, isIncluded: false, directory.path)
+    if try !FileIndex.hasOwner(directory), try !isEmpty(directory, tolerated) {
       throw TransportError(
-        .cannotWrite, "it is inside the directory of another mirror; choose one outside", url: path)
+        .cannotWrite, "it holds files that no mirror put there; choose an empty directory",
+        url: directory.path)
     }
   }
 
-  /// The path of the directory that the last part of a path is in.
-  private static func parent(of path: String) -> String {
-    let parts = path.split(separator: "/")
-    let start = path.hasPrefix("/") ? "/" : "./"
-    return start + parts.dropLast().joined(separator: "/")
+  /// Throws if a directory is inside that of another mirror.
+  ///
+  /// - Parameter isIncluded: True if it may not be the other mirror's directory itself.
+  private static func requireOutside(
+    _ directory: Directory, isIncluded: Bool, _ path: String
+  ) throws(TransportError) {
+    for inner in [FileIndex.path, EarlierIndex.ownerPath]
+    where directory.isInside(directoryWith: inner, isIncluded: isIncluded) {
+      throw TransportError(
+        .cannotWrite, "it is inside the directory of another mirror; choose one outside", url: path)
+    }
   }
 
   /// The directory that file systems keep at their roots, for their repair.
@@ -75,7 +86,7 @@ final class MirrorDirectory: Sendable {
     let tolerated = paths.compactMap { Directory.identity(at: $0) }
     for name in try directory.names() where !name.hasPrefix(".") && name != systemName {
       if let identity = directory.identity(of: name), tolerated.contains(identity) { continue }
-      guard let folder = try? Directory(existing: "\(directory.path)/\(name)"),
+      guard let folder = try? Directory(existing: name, in: directory),
         try folder.hasOnlyHiddenNames()
       else { return false }
     }
@@ -92,24 +103,23 @@ extension MirrorDirectory {
 
   /// True if there are no files in one of its folders.
   func isEmpty(_ folder: FileName) throws(TransportError) -> Bool {
-    guard let directory, let folder = try Directory(existing: "\(directory.path)/\(folder)")
-    else { return true }
+    guard let directory, let folder = try Directory(existing: folder.text, in: directory) else {
+      return true
+    }
     return try folder.hasOnlyHiddenNames()
   }
 
   /// True if the file at a path is, or would be, in one of its folders.
   func isIn(_ folder: FileName, _ path: String) -> Bool {
-    guard let directory, let folder = Directory.identity(at: "\(directory.path)/\(folder)") else {
-      return false
-    }
-    return Directory.identity(at: Self.parent(of: path)) == folder
+    guard let directory, let folder = directory.identity(of: folder.text) else { return false }
+    return Directory.identity(at: Directory.parent(of: path)) == folder
   }
 
   /// The files of one of its folders; none if there is no such folder.
   func files(in folder: FileName) throws(TransportError) -> StoredFiles {
     StoredFiles(
       directory: try directory.flatMap { (directory) throws(TransportError) in
-        try Directory(existing: "\(directory.path)/\(folder)")
+        try Directory(existing: folder.text, in: directory)
       }, folder: folder.text, index: index)
   }
 

@@ -54,9 +54,15 @@ struct PartialFile {
   }
 
   /// Creates the file, empty, with the means to resume it; `nil` if it cannot be resumed.
-  func create(_ resumption: FileIndex.Resumption?) throws(TransportError) -> OpenFile {
+  ///
+  /// - Parameter isSynchronized: True if no failure of the machine may bring earlier bytes back under the new
+  ///   entry.
+  func create(
+    _ resumption: FileIndex.Resumption?, isSynchronized: Bool
+  ) throws(TransportError) -> OpenFile {
     try index.setPartial(nil, at: address)
     let file = try directory.open(partName, .create)
+    if isSynchronized, mayExist, resumption != nil { try file.synchronize() }
     try index.setPartial(resumption, at: address)
     return file
   }

@@ -41,9 +41,15 @@ public struct FileRequest: Hashable, Sendable {
   public var byteCount: Int?
   /// The longest content to accept.
   public var maxByteCount: Int
+  /// The longest content to accept if it comes compressed, in decoded bytes, although it is asked for as it
+  /// is: few compressed bytes may stand for very many.
+  public var maxDecompressedByteCount = defaultMaxDecompressedByteCount
 
   /// The default for the longest content to accept: 16 GiB.
   public static let defaultMaxByteCount = 16 << 30
+
+  /// The default for the longest compressed content to accept, in decoded bytes: 1 GiB.
+  public static let defaultMaxDecompressedByteCount = 1 << 30
 
   /// A request for the content at `url`.
   public init(

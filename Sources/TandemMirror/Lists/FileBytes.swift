@@ -8,7 +8,7 @@ internal import TandemHTTP
   internal import Musl
 #endif
 
-/// The whole contents of a file or of standard input.
+/// The whole contents of a file or of standard input, and their decompression.
 enum FileBytes {
   /// The number of bytes that are read at a time.
   private static let chunkByteCount = 256 << 10
@@ -53,6 +53,28 @@ enum FileBytes {
       let count = systemRead(descriptor, chunk.baseAddress, chunk.count)
       if count > 0 { bytes.append(contentsOf: chunk[..<count]) }
       return count
+    }
+  }
+
+  /// The bytes of a file, decompressed if they are gzip (RFC 1952), whatever the file's name is.
+  ///
+  /// - Parameters:
+  ///   - name: The path or the address, for errors.
+  ///   - maxByteCount: The longest result to accept.
+  static func plain(
+    _ bytes: [UInt8], of name: String, maxByteCount: Int
+  ) throws(TransportError) -> [UInt8] {
+    guard GzipDecoder.isGzip(bytes) else { return bytes }
+    do throws(GzipError) {
+      return try GzipDecoder.decoded(bytes, maxByteCount: maxByteCount)
+    } catch {
+      switch error {
+      case .tooLong(let count):
+        throw .bodyTooLarge(url: name, maxByteCount: count, isCompressed: true)
+      case .truncated: throw TransportError(.truncated, error.message, url: name)
+      case .malformed: throw TransportError(.malformedResponse, error.message, url: name)
+      case .noMemory: throw TransportError(.unavailable, error.message, url: name)
+      }
     }
   }
 

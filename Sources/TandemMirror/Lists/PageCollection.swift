@@ -15,11 +15,18 @@ struct ReadPage {
 /// The pages of a list that have arrived so far, and the address of the next one.
 struct PageCollection {
   private(set) var records: [Record] = []
+  /// The pages with their texts, if these are kept.
+  private(set) var texts: [ListText] = []
   private(set) var pages: [ReadPage] = []
   private(set) var byteCount = 0
   /// The format of the first page.
   let format: RecordFormat
+  /// The address after the last page, if the server refused it.
+  private(set) var refusedURL: String?
   private var last: RecordPage
+  /// The number of the first page, as far as it is known.
+  private var firstNumber: Int64?
+  private var emptyPageCount = 0
   private var seenURLs = Set<String>()
   private var seenKeys = Set<RecordKey>()
   private let options: RecordListOptions
@@ -30,14 +37,24 @@ struct PageCollection {
     last = page
     self.options = options
     self.url = url
-    if options.paging != .none { _ = noteKeys(of: page) }
+    firstNumber = options.paging.firstNumber(in: url)
+    if ![.none, .first].contains(options.paging) { _ = noteKeys(of: page) }
     keep(page, from: url)
   }
 
   var count: Int { pages.count }
 
+  /// Checks that the list ends with its only page, if only one is to be read.
+  func requireEnd() throws(TransportError) {
+    guard options.paging == .none,
+      let evidence = try PageSigns(of: last).evidence(recordCount: records.count)
+    else { return }
+    throw problem(.unreadPages, "the list goes on after this page: \(evidence)")
+  }
+
   /// The next page's address, if there is one.
   func nextURL() throws(TransportError) -> String? {
+    if refusedURL != nil { return nil }
     guard let next = try nextURL(after: last, at: count - 1) else { return nil }
     guard !seenURLs.contains(next) else {
       throw problem(
@@ -47,6 +64,12 @@ struct PageCollection {
     guard count < options.maxPageCount else {
       throw problem(.tooLarge, "the list has more than \(options.maxPageCount) pages")
     }
+    guard emptyPageCount <= options.maxEmptyPageCount else {
+      throw problem(
+        .tooLarge,
+        "the list has more than \(options.maxEmptyPageCount) pages without records in a row, each of "
+          + "which names a next one; does \(options.paging) suit the server?")
+    }
     return next
   }
 
@@ -54,7 +77,7 @@ struct PageCollection {
   func nextURL(after page: RecordPage, at position: Int) throws(TransportError) -> String? {
     let next = try options.paging.next(
       after: page, recordCount: pages[position].records.upperBound, pageCount: position + 1,
-      first: url)
+      firstNumber: firstNumber, first: url)
     guard let next else { return nil }
     guard HTTPURL.haveSameOrigin(next, url) || HTTPURL.haveSameOrigin(next, page.head.url)
     else {
@@ -66,6 +89,7 @@ struct PageCollection {
 
   /// Adds a page; returns the evidence that the list changed meanwhile, if there is any.
   mutating func add(_ page: RecordPage, from url: String) throws(TransportError) -> String? {
+    if isFirstPageAgain(page) { return nil }
     guard page.records.isEmpty || page.records != last.records else {
       throw problem(
         .malformedResponse,
@@ -76,15 +100,53 @@ struct PageCollection {
     return nil
   }
 
+  /// True if the page of number 1 is the first one: then the server counts from 1, otherwise from 0.
+  private mutating func isFirstPageAgain(_ page: RecordPage) -> Bool {
+    guard case .number = options.paging, firstNumber == nil else { return false }
+    let isFirst = hasSameRecords(page, at: 0)
+    firstNumber = isFirst ? 1 : 0
+    return isFirst
+  }
+
+  /// Ends the list before the page at an address that the server refused by this error.
+  ///
+  /// - Throws: The error, if the refusal need not be the end.
+  mutating func end(before url: String, _ error: TransportError) throws(TransportError) {
+    guard case .number = options.paging, [400, 404].contains(error.status) else { throw error }
+    if let reason = contradiction {
+      var error = error
+      error.message += "; this is not the end of the list: \(reason)"
+      throw error
+    }
+    refusedURL = url
+  }
+
+  /// The reason why the list does not end with the last page; `nil` if it may.
+  private var contradiction: String? {
+    if let total = PageSigns(of: last).total {
+      if total > records.count {
+        return "the server says that it has \(total) records, and sent \(records.count)"
+      }
+      if total == records.count { return nil }
+    }
+    let counts = pages.map(\.records.count)
+    guard let first = counts.first, counts.dropLast().allSatisfy({ $0 == first }),
+      (counts.last ?? 0) <= first
+    else { return "its pages have different numbers of records" }
+    return nil
+  }
+
   private mutating func keep(_ page: RecordPage, from url: String) {
     let start = records.count
     records += page.records
+    if let text = page.text { texts.append(text) }
     byteCount += page.byteCount
     pages.append(
       ReadPage(
         url: url, base: page.head.url, validators: HTTPValidators(of: page.head),
         records: start..<records.count))
     last = page
+    emptyPageCount = page.records.isEmpty ? emptyPageCount + 1 : 0
     seenURLs.insert(url)
   }
 

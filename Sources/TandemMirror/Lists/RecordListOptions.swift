@@ -5,7 +5,10 @@ public import TandemRecords
 public struct RecordListOptions: Sendable {
   /// The format; if `nil`, it follows from the content type, the file name or the first character.
   public var format: RecordFormat?
-  /// The field of a JSON object that holds the list, as in `{"items": […]}`; `nil` for a list at the top level.
+  /// The dialect of CSV.
+  public var csv = CSVOptions()
+  /// The field of a JSON object that holds the list, as in `{"items": […]}`, or the path to it, as `data.items`
+  /// for one inside another; `nil` for a list at the top level.
   public var itemsField: String?
   /// Fields to send with each request. They go to the list's own scheme, host and port only.
   public var fields: HTTPFields = [:]
@@ -19,11 +22,13 @@ public struct RecordListOptions: Sendable {
   public var key: [String] = []
   /// The longest list to accept, in decoded bytes of all its pages.
   public var maxByteCount = RecordSource.defaultMaxByteCount
-  /// The longest list to accept if it comes compressed, in decoded bytes of all its pages: few compressed bytes
-  /// may stand for very many.
+  /// The longest list to accept if it comes compressed, or is a gzip file, in decoded bytes of all its pages:
+  /// few compressed bytes may stand for very many.
   public var maxDecompressedByteCount = RecordListOptions.defaultMaxDecompressedByteCount
   /// The most pages to ask for.
   public var maxPageCount = RecordListOptions.defaultMaxPageCount
+  /// The most pages without records, one after the other, that each name a next one.
+  public var maxEmptyPageCount = RecordListOptions.defaultMaxEmptyPageCount
   /// Called with the number of pages when a list of a URL has been read to its end. A single page may be the
   /// whole list, or the result of a ``paging`` that does not fit the server: the field that names the next page
   /// is missing in both.
@@ -40,6 +45,9 @@ public struct RecordListOptions: Sendable {
 
   /// The default limit for the number of pages.
   public static let defaultMaxPageCount = 10_000
+
+  /// The default limit for the number of pages without records in a row.
+  public static let defaultMaxEmptyPageCount = 100
 
   /// The options as documented; change what should differ.
   public init() {}

@@ -25,7 +25,7 @@ extension RecordListReading {
   }
 
   /// True if the address of the next page is not in the content that the validators are of.
-  private var isEndInHead: Bool { options.paging == .link }
+  private var isEndInHead: Bool { options.paging.isInHead }
 
   private func areUnchanged(_ pages: [RecordListValidators.LaterPage]) async throws -> Bool {
     for (position, page) in pages.enumerated() {
@@ -52,15 +52,19 @@ extension RecordListReading {
         url: url, validators: known.validators, isPlain: !pages.format.hasEnd, isRepeated: true)
       let next: String?
       switch try await again(question) {
-      case .unchanged: next = isLast ? nil : pages.pages[position + 1].url
+      case .unchanged: next = isLast ? pages.refusedURL : pages.pages[position + 1].url
       case .page(let page) where pages.hasSameRecords(page, at: position):
         next = try pages.nextURL(after: page, at: position)
       case .page, .gone: return Self.sign(ofChangeAt: position)
       }
-      guard (next == nil) == isLast else { return Self.sign(ofChangeAt: position) }
+      guard (next == nil) == (isLast && pages.refusedURL == nil) else {
+        return Self.sign(ofChangeAt: position)
+      }
       url = next ?? url
     }
-    return nil
+    guard let url = pages.refusedURL else { return nil }
+    if case .gone = try await again(PageQuestion(url: url, isRepeated: true)) { return nil }
+    return Self.sign(ofChangeAt: pages.count)
   }
 
   private static func sign(ofChangeAt position: Int) -> String {

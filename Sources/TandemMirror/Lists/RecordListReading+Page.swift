@@ -58,16 +58,20 @@ extension RecordListReading {
   private func answer(to question: PageQuestion) async throws -> PageAnswer {
     let stream = try await client.stream(request(for: question))
     var head = stream.head
-    if head.isNotModified, question.isConditional, !question.showsEnd { return .unchanged }
-    try head.requireContent()
+    if head.isNotModified, question.isConditional, !question.showsEnd {
+      try requireEnd(in: head)
+      return .unchanged
+    }
+    try await stream.requireContent(hiding: secrets)
     if question.showsEnd, try isLastPage(head, describedBy: question.validators) {
       return .unchanged
     }
     head.url = HTTPURL.adoptingCredentials(of: url, in: head.url)
     let named = format(of: head)
     if let named, try isUncertain(head, named, question) { return .compressedLines }
-    let bytes = try await bytes(of: stream, question)
+    let bytes = try plainBytes(try await bytes(of: stream, question), question)
     let format = named ?? .sniffed(from: bytes)
+    try requireList(in: bytes, format, head)
     if try isUncertain(head, format, question) { return .compressedLines }
     return .page(try page(in: bytes, format, head))
   }
@@ -79,7 +83,15 @@ extension RecordListReading {
     guard let validators, !validators.isEmpty, HTTPValidators(of: head) == validators else {
       return false
     }
-    return try RecordPaging.linkedURL(in: head) == nil
+    return try options.paging.nextURL(in: head, first: url) == nil
+  }
+
+  /// Throws if a response without content says that the list goes on, though only one page is to be read.
+  private func requireEnd(in head: HTTPResponseHead) throws(TransportError) {
+    guard options.paging == .none, let evidence = try PageSigns(head).evidenceInHead() else {
+      return
+    }
+    throw TransportError(.unreadPages, "the list goes on after this page: \(evidence)", url: url)
   }
 
   private func request(for question: PageQuestion) -> HTTPRequest {
@@ -111,16 +123,42 @@ extension RecordListReading {
     return bytes
   }
 
+  /// The bytes, decompressed if they are a gzip file.
+  private func plainBytes(
+    _ bytes: [UInt8], _ question: PageQuestion
+  ) throws(TransportError) -> [UInt8] {
+    let limit = min(options.maxByteCount, options.maxDecompressedByteCount)
+    return try FileBytes.plain(
+      bytes, of: question.url, maxByteCount: max(0, limit - question.receivedByteCount))
+  }
+
+  /// Throws if the server says that a text is a web page. Some servers say so of any text, so that one in JSON
+  /// passes, and one that does not begin as a web page does if its format was given.
+  private func requireList(
+    in bytes: [UInt8], _ format: RecordFormat, _ head: HTTPResponseHead
+  ) throws(TransportError) {
+    let type = (head.fields["Content-Type"] ?? "").lowercased()
+    guard ["text/html", "application/xhtml"].contains(where: type.hasPrefix) else { return }
+    let isTag = bytes.first { $0 > 0x20 } == UInt8(ascii: "<")
+    guard isTag || format.isCSV && options.format == nil else { return }
+    throw TransportError(
+      .malformedResponse,
+      "the server sent a web page (text/html), not a list; check the address and the credentials",
+      url: head.url)
+  }
+
   private func page(
     in bytes: [UInt8], _ format: RecordFormat, _ head: HTTPResponseHead
   ) throws(RecordError) -> RecordPage {
     var page = RecordPage(records: [], head: head, byteCount: bytes.count, format: format)
     if let field = options.itemsField {
+      if keepsTexts { page.text = try ListText(envelope: bytes, items: field) }
       let envelope = try RecordReader.envelope(in: bytes, items: field)
       page.records = envelope.records
       page.others = envelope.others
     } else {
-      page.records = try RecordReader.records(in: bytes, format: format)
+      if keepsTexts { page.text = try ListText(bytes, format: format, csv: options.csv) }
+      page.records = try RecordReader.records(in: bytes, format: format, csv: options.csv)
     }
     return page
   }
@@ -148,7 +186,7 @@ extension RecordListReading {
   }
 
   private static func format(ofName url: String) -> RecordFormat? {
-    RecordFormat(fileName: String(url.prefix { $0 != "?" && $0 != "#" }))
+    RecordFormat(listName: String(url.prefix { $0 != "?" && $0 != "#" }))
   }
 
   /// True if the response could have been cut off unnoticed, and can be asked for without compression.

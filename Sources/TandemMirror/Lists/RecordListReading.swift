@@ -7,13 +7,17 @@ struct RecordListReading {
   let options: RecordListOptions
   let client: any HTTPClient
   let progress: (_ received: Int, _ total: Int?) -> Void
+  /// True to keep the text of each page.
+  private(set) var keepsTexts = false
 
   /// The secrets that no stored address may contain.
   var secrets: ListSecrets { ListSecrets(url: url, fields: options.fields) }
 
   /// The outcomes of reading.
   private enum Outcome {
-    case list(RecordList)
+    case pages(PageCollection)
+    /// No page has changed since the validators were sent.
+    case notModified
     /// A list that changed between its first page and its last, with the evidence.
     case changed(String)
   }
@@ -23,11 +27,36 @@ struct RecordListReading {
 
   /// The list.
   func list() async throws -> RecordList {
+    guard let pages = try await pages() else { return .notModified }
+    // A refused page has no validators that would show that it exists now.
+    let validators =
+      pages.refusedURL == nil
+      ? RecordListValidators(of: pages.pages, at: url, askedWith: secrets) : RecordListValidators()
+    return .records(pages.records, validators, bases: RecordBases(pages.pages))
+  }
+
+  /// The list with its text.
+  func text() async throws -> ListText {
+    var keeping = self
+    keeping.keepsTexts = true
+    guard let pages = try await keeping.pages() else {
+      preconditionFailure("A list is unchanged only on a condition")
+    }
+    do {
+      return try ListText(joining: pages.texts)
+    } catch {
+      throw TransportError(.malformedResponse, "\(error)", url: url)
+    }
+  }
+
+  /// The pages of the list; `nil` if none has changed since the validators were sent.
+  private func pages() async throws -> PageCollection? {
     var validators = options.validators
     var sign = ""
     for _ in 0...Self.maxRestartCount {
       switch try await attempt(unless: validators) {
-      case .list(let list): return list
+      case .pages(let pages): return pages
+      case .notModified: return nil
       case .changed(let reason): sign = reason
       }
       validators = nil
@@ -39,20 +68,24 @@ struct RecordListReading {
   }
 
   private func attempt(unless validators: RecordListValidators?) async throws -> Outcome {
-    guard let first = try await firstPage(unless: validators) else { return .list(.notModified) }
+    guard let first = try await firstPage(unless: validators) else { return .notModified }
     var pages = PageCollection(first, options: options, url: url)
+    try pages.requireEnd()
     while let next = try pages.nextURL() {
       let question = PageQuestion(
         url: next, isPlain: !pages.format.hasEnd, receivedByteCount: pages.byteCount)
-      if let sign = try pages.add(try await newPage(question), from: next) {
-        return .changed(sign)
+      do {
+        if let sign = try pages.add(try await newPage(question), from: next) {
+          return .changed(sign)
+        }
+      } catch let error as TransportError where error.code == .badStatus {
+        try pages.end(before: next, error)
       }
     }
-    if pages.count > 1, let sign = try await sign(ofChangeIn: pages) { return .changed(sign) }
+    if pages.count > 1 || pages.refusedURL != nil, let sign = try await sign(ofChangeIn: pages) {
+      return .changed(sign)
+    }
     options.onLastPage?(pages.count)
-    return .list(
-      .records(
-        pages.records, RecordListValidators(of: pages.pages, at: url, askedWith: secrets),
-        bases: RecordBases(pages.pages)))
+    return .pages(pages)
   }
 }

@@ -5,11 +5,11 @@ public import TandemHTTP
 /// The list is unchanged if each of its pages is, and the last one still is the last.
 public struct RecordListValidators: Hashable, Sendable {
   /// A page after the first.
-  public struct LaterPage: Hashable, Sendable {
+  package struct LaterPage: Hashable, Sendable {
     /// Its address, without credentials.
-    public let url: String
+    package let url: String
     /// Its validators.
-    public let validators: HTTPValidators
+    package let validators: HTTPValidators
 
     package init(url: String, validators: HTTPValidators) {
       self.url = url
@@ -20,7 +20,7 @@ public struct RecordListValidators: Hashable, Sendable {
   /// The validators of the first page, which is at the list's own address.
   public let first: HTTPValidators
   /// The pages after it, in their order.
-  public let laterPages: [LaterPage]
+  package let laterPages: [LaterPage]
 
   /// The most pages of a list that is asked for conditionally: a longer one is read whole each time.
   public static let maxPageCount = 1_000

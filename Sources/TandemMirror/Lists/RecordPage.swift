@@ -4,6 +4,8 @@ internal import TandemRecords
 /// The records and fields of one response.
 struct RecordPage {
   var records: [Record]
+  /// The list with its text, if that is kept.
+  var text: ListText?
   /// The fields beside the list, if it stands inside of an object.
   var others: Record?
   /// The address and the fields of the response. Within the list's origin, its address has
@@ -21,27 +23,38 @@ extension RecordPaging {
   /// - Parameters:
   ///   - recordCount: The number of records up to and with `page`.
   ///   - pageCount: The number of pages up to and with `page`.
+  ///   - firstNumber: The number of the first page, for ``number(parameter:from:)``.
   ///   - url: The address of the first page, as it was asked for.
   func next(
-    after page: RecordPage, recordCount: Int, pageCount: Int, first url: String
+    after page: RecordPage, recordCount: Int, pageCount: Int, firstNumber: Int64?, first url: String
   ) throws(TransportError) -> String? {
     switch self {
-    case .none: return nil
-    case .link: return try Self.linkedURL(in: page.head)
+    case .none, .first: return nil
+    case .link, .header: return try nextURL(in: page.head, first: url)
     case .cursor(let field, let parameter):
       guard let others = page.others else { throw Self.missingObject(url) }
       guard let cursor = try Self.cursor(at: field, in: others, url) else { return nil }
       return parameter.map { HTTPURL.setting($0, to: cursor, in: url) }
         ?? HTTPURL.resolved(cursor, against: page.head.url)
+    case .last(let field, let parameter):
+      if page.others?["has_more"] == 0 { return nil }
+      guard let record = page.records.last else { return nil }
+      return HTTPURL.setting(parameter, to: try Self.value(of: field, in: record, url), in: url)
     case .offset(let parameter):
       if page.records.isEmpty { return nil }
       let start = HTTPURL.parameter(parameter, in: url).flatMap { httpNumber($0) } ?? 0
       return Self.setting(parameter, to: start, plus: recordCount, in: url)
-    case .number(let parameter):
+    case .number(let parameter, _):
       if page.records.isEmpty { return nil }
-      let start = HTTPURL.parameter(parameter, in: url).flatMap { httpNumber($0) } ?? 1
-      return Self.setting(parameter, to: start, plus: pageCount, in: url)
+      // Until the first number is known, the page of number 1 is asked for.
+      return Self.setting(parameter, to: firstNumber ?? 0, plus: pageCount, in: url)
     }
+  }
+
+  /// The number of the first page, if the address or the option says it.
+  func firstNumber(in url: String) -> Int64? {
+    guard case .number(let parameter, let from) = self else { return nil }
+    return HTTPURL.parameter(parameter, in: url).flatMap { httpNumber($0) } ?? from.map(Int64.init)
   }
 
   private static func setting(
@@ -49,6 +62,14 @@ extension RecordPaging {
   ) -> String? {
     let (sum, overflow) = start.addingReportingOverflow(Int64(count))
     return overflow ? nil : HTTPURL.setting(parameter, to: "\(sum)", in: url)
+  }
+
+  /// The next page's address, if it is in the fields of a response.
+  func nextURL(in head: HTTPResponseHead, first url: String) throws(TransportError) -> String? {
+    guard case .header(let name, let parameter) = self else { return try Self.linkedURL(in: head) }
+    guard let value = head.fields[name], !value.isEmpty else { return nil }
+    return parameter.map { HTTPURL.setting($0, to: value, in: url) }
+      ?? HTTPURL.resolved(value, against: head.url)
   }
 
   /// The next page's address in the `Link` field.
@@ -74,14 +95,34 @@ extension RecordPaging {
       "a cursor stands in the object around the list; name the field that holds the list", url: url)
   }
 
+  /// The value of a field of the last record of a page.
+  private static func value(
+    of field: String, in record: Record, _ url: String
+  ) throws(TransportError) -> String {
+    let name = record.layout.names.first { isSameName($0, field) } ?? field
+    switch record[name] {
+    case .text(let text) where !text.isEmpty: return text
+    case .integer(let number): return "\(number)"
+    default:
+      throw TransportError(
+        .malformedResponse,
+        "the field \"\(field)\" of the last record should lead to the next page, and holds "
+          + "\(record[name].excerpt)", url: url)
+    }
+  }
+
   /// The cursor in a field of that name, or, a part of the name at a time, of objects in objects.
   private static func cursor(
     at path: String, in object: Record, _ url: String
   ) throws(TransportError) -> String? {
-    if object.layout.offset(of: path) == nil, let point = path.firstIndex(of: ".") {
-      let field = String(path[..<point])
-      guard let inner = try Self.object(in: field, of: object, url) else { return nil }
-      return try cursor(at: String(path[path.index(after: point)...]), in: inner, url)
+    if object.layout.offset(of: path) == nil {
+      // The longest name first: "a.b" may be a name, too.
+      for point in path.indices.reversed() where path[point] == "." {
+        let field = String(path[..<point])
+        guard object.layout.offset(of: field) != nil else { continue }
+        guard let inner = try Self.object(in: field, of: object, url) else { return nil }
+        return try cursor(at: String(path[path.index(after: point)...]), in: inner, url)
+      }
     }
     switch object[path] {
     case .text(let text): return text.isEmpty ? nil : text
@@ -98,11 +139,10 @@ extension RecordPaging {
   ) throws(TransportError) -> Record? {
     let value = object[field]
     if value.isNull || [0, "", "[]"].contains(value) { return nil }
-    guard case .text(let text) = value,
-      let inner = try? RecordReader.records(in: Array(text.utf8), format: .ndjson),
-      inner.count == 1
-    else { throw unreadable(field, value, url) }
-    return inner[0]
+    guard case .text(let text) = value, let inner = PageSigns.object(text) else {
+      throw unreadable(field, value, url)
+    }
+    return inner
   }
 
   private static func unreadable(
@@ -110,6 +150,11 @@ extension RecordPaging {
   ) -> TransportError {
     TransportError(
       .malformedResponse,
-      "the field \"\(field)\" should lead to the next page, and holds \(value)", url: url)
+      "the field \"\(field)\" should lead to the next page, and holds \(value.excerpt)", url: url)
   }
+}
+
+extension FieldValue {
+  /// The beginning of the value as JSON.
+  fileprivate var excerpt: String { String("\(self)".prefix(200)) }
 }

@@ -9,6 +9,8 @@ public enum RecordSource: Hashable, Sendable {
   case standardInput
   /// An http or https address.
   case url(String)
+  /// A table or view of a SQLite file, by its name and the path of the file.
+  case table(String, ofFileAt: String)
 
   /// Reads an argument as people type it: `-` is standard input, anything with a scheme a URL, all
   /// else a path.
@@ -30,6 +32,7 @@ extension RecordSource: CustomStringConvertible {
     case .file(let path): return path
     case .standardInput: return "standard input"
     case .url(let url): return HTTPURL.withoutCredentials(url)
+    case .table(let name, let path): return "table \(name) of \(path)"
     }
   }
 }
@@ -79,27 +82,38 @@ extension RecordSource {
   /// known, and by a page that has other records at the end, when all of several are asked for again.
   ///
   /// A list of a URL is taken only if it is known to be whole. JSON ends with a bracket. CSV and
-  /// NDJSON may end after any line: they have to come uncompressed, for which they are asked for
-  /// once more if need be, and with a declared end (``/TandemHTTP/HTTPResponseHead/declaresEnd``);
-  /// else the error is ``/TandemHTTP/TransportError/Code/uncertainEnd``.
+  /// NDJSON may end after any line: they have to come with a declared end
+  /// (``/TandemHTTP/HTTPResponseHead/declaresEnd``), uncompressed or in gzip that the client verifies
+  /// (``/TandemHTTP/HTTPResponseHead/verifiesEncoding``); if need be, they are asked for once more
+  /// uncompressed. Otherwise the error is ``/TandemHTTP/TransportError/Code/uncertainEnd``.
+  ///
+  /// A gzip file, which has no encoding of the response, is decompressed, and so is a local one.
   ///
   /// - Parameters:
   ///   - options: The options of the list. Files and standard input have one page.
   ///   - client: The client for the requests; only a URL needs one.
   ///   - progress: Called as bytes arrive from a URL, with their number, and the total if it is known.
   /// - Throws: ``/TandemHTTP/TransportError`` if the list cannot be had whole;
-  ///   ``/TandemRecords/RecordError`` if it cannot be read as records; `CancellationError`.
+  ///   ``/TandemRecords/RecordError`` if it cannot be read as records; ``/TandemSQLite/DatabaseError`` if it is a
+  ///   table that cannot be read; `CancellationError`.
   public func list(
     _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient,
     progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
   ) async throws -> RecordList {
     switch self {
-    case .file(let path):
-      let bytes = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
-      return try Self.list(in: bytes, options, named: RecordFormat(fileName: path))
-    case .standardInput:
-      let bytes = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
-      return try Self.list(in: bytes, options, named: nil)
+    case .file, .standardInput:
+      let (bytes, format) = try localBytes(options)
+      let records: [Record]
+      if let field = options.itemsField {
+        records = try RecordReader.envelope(in: bytes, items: field).records
+      } else {
+        records = try RecordReader.records(in: bytes, format: format, csv: options.csv)
+      }
+      return .records(records, RecordListValidators(), bases: RecordBases())
+    case .table(let name, let path):
+      let records = try await SourceTable(name: name, path: path)
+        .records(maxByteCount: options.maxByteCount)
+      return .records(records, RecordListValidators(), bases: RecordBases())
     case .url(let url):
       let client = try client()
       return try await withoutActuallyEscaping(progress) { progress in
@@ -110,15 +124,55 @@ extension RecordSource {
     }
   }
 
-  private static func list(
-    in bytes: [UInt8], _ options: RecordListOptions, named: RecordFormat?
-  ) throws(RecordError) -> RecordList {
-    if let field = options.itemsField {
-      let envelope = try RecordReader.envelope(in: bytes, items: field)
-      return .records(envelope.records, RecordListValidators(), bases: RecordBases())
+  /// Reads the whole list with its text and the types of its format, as ``list(_:client:progress:)``
+  /// reads it. Pages of JSON become one array.
+  ///
+  /// - Precondition: The options have no validators.
+  /// - Throws: as ``list(_:client:progress:)``.
+  public func text(
+    _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient
+  ) async throws -> ListText {
+    precondition(options.validators == nil, "The text of an unchanged list is not read")
+    switch self {
+    case .file, .standardInput:
+      let (bytes, format) = try localBytes(options)
+      if let field = options.itemsField { return try ListText(envelope: bytes, items: field) }
+      return try ListText(bytes, format: format, csv: options.csv)
+    case .table(let name, let path):
+      var bytes: [UInt8] = []
+      RecordWriter.appendJSON(
+        try await SourceTable(name: name, path: path).records(maxByteCount: options.maxByteCount),
+        to: &bytes)
+      return try ListText(bytes, format: .json)
+    case .url(let url):
+      return try await RecordListReading(
+        url: url, options: options, client: try client(), progress: { _, _ in }
+      ).text()
     }
-    let format = options.format ?? named ?? .sniffed(from: bytes)
-    let records = try RecordReader.records(in: bytes, format: format)
-    return .records(records, RecordListValidators(), bases: RecordBases())
+  }
+
+  /// The bytes and the format of a file or of standard input.
+  private func localBytes(
+    _ options: RecordListOptions
+  ) throws -> (bytes: [UInt8], format: RecordFormat) {
+    let packed: [UInt8]
+    var named: RecordFormat?
+    if case .file(let path) = self {
+      packed = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
+      named = RecordFormat(listName: path)
+    } else {
+      packed = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
+    }
+    let limit = min(options.maxByteCount, options.maxDecompressedByteCount)
+    let bytes = try FileBytes.plain(packed, of: description, maxByteCount: limit)
+    return (bytes, options.format ?? named ?? .sniffed(from: bytes))
+  }
+}
+
+extension RecordFormat {
+  /// The format of a file by its name, which may end with `.gz` after that of its content.
+  init?(listName: String) {
+    let isPacked = listName.lowercased().hasSuffix(".gz")
+    self.init(fileName: isPacked ? String(listName.dropLast(3)) : listName)
   }
 }

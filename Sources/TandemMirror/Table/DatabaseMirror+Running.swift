@@ -68,7 +68,7 @@ extension DatabaseMirror {
   ///     requests for contents too, to the list's own scheme, host and port.
   ///   - isConditional: True to ask a server for the list only if it changed. A run that fetched everything but
   ///     for failures asks for all of it.
-  ///   - client: The client for all requests; by default, one with a connection for each transfer.
+  ///   - client: The client for all requests; by default, one with ``clientOptions``.
   ///   - progress: Called as the run proceeds, in order. It must not block.
   /// - Throws: ``RunError`` if the run ended early: by an error of the list
   ///   (``/TandemHTTP/TransportError``, ``/TandemRecords/RecordError``), of the table
@@ -125,9 +125,9 @@ extension DatabaseMirror {
   }
 
   /// A client with a connection for each transfer; `nil` if nothing will be asked for.
-  private func defaultClient(for source: RecordSource) throws -> (any HTTPClient)? {
+  func defaultClient(for source: RecordSource) throws -> (any HTTPClient)? {
     if contents.isEmpty, !source.isURL { return nil }
-    var clientOptions = HTTPClientOptions()
+    var clientOptions = clientOptions
     clientOptions.maxConnectionCountPerHost = max(
       clientOptions.maxConnectionCountPerHost, options.maxTransferCount)
     return try SystemHTTPClient(options: clientOptions)

@@ -1,4 +1,5 @@
 public import TandemDifferences
+public import TandemHTTP
 public import TandemRecords
 public import TandemSQLite
 
@@ -12,6 +13,8 @@ public import TandemSQLite
 /// - **The table** is created if it is missing, and columns are added as fields appear. Each record is compared
 ///   with its row, and only differences are written: readers see the old list or the new one. A run that finds
 ///   no difference writes nothing at all.
+/// - **Values** are never changed by their column: a value that would be is an error, or widens the column
+///   (``widensColumns``).
 /// - **Columns** of the table that no record has ever had a field for belong to the application: they are
 ///   neither compared nor written. A field that no record has any more becomes null in its column.
 /// - **State** for the next run is kept in tables of the same database whose names begin with `tandem_mirror`.
@@ -45,11 +48,24 @@ public struct DatabaseMirror: Sendable {
   public var mirrorGuard: MirrorGuard
   /// True for runs that write nothing and fetch nothing but the list, and report what a run would do.
   public var isDryRun: Bool
+  /// True to widen columns whose type would change or reject a value of the list, such as the text `007` in an
+  /// INTEGER column: their type is removed. Otherwise such a value is an error.
+  ///
+  /// SQLite then rebuilds the table, in the transaction of the run: rows, indexes, triggers, tracking, foreign
+  /// keys and views stay. If foreign keys of other tables refer to the table, the rebuilding is a transaction of
+  /// its own before that of the rows, and only the forms with a ``RecordSource`` can do it.
+  public var widensColumns = false
   /// The number of contents that are fetched at a time; 0 for ``MirrorOptions/automaticConcurrency``. It is an
   /// upper bound: there are fewer if the limit for open files requires it.
   public var concurrency = 0
   /// The further attempts at contents that could not be fetched.
   public var retry = MirrorRetryPolicy()
+  /// The options of the client that a run makes if it is given none, with ``/TandemHTTP/HTTPTimeouts/transfers``
+  /// as its timeouts. It has a connection for each transfer.
+  public var clientOptions = HTTPClientOptions(timeouts: .transfers)
+  /// The types of columns to be added, by name, if the source is a table; otherwise each column gets the
+  /// narrowest type for its values.
+  var columnTypes: [String: ColumnType]?
 
   /// A mirror in a table, by the given key fields.
   ///
@@ -92,6 +108,8 @@ public struct DatabaseMirror: Sendable {
     public var createsTable = false
     /// The columns that were missing.
     public var addedColumns: [String] = []
+    /// The columns whose type was removed.
+    public var widenedColumns: [String] = []
     /// True if there was nothing at all to write, so that the file is as it was.
     public var isUpToDate = true
 

@@ -51,13 +51,19 @@ extension DatabaseMirrorSteps {
   private func write(
     _ commit: MirrorCommit, origin: MirrorOrigin?
   ) async throws -> DatabaseMirror.Outcome {
-    let (mirror, progress, comparison) = (mirror, progress, commit.plan.comparison)
+    let (progress, comparison) = (progress, commit.plan.comparison)
+    let mirror = comparison.mirror
     let changes = commit.changes()
     let outcome = try await database.read {
       try comparison.outcome(of: changes, origin: origin, in: $0)
     }
     if mirror.isDryRun || outcome.isUpToDate { return outcome }
-    return try await database.write { connection in
+    if !outcome.widenedColumns.isEmpty,
+      try await database.read({ try comparison.needsOwnWidening(in: $0) })
+    {
+      try await database.widen(outcome.widenedColumns, ofTable: comparison.target.name)
+    }
+    var written = try await database.write { connection in
       let report = { progress(.writing(changeCount: $0, totalCount: $1)) }
       if try comparison.isCurrent(in: connection) {
         return try comparison.write(changes, origin: origin, to: connection, progress: report)
@@ -68,6 +74,8 @@ extension DatabaseMirrorSteps {
       return try renewed.write(
         renewed.difference, origin: origin, to: connection, progress: report)
     }
+    written.widenedColumns = outcome.widenedColumns
+    return written
   }
 
   /// Notes that files belong to their rows, but for those of rows that stayed as they were.

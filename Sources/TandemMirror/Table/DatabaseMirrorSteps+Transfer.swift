@@ -69,10 +69,12 @@ extension DatabaseMirrorSteps {
         url: "\(item.record[content.field])")
     }
     let (url, fields) = target(of: address, relativeTo: item.base)
-    return FileRequest(
+    var request = FileRequest(
       FileName(item.id, url: url), url: url, fields: fields,
       sha256: try digest(of: item, content), byteCount: try byteCount(of: item, content),
       maxByteCount: content.maxByteCount)
+    request.maxDecompressedByteCount = content.maxDecompressedByteCount
+    return request
   }
 
   /// The URL of an address in the list, and the fields to send there: those of the list, to its own server.

@@ -120,8 +120,13 @@ extension DatabaseMirrorSteps {
     listed(records.count)
     try requireNamedFields(records)
     try requireFreeFields(records)
-    let (mirror, files) = (mirror, state.withLock { $0.files })
-    let comparison = try await database.read { connection in
+    let files = state.withLock { $0.files }
+    var mirror = mirror
+    if case .table(let name, let path) = source {
+      mirror.columnTypes = try await SourceTable(name: name, path: path)
+        .columnTypes(key: mirror.key)
+    }
+    let comparison = try await database.read { [mirror] connection in
       try DatabaseMirror.Comparison(mirror, records, files: files, in: connection)
     }
     return plan(records, bases, comparison, validators)

@@ -28,10 +28,8 @@ extension DatabaseMirror {
       let schema = try connection.schema(ofTable: mirror.table)
       let directory = try DirectoryState.load(table: mirror.table, from: connection)
       try directory?.requireContents(mirror.contents, ofTable: schema)
-      let target = try Target(
-        mirror, schema: schema, state: MirrorState.load(table: mirror.table, from: connection),
-        records: records)
-      var stored = try target.columns.stored(records)
+      let (target, fitting) = try Self.fit(records, mirror, schema, in: connection)
+      var stored = fitting
       if !mirror.contents.isEmpty {
         stored = stored.map { record in
           target.record(record, files: files[target.key(of: record)] ?? [])
@@ -42,7 +40,9 @@ extension DatabaseMirror {
       if let schema {
         let scan = try TableScan(
           connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
-          missing: target.columns.missingOffsets)
+          missing: target.columns.missingOffsets,
+          structured: target.columns.structuredOffsets(of: records),
+          comparesTypes: target.comparesTypes)
         existingCount = try scan.forEachChange(to: source.records) { difference.append($0) }
       } else {
         existingCount = 0
@@ -51,6 +51,35 @@ extension DatabaseMirror {
       self.target = target
       self.records = stored
       self.difference = difference
+    }
+
+    /// The table, and the records as it stores them, which widens columns if the mirror may.
+    private static func fit(
+      _ records: [Record], _ mirror: DatabaseMirror, _ schema: TableSchema?,
+      in connection: DatabaseConnection
+    ) throws -> (Target, [Record]) {
+      let state = try MirrorState.load(table: mirror.table, from: connection)
+      let onlyTypes = try schema.map { try connection.onlyTypes(of: $0) } ?? [:]
+      let target = try Target(
+        mirror, schema: schema, state: state, records: records, onlyTypes: onlyTypes)
+      do {
+        return (target, try target.columns.stored(records))
+      } catch {
+        guard mirror.widensColumns else { throw error }
+        let misfits = target.columns.misfits(of: records)
+        // Throws if the table cannot be widened, in a dry run too.
+        _ = try TableWidening(misfits, ofTable: mirror.table, in: connection)
+        let wider = try Target(
+          mirror, schema: schema, state: state, records: records, onlyTypes: onlyTypes,
+          widened: misfits)
+        return (wider, try wider.columns.stored(records))
+      }
+    }
+
+    /// True if columns have to be widened in a transaction of its own, because other tables refer to this one.
+    func needsOwnWidening(in connection: DatabaseConnection) throws -> Bool {
+      try TableWidening(target.widenedColumns, ofTable: target.name, in: connection)
+        .isReferenced
     }
 
     /// Throws if the guard refuses a run with this difference.
@@ -107,10 +136,12 @@ extension DatabaseMirror.Comparison {
     let hasTable = target.schema != nil || !changes.inserted.isEmpty
     outcome.createsTable = target.schema == nil && hasTable
     outcome.addedColumns = target.schema == nil ? [] : target.columns.additions.map(\.name)
+    outcome.widenedColumns = target.widenedColumns
     let (old, new) = try directoryStates(in: connection)
     outcome.isUpToDate =
       try !hasTable
-      || (target.schema != nil && outcome.addedColumns.isEmpty && changes.isEmpty && old == new
+      || (target.schema != nil && outcome.addedColumns.isEmpty
+        && outcome.widenedColumns.isEmpty && changes.isEmpty && old == new
         && state(origin).isSaved(table: target.name, in: connection))
     return outcome
   }
@@ -144,5 +175,27 @@ extension DatabaseMirror.Comparison {
     var new = old
     new?.contents = mirror.contents.map(DirectoryState.Content.init)
     return (old, new)
+  }
+}
+
+extension DatabaseConnection {
+  /// The only types that columns of a table take, by name: the column that is the rowid takes integers, and those
+  /// of a strict table what they are declared for.
+  fileprivate func onlyTypes(of schema: TableSchema) throws(DatabaseError) -> [String: ColumnType] {
+    var types: [String: ColumnType] = [:]
+    let isStrict = try integer(
+      "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", .text(schema.name))
+    if isStrict == 1 {
+      for column in schema.columns {
+        let type = column.declaredType.uppercased()
+        types[column.name] = type == "INT" ? .integer : ColumnType(rawValue: type)
+      }
+    }
+    if let key = schema.primaryKey.first, schema.primaryKey.count == 1,
+      try TableFacts(schema.name, in: self)?.isRowid(key) == true
+    {
+      types[key] = .integer
+    }
+    return types
   }
 }

@@ -39,7 +39,7 @@ final class MirrorDatabase: Sendable {
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (DatabaseConnection) throws -> Value
   ) async throws -> Value {
-    if opened.withLock({ $0 == nil }), access(path, F_OK) != 0 {
+    if opened.withLock({ $0 == nil }), isMissing {
       return try await Database(path: ":memory:").read { try body($0.connection) }
     }
     let database = try await open(isReadOnly ? .readOnly : .readWrite)
@@ -49,11 +49,21 @@ final class MirrorDatabase: Sendable {
     }
   }
 
+  /// True if there is no file. One that cannot be looked for is not missing: opening it gives the reason.
+  private var isMissing: Bool {
+    access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
+  }
+
   /// Writes in one transaction, to a file that is created if it is missing.
   func write<Value: Sendable>(
     _ body: @escaping @Sendable (DatabaseConnection) throws -> Value
   ) async throws -> Value {
     try await open(.readWriteCreate).write { try body($0.connection) }
+  }
+
+  /// Widens columns of a table that others refer to, in a transaction of its own.
+  func widen(_ columns: [String], ofTable table: String) async throws {
+    try await open(.readWriteCreate).widen(columns, ofTable: table)
   }
 
   private func open(_ access: DatabaseConfiguration.Access) async throws -> Database {

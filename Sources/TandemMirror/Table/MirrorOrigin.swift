@@ -58,9 +58,10 @@ extension MirrorOrigin {
   }
 
   /// The paging as text. The first versions kept the validators of the first page alone and wrote only the
-  /// description: the changed text makes their validators count as those of other options.
+  /// description, and took the first of several pages for the whole list: the changed texts make their
+  /// validators count as those of other options.
   private static func pages(_ paging: RecordPaging) -> String {
-    paging == .none ? "\(paging)" : "\(paging), each"
+    paging == .none ? "none, whole" : "\(paging), each"
   }
 
   /// A digest of texts that depends on where each of them ends.

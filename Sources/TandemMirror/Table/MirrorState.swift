@@ -271,10 +271,11 @@ extension String {
 extension DatabaseConnection {
   /// All rows of a query.
   func rows(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) -> [[FieldValue]] {
-    let statement = try prepare(sql)
-    try statement.bind(parameters)
-    var rows: [[FieldValue]] = []
-    while try statement.step() { rows.append(try statement.values()) }
-    return rows
+    try withStatement(sql) { statement throws(DatabaseError) in
+      try statement.bind(parameters)
+      var rows: [[FieldValue]] = []
+      while try statement.step() { rows.append(try statement.values()) }
+      return rows
+    }
   }
 }

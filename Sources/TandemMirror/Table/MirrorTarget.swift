@@ -15,16 +15,22 @@ extension DatabaseMirror {
     let fileOffsets: [Int?]
     /// The table as it is, if it exists.
     let schema: TableSchema?
+    /// True if a number that changes its type alone is a change, as in a table that mirrors another one.
+    let comparesTypes: Bool
+    /// The columns whose types have to go before the records fit.
+    let widenedColumns: [String]
 
     init(
-      _ mirror: DatabaseMirror, schema: TableSchema?, state: MirrorState?, records: [Record]
+      _ mirror: DatabaseMirror, schema: TableSchema?, state: MirrorState?, records: [Record],
+      onlyTypes: [String: ColumnType], widened: [String] = []
     ) throws(MirrorError) {
       try mirror.requireTable(schema)
       try mirror.requireKey(schema)
       let fileFields = mirror.contents.map(\.fileField)
       let columns = try TableColumns(
         schema: schema, records: records, owned: mirror.key + (state?.columns ?? []),
-        fileFields: fileFields)
+        fileFields: fileFields, onlyTypes: onlyTypes, widened: widened,
+        types: mirror.columnTypes ?? [:])
       let key = mirror.key.map { field in
         columns.offset(of: field).map { columns.columns[$0].name } ?? field
       }
@@ -37,6 +43,8 @@ extension DatabaseMirror {
       keyOffsets = key.compactMap(columns.offset(of:))
       fileOffsets = fileFields.map(columns.offset(of:))
       self.schema = schema
+      widenedColumns = widened
+      comparesTypes = mirror.columnTypes != nil && mirror.contents.isEmpty
     }
   }
 
@@ -102,9 +110,12 @@ extension DatabaseMirror.Target {
 // MARK: - Writing
 
 extension DatabaseMirror.Target {
-  /// Creates the table, or adds the columns it lacks.
+  /// Creates the table, or widens columns and adds those it lacks.
   func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
     if schema != nil {
+      if !widenedColumns.isEmpty {
+        try TableWidening(widenedColumns, ofTable: name, in: connection).run()
+      }
       for column in columns.additions { try connection.addColumn(column, toTable: name) }
     } else {
       try connection.createTable(name, columns: columns.additions, key: key)
@@ -120,7 +131,9 @@ extension DatabaseMirror.Target {
   ) throws {
     guard !difference.isEmpty else { return }
     try connection.execute("PRAGMA defer_foreign_keys=ON")
-    let writer = TableWriter(connection, table: name, columns: columns.layout, key: keyOffsets)
+    let writer = TableWriter(
+      connection, table: name, columns: columns.layout, key: keyOffsets,
+      comparesTypes: comparesTypes)
     try writer.write(difference, schema: schema, progress: progress)
     // Triggers and cascades of the application may delete or insert rows on their own.
     let count = Int(try connection.integer("SELECT count(*) FROM \(name.sqlQuoted)") ?? 0)

@@ -20,6 +20,8 @@ public struct MirroredContent: Hashable, Sendable {
   public var isRequired: Bool
   /// The longest content to accept; 16 GiB by default.
   public var maxByteCount: Int
+  /// The longest content to accept if it comes compressed, in decoded bytes; 1 GiB by default.
+  public var maxDecompressedByteCount = FileRequest.defaultMaxDecompressedByteCount
   /// The consequence of a transfer that failed for the run; by default, the run ends.
   public var errorPolicy: MirrorErrorPolicy
   /// The longest time for one transfer; `nil` for no limit.

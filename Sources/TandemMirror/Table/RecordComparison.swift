@@ -92,7 +92,7 @@ public struct RecordComparison {
     try database.read { transaction in
       let scan = try TableScan(
         transaction.connection, table: schema, columns: columns.layout, key: offsets,
-        missing: columns.missingOffsets)
+        missing: columns.missingOffsets, structured: columns.structuredOffsets(of: records))
       _ = try scan.forEachChange(to: source.records) { difference.append($0) }
     }
     return difference

@@ -8,6 +8,27 @@ struct TableColumns {
     var affinity: ColumnAffinity
     /// The column as it must be added to the table, if it is not there yet.
     var addition: ColumnDefinition?
+    /// The only type, beside null, that the column takes; `nil` if it takes all.
+    var onlyType: ColumnType?
+
+    /// The value as the column stores it; `nil` if the column would change or reject it.
+    func stored(_ value: FieldValue) -> FieldValue? {
+      affinity.stored(value).flatMap { isTaken($0) ? $0 : nil }
+    }
+
+    /// True if the column stores the value unchanged.
+    func keeps(_ value: FieldValue) -> Bool {
+      affinity.keeps(value) && (onlyType == nil || isTaken(value))
+    }
+
+    private func isTaken(_ value: FieldValue) -> Bool {
+      switch (onlyType, value) {
+      case (nil, _), (.any, _), (_, .null), (.integer, .integer), (.real, .real), (.text, .text),
+        (.blob, .blob):
+        true
+      default: false
+      }
+    }
   }
 
   let columns: [Column]
@@ -25,8 +46,12 @@ struct TableColumns {
   ///   - owned: The key, and the columns that earlier runs wrote: they are compared even if no record has the
   ///     field any more. Other columns of the table that no record has a field for are left alone.
   ///   - fileFields: Columns for the paths of files, which follow those of the fields if there are records.
+  ///   - onlyTypes: The only types that columns of the table take, by name.
+  ///   - widened: The columns that will be widened: they take every value.
+  ///   - types: The types of columns to be added, by name; of others, the narrowest for their values.
   init(
-    schema: TableSchema?, records: [Record], owned: [String], fileFields: [String] = []
+    schema: TableSchema?, records: [Record], owned: [String], fileFields: [String] = [],
+    onlyTypes: [String: ColumnType] = [:], widened: [String] = [], types: [String: ColumnType] = [:]
   ) throws(MirrorError) {
     var columns: [Column] = []
     let fields = try TableColumns.fieldNames(of: records)
@@ -42,11 +67,16 @@ struct TableColumns {
           .unfitDestination,
           "column \(column.name) is generated, and cannot take the field's values")
       }
-      columns.append(Column(name: column.name, affinity: column.affinity))
+      let isWidened = widened.contains(where: column.name.isSameSQLName)
+      columns.append(
+        Column(
+          name: column.name, affinity: isWidened ? .none : column.affinity,
+          onlyType: isWidened ? nil : onlyTypes[column.name]))
     }
     let known = Set(columns.map { FoldedName($0.name) })
     let missing = fields.filter { !known.contains(FoldedName($0)) }
-    for (field, type) in zip(missing, TableColumns.types(of: missing, in: records)) {
+    for (field, narrowest) in zip(missing, TableColumns.types(of: missing, in: records)) {
+      let type = types[field] ?? narrowest
       let affinity = ColumnAffinity(declaredType: type.rawValue)
       columns.append(
         Column(name: field, affinity: affinity, addition: ColumnDefinition(name: field, type: type))
@@ -179,6 +209,50 @@ extension TableColumns {
     return result
   }
 
+  /// The columns whose texts are compared by structure, because those that look like arrays or objects
+  /// of JSON are arrays or objects in the list, and not strings.
+  func structuredOffsets(of records: [Record]) -> Set<Int> {
+    var nested: Set<Int> = []
+    var last: RecordLayout?
+    for record in records where record.layout !== last {
+      last = record.layout
+      guard !record.layout.nestedOffsets.isEmpty else { continue }
+      for offset in record.layout.nestedOffsets {
+        if let column = self.offset(of: record.layout.names[offset]) { nested.insert(column) }
+      }
+    }
+    guard !nested.isEmpty else { return [] }
+    var found: (layout: RecordLayout, strings: [(offset: Int, column: Int)])?
+    for record in records where !nested.isEmpty {
+      if found?.layout !== record.layout {
+        let offsets = offsets(in: record.layout)
+        let strings = nested.compactMap { column in offsets[column].map { ($0, column) } }
+          .filter { !record.layout.nestedOffsets.contains($0.0) }
+        found = (record.layout, strings)
+      }
+      for (offset, column) in found?.strings ?? [] {
+        if case .text(let text) = record.values[offset], JSONStructure.isNested(text) {
+          nested.remove(column)
+        }
+      }
+    }
+    return nested
+  }
+
+  /// The names of the columns of the table that would change or reject a value of a record.
+  func misfits(of records: [Record]) -> [String] {
+    var misfits = Set<Int>()
+    var last: (layout: RecordLayout, offsets: [Int?])?
+    for record in records {
+      if last?.layout !== record.layout { last = (record.layout, offsets(in: record.layout)) }
+      for (position, offset) in (last?.offsets ?? []).enumerated() {
+        guard let offset, !misfits.contains(position) else { continue }
+        if columns[position].stored(record.values[offset]) == nil { misfits.insert(position) }
+      }
+    }
+    return misfits.sorted().map { columns[$0].name }
+  }
+
   /// The offset of each column's field in records of a layout; `nil` for a field that they lack.
   private func offsets(in layout: RecordLayout) -> [Int?] {
     let offsets = Dictionary(
@@ -198,12 +272,14 @@ extension TableColumns {
         result.append(.null)
         continue
       }
-      let stored = column.affinity.stored(values[offset]) ?? (keepsUnfit ? values[offset] : nil)
+      let stored = column.stored(values[offset]) ?? (keepsUnfit ? values[offset] : nil)
       guard let value = stored else {
         throw RecordError(
           .notRepresentable,
-          "the value \(values[offset]) of field \(column.name) would be changed by its column, which "
-            + "is of type \(column.affinity.rawValue.uppercased()); declare the column without a type",
+          "the value \(values[offset]) of field \(column.name) would be "
+            + "\(column.affinity.stored(values[offset]) == nil ? "changed" : "rejected") by its column, "
+            + "which is of type \(column.affinity.rawValue.uppercased()); widen the column (--widen), "
+            + "or declare it without a type",
           record: position + 1)
       }
       result.append(value)
@@ -216,7 +292,7 @@ extension TableColumns {
   private func areStored(_ values: [FieldValue], at offsets: [Int?]) -> Bool {
     guard values.count == columns.count else { return false }
     for position in columns.indices
-    where offsets[position] != position || !columns[position].affinity.keeps(values[position]) {
+    where offsets[position] != position || !columns[position].keeps(values[position]) {
       return false
     }
     return true

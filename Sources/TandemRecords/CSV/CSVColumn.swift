@@ -1,6 +1,6 @@
 /// The types that fit all values of a CSV column read so far.
 ///
-/// The rule is in ``RecordReader/records(in:format:limits:)-(UnsafeRawBufferPointer,_,_)``.
+/// The rule is in ``RecordReader/records(in:format:csv:limits:)-(UnsafeRawBufferPointer,_,_,_)``.
 struct CSVColumn {
   /// The type of a column's values.
   enum ValueType {

@@ -2,49 +2,91 @@
 /// the values.
 struct CSVReader: RecordTextReader {
   private var tokens: CSVTokenizer
-  private var names: [String] = []
+  private(set) var names: [String] = []
   private var columns: [CSVColumn] = []
   private var header: [CSVCell] = []
   /// The fields of all rows, row by row.
   private var cells: [CSVCell] = []
+  /// The ranges of the header and the rows, each from the end of the line before to its own end. If
+  /// there are comments or empty lines before it, they are in the range too.
+  private(set) var lines: [Range<Int>] = []
   private var column: Int?
   private let maxRecordByteCount: Int
+  private let allowsRaggedRows: Bool
+  /// True if a comma is the delimiter because no other one was named.
+  private let assumesComma: Bool
 
   private(set) var recordNumber: Int?
   var fieldName: String? { column.map { names[$0] } }
   /// The ranges of all fields with their quotes, row by row, the header first.
   var spans: [Range<Int>] { (header + cells).map(\.span) }
 
-  init(_ bytes: UnsafeRawBufferPointer, _ limits: RecordLimits) {
-    tokens = CSVTokenizer(bytes)
+  init(
+    _ bytes: UnsafeRawBufferPointer, format: RecordFormat, _ options: CSVOptions,
+    _ limits: RecordLimits
+  ) {
+    tokens = CSVTokenizer(
+      bytes, delimiter: options.delimiter(of: format), comment: options.comment)
     maxRecordByteCount = limits.maxRecordByteCount
+    allowsRaggedRows = options.allowsRaggedRows
+    assumesComma = options.delimiter == nil && format == .csv
   }
 
+  /// Reads the records as a table would store them.
   mutating func readAll() throws(TextFault) -> [Record] {
-    try readHeader()
-    if tokens.skipLineEnd() { recordNumber = 1 }
-    while !tokens.isAtEnd {
-      try readRow()
-      if tokens.skipLineEnd() { recordNumber = cells.count / names.count + 1 }
-    }
+    try scan()
     let layout = RecordLayout(uniqueNames: names)
     let types = columns.map(\.type)
-    return (0..<cells.count / names.count).map { row in
+    return (0..<rowCount).map { row in
       Record(uncheckedLayout: layout, values: values(ofRow: row, types))
     }
   }
 
+  /// The records with the texts of their cells. Call it after ``scan()``.
+  mutating func listRecords() -> [ListRecord] {
+    let layout = RecordLayout(uniqueNames: names)
+    return (0..<rowCount).map { row in
+      ListRecord(
+        layout: layout,
+        values: names.indices.map { column in
+          let cell = cells[row * names.count + column]
+          return cell.start == cell.end ? .null : .text(tokens.text(of: cell))
+        })
+    }
+  }
+
+  private var rowCount: Int { cells.count / names.count }
+
+  /// Reads the ranges of all fields.
+  mutating func scan() throws(TextFault) {
+    var lineStart = tokens.index
+    tokens.skipIgnoredLines(skipsEmpty: true)
+    try readHeader()
+    lines.append(lineStart..<tokens.index)
+    if tokens.skipLineEnd() { recordNumber = 1 }
+    while true {
+      lineStart = tokens.index
+      // With one field, an empty line is a row.
+      tokens.skipIgnoredLines(skipsEmpty: names.count > 1)
+      if tokens.isAtEnd { return }
+      try readRow()
+      lines.append(lineStart..<tokens.index)
+      if tokens.skipLineEnd() { recordNumber = rowCount + 1 }
+    }
+  }
+
   private mutating func readHeader() throws(TextFault) {
+    let start = tokens.index
     guard !tokens.isAtEnd else {
       throw TextFault(
-        .malformed, "the text ends too early, before a line of field names", at: tokens.index)
+        .malformed, "the text ends too early, before a line of field names", at: start)
     }
     var seen: Set<FieldValue> = []
     repeat {
       let start = tokens.index
       let cell = try tokens.cell()
-      let name = tokens.text(of: cell)
-      guard !name.isEmpty else { throw TextFault(.malformed, "a field has no name", at: start) }
+      let name =
+        cell.start == cell.end ? CSVText.name(ofColumn: names.count) : tokens.text(of: cell)
       guard seen.insert(.text(name)).inserted else {
         throw TextFault(
           .duplicateField, "the header names the field \(FieldValue.text(name)) twice", at: start)
@@ -56,40 +98,71 @@ struct CSVReader: RecordTextReader {
       }
       names.append(name)
       header.append(cell)
-    } while tokens.skipComma()
+    } while tokens.skipDelimiter()
+    guard header.contains(where: { $0.start < $0.end }) else {
+      throw TextFault(.malformed, "no field of the header has a name", at: start)
+    }
+    try checkDelimiter(at: start)
     columns = Array(repeating: CSVColumn(), count: names.count)
+  }
+
+  /// Throws if the text seems to have another delimiter than the assumed comma.
+  private func checkDelimiter(at start: Int) throws(TextFault) {
+    guard assumesComma, names.count == 1, header[0].kind == .plain else { return }
+    let candidates: [(byte: UInt8, name: String)] = [
+      (UInt8(ascii: ";"), "';'"), (ASCII.tab, "tab"), (UInt8(ascii: "|"), "'|'"),
+    ]
+    for candidate in candidates where names[0].utf8.contains(candidate.byte) {
+      throw TextFault(
+        .malformed,
+        "the header has only one field, \(FieldValue.text(names[0])); if another character than "
+          + "a comma separates the fields, name it, as in --delimiter \(candidate.name); if not, "
+          + "--delimiter ','", at: start)
+    }
   }
 
   private mutating func readRow() throws(TextFault) {
     let start = tokens.index
     var count = 0
     repeat {
-      guard count < names.count else {
-        column = nil
-        throw TextFault(
-          .malformed, "the row has more fields than the header, which has \(names.count)",
-          at: tokens.index)
-      }
-      column = count
+      column = count < names.count ? count : nil
+      let fieldStart = tokens.index
+      guard count < names.count || allowsRaggedRows else { throw tooManyFields(at: fieldStart) }
       let cell = try tokens.cell()
-      columns[count].note(cell, in: tokens.bytes)
-      cells.append(cell)
+      if count < names.count {
+        columns[count].note(cell, in: tokens.bytes)
+        cells.append(cell)
+      } else if cell.start < cell.end {
+        throw tooManyFields(at: fieldStart)
+      }
       count += 1
-    } while tokens.skipComma()
+    } while tokens.skipDelimiter()
     column = nil
     try requireWhole(count, from: start)
   }
 
+  private func tooManyFields(at offset: Int) -> TextFault {
+    TextFault(
+      .malformed,
+      "the row has more fields than the header, which has \(names.count)"
+        + (allowsRaggedRows ? ", and they are not empty" : ""), at: offset)
+  }
+
   /// Throws if the row from `start` to here lacks a field or is too long.
-  private func requireWhole(_ count: Int, from start: Int) throws(TextFault) {
-    guard count == names.count else {
-      throw TextFault(
-        .malformed, "the row has fewer fields than the header: \(count) instead of \(names.count)",
-        at: tokens.index)
-    }
+  private mutating func requireWhole(_ count: Int, from start: Int) throws(TextFault) {
     guard tokens.index - start <= maxRecordByteCount else {
       throw TextFault(
         .limitExceeded, "the record has more than \(maxRecordByteCount) bytes", at: start)
+    }
+    guard count < names.count else { return }
+    guard allowsRaggedRows else {
+      throw TextFault(
+        .malformed,
+        "the row has fewer fields than the header: \(count) instead of \(names.count)",
+        at: tokens.index)
+    }
+    for _ in count..<names.count {
+      cells.append(CSVCell(start: tokens.index, end: tokens.index, kind: .plain))
     }
   }
 
@@ -117,5 +190,20 @@ struct CSVReader: RecordTextReader {
       }
       return .integer(integer)
     }
+  }
+}
+
+/// Reads a CSV text as a list of texts.
+struct CSVListReader: RecordTextReader {
+  private(set) var csv: CSVReader
+
+  init(_ csv: CSVReader) { self.csv = csv }
+
+  var recordNumber: Int? { csv.recordNumber }
+  var fieldName: String? { csv.fieldName }
+
+  mutating func readAll() throws(TextFault) -> [ListRecord] {
+    try csv.scan()
+    return csv.listRecords()
   }
 }

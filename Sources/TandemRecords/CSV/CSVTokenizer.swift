@@ -30,11 +30,15 @@ struct CSVCell {
 struct CSVTokenizer {
   let bytes: UnsafeRawBufferPointer
   private(set) var index: Int
+  private let delimiter: UInt8
+  private let comment: UInt8?
   private var scratch: [UInt8] = []
 
   /// Creates a position at the start, after a byte order mark.
-  init(_ bytes: UnsafeRawBufferPointer) {
+  init(_ bytes: UnsafeRawBufferPointer, delimiter: UInt8, comment: UInt8?) {
     self.bytes = bytes
+    self.delimiter = delimiter
+    self.comment = comment
     index = ByteOrderMark.byteCount(in: bytes)
   }
 
@@ -48,7 +52,7 @@ struct CSVTokenizer {
     let start = index
     while index < bytes.count {
       switch bytes[index] {
-      case ASCII.comma, ASCII.lineFeed: return CSVCell(start: start, end: index, kind: .plain)
+      case delimiter, ASCII.lineFeed: return CSVCell(start: start, end: index, kind: .plain)
       case ASCII.carriageReturn:
         try requireLineFeed()
         return CSVCell(start: start, end: index, kind: .plain)
@@ -82,7 +86,7 @@ struct CSVTokenizer {
   private func requireEndOfField() throws(TextFault) {
     guard index < bytes.count else { return }
     switch bytes[index] {
-    case ASCII.comma, ASCII.lineFeed: return
+    case delimiter, ASCII.lineFeed: return
     case ASCII.carriageReturn: try requireLineFeed()
     default: throw TextFault(.malformed, "a field goes on behind its closing quote", at: index)
     }
@@ -98,10 +102,10 @@ struct CSVTokenizer {
     }
   }
 
-  /// Skips a comma after a field. Returns false if there is none.
+  /// Skips a delimiter after a field. Returns false if there is none.
   @inline(__always)
-  mutating func skipComma() -> Bool {
-    guard index < bytes.count, bytes[index] == ASCII.comma else { return false }
+  mutating func skipDelimiter() -> Bool {
+    guard index < bytes.count, bytes[index] == delimiter else { return false }
     index &+= 1
     return true
   }
@@ -112,6 +116,25 @@ struct CSVTokenizer {
     guard index < bytes.count else { return false }
     index &+= bytes[index] == ASCII.carriageReturn ? 2 : 1
     return true
+  }
+
+  /// Skips lines before a row: comments, and empty lines if `skipsEmpty` is true.
+  @inline(__always)
+  mutating func skipIgnoredLines(skipsEmpty: Bool) {
+    while index < bytes.count {
+      let byte = bytes[index]
+      if byte == comment {
+        index = bytes[index...].firstIndex(of: ASCII.lineFeed).map { $0 + 1 } ?? bytes.count
+      } else if skipsEmpty, byte == ASCII.lineFeed {
+        index &+= 1
+      } else if skipsEmpty, byte == ASCII.carriageReturn, index + 1 < bytes.count,
+        bytes[index + 1] == ASCII.lineFeed
+      {
+        index &+= 2
+      } else {
+        return
+      }
+    }
   }
 
   /// Returns the contents of a field as a text.

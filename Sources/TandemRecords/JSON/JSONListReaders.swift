@@ -76,15 +76,15 @@ struct NDJSONReader: RecordTextReader {
   }
 }
 
-/// A list in one field of a JSON object, and the object's other fields.
+/// A list in one field of a JSON object, or of an object inside it, and the other fields of these objects.
 package struct RecordEnvelope: Sendable {
   /// The list.
   package var records: [Record]
-  /// The object's other fields.
+  /// The other fields. Those of an object inside another are called by the path to them, as `data.next`.
   package var others: Record
 }
 
-/// Reads a JSON object that has an array of objects in one of its fields.
+/// Reads a JSON object that has an array of objects in one of its fields, or in an object inside it.
 struct JSONEnvelopeReader: RecordTextReader {
   private var objects: JSONObjectReader
   private let itemsField: String
@@ -94,33 +94,46 @@ struct JSONEnvelopeReader: RecordTextReader {
   private var names: [String] = []
   private var values: [FieldValue] = []
 
-  init(_ bytes: UnsafeRawBufferPointer, items field: String, _ limits: RecordLimits) {
-    objects = JSONObjectReader(bytes, limits)
+  init(
+    _ bytes: UnsafeRawBufferPointer, items field: String, _ limits: RecordLimits,
+    keepsSpans: Bool = false
+  ) {
+    objects = JSONObjectReader(bytes, limits, keepsSpans: keepsSpans)
     itemsField = field
   }
 
   var fieldName: String? { objects.fieldName }
+  var spans: [Range<Int>] { objects.spans ?? [] }
 
   mutating func readAll() throws(TextFault) -> RecordEnvelope {
     objects.cursor.skipSpace()
     let start = objects.cursor.index
-    if try objects.cursor.openObject(expected: "an object with the list in it") {
-      repeat { try readField() } while try objects.cursor.hasNextField()
-    }
+    try readObject(at: "", expected: "an object with the list in it")
     try objects.cursor.requireEnd()
     return try envelope(at: start)
   }
 
-  private mutating func readField() throws(TextFault) {
+  /// Reads an object whose fields are called by this prefix and their names.
+  private mutating func readObject(
+    at prefix: String, expected: StaticString
+  ) throws(TextFault) {
+    guard try objects.cursor.openObject(expected: expected) else { return }
+    repeat { try readField(after: prefix) } while try objects.cursor.hasNextField()
+  }
+
+  private mutating func readField(after prefix: String) throws(TextFault) {
     let start = objects.cursor.index
-    let name = try objects.cursor.fieldName()
-    guard UTF8Order.areEqual(name, itemsField) else {
+    let name = prefix + (try objects.cursor.fieldName())
+    if UTF8Order.areEqual(name, itemsField) {
+      guard records == nil else { throw repeatedField(at: start) }
+      records = try objects.array(&recordNumber)
+    } else if objects.cursor.byte == ASCII.openBrace, itemsField.utf8.starts(with: "\(name).".utf8)
+    {
+      try readObject(at: "\(name).", expected: "an object with the list in it")
+    } else {
       names.append(name)
       values.append(try objects.value())
-      return
     }
-    guard records == nil else { throw repeatedField(at: start) }
-    records = try objects.array(&recordNumber)
   }
 
   private func envelope(at start: Int) throws(TextFault) -> RecordEnvelope {

@@ -8,6 +8,9 @@ package struct JSONObjectReader {
   /// True while the value of the last of these fields is read.
   private var isInsideField = false
   private var lastFieldCount = 0
+  /// The offsets of the arrays and objects in the current object.
+  private var nestedOffsets: [Int] = []
+  private var nestedLayouts = NestedLayouts()
   private let maxRecordByteCount: Int
   /// The ranges of the records read so far, if the caller asked for them.
   private(set) var spans: [Range<Int>]?
@@ -31,12 +34,15 @@ package struct JSONObjectReader {
     let start = cursor.index
     shapes.startObject()
     shape = FieldShapes.root
+    if !nestedOffsets.isEmpty { nestedOffsets.removeAll(keepingCapacity: true) }
     let values = try values()
     guard cursor.index - start <= maxRecordByteCount else {
       throw TextFault(
         .limitExceeded, "the record has more than \(maxRecordByteCount) bytes", at: start)
     }
-    let record = Record(uncheckedLayout: shapes.layout(of: shape), values: values)
+    var layout = shapes.layout(of: shape)
+    if !nestedOffsets.isEmpty { layout = nestedLayouts.layout(layout, nested: nestedOffsets) }
+    let record = Record(uncheckedLayout: layout, values: values)
     lastFieldCount = values.count
     spans?.append(start..<cursor.index)
     cursor.skipSpace()
@@ -109,7 +115,9 @@ package struct JSONObjectReader {
     case UInt8(ascii: "n"):
       try cursor.skipLiteral("null", "\"null\"")
       return .null
-    case ASCII.openBrace, ASCII.openBracket: return .text(try cursor.nestedText())
+    case ASCII.openBrace, ASCII.openBracket:
+      nestedOffsets.append(shapes.fieldCount(of: shape) - 1)
+      return .text(try cursor.nestedText())
     default: throw cursor.unexpected("a value")
     }
   }
@@ -118,21 +126,11 @@ package struct JSONObjectReader {
   private mutating func number() throws(TextFault) -> FieldValue {
     let literal = try cursor.number()
     if literal.isInteger {
-      guard let integer = literal.integer(in: cursor.bytes) else { throw unfit(literal) }
-      return .integer(integer)
+      if let integer = literal.integer(in: cursor.bytes) { return .integer(integer) }
+    } else if let real = literal.exactReal(in: cursor.bytes) {
+      return .real(real)
     }
-    let real = literal.real(in: cursor.bytes)
-    guard real.isFinite else { throw unfit(literal) }
-    return .real(real)
-  }
-
-  @inline(never)
-  private func unfit(_ literal: DecimalLiteral) -> TextFault {
-    let text = literal.text(in: cursor.bytes)
-    let excerpt = text.utf8.count > 40 ? "\(text.prefix(37))…" : text
-    let reason = literal.isInteger ? "does not fit 64 bits" : "is beyond the greatest double"
-    return TextFault(
-      .notRepresentable, "the number \(excerpt) \(reason)", at: literal.start)
+    return .text(literal.text(in: cursor.bytes))
   }
 
   /// Throws if the value at the cursor is not an object.
@@ -154,5 +152,33 @@ package struct JSONObjectReader {
     default: return cursor.unexpected("an object")
     }
     return TextFault(.notARecord, "expected an object, found \(found)", at: cursor.index)
+  }
+}
+
+/// The layouts of objects that have arrays or objects in their fields, so that those with the same ones
+/// share one.
+private struct NestedLayouts {
+  private struct Key: Hashable {
+    let layout: ObjectIdentifier
+    let nestedOffsets: [Int]
+  }
+
+  private static let maxCount = 8_192
+
+  /// The layouts, each with the one it is made of, whose identity must last.
+  private var layouts: [Key: (plain: RecordLayout, nested: RecordLayout)] = [:]
+  private var last: (plain: RecordLayout, nested: RecordLayout)?
+
+  /// Returns `layout` with nested values at the given offsets.
+  mutating func layout(_ layout: RecordLayout, nested offsets: [Int]) -> RecordLayout {
+    if let last, last.plain === layout, last.nested.nestedOffsets == offsets { return last.nested }
+    let key = Key(layout: ObjectIdentifier(layout), nestedOffsets: offsets)
+    let pair =
+      layouts[key]
+      ?? (layout, RecordLayout(uniqueNames: layout.names, nestedOffsets: offsets))
+    if layouts.count >= Self.maxCount { layouts.removeAll() }
+    layouts[key] = pair
+    last = pair
+    return pair.nested
   }
 }

@@ -8,14 +8,16 @@ extension JSONValue {
 }
 
 /// A value during decoding, and its coding path.
-private struct JSONSource: Decoder {
+struct JSONSource: Decoder {
   let value: JSONValue
   let codingPath: [any CodingKey]
+  /// The forms of Foundation's types; `nil` where each type decodes itself.
+  var coding: RecordCoding?
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  func mismatch(_ type: Any.Type) -> DecodingError {
+  func mismatch(_ type: Any.Type, _ reason: String = "") -> DecodingError {
     .typeMismatch(
-      type, .init(codingPath: codingPath, debugDescription: "\(value) is no \(type)"))
+      type, .init(codingPath: codingPath, debugDescription: "\(value) is no \(type)\(reason)"))
   }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
@@ -23,10 +25,15 @@ private struct JSONSource: Decoder {
     switch type {
     case is Bool.Type: if case .bool(let flag) = value { scalar = flag } else { scalar = nil }
     case is String.Type: if case .string(let text) = value { scalar = text } else { scalar = nil }
-    case is Double.Type: scalar = digits.flatMap(Double.init).flatMap { $0.isFinite ? $0 : nil }
+    case is Double.Type: scalar = double
     case is Float.Type: scalar = digits.flatMap(Float.init).flatMap { $0.isFinite ? $0 : nil }
     case let type as any (FixedWidthInteger & Decodable).Type: scalar = integer(type)
-    default: return try Value(from: self)
+    default:
+      guard let coding, let known = FoundationType(type) else { return try Value(from: self) }
+      guard let field = known.fieldValue(of: value) else {
+        throw mismatch(type, "; the type takes \(known.expectation(coding))")
+      }
+      return try FieldDecoder(field, coding, codingPath: codingPath).decode(type)
     }
     guard let result = scalar as? Value else { throw mismatch(type) }
     return result
@@ -34,6 +41,12 @@ private struct JSONSource: Decoder {
 
   private var digits: String? {
     if case .number(let digits) = value { digits } else { nil }
+  }
+
+  /// The nearest double, or the one that equals an integer.
+  private var double: Double? {
+    guard let digits, let number = Double(digits), number.isFinite else { return nil }
+    return Int64(digits).map { Double(exactly: $0) } ?? number
   }
 
   private func integer<Number: FixedWidthInteger & Decodable>(
@@ -44,12 +57,13 @@ private struct JSONSource: Decoder {
 
   func container<Key: CodingKey>(keyedBy: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard case .object(let fields) = value else { throw mismatch([String: JSONValue].self) }
-    return KeyedDecodingContainer(JSONFields(fields: fields, codingPath: codingPath))
+    return KeyedDecodingContainer(
+      JSONFields(fields: fields, codingPath: codingPath, coding: coding))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     guard case .array(let elements) = value else { throw mismatch([JSONValue].self) }
-    return JSONElements(elements: elements, codingPath: codingPath)
+    return JSONElements(elements: elements, codingPath: codingPath, coding: coding)
   }
 
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
@@ -62,6 +76,7 @@ extension JSONSource: SingleValueDecodingContainer {
 private struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let fields: [String: JSONValue]
   let codingPath: [any CodingKey]
+  let coding: RecordCoding?
 
   var allKeys: [Key] { fields.keys.compactMap(Key.init) }
 
@@ -72,7 +87,7 @@ private struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
       throw DecodingError.keyNotFound(
         key, .init(codingPath: codingPath, debugDescription: "no field \(key.stringValue)"))
     }
-    return JSONSource(value: value, codingPath: codingPath + [key])
+    return JSONSource(value: value, codingPath: codingPath + [key], coding: coding)
   }
 
   func decodeNil(forKey key: Key) throws -> Bool { try source(key).decodeNil() }
@@ -92,7 +107,7 @@ private struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func superDecoder() throws -> any Decoder {
-    JSONSource(value: fields["super"] ?? .null, codingPath: codingPath)
+    JSONSource(value: fields["super"] ?? .null, codingPath: codingPath, coding: coding)
   }
 
   func superDecoder(forKey key: Key) throws -> any Decoder { try source(key) }
@@ -101,11 +116,13 @@ private struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
 private struct JSONElements: UnkeyedDecodingContainer {
   let elements: [JSONValue]
   let codingPath: [any CodingKey]
+  private let coding: RecordCoding?
   private(set) var currentIndex = 0
 
-  init(elements: [JSONValue], codingPath: [any CodingKey]) {
+  init(elements: [JSONValue], codingPath: [any CodingKey], coding: RecordCoding?) {
     self.elements = elements
     self.codingPath = codingPath
+    self.coding = coding
   }
 
   var count: Int? { elements.count }
@@ -117,7 +134,9 @@ private struct JSONElements: UnkeyedDecodingContainer {
         JSONValue.self, .init(codingPath: codingPath, debugDescription: "the array has ended"))
     }
     defer { currentIndex += 1 }
-    return JSONSource(value: elements[currentIndex], codingPath: codingPath)
+    return JSONSource(
+      value: elements[currentIndex], codingPath: codingPath + [ElementPlace(currentIndex)],
+      coding: coding)
   }
 
   mutating func decodeNil() throws -> Bool {
@@ -141,4 +160,18 @@ private struct JSONElements: UnkeyedDecodingContainer {
   }
 
   mutating func superDecoder() throws -> any Decoder { try next() }
+}
+
+/// The place of an element in an array, as part of a coding path.
+private struct ElementPlace: CodingKey {
+  let place: Int
+
+  init(_ place: Int) { self.place = place }
+
+  var stringValue: String { "\(place)" }
+  var intValue: Int? { place }
+
+  init?(stringValue: String) { nil }
+
+  init?(intValue: Int) { place = intValue }
 }

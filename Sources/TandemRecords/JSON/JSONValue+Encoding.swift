@@ -15,15 +15,20 @@ extension JSONValue {
 }
 
 /// A slot for a value during encoding.
-private final class EncodingSlot {
+final class EncodingSlot {
   // Elements and fields are properties rather than payloads of an enumeration, to be added to in place.
   private var scalar = JSONValue.object([:])
   private var elements: [EncodingSlot]?
   private var fields: [String: EncodingSlot]?
   /// The number of further levels of arrays and objects that are allowed here.
   private let room: Int
+  /// The forms of Foundation's types; `nil` where each type encodes itself.
+  private let coding: RecordCoding?
 
-  init(room: Int) { self.room = room }
+  init(room: Int, coding: RecordCoding? = nil) {
+    self.room = room
+    self.coding = coding
+  }
 
   /// The encoded value. It may nest too deep even if no single step did.
   func json() throws -> JSONValue {
@@ -42,7 +47,11 @@ private final class EncodingSlot {
     case let value as any BinaryInteger: set(.number("\(value)"))
     case let value as Double: try encode(number: value, at: path)
     case let value as Float: try encode(number: value, at: path)
-    default: try value.encode(to: SlotEncoder(slot: self, codingPath: path))
+    default:
+      guard let coding, let known = FoundationType(Value.self),
+        let field = try FieldEncoder.knownFieldValue(of: value, coding)
+      else { return try value.encode(to: SlotEncoder(slot: self, codingPath: path)) }
+      set(known.json(of: field))
     }
   }
 
@@ -70,13 +79,13 @@ private final class EncodingSlot {
   // Slots below the depth limit are not stored: releasing a long chain would overflow the stack too.
 
   func element() -> EncodingSlot {
-    let slot = EncodingSlot(room: room - 1)
+    let slot = EncodingSlot(room: room - 1, coding: coding)
     if room >= 0 { elements?.append(slot) }
     return slot
   }
 
   func field(_ name: String) -> EncodingSlot {
-    let slot = EncodingSlot(room: room - 1)
+    let slot = EncodingSlot(room: room - 1, coding: coding)
     if room >= 0 { fields?[name] = slot }
     return slot
   }
@@ -90,7 +99,7 @@ private final class EncodingSlot {
   }
 }
 
-private struct SlotEncoder: Encoder {
+struct SlotEncoder: Encoder {
   let slot: EncodingSlot
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }

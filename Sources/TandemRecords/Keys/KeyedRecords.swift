@@ -73,29 +73,38 @@ extension SetDifference<Record> {
   /// - Complexity: O(*n* + *m*).
   package init(from old: KeyedRecords, to new: KeyedRecords) {
     precondition(old.key == new.key, "Lists are compared by one key")
-    let difference: SetDifference<KeyedRecord>
-    do {
-      difference = try SetDifference<KeyedRecord>(
-        from: old.keyed(), to: new.keyed(), sortedBy: \.key, by: { $0.record == $1.record })
-    } catch {
-      preconditionFailure("Keyed records are ascending, yet \(error)")
-    }
-    self.init(
-      inserted: difference.inserted.map(\.record),
-      updated: difference.updated.map { Update(old: $0.old.record, new: $0.new.record) },
-      deleted: difference.deleted.map(\.record))
+    self.init(fromAscending: old.keyed(), to: new.keyed())
   }
 }
 
 /// A record and its key.
-private struct KeyedRecord {
+struct Keyed<Element> {
   var key: RecordKey
-  var record: Record
+  var element: Element
+}
+
+extension Keyed: Sendable where Element: Sendable {}
+
+extension SetDifference where Element: Equatable {
+  /// The difference from one list to another, which ascend by their keys.
+  init(fromAscending old: [Keyed<Element>], to new: [Keyed<Element>]) {
+    let difference: SetDifference<Keyed<Element>>
+    do {
+      difference = try SetDifference<Keyed<Element>>(
+        from: old, to: new, sortedBy: \.key, by: { $0.element == $1.element })
+    } catch {
+      preconditionFailure("Keyed records are ascending, yet \(error)")
+    }
+    self.init(
+      inserted: difference.inserted.map(\.element),
+      updated: difference.updated.map { Update(old: $0.old.element, new: $0.new.element) },
+      deleted: difference.deleted.map(\.element))
+  }
 }
 
 extension KeyedRecords {
-  fileprivate func keyed() -> [KeyedRecord] {
-    indices.map { KeyedRecord(key: key(at: $0), record: self[$0]) }
+  fileprivate func keyed() -> [Keyed<Record>] {
+    indices.map { Keyed(key: key(at: $0), element: self[$0]) }
   }
 }
 

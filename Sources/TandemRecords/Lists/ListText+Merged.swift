@@ -1,134 +1,419 @@
+internal import TandemDifferences
+
+/// A part of a merged list.
+enum MergedPart {
+  /// A record on which the merge decided.
+  case record(ListRecord)
+  /// A record in conflict, in both versions; `nil` for the side that deleted it.
+  case conflict(local: ListRecord?, remote: ListRecord?)
+
+  /// True if every resolution of the list has the record.
+  var isCertain: Bool {
+    switch self {
+    case .record: return true
+    case .conflict(let local, let remote): return local != nil && remote != nil
+    }
+  }
+}
+
 extension ListText {
-  /// Writes records that were merged from this list and another one, in this list's format and layout.
+  /// Writes the parts of a list that was merged from this list and another one, in this list's format
+  /// and layout.
   ///
   /// The text of a record or field is copied from this list if the record of the same key has an
-  /// equal value there, or else from the other list if it has the same format. Other values are
-  /// written anew. This list's own records yield its text unchanged.
+  /// equal value there, or else from the other list. Other values are written anew. This list's own
+  /// records yield its text unchanged. A conflict is written in both versions, between lines with
+  /// the markers of git.
   ///
   /// - Complexity: O(*n*) in the bytes of the texts.
-  package func text(of merged: [Record], key: [String], other: ListText) -> [UInt8] {
-    if merged == records { return bytes }
-    let sides = (other.format == format ? [self, other] : [self]).map {
-      TextSide($0, key: key)
+  func text(of parts: [MergedPart], key: [String], other: ListText) -> [UInt8] {
+    if hasOriginalColumns, isSame(as: parts) { return bytes }
+    let writer = MergedTextWriter(
+      local: TextSide(self, key: key), remote: TextSide(other, key: key))
+    switch format {
+    case .json: return writer.array(of: parts)
+    case .ndjson: return writer.lines(of: parts, lineEnd: [ASCII.lineFeed], writer.object)
+    case .csv, .tsv: return writer.csv(of: parts)
     }
-    if format == .csv { return csv(of: merged, key: key, sides) }
-    let texts = merged.map { object(of: $0, key: key, sides) }
-    return format == .json ? array(of: texts) : Array(texts.map { $0 + [ASCII.lineFeed] }.joined())
   }
 
-  // MARK: - JSON
-
-  /// Writes objects in an array, with the text around and between the objects of this list.
-  private func array(of objects: [[UInt8]]) -> [UInt8] {
-    guard let first = self.objects.first, let last = self.objects.last, !objects.isEmpty else {
-      let lines = objects.joined(separator: Array(",\n".utf8))
-      return Array("[\n".utf8) + lines + Array((objects.isEmpty ? "]\n" : "\n]\n").utf8)
-    }
-    let start = bytes[..<first.lowerBound]
-    let indent = start[(start.firstIndex(of: ASCII.openBracket) ?? -1).advanced(by: 1)...]
-    let separator =
-      self.objects.count > 1
-      ? bytes[first.upperBound..<self.objects[1].lowerBound] : [ASCII.comma] + indent
-    return Array(start) + objects.joined(separator: separator) + bytes[last.upperBound...]
-  }
-
-  private func object(of record: Record, key: [String], _ sides: [TextSide]) -> [UInt8] {
-    let id = RecordKey(key.map { record[$0] })
-    for side in sides {
-      if let position = side.positions[id], side.list.records[position] == record {
-        return Array(side.list.bytes[side.list.objects[position]])
+  private func isSame(as parts: [MergedPart]) -> Bool {
+    parts.count == records.count
+      && zip(parts, records).allSatisfy { part, record in
+        if case .record(let merged) = part { merged == record } else { false }
       }
-    }
-    guard let position = sides[0].positions[id] else {
-      var text: [UInt8] = []
-      RecordWriter.appendJSON(record, to: &text)
-      return text
-    }
-    return object(at: position, changedTo: record) { name in
-      sides.lazy.compactMap { $0.bytes(of: record, id, field: name) }.first
-        ?? {
-          var text: [UInt8] = []
-          RecordWriter.appendJSON(record[name], to: &text)
-          return text[...]
-        }()
-    }
-  }
-
-  /// Writes an object of this list with other values, and further fields at its end.
-  private func object(
-    at position: Int, changedTo record: Record, text: (String) -> ArraySlice<UInt8>
-  ) -> [UInt8] {
-    let old = records[position]
-    var result: [UInt8] = []
-    var copied = objects[position].lowerBound
-    for (name, span) in zip(old.layout.names, values(at: position)) {
-      result += bytes[copied..<span.lowerBound]
-      result += text(name)
-      copied = span.upperBound
-    }
-    for name in record.layout.names where old.layout.offset(of: name) == nil {
-      if !old.layout.names.isEmpty { result.append(ASCII.comma) }
-      result.append(quoted: name)
-      result.append(ASCII.colon)
-      result += text(name)
-    }
-    return result + bytes[copied..<objects[position].upperBound]
-  }
-
-  // MARK: - CSV
-
-  private func csv(of merged: [Record], key: [String], _ sides: [TextSide]) -> [UInt8] {
-    let header = row(0)
-    let known = records.first?.layout.names ?? merged.first?.layout.names ?? []
-    let names = CSVText.names(of: merged, after: known)
-    guard !merged.isEmpty else {
-      return header.last.map { bytes[..<$0.upperBound] + lineEnd } ?? []
-    }
-    var text: [UInt8] = []
-    let fields = names.enumerated().map { offset, name in
-      offset < header.count && !records.isEmpty
-        ? Array(bytes[header[header.startIndex + offset]])
-        : CSVText.quotedIfNeeded(Array(name.utf8))
-    }
-    CSVText.appendRow(fields, lineEnd: lineEnd, to: &text)
-    for record in merged {
-      let id = RecordKey(key.map { record[$0] })
-      let cells = names.map { name in
-        sides.lazy.compactMap { $0.bytes(of: record, id, field: name) }.first.map { Array($0) }
-          ?? CSVText.cell(of: record[name], isQuoted: CSVText.needsQuotes([record[name]]))
-      }
-      CSVText.appendRow(cells, lineEnd: lineEnd, to: &text)
-    }
-    return text
-  }
-
-  /// The line end of the first line.
-  private var lineEnd: [UInt8] {
-    let end = row(0).last?.upperBound ?? 0
-    let isReturn = end < bytes.count && bytes[end] == ASCII.carriageReturn
-    return isReturn ? [ASCII.carriageReturn, ASCII.lineFeed] : [ASCII.lineFeed]
   }
 }
 
 /// A list with the position of each key.
 private struct TextSide {
   let list: ListText
+  let key: [String]
   let positions: [RecordKey: Int]
 
   init(_ list: ListText, key: [String]) {
     self.list = list
+    self.key = key
     positions = Dictionary(
-      list.records.enumerated().map { position, record in
-        (RecordKey(key.map { record[$0] }), position)
-      }
+      list.records.enumerated().map { position, record in (list.key(of: record, key), position) }
     ) { first, _ in first }
   }
 
+  /// The position of a record with the same key.
+  func position(of record: ListRecord) -> Int? { positions[list.key(of: record, key)] }
+
+  /// The position of the same record.
+  func position(ofEqual record: ListRecord) -> Int? {
+    position(of: record).flatMap { list.records[$0] == record ? $0 : nil }
+  }
+
   /// The text of a field of a record, if this list has the same value there.
-  func bytes(of record: Record, _ id: RecordKey, field name: String) -> ArraySlice<UInt8>? {
-    guard let position = positions[id], list.records[position][name] == record[name] else {
+  func bytes(of record: ListRecord, field name: String) -> ArraySlice<UInt8>? {
+    guard let position = position(of: record), list.records[position][name] == record[name] else {
       return nil
     }
     return list.bytes(ofField: name, at: position)
+  }
+}
+
+/// Writes a merged list in the format and layout of the local version.
+private struct MergedTextWriter {
+  let local: TextSide
+  let remote: TextSide
+
+  /// The lists whose text can be copied.
+  private var sides: [TextSide] {
+    let (ours, theirs) = (local.list, remote.list)
+    let isLike =
+      ours.format.isCSV
+      ? theirs.hasDialect(of: ours) : ours.format == .json || theirs.format == ours.format
+    return isLike ? [local, remote] : [local]
+  }
+
+  // MARK: - Conflicts
+
+  /// Writes each part on lines of its own.
+  func lines(
+    of parts: [MergedPart], lineEnd: [UInt8], _ line: (ListRecord) -> [UInt8]
+  ) -> [UInt8] {
+    var text: [UInt8] = []
+    for part in parts {
+      switch part {
+      case .record(let record): text += line(record) + lineEnd
+      case .conflict(let ours, let theirs):
+        text += Self.marked(
+          local: ours.map { line($0) + lineEnd } ?? [],
+          remote: theirs.map { line($0) + lineEnd } ?? [], lineEnd: lineEnd)
+      }
+    }
+    return text
+  }
+
+  /// Both versions of some lines between git's markers.
+  private static func marked(local: [UInt8], remote: [UInt8], lineEnd: [UInt8]) -> [UInt8] {
+    Array("<<<<<<< local".utf8) + lineEnd + local + Array("=======".utf8) + lineEnd + remote
+      + Array(">>>>>>> remote".utf8) + lineEnd
+  }
+
+  // MARK: - JSON
+
+  /// Writes objects in an array, with the text around and between the objects of the local list.
+  func array(of parts: [MergedPart]) -> [UInt8] {
+    let layout = ArrayLayout(local.list)
+    guard !parts.isEmpty else { return layout.isEmpty ? Array("[]\n".utf8) : layout.emptyText }
+    guard parts.contains(where: \.isConflict) else {
+      let objects = parts.compactMap { part in
+        if case .record(let record) = part { object(of: record) } else { nil }
+      }
+      return layout.start + objects.joined(separator: layout.separator) + layout.end
+    }
+    return arrayWithConflicts(parts, layout)
+  }
+
+  /// A comma belongs to the record before it if a record that is certain follows, and otherwise to the
+  /// record after it. So each resolution of the conflicts is an array.
+  private func arrayWithConflicts(_ parts: [MergedPart], _ layout: ArrayLayout) -> [UInt8] {
+    guard let lastCertain = parts.lastIndex(where: \.isCertain) else {
+      return wholeConflict(parts, layout)
+    }
+    var text = layout.start
+    for (position, part) in parts.enumerated() {
+      let (lead, trail): ([UInt8], [UInt8]) =
+        position < lastCertain
+        ? ([], [ASCII.comma]) : position > lastCertain ? ([ASCII.comma], []) : ([], [])
+      switch part {
+      case .record(let record):
+        if position > 0 { text += layout.isAtLineStart(text) ? layout.indent : layout.space }
+        text += lead + object(of: record) + trail
+      case .conflict(let ours, let theirs):
+        func side(_ record: ListRecord?) -> [UInt8] {
+          record.map { layout.indent + lead + object(of: $0) + trail + layout.lineEnd } ?? []
+        }
+        layout.endLine(&text)
+        text += Self.marked(local: side(ours), remote: side(theirs), lineEnd: layout.lineEnd)
+      }
+    }
+    return text + (layout.isAtLineStart(text) ? layout.endAfterLine : layout.end)
+  }
+
+  /// Writes all records of each version as one conflict.
+  private func wholeConflict(_ parts: [MergedPart], _ layout: ArrayLayout) -> [UInt8] {
+    func side(_ records: [ListRecord]) -> [UInt8] {
+      guard !records.isEmpty else { return [] }
+      return layout.indent + records.map(object).joined(separator: layout.separator)
+        + layout.lineEnd
+    }
+    var text = layout.start
+    layout.endLine(&text)
+    text += Self.marked(
+      local: side(parts.compactMap(\.local)), remote: side(parts.compactMap(\.remote)),
+      lineEnd: layout.lineEnd)
+    return text + layout.endAfterLine
+  }
+
+  func object(of record: ListRecord) -> [UInt8] {
+    for side in sides {
+      if let position = side.position(ofEqual: record) {
+        return Array(side.list.bytes[side.list.objects[position]])
+      }
+    }
+    guard let side = sides.first(where: { $0.position(of: record) != nil }),
+      let position = side.position(of: record)
+    else { return json(record) }
+    return side.list.object(at: position, changedTo: record) { name in
+      sides.lazy.compactMap { $0.bytes(of: record, field: name) }.first
+        ?? json(record[name] ?? .null)[...]
+    }
+  }
+
+  private func json(_ value: some JSONWritable) -> [UInt8] {
+    var text: [UInt8] = []
+    text.appendJSON { $0.write(value) }
+    return text
+  }
+
+  // MARK: - CSV
+
+  /// Writes rows. A row that a version has unchanged is copied, with the comments before it.
+  func csv(of parts: [MergedPart]) -> [UInt8] {
+    let list = local.list
+    let lineEnd = list.lineEnd
+    var text = header + lineEnd + lines(of: parts, lineEnd: lineEnd, row)
+    let tail = list.bytes[(list.lines.last?.upperBound ?? 0)...]
+    if tail.isEmpty, !list.bytes.isEmpty, text.suffix(lineEnd.count) == lineEnd[...] {
+      text.removeLast(lineEnd.count)
+    }
+    // Comments behind the last row.
+    return text + Array(tail.starts(with: lineEnd) ? tail.dropFirst(lineEnd.count) : [])
+  }
+
+  private var header: [UInt8] {
+    let list = local.list
+    let start = list.lines.isEmpty ? [] : list.comments(beforeRow: 0)
+    let names = list.columns.map { name in
+      sides.lazy.compactMap { $0.list.headerBytes(of: name) }.first
+        ?? CSVText.quotedIfNeeded(Array(name.utf8), special: list.specialCharacters)[...]
+    }
+    return Array(start) + names.joined(separator: [list.delimiter])
+  }
+
+  /// Writes a row with the comments before it in the local version, or else in the remote one.
+  private func row(of record: ListRecord) -> [UInt8] {
+    let list = local.list
+    let comments = sides.lazy.compactMap { side in
+      side.position(of: record).map { side.list.comments(beforeRow: $0 + 1) }
+    }.first
+    for side in sides where side.list.hasOriginalCells {
+      guard let position = side.position(ofEqual: record) else { continue }
+      let row = side.list.lines[position + 1]
+      return Array(
+        (comments ?? []) + side.list.bytes[side.list.start(ofRow: position + 1)..<row.upperBound])
+    }
+    let cells = zip(record.layout.names, record.values).map { name, value in
+      sides.lazy.compactMap { $0.bytes(of: record, field: name) }.first
+        ?? CSVText.cell(of: value, special: list.specialCharacters)[...]
+    }
+    return Array(comments ?? []) + cells.joined(separator: [list.delimiter])
+  }
+}
+
+extension MergedPart {
+  fileprivate var isConflict: Bool { if case .conflict = self { true } else { false } }
+
+  fileprivate var local: ListRecord? {
+    switch self {
+    case .record(let record): return record
+    case .conflict(let local, _): return local
+    }
+  }
+
+  fileprivate var remote: ListRecord? {
+    switch self {
+    case .record(let record): return record
+    case .conflict(_, let remote): return remote
+    }
+  }
+}
+
+// MARK: - Layout
+
+/// The text around and between the objects of an array.
+private struct ArrayLayout {
+  /// The text before the first object.
+  let start: [UInt8]
+  /// The text between two objects.
+  let separator: [UInt8]
+  /// The text behind the last object.
+  let end: [UInt8]
+  /// True if the array has no object, so that the layout is the usual one.
+  let isEmpty: Bool
+  let emptyText: [UInt8]
+  let lineEnd: [UInt8]
+
+  init(_ list: ListText) {
+    isEmpty = list.objects.isEmpty
+    guard let first = list.objects.first, let last = list.objects.last else {
+      start = Array("[\n".utf8)
+      separator = Array(",\n".utf8)
+      end = Array("\n]\n".utf8)
+      emptyText = []
+      lineEnd = [ASCII.lineFeed]
+      return
+    }
+    let bytes = list.bytes
+    start = Array(bytes[..<first.lowerBound])
+    end = Array(bytes[last.upperBound...])
+    let opener = start.lastIndex(of: ASCII.openBracket) ?? 0
+    let indent = start[(opener + 1)...]
+    separator =
+      list.objects.count > 1
+      ? Array(bytes[first.upperBound..<list.objects[1].lowerBound]) : [ASCII.comma] + indent
+    emptyText = Array(start[...opener]) + end.drop { ASCII.isSpace($0) }
+    let lineFeed = bytes.firstIndex(of: ASCII.lineFeed) ?? 0
+    let hasReturn = lineFeed > 0 && bytes[lineFeed - 1] == ASCII.carriageReturn
+    lineEnd = hasReturn ? [ASCII.carriageReturn, ASCII.lineFeed] : [ASCII.lineFeed]
+  }
+
+  /// The white space between a comma and the next object.
+  var space: [UInt8] {
+    let comma = separator.firstIndex(of: ASCII.comma) ?? 0
+    return Array(separator[(comma + 1)...])
+  }
+
+  /// The white space before an object on a line of its own.
+  var indent: [UInt8] {
+    let space = space
+    guard let lineFeed = space.lastIndex(of: ASCII.lineFeed) else { return [] }
+    return Array(space[(lineFeed + 1)...])
+  }
+
+  func isAtLineStart(_ text: [UInt8]) -> Bool { text.last == ASCII.lineFeed }
+
+  /// Ends the current line, without white space at its end.
+  func endLine(_ text: inout [UInt8]) {
+    while let last = text.last, last == ASCII.space || last == ASCII.tab { text.removeLast() }
+    if !text.isEmpty, !isAtLineStart(text) { text += lineEnd }
+  }
+
+  /// The text behind the last object, at the start of a line.
+  var endAfterLine: [UInt8] {
+    end.starts(with: lineEnd) ? Array(end.dropFirst(lineEnd.count)) : end
+  }
+}
+
+extension ListText {
+  /// Writes an object of this list with other values, without the fields that `record` does not have,
+  /// and with its further fields at the end.
+  fileprivate func object(
+    at position: Int, changedTo record: ListRecord, text: (String) -> ArraySlice<UInt8>
+  ) -> [UInt8] {
+    let fields = fields(at: position)
+    let range = objects[position]
+    guard let first = fields.first, let last = fields.last else {
+      var object: [UInt8] = []
+      object.appendJSON { $0.write(record) }
+      return object
+    }
+    var result = Array(bytes[range.lowerBound..<first.name.lowerBound])
+    var isFirst = true
+    for field in fields where record.layout.offset(of: field.text) != nil {
+      if !isFirst { result += field.separator(in: bytes) }
+      isFirst = false
+      result += bytes[field.name.lowerBound..<field.value.lowerBound]
+      result += text(field.text)
+    }
+    let known = records[position].layout
+    for name in record.layout.names where known.offset(of: name) == nil {
+      if !isFirst { result += fields.count > 1 ? last.separator(in: bytes) : [ASCII.comma] }
+      isFirst = false
+      result.append(quoted: name)
+      result += bytes[first.name.upperBound..<first.value.lowerBound]
+      result += text(name)
+    }
+    return result + bytes[last.value.upperBound..<range.upperBound]
+  }
+
+  private struct FieldPlace {
+    var text: String
+    /// The end of the value before the name.
+    var start: Int
+    /// The name with its quotes.
+    var name: Range<Int>
+    var value: Range<Int>
+
+    /// The text between the value before the field and its name.
+    func separator(in bytes: [UInt8]) -> ArraySlice<UInt8> { bytes[start..<name.lowerBound] }
+  }
+
+  private func fields(at position: Int) -> [FieldPlace] {
+    let values = values(at: position)
+    var start = objects[position].lowerBound
+    return zip(records[position].layout.names, values).map { text, value in
+      // Between the last value and this one: a brace or a comma, the name, a colon, and white space.
+      let opener = bytes[start...].firstIndex(of: ASCII.quote) ?? value.lowerBound
+      var closer = value.lowerBound - 1
+      while closer > opener, bytes[closer] != ASCII.quote { closer -= 1 }
+      defer { start = value.upperBound }
+      return FieldPlace(text: text, start: start, name: opener..<closer + 1, value: value)
+    }
+  }
+
+  /// The line end of the first line of CSV.
+  fileprivate var lineEnd: [UInt8] {
+    let end = lines.first?.upperBound ?? 0
+    let isReturn = end < bytes.count && bytes[end] == ASCII.carriageReturn
+    return isReturn ? [ASCII.carriageReturn, ASCII.lineFeed] : [ASCII.lineFeed]
+  }
+
+  /// The offset of the first field in a row of CSV.
+  fileprivate func start(ofRow number: Int) -> Int { cell(at: 0, inRow: number).lowerBound }
+
+  /// The comments and empty lines before a row of CSV.
+  fileprivate func comments(beforeRow number: Int) -> ArraySlice<UInt8> {
+    bytes[lines[number].lowerBound..<start(ofRow: number)]
+  }
+
+  fileprivate var delimiter: UInt8 { csv.delimiter(of: format) }
+
+  /// The characters for which a cell needs quotes.
+  fileprivate var specialCharacters: [UInt8] { [delimiter] + (csv.comment.map { [$0] } ?? []) }
+
+  fileprivate func hasDialect(of other: ListText) -> Bool {
+    format.isCSV && other.format.isCSV && delimiter == other.delimiter
+      && csv.comment == other.csv.comment
+  }
+
+  /// The text of a column's name, if it is the one in the header.
+  fileprivate func headerBytes(of name: String) -> ArraySlice<UInt8>? {
+    guard let offset = columns.firstIndex(where: { UTF8Order.areEqual($0, name) }),
+      let source = cellOffsets[offset]
+    else { return nil }
+    let cell = bytes[cell(at: source, inRow: 0)]
+    let plain = cell.first == ASCII.quote ? cell.dropFirst().dropLast() : cell
+    let text =
+      plain.isEmpty
+      ? CSVText.name(ofColumn: source)
+      : String(decoding: plain, as: UTF8.self).replacing("\"\"", with: "\"")
+    return UTF8Order.areEqual(text, name) ? cell : nil
   }
 }

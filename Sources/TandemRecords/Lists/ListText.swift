@@ -1,93 +1,313 @@
-/// A list of records and the text that it was read from.
+public import TandemDifferences
+
+/// A list of records with the text that it was read from, and with the types of its format.
 ///
-/// The text has more information than its records: `true` is read as 1, an array as a text, and
-/// white space not at all. So a list that is merged from others is best written from their texts.
-package struct ListText: Sendable {
+/// Lists that are compared or merged as files need more than the records that a table would store:
+/// there, `true` is 1, and the cells of a CSV column become numbers if all of them look like
+/// numbers. A ``ListRecord`` keeps JSON's types and CSV's texts, and a merge copies the text of every
+/// value that it takes.
+public struct ListText: Sendable {
   /// The records, in the order of the text.
-  package private(set) var records: [Record]
+  public private(set) var records: [ListRecord]
   /// The format of the text.
-  package let format: RecordFormat
-  let bytes: [UInt8]
+  public let format: RecordFormat
+  /// The columns of CSV, in order; empty for JSON.
+  public private(set) var columns: [String]
+  /// The dialect of CSV.
+  let csv: CSVOptions
+  /// The text, in UTF-8.
+  package let bytes: [UInt8]
   /// The ranges of the records (JSON), or of all fields row by row, the header first (CSV).
   private let spans: [Range<Int>]
+  /// The ranges of the header and of the rows (CSV), each with the comments and empty lines before it.
+  let lines: [Range<Int>]
+  /// The names in the header (CSV).
+  private let header: [String]
+  /// The offset in the header of each of ``columns``; `nil` for a column that a merge added.
+  private(set) var cellOffsets: [Int?]
 
   /// Reads a text.
-  package init(_ bytes: [UInt8], format: RecordFormat) throws(RecordError) {
-    (records, spans) = try bytes.withUnsafeBytes { bytes in
+  ///
+  /// - Throws: ``RecordError`` if the text cannot be read exactly; see ``RecordReader``.
+  /// - Complexity: O(*n*) in the number of bytes.
+  public init(
+    _ bytes: [UInt8], format: RecordFormat, csv: CSVOptions = CSVOptions()
+  ) throws(RecordError) {
+    self.format = format
+    self.csv = csv
+    guard format.isCSV else {
+      let (records, spans) = try bytes.withUnsafeBytes { bytes in
+        Result { () throws(RecordError) in
+          let (records, spans) = try RecordReader.objects(
+            in: bytes, format: format, limits: RecordLimits(), keepsSpans: true)
+          return (Self.records(records, spans, in: bytes), spans)
+        }
+      }.get()
+      self.records = records
+      self.spans = spans
+      self.bytes = bytes
+      (columns, lines, header, cellOffsets) = ([], [], [], [])
+      return
+    }
+    var text = bytes
+    var decoded = csv
+    if csv.encoding != .utf8 {
+      text = try bytes.withUnsafeBytes { bytes in
+        Result { () throws(RecordError) in try RecordReader.utf8(bytes, csv) }
+      }.get()
+      decoded.encoding = .utf8
+    }
+    let (records, reader) = try text.withUnsafeBytes { [decoded] bytes in
       Result { () throws(RecordError) in
-        try RecordReader.list(in: bytes, format: format, limits: RecordLimits(), keepsSpans: true)
+        try RecordReader.read(bytes, decoded) {
+          CSVListReader(CSVReader($0, format: format, decoded, RecordLimits()))
+        }
       }
     }.get()
-    self.bytes = bytes
-    self.format = format
+    self.records = records
+    self.bytes = text
+    columns = reader.csv.names
+    spans = reader.csv.spans
+    lines = reader.csv.lines
+    header = columns
+    cellOffsets = Array(columns.indices)
   }
 
   /// A list without records or text.
-  package init(emptyOf format: RecordFormat) {
-    records = []
-    bytes = []
-    spans = []
+  public init(emptyOf format: RecordFormat, csv: CSVOptions = CSVOptions()) {
     self.format = format
+    self.csv = csv
+    (records, bytes, spans, columns, lines, header, cellOffsets) = ([], [], [], [], [], [], [])
   }
 
+  /// Reads an array of objects from one field of a JSON object, as an array of its own.
+  package init(envelope bytes: [UInt8], items field: String) throws(RecordError) {
+    let objects = try bytes.withUnsafeBytes { bytes in
+      Result { () throws(RecordError) in
+        try RecordReader.read(bytes) {
+          JSONEnvelopeReader($0, items: field, RecordLimits(), keepsSpans: true)
+        }.reader.spans
+      }
+    }.get()
+    try self.init(array: objects.map { bytes[$0] })
+  }
+
+  /// Joins the pages of a list. Pages of CSV must have the same header.
+  package init(joining pages: [ListText]) throws(RecordError) {
+    guard let first = pages.first, pages.count > 1 else {
+      self = pages.first ?? ListText(emptyOf: .json)
+      return
+    }
+    guard first.format.isCSV else {
+      try self.init(array: pages.flatMap { page in page.objects.map { page.bytes[$0] } })
+      return
+    }
+    var text = first.bytes
+    for page in pages.dropFirst() {
+      guard page.columns == first.columns, let header = page.lines.first else {
+        throw RecordError(.malformed, "two pages of the list have different columns")
+      }
+      if let last = text.last, last != ASCII.lineFeed { text.append(ASCII.lineFeed) }
+      let rows = page.bytes[header.upperBound...]
+      text += rows.dropFirst(rows.first == ASCII.carriageReturn ? 2 : 1)
+    }
+    var csv = first.csv
+    csv.encoding = .utf8
+    try self.init(text, format: first.format, csv: csv)
+  }
+
+  private init(array objects: [ArraySlice<UInt8>]) throws(RecordError) {
+    let lines = objects.joined(separator: Array(",\n".utf8))
+    try self.init(Array("[\n".utf8) + lines + Array("\n]\n".utf8), format: .json)
+  }
+
+  /// Converts objects to records with JSON's types.
+  private static func records(
+    _ records: [Record], _ spans: [Range<Int>], in bytes: UnsafeRawBufferPointer
+  ) -> [ListRecord] {
+    zip(records, spans).map { record, span in
+      let values = zip(record.values, values(ofObjectAt: span.lowerBound, in: bytes))
+      return ListRecord(
+        layout: record.layout,
+        values: values.map { value, span in
+          guard case .text(let text) = value, bytes[span.lowerBound].isQuoteOrOpener else {
+            return .json(String(decoding: bytes[span], as: UTF8.self))
+          }
+          return bytes[span.lowerBound] == ASCII.quote ? .text(text) : .json(text)
+        })
+    }
+  }
+
+  /// The ranges of the values of an object that was read once.
+  private static func values(
+    ofObjectAt offset: Int, in bytes: UnsafeRawBufferPointer
+  ) -> [Range<Int>] {
+    var cursor = JSONCursor(bytes, maxNestingDepth: RecordLimits().maxNestingDepth)
+    cursor.index = offset
+    guard let values = try? cursor.valueSpans() else {
+      preconditionFailure("A record that was read once cannot be read again")
+    }
+    return values
+  }
+}
+
+extension UInt8 {
+  /// True for the first byte of a string, an array or an object.
+  fileprivate var isQuoteOrOpener: Bool {
+    self == ASCII.quote || self == ASCII.openBracket || self == ASCII.openBrace
+  }
+}
+
+// MARK: - Records and keys
+
+extension ListText {
+  /// Reads the records again as a table would store them.
+  ///
+  /// - Complexity: O(*n*) in the number of bytes.
+  public func storedRecords() throws(RecordError) -> [Record] {
+    guard !bytes.isEmpty else { return [] }
+    var options = csv
+    options.encoding = .utf8
+    return try RecordReader.records(in: bytes, format: format, csv: options)
+  }
+
+  /// The key of a record.
+  func key(of record: ListRecord, _ fields: [String]) -> RecordKey {
+    RecordKey(fields.map { keyValue(record[$0]) })
+  }
+
+  private func keyValue(_ value: ListValue?) -> FieldValue {
+    guard let value else { return .null }
+    return format.isCSV ? value.cellKey : value.stored
+  }
+
+  /// The keys as records, for their check and their order.
+  fileprivate func keyRecords(_ key: [String]) -> [Record] {
+    let layout = RecordLayout(uniqueNames: key)
+    return records.map { record in
+      Record(uncheckedLayout: layout, values: key.map { keyValue(record[$0]) })
+    }
+  }
+}
+
+/// A list in ascending order of a unique key.
+public struct KeyedListText: Sendable {
+  fileprivate let items: [Keyed<ListRecord>]
+  /// The names of the key fields.
+  public let key: [String]
+
+  /// Sorts the records of a list by a key. Keys of JSON compare as a table compares them, so 1 and
+  /// 1.0 are one key. Keys of CSV are equal if their texts are.
+  ///
+  /// - Throws: ``RecordError`` for the first record without a value in a key field, or with the key of
+  ///   an earlier one.
+  /// - Precondition: `key` names one or more fields, each once.
+  /// - Complexity: O(*n*) if the records ascend already, else O(*n* log *n*).
+  public init(_ list: ListText, by key: [String]) throws(RecordError) {
+    precondition(RecordLayout(key) != nil && !key.isEmpty, "A key names fields, each once")
+    let keys = try KeyValues(of: list.keyRecords(key), key: key)
+    var order = Array(list.records.indices)
+    if !keys.areAscending {
+      order = keys.ascendingOrder()
+      if let duplicate = keys.firstDuplicate(in: order) { throw duplicate }
+    }
+    items = order.map { position in
+      Keyed(key: list.key(of: list.records[position], key), element: list.records[position])
+    }
+    self.key = key
+  }
+}
+
+extension SetDifference<ListRecord> {
+  /// The difference from one list to another by key, with the types of their format.
+  ///
+  /// - Precondition: both lists have the same key.
+  /// - Complexity: O(*n* + *m*).
+  public init(from old: KeyedListText, to new: KeyedListText) {
+    precondition(old.key == new.key, "Lists are compared by one key")
+    self.init(fromAscending: old.items, to: new.items)
+  }
+}
+
+extension ListDifference<ListRecord> {
+  /// The difference from one list to another by key, with the order of the records, and with the
+  /// types of their format. A ``KeyedListText`` checks that each key occurs once.
+  public init(from old: ListText, to new: ListText, key: [String]) {
+    self.init(from: old.records, to: new.records, identifiedBy: { old.key(of: $0, key) })
+  }
+}
+
+// MARK: - Places in the text
+
+extension ListText {
   /// The ranges of the records; empty for CSV.
-  var objects: [Range<Int>] { format == .csv ? [] : spans }
+  var objects: [Range<Int>] { format.isCSV ? [] : spans }
 
   /// The ranges of the fields in a row of CSV, of which row 0 is the header; empty if there is no
   /// such row.
   func row(_ number: Int) -> ArraySlice<Range<Int>> {
-    let count = spans.count / (records.count + 1)
-    let start = number * count
-    return format == .csv && start + count <= spans.count ? spans[start..<start + count] : []
+    let start = number * header.count
+    return format.isCSV && start + header.count <= spans.count
+      ? spans[start..<start + header.count] : []
   }
 
-  /// The fields that have a text in at least one record.
-  package var textFields: Set<FieldName> {
-    var names: Set<FieldName> = []
-    for record in records {
-      for (name, value) in zip(record.layout.names, record.values) {
-        if case .text = value { names.insert(FieldName(name)) }
-      }
-    }
-    return names
-  }
-
-  /// Turns the numbers in the given fields of CSV into texts, unchanged.
-  ///
-  /// The type of a CSV field depends on the whole list. Versions of a list are comparable only if a
-  /// field that is a text in one of them is a text in all.
-  package mutating func makeTexts(in fields: Set<FieldName>) {
-    guard format == .csv, let layout = records.first?.layout else { return }
-    for column in layout.names.indices where fields.contains(FieldName(layout.names[column])) {
-      for row in records.indices {
-        switch records[row].values[column] {
-        case .integer, .real:
-          let cells = values(at: row)
-          let cell = bytes[cells[cells.startIndex + column]]
-          records[row].values[column] = .text(String(decoding: cell, as: UTF8.self))
-        case .null, .text, .blob: break
-        }
-      }
-    }
-  }
-
-  /// The text of a field's value; `nil` if the record has no such field.
+  /// The text of a field's value; `nil` if the text has no such field.
   func bytes(ofField name: String, at position: Int) -> ArraySlice<UInt8>? {
     guard let offset = records[position].layout.offset(of: name) else { return nil }
-    let values = values(at: position)
-    return bytes[values[values.startIndex + offset]]
+    guard format.isCSV else { return bytes[values(at: position)[offset]] }
+    return cellOffsets[offset].map { bytes[cell(at: $0, inRow: position + 1)] }
   }
 
-  /// The ranges of a record's values, in the order of its fields.
-  func values(at position: Int) -> ArraySlice<Range<Int>> {
-    if format == .csv { return row(position + 1) }
-    return bytes.withUnsafeBytes { bytes in
-      var cursor = JSONCursor(bytes, maxNestingDepth: RecordLimits().maxNestingDepth)
-      cursor.index = spans[position].lowerBound
-      guard let values = try? cursor.valueSpans() else {
-        preconditionFailure("A record that was read once cannot be read again")
-      }
-      return values[...]
+  /// The range of a field in a row of CSV.
+  func cell(at offset: Int, inRow number: Int) -> Range<Int> {
+    let row = row(number)
+    return row[row.startIndex + offset]
+  }
+
+  /// The ranges of the values of an object, in the order of its fields.
+  func values(at position: Int) -> [Range<Int>] {
+    bytes.withUnsafeBytes { Self.values(ofObjectAt: spans[position].lowerBound, in: $0) }
+  }
+
+  /// True if the columns are those of the text, perhaps under other names.
+  var hasOriginalCells: Bool { cellOffsets == Array(header.indices) }
+
+  /// True if the columns are those of the text.
+  var hasOriginalColumns: Bool {
+    hasOriginalCells && columns.map { FieldName($0) } == header.map { FieldName($0) }
+  }
+
+  /// Adds the columns of CSV that only another list has; they are empty. The text stays as it is.
+  package mutating func addColumns(of other: ListText) {
+    guard format.isCSV else { return }
+    let known = Set(columns.map { FieldName($0) })
+    let added = other.columns.filter { !known.contains(FieldName($0)) }
+    guard !added.isEmpty else { return }
+    setColumns(
+      columns + added, from: columns.indices.map { $0 } + added.map { _ in nil },
+      value: { _, _ in .null })
+  }
+
+  /// Gives CSV other columns.
+  ///
+  /// - Parameters:
+  ///   - names: The new names, each once.
+  ///   - sources: The present column that each new one has the values of; `nil` for a new column.
+  ///   - value: The value of a new column, by its offset, in a record.
+  mutating func setColumns(
+    _ names: [String], from sources: [Int?],
+    value: (_ offset: Int, _ record: ListRecord) -> ListValue
+  ) {
+    let layout = RecordLayout(uniqueNames: names)
+    for position in records.indices {
+      let record = records[position]
+      records[position] = ListRecord(
+        layout: layout,
+        values: sources.enumerated().map { offset, source in
+          source.map { record.values[$0] } ?? value(offset, record)
+        })
     }
+    cellOffsets = sources.map { source in source.flatMap { cellOffsets[$0] } }
+    columns = names
   }
 }

@@ -18,6 +18,8 @@ public struct RecordError: Error, Hashable, Sendable {
     /// A value cannot be represented exactly: a number too large for its type, or half a surrogate
     /// pair.
     public static let notRepresentable = Code(name: "notRepresentable")
+    /// A value is not of the type that it is to be decoded as.
+    public static let typeMismatch = Code(name: "typeMismatch")
     /// A named limit is exceeded.
     public static let limitExceeded = Code(name: "limitExceeded")
   }

@@ -6,15 +6,21 @@ public enum RecordFormat: String, CaseIterable, Hashable, Sendable {
   case ndjson
   /// Comma-separated values under a line of field names (RFC 4180).
   case csv
+  /// The same with tabs in place of commas.
+  case tsv
+
+  /// True for ``csv`` and ``tsv``, whose values have no types.
+  public var isCSV: Bool { self == .csv || self == .tsv }
 
   /// Creates the format of a file name by its extension, in upper or lower case: `json`, `ndjson`
-  /// or `jsonl`, `csv`. Returns `nil` for other names.
+  /// or `jsonl`, `csv`, `tsv` or `tab`. Returns `nil` for other names.
   public init?(fileName: String) {
     guard let stop = fileName.utf8.lastIndex(of: ASCII.point) else { return nil }
     switch fileName[fileName.utf8.index(after: stop)...].lowercased() {
     case "json": self = .json
     case "ndjson", "jsonl": self = .ndjson
     case "csv": self = .csv
+    case "tsv", "tab": self = .tsv
     default: return nil
     }
   }
@@ -29,6 +35,7 @@ public enum RecordFormat: String, CaseIterable, Hashable, Sendable {
       "application/x-jsonl", "application/jsonlines", "application/x-jsonlines":
       self = .ndjson
     case "text/csv", "application/csv": self = .csv
+    case "text/tab-separated-values": self = .tsv
     case _ where type.hasPrefix("application/") && type.hasSuffix("+json"): self = .json
     default: return nil
     }

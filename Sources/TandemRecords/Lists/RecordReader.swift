@@ -1,6 +1,7 @@
 /// Reads lists of records, and rejects any text that it cannot read exactly.
 ///
-/// All formats are UTF-8, with or without a byte order mark; other bytes are an error. An error
+/// JSON and NDJSON are UTF-8, with or without a byte order mark, and so is CSV unless its
+/// ``CSVOptions`` name another encoding; other bytes are an error. An error
 /// names the record, the line and the column, and the field if there is one. A text with an error
 /// anywhere yields no records at all. This includes texts that are cut off, with two exceptions
 /// that cannot be detected: NDJSON or CSV that is cut off at the end of a line, and CSV that is cut
@@ -10,14 +11,17 @@ public enum RecordReader {
   ///
   /// **JSON** (RFC 8259) is one array of objects and nothing after it. **NDJSON** is one object per
   /// line; blank lines are skipped. Their values become:
-  /// - a number without point and exponent: an integer, exactly; an error if it does not fit 64 bits;
-  /// - any other number: the nearest real; an error if it is beyond the greatest one;
+  /// - a number without point and exponent: an integer, if it fits 64 bits;
+  /// - any other number: the nearest real, if that real, written with as many digits, is the number;
+  /// - a number that is neither: a text of its digits, so that none is lost;
   /// - true and false: the integers 1 and 0; null: null;
   /// - a string: a text; an error if it has half a surrogate pair;
   /// - an array or object: its JSON as a text, without the white space outside strings.
   ///
   /// **CSV** (RFC 4180) begins with a line of field names, and every line after it has as many
-  /// fields. An empty field is null, an empty field in quotes an empty text. CSV has only texts, so
+  /// fields, unless `csv` allows ragged rows. A field without a name is called `column_1` after its
+  /// position. Empty lines are skipped if there is more than one field. An empty field is null, an
+  /// empty field in quotes an empty text. CSV has only texts, so
   /// the type of a column follows from all of its values that are not null:
   /// - integers if all of them are decimal integers of 64 bits in canonical form: no plus sign, no
   ///   leading zero, not `-0`;
@@ -30,23 +34,31 @@ public enum RecordReader {
   ///
   /// - Complexity: O(*n*) in the number of bytes.
   public static func records(
-    in bytes: UnsafeRawBufferPointer, format: RecordFormat, limits: RecordLimits = RecordLimits()
+    in bytes: UnsafeRawBufferPointer, format: RecordFormat, csv: CSVOptions = CSVOptions(),
+    limits: RecordLimits = RecordLimits()
   ) throws(RecordError) -> [Record] {
-    try list(in: bytes, format: format, limits: limits, keepsSpans: false).records
+    guard format.isCSV else {
+      return try objects(in: bytes, format: format, limits: limits, keepsSpans: false).records
+    }
+    return try read(bytes, csv) { CSVReader($0, format: format, csv, limits) }.output
   }
 
   /// Reads the records of a text; see
-  /// ``records(in:format:limits:)-(UnsafeRawBufferPointer,_,_)``.
+  /// ``records(in:format:csv:limits:)-(UnsafeRawBufferPointer,_,_,_)``.
   public static func records(
-    in bytes: [UInt8], format: RecordFormat, limits: RecordLimits = RecordLimits()
+    in bytes: [UInt8], format: RecordFormat, csv: CSVOptions = CSVOptions(),
+    limits: RecordLimits = RecordLimits()
   ) throws(RecordError) -> [Record] {
     try bytes.withUnsafeBytes { bytes in
-      Result { () throws(RecordError) in try records(in: bytes, format: format, limits: limits) }
+      Result { () throws(RecordError) in
+        try records(in: bytes, format: format, csv: csv, limits: limits)
+      }
     }.get()
   }
 
   /// Reads an array of objects from one field of a JSON object, and the object's other fields:
-  /// `{"items": […], "next": "…"}`. Values are read as in ``records(in:format:limits:)-([UInt8],_,_)``.
+  /// `{"items": […], "next": "…"}`. The field may be a path, as `data.items` for an object inside the
+  /// object. Values are read as in ``records(in:format:csv:limits:)-([UInt8],_,_,_)``.
   package static func envelope(
     in bytes: [UInt8], items field: String, limits: RecordLimits = RecordLimits()
   ) throws(RecordError) -> RecordEnvelope {
@@ -57,29 +69,58 @@ public enum RecordReader {
     }.get()
   }
 
-  /// Reads the records of a text, and the ranges of its records (JSON) or fields (CSV) if
-  /// `keepsSpans` is true.
-  static func list(
+  /// Reads objects, and the ranges of their texts if `keepsSpans` is true.
+  static func objects(
     in bytes: UnsafeRawBufferPointer, format: RecordFormat, limits: RecordLimits, keepsSpans: Bool
   ) throws(RecordError) -> (records: [Record], spans: [Range<Int>]) {
-    switch format {
-    case .json:
-      let (records, reader) = try read(bytes) {
-        JSONArrayReader($0, limits, keepsSpans: keepsSpans)
-      }
-      return (records, reader.spans)
-    case .ndjson:
+    if format == .ndjson {
       let (records, reader) = try read(bytes) { NDJSONReader($0, limits, keepsSpans: keepsSpans) }
       return (records, reader.spans)
-    case .csv:
-      let (records, reader) = try read(bytes) { CSVReader($0, limits) }
-      return (records, keepsSpans ? reader.spans : [])
+    }
+    let (records, reader) = try read(bytes) { JSONArrayReader($0, limits, keepsSpans: keepsSpans) }
+    return (records, reader.spans)
+  }
+
+  /// Reads a text of CSV, which must be UTF-8 already if `options` name no other encoding.
+  static func read<Reader: RecordTextReader>(
+    _ bytes: UnsafeRawBufferPointer, _ options: CSVOptions,
+    _ makeReader: (UnsafeRawBufferPointer) -> Reader
+  ) throws(RecordError) -> (output: Reader.Output, reader: Reader) {
+    guard options.encoding != .utf8 else {
+      if CSVEncoding.isUTF16(bytes) {
+        throw RecordError(
+          .malformed, "the text is UTF-16; name the encoding, as in --encoding utf-16")
+      }
+      do throws(RecordError) {
+        return try read(bytes, makeReader)
+      } catch {
+        let messages = [UTF8Validation.notUTF8, UTF8Validation.cutOff]
+        guard messages.contains(where: error.message.hasPrefix) else { throw error }
+        var error = error
+        error.message += "; if the text has another encoding, name it: --encoding windows-1252"
+        throw error
+      }
+    }
+    let text = try utf8(bytes, options)
+    return try text.withUnsafeBytes { bytes in
+      Result { () throws(RecordError) in try read(bytes, makeReader) }
+    }.get()
+  }
+
+  /// The text of CSV in UTF-8.
+  static func utf8(
+    _ bytes: UnsafeRawBufferPointer, _ options: CSVOptions
+  ) throws(RecordError) -> [UInt8] {
+    do throws(TextFault) {
+      return try options.encoding.utf8(bytes)
+    } catch {
+      throw error.error(in: bytes, record: nil, field: nil)
     }
   }
 
   /// Reads the valid part of `bytes`. If the reader gets to the end of that part and there are more
   /// bytes, the error is about them: they are not UTF-8.
-  private static func read<Reader: RecordTextReader>(
+  static func read<Reader: RecordTextReader>(
     _ bytes: UnsafeRawBufferPointer, _ makeReader: (UnsafeRawBufferPointer) -> Reader
   ) throws(RecordError) -> (output: Reader.Output, reader: Reader) {
     let validation = UTF8Validation(bytes)

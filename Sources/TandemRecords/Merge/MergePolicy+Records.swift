@@ -1,6 +1,6 @@
 public import TandemDifferences
 
-extension MergePolicy<Record> {
+extension MergePolicy where Value: NamedFields {
   /// Merges the given fields by their own policy, and takes the other fields from the side that
   /// alone changed them. Unresolved if both sides changed other fields, if one of the given fields
   /// stays in conflict, or if one side deleted the record.
@@ -10,14 +10,14 @@ extension MergePolicy<Record> {
   ///
   /// - Complexity: O(*f*) for *f* fields, per conflict.
   public static func merging(
-    fields: [FieldName], _ policy: MergePolicy<FieldValue>
+    fields: [Value.FieldName], _ policy: MergePolicy<Value.FieldValue>
   ) -> MergePolicy {
     MergePolicy { conflict in
       guard var local = conflict.local, var remote = conflict.remote else { return .unresolved }
       var base = conflict.base
       for name in fields {
         let (ours, theirs) = (local[field: name], remote[field: name])
-        let value: FieldValue?
+        let value: Value.FieldValue?
         switch policy.resolution(base: base?[field: name], local: ours, remote: theirs) {
         case .local: value = ours
         case .remote: value = theirs
@@ -55,11 +55,25 @@ extension MergePolicy<FieldValue> {
       .text($0)
     }
   }
+}
 
+extension MergePolicy<ListValue> {
+  /// For strings of JSON and cells of CSV, the text with the edits of both sides. Unresolved for other
+  /// values, if the edits overlap, and without a base. See `TextMerge`.
+  public static var textMerge: MergePolicy {
+    merging(MergePolicy<String>.textMerge) {
+      if case .text(let text) = $0 { text } else { nil }
+    } wrap: {
+      $0.isEmpty ? nil : .text($0)
+    }
+  }
+}
+
+extension MergePolicy {
   /// Returns a policy for one type of value, called if all three versions have that type.
-  private static func merging<Part: Sendable>(
-    _ policy: MergePolicy<Part>, unwrap: @escaping @Sendable (FieldValue) -> Part?,
-    wrap: @escaping @Sendable (Part) -> FieldValue
+  fileprivate static func merging<Part: Sendable>(
+    _ policy: MergePolicy<Part>, unwrap: @escaping @Sendable (Value) -> Part?,
+    wrap: @escaping @Sendable (Part) -> Value?
   ) -> MergePolicy {
     .merging { base, local, remote in
       guard let base = unwrap(base), let local = unwrap(local), let remote = unwrap(remote),

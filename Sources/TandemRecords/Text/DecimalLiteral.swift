@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// A number in JSON's syntax, `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`, read in one pass.
 struct DecimalLiteral {
   /// The offset of its first byte.
@@ -111,6 +119,72 @@ extension DecimalLiteral {
     let value = exponent < 0 ? digits / powers[0 &- exponent] : digits * powers[exponent]
     return isNegative ? -value : value
   }
+
+  /// Returns the nearest double if it, written with as many digits as the literal, is the literal.
+  /// Returns `nil` if a digit would be lost, and for numbers beyond the range of doubles.
+  @inline(__always)
+  func exactReal(in bytes: UnsafeRawBufferPointer) -> Double? {
+    let real = real(in: bytes)
+    // A normal double keeps 15 digits (DBL_DIG in C).
+    if significantCount <= 15, real.isNormal || significantCount == 0 { return real }
+    return isKept(by: real, in: bytes) ? real : nil
+  }
+
+  @inline(never)
+  private func isKept(by real: Double, in bytes: UnsafeRawBufferPointer) -> Bool {
+    guard real.isFinite, real != 0 else { return false }
+    // Most programs write the fewest digits that read back as the same double, and so does Swift.
+    var shortest = real.description
+    if significantCount <= 17, shortest.withUTF8({ isSameNumber(as: UnsafeRawBufferPointer($0)) }) {
+      return true
+    }
+    let digits = significantDigits(in: bytes)
+    guard digits.count <= DecimalLiteral.maxComparedDigitCount else { return false }
+    // `%e` rounds correctly to any number of digits.
+    var buffer = [CChar](repeating: 0, count: digits.count + 32)
+    _ = withVaList([Int32(digits.count - 1), real.magnitude]) {
+      vsnprintf(&buffer, buffer.count, "%.*e", $0)
+    }
+    var written = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    // Some locales write a comma.
+    if digits.count > 1 { written[1] = ASCII.point }
+    return written.withUnsafeBytes { written in
+      let other = DecimalLiteral(written, from: 0, to: written.count)
+      let otherDigits = other.significantDigits(in: written)
+      // The place of the first digit decides, because both have the same digits after it.
+      return otherDigits == digits
+        && other.exponent + other.significantCount == exponent + significantCount
+    }
+  }
+
+  /// True if `text` is the same number, of at most 19 digits.
+  private func isSameNumber(as text: UnsafeRawBufferPointer) -> Bool {
+    let other = DecimalLiteral(text, from: 0, to: text.count)
+    let (a, b) = (shortForm, other.shortForm)
+    return a.magnitude == b.magnitude && a.exponent == b.exponent
+  }
+
+  /// The magnitude without the zeros at its end, and its exponent.
+  private var shortForm: (magnitude: UInt64, exponent: Int) {
+    var (magnitude, exponent) = (magnitude, exponent)
+    while magnitude > 0, magnitude.isMultiple(of: 10) {
+      magnitude /= 10
+      exponent += 1
+    }
+    return (magnitude, exponent)
+  }
+
+  /// The significant digits without the zeros at their end; at least one.
+  private func significantDigits(in bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    var digits = bytes[start..<end].prefix { !ASCII.isExponentMark($0) }
+      .filter { ASCII.digit($0) <= 9 }[...]
+    digits = digits.drop { $0 == ASCII.zero }
+    while digits.count > 1, digits.last == ASCII.zero { digits.removeLast() }
+    return Array(digits)
+  }
+
+  /// The maximum number of digits that are compared. No double has more.
+  private static var maxComparedDigitCount: Int { 767 }
 
   /// The text of the literal.
   func text(in bytes: UnsafeRawBufferPointer) -> String {

@@ -5,6 +5,10 @@ struct UTF8Validation {
   /// The fault where the valid part ends; `nil` if all bytes are valid.
   let fault: TextFault?
 
+  /// The messages of faults. Another encoding could explain both.
+  static let notUTF8 = "these bytes are not UTF-8"
+  static let cutOff = "the text ends too early, inside a character"
+
   init(_ bytes: UnsafeRawBufferPointer) {
     var index = 0
     while index < bytes.count {
@@ -16,7 +20,7 @@ struct UTF8Validation {
         let isCutOff = matching > 0 && index + matching == bytes.count
         fault = TextFault(
           .malformed,
-          isCutOff ? "the text ends too early, inside a character" : "these bytes are not UTF-8",
+          isCutOff ? Self.cutOff : Self.notUTF8,
           at: index)
         return
       }

@@ -4,6 +4,8 @@
 public final class RecordLayout: Sendable {
   /// The names, each once.
   public let names: [String]
+  /// The indexes of the fields whose texts were arrays or objects of JSON, ascending.
+  package let nestedOffsets: [Int]
 
   /// The maximum number of fields of a record, which is SQLite's default limit for columns.
   public static let maxFieldCount = 2_000
@@ -19,11 +21,13 @@ public final class RecordLayout: Sendable {
       return nil
     }
     self.names = names
+    nestedOffsets = []
   }
 
   /// Creates a layout of names that are known to be unique.
-  package init(uniqueNames names: [String]) {
+  package init(uniqueNames names: [String], nestedOffsets: [Int] = []) {
     self.names = names
+    self.nestedOffsets = nestedOffsets
   }
 
   /// Returns the index of a name in ``names``, or `nil`.

@@ -121,20 +121,27 @@ private struct ChangedRow {
       if operation == SQLITE_INSERT || operation == SQLITE_UPDATE && newRowid != oldRowid {
         keys.insert(RecordKey(.integer(newRowid)))
       }
-    case .columns(let columns):
-      if operation != SQLITE_INSERT { insert(columns, sqlite3_preupdate_old, into: &keys) }
-      if operation != SQLITE_DELETE { insert(columns, sqlite3_preupdate_new, into: &keys) }
+    case .columns(let columns, let mayBeRounded):
+      if operation != SQLITE_INSERT {
+        insert(columns, mayBeRounded, sqlite3_preupdate_old, into: &keys)
+      }
+      if operation != SQLITE_DELETE { insert(columns, false, sqlite3_preupdate_new, into: &keys) }
     }
   }
 
   private typealias Reading =
     (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Int32
 
-  private func insert(_ columns: [Int], _ read: Reading, into keys: inout TouchedKeys) {
+  private func insert(
+    _ columns: [Int], _ mayBeRounded: Bool, _ read: Reading, into keys: inout TouchedKeys
+  ) {
     var values: [FieldValue] = []
     values.reserveCapacity(columns.count)
     for column in columns {
       guard let value = value(at: column, read)?.fieldValue else { return keys.insertMany() }
+      if mayBeRounded, case .real(let number) = value, abs(number) >= 0x1p53 {
+        return keys.insertMany()
+      }
       values.append(value)
     }
     keys.insert(RecordKey(values))

@@ -38,8 +38,12 @@ extension ChangeFeed {
   package var isIdle: Bool { registry.withLock { $0.isEmpty } }
 
   /// A subscription to all changes, until its interests are set.
-  package func subscribe() -> ChangeSubscription {
-    let subscription = ChangeSubscription()
+  ///
+  /// - Parameter onCommit: Called after each commit of this process that concerns the subscription.
+  package func subscribe(
+    onCommit: ChangeSubscription.CommitAction? = nil
+  ) -> ChangeSubscription {
+    let subscription = ChangeSubscription(onCommit: onCommit)
     setInterests(nil, of: subscription)
     return subscription
   }
@@ -249,6 +253,10 @@ private final class CommitPublisher: CommitObserver {
         registry.publish(touched, recordedFor: interestsVersion)
         if isUnknown { registry.publishUnknown() }
       }
+    }
+    // The gate is open again: the actions begin snapshots.
+    for subscription in feed.registry.withLock({ $0.withAction }) where subscription.hasChanges {
+      subscription.onCommit?(connection)
     }
   }
 

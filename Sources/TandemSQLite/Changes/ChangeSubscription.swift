@@ -4,9 +4,15 @@ internal import Synchronization
 ///
 /// Changes accumulate until they are taken; memory stays bounded, see ``TouchedKeys``.
 package final class ChangeSubscription: Sendable {
+  /// Called after each commit of this process that concerns the subscription, on the writer's
+  /// connection, before its next transaction.
+  package typealias CommitAction = @Sendable (DatabaseConnection) -> Void
+
   private struct State {
     var pending: CommittedChanges
     var waiter: CheckedContinuation<Void, Never>?
+    /// True if the next wait is to end at once.
+    var isWoken = false
     var isEnded = false
 
     mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
@@ -17,8 +23,19 @@ package final class ChangeSubscription: Sendable {
 
   private let state: Mutex<State>
 
+  let onCommit: CommitAction?
+
   /// A subscription for which everything is new.
-  init() { state = Mutex(State(pending: .unknown)) }
+  init(onCommit: CommitAction? = nil) {
+    state = Mutex(State(pending: .unknown))
+    self.onCommit = onCommit
+  }
+
+  /// True if there are changes that have not been taken.
+  package var hasChanges: Bool { state.withLock { !$0.pending.isEmpty } }
+
+  /// True if anything may have changed, as by another process.
+  package var hasUnknownChanges: Bool { state.withLock { $0.pending.isUnknown } }
 
   /// Adds changes and ends the wait.
   func publish(_ changes: CommittedChanges) {
@@ -37,12 +54,22 @@ package final class ChangeSubscription: Sendable {
     }
   }
 
-  /// Returns when there are changes, or the task is cancelled.
+  /// Ends the wait, or the next one, though there may be no changes.
+  package func wake() {
+    let waiter = state.withLock { state in
+      state.isWoken = true
+      return state.takeWaiter()
+    }
+    waiter?.resume()
+  }
+
+  /// Returns when there are changes, after ``wake()``, or when the task is cancelled.
   package func wait() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isDone = state.withLock { state in
-          if !state.pending.isEmpty || state.isEnded { return true }
+          defer { state.isWoken = false }
+          if !state.pending.isEmpty || state.isWoken || state.isEnded { return true }
           state.waiter = continuation
           return false
         }
@@ -78,6 +105,8 @@ struct SubscriptionRegistry {
   private var entries: [ObjectIdentifier: Entry] = [:]
   private var byInterest: [TableInterest: [ObjectIdentifier]] = [:]
   private var ofEverything: [ObjectIdentifier] = []
+  /// Those with an action, in no order.
+  private(set) var withAction: [ChangeSubscription] = []
   /// The entries of the last versions, for transactions that began before.
   private var recent: [(version: Int, id: ObjectIdentifier)] = []
 
@@ -92,6 +121,7 @@ struct SubscriptionRegistry {
     let former = entries[id]?.interests
     remove(subscription)
     entries[id] = Entry(subscription: subscription, interests: interests, version: version)
+    if subscription.onCommit != nil { withAction.append(subscription) }
     recent.append((version, id))
     guard let interests else { return ofEverything.append(id) }
     for interest in Set(interests) { byInterest[interest, default: []].append(id) }
@@ -105,6 +135,7 @@ struct SubscriptionRegistry {
     recent.removeAll { $0.id == id }
     guard let entry = entries.removeValue(forKey: id) else { return }
     ofEverything.removeAll { $0 == id }
+    if subscription.onCommit != nil { withAction.removeAll { $0 === subscription } }
     for interest in Set(entry.interests ?? []) {
       byInterest[interest]?.removeAll { $0 == id }
       if byInterest[interest]?.isEmpty == true { byInterest[interest] = nil }

@@ -6,8 +6,9 @@ package struct TableInterest: Hashable, Sendable {
   package enum Key: Hashable, Sendable {
     /// The rowid, or a column that stands for it.
     case rowid
-    /// The values of the columns at these positions in the table.
-    case columns([Int])
+    /// The values of the columns at these positions in the table. If they may be rounded, a real
+    /// may stand for an integer beyond 2^53.
+    case columns([Int], mayBeRounded: Bool)
     /// None: only the fact that the table changed is recorded.
     case none
   }

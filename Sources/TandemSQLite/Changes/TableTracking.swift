@@ -127,6 +127,10 @@ extension TableTracking {
 
   /// Adds the triggers that log the rows that a statement changes, and those that prune the log.
   ///
+  /// Rows are logged before they are changed. Afterwards, the actions of foreign keys run before
+  /// any trigger, and a trigger of theirs may stop the statement by `RAISE(FAIL)`, which leaves the
+  /// row changed. Only an insertion is logged afterwards, when SQLite has chosen the key.
+  ///
   /// An update that does not name the key pays nothing for the new one. One that changes the key
   /// logs the new one twice. Beforehand: if the row that it replaces takes the updated one with it,
   /// by a foreign key, no trigger runs afterwards. Afterwards: only then is it known if a default
@@ -139,8 +143,8 @@ extension TableTracking {
     }
     .joined(separator: " OR ")
     triggers.add(Kind.insert.rawValue, "AFTER INSERT", [newKey])
-    triggers.add(Kind.delete.rawValue, "AFTER DELETE", [oldKey])
-    triggers.add(Kind.update.rawValue, "AFTER UPDATE", [oldKey])
+    triggers.add(Kind.delete.rawValue, "BEFORE DELETE", [oldKey])
+    triggers.add(Kind.update.rawValue, "BEFORE UPDATE", [oldKey])
     for (kind, time) in [(Kind.newKey, "BEFORE"), (.key, "AFTER")] {
       let event = "\(time) UPDATE OF \(keyNames.sqlList)"
       triggers.add(kind.rawValue, event, when: isOther, [newKey])
@@ -213,9 +217,30 @@ extension DatabaseConnection {
   }
 
   /// True if the table is tracked in exactly this way.
+  ///
+  /// It is not, if the application has created an `AFTER` trigger since. SQLite fires the newest
+  /// trigger first, and `RAISE(IGNORE)`, `RAISE(FAIL)` and `OR FAIL` let a trigger stop the statement
+  /// after the row has been written, before the row is logged.
   package func isTracking(_ tracking: TableTracking) throws(DatabaseError) -> Bool {
-    guard try hasSchemaEntry(tracking.logCreation) else { return false }
-    return try tracking.triggers.isInstalled(in: self)
+    guard try hasSchemaEntry(tracking.logCreation), try tracking.triggers.isInstalled(in: self)
+    else { return false }
+    let names = try prepare(
+      """
+      SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
+        AND instr(lower(sql), 'after') > 0
+      ORDER BY rowid
+      """)
+    try names.bind([.text(tracking.table)])
+    return try names.texts().drop { !$0.hasPrefix(TableTracking.prefix) }
+      .allSatisfy(TriggerSet.isOwnName)
+  }
+
+  /// True if there is a log for a table of this name, even if it is out of date.
+  package func hasTrackingLog(ofTable table: String) throws(DatabaseError) -> Bool {
+    let count = try integer(
+      "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+      .text(TableTracking.logName(table)))
+    return count != 0
   }
 
   /// Removes the triggers and the log of a table, including those of an earlier name of the table;
@@ -266,12 +291,15 @@ extension Database {
   ///
   /// The log is the table `tandem_changes_` followed by the name of the table, and keeps the last
   /// 100,000 changes, and at most 1,000 more. Tracking a tracked table brings it up to date with
-  /// the schema: repeat it after adding a unique index or changing the key. The triggers name the
+  /// the schema: repeat it after adding a unique index or a trigger, or changing the key. Until
+  /// then, live queries read everything again when another process writes. The triggers name the
   /// columns of the key and of unique indexes: SQLite refuses to drop such a column until the table
   /// is untracked.
   ///
   /// Writes that bypass triggers are not logged: those of a connection that has triggers disabled,
-  /// incremental blob input and output, and `PRAGMA writable_schema`.
+  /// incremental blob input and output, and `PRAGMA writable_schema`. Nor are rows that stay after a
+  /// temporary trigger of another connection stopped the statement, by `RAISE(IGNORE)` or
+  /// `RAISE(FAIL)`.
   ///
   /// - Returns: The other changes of this table that tracking cannot log, in words: rows that
   ///   `REPLACE` removes in a way that no trigger foresees. Empty unless an index is on an

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import TandemRecords
 
 /// Notified of every transaction that a connection writes; owned by that connection, from
 /// ``DatabaseConnection/observe(by:)`` until it is replaced or the connection closes.
@@ -135,6 +136,31 @@ extension DatabaseConnection {
     try checkIsFileThere()
     if pendingJournal == .writeAhead { try execute("PRAGMA journal_mode=WAL") }
     self.pendingJournal = nil
+  }
+
+  /// Throws ``DatabaseError`` with code `misuse` if a write would wait for the read that it is
+  /// inside: only a write-ahead log lets both run at once, and no read may run while it is
+  /// established.
+  func checkWritesBesideReads() throws(DatabaseError) {
+    // A connection knows the journal mode of its last read.
+    _ = try schemaVersion()
+    guard try blocksWriters() else { return }
+    throw DatabaseError(
+      code: .misuse,
+      message:
+        "a write inside a read would wait for that read, because the file has no write-ahead "
+        + "log: write outside the read"
+        + (pendingJournal == .writeAhead ? "; the first write establishes the log" : ""),
+      path: path)
+  }
+
+  /// True if no other connection can commit while this one reads: the file has no write-ahead log.
+  package func blocksWriters() throws(DatabaseError) -> Bool {
+    guard filePath != nil else { return false }
+    return try withStatement("PRAGMA main.journal_mode") { statement throws(DatabaseError) in
+      guard try statement.step() else { return false }
+      return try statement.value(at: 0) != .text("wal")
+    }
   }
 
   private func commit<Value>(

@@ -46,9 +46,12 @@ final class ConnectionPool: Sendable {
     DatabaseError(code: .misuse, message: "the database has been closed", path: path)
   }
 
+  /// True if this thread is using one of the connections.
+  var isUsedByThisThread: Bool { connections.contains(where: \.isUsedByThisThread) }
+
   /// Throws ``DatabaseError`` with code `misuse` if this thread is using one of the connections.
   func checkIsNotNested() throws(DatabaseError) {
-    guard !connections.contains(where: \.isUsedByThisThread) else {
+    guard !isUsedByThisThread else {
       throw DatabaseError(
         code: .misuse,
         message: "the database is used from inside one of its own transactions, which would wait "

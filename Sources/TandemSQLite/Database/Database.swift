@@ -121,10 +121,14 @@ extension Database {
   /// Writes in one transaction, which is on disk when this returns; blocks this thread.
   ///
   /// - Returns: The value that `body` returns.
-  /// - Throws: The error that `body` throws; ``DatabaseError``. Nothing has been written then.
+  /// - Throws: The error that `body` throws; ``DatabaseError``, with code `misuse` inside a read of a
+  ///   file that has no write-ahead log. Nothing has been written then.
   @discardableResult
   public func write<Value>(_ body: (borrowing WriteTransaction) throws -> Value) throws -> Value {
-    try writer().withConnection { connection in try connection.write(nil, body) }
+    try writer().withConnection { connection in
+      if readers.isUsedByThisThread { try connection.checkWritesBesideReads() }
+      return try connection.write(nil, body)
+    }
   }
 
   /// Writes in one transaction in which foreign keys are not enforced, and their actions do not

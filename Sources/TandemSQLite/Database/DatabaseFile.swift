@@ -107,11 +107,14 @@ extension DatabaseConnection {
 }
 
 extension DatabaseError {
+  private static let goneMessage =
+    "the file was deleted, moved or replaced after it had been opened; open it again"
+
   /// The file is no longer where it was opened.
   static func fileIsGone(path: String) -> DatabaseError {
-    DatabaseError(
-      code: .cannotOpen,
-      message: "the file was deleted, moved or replaced after it had been opened; open it again",
-      path: path)
+    DatabaseError(code: .cannotOpen, message: goneMessage, path: path)
   }
+
+  /// True if the file is no longer where it was opened.
+  package var isFileGone: Bool { code == .cannotOpen && message == DatabaseError.goneMessage }
 }

@@ -188,8 +188,31 @@ extension Statement {
   /// The error for a column's value that is not of the type requested.
   func mismatch(_ reader: ColumnReader, _ type: Any.Type, at column: Int) -> DatabaseError {
     let found = reader.fieldValue.map { "\($0)" } ?? "a text that is not valid UTF-8"
+    return mismatch("holds \(found), which is no \(type)", at: column)
+  }
+
+  /// The error of a column, which `fault` describes.
+  func mismatch(_ fault: String, at column: Int) -> DatabaseError {
+    let table = origin(ofColumn: column).map { " of table \($0.table)" } ?? ""
     return DatabaseError(
-      code: .mismatch, message: "column \(columnNames[column]) holds \(found), which is no \(type)",
-      sql: sql, path: database.path)
+      code: .mismatch, message: "column \(columnNames[column])\(table) \(fault)", sql: sql,
+      path: database.path)
+  }
+
+  /// A column of the current row as any `Decodable` type.
+  func decode<Value: Decodable>(
+    _ type: Value.Type, at column: Int, _ coding: RecordCoding
+  ) throws -> Value {
+    if let columnType = type as? any DatabaseValue.Type {
+      guard let value = try decode(columnType, at: column) as? Value else {
+        preconditionFailure("It is of the type asked for")
+      }
+      return value
+    }
+    do {
+      return try FieldDecoder(try value(at: column), coding).decode(type)
+    } catch let error as DecodingError {
+      throw mismatch("cannot be decoded: \(error.fieldMessage)", at: column)
+    }
   }
 }

@@ -1,3 +1,5 @@
+public import TandemRecords
+
 /// A type that a ``RowDecoder`` decodes from a row of a query.
 ///
 /// A `Decodable` structure needs only to declare the conformance; each of its keys takes the column
@@ -15,11 +17,14 @@
 ///     }
 ///
 /// The place of a name in a query is looked up once per statement, not per row; columns that are
-/// not named are ignored.
+/// not named are ignored. A type without ``columnNames`` may take columns by name: `row["name"]`.
 public protocol RowDecodable {
   /// The columns that ``init(row:)`` takes, in its order. If this is empty, it takes those of the
   /// query in their order.
   static var columnNames: [String] { get }
+
+  /// The forms of dates and UUIDs in the columns; by default texts: ISO 8601, and lower case.
+  static var recordCoding: RecordCoding { get }
 
   /// The value of the current row.
   init(row: inout RowDecoder) throws
@@ -35,11 +40,16 @@ public protocol RowDecodable {
 ///       var name: String
 ///     }
 ///
-/// Its properties are stored as their types encode themselves, one column each: numbers, texts,
-/// `Bool` (0 or 1), enumerations by their raw value, `UUID` as a text, `Data` and `[UInt8]` as a
-/// blob, `Date` as the seconds since 2001 that it encodes (not as a Unix time). A type that encodes
-/// itself in parts, such as arrays, dictionaries, `URL` and `Decimal`, does not fit into a column
-/// and is an error: make it a ``DatabaseValue``, for instance by its text.
+/// Each property is a column, in the form in which a mirror writes the values of a list: numbers and
+/// texts as they are, `Bool` as 0 or 1, enumerations by their raw value, `Date` as an ISO 8601 text,
+/// `UUID` and `URL` as a text, `Decimal` as a number, `Data` and `[UInt8]` as a blob. Arrays,
+/// dictionaries and nested `Codable` types are JSON. ``RowDecodable/recordCoding`` chooses other
+/// forms of dates and UUIDs, for instance the Unix time:
+///
+///     static let recordCoding = RecordCoding(dates: .secondsSince1970)
+///
+/// `RecordCoding` has the details. A value that its property cannot hold exactly is an error that
+/// names the table, the column and the key.
 public protocol DatabaseRecord: RowDecodable {
   /// The table; by default, that of the type's name. (SQLite ignores the case of ASCII letters.)
   static var tableName: String { get }
@@ -49,6 +59,11 @@ public protocol DatabaseRecord: RowDecodable {
 
   /// Appends the value of each column, in the order of ``RowDecodable/columnNames``.
   func encode(to row: inout RowEncoder) throws
+}
+
+extension RowDecodable {
+  /// Texts: ISO 8601 dates, and UUIDs in lower case.
+  public static var recordCoding: RecordCoding { RecordCoding() }
 }
 
 extension DatabaseRecord {

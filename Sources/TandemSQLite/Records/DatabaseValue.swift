@@ -1,31 +1,13 @@
 internal import CSQLite
 public import TandemRecords
 
-/// A type whose values columns and parameters hold exactly, or reject.
+/// A type whose values columns and parameters hold exactly, or reject: a `FieldValueConvertible`
+/// type, whose page has the rules.
 ///
 /// Integers, `Double`, `Float`, `Bool`, `String`, `[UInt8]`, `FieldValue` and optionals of these
 /// are such values; an enumeration with a raw value of one of these types needs only to declare the
-/// conformance. Any other type implements two conversions:
-///
-///     extension UUID: DatabaseValue {
-///       public init?(fieldValue: FieldValue) {
-///         guard case .text(let text) = fieldValue else { return nil }
-///         self.init(uuidString: text)
-///       }
-///       public var fieldValue: FieldValue? { .text(uuidString) }
-///     }
-///
-/// Nothing is rounded, truncated or guessed: an integer is read from an integer, or from a real
-/// that is whole; a `Double` from a real, or from an integer that it holds exactly; a text from a
-/// text.
-public protocol DatabaseValue {
-  /// The value of a column, or `nil` if it is not of this type.
-  init?(fieldValue: FieldValue)
-
-  /// The value to store, or `nil` for one that SQLite cannot hold, such as an integer beyond 64
-  /// bits.
-  var fieldValue: FieldValue? { get }
-
+/// conformance. Any other type implements the two conversions of `FieldValueConvertible`.
+public protocol DatabaseValue: FieldValueConvertible {
   /// The value of a column, read where SQLite keeps it. The default reads a `FieldValue`; the
   /// library's own types avoid that detour.
   init?(column: ColumnReader)
@@ -52,17 +34,6 @@ extension DatabaseValue {
 }
 
 extension DatabaseValue where Self: RawRepresentable, RawValue: DatabaseValue {
-  /// The case of this raw value, if there is one.
-  @inlinable
-  public init?(fieldValue: FieldValue) {
-    guard let rawValue = RawValue(fieldValue: fieldValue) else { return nil }
-    self.init(rawValue: rawValue)
-  }
-
-  /// The raw value.
-  @inlinable
-  public var fieldValue: FieldValue? { rawValue.fieldValue }
-
   /// The case of this raw value, if there is one.
   @inlinable
   public init?(column: ColumnReader) {

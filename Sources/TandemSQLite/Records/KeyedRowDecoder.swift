@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import TandemRecords
 
 /// The rows of one statement as a `Decoder`: one for all rows, with one container per type of keys.
 ///
@@ -6,10 +7,14 @@ internal import CSQLite
 /// once; the column of a key is found by name once, and then by the key's own bits.
 final class KeyedRowDecoder: Decoder {
   private let statement: Statement
+  private let coding: RecordCoding
   private var keyType: ObjectIdentifier?
   private var cached: AnyObject?
 
-  init(_ statement: Statement) { self.statement = statement }
+  init(_ statement: Statement, _ coding: RecordCoding) {
+    self.statement = statement
+    self.coding = coding
+  }
 
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -18,7 +23,7 @@ final class KeyedRowDecoder: Decoder {
     if keyType == ObjectIdentifier(type), let cached {
       return unsafeDowncast(cached, to: Container<Key>.self).container
     }
-    let container = Container(KeyedDecodingContainer(DecodedRow<Key>(statement)))
+    let container = Container(KeyedDecodingContainer(DecodedRow<Key>(statement, coding)))
     cached = container
     keyType = ObjectIdentifier(type)
     return container.container
@@ -46,10 +51,12 @@ final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let statement: Statement
   /// The statement's handle, without an indirection for each value.
   private let handle: OpaquePointer
+  private let coding: RecordCoding
   private let places: KeyPlaces<Key>
 
-  init(_ statement: Statement) {
+  init(_ statement: Statement, _ coding: RecordCoding) {
     self.statement = statement
+    self.coding = coding
     handle = statement.handle
     places = KeyPlaces(statement.columnNames)
   }
@@ -59,20 +66,35 @@ final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool { places[key] != nil }
 
-  private func column(_ key: Key) throws -> DecodedColumn {
+  private func column(_ key: Key) throws(DatabaseError) -> Int32 {
     guard let column = places[key] else {
       throw statement.missingColumn(key.stringValue, Key.self)
     }
-    return DecodedColumn(statement: statement, column: column)
+    return column
+  }
+
+  private func reader(_ column: Int32) -> ColumnReader {
+    ColumnReader(ColumnValue(sqlite3_column_value(handle, column)))
+  }
+
+  /// The value of a column as any `Decodable` type.
+  private func decode<Value: Decodable>(_ type: Value.Type, _ column: Int32) throws -> Value {
+    try statement.decode(type, at: Int(column), coding)
+  }
+
+  /// A column as a decoder, for types that read its parts themselves.
+  private func decoder(_ key: Key) throws -> FieldDecoder {
+    FieldDecoder(try statement.value(at: Int(try column(key))), coding, codingPath: [key])
   }
 
   @inline(__always)
   func value<Value: DatabaseValue>(_ key: Key) throws -> Value {
-    if let column = places[key] {
-      let reader = ColumnReader(ColumnValue(sqlite3_column_value(handle, column)))
-      if let value = Value(column: reader) { return value }
+    let column = try column(key)
+    let reader = reader(column)
+    guard let value = Value(column: reader) else {
+      throw statement.mismatch(reader, Value.self, at: Int(column))
     }
-    return try column(key).value()
+    return value
   }
 
   /// `nil` for null, and for a column that the query does not have.
@@ -83,31 +105,30 @@ final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return value
   }
 
-  func decodeNil(forKey key: Key) throws -> Bool { try column(key).decodeNil() }
+  func decodeNil(forKey key: Key) throws -> Bool { try reader(column(key)).isNull }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    try column(key).decode(type)
+    try decode(type, column(key))
   }
 
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-    guard let column = places[key] else { return nil }
-    let decoded = DecodedColumn(statement: statement, column: column)
-    return decoded.decodeNil() ? nil : try decoded.decode(type)
+    guard let column = places[key], !reader(column).isNull else { return nil }
+    return try decode(type, column)
   }
 
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
   ) throws -> KeyedDecodingContainer<Nested> {
-    try column(key).container(keyedBy: type)
+    try decoder(key).container(keyedBy: type)
   }
 
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-    try column(key).unkeyedContainer()
+    try decoder(key).unkeyedContainer()
   }
 
-  func superDecoder() throws -> any Decoder { KeyedRowDecoder(statement) }
+  func superDecoder() throws -> any Decoder { KeyedRowDecoder(statement, coding) }
 
-  func superDecoder(forKey key: Key) throws -> any Decoder { try column(key) }
+  func superDecoder(forKey key: Key) throws -> any Decoder { try decoder(key) }
 }
 
 // One line per type that `KeyedDecodingContainerProtocol` names. Their defaults would look up each

@@ -14,6 +14,9 @@ final class KeyedRowEncoder: Encoder {
   private let statement: Statement?
   private let parameterCount: Int32
   let path: String
+  let coding: RecordCoding
+  /// The columns whose values encode themselves in containers, until the record is complete.
+  private var parts: [(key: any CodingKey, encoder: FieldEncoder)] = []
   /// The record that last bound a value to each column, by number. Parameters keep their values
   /// from one record to the next, so a column bound twice must not count for one that is not bound.
   private var lastRecords: [UInt32]
@@ -24,7 +27,8 @@ final class KeyedRowEncoder: Encoder {
   private var cached: AnyObject?
 
   /// Collects.
-  init(path: String) {
+  init(path: String, _ coding: RecordCoding) {
+    self.coding = coding
     names = []
     lastRecords = []
     statement = nil
@@ -33,7 +37,8 @@ final class KeyedRowEncoder: Encoder {
   }
 
   /// Binds to the parameters of a statement, one per column, of which the last ones may be missing.
-  init(_ statement: Statement, columns: [String]) {
+  init(_ statement: Statement, columns: [String], _ coding: RecordCoding) {
+    self.coding = coding
     names = columns
     lastRecords = [UInt32](repeating: 0, count: columns.count)
     self.statement = statement
@@ -46,8 +51,26 @@ final class KeyedRowEncoder: Encoder {
     boundCount = 0
     hasUnknownKey = false
     record &+= 1
-    try value.encode(to: self)
+    try take(value)
     return boundCount == names.count && !hasUnknownKey
+  }
+
+  /// Takes all values of a record.
+  func take(_ value: some Encodable) throws {
+    parts = []
+    try value.encode(to: self)
+    for (key, part) in parts {
+      let value = try fieldValue(key) { try part.fieldValue() }
+      try put(
+        value, key, at: names.firstIndex(where: key.stringValue.isSameSQLName).map { Int32($0) })
+    }
+  }
+
+  /// An encoder for the value of a column that encodes itself in a container.
+  func part(_ key: any CodingKey) -> FieldEncoder {
+    let part = FieldEncoder(coding)
+    parts.append((key, part))
+    return part
   }
 
   var codingPath: [any CodingKey] { [] }
@@ -127,9 +150,22 @@ extension KeyedRowEncoder {
     if let value = value as? any DatabaseValue {
       return try put(opened: value, key, at: place())
     }
-    let column = EncodedColumn(name: key.stringValue, path: path)
-    try value.encode(to: column)
-    try put(try column.finished(Value.self), key, at: place())
+    let fieldValue = try fieldValue(key) { try FieldEncoder.fieldValue(of: value, coding) }
+    try put(fieldValue, key, at: place())
+  }
+
+  /// The result of `encode`, whose errors name the column.
+  private func fieldValue(
+    _ key: any CodingKey, _ encode: () throws -> FieldValue
+  ) throws -> FieldValue {
+    do {
+      return try encode()
+    } catch let error as EncodingError {
+      throw DatabaseError(
+        code: .mismatch,
+        message: "the value for column \(key.stringValue) cannot be stored: \(error.fieldMessage)",
+        sql: statement?.sql, path: path)
+    }
   }
 
   private func put<Value: DatabaseValue>(
@@ -170,16 +206,16 @@ final class EncodedRow<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
   ) -> KeyedEncodingContainer<Nested> {
-    EncodedColumn(name: key.stringValue, path: encoder.path).container(keyedBy: type)
+    encoder.part(key).container(keyedBy: type)
   }
 
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    FailingEncoding(EncodedColumn(name: key.stringValue, path: encoder.path).hasParts)
+    encoder.part(key).unkeyedContainer()
   }
 
   func superEncoder() -> any Encoder { encoder }
 
-  func superEncoder(forKey key: Key) -> any Encoder { encoder }
+  func superEncoder(forKey key: Key) -> any Encoder { encoder.part(key) }
 }
 
 // One line per type that `KeyedEncodingContainerProtocol` names.

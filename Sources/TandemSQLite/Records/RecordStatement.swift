@@ -13,6 +13,7 @@ final class RecordStatement {
   private let table: String
   private let key: [String]
   private let operation: RecordOperation
+  let coding: RecordCoding
   private var columns: [String]
   private var statement: Statement?
   /// The number of columns that are parameters: deleting takes the key only.
@@ -27,6 +28,7 @@ final class RecordStatement {
     self.operation = operation
     table = Record.tableName
     key = Record.keyColumnNames
+    coding = Record.recordCoding
     columns = []
     if !Record.columnNames.isEmpty { try prepare(Record.columnNames) }
   }
@@ -56,10 +58,10 @@ final class RecordStatement {
     return ParameterBinder(statement.handle, Int32(truncatingIfNeeded: position))
   }
 
-  func unstorable(_ value: some DatabaseValue, column: Int) -> DatabaseError {
+  func unstorable(_ value: Any, column: Int, _ reason: String = "") -> DatabaseError {
     DatabaseError(
       code: .mismatch,
-      message: "SQLite cannot hold the value \(value) for column \(columns[column])",
+      message: "SQLite cannot hold the value \(value) for column \(columns[column])\(reason)",
       sql: statement?.sql, path: database.path)
   }
 
@@ -99,11 +101,11 @@ extension RecordStatement {
   /// do, gets a new statement.
   func encode(_ value: some Encodable) throws {
     if let encoder, try encoder.bind(value) { return }
-    let collector = KeyedRowEncoder(path: database.path)
-    try value.encode(to: collector)
+    let collector = KeyedRowEncoder(path: database.path, coding)
+    try collector.take(value)
     try prepare(collector.names)
     guard let statement else { return }
-    encoder = KeyedRowEncoder(statement, columns: collector.names)
+    encoder = KeyedRowEncoder(statement, columns: collector.names, coding)
     for (offset, value) in collector.values.enumerated() where offset < parameterCount {
       try statement.bind(value, at: offset + 1)
     }
@@ -125,6 +127,20 @@ public struct RowEncoder: ~Copyable {
   @inlinable
   public mutating func append(_ value: some DatabaseValue) throws(DatabaseError) {
     guard value.bind(to: try nextParameter()) else { throw unstorable(value) }
+  }
+
+  /// Appends the value of the next column, of any `Encodable` type, in the form that the record's
+  /// ``RowDecodable/recordCoding`` states.
+  ///
+  /// - Throws: ``DatabaseError`` as ``append(_:)``; the error that `encode(to:)` throws.
+  public mutating func append(encoding value: some Encodable) throws {
+    let fieldValue: FieldValue
+    do {
+      fieldValue = try FieldEncoder.fieldValue(of: value, statement.coding)
+    } catch let error as EncodingError {
+      throw statement.unstorable(value, column: position, ": \(error.fieldMessage)")
+    }
+    try append(fieldValue)
   }
 
   /// Appends a value of an `Encodable` type: each of its keys is the name of a column.

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import TandemDifferences
 public import TandemRecords
 
 /// Decodes the columns of the current row, one after the other.
@@ -43,6 +44,49 @@ public struct RowDecoder: ~Copyable {
     return value
   }
 
+  /// The value of the next column as any `Decodable` type, of the form that the row's
+  /// ``RowDecodable/recordCoding`` states.
+  ///
+  /// - Throws: ``DatabaseError`` as ``next(_:)``; the error that the type's `init(from:)` throws.
+  public mutating func next<Value: Decodable>(
+    decoding type: Value.Type
+  ) throws -> Value {
+    _ = try nextColumn()
+    return try statement.decode(type, at: lastColumn, coding)
+  }
+
+  /// The value of the column with this name, wherever it is in the query.
+  ///
+  ///     let name: String = try row["name"]
+  ///
+  /// - Throws: ``DatabaseError`` with code `mismatch` if there is no such column, or if it holds no
+  ///   value of this type.
+  public subscript<Value: DatabaseValue>(name: String) -> Value {
+    get throws(DatabaseError) {
+      try statement.decode(Value.self, at: try place(of: name, Value.self))
+    }
+  }
+
+  /// The value of the column with this name as any `Decodable` type, of the form that the row's
+  /// ``RowDecodable/recordCoding`` states.
+  ///
+  ///     let tags: [String] = try row[decoding: "tags"]
+  ///
+  /// - Throws: ``DatabaseError`` as for ``subscript(_:)``; the error that `init(from:)` throws.
+  public subscript<Value: Decodable>(decoding name: String) -> Value {
+    get throws { try statement.decode(Value.self, at: try place(of: name, Value.self), coding) }
+  }
+
+  private func place(of name: String, _ type: Any.Type) throws(DatabaseError) -> Int {
+    let place =
+      plan.map { $0.place(of: name, statement) }
+      ?? statement.columnNames.firstIndex(where: name.isSameSQLName)
+    guard let place else { throw statement.missingColumn(name, type) }
+    return place
+  }
+
+  private var coding: RecordCoding { plan?.coding ?? RecordCoding() }
+
   /// A value of a `Decodable` type, whose keys are the names of the columns.
   ///
   /// - Throws: The error that the type's `init(from:)` throws; ``DatabaseError`` as ``next(_:)``.
@@ -60,7 +104,7 @@ public struct RowDecoder: ~Copyable {
 
   @usableFromInline
   func keyedDecoder() -> any Decoder {
-    plan?.keyedDecoder(statement) ?? KeyedRowDecoder(statement)
+    plan?.keyedDecoder(statement) ?? KeyedRowDecoder(statement, coding)
   }
 
   @usableFromInline
@@ -77,8 +121,30 @@ public struct RowDecoder: ~Copyable {
 
   @usableFromInline
   func mismatch(_ reader: ColumnReader, _ type: Any.Type) -> DatabaseError {
+    statement.mismatch(reader, type, at: lastColumn)
+  }
+
+  /// The place of the column that was decoded last.
+  private var lastColumn: Int {
     let offset = Int(position) - 1
-    return statement.mismatch(reader, type, at: columns.map { Int($0[offset]) } ?? offset)
+    return columns.map { Int($0[offset]) } ?? offset
+  }
+
+  /// An error of the current row, with the key of the row if its type has one.
+  @usableFromInline
+  func located(_ error: any Error, _ type: Any.Type) -> any Error {
+    guard var located = error as? DatabaseError, located.code == .mismatch,
+      let record = type as? any DatabaseRecord.Type
+    else { return error }
+    let names = statement.columnNames
+    let key = record.keyColumnNames.compactMap { name -> String? in
+      guard let place = names.firstIndex(where: name.isSameSQLName),
+        let value = try? statement.value(at: place)
+      else { return nil }
+      return "\(name) \(DescriptionLimit.text(value))"
+    }
+    if !key.isEmpty { located.message += ", in the row with \(key.joined(separator: ", "))" }
+    return located
   }
 }
 
@@ -115,7 +181,11 @@ public struct RecordCursor<Row: RowDecodable>: ~Copyable {
   @inlinable
   public mutating func next() throws -> Row? {
     guard try advance() else { return nil }
-    return try Row(row: &decoder)
+    do {
+      return try Row(row: &decoder)
+    } catch {
+      throw decoder.located(error, Row.self)
+    }
   }
 
   @usableFromInline

@@ -4,6 +4,7 @@ internal import TandemRecords
 /// The places of one type's columns in the rows of one statement, found with its first row.
 final class RowPlan {
   private let type: ObjectIdentifier
+  let coding: RecordCoding
   private let preparationCount: Int32
   /// The number of columns that ``RowDecoder`` decodes.
   let columnCount: Int32
@@ -12,6 +13,7 @@ final class RowPlan {
   let columns: UnsafePointer<Int32>?
   private var decoder: KeyedRowDecoder?
   private var recordLayout: RecordLayout?
+  private var places: [String: Int] = [:]
 
   /// The plan of an earlier run of this statement, if it is still valid, or a new one.
   ///
@@ -35,6 +37,7 @@ final class RowPlan {
     _ type: Row.Type, _ statement: Statement, _ preparationCount: Int32
   ) throws(DatabaseError) {
     self.type = ObjectIdentifier(type)
+    coding = Row.recordCoding
     self.preparationCount = preparationCount
     let names = statement.columnNames
     let wanted = Row.columnNames
@@ -78,9 +81,17 @@ final class RowPlan {
     return layout
   }
 
+  /// The place of the column with a name, looked up once for each name.
+  func place(of name: String, _ statement: Statement) -> Int? {
+    if let place = places[name] { return place }
+    let place = statement.columnNames.firstIndex(where: name.isSameSQLName)
+    places[name] = place
+    return place
+  }
+
   func keyedDecoder(_ statement: Statement) -> any Decoder {
     if let decoder { return decoder }
-    let decoder = KeyedRowDecoder(statement)
+    let decoder = KeyedRowDecoder(statement, coding)
     self.decoder = decoder
     return decoder
   }

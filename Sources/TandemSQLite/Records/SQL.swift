@@ -83,6 +83,21 @@ extension SQL: ExpressibleByStringInterpolation {
       if let value { appendInterpolation(value) } else { appendInterpolation(FieldValue.null) }
     }
 
+    /// Appends a parameter of any `Encodable` type, in the form that `coding` states: a `Date`, `UUID`
+    /// or `URL`, or JSON.
+    public mutating func appendInterpolation(
+      encoding value: some Encodable, coding: RecordCoding = RecordCoding()
+    ) {
+      sql.text += "?"
+      do {
+        sql.parameters.append(try FieldEncoder.fieldValue(of: value, coding))
+      } catch {
+        sql.parameters.append(.null)
+        let reason = (error as? EncodingError)?.fieldMessage ?? "\(value): \(error)"
+        sql.unstorable = sql.unstorable ?? reason
+      }
+    }
+
     /// Appends one parameter per element, in parentheses: `id IN \(list: ids)`.
     public mutating func appendInterpolation(list values: some Sequence<some DatabaseValue>) {
       sql.text += "("

@@ -67,9 +67,10 @@ package enum ColumnAffinity: String, Hashable, Sendable {
       return Int64(exactly: Double(number)) == number ? .real(Double(number)) : nil
     case (.integer, .text(let text)), (.numeric, .text(let text)), (.real, .text(let text)):
       guard text.looksNumericToSQLite else { return value }
-      guard let number = FieldValue(sqliteNumber: text), let stored = stored(number) else {
-        return nil
-      }
+      // SQLite's columns of numbers have no minus zero.
+      guard let number = FieldValue(sqliteNumber: text), !number.isMinusZero,
+        let stored = stored(number)
+      else { return nil }
       return stored.sqliteText == text ? stored : nil
     }
   }
@@ -80,12 +81,18 @@ extension FieldValue {
   fileprivate var sqliteText: String? {
     switch self {
     case .integer(let number): return String(number)
+    // SQLite itself leaves the sign out.
+    case .real where isMinusZero: return "-0.0"
     case .real(let number):
       guard let text = withVaList([number], { sqlite3_vmprintf("%!.15g", $0) }) else { return nil }
       defer { sqlite3_free(text) }
       return String(cString: text)
     case .null, .text, .blob: return nil
     }
+  }
+
+  fileprivate var isMinusZero: Bool {
+    if case .real(let number) = self { number == 0 && number.sign == .minus } else { false }
   }
 
   /// The number that a text of digits is: an integer if it is written as one and is small enough.

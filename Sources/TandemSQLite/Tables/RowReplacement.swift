@@ -21,12 +21,7 @@ struct RowReplacement {
 
   /// True if a foreign key of any table refers to this one.
   func isTableReferenced() throws(DatabaseError) -> Bool {
-    let count = try connection.integer(
-      """
-      SELECT count(*) FROM sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f
-      WHERE s.type = 'table' AND f."table" = ? COLLATE NOCASE
-      """, .text(table.name))
-    return count != 0
+    try connection.isTableReferenced(table.name)
   }
 
   /// Gives the rows their new values.

@@ -18,6 +18,8 @@ public struct TableComparison: Hashable, Sendable {
   public var new: TableSchema
   /// The key columns, which both tables must have.
   public var key: [String]
+  /// True if the key need not identify a row: equal rows are paired as often as both tables have them.
+  package var allowsAnyKey = false
 
   /// A comparison of two tables by the given key columns.
   public init(from old: TableSchema, to new: TableSchema, key: [String]) {
@@ -50,8 +52,8 @@ public struct TableComparison: Hashable, Sendable {
     from oldConnection: DatabaseConnection, to newConnection: DatabaseConnection,
     _ body: (SetChange<Record>) throws -> Void
   ) throws {
-    let old = try Side(old, key: key, of: oldConnection)
-    let new = try Side(new, key: key, of: newConnection)
+    let old = try Side(old, key: key, of: oldConnection, allowsAnyKey: allowsAnyKey)
+    let new = try Side(new, key: key, of: newConnection, allowsAnyKey: allowsAnyKey)
     try oldConnection.snapshot {
       try newConnection.snapshot { try Walk(old, new).forEachChange(body) }
     }
@@ -64,10 +66,12 @@ private struct Side {
   let schema: TableSchema
   let layout: RecordLayout
   let keyOffsets: [Int]
+  let allowsAnyKey: Bool
 
   init(
-    _ schema: TableSchema, key: [String], of connection: DatabaseConnection
+    _ schema: TableSchema, key: [String], of connection: DatabaseConnection, allowsAnyKey: Bool
   ) throws(DatabaseError) {
+    self.allowsAnyKey = allowsAnyKey
     self.connection = connection
     self.schema = schema
     guard !key.isEmpty else {
@@ -95,7 +99,8 @@ private struct Side {
   }
 
   func scan() throws(DatabaseError) -> TableScan {
-    try TableScan(connection, table: schema, columns: layout, key: keyOffsets)
+    try TableScan(
+      connection, table: schema, columns: layout, key: keyOffsets, allowsAnyKey: allowsAnyKey)
   }
 }
 

@@ -37,7 +37,18 @@ package struct TableFacts: Sendable {
     if isRowid(names[0]) { return .rowid }
     // Columns that are not stored shift the positions that the preupdate hook counts.
     guard !hasGeneratedColumns else { return .none }
-    return .columns(names.compactMap(position))
+    return .columns(names.compactMap(position), mayBeRounded: mayRoundKey)
+  }
+
+  /// True if the preupdate hook may report integers of the primary key as reals.
+  ///
+  /// For a row without rowid, whose key is stored first, SQLite 3.40 converts the value at each
+  /// place of storage as the column at this place of the declaration requires.
+  private var mayRoundKey: Bool {
+    !hasRowid
+      && zip(schema.columns, schema.primaryKey).contains { column, part in
+        column.affinity == .real && schema.column(named: part)?.affinity != .real
+      }
   }
 
   /// The columns that identify a row: the primary key or, without one, a name of the rowid; empty
@@ -69,9 +80,11 @@ package struct TableFacts: Sendable {
       && schema.primaryKey[0].isSameSQLName(as: column.name)
   }
 
-  /// The positions of the columns read; `nil` for all.
+  /// The positions of the columns read; `nil` for all, if the preupdate hook may report old values
+  /// of other columns, or old values that are rounded.
   package func positions(ofColumns names: Set<String>) -> [Int]? {
-    guard !hasGeneratedColumns else { return nil }
+    let mayRound = !hasRowid && schema.columns.contains { $0.affinity == .real }
+    guard !hasGeneratedColumns, !mayRound else { return nil }
     var positions: [Int] = []
     for name in names where !name.isEmpty {
       guard let position = position(of: name) else { return nil }

@@ -15,15 +15,25 @@ package final class TableScan {
   private let keyOffsets: [Int]
   /// True if SQLite itself keeps the key unique, so that it need not be checked row by row.
   private let isKeyUnique: Bool
+  /// True if an integer and a real of the same value count as different.
+  private let comparesTypes: Bool
   private var lastKey: [FieldValue] = []
   private var isAtStart = true
 
+  private let structured: Set<Int>
+  /// True if keys may be null and occur more than once.
+  private let allowsAnyKey: Bool
+
   /// Prepares to read the given columns of a table, by the key columns among them; columns that the
-  /// table does not have, which are `missing`, read as null.
+  /// table does not have, which are `missing`, read as null. Texts of `structured` columns that are
+  /// JSON arrays or objects are compared with those of records by structure.
   package init(
     _ connection: DatabaseConnection, table schema: TableSchema, columns: RecordLayout,
-    key keyOffsets: [Int], missing: Set<Int> = []
+    key keyOffsets: [Int], missing: Set<Int> = [], structured: Set<Int> = [],
+    comparesTypes: Bool = false, allowsAnyKey: Bool = false
   ) throws(DatabaseError) {
+    self.structured = structured
+    self.allowsAnyKey = allowsAnyKey
     let table = schema.name
     let keyNames = keyOffsets.map { columns.names[$0] }
     isKeyUnique =
@@ -37,15 +47,18 @@ package final class TableScan {
       .joined(separator: ", ")
     statement = try connection.prepare("SELECT \(list) FROM \(table.sqlQuoted) ORDER BY \(order)")
     layout = columns
+    self.comparesTypes = comparesTypes
     self.table = table
     self.keyOffsets = keyOffsets
   }
 
   /// Moves to the next row; `false` at the end.
   ///
-  /// - Throws: ``DatabaseError`` with code `constraint` for a key that is null or occurs twice.
+  /// - Throws: ``DatabaseError`` with code `constraint` for a key that is null or occurs twice, unless
+  ///   any key is allowed.
   package func advance() throws(DatabaseError) -> Bool {
     guard try statement.step() else { return false }
+    if allowsAnyKey { return true }
     try checkKeyIsWhole()
     if !isKeyUnique { try checkKeyIsNew() }
     return true
@@ -95,12 +108,26 @@ package final class TableScan {
   /// True if the current row has the values of `record`, whose fields are the columns read.
   package func isEqual(to record: Record) -> Bool {
     record.values.withUnsafeBufferPointer { values in
-      for offset in values.indices
-      where statement.column(offset).compare(to: values[offset]) != 0 {
-        return false
+      for offset in values.indices {
+        let column = statement.column(offset)
+        if column.compare(to: values[offset]) != 0 {
+          guard structured.contains(offset), isSameStructure(offset, values[offset]) else {
+            return false
+          }
+        } else if comparesTypes, !column.hasSameStorage(as: values[offset]) {
+          return false
+        }
       }
       return true
     }
+  }
+
+  private func isSameStructure(_ offset: Int, _ value: FieldValue) -> Bool {
+    guard case .text(let new) = value, case .text(let old)? = try? statement.value(at: offset)
+    else {
+      return false
+    }
+    return JSONStructure.areEqual(old, new)
   }
 
   /// Calls `body` with each change that leads from the table to `records`, which are ascending by
@@ -150,5 +177,12 @@ package final class TableScan {
     DatabaseError(
       code: .constraint, message: message + "; choose a key that is unique and never null",
       path: statement.database.path)
+  }
+}
+
+extension ColumnValue {
+  /// True unless one of two equal numbers is an integer and the other one a real.
+  fileprivate func hasSameStorage(as value: FieldValue) -> Bool {
+    if case .real = value { type == SQLITE_FLOAT } else { type != SQLITE_FLOAT }
   }
 }

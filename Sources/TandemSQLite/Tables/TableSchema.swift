@@ -60,35 +60,52 @@ extension DatabaseTransaction {
 extension DatabaseConnection {
   /// The schema of a table or view, or `nil` if there is none of that name.
   package func schema(ofTable name: String) throws(DatabaseError) -> TableSchema? {
-    let found = try prepare(
-      """
-      SELECT name, type FROM sqlite_schema
-      WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE
-      """)
-    try found.bind([.text(name)])
-    guard try found.step(), case .text(let name) = try found.value(at: 0),
-      case .text(let type) = try found.value(at: 1)
-    else { return nil }
-    let isStrict = try integer(
-      "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", .text(name))
-    let statement = try prepare("SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)")
-    try statement.bind([.text(name)])
-    var schema = TableSchema(name: name, columns: [], primaryKey: [], isView: type == "view")
+    guard let (name, isView) = try declaredName(ofTable: name) else { return nil }
+    let isStrict = try withStatement(
+      "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'"
+    ) { statement throws(DatabaseError) in
+      try statement.bind([.text(name)])
+      return try statement.step() && statement.column(0).integer == 1
+    }
+    var schema = TableSchema(name: name, columns: [], primaryKey: [], isView: isView)
     var keyParts: [(position: Int64, name: String)] = []
-    while try statement.step() {
-      let hidden = statement.column(3).integer
-      guard hidden != 1, case .text(let column) = try statement.value(at: 0) else { continue }
-      guard case .text(let declaredType) = try statement.value(at: 1) else { continue }
-      let keepsAll = isStrict == 1 && declaredType.isSameSQLName(as: "ANY")
-      let affinity = keepsAll ? ColumnAffinity.none : ColumnAffinity(declaredType: declaredType)
-      schema.columns.append(
-        .init(
-          name: column, declaredType: declaredType, affinity: affinity, isGenerated: hidden > 1))
-      let position = statement.column(2).integer
-      if position > 0 { keyParts.append((position, column)) }
+    try withStatement("SELECT name, type, pk, hidden FROM pragma_table_xinfo(?)") {
+      statement throws(DatabaseError) in
+      try statement.bind([.text(name)])
+      while try statement.step() {
+        let hidden = statement.column(3).integer
+        guard hidden != 1, case .text(let column) = try statement.value(at: 0),
+          case .text(let declaredType) = try statement.value(at: 1)
+        else { continue }
+        let keepsAll = isStrict && declaredType.isSameSQLName(as: "ANY")
+        let affinity = keepsAll ? ColumnAffinity.none : ColumnAffinity(declaredType: declaredType)
+        schema.columns.append(
+          .init(
+            name: column, declaredType: declaredType, affinity: affinity, isGenerated: hidden > 1))
+        let position = statement.column(2).integer
+        if position > 0 { keyParts.append((position, column)) }
+      }
     }
     schema.primaryKey = keyParts.sorted { $0.position < $1.position }.map(\.name)
     return schema
+  }
+
+  /// The name of a table or view as it is declared; `nil` if there is none of that name.
+  private func declaredName(
+    ofTable name: String
+  ) throws(DatabaseError) -> (name: String, isView: Bool)? {
+    try withStatement(
+      """
+      SELECT name, type FROM sqlite_schema
+      WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE
+      """
+    ) { found throws(DatabaseError) in
+      try found.bind([.text(name)])
+      guard try found.step(), case .text(let name) = try found.value(at: 0),
+        case .text(let type) = try found.value(at: 1)
+      else { return nil }
+      return (name, type == "view")
+    }
   }
 
   /// The names of the application's tables, sorted: without those of SQLite and of Tandem.

@@ -10,12 +10,17 @@ package struct TableWriter {
   private let keyOffsets: [Int]
   private let insertion: String
   private let condition: KeyCondition
+  private let comparesTypes: Bool
 
   /// A writer for records of the given layout, whose fields are columns of the table.
+  ///
+  /// - Parameter comparesTypes: True if an update writes a number that changes its type alone.
   package init(
-    _ connection: DatabaseConnection, table: String, columns: RecordLayout, key keyOffsets: [Int]
+    _ connection: DatabaseConnection, table: String, columns: RecordLayout, key keyOffsets: [Int],
+    comparesTypes: Bool = false
   ) {
     self.connection = connection
+    self.comparesTypes = comparesTypes
     self.table = table.sqlQuoted
     self.keyOffsets = keyOffsets
     layout = columns
@@ -83,13 +88,17 @@ package struct TableWriter {
   /// Writes those values of `new` that differ from `old`, whose key is the same.
   package func update(from old: Record, to new: Record) throws(DatabaseError) {
     let changed = layout.names.indices.filter { offset in
-      old.values[offset] != new.values[offset] && !keyOffsets.contains(offset)
+      isChanged(old.values[offset], new.values[offset]) && !keyOffsets.contains(offset)
     }
     guard !changed.isEmpty else { return }
     let list = changed.map { "\(layout.names[$0].sqlQuoted) = ?" }.joined(separator: ", ")
     try changeOne(
       "UPDATE \(table) SET \(list) WHERE \(condition.sql)",
       changed.map { new.values[$0] } + condition.parameters(key(of: old)), old)
+  }
+
+  private func isChanged(_ old: FieldValue, _ new: FieldValue) -> Bool {
+    comparesTypes ? !old.hasSameStorage(as: new) : old != new
   }
 
   /// Deletes a row, unless a foreign key that cascades has deleted it along with another one.

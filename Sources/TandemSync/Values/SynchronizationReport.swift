@@ -39,13 +39,13 @@ public struct SynchronizationOptions: Sendable {
   public var maxRoundCount: Int
   /// Makes the token of a push; never the same token twice.
   public var makeToken: @Sendable () -> PushToken
-  /// Waits before each round but the first, as a backoff does. `round` counts from 1.
+  /// Waits before each round but the first. `round` counts from 1.
   public var pause: @Sendable (_ round: Int) async throws -> Void
 
-  /// Creates options: 8 rounds, random tokens and no pauses by default.
+  /// Creates options: 8 rounds, random tokens, and the pauses of a ``RoundBackoff`` by default.
   public init(
     maxRoundCount: Int = 8, makeToken: @escaping @Sendable () -> PushToken = PushToken.random,
-    pause: @escaping @Sendable (_ round: Int) async throws -> Void = { _ in }
+    pause: @escaping @Sendable (_ round: Int) async throws -> Void = RoundBackoff().pause()
   ) {
     self.maxRoundCount = maxRoundCount
     self.makeToken = makeToken

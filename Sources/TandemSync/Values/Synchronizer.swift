@@ -23,6 +23,11 @@ public import TandemDifferences
 /// **Convergence.** If clients are synchronized in turn until none has edits left, they and the remote
 /// hold the same records, except open conflicts.
 ///
+/// **Deletions.** The shadow is the list of what existed, so a record that one side lacks was deleted
+/// there. No tombstones are needed, neither at the client nor at the remote, and nothing has to be
+/// collected later. The exception is a remote with a new epoch: the shadow is no common base any more,
+/// and the ``EpochPolicy`` decides.
+///
 /// **Order.** The client ends up in the order that ``/TandemDifferences/ThreeWayMerge`` defines. A
 /// change of order alone is not a change, and is not pushed.
 public struct Synchronizer<Remote: ConditionalRemote, ID: Hashable & SendableMetatype>: Sendable
@@ -81,7 +86,7 @@ where Remote.Element: Equatable & SendableMetatype {
   ///   - shadow: The state of the last exchange.
   ///   - isolation: The caller's actor, on which the call runs and returns, even if it throws.
   /// - Throws: `CancellationError` if the task is cancelled before something is sent or a resolver
-  ///   is called; ``SynchronizationError``; ``/TandemDifferences/MergeError`` if an identity occurs
+  ///   is called, or during a pause; ``SynchronizationError``; ``/TandemDifferences/MergeError`` if an identity occurs
   ///   twice in any of the contents; errors of the remote, a policy, the resolver or `save`.
   @inlinable @discardableResult
   public func synchronize(

@@ -1,6 +1,7 @@
 package import Foundation
 internal import TandemRecords
 package import TandemSQLite
+internal import TestSystemCalls
 
 /// A folder of its own for each test, removed when nobody needs it any more.
 package final class TemporaryFolder: Sendable {
@@ -68,6 +69,31 @@ package final class TemporaryFolder: Sendable {
       states[name] = FileState(bytes: bytes, modified: attributes[.modificationDate] as? Date)
     }
     return states
+  }
+}
+
+// MARK: - System calls
+
+extension TemporaryFolder {
+  /// True if ``systemCalls(during:)`` works: on Linux, without a sanitizer.
+  package static var recordsSystemCalls: Bool { test_calls_are_recorded() }
+
+  /// The calls that write, synchronize, rename and remove files in the folder, in order: `write a`, `sync a`,
+  /// `rename a b`, `remove a`, with relative paths.
+  ///
+  /// They decide what a failure of the machine leaves: bytes that were not synchronized may be missing.
+  package func systemCalls(during body: () async throws -> Void) async throws -> [String] {
+    let recording = test_calls_begin(path)
+    precondition(recording >= 0, "A test records one folder at a time")
+    var text = [CChar](repeating: 0, count: 256 << 10)
+    func end() -> Int { test_calls_end(recording, &text, text.count) }
+    do { try await body() } catch {
+      _ = end()
+      throw error
+    }
+    let length = end()
+    let bytes = text.prefix(length).map { UInt8(bitPattern: $0) }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 }
 

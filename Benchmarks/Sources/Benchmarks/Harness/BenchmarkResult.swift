@@ -98,6 +98,33 @@ struct BenchmarkResult {
     ]
   }
 
+  /// The first lines of a Markdown table of results.
+  static let heading = """
+    | case | Tandem | beside | measured |
+    |---|---|---|---|
+    """
+
+  /// The result as a row of a Markdown table.
+  var row: String {
+    func cell(_ line: Line) -> String { "\(line.contender): \(Self.time(line.median))" }
+    let verdicts = benchmark.goals.compactMap(verdict).map { verdict in
+      verdict.text + (verdict.isKept ? "" : ": **missed**")
+    }
+    let beside = others.map(cell).joined(separator: "<br>")
+    return "| \(benchmark.name) | \(cell(ours)) | \(beside) | "
+      + "\(verdicts.joined(separator: "<br>")) |"
+  }
+
+  /// A time with a unit that fits it.
+  private static func time(_ milliseconds: Double) -> String {
+    switch milliseconds {
+    case 1_000...: String(format: "%.2f s", milliseconds / 1_000)
+    case 10...: String(format: "%.0f ms", milliseconds)
+    case 0.01...: String(format: "%.2g ms", milliseconds)
+    default: String(format: "%.2g µs", milliseconds * 1_000)
+    }
+  }
+
   private static func format(_ milliseconds: Double) -> String {
     let text = String(format: milliseconds < 10 ? "%.3f" : "%.1f", milliseconds)
     return String(repeating: " ", count: max(0, 10 - text.count)) + text

@@ -1,7 +1,7 @@
 extension String {
   /// The text with control characters as JSON escapes, so that a list cannot control the terminal. This includes
   /// characters that break lines or change the direction of writing. Line feeds may be kept.
-  func escapingControls(keepsLineFeeds: Bool = false) -> String {
+  package func escapingControls(keepsLineFeeds: Bool = false) -> String {
     // The bytes of U+0000 to U+001F and U+007F, and the first of U+0080 to U+009F and of U+2000 on.
     guard utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }) else {
       return self

@@ -1,6 +1,6 @@
 /// A token of a statement; white space and comments are none.
-struct SQLToken: Hashable {
-  enum Kind: Hashable {
+package struct SQLToken: Hashable {
+  package enum Kind: Hashable {
     /// A keyword or an unquoted name.
     case word
     /// A name in double quotes, backticks or brackets.
@@ -12,21 +12,21 @@ struct SQLToken: Hashable {
     case symbol
   }
 
-  let kind: Kind
+  package let kind: Kind
   /// The bytes of the statement that it is.
-  let range: Range<Int>
+  package let range: Range<Int>
   /// The number of parentheses that are open around it.
-  let depth: Int
+  package let depth: Int
 }
 
 /// The tokens of a statement, as precise as finding its clauses requires.
-struct SQLTokens {
-  let bytes: [UInt8]
+package struct SQLTokens {
+  package let bytes: [UInt8]
   /// The tokens of the first statement in the text, in order.
-  private(set) var tokens: [SQLToken] = []
+  package private(set) var tokens: [SQLToken] = []
   private var depth = 0
 
-  init(_ sql: String) {
+  package init(_ sql: String) {
     bytes = Array(sql.utf8)
     var position = 0
     while position < bytes.count {
@@ -40,27 +40,39 @@ struct SQLTokens {
   }
 
   /// The statement without what follows its last token.
-  var statement: String { text(0..<(tokens.last?.range.upperBound ?? 0)) }
+  package var statement: String { text(0..<(tokens.last?.range.upperBound ?? 0)) }
 
   /// The bare words of the statement, in upper case, each once.
-  var words: Set<String> {
+  package var words: Set<String> {
     Set(tokens.filter { $0.kind == .word }.map { text($0.range).uppercased() })
   }
 
-  func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+  /// True if the statement has a SELECT within another one, or `IN` with a table in place of a list.
+  ///
+  /// The authorizer is not asked about a subquery that SQLite answers from an index, and the query
+  /// plan has no loop for it.
+  package var hasSubqueries: Bool {
+    let hasTableAsList = tokens.indices.contains { place in
+      isWord(tokens[place], "IN")
+        && !(place + 1 < tokens.count && isSymbol(tokens[place + 1], "("))
+    }
+    return hasTableAsList || tokens.count { isWord($0, "SELECT") } > 1
+  }
+
+  package func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
   /// True if a token is the given keyword.
-  func isWord(_ token: SQLToken, _ keyword: String) -> Bool {
+  package func isWord(_ token: SQLToken, _ keyword: String) -> Bool {
     token.kind == .word && text(token.range).uppercased() == keyword
   }
 
   /// True if a token is the given byte.
-  func isSymbol(_ token: SQLToken, _ symbol: Unicode.Scalar) -> Bool {
+  package func isSymbol(_ token: SQLToken, _ symbol: Unicode.Scalar) -> Bool {
     token.kind == .symbol && bytes[token.range.lowerBound] == UInt8(ascii: symbol)
   }
 
   /// The name that a token denotes, if it can be one.
-  func name(_ token: SQLToken) -> String? {
+  package func name(_ token: SQLToken) -> String? {
     switch token.kind {
     case .word: return text(token.range)
     case .quotedName:

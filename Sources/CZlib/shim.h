@@ -1,0 +1,9 @@
+#ifndef TANDEM_CZLIB_SHIM_H
+#define TANDEM_CZLIB_SHIM_H
+
+#include <zlib.h>
+
+// inflateInit2 is a macro, which is not imported into Swift. 15 is the largest window; 16 selects gzip.
+static inline int czlib_begin_gunzip(z_stream *stream) { return inflateInit2(stream, 15 + 16); }
+
+#endif

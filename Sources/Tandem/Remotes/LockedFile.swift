@@ -1,0 +1,156 @@
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// A file that is replaced atomically, under a lock that all processes share.
+struct LockedFile: Sendable {
+  let path: String
+
+  private static let lockSuffix = ".tandem-lock"
+  private static let newSuffix = ".tandem-new"
+  private static let maxLockWait = Duration.seconds(10)
+  private static let lockRetryDelay = Duration.milliseconds(10)
+  private static let chunkByteCount = 256 << 10
+
+  /// Runs `body` while no other process or task has the lock.
+  func withLock<Result>(_ body: () throws -> Result) async throws -> Result {
+    let lock = try await lock()
+    // Closing the file is not enough: a process that another thread has just started may hold a copy.
+    defer {
+      flock(lock, LOCK_UN)
+      close(lock)
+    }
+    return try body()
+  }
+
+  /// Opens and locks the file beside this one. It is never removed, because another process may be waiting for it.
+  private func lock() async throws -> CInt {
+    let target = try resolvedPath()
+    let descriptor = open(
+      target + Self.lockSuffix, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw failure("locked") }
+    do {
+      let start = ContinuousClock.now
+      while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+        guard errno == EWOULDBLOCK || errno == EINTR else { throw failure("locked") }
+        guard start.duration(to: .now) < Self.maxLockWait else {
+          throw RemoteError(
+            .locked, path,
+            "another process has held the lock \(target + Self.lockSuffix) for "
+              + "\(Self.maxLockWait); try again later")
+        }
+        try await Task.sleep(for: Self.lockRetryDelay)
+      }
+      return descriptor
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  /// The contents; `nil` if the file does not exist.
+  func bytes(maxByteCount: Int) throws(RemoteError) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw failure("read")
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw failure("read") }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw RemoteError(.file, path, "it is not a regular file; choose another path")
+    }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: Self.chunkByteCount)
+    while true {
+      let count = read(descriptor, &chunk, chunk.count)
+      if count == 0 { return bytes }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw failure("read")
+      }
+      guard count <= maxByteCount - bytes.count else { throw .tooLarge(path, maxByteCount) }
+      bytes += chunk[..<count]
+    }
+  }
+
+  /// Replaces the file. When this returns, the new contents survive a power failure. Call it with the lock.
+  func replace(with bytes: [UInt8]) throws(RemoteError) {
+    let target = try resolvedPath()
+    let new = target + Self.newSuffix
+    // A file that was left over by a process that ended is overwritten.
+    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw failure("written") }
+    var status = stat()
+    if stat(target, &status) == 0 { _ = fchmod(descriptor, status.st_mode & 0o7777) }
+    let isWritten = Self.write(bytes, to: descriptor) && Self.synchronize(descriptor)
+    // Closed before errno is overwritten.
+    let code = errno
+    close(descriptor)
+    guard isWritten else {
+      unlink(new)
+      throw failure("written", code)
+    }
+    guard rename(new, target) == 0, Self.synchronizeFolder(of: target) else {
+      throw failure("written")
+    }
+  }
+
+  private static func write(_ bytes: [UInt8], to descriptor: CInt) -> Bool {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        systemWrite(descriptor, $0.baseAddress.map { $0 + written }, bytes.count - written)
+      }
+      if count < 0, errno != EINTR { return false }
+      written += max(0, count)
+    }
+    return true
+  }
+
+  /// `fsync(2)`; on Apple platforms, where that leaves bytes in the drive's cache, `F_FULLFSYNC`.
+  private static func synchronize(_ descriptor: CInt) -> Bool {
+    #if canImport(Darwin)
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+    #endif
+    return fsync(descriptor) == 0
+  }
+
+  /// Makes a renaming durable.
+  private static func synchronizeFolder(of path: String) -> Bool {
+    let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "."
+    let descriptor = open(String(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return synchronize(descriptor)
+  }
+
+  /// The path without symbolic links; the path itself if there is no such file.
+  private func resolvedPath() throws(RemoteError) -> String {
+    guard let real = realpath(path, nil) else {
+      var status = stat()
+      guard lstat(path, &status) != 0 else {
+        throw RemoteError(
+          .file, path, "it is a link to nothing; remove the link, or create the file")
+      }
+      return path
+    }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  private func failure(_ action: String, _ code: CInt = errno) -> RemoteError {
+    RemoteError(
+      .file, path, "it cannot be \(action): \(String(cString: strerror(code)).lowercased())")
+  }
+}
+
+/// `write(2)`, under a name that the method above does not hide.
+private func systemWrite(
+  _ descriptor: CInt, _ bytes: UnsafeRawPointer?, _ count: Int
+) -> Int { write(descriptor, bytes, count) }

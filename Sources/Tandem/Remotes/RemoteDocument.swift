@@ -1,0 +1,170 @@
+import TandemRecords
+import TandemSync
+
+/// The contents of a remote as one JSON document, with everything that makes pushes conditional and repeatable.
+///
+/// ```json
+/// {"tandemRemote":1,"epoch":"9f2c-41","commits":["b1-7","c8-2"],"records":[…]}
+/// ```
+///
+/// A commit is the token of the push that made it, so a repeated push is recognised by its token. `commits` has
+/// the latest ones, the newest last. A file and a web service hold the same document: each can be copied to the other.
+struct RemoteDocument<Element: Codable & Sendable>: Sendable {
+  var epoch: String
+  /// The tokens of the latest pushes, never empty.
+  var commits: [String]
+  var records: [Element]
+
+  /// The number of pushes after which a token is forgotten.
+  static var maxCommitCount: Int { 256 }
+  /// The version of the format.
+  static var version: Int { 1 }
+
+  var revision: RemoteRevision {
+    RemoteRevision(epoch: epoch, commit: commits.last ?? "")
+  }
+
+  var contents: RemoteContents<Element> { .present(records, revision) }
+
+  /// The decision about a push.
+  enum Decision {
+    /// The push was accepted earlier, or is rejected; nothing is written.
+    case reply(PushReply)
+    /// The push is accepted once this document is stored.
+    case store(RemoteDocument)
+  }
+
+  /// Decides a push to the current document; `nil` if there is none.
+  static func decide(
+    _ push: ConditionalPush<Element>, current: RemoteDocument?
+  ) -> Decision {
+    let token = push.token.text
+    if let current, current.commits.contains(token) {
+      return .reply(.accepted(RemoteRevision(epoch: current.epoch, commit: token)))
+    }
+    switch (push.condition, current) {
+    case (.absent, nil):
+      return .store(
+        RemoteDocument(
+          epoch: PushToken.random().text, commits: [token], records: push.contents))
+    case (.revision(let expected), let current?) where expected == current.revision:
+      var next = current
+      next.commits = current.commits.suffix(maxCommitCount - 1) + [token]
+      next.records = push.contents
+      return .store(next)
+    case (_, let current): return .reply(.rejected(current: current?.revision))
+    }
+  }
+
+  /// This document as the beginning of a new history.
+  var restarted: RemoteDocument {
+    RemoteDocument(
+      epoch: PushToken.random().text, commits: [PushToken.random().text], records: records)
+  }
+}
+
+// MARK: - JSON
+
+extension RemoteDocument {
+  /// Reads a document.
+  ///
+  /// - Parameter place: The address or path, for the error.
+  /// - Throws: ``RemoteError/Code/malformed``.
+  init(_ bytes: [UInt8], from place: String) throws(RemoteError) {
+    let wire: Wire
+    do {
+      wire = try JSONValue(parsing: bytes).decoded(as: Wire.self)
+    } catch {
+      throw RemoteError(
+        .malformed, place,
+        "it is no document of a synchronized remote, or its records have another form (\(error)); "
+          + "choose another place, or change the type of the records")
+    }
+    guard wire.tandemRemote == Self.version else {
+      throw RemoteError(
+        .malformed, place,
+        "it has version \(wire.tandemRemote) of the format, and this program reads version "
+          + "\(Self.version); use a newer program")
+    }
+    guard !wire.commits.isEmpty, !wire.epoch.isEmpty else {
+      throw RemoteError(
+        .malformed, place, "its epoch or its list of commits is empty; restore it from a backup")
+    }
+    self.init(epoch: wire.epoch, commits: wire.commits, records: wire.records)
+  }
+
+  /// Returns the document as UTF-8.
+  ///
+  /// - Throws: ``RemoteError/Code/notEncodable``, ``RemoteError/Code/tooLarge``.
+  func bytes(for place: String, maxByteCount: Int) throws(RemoteError) -> [UInt8] {
+    let json: JSONValue
+    do {
+      json = try JSONValue(
+        encoding: Wire(
+          tandemRemote: Self.version, epoch: epoch, commits: commits, records: records))
+    } catch {
+      throw RemoteError(.notEncodable, place, "a record cannot be written as JSON: \(error)")
+    }
+    var bytes: [UInt8] = []
+    bytes.appendJSON { $0.write(json) }
+    bytes.append(UInt8(ascii: "\n"))
+    guard bytes.count <= maxByteCount else { throw .tooLarge(place, maxByteCount) }
+    return bytes
+  }
+
+  private struct Wire: Codable {
+    var tandemRemote: Int
+    var epoch: String
+    var commits: [String]
+    var records: [Element]
+  }
+}
+
+/// An error of a ``FileRemote`` or an ``HTTPRemote``.
+public struct RemoteError: Error, Sendable, CustomStringConvertible {
+  /// The kind of failure: an open set, to which later versions may add.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind.
+    public let description: String
+
+    /// The contents are no document of a synchronized remote. They are not replaced.
+    public static let malformed = Code(description: "malformed")
+    /// A record cannot be written as JSON.
+    public static let notEncodable = Code(description: "notEncodable")
+    /// The document is longer than the limit.
+    public static let tooLarge = Code(description: "tooLarge")
+    /// A file cannot be read, locked or written.
+    public static let file = Code(description: "file")
+    /// Other processes held the lock of the file for too long.
+    public static let locked = Code(description: "locked")
+    /// The server sends no strong entity tag, so a push cannot be conditional.
+    public static let noEntityTag = Code(description: "noEntityTag")
+    /// The server ignores the conditions of requests, so pushes would overwrite each other.
+    public static let unconditional = Code(description: "unconditional")
+    /// The server answered with a status that is no success.
+    public static let status = Code(description: "status")
+  }
+
+  /// The kind of failure.
+  public var code: Code
+  /// The path of the file, or the address without credentials.
+  public var place: String
+  /// What is wrong, and what to do.
+  public var message: String
+
+  init(_ code: Code, _ place: String, _ message: String) {
+    self.code = code
+    self.place = place
+    self.message = message
+  }
+
+  static func tooLarge(_ place: String, _ maxByteCount: Int) -> RemoteError {
+    RemoteError(
+      .tooLarge, place,
+      "the document is longer than the limit of \(maxByteCount) bytes; raise maxByteCount, or "
+        + "divide the records among several remotes")
+  }
+
+  /// The place and the message.
+  public var description: String { "\(place): \(message)" }
+}

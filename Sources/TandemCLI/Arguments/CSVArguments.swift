@@ -1,0 +1,51 @@
+import Tandem
+
+/// The options that name the dialect of CSV, for every command that reads lists.
+enum CSVOption {
+  static let delimiter = ValueOption<UInt8>(
+    "delimiter", "CHAR", takes: "one ASCII character, such as ';', or tab",
+    help: "The character between the fields of CSV (default: a comma;\na tab for .tsv)."
+  ) { text in
+    if text == "tab" || text == "\\t" { return UInt8(ascii: "\t") }
+    guard text.utf8.count == 1, let byte = text.utf8.first else { return nil }
+    return CSVOptions.isDelimiter(byte) ? byte : nil
+  }
+  static let encoding = ValueOption<CSVEncoding>(
+    "encoding", "NAME",
+    help: "The encoding of CSV: utf-8 (default), latin1, windows-1252\nor utf-16.")
+  static let comment = ValueOption<UInt8>(
+    "comment", "CHAR", takes: "one ASCII character, such as #",
+    help: "Skip the lines of CSV that begin with this character."
+  ) { text in
+    guard text.utf8.count == 1, let byte = text.utf8.first else { return nil }
+    return CSVOptions.isDelimiter(byte) && byte > 0x20 ? byte : nil
+  }
+  static let ragged = Flag(
+    "ragged",
+    help:
+      "Accept rows of CSV with fewer fields than the header, the\nothers being empty, and with more if they are empty."
+  )
+
+  static let all: [any CommandOption] = [delimiter, encoding, comment, ragged]
+}
+
+extension ParsedArguments {
+  /// The dialect of CSV that the options name.
+  func csvOptions() throws(UsageError) -> CSVOptions {
+    let options = CSVOptions(
+      delimiter: self[CSVOption.delimiter], encoding: self[CSVOption.encoding] ?? .utf8,
+      comment: self[CSVOption.comment], allowsRaggedRows: self[CSVOption.ragged])
+    if let delimiter = options.delimiter, delimiter == options.comment {
+      throw error("--delimiter and --comment name the same character")
+    }
+    return options
+  }
+
+  /// Rejects options for CSV if no list is CSV.
+  func checkCSVOptions(for formats: [RecordFormat]) throws(UsageError) {
+    guard !formats.contains(where: \.isCSV) else { return }
+    for option in CSVOption.all where has(option) {
+      throw error("--\(option.name) is for CSV, and no list is CSV")
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import Tandem
+
+extension MirrorCommand {
+  /// The table that a run mirrors, if the source is a SQLite file.
+  struct SourceTable {
+    let source: RecordSource
+    let key: [String]
+
+    /// - Returns: `nil` if the source is a list.
+    /// - Throws: `UsageError` if the arguments do not fit the table, or it cannot be read.
+    init?(
+      _ source: RecordSource, into table: String, _ arguments: ParsedArguments
+    ) throws(UsageError) {
+      guard case .file(let path) = source, SQLiteFile.isAt(path) else {
+        if arguments.has(Option.fromTable) {
+          throw arguments.error("--from-table is for a SOURCE that is a SQLite file")
+        }
+        return nil
+      }
+      let ofLists: [any CommandOption] = [Option.format, ListRequest.Option.items]
+      for option in ofLists where arguments.has(option) {
+        throw arguments.error("--\(option.name) is for a list; \(path) is a SQLite file")
+      }
+      let destination = arguments.operands[1]
+      if Self.isList(destination) {
+        throw arguments.error(
+          "\(destination) is no SQLite file: SOURCE comes first, and DATABASE after it")
+      }
+      let schema = try Self.schema(arguments[Option.fromTable] ?? table, path, arguments)
+      if Self.areSame(path, destination), schema.name.lowercased() == table.lowercased() {
+        throw arguments.error(
+          "\(table) would be mirrored into itself; name another table with --from-table")
+      }
+      guard let key = arguments[Option.key] ?? (schema.primaryKey.isEmpty ? nil : schema.primaryKey)
+      else {
+        throw arguments.error(
+          "\(schema.name) has no primary key; name the columns that identify a row with --key")
+      }
+      self.source = .table(schema.name, ofFileAt: path)
+      self.key = key
+    }
+
+    private static func schema(
+      _ name: String, _ path: String, _ arguments: ParsedArguments
+    ) throws(UsageError) -> TableSchema {
+      do {
+        let configuration = DatabaseConfiguration(access: .readOnly, maxReaderCount: 1)
+        return try Database(path: path, configuration: configuration).read { transaction in
+          try transaction.schema(ofNamedTable: name, for: specification)
+        }
+      } catch let error as UsageError {
+        throw error
+      } catch {
+        throw arguments.error("\(error)")
+      }
+    }
+
+    /// True if there is a file with something else than a database in it: the operands may be exchanged.
+    private static func isList(_ path: String) -> Bool {
+      var status = stat()
+      return stat(path, &status) == 0 && status.st_size > 0 && !SQLiteFile.isAt(path)
+    }
+
+    private static func areSame(_ one: String, _ other: String) -> Bool {
+      var (first, second) = (stat(), stat())
+      return stat(one, &first) == 0 && stat(other, &second) == 0
+        && (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
+    }
+  }
+}

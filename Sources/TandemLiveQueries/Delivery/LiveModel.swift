@@ -1,0 +1,76 @@
+public import Observation
+public import TandemSQLite
+
+/// The rows of a live query as an observable model, for views: one line keeps a list up to date.
+///
+/// ```swift
+/// let places = LiveModel(LiveQuery(Place.self, "ORDER BY name"), in: database)
+/// ```
+///
+/// - **Isolation**: a model lives on the actor that made it, such as the main actor. There its
+///   properties change, and there it must be used. It is not `Sendable`, so the compiler keeps it
+///   there.
+/// - **Lifetime**: the query ends when the model is released.
+/// - **Errors**: an error ends the query. ``error`` has it, ``elements`` stay as they were, and
+///   ``show(_:isolation:)`` begins again.
+@Observable
+public final class LiveModel<Element: Sendable> {
+  /// The rows of the result in its order; empty until the first result has been read.
+  public private(set) var elements: [Element] = []
+  /// True until the first result of the query has been read, or the query has failed.
+  public private(set) var isLoading = true
+  /// The error that ended the query, if one did.
+  public private(set) var error: (any Error)?
+
+  @ObservationIgnored private let database: Database
+  @ObservationIgnored private var following: Task<Void, Never>?
+
+  /// Follows a query from now on.
+  ///
+  /// - Parameters:
+  ///   - query: The query. Its elements are in the order of ``LiveQuery``.
+  ///   - database: The database to read and to observe.
+  ///   - isolation: The actor on which the model lives: the caller's.
+  public init(
+    _ query: LiveQuery<Element>, in database: Database, isolation: isolated any Actor = #isolation
+  ) {
+    self.database = database
+    show(query, isolation: isolation)
+  }
+
+  deinit { following?.cancel() }
+
+  /// Follows another query, or the same one again after an error. The elements stay until the first
+  /// result of the query has been read.
+  ///
+  /// - Parameters:
+  ///   - query: The query.
+  ///   - isolation: The actor on which the model lives: the caller's.
+  public func show(_ query: LiveQuery<Element>, isolation: isolated any Actor = #isolation) {
+    following?.cancel()
+    isLoading = true
+    error = nil
+    following = Task { [weak self, database] in
+      _ = isolation
+      do {
+        for try await elements in query.values(in: database) {
+          // Another query may be shown since these were read.
+          guard !Task.isCancelled else { return }
+          self?.didRead(elements)
+        }
+      } catch {
+        if !Task.isCancelled { self?.didFail(error) }
+      }
+    }
+  }
+
+  private func didRead(_ elements: [Element]) {
+    self.elements = elements
+    isLoading = false
+  }
+
+  private func didFail(_ error: any Error) {
+    self.error = error
+    isLoading = false
+  }
+}

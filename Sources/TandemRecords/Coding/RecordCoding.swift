@@ -1,0 +1,61 @@
+/// The forms in which the fields of a `Codable` record hold values of Foundation's types.
+///
+/// | type | field |
+/// |---|---|
+/// | `Date` | ``dates``: by default an ISO 8601 text |
+/// | `UUID` | ``uuids``: by default a text in lower case |
+/// | `URL` | its text; a URL with a base is an error: store its `absoluteURL` |
+/// | `Decimal` | an integer or a real if that is exact in 15 digits, otherwise its digits as a text |
+/// | `Data`, and any other sequence of bytes | a blob |
+///
+/// Arrays, dictionaries, sets and nested `Codable` types are a JSON text in which dates, UUIDs, URLs
+/// and decimals have the same forms, and `Data` is a text in base64 (RFC 4648). Fields of objects are
+/// written in the order of their names.
+///
+/// A value that its type cannot hold exactly is an error that names the field. A conformance to
+/// ``FieldValueConvertible`` takes precedence over these forms.
+public struct RecordCoding: Hashable, Sendable {
+  /// The form of dates.
+  public var dates: RecordDateCoding
+  /// The form of UUIDs.
+  public var uuids: RecordUUIDCoding
+
+  /// Forms as given; by default those that most servers send.
+  public init(dates: RecordDateCoding = .iso8601, uuids: RecordUUIDCoding = .lowercase) {
+    self.dates = dates
+    self.uuids = uuids
+  }
+}
+
+/// The form in which fields hold dates.
+///
+/// Reading is exact: a text with more digits than a `Date` holds, or a date of another form, is an
+/// error.
+public enum RecordDateCoding: Hashable, Sendable {
+  /// A text such as `2024-05-01T12:00:00Z` (ISO 8601, RFC 3339).
+  ///
+  /// Reads any offset from UTC, and requires one. Writes UTC, with as many decimals as the date has.
+  case iso8601
+  /// A text such as `2024-05-01 12:00:00` in UTC, the form of SQLite's `datetime()` and
+  /// `CURRENT_TIMESTAMP`.
+  ///
+  /// Reads each of SQLite's forms that begin with a date, also a date alone and ISO 8601. Writes as
+  /// many decimals as the date has.
+  case sqliteText
+  /// The number of seconds since 1970, an integer or a real: the Unix time. Writing rounds to the
+  /// nearest real, which is less than a microsecond away.
+  case secondsSince1970
+  /// The whole number of milliseconds since 1970, as JavaScript counts. Writing rounds to the nearest
+  /// one.
+  case millisecondsSince1970
+  /// The number of seconds since 2001, as `Date` encodes itself.
+  case secondsSince2001
+}
+
+/// The form in which fields hold UUIDs. Both are read.
+public enum RecordUUIDCoding: Hashable, Sendable {
+  /// A text in lower case, as RFC 9562 requires.
+  case lowercase
+  /// A text in upper case, as `UUID.uuidString` is.
+  case uppercase
+}

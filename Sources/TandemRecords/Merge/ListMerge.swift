@@ -1,0 +1,133 @@
+public import TandemDifferences
+
+/// The merge of two versions of a list over their common base, by key, with the types of the list's
+/// format.
+///
+/// A list of JSON merges by JSON's types: `1`, `1.0`, `true` and `"1"` are four values, `[1,2]` and
+/// `"[1,2]"` are two, and a null is not an absent field. A list of CSV merges by the texts of its
+/// cells. Its header merges too: a column that one side removed or renamed is removed or renamed, or
+/// in conflict with the other side's change. ``RecordMerge`` merges records as a table would store
+/// them.
+public struct ListMerge: Sendable {
+  /// The fields that identify a record.
+  public var key: [String]
+  /// The policy for records in conflict.
+  public var policy: MergePolicy<ListRecord>
+  /// The policy for columns of CSV in conflict; the value of a column is its name.
+  public var columnPolicy: MergePolicy<String>
+
+  /// Creates a merge by the given key fields.
+  ///
+  /// - Precondition: `key` names one or more fields, each once.
+  public init(
+    key: [String], policy: MergePolicy<ListRecord> = .unresolved,
+    columnPolicy: MergePolicy<String> = .unresolved
+  ) {
+    precondition(!key.isEmpty && RecordLayout(key) != nil, "A key names fields, each once")
+    self.key = key
+    self.policy = policy
+    self.columnPolicy = columnPolicy
+  }
+
+  /// Merges three versions, each in any order.
+  ///
+  /// - Parameter base: The version that both sides started from; `nil` if it is unknown.
+  /// - Throws: ``RecordMergeError`` if a version has a record without a key, or two records of one
+  ///   key, or if one version is CSV and another one JSON; the base is checked first, then local,
+  ///   then remote. `MergeError.changedIdentity` if the policy returns a record of another key.
+  /// - Complexity: O(*n* log *n*) for *n* records on all sides; O(*n*) if they ascend by key.
+  public func merge(base: ListText?, local: ListText, remote: ListText) throws -> MergedList {
+    try check(base, local, remote)
+    var (base, local, remote) = (base, local, remote)
+    var columns: [ConflictReport<String, String>] = []
+    if local.format.isCSV {
+      // Without a base, or without a text of it, nothing is known about its columns.
+      let known = base.flatMap { $0.columns.isEmpty ? nil : $0 }
+      let merge = ColumnMerge(
+        base: known ?? ListText(emptyOf: local.format), local: local, remote: remote, key: key,
+        policy: columnPolicy)
+      columns = merge.conflicts
+      (base, local, remote) = (base == nil ? nil : merge.base, merge.local, merge.remote)
+    }
+    func merge(_ policy: MergePolicy<ListRecord>) throws -> ThreeWayMerge<ListRecord, RecordKey> {
+      try ThreeWayMerge(
+        base: base.map { .known($0.records) } ?? .unknown, local: local.records,
+        remote: remote.records, identifiedBy: { local.key(of: $0, key) }, policy: policy)
+    }
+    let result = try merge(policy)
+    // A merge that keeps a version of each record in conflict has the place of each.
+    let kept = MergePolicy<ListRecord> { $0.remote == nil ? .local : .remote }
+    let ordered = result.unresolved.isEmpty ? result : try merge(policy.then(kept))
+    return MergedList(
+      merge: result, columnConflicts: columns, key: key, local: local, remote: remote,
+      ordered: ordered.merged)
+  }
+
+  private func check(
+    _ base: ListText?, _ local: ListText, _ remote: ListText
+  ) throws(RecordMergeError) {
+    let versions: [(MergeError.Side, ListText?)] = [
+      (.base, base), (.local, local), (.remote, remote),
+    ]
+    for case (let side, let list?) in versions {
+      do throws(RecordError) {
+        guard list.format.isCSV == local.format.isCSV else {
+          throw RecordError(
+            .malformed,
+            "it is \(list.format.rawValue), and the local version \(local.format.rawValue), whose "
+              + "values have other types; convert one of them")
+        }
+        _ = try KeyedListText(list, by: key)
+      } catch {
+        throw RecordMergeError(side: side, error: error)
+      }
+    }
+  }
+}
+
+/// The result of a ``ListMerge``.
+public struct MergedList: Sendable {
+  /// The merge of the records. If a column is in conflict, it is that of the records as they are.
+  public let merge: ThreeWayMerge<ListRecord, RecordKey>
+  /// The columns of CSV that both sides changed in different ways. Each is identified by its name in
+  /// the base.
+  public let columnConflicts: [ConflictReport<String, String>]
+  let key: [String]
+  let local: ListText
+  let remote: ListText
+  /// The merged records and one version of each record in conflict, in the merged order.
+  let ordered: [ListRecord]
+
+  /// True if a column is in conflict and no policy resolved it. The lists cannot be merged by records
+  /// then.
+  public var hasOpenColumns: Bool {
+    columnConflicts.contains { $0.resolution.isUnresolved }
+  }
+
+  /// True if nothing is in conflict, or the policies resolved all conflicts.
+  public var isResolved: Bool { merge.unresolved.isEmpty && !hasOpenColumns }
+
+  /// Writes the merged list in the format and layout of the local version, in UTF-8.
+  ///
+  /// - Parameter marksConflicts: True to write records in conflict in both versions, between lines
+  ///   with `<<<<<<< local`, `=======` and `>>>>>>> remote`; false to write the local version only.
+  /// - Precondition: No column is in conflict.
+  /// - Complexity: O(*n*) in the bytes of the texts.
+  public func text(marksConflicts: Bool) -> [UInt8] {
+    precondition(!hasOpenColumns, "A list with columns in conflict has no text")
+    let parts = marksConflicts ? parts : merge.merged.map { .record($0) }
+    return local.text(of: parts, key: key, other: remote)
+  }
+
+  /// The records of the result, and those in conflict, in the merged order.
+  private var parts: [MergedPart] {
+    var open: [RecordKey: MergeConflict<ListRecord>] = [:]
+    for report in merge.unresolved { open[report.id] = report.conflict }
+    return ordered.map { record in
+      guard let conflict = open.isEmpty ? nil : open[local.key(of: record, key)] else {
+        return .record(record)
+      }
+      return .conflict(local: conflict.local, remote: conflict.remote)
+    }
+  }
+}

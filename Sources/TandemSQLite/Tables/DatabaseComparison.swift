@@ -1,0 +1,210 @@
+public import TandemDifferences
+public import TandemRecords
+
+/// The comparison of two databases: their tables with columns, keys and rows, and their indexes, views
+/// and triggers.
+///
+///     let comparison = DatabaseComparison(from: backup, to: database)
+///     let others = try comparison.forEachTable { table in
+///       try table.forEachChange { change in print(table.name, change) }
+///     }
+///
+/// Tables of one name are compared by their primary key; if they have none, or not the same one, by
+/// whole rows: rows that both tables have equally often are no difference. Memory does not grow with
+/// the tables, as long as an index has the order of the key. Tables of SQLite, of Tandem and of virtual
+/// tables' own storage are left out.
+public struct DatabaseComparison: Sendable {
+  /// The database to compare from; `nil` stands for an empty one.
+  public var old: Database?
+  /// The database to compare with; `nil` stands for an empty one.
+  public var new: Database?
+
+  /// An index, view or trigger that differs.
+  public struct Object: Hashable, Sendable {
+    /// `index`, `view` or `trigger`.
+    public var type: String
+    /// The name.
+    public var name: String
+    /// The statement that created it in the old database; `nil` if it is not there.
+    public var old: String?
+    /// The statement that created it in the new database; `nil` if it is not there.
+    public var new: String?
+  }
+
+  /// Compares `old` with `new`.
+  public init(from old: Database?, to new: Database?) {
+    self.old = old
+    self.new = new
+  }
+
+  /// Calls `body` with each table of either database, in the order of their names, and returns the
+  /// indexes, views and triggers that differ. Each database is read in one transaction. Blocks this
+  /// thread.
+  ///
+  /// - Throws: ``DatabaseError`` if a database cannot be read; the error that `body` throws.
+  public func forEachTable(_ body: (Table) throws -> Void) throws -> [Object] {
+    try Self.read(old) { oldConnection in
+      try Self.read(old === new ? nil : new) { newConnection in
+        try forEachTable(oldConnection, old === new ? oldConnection : newConnection, body)
+      }
+    }
+  }
+
+  private static func read<Result>(
+    _ database: Database?, _ body: (DatabaseConnection?) throws -> Result
+  ) throws -> Result {
+    guard let database else { return try body(nil) }
+    return try database.read { try body($0.connection) }
+  }
+
+  private func forEachTable(
+    _ old: DatabaseConnection?, _ new: DatabaseConnection?, _ body: (Table) throws -> Void
+  ) throws -> [Object] {
+    let oldNames = try old?.comparedTableNames() ?? []
+    let newNames = try new?.comparedTableNames() ?? []
+    var names = oldNames
+    for name in newNames where !oldNames.contains(where: name.isSameSQLName) { names.append(name) }
+    for name in names.sorted() {
+      try body(
+        Table(
+          name: name, old: old?.schema(ofTable: name), new: new?.schema(ofTable: name),
+          oldConnection: old, newConnection: new))
+    }
+    let (oldObjects, newObjects) = (try old?.objects() ?? [:], try new?.objects() ?? [:])
+    return Set(oldObjects.keys).union(newObjects.keys).compactMap { id in
+      guard oldObjects[id] != newObjects[id] else { return nil }
+      return Object(type: id.type, name: id.name, old: oldObjects[id], new: newObjects[id])
+    }
+    .sorted { ($0.type, $0.name) < ($1.type, $1.name) }
+  }
+}
+
+extension DatabaseComparison {
+  /// A table of one name in both databases, or in one of them.
+  public struct Table {
+    /// The name.
+    public let name: String
+    /// The columns and the key in the old database; `nil` if the table is not there.
+    public let old: TableSchema?
+    /// The columns and the key in the new database; `nil` if the table is not there.
+    public let new: TableSchema?
+    fileprivate let oldConnection: DatabaseConnection?
+    fileprivate let newConnection: DatabaseConnection?
+
+    /// The columns by which rows are compared: the primary key, or all that both tables have.
+    public var key: [String] {
+      let schema = old ?? new
+      let key = schema?.primaryKey ?? []
+      if hasKey { return key }
+      guard let old, let new else { return schema?.columnNames ?? [] }
+      return old.columnNames.filter { new.column(named: $0) != nil }
+    }
+
+    /// True if the primary key identifies a row in both tables.
+    private var hasKey: Bool {
+      guard let old, let new else { return (old ?? new)?.primaryKey.isEmpty == false }
+      return !old.primaryKey.isEmpty && Self.areSame(old.primaryKey, new.primaryKey)
+    }
+
+    private static func areSame(_ first: [String], _ second: [String]) -> Bool {
+      first.count == second.count && zip(first, second).allSatisfy { $0.isSameSQLName(as: $1) }
+    }
+
+    /// The columns that only one of the tables has, or that have different declared types, with these
+    /// types; empty unless both databases have the table.
+    public var columnChanges: [(name: String, old: String?, new: String?)] {
+      guard let old, let new else { return [] }
+      let changed = old.columns.compactMap {
+        column -> (name: String, old: String?, new: String?)? in
+        let other = new.column(named: column.name)?.declaredType
+        if let other, other.isSameSQLName(as: column.declaredType) { return nil }
+        return (column.name, column.declaredType, other)
+      }
+      return changed
+        + new.columns.filter { old.column(named: $0.name) == nil }
+        .map { ($0.name, nil, $0.declaredType) }
+    }
+
+    /// The primary keys, if they differ.
+    public var keyChange: (old: [String], new: [String])? {
+      guard let old, let new, !Self.areSame(old.primaryKey, new.primaryKey) else { return nil }
+      return (old.primaryKey, new.primaryKey)
+    }
+
+    /// True if one database does not have the table, or its columns or key differ.
+    public var hasSchemaChange: Bool {
+      old == nil || new == nil || !columnChanges.isEmpty || keyChange != nil
+    }
+
+    /// Calls `body` with each change of a row, in the order of the key.
+    ///
+    /// - Throws: ``DatabaseError`` if a table cannot be read, or has a null in its primary key; the
+    ///   error that `body` throws.
+    public func forEachChange(_ body: (SetChange<Record>) throws -> Void) throws {
+      if let old, let new, let oldConnection, let newConnection {
+        guard !key.isEmpty else {
+          try Self.forEachRow(of: old, key: old.columnNames, oldConnection) {
+            try body(.deleted($0))
+          }
+          try Self.forEachRow(of: new, key: new.columnNames, newConnection) {
+            try body(.inserted($0))
+          }
+          return
+        }
+        var comparison = TableComparison(from: old, to: new, key: key)
+        comparison.allowsAnyKey = !hasKey
+        try comparison.forEachChange(from: oldConnection, to: newConnection, body)
+      } else if let old, let oldConnection {
+        try Self.forEachRow(of: old, key: key, oldConnection) { try body(.deleted($0)) }
+      } else if let new, let newConnection {
+        try Self.forEachRow(of: new, key: key, newConnection) { try body(.inserted($0)) }
+      }
+    }
+
+    private static func forEachRow(
+      of schema: TableSchema, key: [String], _ connection: DatabaseConnection,
+      _ body: (Record) throws -> Void
+    ) throws {
+      guard let layout = RecordLayout(schema.columnNames) else { return }
+      let offsets = key.compactMap { name in
+        schema.columns.firstIndex { $0.name.isSameSQLName(as: name) }
+      }
+      let scan = try TableScan(
+        connection, table: schema, columns: layout, key: offsets, allowsAnyKey: true)
+      while try scan.advance() { try body(scan.record()) }
+    }
+  }
+}
+
+extension DatabaseConnection {
+  /// The names of the application's tables without the storage of virtual tables.
+  fileprivate func comparedTableNames() throws(DatabaseError) -> [String] {
+    let shadows = try prepare("SELECT name FROM pragma_table_list WHERE type = 'shadow'").texts()
+    return try tableNames().filter { !shadows.contains($0) }
+  }
+
+  /// The statements that created indexes, views and triggers, without those of SQLite and of Tandem.
+  fileprivate func objects() throws(DatabaseError) -> [ObjectID: String] {
+    let statement = try prepare(
+      """
+      SELECT type, name, sql FROM sqlite_schema
+      WHERE type IN ('index', 'view', 'trigger') AND sql IS NOT NULL
+        AND name NOT LIKE 'tandem@_%' ESCAPE '@' AND tbl_name NOT LIKE 'tandem@_%' ESCAPE '@'
+      """)
+    var objects: [ObjectID: String] = [:]
+    while try statement.step() {
+      guard case .text(let type) = try statement.value(at: 0),
+        case .text(let name) = try statement.value(at: 1),
+        case .text(let sql) = try statement.value(at: 2)
+      else { continue }
+      objects[ObjectID(type: type, name: name)] = sql
+    }
+    return objects
+  }
+}
+
+/// An index, view or trigger.
+private struct ObjectID: Hashable {
+  var type: String
+  var name: String
+}

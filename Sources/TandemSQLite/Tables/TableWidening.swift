@@ -1,0 +1,226 @@
+internal import TandemRecords
+
+/// The rebuilding of a table so that columns of it, which have types that change or reject some values, keep every
+/// value as it is.
+///
+/// SQLite cannot change a column's type. So the rows are copied, and the table is created again by its own
+/// statement, without the types of these columns, or with `ANY` in a strict table. All rows keep their values and
+/// rowids; the table keeps its other columns, constraints, foreign keys, indexes, triggers and tracking. Views and
+/// triggers of other tables refer to tables by name, and stay.
+package struct TableWidening {
+  private let connection: DatabaseConnection
+  private let facts: TableFacts
+  private let columns: [String]
+  /// The statement that creates the table anew.
+  private let creation: String
+  private let copy = "tandem_widening"
+
+  /// Plans the widening of columns of a table.
+  ///
+  /// - Throws: ``DatabaseError`` if it cannot be done, with the reason.
+  package init(
+    _ columns: [String], ofTable name: String, in connection: DatabaseConnection
+  ) throws(DatabaseError) {
+    guard let facts = try TableFacts(name, in: connection), facts.isOrdinary,
+      let sql = try connection.texts(
+        "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE", name
+      ).first
+    else {
+      throw DatabaseError(
+        code: .error, message: "\(name) cannot be widened: it is no ordinary table",
+        path: connection.path)
+    }
+    self.connection = connection
+    self.facts = facts
+    self.columns = columns
+    let isStrict = try connection.integer(
+      "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", .text(facts.schema.name))
+    let statement = CreateTableStatement(sql)
+    let widened = statement.widening(
+      columns, type: isStrict == 1 ? "ANY" : nil,
+      notNull: columns.filter { facts.isRowid($0) })
+    guard let creation = widened else {
+      throw DatabaseError(
+        code: .error,
+        message: "\(facts.schema.name) cannot be widened: its declaration needs the type of "
+          + "\(columns.joined(separator: ", ")); create the table anew", sql: sql,
+        path: connection.path)
+    }
+    self.creation = creation
+  }
+
+  /// True if another table refers to this one, or this one to itself: dropping it would then do to the rows there
+  /// what their foreign keys say.
+  package var isReferenced: Bool {
+    get throws(DatabaseError) { try connection.isTableReferenced(facts.schema.name) }
+  }
+
+  /// Rebuilds the table, in the transaction that is open.
+  ///
+  /// - Throws: ``DatabaseError``, after which the transaction must not be committed: also if the table is
+  ///   referred to and foreign keys are enforced.
+  package func run() throws(DatabaseError) {
+    let table = facts.schema.name
+    if try connection.integer("PRAGMA foreign_keys") == 1, try isReferenced {
+      throw DatabaseError(
+        code: .constraint,
+        message: "\(table) cannot be widened while foreign keys that refer to it are enforced",
+        path: connection.path)
+    }
+    let isTracked = try !TriggerSet(prefix: TableTracking.prefix, table: table)
+      .installedNames(kinds: [], in: connection).isEmpty
+    if isTracked { try connection.untrack(table) }
+    let additions = try connection.texts(
+      """
+      SELECT sql FROM sqlite_schema
+      WHERE type IN ('index', 'trigger') AND tbl_name = ? COLLATE NOCASE AND sql IS NOT NULL
+      ORDER BY rowid
+      """, table)
+    try rebuild()
+    for sql in additions { try connection.execute(sql) }
+    if isTracked { try connection.track(TableTracking(table: table, in: connection)) }
+  }
+
+  private func rebuild() throws(DatabaseError) {
+    let table = facts.schema.name.sqlQuoted
+    let names = facts.schema.columns.filter { !$0.isGenerated }.map(\.name)
+    let rowid = facts.rowidName
+    let rowidColumn = rowid.map { "\($0) AS tandem_rowid, " } ?? ""
+    // The sign removes the affinity: the columns of the copy keep every value.
+    let values = names.map { "+\($0.sqlQuoted) AS \($0.sqlQuoted)" }.joined(separator: ", ")
+    try connection.execute("DROP TABLE IF EXISTS \(copy)")
+    try connection.execute("CREATE TABLE \(copy) AS SELECT \(rowidColumn)\(values) FROM \(table)")
+    try connection.execute("DROP TABLE \(table)")
+    try connection.execute(creation)
+    try requireSameTable()
+    // A column that is the rowid gets it with its value.
+    let isKept = try TableFacts(facts.schema.name, in: connection).map { facts in
+      facts.rowidName != nil && !names.contains(where: facts.isRowid)
+    }
+    let (into, from) =
+      isKept == true && rowid != nil ? ("\(rowid ?? ""), ", "tandem_rowid, ") : ("", "")
+    try connection.execute(
+      """
+      INSERT INTO \(table) (\(into)\(names.sqlList)) SELECT \(from)\(names.sqlList) FROM \(copy)
+      """)
+    try connection.execute("DROP TABLE \(copy)")
+  }
+
+  /// Throws unless the new table has the columns and the key of the old one, and no other types but the widened
+  /// ones.
+  private func requireSameTable() throws(DatabaseError) {
+    var expected = facts.schema
+    let found = try connection.schema(ofTable: expected.name)
+    for position in expected.columns.indices
+    where columns.contains(where: expected.columns[position].name.isSameSQLName) {
+      let widened = found?.column(named: expected.columns[position].name)
+      expected.columns[position].declaredType =
+        widened?.affinity == ColumnAffinity.none
+        ? widened?.declaredType ?? "" : "?"
+      expected.columns[position].affinity = .none
+    }
+    guard found == expected else {
+      throw DatabaseError(
+        code: .error, message: "\(expected.name) cannot be widened: its declaration is unusual",
+        sql: creation, path: connection.path)
+    }
+  }
+}
+
+/// The statement that created a table, as the database keeps it.
+private struct CreateTableStatement {
+  private let tokens: SQLTokens
+
+  init(_ sql: String) { tokens = SQLTokens(sql) }
+
+  /// The words that end a column's type.
+  private static let constraints: Set<String> = [
+    "CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES",
+    "GENERATED", "AS", "ON",
+  ]
+
+  /// The statement with another type, or none, for some columns; `nil` if it depends on their types.
+  ///
+  /// - Parameter notNull: The columns among them that have never been null, and may be without their type.
+  func widening(_ columns: [String], type: String?, notNull: [String]) -> String? {
+    // AUTOINCREMENT takes an INTEGER.
+    guard !tokens.words.contains("AUTOINCREMENT") else { return nil }
+    var result: [UInt8] = []
+    var end = 0
+    var widenedCount = 0
+    for (position, token) in tokens.tokens.enumerated() where isStartOfColumn(position) {
+      guard let name = tokens.name(token), columns.contains(where: name.isSameSQLName) else {
+        continue
+      }
+      widenedCount += 1
+      result += tokens.bytes[end..<token.range.upperBound]
+      if let type { result += " \(type)".utf8 }
+      if notNull.contains(where: name.isSameSQLName) { result += " NOT NULL".utf8 }
+      end = endOfType(after: position)
+    }
+    guard widenedCount == columns.count else { return nil }
+    result += tokens.bytes[end...]
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  /// True if a token is the first of those that declare a column, or of a constraint of the table.
+  private func isStartOfColumn(_ position: Int) -> Bool {
+    let token = tokens.tokens[position]
+    guard token.depth == 1, position > 0 else { return false }
+    let previous = tokens.tokens[position - 1]
+    return tokens.isSymbol(previous, "(") && previous.depth == 0
+      || tokens.isSymbol(previous, ",") && previous.depth == 1
+  }
+
+  /// The end of the type that follows a column's name; the end of the name if there is none.
+  private func endOfType(after position: Int) -> Int {
+    var end = tokens.tokens[position].range.upperBound
+    for token in tokens.tokens[(position + 1)...] {
+      if token.depth == 0 || token.depth == 1 && tokens.isSymbol(token, ",") { break }
+      if token.depth == 1, token.kind == .word,
+        Self.constraints.contains(tokens.text(token.range).uppercased())
+      {
+        break
+      }
+      end = token.range.upperBound
+    }
+    return end
+  }
+}
+
+extension DatabaseConnection {
+  /// True if a foreign key of any table refers to this one.
+  func isTableReferenced(_ name: String) throws(DatabaseError) -> Bool {
+    let count = try integer(
+      """
+      SELECT count(*) FROM sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f
+      WHERE s.type = 'table' AND f."table" = ? COLLATE NOCASE
+      """, .text(name))
+    return count != 0
+  }
+
+  /// The texts in the first column of a query.
+  fileprivate func texts(
+    _ sql: String, _ parameter: String
+  ) throws(DatabaseError) -> [String] {
+    let statement = try prepare(sql)
+    try statement.bind([.text(parameter)])
+    return try statement.texts()
+  }
+}
+
+extension Database {
+  /// Widens columns of a table that others refer to, in a transaction of its own. Foreign keys are not enforced
+  /// meanwhile, so that dropping the table does nothing to the rows that refer to it; they are checked before the
+  /// commit.
+  package func widen(_ columns: [String], ofTable name: String) async throws {
+    try await withWriter { connection in
+      try connection.write(enforcesForeignKeys: false, nil) { transaction in
+        let earlier = try ForeignKeyViolations(transaction)
+        try TableWidening(columns, ofTable: name, in: transaction.connection).run()
+        try ForeignKeyViolations(transaction).check(
+          since: earlier, after: "widening of \(name)", path: transaction.connection.path)
+      }
+    }
+  }
+}

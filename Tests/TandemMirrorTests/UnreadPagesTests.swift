@@ -1,0 +1,138 @@
+import TandemHTTP
+import TandemRecords
+import TestHTTPServer
+import Testing
+
+@testable import TandemMirror
+
+@Suite("Lists that go on after the only page that is read", .timeLimit(.minutes(5)))
+struct UnreadPagesTests {
+  /// Reads a list of one record that comes with these fields and with this text around it.
+  private func read(
+    _ fields: HTTPFields, _ text: String, items: String? = nil, paging: RecordPaging = .none
+  ) async throws -> RecordList {
+    try await withServer { _, connection in
+      connection.respond(200, fields, Array(text.utf8))
+    } test: { server in
+      var options = RecordListOptions()
+      options.retry = .never
+      options.itemsField = items
+      options.paging = paging
+      return try await RecordSource.url(server.url + "/list").list(
+        options, client: SystemHTTPClient())
+    }
+  }
+
+  private func message(
+    _ fields: HTTPFields, _ text: String = #"[{"id":1}]"#, items: String? = nil
+  ) async -> String {
+    do {
+      _ = try await read(fields, text, items: items)
+      return ""
+    } catch let error as TransportError where error.code == .unreadPages {
+      return error.message
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test(
+    "a field of the response that names a next page is an error, which names the way to read it",
+    arguments: [
+      (["Link": "</2>; rel=\"next\""], "--page link,"),
+      (["Next-Page": "http://a/2"], "--page header=Next-Page,"),
+      (["X-Next-Page": "2"], "--page header=X-Next-Page,page,"),
+      (["X-Total-Count": "2"], "--page number=PARAM"),
+      (["Content-Range": "items 0-0/7"], "it has 7 records, and sent 1"),
+    ] as [(HTTPFields, String)])
+  func fields(fields: HTTPFields, words: String) async throws {
+    let message = await message(fields)
+    #expect(message.contains(words) && message.contains("--page first"), "\(message)")
+    let csv = await self.message(fields, "id\n1\n")
+    #expect(csv.contains(words))
+    guard case .records(let records, _, _) = try await read(fields, "id\n1\n", paging: .first)
+    else { return }
+    #expect(records == [["id": 1]])
+  }
+
+  @Test(
+    "a field beside the list that names a next page is an error, which names the way to read it",
+    arguments: [
+      (#""next":"http://a/2","count":1"#, "--page cursor=next,"),
+      (#""next":"abc","next_url":"/2""#, "--page cursor=next_url,"),
+      (#""next_cursor":"abc""#, "--page cursor=next_cursor,cursor,"),
+      (#""nextPageToken":"abc""#, "--page cursor=nextPageToken,pageToken,"),
+      (#""links":{"next":"/2"}"#, "--page cursor=links.next,"),
+      (#""_links":{"self":{"href":"/1"},"next":{"href":"/2"}}"#, "--page cursor=_links.next.href,"),
+      (#""meta":{"next_cursor":7}"#, "--page cursor=meta.next_cursor,cursor,"),
+      (#""has_more":true"#, "--page last=id,PARAM"), (#""truncated":true"#, "--page last=id,PARAM"),
+      (#""page":{"totalElements":3}"#, "it has 3 records, and sent 1"),
+      (#""total":2"#, "it has 2 records, and sent 1"),
+    ])
+  func besideList(fields: String, words: String) async throws {
+    let text = #"{"items":[{"id":1}],\#(fields)}"#
+    let message = await message([:], text, items: "items")
+    #expect(message.contains(words) && message.contains("--page first"), "\(message)")
+    _ = try await read([:], text, items: "items", paging: .first)
+  }
+
+  @Test("the list and the next page may be in an object inside another")
+  func inside() async throws {
+    let text = #"{"data":{"items":[{"id":1}],"next":"/2","meta":{"a.b":"/3"}},"next":null}"#
+    #expect(await message([:], text, items: "data.items").contains("--page cursor=data.next,"))
+    for (field, path) in [("data.next", "/2"), ("data.meta.a.b", "/3")] {
+      let paths = try await withServer { request, connection in
+        let body = request.path == "/list" ? text : #"{"data":{"items":[]}}"#
+        return connection.respond(200, [:], Array(body.utf8))
+      } test: { server in
+        var options = RecordListOptions()
+        options.itemsField = "data.items"
+        options.paging = .cursor(field: field)
+        let source = RecordSource.url(server.url + "/list")
+        _ = try await source.list(options, client: SystemHTTPClient())
+        return server.requests.map(\.path)
+      }
+      #expect(paths == ["/list", path, "/list", path])
+    }
+  }
+
+  @Test(
+    "a whole list is read, whatever else the response says",
+    arguments: [
+      ([:], #""next":null,"count":1,"total":1"#), (["Link": "</a>; rel=last"], #""next":"""#),
+      (["X-Total-Count": "1", "Next-Page": ""], #""has_more":false,"links":{"next":null}"#),
+      (["Content-Range": "bytes 0-9/999"], #""meta":{"next":0},"links":[]"#),
+      ([:], #""nextYear":"/2027","next":{},"previous":"/0""#),
+    ] as [(HTTPFields, String)])
+  func whole(fields: HTTPFields, others: String) async throws {
+    let text = #"{"items":[{"id":1}],\#(others)}"#
+    #expect(await message(fields, text, items: "items") == "")
+    #expect(await message(fields) == "")
+  }
+
+  @Test("a 304 that names a next page is an error, too")
+  func notModified() async throws {
+    let counter = Counter()
+    try await withServer { request, connection in
+      let fields: HTTPFields = counter.next() < 2 ? [:] : ["Link": "</2>; rel=next"]
+      return request.fields["If-None-Match"] == nil
+        ? connection.respond(200, ["ETag": "\"1\""], Array("[]".utf8))
+        : connection.respond(304, fields)
+    } test: { server in
+      let client = try SystemHTTPClient()
+      let source = RecordSource.url(server.url + "/list")
+      var options = RecordListOptions()
+      guard case .records(_, let validators, _) = try await source.list(options, client: client)
+      else { return }
+      options.validators = validators
+      guard case .notModified = try await source.list(options, client: client) else {
+        Issue.record("it has changed")
+        return
+      }
+      let error = await #expect(throws: TransportError.self) {
+        _ = try await source.list(options, client: client)
+      }
+      #expect(error?.code == .unreadPages)
+    }
+  }
+}
