@@ -1,6 +1,6 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help tool install uninstall dist demo test test-servers docs bench fuzz sanitize lint clean
+.PHONY: help demo test docs bench fuzz simulate mutants sanitize lint clean
 
 PREFIX ?= /usr/local
 export PREFIX DESTDIR
@@ -44,6 +44,15 @@ bench: ## Measure beside baselines and peers: make bench ARGS="--filter set --js
 fuzz: ## Compare live queries with fresh queries: make fuzz SEED=1 COUNT=2000
 	@scripts/bootstrap
 	@scripts/fuzz $(SEED) $(COUNT)
+
+simulate: ## Simulate synchronization with all accidents: make simulate SEEDS=10000 FROM=1
+	@scripts/bootstrap
+	@swift build -c release --product tandem-simulator
+	@.build/release/tandem-simulator --seeds $(or $(SEEDS),2000) --from $(or $(FROM),1)
+
+mutants: ## Plant bugs in synchronization, and check that the simulator finds each
+	@scripts/bootstrap
+	@scripts/mutants/run
 
 sanitize: ## Run the suites with several threads under the thread sanitizer
 	@scripts/bootstrap

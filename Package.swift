@@ -39,6 +39,7 @@ let package = Package(
     .library(name: "TandemSpace", targets: ["TandemSpace"]),
     .library(name: "TandemReplica", targets: ["TandemReplica"]),
     .executable(name: "tandem", targets: ["TandemCLI"]),
+    .executable(name: "tandem-simulator", targets: ["TandemSimulator"]),
   ],
   targets: [
     // Values
@@ -79,6 +80,12 @@ let package = Package(
       ]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
     .executableTarget(
+      name: "TandemSimulator",
+      dependencies: [
+        "TandemReplica", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
+        "TandemDifferences", "TestRandom",
+      ], swiftSettings: settings),
+    .executableTarget(
       name: "LiveScreen", dependencies: ["Tandem"], path: "Examples/LiveScreen",
       swiftSettings: settings),
     // Tests
@@ -117,6 +124,7 @@ let package = Package(
     tests(
       "TandemSpaceTests",
       ["TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TestFolder", "TestRandom"]),
+    tests("TandemSimulatorTests", ["TandemSimulator", "TandemSync", "TandemRecords"]),
     tests("TandemDigestsTests", ["TandemDigests"]),
     tests(
       "TandemHTTPTests",

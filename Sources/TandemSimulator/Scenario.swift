@@ -1,0 +1,67 @@
+import TestRandom
+
+/// The circumstances of one simulation, all drawn from its seed.
+struct Scenario {
+  /// An accident of a party, beside those of messages.
+  enum Accident: String, CaseIterable {
+    /// The program of a replica ends and starts again.
+    case crash
+    /// All messages on their way are lost, as when the space's program ends.
+    case cut
+    /// The space refuses requests as a whole.
+    case refusal
+    /// The space forgets a part of its history.
+    case forget
+    /// A replica's file is replaced by a backup.
+    case fileRestore
+    /// A replica's file is copied, and both are used.
+    case fileCopy
+    /// The space is replaced by a backup, and nobody says so.
+    case spaceRestore
+    /// The space is replaced by a backup on purpose, with a new epoch.
+    case newEpoch
+  }
+
+  let seed: UInt64
+  let variant: Int
+  let fileCount: Int
+  /// The number of programs that synchronize the first file.
+  let firstFileDriverCount: Int
+  let stepCount: Int
+  /// The shares of messages that are lost and duplicated, in percent.
+  let lossPercent: Int
+  let duplicatePercent: Int
+  let accidents: [Accident]
+  let maxPageChangeCount: Int
+  let maxCommitChangeCount: Int
+
+  init(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    // The first numbers of close seeds are unlike each other only after mixing twice.
+    random = SplitMix64(seed: random.next())
+    self.seed = seed
+    variant = Int.random(in: 0..<SimulatedSchema.count, using: &random)
+    fileCount = [2, 2, 3, 3, 4, 5][Int.random(in: 0..<6, using: &random)]
+    firstFileDriverCount = Int.random(in: 0..<4, using: &random) == 0 ? 2 : 1
+    stepCount = Int.random(in: 30...120, using: &random)
+    lossPercent = Bool.random(using: &random) ? Int.random(in: 0...30, using: &random) : 0
+    duplicatePercent = Bool.random(using: &random) ? Int.random(in: 0...50, using: &random) : 0
+    accidents = Accident.allCases.filter { accident in
+      switch accident {
+      case .crash, .cut: Bool.random(using: &random)
+      case .refusal, .forget, .fileRestore, .fileCopy: Int.random(in: 0..<4, using: &random) == 0
+      case .spaceRestore, .newEpoch: Int.random(in: 0..<8, using: &random) == 0
+      }
+    }
+    maxPageChangeCount = Int.random(in: 1...12, using: &random)
+    maxCommitChangeCount = Int.random(in: 2...12, using: &random)
+  }
+
+  /// The random numbers of one step. They do not depend on other steps, so that steps can be left
+  /// out.
+  func random(ofStep step: Int) -> SplitMix64 {
+    var random = SplitMix64(seed: seed)
+    return SplitMix64(
+      seed: random.next() &+ UInt64(truncatingIfNeeded: step) &* 0xD134_2543_DE82_EF95)
+  }
+}

@@ -1,0 +1,152 @@
+import TandemDifferences
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSpace
+import TandemSync
+import TestRandom
+
+/// Databases that scenarios use again.
+final class DatabasePool {
+  private var spaces: [Database] = []
+  private var emptySpace: DatabaseImage?
+  private var files: [[Database]] = Array(repeating: [], count: SimulatedSchema.count)
+  private var emptyFiles: [DatabaseImage?] = Array(repeating: nil, count: SimulatedSchema.count)
+  let schemas = (0..<SimulatedSchema.count).map { SimulatedSchema(variant: $0) }
+
+  /// A database with the tables of a schema, attached and without rows.
+  func file(_ variant: Int) throws -> Database {
+    if let database = files[variant].popLast() {
+      try emptyFiles[variant]?.restore(database)
+      return database
+    }
+    let database = try Database(path: ":memory:")
+    let schema = schemas[variant]
+    var random = SplitMix64(seed: 1)
+    try database.write { transaction in
+      for statement in schema.statements { try transaction.connection.execute(statement) }
+      try ReplicaTables(transaction.connection).attach(
+        schema.attachedTables, to: "space", using: &random)
+    }
+    if emptyFiles[variant] == nil { emptyFiles[variant] = try DatabaseImage(database) }
+    return database
+  }
+
+  func release(_ file: Database, _ variant: Int) { files[variant].append(file) }
+
+  /// A space without tables.
+  func space() throws -> Database {
+    if let database = spaces.popLast() {
+      try emptySpace?.restore(database)
+      return database
+    }
+    let database = try Database(path: ":memory:")
+    var random = SplitMix64(seed: 1)
+    try database.write { _ = try SpaceTables($0.connection).create(using: &random) }
+    if emptySpace == nil { emptySpace = try DatabaseImage(database) }
+    return database
+  }
+
+  func release(space: Database) { spaces.append(space) }
+}
+
+/// The file of a replica.
+final class SimulatedFile {
+  let number: Int
+  let database: Database
+  let schema: SimulatedSchema
+  private var known: ReplicaTables?
+  /// The last conflict and the last rejection that the ledger knows.
+  private var lastConflict: Int64 = 0
+  private var lastRejection: Int64 = 0
+
+  init(_ number: Int, _ database: Database, _ schema: SimulatedSchema) throws {
+    self.number = number
+    self.database = database
+    self.schema = schema
+    lastConflict = try lastID("tandem_conflicts")
+    lastRejection = try lastID("tandem_rejected")
+  }
+
+  /// The numbers go on after rows were deleted.
+  private func lastID(_ table: String) throws -> Int64 {
+    try database.read {
+      try $0.connection.integer("SELECT seq FROM sqlite_sequence WHERE name = ?", .text(table)) ?? 0
+    }
+  }
+
+  func write<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
+    try database.writeWithoutForeignKeys { try body(tables($0.connection)) }
+  }
+
+  func read<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
+    try database.read { try body(tables($0.connection)) }
+  }
+
+  /// The connection of a database in memory is always the same, so that the schema is read once.
+  private func tables(_ connection: DatabaseConnection) -> ReplicaTables {
+    let tables = known ?? ReplicaTables(connection)
+    known = tables
+    return tables
+  }
+
+  /// Takes the values of a backup or of another file.
+  func become(_ image: DatabaseImage) throws { try image.restore(database) }
+
+  /// Gives a new file the identity that attaching would give it.
+  func identify(using random: inout SplitMix64) throws {
+    let replica = SyncToken.random(using: &random)
+    try database.write {
+      try $0.connection.run("UPDATE tandem_state SET replica = ?", [.text(replica.description)])
+    }
+  }
+
+  /// The values that edits wrote, in the order of tables and keys.
+  func values(_ connection: DatabaseConnection) throws -> [(EditLedger.Cell, Int)] {
+    var values: [(EditLedger.Cell, Int)] = []
+    for table in schema.tables {
+      let columns = table.keyColumns + table.valueColumns
+      let rows = try connection.allRows(
+        "SELECT \(columns.joined(separator: ", ")) FROM \(table.name) ORDER BY "
+          + table.keyColumns.joined(separator: ", "))
+      for row in rows {
+        let key = SyncKey(table: table.name, id: Array(row.prefix(table.keyColumns.count)))
+        for (column, value) in zip(table.valueColumns, row.dropFirst(table.keyColumns.count)) {
+          guard let text = value.textValue, let edit = EditLedger.edits(in: text).first else {
+            continue
+          }
+          values.append((EditLedger.Cell(key: key, column: column), edit))
+        }
+      }
+    }
+    return values
+  }
+
+  /// Gives the conflicts and rejections that are new to the ledger.
+  func report(to ledger: inout EditLedger, at step: Int) throws -> Int {
+    var count = 0
+    let queries = [
+      """
+      SELECT id, "table", "key", ifnull(base, '') || ifnull("local", '') || ifnull(remote, '')
+      FROM tandem_conflicts WHERE id > ? ORDER BY id
+      """,
+      """
+      SELECT id, "table", "key", ifnull(content, '') FROM tandem_rejected WHERE id > ? ORDER BY id
+      """,
+    ]
+    for (position, sql) in queries.enumerated() {
+      let last = position == 0 ? lastConflict : lastRejection
+      let rows = try database.read { try $0.connection.allRows(sql, [.integer(last)]) }
+      for row in rows {
+        guard case .integer(let id) = row[0], case .text(let table) = row[1],
+          case .text(let keyText) = row[2], case .text(let versions) = row[3],
+          let key = try? SyncMessageReader().id(Array(keyText.utf8))
+        else { continue }
+        if position == 0 { lastConflict = id } else { lastRejection = id }
+        ledger.record(versions, of: SyncKey(table: table, id: key), at: step)
+        count += 1
+      }
+    }
+    return count
+  }
+}

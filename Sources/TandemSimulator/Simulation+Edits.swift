@@ -1,0 +1,131 @@
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSync
+
+extension Simulation {
+  /// One transaction of a program in a file: some statements, or the decision of an open conflict.
+  func edit(_ number: Int) throws {
+    let file = files[number]
+    if chance(8) { return try resolve(file) }
+    try file.database.write { transaction in
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let (sql, parameters) = statement(pick(schema.tables), in: number)
+        let before = try file.values(transaction.connection)
+        do {
+          try transaction.connection.run(sql, parameters)
+        } catch let error as DatabaseError where error.code.primary == .constraint {
+          continue
+        }
+        if sql.contains("visits + 1"), transaction.connection.changeCount == 1 {
+          ledger.counted(in: sql.split(separator: " ")[1].description)
+        }
+        note("file \(number): \(sql) \(parameters.map(\.description).joined(separator: ", "))")
+        ledger.statementRan(
+          in: number, at: step, before: before, after: try file.values(transaction.connection))
+      }
+    }
+    for driver in drivers.indices where drivers[driver].file == number && chance(30) {
+      if drivers[driver].action == nil { try handle(.changedLocally, driver) }
+    }
+  }
+
+  private func resolve(_ file: SimulatedFile) throws {
+    let open = try file.read { try $0.conflicts(isOpen: true) }
+    guard !open.isEmpty else { return }
+    let position = Int.random(in: 0..<open.count, using: &random)
+    let choice = pick([ConflictChoice.local, .remote, .base])
+    note("file \(file.number): conflict \(position) of \(open.count) is resolved by \(choice)")
+    do {
+      // As a program does, that is with foreign keys.
+      try file.database.write { transaction in
+        let before = try file.values(transaction.connection)
+        try ReplicaTables(transaction.connection).resolve(conflict: open[position].id, by: choice)
+        ledger.statementRan(
+          in: file.number, at: step, before: before,
+          after: try file.values(transaction.connection))
+      }
+    } catch let error as DatabaseError where error.code.primary == .constraint {
+      note("  a constraint forbids it")
+    }
+  }
+
+  /// A statement on a table.
+  private func statement(
+    _ table: SimulatedSchema.Table, in file: Int
+  ) -> (sql: String, parameters: [FieldValue]) {
+    let name = table.name
+    let keys = 0..<4
+    let key = table.key(Int.random(in: keys, using: &random))
+    let condition = table.keyColumns.map { "\($0) = ?" }.joined(separator: " AND ")
+    func value() -> FieldValue {
+      let edit = ledger.beginEdit(of: SyncKey(table: name, id: key), in: file, at: step)
+      return .text(EditLedger.text(edit))
+    }
+    let column = pick(table.valueColumns)
+    switch Int.random(in: 0..<14, using: &random) {
+    case 0..<4: return insertion(table, key, pick(["OR IGNORE", "OR REPLACE", "OR ABORT"]), value)
+    case 4..<7: return ("UPDATE \(name) SET \(column) = ? WHERE \(condition)", [value()] + key)
+    case 7:
+      let list = table.valueColumns.map { "\($0) = ?" }.joined(separator: ", ")
+      return (
+        "UPDATE \(name) SET \(list) WHERE \(condition)",
+        table.valueColumns.map { _ in value() } + key
+      )
+    case 8:
+      let extra: [FieldValue] = [
+        .null, 1, .real(1), .real(-0.0), .text("x"), .blob([1, 2]), .integer(1 << 60),
+      ]
+      return ("UPDATE \(name) SET extra = ? WHERE \(condition)", [pick(extra)] + key)
+    case 9, 10: return ("DELETE FROM \(name) WHERE \(condition)", key)
+    case 11:
+      guard table.counts else { break }
+      let row = table.key(SimulatedSchema.Table.counterNumber)
+      if file == 0, chance(30) {
+        return (
+          "INSERT OR IGNORE INTO \(name) (\(table.keyColumns.joined(separator: ", ")), visits) "
+            + "VALUES (\(row.map { _ in "?" }.joined(separator: ", ")), 0)", row
+        )
+      }
+      return ("UPDATE \(name) SET visits = visits + 1 WHERE \(condition)", row)
+    case 12:
+      guard table.hasCode else { break }
+      return (
+        "UPDATE OR \(pick(["IGNORE", "REPLACE"])) \(name) SET code = ? WHERE \(condition)",
+        [pick([.null, .text("x"), .text("y")])] + key
+      )
+    default:
+      let list = table.keyColumns.map { "\($0) = ?" }.joined(separator: ", ")
+      return (
+        "UPDATE OR \(pick(["IGNORE", "REPLACE"])) \(name) SET \(list) WHERE \(condition)",
+        table.key(Int.random(in: keys, using: &random)) + key
+      )
+    }
+    return ("UPDATE \(name) SET \(column) = ? WHERE \(condition)", [value()] + key)
+  }
+
+  private func insertion(
+    _ table: SimulatedSchema.Table, _ key: [FieldValue], _ conflict: String,
+    _ value: () -> FieldValue
+  ) -> (sql: String, parameters: [FieldValue]) {
+    var columns = table.keyColumns + table.valueColumns
+    var parameters = key + table.valueColumns.map { _ in value() }
+    if table.counts {
+      columns.append("visits")
+      parameters.append(pick([.null, 0, 3]))
+    }
+    if table.hasCode {
+      columns.append("code")
+      parameters.append(pick([.null, .text("x"), .text("y")]))
+    }
+    if table.parentAction != nil {
+      columns.append("parent")
+      parameters += chance(50) ? [.null] : schema.tables[0].key(pick([0, 1, 2, 3]))
+    }
+    let marks = columns.map { _ in "?" }.joined(separator: ", ")
+    return (
+      "INSERT \(conflict) INTO \(table.name) (\(columns.joined(separator: ", "))) VALUES (\(marks))",
+      parameters
+    )
+  }
+}

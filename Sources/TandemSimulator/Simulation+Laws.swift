@@ -1,0 +1,215 @@
+import TandemRecords
+import TandemReplica
+import TandemSpace
+import TandemSync
+
+// MARK: - During the run
+
+extension Simulation {
+  /// Checks the laws that a step could break.
+  func checkStep(_ syncStep: SyncStep, _ summary: SyncSummary, _ file: SimulatedFile) throws {
+    _ = try file.report(to: &ledger, at: step)
+    if let known = revisions[file.number], let revision = summary.revision,
+      known.epoch == revision.epoch, revision.version < known.version,
+      ledgerKnowsSpaceLoss == false
+    {
+      throw SimulationViolation(
+        "file \(file.number) went back from version \(known.version) to \(revision.version)")
+    }
+    revisions[file.number] = summary.revision
+    guard case .apply = syncStep, summary.pull == .none, summary.outbox == nil,
+      let revision = summary.revision
+    else { return }
+    try checkBase(of: file, at: revision, "after \(describe(syncStep))")
+  }
+
+  private var ledgerKnowsSpaceLoss: Bool {
+    scenario.accidents.contains(.spaceRestore) || scenario.accidents.contains(.newEpoch)
+  }
+
+  /// The base of a file is exactly the state of the space at its revision: no reader sees a part of
+  /// a commit.
+  private func checkBase(
+    of file: SimulatedFile, at revision: SpaceRevision, _ occasion: String
+  ) throws {
+    guard let digest = space.digests[revision] else {
+      throw SimulationViolation(
+        "file \(file.number) is at version \(revision.version), which there has never been")
+    }
+    guard try file.read({ try $0.computedDigest() }) == digest else {
+      throw SimulationViolation(
+        "the base of file \(file.number) is not the state of version \(revision.version) "
+          + occasion)
+    }
+  }
+
+  /// A file that is said to be up to date has no changes and no outbox, and needs no pull.
+  func check(_ status: SyncStatus, _ number: Int) throws {
+    note("driver \(number) is \(describe(status))")
+    guard case .upToDate(let revision) = status else { return }
+    let file = files[drivers[number].file]
+    let summary = try file.read { try $0.summary() }
+    guard summary.isUpToDate, summary.sync.revision == revision else {
+      throw SimulationViolation("file \(file.number) is said to be up to date, but is not")
+    }
+    try checkBase(of: file, at: revision, "that is said to be up to date")
+  }
+}
+
+// MARK: - The end
+
+extension Simulation {
+  /// The number of rounds after which all files have to be up to date.
+  private static let maxRoundCount = 40
+  /// The number of events in which a session has to come to rest.
+  private static let maxEventCount = 400
+
+  /// Ends all faults, delivers the messages that are late, and synchronizes until all files are up to
+  /// date.
+  func settle() throws {
+    note("the faults end")
+    isFaulty = false
+    while !network.isEmpty {
+      try receive(network.remove(at: Int.random(in: 0..<network.count, using: &random)))
+    }
+    for _ in 0..<Simulation.maxRoundCount {
+      let head = space.head
+      for number in drivers.indices { try rest(number) }
+      let summaries = try files.map { file in try file.read { try $0.summary() } }
+      if head == space.head,
+        summaries.allSatisfy({ $0.isUpToDate && $0.sync.revision == head })
+      {
+        return
+      }
+    }
+    let states = drivers.indices.map { "\($0): \(describe(drivers[$0].session.status))" }
+    throw SimulationViolation(
+      "not all files are up to date after \(Simulation.maxRoundCount) rounds: \(states)")
+  }
+
+  /// Synchronizes a file until its session waits.
+  private func rest(_ number: Int) throws {
+    if drivers[number].request != nil { try handle(.disconnected, number) }
+    try handle(.requested, number)
+    for _ in 0..<Simulation.maxEventCount {
+      if drivers[number].action != nil {
+        try act(number)
+      } else if drivers[number].request != nil {
+        guard !network.isEmpty else { return try handle(.disconnected, number) }
+        try receive(network.removeFirst())
+      } else if !isDone(drivers[number].session.status), let timer = drivers[number].timer {
+        drivers[number].timer = nil
+        try handle(.timerFired(timer), number)
+      } else {
+        return
+      }
+    }
+    throw SimulationViolation("the session of driver \(number) does not come to rest")
+  }
+
+  private func isDone(_ status: SyncStatus) -> Bool {
+    switch status {
+    case .upToDate, .blocked: true
+    case .connecting, .pushing, .pulling, .verifying, .offline: false
+    }
+  }
+
+  /// Checks the laws of the end.
+  func checkEnd() throws {
+    let state = try space.state
+    var digest = RecordDigest.empty
+    for record in try space.records() {
+      if let fields = record.fields { digest.add(record.key, fields) }
+    }
+    guard digest == state.digest else {
+      throw SimulationViolation("the digest of the space is not that of its records")
+    }
+    for file in files {
+      guard try file.read({ try $0.computedDigest() }) == state.digest else {
+        throw SimulationViolation("file \(file.number) does not have the records of the space")
+      }
+      _ = try file.report(to: &ledger, at: step)
+    }
+    // A table may be unable to hold a record, which is parked then; so the space decides.
+    let violations = ledger.violations(final: try spaceValues())
+    if !violations.isEmpty { throw SimulationViolation(violations.joined(separator: "\n")) }
+    try checkCounts()
+  }
+
+  /// Each addition counts exactly once.
+  private func checkCounts() throws {
+    guard !ledger.hasInexactCounts else { return }
+    for table in schema.tables where table.isExactCounter {
+      let key = SyncKey(
+        table: table.name, id: table.key(SimulatedSchema.Table.counterNumber))
+      let expected = ledger.countedEdits[table.name] ?? 0
+      let record = try space.records().first { $0.key == key }
+      guard let value = record?.fields?["visits"] else { continue }
+      guard value == .integer(Int64(expected)) else {
+        throw SimulationViolation(
+          "\(expected) additions in \(table.name) were made, but \(value) were counted")
+      }
+    }
+  }
+}
+
+// MARK: - The trace
+
+extension Simulation {
+  func describe(_ step: SyncStep) -> String {
+    switch step {
+    case .settle(let outcome, _): "settle \(describe(outcome))"
+    case .stage(let page, _):
+      "stage \(page.changes.count) changes to version \(page.revision.version)"
+        + (page.next == nil ? "" : ", more follow")
+    case .look, .requirePull, .freeze, .takeBack, .discardStaged, .apply, .lose, .verify:
+      String(describing: step)
+    }
+  }
+
+  func describe(_ summary: SyncSummary) -> String {
+    var text = "version \(summary.revision?.version ?? -1)"
+    if let outbox = summary.outbox {
+      text += ", commit \(outbox.commit.description.prefix(6)) of \(outbox.changeCount)"
+    }
+    switch summary.pull {
+    case .none: break
+    case .page(let pull): text += ", pull since \(pull.since?.version ?? -1)"
+    case .staged: text += ", staged"
+    }
+    if summary.hasChanges { text += ", changed" }
+    if !summary.hasEqualDigests { text += ", digests differ" }
+    return text
+  }
+
+  func describe(_ outcome: SyncOutcome) -> String {
+    switch outcome {
+    case .accepted(let revision, _): "accepted(\(revision.version))"
+    case .conflict(let objections):
+      "conflict(\(objections.map { "\($0.key) \($0.reason.rawValue)" }))"
+    case .refused(let objections):
+      "refused(\(objections.map { "\($0.key) \($0.reason.rawValue)" }))"
+    case .sequence(let last, let fate): "sequence(\(last), fate \(fate?.version ?? -1))"
+    case .gone(let gone): "gone(\(gone.rawValue))"
+    }
+  }
+
+  func describe(_ event: SyncSession.Event) -> String {
+    switch event {
+    case .pushed(let outcome): describe(outcome)
+    case .pulled(.page(let page)):
+      "page of \(page.changes.count) to version \(page.revision.version)"
+        + page.changes.map { " \($0.key)=\($0.fields.map { "\($0)" } ?? "deleted")" }.joined()
+    case .pulled(.gone(let gone)): "gone(\(gone.rawValue))"
+    case .refused(let refusal): "refused(\(refusal.code.rawValue))"
+    default: String(describing: event)
+    }
+  }
+
+  func describe(_ status: SyncStatus) -> String {
+    switch status {
+    case .upToDate(let revision): "upToDate(\(revision.version))"
+    default: String(describing: status)
+    }
+  }
+}

@@ -1,0 +1,299 @@
+import TandemDifferences
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSync
+import TestRandom
+
+/// One run of a scenario: files and a space on real databases, sessions, and a network with faults.
+///
+/// Everything is synchronous and drawn from the seed: the same seed has the same trace in each
+/// process.
+final class Simulation {
+  /// A program that synchronizes a file.
+  struct Driver {
+    let file: Int
+    var session = SyncSession()
+    /// The action that comes next.
+    var action: SyncSession.Action?
+    /// The request whose answer the session waits for.
+    var request: Int?
+    var timer: Int?
+
+    init(file: Int) { self.file = file }
+  }
+
+  /// A message on its way.
+  struct Message {
+    enum Content {
+      case push(SyncCommit)
+      case pull(SyncPull)
+      case answer(SyncSession.Event)
+    }
+
+    let driver: Int
+    let request: Int
+    let content: Content
+  }
+
+  /// The maximum number of messages on their way; the oldest are lost.
+  static let maxMessageCount = 40
+  /// The maximum number of files, copies included.
+  static let maxFileCount = 6
+
+  let scenario: Scenario
+  let schema: SimulatedSchema
+  let space: SimulatedSpace
+  var files: [SimulatedFile] = []
+  var drivers: [Driver] = []
+  var network: [Message] = []
+  var ledger = EditLedger()
+  var random: SplitMix64
+  var step = 0
+  var requestCount = 0
+  /// The accidents that can still happen.
+  var isFaulty = true
+  /// The revisions of the files, to see that they do not go back.
+  var revisions: [SpaceRevision?] = []
+  /// The steps at which commits were frozen.
+  var frozenSteps: [SyncToken: Int] = [:]
+  var spaceBackup: SimulatedSpace.Backup?
+  var fileBackups: [(image: DatabaseImage, step: Int)?] = []
+  /// Takes each line of the trace; `nil` if nobody reads it.
+  let trace: ((String) -> Void)?
+  private let pool: DatabasePool
+
+  init(_ scenario: Scenario, _ pool: DatabasePool, trace: ((String) -> Void)? = nil) throws {
+    self.scenario = scenario
+    self.pool = pool
+    self.trace = trace
+    schema = pool.schemas[scenario.variant]
+    random = scenario.random(ofStep: -1)
+    var random = random
+    let first = try pool.file(scenario.variant)
+    space = try SimulatedSpace(
+      try pool.space(), try first.read { try ReplicaTables($0.connection).declarations() },
+      using: &random)
+    self.random = random
+    for number in 0..<scenario.fileCount {
+      try add(SimulatedFile(number, number == 0 ? first : pool.file(scenario.variant), schema))
+      try files[number].identify(using: &self.random)
+    }
+    for _ in 1..<scenario.firstFileDriverCount { drivers.append(Driver(file: 0)) }
+  }
+
+  private func add(_ file: SimulatedFile) {
+    files.append(file)
+    drivers.append(Driver(file: file.number))
+    revisions.append(nil)
+    fileBackups.append(nil)
+  }
+
+  /// Adds a copy of a file.
+  func copy(_ number: Int) throws {
+    let image = try DatabaseImage(files[number].database)
+    let database = try pool.file(scenario.variant)
+    try image.restore(database)
+    add(try SimulatedFile(files.count, database, schema))
+    ledger.copied()
+  }
+
+  /// Gives the databases back, for the next simulation.
+  func end() {
+    for file in files { pool.release(file.database, scenario.variant) }
+    pool.release(space: space.database)
+  }
+
+  func note(_ text: @autoclosure () -> String) {
+    if let trace { trace("\(step): \(text())") }
+  }
+
+  func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+
+  func pick<Element>(_ choices: [Element]) -> Element {
+    choices[Int.random(in: 0..<choices.count, using: &random)]
+  }
+
+  /// Runs the steps, and then checks all laws.
+  ///
+  /// - Parameter steps: The steps to run; all if `nil`.
+  /// - Throws: ``SimulationViolation``.
+  func run(_ steps: [Int]? = nil) throws {
+    for number in steps ?? Array(0..<scenario.stepCount) {
+      step = number
+      random = scenario.random(ofStep: number)
+      try runStep()
+    }
+    step = scenario.stepCount
+    random = scenario.random(ofStep: step)
+    try settle()
+    try checkEnd()
+  }
+
+  private func runStep() throws {
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<25: try edit(Int.random(in: 0..<files.count, using: &random))
+    case 25..<65: try drive(Int.random(in: 0..<drivers.count, using: &random))
+    case 65..<92: try deliver()
+    case 92..<94: try backUp()
+    default: try happen()
+    }
+  }
+}
+
+// MARK: - Sessions
+
+extension Simulation {
+  /// Lets a program do the next thing.
+  private func drive(_ number: Int) throws {
+    // Most actions follow at once; between any two, something else may happen.
+    for _ in 0..<Int.random(in: 1...5, using: &random) {
+      let driver = drivers[number]
+      if driver.action != nil {
+        try act(number)
+      } else if driver.request != nil {
+        if chance(10) { try handle(.disconnected, number) }
+        return
+      } else if let timer = driver.timer, chance(70) {
+        drivers[number].timer = nil
+        try handle(.timerFired(timer), number)
+      } else {
+        try handle(pick([.requested, .announced, .changedLocally]), number)
+        if drivers[number].action == nil { return }
+      }
+    }
+  }
+
+  /// Performs the action of a program.
+  func act(_ number: Int) throws {
+    guard let action = drivers[number].action else { return }
+    drivers[number].action = nil
+    let file = files[drivers[number].file]
+    switch action {
+    case .perform(let syncStep): try perform(syncStep, number)
+    case .push(let token):
+      guard let commit = try file.read({ try $0.pendingCommit() }), commit.id == token else {
+        return try handle(.superseded, number)
+      }
+      send(.push(commit), number)
+    case .pull(let request):
+      send(
+        .pull(
+          SyncPull(
+            replica: request.replica, since: request.since, cursor: request.cursor,
+            maxChangeCount: scenario.maxPageChangeCount)), number)
+    case .timer, .report: break
+    }
+  }
+
+  private func perform(_ syncStep: SyncStep, _ number: Int) throws {
+    let file = files[drivers[number].file]
+    let limits = SyncLimits(maxCommitChangeCount: scenario.maxCommitChangeCount)
+    let decision: EpochPolicy.Decision? =
+      isFaulty && chance(20) ? nil : pick([.union, .union, .adoptRemote, .adoptLocal])
+    let summary: SyncSummary
+    do {
+      summary = try file.write {
+        try $0.perform(
+          syncStep, file.schema.merging, decision: decision, limits: limits, using: &random)
+      }
+    } catch let error as ReplicaError where error.code == .undecided {
+      note("driver \(number) file \(file.number) undecided")
+      return try handle(.undecided, number)
+    }
+    note("driver \(number) file \(file.number) \(describe(syncStep)) -> \(describe(summary))")
+    if let outbox = summary.outbox, frozenSteps[outbox.commit] == nil {
+      frozenSteps[outbox.commit] = step
+    }
+    try checkStep(syncStep, summary, file)
+    try handle(.performed(summary), number)
+  }
+
+  /// Gives an event to a session, and takes the actions that follow.
+  func handle(_ event: SyncSession.Event, _ number: Int) throws {
+    switch event {
+    case .pushed, .pulled, .refused, .disconnected: drivers[number].request = nil
+    default: break
+    }
+    for action in drivers[number].session.handle(event) {
+      switch action {
+      case .report(let status): try check(status, number)
+      case .timer(let timer, _, _): drivers[number].timer = timer
+      case .perform, .push, .pull: drivers[number].action = action
+      }
+    }
+  }
+}
+
+// MARK: - Messages
+
+extension Simulation {
+  private func send(_ content: Message.Content, _ number: Int) {
+    requestCount += 1
+    drivers[number].request = requestCount
+    network.append(Message(driver: number, request: requestCount, content: content))
+    if network.count > Simulation.maxMessageCount { network.removeFirst() }
+  }
+
+  /// Delivers, loses or duplicates a message: mostly one of the newest, so that old ones arrive
+  /// after their senders have connected anew.
+  private func deliver() throws {
+    guard !network.isEmpty else { return }
+    let range = chance(70) ? max(0, network.count - 3)..<network.count : 0..<network.count
+    let position = Int.random(in: range, using: &random)
+    if chance(scenario.lossPercent) {
+      note("message \(network[position].request) is lost")
+      network.remove(at: position)
+      return
+    }
+    let message = network[position]
+    if !chance(scenario.duplicatePercent) { network.remove(at: position) }
+    try receive(message)
+  }
+
+  /// The receiver of a message takes it.
+  func receive(_ message: Message) throws {
+    switch message.content {
+    case .answer(let event):
+      guard drivers[message.driver].request == message.request else { return }
+      note("driver \(message.driver) receives \(describe(event))")
+      try handle(event, message.driver)
+    case .push(let commit): try reply(to: message) { try push(commit, message.driver) }
+    case .pull(let pull): try reply(to: message) { .pulled(try space.pull(pull)) }
+    }
+  }
+
+  private func reply(to message: Message, _ body: () throws -> SyncSession.Event) throws {
+    let event: SyncSession.Event
+    if isFaulty, scenario.accidents.contains(.refusal), chance(15) {
+      event = .refused(SyncRefusal(chance(50) ? .unavailable : .unauthorized, "not now"))
+    } else {
+      do {
+        event = try body()
+      } catch let refusal as SyncRefusal {
+        event = .refused(refusal)
+      }
+    }
+    note("space answers \(message.request) of driver \(message.driver): \(describe(event))")
+    network.append(
+      Message(driver: message.driver, request: message.request, content: .answer(event)))
+  }
+
+  private func push(_ commit: SyncCommit, _ driver: Int) throws -> SyncSession.Event {
+    let (outcome, isNew) = try space.push(commit, using: &random)
+    guard isNew else { return .pushed(outcome) }
+    for change in commit.changes {
+      switch change.verb {
+      case .insert(let fields), .update(let fields):
+        for case .text(let text) in fields.values {
+          for edit in EditLedger.edits(in: text) { ledger.accepted(edit) }
+        }
+      case .add: break
+      case .delete:
+        ledger.acceptedDeletion(
+          of: change.key, from: drivers[driver].file, frozenAt: frozenSteps[commit.id] ?? step)
+      }
+    }
+    return .pushed(outcome)
+  }
+}
