@@ -12,6 +12,7 @@ func copy(_ name: String) async throws -> Database {
 }
 let folder = NSTemporaryDirectory() + "notes-\(UUID().uuidString)"
 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+defer { try? FileManager.default.removeItem(atPath: folder) }
 let phone = try await copy("\(folder)/phone.db")
 let laptop = try await copy("\(folder)/laptop.db")
 
@@ -62,8 +63,3 @@ try await withThrowingTaskGroup(of: Void.self) { group in
   group.cancelAll()
 }
 // snippet.end
-
-await phone.close()
-await laptop.close()
-await space.close()
-try FileManager.default.removeItem(atPath: folder)

@@ -35,8 +35,11 @@ public struct AttachedTable: Hashable, Sendable {
   }
 
   /// A table with the unit of its conflicts.
-  package init(_ name: String, granularity: SpaceTable.Granularity) {
-    self.init(name, mergesFields: granularity == .field)
+  package init(
+    _ name: String, granularity: SpaceTable.Granularity, allowsAssignedKeys: Bool = false
+  ) {
+    self.init(
+      name, mergesFields: granularity == .field, allowsAssignedKeys: allowsAssignedKeys)
   }
 }
 
