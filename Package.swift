@@ -75,7 +75,8 @@ let package = Package(
       "Tandem",
       [
         "TandemDifferences", "TandemRecords", "TandemSQLite", "TandemLiveQueries", "TandemDigests",
-        "TandemHTTP", "TandemMirror", "TandemChannels", "TandemLinks", "TandemSync",
+        "TandemHTTP", "TandemMirror", "TandemChannels", "TandemLinks", "TandemSync", "TandemSpace",
+        "TandemReplica",
       ]),
     .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
     .executableTarget(

@@ -6,5 +6,7 @@
 @_exported public import TandemLiveQueries
 @_exported public import TandemMirror
 @_exported public import TandemRecords
+@_exported public import TandemReplica
 @_exported public import TandemSQLite
+@_exported public import TandemSpace
 @_exported public import TandemSync

@@ -5,8 +5,9 @@ struct TandemCLI {
   static var commands: [any Command.Type] {
     [
       MirrorCommand.self, DiffCommand.self, MergeCommand.self, WatchCommand.self,
-      TrackCommand.self, UntrackCommand.self, ChannelCommand.self, CompletionsCommand.self,
-      ManCommand.self,
+      AttachCommand.self, SyncCommand.self, StatusCommand.self, ConflictsCommand.self,
+      RejectedCommand.self, DetachCommand.self, TrackCommand.self, UntrackCommand.self,
+      ChannelCommand.self, CompletionsCommand.self, ManCommand.self,
     ]
   }
 

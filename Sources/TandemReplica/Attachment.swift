@@ -3,29 +3,43 @@ internal import TandemSQLite
 package import TandemSync
 
 /// A choice of what to synchronize: one table, and the columns of it.
-package struct AttachedTable: Hashable, Sendable {
+public struct AttachedTable: Hashable, Sendable {
   /// The name of the table.
-  package var name: String
+  public var name: String
   /// The columns to synchronize beside the primary key; all that can be written if `nil`.
-  package var columns: [String]?
-  /// The unit of conflicts.
-  package var granularity: SpaceTable.Granularity
+  public var columns: [String]?
+  /// The rules for columns that two replicas change at the same time, by the names of columns. The
+  /// file keeps them for every program that synchronizes it. A conflict in another column stays
+  /// open.
+  public var policies: [String: FieldPolicy]
+  /// True if changes of different fields of a record do not conflict. False for tables whose fields
+  /// must fit each other. All replicas of a space must choose the same.
+  public var mergesFields: Bool
   /// True if the application itself chooses integer keys that no two devices choose.
-  package var allowsAssignedKeys: Bool
+  public var allowsAssignedKeys: Bool
   /// True if changes that no trigger can foresee are accepted. They are found later, by comparing
   /// digests.
-  package var allowsBlindSpots: Bool
+  public var allowsBlindSpots: Bool
 
   /// A table with all columns that can be written, and no allowances.
-  package init(
-    _ name: String, columns: [String]? = nil, granularity: SpaceTable.Granularity = .field,
-    allowsAssignedKeys: Bool = false, allowsBlindSpots: Bool = false
+  public init(
+    _ name: String, columns: [String]? = nil, policies: [String: FieldPolicy] = [:],
+    mergesFields: Bool = true, allowsAssignedKeys: Bool = false, allowsBlindSpots: Bool = false
   ) {
     self.name = name
     self.columns = columns
-    self.granularity = granularity
+    self.policies = policies
+    self.mergesFields = mergesFields
     self.allowsAssignedKeys = allowsAssignedKeys
     self.allowsBlindSpots = allowsBlindSpots
+  }
+
+  /// A table with the unit of its conflicts.
+  package init(
+    _ name: String, granularity: SpaceTable.Granularity, allowsAssignedKeys: Bool = false
+  ) {
+    self.init(
+      name, mergesFields: granularity == .field, allowsAssignedKeys: allowsAssignedKeys)
   }
 }
 
@@ -43,9 +57,19 @@ extension ReplicaTables {
       guard !declarations.contains(where: { $0.name.isSameSQLName(as: declaration.name) }) else {
         throw ReplicaError(.unsuitable, "the table \(declaration.name) is named twice")
       }
+      _ = try choice.policies(for: declaration)
       declarations.append(declaration)
     }
     return declarations
+  }
+
+  /// Throws if the file is attached to a space.
+  func checkIsDetached() throws {
+    guard try !isAttached() else {
+      throw ReplicaError(
+        .alreadyAttached,
+        "\(connection.path) is attached to the space \(try state().space); detach it first")
+    }
   }
 
   /// Makes the file a replica of a space. Its rows become local additions; those that the space has
@@ -61,17 +85,17 @@ extension ReplicaTables {
   package func attach(
     _ choices: [AttachedTable], to space: String, using generator: inout some RandomNumberGenerator
   ) throws {
-    guard try !isAttached() else {
-      throw ReplicaError(
-        .alreadyAttached,
-        "\(connection.path) is attached to the space \(try state().space); detach it first")
-    }
+    try checkIsDetached()
     let declarations = try plan(choices)
+    let policies = try zip(choices, declarations).map { try $0.policies(for: $1) }
     for creation in ReplicaTables.creations { try connection.execute(creation) }
     try insert(
       ReplicaState(
         space: space, replica: .random(using: &generator), sequence: 0, revision: nil,
         digest: .empty, spaceDigest: .empty, pullNeed: .first), tables: declarations)
+    for (declaration, policies) in zip(declarations, policies) {
+      for (column, policy) in policies { try insert(policy, column, of: declaration.name) }
+    }
     for declaration in declarations {
       let shadow = try TableShadow(
         table: declaration.name, columns: declaration.columns, in: connection)
@@ -155,7 +179,7 @@ private struct TableChoice {
     }
     return SpaceTable(
       name: schema.name, columns: columns, keyColumns: schema.primaryKey,
-      granularity: choice.granularity)
+      granularity: choice.mergesFields ? .field : .record)
   }
 
   private var suggestedKey: String { "id TEXT PRIMARY KEY DEFAULT (lower(hex(randomblob(16))))" }

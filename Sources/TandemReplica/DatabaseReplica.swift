@@ -1,55 +1,81 @@
 internal import Synchronization
-package import TandemSQLite
-package import TandemSync
+public import TandemSQLite
+public import TandemSync
 
-/// The file of a `Database` as a replica, for a driver.
+/// The file of a `Database` as a replica: some of its tables are kept in step with a space, and so
+/// with all other replicas of that space.
 ///
-/// Any program may write the file meanwhile, and other processes may synchronize it: each step looks
-/// at the file anew.
-package final class DatabaseReplica: SyncReplica {
-  private let database: Database
+/// ```swift
+/// let replica = DatabaseReplica(database)
+/// try await replica.attach([AttachedTable("note", policies: ["likes": .counter])], to: space)
+/// try await replica.sync(with: space)
+/// ```
+///
+/// Attaching adds triggers and tables whose names begin with `tandem_`. From then on, any program
+/// may write the file, in any language, whether or not it is connected to the space, and other
+/// processes may synchronize the same file. What a synchronization receives is written in one
+/// transaction, which live queries deliver like any other commit.
+///
+/// No edit is lost without a trace: each one is in the space, or was overwritten by an edit that had
+/// seen it, or is in ``conflicts(isOpen:)`` or ``rejections()``.
+///
+/// Use one object for a database. It may be used from any task.
+public final class DatabaseReplica: SyncReplica {
+  let database: Database
   private let merging: ReplicaMerging
   private let epochPolicy: EpochPolicy?
   private let limits: SyncLimits
   private let knownSchema = Mutex<ReplicaTables.KnownSchema?>(nil)
-  private let watch = Mutex<Watch?>(nil)
+  private let watch = Mutex<ReplicaWatch?>(nil)
 
-  /// The subscription to changes of the shadows.
-  private struct Watch {
-    let feed: ChangeFeed
-    let subscription: ChangeSubscription
-  }
-
-  /// The replica in a file that is attached to a space.
+  /// A replica in a file, which need not be attached yet.
   ///
   /// - Parameters:
-  ///   - merging: The rules for conflicts.
-  ///   - epochPolicy: The decision if the space's history was lost; without one, the
-  ///     synchronization waits.
+  ///   - merging: Rules for conflicts. A table with rules here does not use those that the file
+  ///     keeps, see ``AttachedTable/policies``.
+  ///   - epochPolicy: The decision if the history of the space was lost or replaced. Without one,
+  ///     synchronizing fails with the code `undecided` until there is one.
+  public convenience init(
+    _ database: Database, merging: ReplicaMerging = ReplicaMerging(),
+    epochPolicy: EpochPolicy? = nil
+  ) {
+    self.init(database, merging: merging, epochPolicy: epochPolicy, limits: SyncLimits())
+  }
+
+  /// A replica with limits for messages.
   package init(
     _ database: Database, merging: ReplicaMerging = ReplicaMerging(),
-    epochPolicy: EpochPolicy? = nil, limits: SyncLimits = SyncLimits()
+    epochPolicy: EpochPolicy? = nil, limits: SyncLimits
   ) {
     self.database = database
     self.merging = merging
     self.epochPolicy = epochPolicy
     self.limits = limits
   }
+}
 
-  deinit {
-    watch.withLock { watch in
-      if let watch { watch.feed.unsubscribe(watch.subscription) }
-    }
+// MARK: - Steps of a synchronization
+
+extension DatabaseReplica {
+  /// Performs a step in one transaction.
+  package func perform(_ step: SyncStep) async throws -> SyncSummary {
+    try await performAndReport(step).summary
   }
 
   /// Performs a step in one transaction.
-  package func perform(_ step: SyncStep) async throws -> SyncSummary {
+  ///
+  /// - Returns: Also the number of rows that it wrote for other replicas.
+  func performAndReport(
+    _ step: SyncStep
+  ) async throws -> (summary: SyncSummary, writtenCount: Int) {
     let decision = step == .apply ? try await decision() : nil
     do {
       return try await write { [merging, limits] tables in
         var generator = SystemRandomNumberGenerator()
-        return try tables.perform(
-          step, merging, decision: decision, limits: limits, using: &generator)
+        let summary = try tables.perform(
+          step, merging.completed(by: try tables.storedMerging()), decision: decision,
+          limits: limits, using: &generator)
+        return (summary, tables.applyReport?.writtenCount ?? 0)
       }
     } catch let error as ReplicaError where error.code == .undecided {
       throw SyncUndecided()
@@ -66,6 +92,32 @@ package final class DatabaseReplica: SyncReplica {
     try await database.read { try ReplicaTables($0.connection).summary() }
   }
 
+  /// Returns when rows may have changed since the last call, by whichever program.
+  package func waitForChange() async throws {
+    let watch = try await currentWatch()
+    do {
+      try await watch.wait()
+      try await watch.read(database) { _ in }
+    } catch {
+      self.watch.withLock { $0 = nil }
+      throw error
+    }
+  }
+
+  /// The synchronized tables.
+  func declarations() async throws -> [SpaceTable] {
+    try await database.read { try ReplicaTables($0.connection).declarations() }
+  }
+
+  private func currentWatch() async throws -> ReplicaWatch {
+    if let watch = watch.withLock({ $0 }) { return watch }
+    let tables = try await declarations()
+    let watch = try await ReplicaWatch(
+      database, tables: tables.map { TableShadow.name($0.name) })
+    self.watch.withLock { $0 = watch }
+    return watch
+  }
+
   /// Runs `body` in one transaction without foreign keys.
   private func write<Value: Sendable>(
     _ body: @escaping @Sendable (ReplicaTables) throws -> Value
@@ -77,6 +129,12 @@ package final class DatabaseReplica: SyncReplica {
     }
     knownSchema.withLock { $0 = schema }
     return value
+  }
+
+  /// Forgets the tables as they were.
+  func forgetTables() {
+    knownSchema.withLock { $0 = nil }
+    watch.withLock { $0 = nil }
   }
 
   /// The decision of the application, if the staged pages need one.
@@ -92,38 +150,5 @@ package final class DatabaseReplica: SyncReplica {
     }
     guard let change else { return nil }
     return try await epochPolicy.decision(about: change)
-  }
-}
-
-// MARK: - Waiting for changes
-
-extension DatabaseReplica {
-  /// Returns when rows may have changed since the last call, by whichever program.
-  package func waitForChange() async throws {
-    let watch = try await currentWatch()
-    await watch.subscription.wait()
-    do {
-      try Task.checkCancellation()
-      _ = try await database.read {
-        try watch.feed.beginSnapshot($0.connection, for: watch.subscription)
-      }
-    } catch {
-      // A subscription whose wait was cancelled waits no more.
-      watch.feed.unsubscribe(watch.subscription)
-      self.watch.withLock { $0 = nil }
-      throw error
-    }
-  }
-
-  private func currentWatch() async throws -> Watch {
-    if let watch = watch.withLock({ $0 }) { return watch }
-    let tables = try await database.read { try ReplicaTables($0.connection).declarations() }
-    let feed = try await database.changeFeed()
-    let subscription = feed.subscribe()
-    feed.setInterests(
-      tables.map { TableInterest(table: TableShadow.name($0.name), key: .none) }, of: subscription)
-    let watch = Watch(feed: feed, subscription: subscription)
-    self.watch.withLock { $0 = watch }
-    return watch
   }
 }

@@ -18,8 +18,14 @@ public struct ReplicaError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let schema = Code(rawValue: "schema")
     /// There is no such conflict, or it has been resolved.
     public static let unknownConflict = Code(rawValue: "unknownConflict")
+    /// There is no such rejected change, or it has no content to write.
+    public static let unknownRejection = Code(rawValue: "unknownRejection")
     /// The history of the space was lost, and nobody has decided how to continue.
     public static let undecided = Code(rawValue: "undecided")
+    /// The space refuses the requests, rows cannot be sent, or rows still differ after a repair.
+    public static let blocked = Code(rawValue: "blocked")
+    /// The space has another history than the revision to wait for.
+    public static let otherHistory = Code(rawValue: "otherHistory")
     /// A table of Tandem's own has content that Tandem did not write.
     public static let damaged = Code(rawValue: "damaged")
   }

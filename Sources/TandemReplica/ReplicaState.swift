@@ -51,7 +51,8 @@ extension ReplicaTables {
     CREATE TABLE tandem_state (
       one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, space TEXT NOT NULL,
       tables BLOB NOT NULL, replica TEXT NOT NULL, sequence INTEGER NOT NULL, revision TEXT,
-      digest TEXT NOT NULL, space_digest TEXT NOT NULL, pull TEXT NOT NULL)
+      digest TEXT NOT NULL, space_digest TEXT NOT NULL, pull TEXT NOT NULL,
+      last_rejection INTEGER NOT NULL DEFAULT 0)
     """,
     """
     CREATE TABLE tandem_outbox (
@@ -64,13 +65,13 @@ extension ReplicaTables {
     """,
     """
     CREATE TABLE tandem_conflicts (
-      id INTEGER PRIMARY KEY AUTOINCREMENT, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
+      id INTEGER PRIMARY KEY, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
       kind TEXT NOT NULL, fields TEXT, base TEXT, "local" TEXT, remote TEXT, resolution TEXT NOT NULL,
       version INTEGER NOT NULL, reported_in INTEGER)
     """,
     """
     CREATE TABLE tandem_rejected (
-      id INTEGER PRIMARY KEY AUTOINCREMENT, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
+      id INTEGER PRIMARY KEY, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
       reason TEXT NOT NULL, content TEXT, UNIQUE ("table", "key", reason, content))
     """,
     """
@@ -78,12 +79,17 @@ extension ReplicaTables {
       "table" TEXT NOT NULL, "key" BLOB NOT NULL, id TEXT NOT NULL, fields TEXT NOT NULL,
       is_whole INTEGER NOT NULL, PRIMARY KEY ("table", "key")) WITHOUT ROWID
     """,
+    """
+    CREATE TABLE tandem_policies (
+      "table" TEXT NOT NULL, "column" TEXT NOT NULL, policy TEXT NOT NULL,
+      PRIMARY KEY ("table", "column")) WITHOUT ROWID
+    """,
   ]
 
   /// The names of Tandem's tables for a replica, without those of single tables.
   static let tableNames = [
     "tandem_state", "tandem_outbox", "tandem_staged", "tandem_conflicts", "tandem_rejected",
-    "tandem_parked",
+    "tandem_parked", "tandem_policies",
   ]
 
   /// The version of these tables.
@@ -95,14 +101,19 @@ extension ReplicaTables {
       "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'tandem_state'") != 0
   }
 
-  /// The state.
-  ///
-  /// - Throws: ``ReplicaError`` with code `notAttached`, or `damaged`.
-  package func state() throws -> ReplicaState {
+  /// Throws if the file is not attached to a space.
+  func checkIsAttached() throws {
     guard try isAttached() else {
       throw ReplicaError(
         .notAttached, "\(connection.path) is not attached to a space; attach it first")
     }
+  }
+
+  /// The state.
+  ///
+  /// - Throws: ``ReplicaError`` with code `notAttached`, or `damaged`.
+  package func state() throws -> ReplicaState {
+    try checkIsAttached()
     return try connection.withStatement(
       """
       SELECT format, space, replica, sequence, revision, digest, space_digest, pull
@@ -139,6 +150,7 @@ extension ReplicaTables {
 
   /// The synchronized tables, as the file was attached with them.
   package func declarations() throws -> [SpaceTable] {
+    try checkIsAttached()
     let stored = try connection.withStatement("SELECT tables FROM tandem_state") {
       statement throws(DatabaseError) in try statement.step() ? try statement.value(at: 0) : .null
     }

@@ -9,7 +9,7 @@ extension ReplicaTables {
   ///   - merging: The rules for conflicts.
   ///   - decision: The decision of the application if the space's history was lost.
   ///   - generator: Draws the identities of commits, and of replicas that need a new one.
-  /// - Returns: The state of the file afterwards.
+  /// - Returns: The state of the file afterwards. After `apply`, ``applyReport`` describes it.
   /// - Throws: ``ReplicaError``, with code `undecided` if `decision` is needed; `DatabaseError`.
   package func perform(
     _ step: SyncStep, _ merging: ReplicaMerging, decision: EpochPolicy.Decision? = nil,
@@ -24,7 +24,8 @@ extension ReplicaTables {
     case .takeBack(let commit): try takeBack(commit)
     case .stage(let page, let pull): try stage(page, for: pull)
     case .discardStaged: try discardStaged()
-    case .apply: _ = try applyStaged(merging, decision: decision, using: &generator)
+    case .apply:
+      applyReport = try applyStaged(merging, decision: decision, using: &generator)
     case .lose(let gone): try lose(gone, using: &generator)
     case .verify: _ = try verify()
     }

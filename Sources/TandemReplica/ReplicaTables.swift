@@ -18,6 +18,9 @@ package final class ReplicaTables {
   /// The schema that was read last, which is good as long as the file has its version.
   package private(set) var knownSchema: KnownSchema?
 
+  /// The result of the last step that applied a pull.
+  package internal(set) var applyReport: ReplicaApplyReport?
+
   /// A schema and its version.
   package struct KnownSchema: Sendable {
     fileprivate let version: Int64

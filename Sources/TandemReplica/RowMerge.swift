@@ -1,11 +1,11 @@
-package import TandemDifferences
-package import TandemRecords
+public import TandemDifferences
+public import TandemRecords
 internal import TandemSync
 
 /// The rules by which conflicts in one table are resolved.
-package struct TableMerging: Sendable {
+public struct TableMerging: Sendable {
   /// The rule for one field.
-  package enum Field: Sendable {
+  public enum Field: Sendable {
     /// Integers to which each replica adds: the sum of all additions, exactly.
     case counter
     /// Another rule.
@@ -20,14 +20,14 @@ package struct TableMerging: Sendable {
   }
 
   /// The rules for fields that both sides changed. A field without one is unresolved.
-  package var fields: [FieldName: Field]
+  public var fields: [FieldName: Field]
   /// The rule for records that are unresolved after all fields have been merged, and for those that
   /// one side deleted.
-  package var record: MergePolicy<Record>
+  public var record: MergePolicy<Record>
 
   /// By default, edits of different fields are merged, an edit beats a deletion, and all else stays
   /// open.
-  package init(fields: [FieldName: Field] = [:], record: MergePolicy<Record> = .editBeatsDelete) {
+  public init(fields: [FieldName: Field] = [:], record: MergePolicy<Record> = .editBeatsDelete) {
     self.fields = fields
     self.record = record
   }
@@ -39,12 +39,12 @@ package struct TableMerging: Sendable {
 }
 
 /// The rules by which conflicts are resolved, by the names of tables.
-package struct ReplicaMerging: Sendable {
+public struct ReplicaMerging: Sendable {
   /// The rules of single tables.
-  package var tables: [String: TableMerging]
+  public var tables: [String: TableMerging]
 
   /// Rules for the given tables, and the usual ones for all others.
-  package init(_ tables: [String: TableMerging] = [:]) { self.tables = tables }
+  public init(_ tables: [String: TableMerging] = [:]) { self.tables = tables }
 
   /// The rules of a table.
   func merging(of table: String) -> TableMerging { tables[table] ?? TableMerging() }

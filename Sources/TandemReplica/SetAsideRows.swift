@@ -1,57 +1,76 @@
-package import TandemDifferences
-package import TandemRecords
+public import TandemDifferences
+public import TandemRecords
 internal import TandemSQLite
 package import TandemSync
 
 /// A conflict that a merge resolved or left open, with every version.
-package struct ReplicaConflict: Sendable {
+public struct ReplicaConflict: Hashable, Sendable, Identifiable {
   /// The outcome of the merge.
-  package enum Resolution: String, Hashable, Sendable, CaseIterable {
+  public enum Resolution: String, Hashable, Sendable, CaseIterable {
+    /// The row has the version of this file.
     case local
+    /// The row has the version of the space.
     case remote
+    /// The row has another version: of a policy, or as it was chosen.
     case merged
     /// The row has the remote version, and the conflict is open.
     case unresolved
   }
 
   /// The number of the conflict in its file.
-  package let id: Int64
+  public let id: Int64
   /// The identity of the record.
   package let key: SyncKey
   /// The kind of conflict.
-  package let kind: MergeConflict<Record>.Kind
+  public let kind: MergeConflict<Record>.Kind
   /// The fields in conflict; `nil` if it is the record as a whole.
-  package let fields: [String]?
+  public let fields: [String]?
   /// The version that both sides started from.
-  package let base: Record?
+  public let base: Record?
   /// The version of this file.
-  package let local: Record?
+  public let local: Record?
   /// The version of the space.
-  package let remote: Record?
+  public let remote: Record?
   /// The outcome.
-  package let resolution: Resolution
+  public let resolution: Resolution
+
+  /// The name of the table.
+  public var table: String { key.table }
+  /// The values of the record's primary key.
+  public var primaryKey: [FieldValue] { key.id }
 }
 
 /// A change that could not be synchronized: the space refused it, a constraint forbids it, or no
 /// message can hold it.
-package struct ReplicaRejection: Sendable {
+public struct ReplicaRejection: Hashable, Sendable, Identifiable {
   /// The number of the rejection in its file.
-  package let id: Int64
+  public let id: Int64
   /// The identity of the record.
   package let key: SyncKey
   /// The reason.
-  package let reason: String
+  public let reason: String
   /// The record as it was; `nil` if it could not be read, or is still in its row.
-  package let content: Record?
+  public let content: Record?
+
+  /// The name of the table.
+  public var table: String { key.table }
+  /// The values of the record's primary key.
+  public var primaryKey: [FieldValue] { key.id }
 }
 
 /// The version of a record that resolves an open conflict.
-package enum ConflictChoice: Hashable, Sendable {
+public enum ConflictChoice: Hashable, Sendable {
+  /// The version that both sides started from.
   case base
+  /// The version of this file.
   case local
+  /// The version of the space.
   case remote
   /// Another version; `nil` to delete the record.
   case record(Record?)
+  /// The row as it is now with these fields changed. If the row was deleted, it is revived from its
+  /// last version.
+  case fields(Record)
 }
 
 extension ReplicaTables {
@@ -158,11 +177,16 @@ extension ReplicaTables {
     case .local: (record, resolution) = (conflict.local, .local)
     case .remote: (record, resolution) = (conflict.remote, .remote)
     case .record(let chosen): (record, resolution) = (chosen, .merged)
+    case .fields(let fields):
+      record = try conflict.changing(fields, of: try row(table, conflict.key.id).local, in: table)
+      resolution = .merged
     }
     let key = conflict.key.id
     let row = try row(table, key)
     var chosen = record
-    if let fields = conflict.fields, let record, var current = row.local {
+    if case .fields = choice {
+      // They are changes of the row as it is.
+    } else if let fields = conflict.fields, let record, var current = row.local {
       // The other fields were merged, and may have changed since.
       for name in fields {
         current[field: FieldName(name)] = record[name].isNull ? nil : record[name]
@@ -190,21 +214,30 @@ extension ReplicaTables {
   }
 
   /// Forgets a change that could not be synchronized.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unknownRejection`.
   package func discard(rejection id: Int64) throws {
+    guard try rejections().contains(where: { $0.id == id }) else {
+      throw ReplicaError(.unknownRejection, "there is no rejected change with the number \(id)")
+    }
     try run("DELETE FROM tandem_rejected WHERE id = ?", [.integer(id)])
   }
 
   /// Writes the content of a rejected change into its row again, as an ordinary edit, and forgets the
   /// rejection.
   ///
-  /// - Throws: ``ReplicaError`` with code `unknownConflict` if there is none of that number or it has
+  /// - Throws: ``ReplicaError`` with code `unknownRejection` if there is none of that number or it has
   ///   no content; `DatabaseError` with code `constraint` if the table does not accept it.
   package func retry(rejection id: Int64) throws {
     guard let rejection = try rejections().first(where: { $0.id == id }),
-      let content = rejection.content, let table = try schema().table(named: rejection.key.table)
+      let table = try schema().table(named: rejection.key.table)
     else {
+      throw ReplicaError(.unknownRejection, "there is no rejected change with the number \(id)")
+    }
+    guard let content = rejection.content else {
       throw ReplicaError(
-        .unknownConflict, "there is no rejected change with the number \(id) and a content")
+        .unknownRejection,
+        "the rejected change \(id) is still in its row: correct the row, and discard the rejection")
     }
     try store(content, over: try row(table, rejection.key.id).row, table, rejection.key.id)
     try discard(rejection: id)
@@ -220,9 +253,13 @@ extension ReplicaTables {
       WHERE "table" = ? AND "key" = ? AND reason = ? AND content IS ?
       """, entry)
     guard known.isEmpty else { return }
+    // Numbers of changes that were discarded are not used again.
+    try run("UPDATE tandem_state SET last_rejection = last_rejection + 1", [])
     try run(
-      "INSERT INTO tandem_rejected (\"table\", \"key\", reason, content) VALUES (?, ?, ?, ?)",
-      entry)
+      """
+      INSERT INTO tandem_rejected (id, "table", "key", reason, content)
+      VALUES ((SELECT last_rejection FROM tandem_state), ?, ?, ?, ?)
+      """, entry)
   }
 }
 
@@ -256,5 +293,28 @@ extension ReplicaTables {
     try run(
       "UPDATE \(table.name.sqlQuoted) SET \(list) WHERE \(condition.sql)",
       changed.map { values[$0] } + condition.parameters(key))
+  }
+}
+
+extension ReplicaConflict {
+  /// The row, or the last version of a row that was deleted, with other values of some fields.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unsuitable` if the table synchronizes no such column.
+  fileprivate func changing(
+    _ fields: Record, of current: Record?, in table: ReplicaTable
+  ) throws -> Record {
+    var record =
+      current ?? remote ?? local ?? base
+      ?? Record(uncheckedLayout: table.layout, values: table.layout.names.map { _ in .null })
+    for (name, value) in zip(fields.layout.names, fields.values) {
+      guard table.layout.offset(of: name) != nil else {
+        throw ReplicaError(
+          .unsuitable,
+          "the table \(table.name) synchronizes no column \(name) that is not part of its key; "
+            + "it synchronizes \(table.columnNames.joined(separator: ", "))")
+      }
+      record[field: FieldName(name)] = value.isNull ? nil : value
+    }
+    return record
   }
 }

@@ -4,11 +4,11 @@
 /// when a space is created or deliberately restored. The mark is drawn with each commit. A space
 /// that went back to an old backup and continued has another mark for the same version, so the
 /// revision shows that the histories differ.
-package struct SpaceRevision: Hashable, Sendable {
+public struct SpaceRevision: Hashable, Sendable {
   /// The name of the history.
   package let epoch: SyncToken
   /// The number of commits, 0 for the empty space.
-  package let version: Int
+  public let version: Int
   /// The random bits of the commit that made this version.
   package let mark: UInt64
 
@@ -25,7 +25,7 @@ package struct SpaceRevision: Hashable, Sendable {
 
 extension SpaceRevision: CustomStringConvertible {
   /// Reads `epoch.version.mark` in the form of ``description``. Returns `nil` for any other text.
-  package init?(_ text: some StringProtocol) {
+  public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let epoch = SyncToken(parts[0]), let version = Int(parts[1]),
       (0...SpaceRevision.maxVersion).contains(version), String(version) == parts[1],
@@ -36,5 +36,5 @@ extension SpaceRevision: CustomStringConvertible {
 
   /// The revision as `epoch.version.mark`: 32 hexadecimal digits, a decimal number, and 16
   /// hexadecimal digits.
-  package var description: String { "\(epoch).\(version).\(Hexadecimal.text(of: mark))" }
+  public var description: String { "\(epoch).\(version).\(Hexadecimal.text(of: mark))" }
 }

@@ -73,35 +73,37 @@ package struct SyncObjection: Hashable, Sendable {
 }
 
 /// The refusal of a request as a whole. Nothing was stored, and no sequence was consumed.
-package struct SyncRefusal: Error, Hashable, Sendable {
+public struct SyncRefusal: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of refusal. Codes that this version does not know are kept.
-  package struct Code: RawRepresentable, Hashable, Sendable {
-    package let rawValue: String
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    /// The name of the code.
+    public let rawValue: String
 
-    package init(rawValue: String) { self.rawValue = rawValue }
+    /// A code of this name.
+    public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The request is not a message of this protocol.
-    package static let malformed = Code(rawValue: "malformed")
+    public static let malformed = Code(rawValue: "malformed")
     /// The request exceeds a limit of ``SyncLimits``.
-    package static let overLimit = Code(rawValue: "overLimit")
+    public static let overLimit = Code(rawValue: "overLimit")
     /// The request names nobody.
-    package static let unauthenticated = Code(rawValue: "unauthenticated")
+    public static let unauthenticated = Code(rawValue: "unauthenticated")
     /// The request is not permitted to whom it names.
-    package static let unauthorized = Code(rawValue: "unauthorized")
+    public static let unauthorized = Code(rawValue: "unauthorized")
     /// There is no such space.
-    package static let unknownSpace = Code(rawValue: "unknownSpace")
+    public static let unknownSpace = Code(rawValue: "unknownSpace")
     /// The tables of the replica are not those of the space.
-    package static let differentTables = Code(rawValue: "differentTables")
+    public static let differentTables = Code(rawValue: "differentTables")
     /// The space cannot answer now. The outcome is unknown; the same bytes may be sent again.
-    package static let unavailable = Code(rawValue: "unavailable")
+    public static let unavailable = Code(rawValue: "unavailable")
   }
 
   /// The kind of refusal.
-  package let code: Code
+  public let code: Code
   /// A sentence for people that says what to do.
-  package let message: String
+  public let message: String
   /// The time after which to send the request again, if the space said so.
-  package let retryAfter: Duration?
+  public let retryAfter: Duration?
 
   /// A refusal.
   package init(_ code: Code, _ message: String, retryAfter: Duration? = nil) {
@@ -111,5 +113,8 @@ package struct SyncRefusal: Error, Hashable, Sendable {
   }
 
   /// True if the same request may succeed later.
-  package var isTransient: Bool { code == .unavailable }
+  public var isTransient: Bool { code == .unavailable }
+
+  /// The message.
+  public var description: String { message }
 }

@@ -1,16 +1,27 @@
+/// The end of a run.
+package enum SyncGoal: Hashable, Sendable {
+  /// Ends when the replica is up to date or blocked, or after so many failed requests in a row.
+  case settled(maxFailureCount: Int)
+  /// Ends when the replica is up to date at this revision or a later one, at any revision of
+  /// another history, or when it is blocked.
+  case reached(SpaceRevision)
+  /// Ends only with an error, or when the task is cancelled.
+  case forever
+
+  /// True if a run waits for new changes.
+  fileprivate var waits: Bool {
+    switch self {
+    case .settled: false
+    case .reached, .forever: true
+    }
+  }
+}
+
 /// Performs the actions of a ``SyncSession`` on a replica and a space.
 ///
 /// A run is one task group: nothing of it outlives the call. Cancelling the task ends it between two
 /// actions, or in the middle of a request, whose outcome the next run finds out.
 package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
-  /// The end of a run.
-  package enum Goal: Hashable, Sendable {
-    /// Ends when the replica is up to date or blocked, or after so many failed requests in a row.
-    case settled(maxFailureCount: Int)
-    /// Ends only with an error, or when the task is cancelled.
-    case forever
-  }
-
   /// The result of a child task.
   private enum ChildResult: Sendable {
     case performed(SyncSummary)
@@ -52,10 +63,10 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
   /// - Returns: The last status.
   /// - Throws: An error of the replica's file; `CancellationError`.
   @discardableResult
-  package func run(until goal: Goal) async throws -> SyncStatus {
+  package func run(until goal: SyncGoal) async throws -> SyncStatus {
     try await withThrowingTaskGroup(of: ChildResult.self) { group in
       defer { group.cancelAll() }
-      if goal == .forever { watchReplica(in: &group) }
+      if goal.waits { watchReplica(in: &group) }
       var session = SyncSession()
       var watch = SpaceWatch()
       var actions = session.handle(.requested)
@@ -66,7 +77,7 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
           begin(action, cause, in: &group)
         }
         if isEnd(session, goal) { return session.status }
-        if goal == .forever, !session.isBusy, let revision = watch.next() {
+        if goal.waits, !session.isBusy, let revision = watch.next() {
           watchSpace(after: revision, failureCount: watch.failureCount, in: &group)
         }
         guard let result = try await group.next() else {
@@ -90,17 +101,21 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
   }
 
   /// True if a run ends because the session waits for events that its goal does not include.
-  private func isEnd(_ session: SyncSession, _ goal: Goal) -> Bool {
-    guard case .settled = goal, !session.isBusy else { return false }
-    switch session.status {
-    case .upToDate, .blocked: return true
-    case .connecting, .pushing, .pulling, .verifying, .offline: return false
+  private func isEnd(_ session: SyncSession, _ goal: SyncGoal) -> Bool {
+    guard !session.isBusy else { return false }
+    switch (goal, session.status) {
+    case (.settled, .upToDate), (.settled, .blocked), (.reached, .blocked): return true
+    case (.reached(let goal), .upToDate(let revision)):
+      return revision.epoch != goal.epoch || revision.version >= goal.version
+    case (.forever, _), (_, .connecting), (_, .pushing), (_, .pulling), (_, .verifying),
+      (_, .offline):
+      return false
     }
   }
 
   /// True if a run ends instead of performing an action.
   private func isEnd(
-    _ action: SyncSession.Action, _ status: SyncStatus, _ goal: Goal
+    _ action: SyncSession.Action, _ status: SyncStatus, _ goal: SyncGoal
   ) -> Bool {
     guard case .settled(let maxFailureCount) = goal, status == .offline,
       case .timer(_, let failureCount, _) = action

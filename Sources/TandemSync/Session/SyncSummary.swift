@@ -76,9 +76,9 @@ package enum SyncStep: Hashable, Sendable {
 }
 
 /// The state of a synchronization, for people and programs.
-package enum SyncStatus: Hashable, Sendable {
+public enum SyncStatus: Hashable, Sendable {
   /// The reasons why a synchronization does not proceed without help.
-  package enum Block: Hashable, Sendable {
+  public enum Block: Hashable, Sendable {
     /// The space refuses the requests.
     case refused(SyncRefusal)
     /// The space has another history, and the application has not decided what to keep.

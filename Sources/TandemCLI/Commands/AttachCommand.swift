@@ -1,0 +1,204 @@
+import Tandem
+
+/// `tandem attach`: makes a file a replica of a space.
+enum AttachCommand: Command {
+  static let failureStatus = ReplicaFile.trouble
+
+  /// The options, each declared once.
+  enum Option {
+    static let space = ValueOption<String>(
+      "space", "FILE", help: "The file of the space; created if it is missing. Required.")
+    static let table = ValueOption<TableChoice>(
+      "table", "T[:COLUMN,…]", isRepeatable: true,
+      takes: "a table, or a table and its columns, such as note:title,body",
+      help: "A table to synchronize, with all columns or these.\nRequired. May be repeated."
+    ) { TableChoice($0) }
+    static let policy = ValueOption<PolicyChoice>(
+      "policy", "FIELD=POLICY", isRepeatable: true,
+      takes: "FIELD=POLICY, where POLICY is \(PolicyChoice.names)",
+      help: """
+        The rule for a field that two copies change at the same
+        time: counter, text, local, remote, maximum or minimum.
+        FIELD is a column, or TABLE.COLUMN. May be repeated.
+        """,
+      hint: { PolicyChoice.hint($0) }
+    ) { PolicyChoice($0) }
+    static let allowAssignedKeys = Flag(
+      "allow-assigned-keys",
+      help:
+        "Accept INTEGER PRIMARY KEY: the programs that write\nchoose numbers that no two copies choose."
+    )
+    static let allowBlindSpots = Flag(
+      "allow-blind-spots",
+      help:
+        "Accept a table that REPLACE can change unseen; such\nchanges are found later, by comparing everything."
+    )
+    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
+  }
+
+  static let specification = CommandSpecification(
+    name: "attach",
+    summary: "Make tables of a database a replica of a space.",
+    discussion: """
+      Attaches tables of a SQLite file to a space: a file that all copies share, through which
+      tandem sync keeps them in step. Any program may write the tables at any time. The tables keep
+      their schema; Tandem adds triggers and tables of its own, whose names begin with tandem_.
+      tandem detach removes them again.
+
+      The rows that exist are additions. Rows with the same key and content as in the space are
+      recognized, so copies of one file can be attached one after the other.
+
+      Each table needs a primary key that no two copies give to different rows. The policies are
+      kept in the file: counter adds the changes of both sides, text merges the edits of both sides,
+      local and remote take the version of this file or of the space, maximum and minimum compare.
+      Edits of different fields never conflict. Give every copy the same policies.
+      """,
+    operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
+    options: [
+      Option.space, Option.table, Option.policy, Option.allowAssignedKeys, Option.allowBlindSpots,
+      Option.quiet,
+    ],
+    examples: [
+      "tandem attach notes.db --space shared.space --table note",
+      "tandem attach notes.db --space shared.space --table note:title,body,likes "
+        + "--policy likes=counter",
+    ])
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let path = arguments.operands[0]
+    let spacePath = try arguments.required(Option.space, "the file of the space")
+    let choices = arguments.all(Option.table)
+    guard !choices.isEmpty else {
+      throw arguments.error("--table is missing: a table to synchronize")
+    }
+    try await ReplicaFile.with(path) { database, replica in
+      let tables = try await database.read { transaction in
+        try attachedTables(choices, arguments, transaction.connection)
+      }
+      // Before the space is created.
+      _ = try await replica.plan(tables)
+      try await ReplicaFile.withSpace(spacePath, creates: true) { space in
+        try await replica.attach(tables, to: space)
+      }
+      guard !arguments[Option.quiet] else { return }
+      let status = try await replica.status()
+      let names = status.tables.map { "\($0.name) (\($0.columns.joined(separator: ", ")))" }
+      TandemCLI.report(
+        "\(path) is attached to \(spacePath) with \(names.joined(separator: ", ")); "
+          + "\(Quantity.count(status.pendingCount, "row")) to compare: tandem sync \(path)")
+    }
+    return ReplicaFile.inStep
+  }
+
+  /// The tables with their policies.
+  private static func attachedTables(
+    _ choices: [TableChoice], _ arguments: ParsedArguments, _ connection: DatabaseConnection
+  ) throws -> [AttachedTable] {
+    var tables = choices.map { choice in
+      AttachedTable(
+        choice.name, columns: choice.columns,
+        allowsAssignedKeys: arguments[Option.allowAssignedKeys],
+        allowsBlindSpots: arguments[Option.allowBlindSpots])
+    }
+    let columns = try choices.map { choice in
+      try choice.columns ?? connection.schema(ofTable: choice.name)?.columnNames ?? []
+    }
+    for policy in arguments.all(Option.policy) {
+      let places = tables.indices.filter { policy.column(in: tables[$0].name, columns[$0]) != nil }
+      guard let place = places.first, places.count == 1,
+        let column = policy.column(in: tables[place].name, columns[place])
+      else {
+        throw arguments.error(
+          places.isEmpty
+            ? "--policy: no attached table has a column \(policy.field)"
+              + (Spelling.closest(to: policy.field, among: columns.flatMap(\.self))
+                .map { "; did you mean \($0)?" } ?? "")
+            : "--policy: \(places.map { tables[$0].name }.joined(separator: " and ")) have a column "
+              + "\(policy.field); write TABLE.COLUMN")
+      }
+      guard tables[place].policies.updateValue(policy.policy, forKey: column) == nil else {
+        throw arguments.error("--policy: \(policy.field) has two policies")
+      }
+    }
+    return tables
+  }
+}
+
+extension AttachCommand {
+  /// A value of `--table`.
+  struct TableChoice: Sendable {
+    let name: String
+    /// The columns; `nil` for all.
+    let columns: [String]?
+
+    init?(_ text: String) {
+      let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      let columns = parts.dropFirst().first?.split(separator: ",", omittingEmptySubsequences: false)
+      guard !parts[0].isEmpty, !(columns ?? []).contains(where: \.isEmpty) else { return nil }
+      name = String(parts[0])
+      self.columns = columns?.map { String($0) }
+    }
+  }
+
+  /// A value of `--policy`.
+  struct PolicyChoice: Sendable {
+    /// A column, or a table and a column.
+    let field: String
+    let policy: FieldPolicy
+
+    static let names = FieldPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+
+    init?(_ text: String) {
+      guard let sign = text.lastIndex(of: "="), sign != text.startIndex,
+        let policy = FieldPolicy(rawValue: String(text[text.index(after: sign)...]))
+      else { return nil }
+      field = String(text[..<sign])
+      self.policy = policy
+    }
+
+    /// A suggestion for a text that is not a choice.
+    static func hint(_ text: String) -> String {
+      guard let sign = text.lastIndex(of: "=") else { return "" }
+      return Spelling.closest(
+        to: String(text[text.index(after: sign)...]), among: FieldPolicy.allCases.map(\.rawValue)
+      ).map { "; did you mean \($0)?" } ?? ""
+    }
+
+    /// The name of the field's column, if the table has it.
+    func column(in table: String, _ columns: [String]) -> String? {
+      columns.first { $0.isSameSQLName(as: field) || "\(table).\($0)".isSameSQLName(as: field) }
+    }
+  }
+}
+
+/// `tandem detach`: ends what `tandem attach` began.
+enum DetachCommand: Command {
+  static let failureStatus = ReplicaFile.trouble
+  private static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
+
+  static let specification = CommandSpecification(
+    name: "detach",
+    summary: "Undo attach; the rows stay as they are.",
+    discussion: """
+      Removes the triggers and tables that tandem attach added to a SQLite file. The space and its
+      other copies do not change. Conflicts and rejected changes are removed. Changes that were not
+      sent stay in the rows: run tandem sync first to send them.
+      """,
+    operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
+    options: [quiet],
+    examples: ["tandem detach notes.db"])
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let path = arguments.operands[0]
+    try await ReplicaFile.with(path) { _, replica in
+      let status = try await replica.status()
+      try await replica.detach()
+      guard !arguments[quiet] else { return }
+      let unsent =
+        status.pendingCount == 0
+        ? "" : "; \(Quantity.count(status.pendingCount, "row")) had changes that were not sent"
+      TandemCLI.report("\(path) is detached from \(status.space)\(unsent)")
+    }
+    return ReplicaFile.inStep
+  }
+}

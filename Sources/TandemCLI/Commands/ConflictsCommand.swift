@@ -1,0 +1,226 @@
+import Tandem
+
+/// `tandem conflicts`: shows and resolves the conflicts of a file.
+enum ConflictsCommand: Command {
+  static let failureStatus = ReplicaFile.trouble
+
+  /// The options, each declared once.
+  enum Option {
+    static let take = ValueOption<ConflictChoice>(
+      "take", "VERSION",
+      takes: "local, remote, base, or a JSON object of fields such as '{\"title\":\"new\"}'",
+      help: """
+        The version that resolves it: local (of this file), remote
+        (of the space), base (before both), or a JSON object with
+        new values of some fields; null deletes the row.
+        """
+    ) { ConflictsCommand.choice($0) }
+    static let json = Flag(
+      "json",
+      help: """
+        Print an array of all conflicts, also resolved ones:
+        {"id":N,"table":T,"key":KEY,"kind":"edit/edit|add/add|
+        edit/delete|delete/edit","base":ROW,"local":ROW,
+        "remote":ROW,
+        "resolution":"local|remote|merged|unresolved"}
+        """)
+    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
+  }
+
+  static let specification = CommandSpecification(
+    name: "conflicts",
+    summary: "Show the conflicts of a database, or resolve one.",
+    discussion: """
+      Shows the open conflicts with their three versions: of the base that both sides started from,
+      of this file (local) and of the space (remote). Until a conflict is resolved, the row has the
+      version of the space.
+
+      "resolve ID" with --take resolves one by an ordinary edit of its row; run tandem sync
+      afterwards. If both sides changed only some fields, only these are written.
+
+      Exit status: 0 no conflict is open, 1 conflicts are open, 2 errors.
+      """,
+    operands: [
+      .init(name: "DATABASE", help: "A SQLite file that is attached."),
+      .init(name: "[resolve ID]", help: "The conflict to resolve."),
+    ],
+    options: [Option.take, Option.json, Option.quiet],
+    examples: [
+      "tandem conflicts notes.db",
+      "tandem conflicts notes.db resolve 1 --take local",
+      "tandem conflicts notes.db resolve 1 --take '{\"title\":\"both\"}'",
+    ],
+    repeatsLastOperand: true)
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let path = arguments.operands[0]
+    if arguments.operands.count > 1 { return try await resolve(path, arguments) }
+    guard !arguments.has(Option.take) else {
+      throw arguments.error("--take needs a conflict: resolve ID")
+    }
+    let conflicts = try await ReplicaFile.with(path, access: .readOnly) {
+      try await $1.conflicts(isOpen: false)
+    }
+    let open = conflicts.filter { $0.resolution == .unresolved }
+    if arguments[Option.json] {
+      try ReplicaFile.print { $0.array(of: conflicts) { $0.write(to: &$1) } }
+    } else {
+      try ReplicaFile.print(open.flatMap(\.lines))
+      let resolvedCount = conflicts.count - open.count
+      if !arguments[Option.quiet] {
+        let more = resolvedCount > 0 ? "; \(resolvedCount) resolved: --json shows them" : ""
+        TandemCLI.report("\(path): \(Quantity.count(open.count, "open conflict"))\(more)")
+      }
+    }
+    return open.isEmpty ? ReplicaFile.inStep : ReplicaFile.needsHelp
+  }
+
+  private static func resolve(_ path: String, _ arguments: ParsedArguments) async throws -> Int32 {
+    guard arguments.operands[1] == "resolve", arguments.operands.count == 3,
+      let id = Int64(arguments.operands[2])
+    else {
+      throw arguments.error(
+        "unexpected '\(arguments.operands.dropFirst().joined(separator: " "))'; "
+          + "write: resolve ID --take VERSION")
+    }
+    let choice = try arguments.required(Option.take, "the version that resolves the conflict")
+    guard !arguments[Option.json] else {
+      throw arguments.error("--json shows conflicts; leave it out to resolve one")
+    }
+    return try await ReplicaFile.with(path) { _, replica in
+      try await replica.resolve(conflict: id, by: choice)
+      let openCount = try await replica.status().conflictCount
+      if !arguments[Option.quiet] {
+        TandemCLI.report(
+          "\(path): conflict \(id) is resolved; "
+            + (openCount == 0
+              ? "send it: tandem sync \(path)"
+              : "\(Quantity.count(openCount, "open conflict")) left"))
+      }
+      return openCount == 0 ? ReplicaFile.inStep : ReplicaFile.needsHelp
+    }
+  }
+
+  private static func choice(_ text: String) -> ConflictChoice? {
+    switch text {
+    case "local": return .local
+    case "remote": return .remote
+    case "base": return .base
+    case "null": return .record(nil)
+    default:
+      guard let fields = try? SyncMessageReader().fields(Array(text.utf8)),
+        !fields.values.isEmpty
+      else { return nil }
+      return .fields(fields)
+    }
+  }
+}
+
+extension ReplicaConflict {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("id", Int(id))
+      json.field("table", table)
+      json.field("key") { primaryKey.writeKey(to: &$0) }
+      json.field("kind", kind.rawValue)
+      json.field("base", base)
+      json.field("local", local)
+      json.field("remote", remote)
+      json.field("resolution", resolution.rawValue)
+    }
+  }
+
+  fileprivate var lines: [String] {
+    let fields = fields.map { " in \($0.joined(separator: ", "))" } ?? ""
+    var lines = ["conflict \(id): \(table) \(primaryKey.keyText), \(kind.rawValue)\(fields)"]
+    if kind != .addAdd { lines.append("  base    \(base.text)") }
+    return lines + ["  local   \(local.text)", "  remote  \(remote.text)"]
+  }
+}
+
+/// `tandem rejected`: shows the changes that could not be synchronized.
+enum RejectedCommand: Command {
+  static let failureStatus = ReplicaFile.trouble
+
+  /// The options, each declared once.
+  enum Option {
+    static let retry = ValueOption(
+      "retry", "ID", in: 1...Int.max, help: "Write the change into its row again, and forget it.")
+    static let discard = ValueOption(
+      "discard", "ID", in: 1...Int.max, help: "Forget the change.")
+    static let json = Flag(
+      "json",
+      help: "Print an array:\n{\"id\":N,\"table\":T,\"key\":KEY,\"reason\":TEXT,\"content\":ROW}")
+    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
+  }
+
+  static let specification = CommandSpecification(
+    name: "rejected",
+    summary: "Show the changes that could not be synchronized.",
+    discussion: """
+      Shows the changes that the space refused, that a constraint of this file forbids, or that no
+      message can hold, with the reason. If a change was removed from its row, its content is kept
+      here: correct the cause, and --retry it, or --discard it. If it is still in its row (no
+      content is shown), correct the row, and --discard it.
+
+      Exit status: 0, or 2 after errors.
+      """,
+    operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
+    options: [Option.retry, Option.discard, Option.json, Option.quiet],
+    examples: ["tandem rejected notes.db", "tandem rejected notes.db --retry 1"])
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let path = arguments.operands[0]
+    let (retry, discard) = (arguments[Option.retry], arguments[Option.discard])
+    guard retry == nil || discard == nil, (retry ?? discard) == nil || !arguments[Option.json]
+    else {
+      throw arguments.error("choose one of --retry, --discard and --json")
+    }
+    guard let id = retry ?? discard else { return try await list(path, arguments) }
+    try await ReplicaFile.with(path) { _, replica in
+      if retry != nil {
+        try await replica.retry(rejection: Int64(id))
+      } else {
+        try await replica.discard(rejection: Int64(id))
+      }
+    }
+    if !arguments[Option.quiet] {
+      TandemCLI.report(
+        retry == nil
+          ? "\(path): rejected change \(id) is discarded"
+          : "\(path): rejected change \(id) is in its row again: tandem sync \(path)")
+    }
+    return ReplicaFile.inStep
+  }
+
+  private static func list(_ path: String, _ arguments: ParsedArguments) async throws -> Int32 {
+    let rejections = try await ReplicaFile.with(path, access: .readOnly) {
+      try await $1.rejections()
+    }
+    if arguments[Option.json] {
+      try ReplicaFile.print { json in
+        json.array(of: rejections) { rejection, json in
+          json.object { json in
+            json.field("id", Int(rejection.id))
+            json.field("table", rejection.table)
+            json.field("key") { rejection.primaryKey.writeKey(to: &$0) }
+            json.field("reason", rejection.reason)
+            json.field("content", rejection.content)
+          }
+        }
+      }
+    } else {
+      try ReplicaFile.print(
+        rejections.flatMap { rejection in
+          [
+            "rejected \(rejection.id): \(rejection.table) \(rejection.primaryKey.keyText): "
+              + rejection.reason
+          ] + (rejection.content.map { ["  content  \(Optional($0).text)"] } ?? [])
+        })
+      if !arguments[Option.quiet] {
+        TandemCLI.report("\(path): \(Quantity.count(rejections.count, "rejected change"))")
+      }
+    }
+    return ReplicaFile.inStep
+  }
+}

@@ -1,0 +1,85 @@
+import Tandem
+
+/// The file of a replica, for the commands that synchronize it.
+enum ReplicaFile {
+  /// The exit status if nothing needs help.
+  static let inStep: Int32 = 0
+  /// The exit status if the synchronization is blocked or conflicts are open.
+  static let needsHelp: Int32 = 1
+  /// The exit status after an error.
+  static let trouble: Int32 = 2
+
+  /// Opens a file that exists, which keeps its journal mode, and closes it after `body`.
+  static func with<Result>(
+    _ path: String, access: DatabaseConfiguration.Access = .readWrite,
+    epochPolicy: EpochPolicy? = nil,
+    _ body: (Database, DatabaseReplica) async throws -> Result
+  ) async throws -> Result {
+    let database = try await Database.open(
+      path: path,
+      configuration: DatabaseConfiguration(access: access, journal: .asItIs, maxReaderCount: 2))
+    do {
+      let result = try await body(
+        database, DatabaseReplica(database, epochPolicy: epochPolicy))
+      await database.close()
+      return result
+    } catch {
+      await database.close()
+      throw error
+    }
+  }
+
+  /// Opens a space in a file, and closes it after `body`.
+  static func withSpace<Result>(
+    _ path: String, creates: Bool = false, _ body: (SyncSpace) async throws -> Result
+  ) async throws -> Result {
+    let space = try await SyncSpace.file(path, creates: creates)
+    do {
+      let result = try await body(space)
+      await space.close()
+      return result
+    } catch {
+      await space.close()
+      throw error
+    }
+  }
+
+  /// Writes one JSON value on a line of standard output.
+  static func print(_ body: (inout JSONWriter) -> Void) throws(OutputError) {
+    var bytes: [UInt8] = []
+    bytes.appendJSON(body)
+    bytes.append(UInt8(ascii: "\n"))
+    try OutputStream.write(bytes, to: STDOUT_FILENO)
+  }
+
+  /// Writes lines of text to standard output.
+  static func print(_ lines: [String]) throws(OutputError) {
+    let text = lines.map { $0.escapingControls() + "\n" }.joined()
+    try OutputStream.write(Array(text.utf8), to: STDOUT_FILENO)
+  }
+}
+
+extension SpaceRevision {
+  /// The epoch and the version, as the commands show them.
+  var shortText: String { "\(epoch).\(version)" }
+}
+
+extension [FieldValue] {
+  /// The value of a key of one column, or the array of its values.
+  func writeKey(to json: inout JSONWriter) {
+    if count == 1 { json.write(self[0]) } else { json.write(self) }
+  }
+
+  /// The values, as messages show them.
+  var keyText: String { map(\.description).joined(separator: ", ") }
+}
+
+extension Record? {
+  /// The record as JSON, for people.
+  var text: String {
+    guard let self else { return "(deleted)" }
+    var bytes: [UInt8] = []
+    bytes.appendJSON { $0.write(self) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,91 @@
+import Tandem
+
+/// `tandem status`: shows whether a file is in step.
+enum StatusCommand: Command {
+  static let failureStatus = ReplicaFile.trouble
+  private static let json = Flag(
+    "json",
+    help: """
+      Print one JSON object:
+      {"state":"upToDate|pending|conflicts|blocked",
+      "replica":ID,"space":FILE,"revision":"EPOCH.VERSION",
+      "pending":N,"conflicts":N,"rejected":N,"tables":[…]}
+      """)
+
+  static let specification = CommandSpecification(
+    name: "status",
+    summary: "Show whether a database is in step with its space.",
+    discussion: """
+      Reads the file and its space; neither is changed. The states are:
+        upToDate   the file has exactly the rows of the space
+        pending    changes wait to be sent or received: run tandem sync
+        conflicts  conflicts are open: see tandem conflicts
+        blocked    the space cannot be read, or tandem sync needs help: it says why
+
+      Exit status: 0 upToDate or pending, 1 conflicts or blocked, 2 errors.
+      """,
+    operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
+    options: [json],
+    examples: ["tandem status notes.db", "tandem status notes.db --json"])
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let status = try await ReplicaFile.with(arguments.operands[0], access: .readOnly) {
+      try await $1.status()
+    }
+    var state = status.state
+    do {
+      let head = try await ReplicaFile.withSpace(status.space) { try await $0.revision() }
+      if state == .upToDate, head != status.revision { state = .pending }
+    } catch {
+      TandemCLI.report("\(status.space): \(error)")
+      state = .blocked
+    }
+    if arguments[json] {
+      try ReplicaFile.print { status.write(state, to: &$0) }
+    } else {
+      try ReplicaFile.print(status.lines(state))
+    }
+    switch state {
+    case .upToDate, .pending: return ReplicaFile.inStep
+    case .conflicts, .blocked: return ReplicaFile.needsHelp
+    }
+  }
+}
+
+extension ReplicaStatus {
+  fileprivate func write(_ state: State, to json: inout JSONWriter) {
+    json.object { json in
+      json.field("state", state.rawValue)
+      json.field("replica", replica)
+      json.field("space", space)
+      json.field("revision", revision?.shortText)
+      json.field("pending", pendingCount)
+      json.field("conflicts", conflictCount)
+      json.field("rejected", rejectedCount)
+      json.field("tables") { json in
+        json.array(of: tables) { table, json in
+          json.object { json in
+            json.field("name", table.name)
+            json.field("key", table.keyColumns)
+            json.field("columns", table.columns)
+            json.field("pending", table.pendingCount)
+          }
+        }
+      }
+    }
+  }
+
+  fileprivate func lines(_ state: State) -> [String] {
+    let rows: [(String, String)] = [
+      ("state", state.rawValue), ("space", space),
+      ("revision", revision?.shortText ?? "none: never synchronized"), ("replica", replica),
+      ("pending", "\(pendingCount)"), ("conflicts", "\(conflictCount)"),
+      ("rejected", "\(rejectedCount)"),
+    ]
+    return rows.map { "\($0.0.padded(to: 11))\($0.1)" }
+      + tables.map { table in
+        "\("table".padded(to: 11))\(table.name) by \(table.keyColumns.joined(separator: ", ")): "
+          + "\(table.columns.joined(separator: ", ")); \(table.pendingCount) pending"
+      }
+  }
+}

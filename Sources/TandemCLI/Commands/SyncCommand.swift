@@ -1,0 +1,179 @@
+import Tandem
+
+/// `tandem sync`: brings a file in step with its space.
+enum SyncCommand: Command {
+  static let failureStatus = ReplicaFile.trouble
+
+  /// The options, each declared once.
+  enum Option {
+    static let watch = Flag(
+      "watch", help: "Stay in step until Ctrl-C: send and receive each\ncommit as it is made.")
+    static let json = Flag(
+      "json",
+      help: """
+        Print one JSON object per line: the states, and at the end
+        {"event":"end","revision":"EPOCH.VERSION","pushed":N,
+        "pulled":N,"conflicts":N,"rejected":N,"pending":N}
+        """)
+    static let lostHistory = ValueOption<EpochPolicy.Decision>(
+      "lost-history", "HOW",
+      help: """
+        If the space was restored or replaced: union keeps the
+        records of both, adoptRemote those of the space,
+        adoptLocal those of this file. All that is overruled is
+        kept as conflicts.
+        """)
+    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
+  }
+
+  static let specification = CommandSpecification(
+    name: "sync",
+    summary: "Bring a database in step with its space.",
+    discussion: """
+      Sends the changes of all programs to the space that the file is attached to, and writes those
+      of other copies into it, in one transaction. Edits of different fields, and fields with a
+      policy, are merged. Other edits of both sides are conflicts: the row gets the version of the
+      space, and tandem conflicts shows all versions. An edit beats a deletion.
+
+      It may be stopped and repeated at any time: no change is lost or made twice.
+
+      Exit status: 0 in step, 1 blocked or with open conflicts, 2 errors.
+      """,
+    operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
+    options: [Option.watch, Option.json, Option.lostHistory, Option.quiet],
+    examples: ["tandem sync notes.db", "tandem sync notes.db --watch --json"])
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let decision = arguments[Option.lostHistory]
+    let output = SyncOutput(
+      path: arguments.operands[0], printsJSON: arguments[Option.json],
+      isQuiet: arguments[Option.quiet], watches: arguments[Option.watch])
+    guard output.watches else { return try await synchronize(decision, output) }
+    return try await Stop.ending { try await synchronize(decision, output) }
+  }
+
+  private static func synchronize(
+    _ decision: EpochPolicy.Decision?, _ output: SyncOutput
+  ) async throws -> Int32 {
+    try await ReplicaFile.with(
+      output.path, epochPolicy: decision.map { decision in EpochPolicy { _ in decision } }
+    ) { _, replica in
+      let spaceName = try await replica.status().space
+      return try await ReplicaFile.withSpace(spaceName) { space in
+        let run = try await replica.run(
+          until: output.watches
+            ? .forever : .settled(maxFailureCount: DatabaseReplica.maxFailureCount),
+          with: space
+        ) { output.note($0) }
+        return try await finish(run, replica, output)
+      }
+    }
+  }
+
+  /// Reports the end of a run, also of one that was cancelled, and returns the exit status.
+  private static func finish(
+    _ run: ReplicaRun, _ replica: DatabaseReplica, _ output: SyncOutput
+  ) async throws -> Int32 {
+    // A task of its own: this one may be cancelled.
+    let status = try await Task { try await replica.status() }.value
+    try output.writeEnd(of: run, status)
+    switch run.status {
+    case .upToDate: break
+    case .blocked(let block):
+      TandemCLI.report("\(output.path): \(remedy(block))")
+      return ReplicaFile.needsHelp
+    case .offline, .connecting, .pushing, .pulling, .verifying:
+      guard !output.watches else { break }
+      TandemCLI.report(
+        "\(output.path): \(run.cause.map { "\($0)" } ?? "the space cannot be reached")")
+      return ReplicaFile.trouble
+    }
+    return status.conflictCount > 0 || status.state == .blocked
+      ? ReplicaFile.needsHelp : ReplicaFile.inStep
+  }
+
+  /// The reason of a block, and the remedy.
+  static func remedy(_ block: SyncStatus.Block) -> String {
+    switch block {
+    case .undecided: "\(ReplicaError(block)): see --lost-history"
+    case .unsendable: "\(ReplicaError(block)): tandem rejected shows them"
+    case .refused, .differentDigests: "\(ReplicaError(block))"
+    }
+  }
+}
+
+/// The output of `tandem sync`.
+struct SyncOutput: Sendable {
+  let path: String
+  let printsJSON: Bool
+  let isQuiet: Bool
+  let watches: Bool
+
+  /// Shows a state of the synchronization. An end of the reader stops the command by itself.
+  func note(_ status: SyncStatus) {
+    if printsJSON {
+      try? ReplicaFile.print { $0.object { write(status, to: &$0) } }
+    } else if watches, !isQuiet {
+      switch status {
+      case .upToDate(let revision):
+        TandemCLI.report("\(path): in step at revision \(revision.shortText)")
+      case .blocked(let block): TandemCLI.report("\(path): \(SyncCommand.remedy(block))")
+      case .offline: TandemCLI.report("\(path): the space cannot be reached; trying again")
+      case .connecting, .pushing, .pulling, .verifying: break
+      }
+    }
+  }
+
+  private func write(_ status: SyncStatus, to json: inout JSONWriter) {
+    json.field("event", "status")
+    switch status {
+    case .connecting: json.field("status", "connecting")
+    case .pushing(let count):
+      json.field("status", "pushing")
+      json.field("changes", count)
+    case .pulling: json.field("status", "pulling")
+    case .verifying: json.field("status", "verifying")
+    case .upToDate(let revision):
+      json.field("status", "upToDate")
+      json.field("revision", revision.shortText)
+    case .offline: json.field("status", "offline")
+    case .blocked(let block):
+      json.field("status", "blocked")
+      json.field("reason", "\(ReplicaError(block))")
+    }
+  }
+
+  /// Writes the end of a run.
+  func writeEnd(of run: ReplicaRun, _ status: ReplicaStatus) throws {
+    if printsJSON {
+      try ReplicaFile.print { json in
+        json.object { json in
+          json.field("event", "end")
+          json.field("revision", status.revision?.shortText)
+          json.field("pushed", run.pushedCount)
+          json.field("pulled", run.pulledCount)
+          json.field("conflicts", status.conflictCount)
+          json.field("rejected", status.rejectedCount)
+          json.field("pending", status.pendingCount)
+        }
+      }
+    }
+    guard !isQuiet else { return }
+    if case .upToDate(let revision) = run.status, !watches {
+      TandemCLI.report("\(path): in step at revision \(revision.shortText)")
+    }
+    TandemCLI.report(
+      "\(path): \(Quantity.count(run.pushedCount, "change")) sent, "
+        + "\(Quantity.count(run.pulledCount, "row")) written")
+    if status.conflictCount > 0 {
+      TandemCLI.report(
+        "\(path): \(Quantity.count(status.conflictCount, "open conflict")): tandem conflicts \(path)"
+      )
+    }
+    if status.rejectedCount > 0 {
+      TandemCLI.report(
+        "\(path): \(Quantity.count(status.rejectedCount, "rejected change")): "
+          + "tandem rejected \(path)")
+    }
+  }
+}

@@ -1,0 +1,246 @@
+internal import Synchronization
+internal import TandemSQLite
+public import TandemSync
+
+extension DatabaseReplica {
+  /// The result of a synchronization.
+  public struct Report: Hashable, Sendable {
+    /// The revision of the space that the file has exactly.
+    public let revision: SpaceRevision
+    /// The number of changes that the space accepted.
+    public let pushedCount: Int
+    /// The number of rows that were written for changes of other replicas.
+    public let pulledCount: Int
+  }
+
+  /// The number of failed requests in a row after which ``sync(with:reporting:)`` gives up.
+  public static var maxFailureCount: Int { 5 }
+
+  /// Synchronizes until the file is in step with the space.
+  ///
+  /// Conflicts do not prevent this: an open one leaves the version of the space in the row, and is in
+  /// ``conflicts(isOpen:)``.
+  ///
+  /// - Parameters:
+  ///   - space: The space that the file is attached to.
+  ///   - report: Called with each new state of the synchronization, in order.
+  /// - Returns: The revision that was reached. All changes are durable on both sides.
+  /// - Throws: ``ReplicaError`` with code `undecided` or `blocked` if the synchronization needs
+  ///   help; the error of the last request if the space could not be reached; `DatabaseError`;
+  ///   `CancellationError`. It may be called again at any time, and continues.
+  @discardableResult
+  public func sync(
+    with space: SyncSpace, reporting report: @escaping @Sendable (SyncStatus) -> Void = { _ in }
+  ) async throws -> Report {
+    try await run(
+      until: .settled(maxFailureCount: DatabaseReplica.maxFailureCount), with: space, report
+    ).result()
+  }
+
+  /// Synchronizes until the file contains a revision of the space, which may not exist yet.
+  ///
+  /// So a program waits for something that another one has written: it gets the revision of the
+  /// other one's ``Report``.
+  ///
+  /// - Throws: As ``sync(with:reporting:)``, except that it waits while the space cannot be reached;
+  ///   ``ReplicaError`` with code `otherHistory` if the revision is not in the space's history.
+  @discardableResult
+  public func sync(
+    with space: SyncSpace, upTo revision: SpaceRevision,
+    reporting report: @escaping @Sendable (SyncStatus) -> Void = { _ in }
+  ) async throws -> Report {
+    let result = try await run(until: .reached(revision), with: space, report).result()
+    guard result.revision.epoch == revision.epoch else {
+      throw ReplicaError(
+        .otherHistory,
+        "the space has the history \(result.revision.epoch), not \(revision.epoch): it was restored "
+          + "or replaced; ask for a revision of the present history")
+    }
+    return result
+  }
+
+  /// Keeps the file in step with the space until the task is cancelled: it follows the commits of
+  /// all programs to both.
+  ///
+  /// It continues by itself after failures, with pauses of up to five minutes. While another program
+  /// keeps the file locked, it waits.
+  ///
+  /// - Parameter report: Called with each new state of the synchronization, in order.
+  /// - Throws: `CancellationError`; ``ReplicaError`` and `DatabaseError` if the file cannot be
+  ///   synchronized.
+  public func run(
+    with space: SyncSpace, reporting report: @escaping @Sendable (SyncStatus) -> Void = { _ in }
+  ) async throws {
+    _ = try await run(until: .forever, with: space, report)
+    try Task.checkCancellation()
+  }
+}
+
+// MARK: - Runs
+
+/// The end of a run.
+package struct ReplicaRun: Sendable {
+  /// The last state.
+  package let status: SyncStatus
+  /// The error that led to it.
+  package let cause: (any Error)?
+  /// The number of changes that the space accepted.
+  package let pushedCount: Int
+  /// The number of rows that were written for changes of other replicas.
+  package let pulledCount: Int
+
+  /// The report of a run that ended in step.
+  func result() throws -> DatabaseReplica.Report {
+    switch status {
+    case .upToDate(let revision):
+      return DatabaseReplica.Report(
+        revision: revision, pushedCount: pushedCount, pulledCount: pulledCount)
+    case .blocked(let block): throw ReplicaError(block)
+    case .offline, .connecting, .pushing, .pulling, .verifying:
+      throw cause ?? SyncRefusal(.unavailable, "the space cannot be reached; try again later")
+    }
+  }
+}
+
+extension ReplicaError {
+  /// The error of a synchronization that needs help.
+  package init(_ block: SyncStatus.Block) {
+    switch block {
+    case .undecided:
+      self.init(
+        .undecided,
+        "the space was restored or replaced: it has another history than the one this file knows; "
+          + "decide whether to keep the records of both, the space's, or this file's")
+    case .refused(let refusal): self.init(.blocked, "the space refuses to continue: \(refusal)")
+    case .unsendable:
+      self.init(
+        .blocked, "some rows cannot be synchronized; see the rejected changes for the reasons")
+    case .differentDigests:
+      self.init(
+        .blocked,
+        "the rows differ from those of the space, even after all were fetched again; check whether "
+          + "a trigger changes rows as they are written, then synchronize again, or detach the "
+          + "file and attach it again")
+    }
+  }
+}
+
+extension DatabaseReplica {
+  /// Synchronizes until the goal is reached, and counts. A run for ever ends without an error when
+  /// the task is cancelled.
+  package func run(
+    until goal: SyncGoal, with space: SyncSpace, _ report: @escaping @Sendable (SyncStatus) -> Void
+  ) async throws -> ReplicaRun {
+    try await run(until: goal, space.remote, RunLog(report))
+  }
+
+  private func run(
+    until goal: SyncGoal, _ remote: some SyncRemote, _ log: RunLog
+  ) async throws -> ReplicaRun {
+    // The tables may have been attached since the last run, or by another process.
+    forgetTables()
+    let driver = SyncDriver(
+      CountedReplica(replica: self, log: log, waitsForLocks: goal == .forever),
+      CountedRemote(remote: remote, log: log, replica: self), publish: { log.note($0, $1) })
+    do {
+      return log.run(endingWith: try await driver.run(until: goal))
+    } catch is CancellationError where goal == .forever {
+      return log.run()
+    }
+  }
+}
+
+/// The events of a run.
+private final class RunLog: Sendable {
+  private struct State {
+    var pushedCount = 0
+    var pulledCount = 0
+    var hasDeclaredTables = false
+    var status = SyncStatus.connecting
+    var cause: (any Error)?
+  }
+
+  private let state = Mutex(State())
+  private let report: @Sendable (SyncStatus) -> Void
+
+  init(_ report: @escaping @Sendable (SyncStatus) -> Void) { self.report = report }
+
+  func note(_ status: SyncStatus, _ cause: (any Error)?) {
+    state.withLock { state in
+      state.status = status
+      state.cause = cause ?? state.cause
+    }
+    report(status)
+  }
+
+  /// True if the space knows the tables of the file.
+  var hasDeclaredTables: Bool { state.withLock { $0.hasDeclaredTables } }
+  func noteDeclaredTables() { state.withLock { $0.hasDeclaredTables = true } }
+  func countPushed(_ count: Int) { state.withLock { $0.pushedCount += count } }
+  func countPulled(_ count: Int) { state.withLock { $0.pulledCount += count } }
+
+  func run(endingWith status: SyncStatus? = nil) -> ReplicaRun {
+    state.withLock { state in
+      ReplicaRun(
+        status: status ?? state.status, cause: state.cause, pushedCount: state.pushedCount,
+        pulledCount: state.pulledCount)
+    }
+  }
+}
+
+/// A space that counts the changes that it accepts, and knows the tables of the file before it gets
+/// changes: it may have been replaced since the file was attached.
+private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
+  let remote: Remote
+  let log: RunLog
+  let replica: DatabaseReplica
+
+  func push(_ commit: SyncCommit) async throws -> SyncOutcome {
+    if !log.hasDeclaredTables {
+      _ = try await remote.declare(try await replica.declarations())
+      log.noteDeclaredTables()
+    }
+    let outcome = try await remote.push(commit)
+    if case .accepted = outcome { log.countPushed(commit.changes.count) }
+    return outcome
+  }
+
+  func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable] {
+    try await remote.declare(tables)
+  }
+  func pull(_ pull: SyncPull) async throws -> SyncPullAnswer { try await remote.pull(pull) }
+  func waitForCommit(after revision: SpaceRevision) async throws {
+    try await remote.waitForCommit(after: revision)
+  }
+}
+
+/// A file that counts the rows that are written for others.
+private struct CountedReplica: SyncReplica {
+  let replica: DatabaseReplica
+  let log: RunLog
+  /// True if a file that another program keeps locked is tried again without end.
+  let waitsForLocks: Bool
+
+  private static let lockPause = Duration.milliseconds(100)
+
+  func perform(_ step: SyncStep) async throws -> SyncSummary {
+    let (summary, writtenCount) = try await waiting { try await replica.performAndReport(step) }
+    log.countPulled(writtenCount)
+    return summary
+  }
+
+  func outbox() async throws -> SyncCommit? { try await waiting { try await replica.outbox() } }
+  func waitForChange() async throws { try await replica.waitForChange() }
+
+  private func waiting<Value: Sendable>(
+    _ body: () async throws -> Value
+  ) async throws -> Value {
+    while true {
+      do {
+        return try await body()
+      } catch let error as DatabaseError where waitsForLocks && error.code.primary == .busy {
+        try await Task.sleep(for: CountedReplica.lockPause)
+      }
+    }
+  }
+}

@@ -1,0 +1,149 @@
+internal import TandemSQLite
+public import TandemSync
+
+extension DatabaseReplica {
+  /// Makes the file a replica of a space. The rows that it has become local additions; those that
+  /// the space already has are found equal by the first synchronization.
+  ///
+  /// The application's tables keep their schema. Nothing is sent or received yet.
+  ///
+  /// - Parameters:
+  ///   - tables: The tables to synchronize, at least one. Each needs a primary key that no two
+  ///     devices assign to different rows.
+  ///   - space: The space. Its name is kept in the file, see ``ReplicaStatus/space``.
+  /// - Throws: ``ReplicaError`` with code `alreadyAttached` or `unsuitable`, which names the table
+  ///   and the remedy; `SyncRefusal` with code `differentTables` if the space has other tables of
+  ///   these names; `DatabaseError`. The file is unchanged then.
+  /// - Complexity: O(*n*) in the number of rows.
+  public func attach(_ tables: [AttachedTable], to space: SyncSpace) async throws {
+    _ = try await space.remote.declare(try await plan(tables))
+    try await database.write { transaction in
+      var generator = SystemRandomNumberGenerator()
+      try ReplicaTables(transaction.connection).attach(tables, to: space.name, using: &generator)
+    }
+    forgetTables()
+  }
+
+  /// Checks whether tables can be attached; nothing is changed.
+  ///
+  /// - Returns: The declaration of the tables.
+  /// - Throws: As ``attach(_:to:)``.
+  package func plan(_ tables: [AttachedTable]) async throws -> [SpaceTable] {
+    try await database.read { transaction in
+      let replica = ReplicaTables(transaction.connection)
+      try replica.checkIsDetached()
+      return try replica.plan(tables)
+    }
+  }
+
+  /// Removes all that attaching added. The rows stay as they are; the space and other replicas do
+  /// not notice.
+  ///
+  /// Changes that were not sent stay in the rows. Conflicts and rejected changes are removed.
+  ///
+  /// - Throws: ``ReplicaError`` with code `notAttached`; `DatabaseError`.
+  public func detach() async throws {
+    try await database.write { try ReplicaTables($0.connection).detach() }
+    forgetTables()
+  }
+}
+
+// MARK: - Status
+
+extension DatabaseReplica {
+  /// The condition of the file. Nothing is written, and the space is not contacted.
+  ///
+  /// - Throws: ``ReplicaError`` with code `notAttached` or `schema`; `DatabaseError`.
+  public func status() async throws -> ReplicaStatus {
+    try await readingTables { try $0.status() }
+  }
+
+  /// The condition of the file, at the start and whenever it changes, by whichever program.
+  public func statuses() async throws -> ReplicaSequence<ReplicaStatus> {
+    let names = try await status().tables.map { TableShadow.name($0.name) }
+    return ReplicaSequence(database, tables: names + ReplicaTables.tableNames) {
+      try $0.status()
+    }
+  }
+}
+
+// MARK: - Conflicts and rejected changes
+
+extension DatabaseReplica {
+  /// The conflicts, in the order in which they came. Resolved ones show the version that was
+  /// overruled; the file keeps the last 10,000 of them.
+  ///
+  /// - Parameter isOpen: True for open ones only.
+  public func conflicts(isOpen: Bool = true) async throws -> [ReplicaConflict] {
+    try await readingTables { try $0.conflicts(isOpen: isOpen) }
+  }
+
+  /// The open conflicts, at the start and whenever they change, by whichever program.
+  public var openConflicts: ReplicaSequence<[ReplicaConflict]> {
+    ReplicaSequence(database, tables: ["tandem_conflicts"]) { tables in
+      _ = try tables.state()
+      return try tables.conflicts(isOpen: true)
+    }
+  }
+
+  /// Resolves an open conflict by an ordinary edit of its row, which the next synchronization sends.
+  ///
+  /// If the conflict is about some fields, only these are written.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unknownConflict`; `DatabaseError` with code `constraint`
+  ///   if the table does not accept the version. Nothing is changed then.
+  public func resolve(conflict id: ReplicaConflict.ID, by choice: ConflictChoice) async throws {
+    try await writingTables { try $0.resolve(conflict: id, by: choice) }
+  }
+
+  /// The changes that could not be synchronized, in the order in which they came.
+  public func rejections() async throws -> [ReplicaRejection] {
+    try await readingTables { try $0.rejections() }
+  }
+
+  /// The changes that could not be synchronized, at the start and whenever they change.
+  public var openRejections: ReplicaSequence<[ReplicaRejection]> {
+    ReplicaSequence(database, tables: ["tandem_rejected"]) { tables in
+      _ = try tables.state()
+      return try tables.rejections()
+    }
+  }
+
+  /// Writes the content of a rejected change into its row again, as an ordinary edit, and forgets
+  /// the rejection.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unknownRejection`; `DatabaseError` with code `constraint`
+  ///   if the table does not accept it. Nothing is changed then.
+  public func retry(rejection id: ReplicaRejection.ID) async throws {
+    try await writingTables { try $0.retry(rejection: id) }
+  }
+
+  /// Forgets a change that could not be synchronized.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unknownRejection`; `DatabaseError`.
+  public func discard(rejection id: ReplicaRejection.ID) async throws {
+    try await writingTables { try $0.discard(rejection: id) }
+  }
+
+  private func readingTables<Value: Sendable>(
+    _ body: @escaping @Sendable (ReplicaTables) throws -> Value
+  ) async throws -> Value {
+    try await database.read { transaction in
+      let tables = ReplicaTables(transaction.connection)
+      // Throws if the file is not attached.
+      _ = try tables.state()
+      return try body(tables)
+    }
+  }
+
+  /// Writes rows as the application does: foreign keys are enforced.
+  private func writingTables(
+    _ body: @escaping @Sendable (ReplicaTables) throws -> Void
+  ) async throws {
+    try await database.write { transaction in
+      let tables = ReplicaTables(transaction.connection)
+      _ = try tables.state()
+      try body(tables)
+    }
+  }
+}

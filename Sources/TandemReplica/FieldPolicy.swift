@@ -1,0 +1,96 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+/// A rule for a field that two replicas changed at the same time. The file keeps its name, so that
+/// every program that synchronizes the file uses it.
+///
+/// Give all replicas of a space the same rules: each merge is made by the replica that receives the
+/// other change.
+public enum FieldPolicy: String, Hashable, Sendable, CaseIterable {
+  /// Integers to which each replica adds: the sum of all additions, exactly.
+  case counter
+  /// Texts: the edits of both sides, unless they overlap.
+  case text
+  /// The value of this file.
+  case local
+  /// The value of the space.
+  case remote
+  /// The greater value, in SQLite's order.
+  case maximum
+  /// The lesser value, in SQLite's order.
+  case minimum
+
+  /// The rule.
+  var field: TableMerging.Field {
+    switch self {
+    case .counter: .counter
+    case .text: .policy(.textMerge)
+    case .local: .policy(.keepLocal)
+    case .remote: .policy(.keepRemote)
+    case .maximum: .policy(.maximum)
+    case .minimum: .policy(.minimum)
+    }
+  }
+}
+
+extension AttachedTable {
+  /// The rules, by the names of columns as the table declares them.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unsuitable` if a column is not synchronized.
+  func policies(for declaration: SpaceTable) throws(ReplicaError) -> [(String, FieldPolicy)] {
+    var rules: [(String, FieldPolicy)] = []
+    for (name, policy) in policies.sorted(by: { $0.key < $1.key }) {
+      guard let column = declaration.columns.first(where: name.isSameSQLName) else {
+        throw ReplicaError(
+          .unsuitable,
+          "there is a policy for the column \(name), but of the table \(declaration.name) the "
+            + "columns \(declaration.columns.joined(separator: ", ")) are synchronized")
+      }
+      guard !rules.contains(where: { $0.0 == column }) else {
+        throw ReplicaError(.unsuitable, "the column \(column) has two policies")
+      }
+      rules.append((column, policy))
+    }
+    return rules
+  }
+}
+
+extension ReplicaTables {
+  /// Notes the rule for a column.
+  func insert(_ policy: FieldPolicy, _ column: String, of table: String) throws {
+    try run(
+      "INSERT INTO tandem_policies (\"table\", \"column\", policy) VALUES (?, ?, ?)",
+      [.text(table), .text(column), .text(policy.rawValue)])
+  }
+
+  /// The rules that the file keeps.
+  ///
+  /// - Throws: ``ReplicaError`` with code `schema` if a later version of Tandem added a rule that
+  ///   this version does not know.
+  func storedMerging() throws -> ReplicaMerging {
+    try checkIsAttached()
+    var merging = ReplicaMerging()
+    for row in try rows("SELECT \"table\", \"column\", policy FROM tandem_policies") {
+      guard case .text(let table) = row[0], case .text(let column) = row[1],
+        case .text(let name) = row[2]
+      else { throw ReplicaError.damaged("tandem_policies", connection.path) }
+      guard let policy = FieldPolicy(rawValue: name) else {
+        throw ReplicaError(
+          .schema,
+          "\(connection.path) has the policy \(name) for \(table).\(column), which this version of "
+            + "Tandem does not know; use the version that attached it")
+      }
+      merging.tables[table, default: TableMerging()].fields[FieldName(column)] = policy.field
+    }
+    return merging
+  }
+}
+
+extension ReplicaMerging {
+  /// These rules, and those of the file for all other tables.
+  func completed(by stored: ReplicaMerging) -> ReplicaMerging {
+    ReplicaMerging(tables.merging(stored.tables) { own, _ in own })
+  }
+}

@@ -1,0 +1,83 @@
+internal import TandemSQLite
+public import TandemSync
+
+/// The condition of a replica's file, as the file itself shows it.
+public struct ReplicaStatus: Hashable, Sendable {
+  /// The conditions, in ascending order of urgency.
+  public enum State: String, Hashable, Sendable, CaseIterable {
+    /// The file has exactly the records that the space had at the revision, and nothing waits.
+    case upToDate
+    /// Changes wait to be sent or applied, or the file was never synchronized.
+    case pending
+    /// There are open conflicts.
+    case conflicts
+    /// The synchronization needs a decision, or the rows differ from those of the space.
+    case blocked
+  }
+
+  /// A synchronized table.
+  public struct Table: Hashable, Sendable {
+    /// The name of the table.
+    public let name: String
+    /// The columns of the primary key.
+    public let keyColumns: [String]
+    /// The synchronized columns that are not part of the key.
+    public let columns: [String]
+    /// The number of rows that were changed since the last synchronization, or whose change was
+    /// sent and has no answer yet.
+    public let pendingCount: Int
+  }
+
+  /// The condition.
+  public let state: State
+  /// The identity of the replica: 32 hexadecimal digits.
+  public let replica: String
+  /// The name of the space.
+  public let space: String
+  /// The revision of the space that the file contains; `nil` before the first synchronization.
+  public let revision: SpaceRevision?
+  /// The synchronized tables, in the order in which they were attached.
+  public let tables: [Table]
+  /// The number of open conflicts.
+  public let conflictCount: Int
+  /// The number of rejected changes.
+  public let rejectedCount: Int
+
+  /// The number of rows of all tables that wait.
+  public var pendingCount: Int { tables.reduce(0) { $0 + $1.pendingCount } }
+}
+
+extension ReplicaTables {
+  /// The condition of the file. Nothing is written.
+  ///
+  /// - Complexity: O(*n*) for *n* rows that wait.
+  func status() throws -> ReplicaStatus {
+    let summary = try summary()
+    let isBlocked =
+      summary.state.pullNeed.needsDecision
+      || (summary.state.pullNeed == .none && !summary.state.hasEqualDigests)
+    return ReplicaStatus(
+      state: isBlocked
+        ? .blocked
+        : summary.openConflictCount > 0 ? .conflicts : summary.isUpToDate ? .upToDate : .pending,
+      replica: summary.state.replica.description, space: summary.state.space,
+      revision: summary.state.revision,
+      tables: try schemaAsItIs().schema.tables.map { table in
+        ReplicaStatus.Table(
+          name: table.name, keyColumns: table.keyNames, columns: table.columnNames,
+          pendingCount: try pendingCount(table))
+      }, conflictCount: summary.openConflictCount, rejectedCount: summary.rejectedCount)
+  }
+
+  /// The number of rows that may differ from the base, or whose change has no outcome.
+  private func pendingCount(_ table: ReplicaTable) throws -> Int {
+    let keys = table.keyNames.sqlList
+    return Int(
+      try connection.integer(
+        """
+        SELECT count(*) FROM (
+          SELECT \(keys) FROM \(table.shadow.name.sqlQuoted)
+          UNION SELECT \(keys) FROM \(table.asideName.sqlQuoted))
+        """) ?? 0)
+  }
+}

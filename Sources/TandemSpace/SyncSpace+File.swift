@@ -1,0 +1,32 @@
+public import TandemSync
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+extension SyncSpace {
+  /// Opens a space in a SQLite file of its own. Several programs may use the file at the same time.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file. Its absolute form becomes the name of the space.
+  ///   - creates: True if a missing or empty file becomes a new space without records.
+  /// - Throws: ``SpaceError`` if the file is another database; `DatabaseError` if it cannot be
+  ///   opened.
+  public static func file(_ path: String, creates: Bool = false) async throws -> SyncSpace {
+    let store = try await SQLiteSpaceStore.open(path: path, creates: creates)
+    return SyncSpace(
+      name: absolute(path), remote: LocalRemote(store), head: { try await store.state().head },
+      end: { await store.close() })
+  }
+
+  /// The absolute path of a file that exists.
+  private static func absolute(_ path: String) -> String {
+    guard let resolved = realpath(path, nil) else { return path }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+}

@@ -1,0 +1,37 @@
+/// A space that replicas synchronize with.
+///
+/// The module that reaches the space makes the value, such as `SyncSpace.file(_:creates:)` of
+/// TandemSpace. Any number of replicas of this process may use one value at the same time.
+public struct SyncSpace: Sendable {
+  /// The name by which the space can be found again: the absolute path of a space in a file.
+  public let name: String
+  /// The space, as a driver reaches it.
+  package let remote: any SyncRemote
+  private let head: @Sendable () async throws -> SpaceRevision
+  private let end: @Sendable () async -> Void
+
+  /// A space.
+  ///
+  /// - Parameters:
+  ///   - head: Returns the current revision.
+  ///   - end: Releases the resources of the space.
+  package init(
+    name: String, remote: some SyncRemote,
+    head: @escaping @Sendable () async throws -> SpaceRevision,
+    end: @escaping @Sendable () async -> Void
+  ) {
+    self.name = name
+    self.remote = remote
+    self.head = head
+    self.end = end
+  }
+
+  /// The current revision of the space.
+  ///
+  /// - Throws: ``SyncRefusal`` with code `unavailable` if the space cannot answer now; another
+  ///   error if it cannot be reached.
+  public func revision() async throws -> SpaceRevision { try await head() }
+
+  /// Closes the space. Synchronizations that use it fail from now on.
+  public func close() async { await end() }
+}

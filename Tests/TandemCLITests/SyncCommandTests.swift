@@ -1,0 +1,269 @@
+import Foundation
+import TestFolder
+import Testing
+
+@Suite("tandem attach, sync, status, conflicts, rejected and detach", .timeLimit(.minutes(5)))
+struct SyncCommandTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @discardableResult
+  private func shell(_ lines: String, status: Int32 = 0) async throws -> Tool.Result {
+    let result = try await Tool.shell(lines, in: folder)
+    #expect(result.status == status, "\(lines): \(result.output)\(result.error)")
+    return result
+  }
+
+  private static let schema = """
+    CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER);
+    INSERT INTO note VALUES ('plan', 'Plan', 5), ('trip', 'Trip', 0);
+    """
+
+  /// Two copies of a file that are in step.
+  private func attachCopies(_ options: String = "--table note") async throws {
+    try await shell(
+      """
+      sqlite3 a.db "\(Self.schema)" && cp a.db b.db &&
+      $tandem attach a.db --space shared.space \(options) &&
+      $tandem attach b.db --space shared.space \(options) &&
+      $tandem sync a.db && $tandem sync b.db
+      """)
+  }
+
+  @Test("two copies edited apart come in step; the conflict shows three versions, and is resolved")
+  func story() async throws {
+    try await attachCopies("--table note --policy likes=counter")
+    try await shell(
+      """
+      sqlite3 a.db "UPDATE note SET title = 'Big plan', likes = likes + 1 WHERE id = 'plan'"
+      sqlite3 b.db "UPDATE note SET title = 'Small plan', likes = likes + 1 WHERE id = 'plan';
+        DELETE FROM note WHERE id = 'trip'"
+      """)
+    let sent = try await shell("$tandem sync a.db --json -q").output.split(separator: "\n")
+    let end = try #require(sent.last)
+    #expect(end.hasPrefix(#"{"event":"end","revision":""#))
+    #expect(
+      end.hasSuffix(#".2","pushed":2,"pulled":0,"conflicts":0,"rejected":0,"pending":0}"#), "\(end)"
+    )
+    let merged = try await shell("$tandem sync b.db", status: 1)
+    #expect(merged.error.contains("b.db: 1 open conflict: tandem conflicts b.db"))
+    let shown = try await shell("$tandem conflicts b.db", status: 1)
+    #expect(
+      shown.output == """
+        conflict 1: note "plan", edit/edit in title
+          base    {"title":"Plan","likes":5}
+          local   {"title":"Small plan","likes":6}
+          remote  {"title":"Big plan","likes":6}
+
+        """)
+    #expect(
+      try await shell("$tandem conflicts b.db --json", status: 1).output
+        == #"[{"id":1,"table":"note","key":"plan","kind":"edit/edit","#
+        + #""base":{"title":"Plan","likes":5},"local":{"title":"Small plan","likes":6},"#
+        + #""remote":{"title":"Big plan","likes":6},"resolution":"unresolved"}]"# + "\n")
+    let resolved = try await shell("$tandem conflicts b.db resolve 1 --take local")
+    #expect(resolved.error == "tandem: b.db: conflict 1 is resolved; send it: tandem sync b.db\n")
+    try await shell("$tandem sync b.db && $tandem sync a.db && $tandem diff a.db b.db --table note")
+    #expect(
+      try await shell("sqlite3 a.db 'SELECT * FROM note'").output == "plan|Small plan|7\n")
+    #expect(
+      try await shell("$tandem conflicts b.db --json").output.contains(#""resolution":"local"}]"#))
+  }
+
+  @Test(
+    "each version resolves a conflict, and so do new values",
+    arguments: [
+      ("local", "plan|mine|5"), ("remote", "plan|theirs|5"), ("base", "plan|Plan|5"),
+      (#"'{"title":"both"}'"#, "plan|both|5"), ("null", ""),
+    ])
+  func resolve(version: String, row: String) async throws {
+    try await attachCopies()
+    try await shell(
+      """
+      sqlite3 a.db "UPDATE note SET title = 'theirs' WHERE id = 'plan'"; $tandem sync a.db
+      sqlite3 b.db "UPDATE note SET title = 'mine' WHERE id = 'plan'"; $tandem sync b.db
+      [ $? = 1 ] && $tandem conflicts b.db resolve 1 --take \(version) -q &&
+      $tandem sync b.db -q && $tandem sync a.db -q
+      """)
+    for file in ["a.db", "b.db"] {
+      #expect(
+        try await shell("sqlite3 \(file) \"SELECT * FROM note WHERE id = 'plan'\"").output
+          == (row.isEmpty ? "" : row + "\n"))
+    }
+  }
+
+  @Test("the status is that of the file and of the space")
+  func status() async throws {
+    try await attachCopies()
+    func state(_ file: String, status: Int32 = 0) async throws -> String {
+      try await shell("$tandem status \(file) --json", status: status).output
+    }
+    let json = try await state("a.db")
+    #expect(json.hasPrefix(#"{"state":"upToDate","replica":""#))
+    #expect(json.contains(#""space":"\#(folder.path(of: "shared.space"))""#), "\(json)")
+    #expect(
+      json.hasSuffix(
+        #".1","pending":0,"conflicts":0,"rejected":0,"tables":[{"name":"note","key":["id"],"#
+          + #""columns":["title","likes"],"pending":0}]}"# + "\n"), "\(json)")
+    try await shell("sqlite3 b.db \"UPDATE note SET likes = 9 WHERE id = 'plan'\"")
+    #expect(try await state("b.db").contains(#""state":"pending""#))
+    #expect(try await state("b.db").contains(#""pending":1}]"#))
+    try await shell("$tandem sync b.db")
+    // The file knows nothing of the commit, but the space does.
+    #expect(try await state("a.db").contains(#""state":"pending""#))
+    #expect(try await shell("$tandem status a.db").output.contains("state      pending\n"))
+    try await shell("mv shared.space moved")
+    #expect(try await state("b.db", status: 1).contains(#""state":"blocked""#))
+    let result = try await shell("$tandem sync b.db", status: 2)
+    #expect(result.error.contains("cannot open it: it does not exist"), "\(result.error)")
+    #expect(!FileManager.default.fileExists(atPath: folder.path(of: "shared.space")))
+  }
+
+  @Test("edits by other programs pass between two files while both are watched")
+  func watch() async throws {
+    try await attachCopies()
+    var tools: [RunningTool] = []
+    for file in ["a.db", "b.db"] {
+      let tool = try RunningTool(["sync", folder.path(of: file), "--watch", "--json", "-q"])
+      while let line = await tool.line(), !line.contains(#""status":"upToDate""#) {}
+      tools.append(tool)
+    }
+    try await shell("sqlite3 a.db \"INSERT INTO note VALUES ('new', 'New', 1)\"")
+    while let line = await tools[1].line(), !line.contains(#".2"}"#) {}
+    #expect(try await shell("sqlite3 b.db 'SELECT count(*) FROM note'").output == "3\n")
+    try await shell("sqlite3 b.db \"UPDATE note SET title = 'Newer' WHERE id = 'new'\"")
+    while let line = await tools[0].line(), !line.contains(#".3"}"#) {}
+    #expect(
+      try await shell("sqlite3 a.db \"SELECT title FROM note WHERE id = 'new'\"").output
+        == "Newer\n")
+    for tool in tools {
+      tool.signal(SIGINT)
+      var last = ""
+      while let line = await tool.line() { last = line }
+      #expect(
+        last.hasSuffix(#"pushed":1,"pulled":1,"conflicts":0,"rejected":0,"pending":0}"#), "\(last)")
+      #expect(await tool.end() == 0)
+    }
+  }
+
+  @Test("a space that was replaced blocks the file until somebody decides")
+  func lostHistory() async throws {
+    try await attachCopies()
+    try await shell("sqlite3 b.db \"UPDATE note SET title = 'kept' WHERE id = 'trip'\"")
+    try await shell(
+      """
+      rm shared.space*; sqlite3 c.db 'CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER)'
+      $tandem attach c.db --space shared.space --table note && $tandem sync c.db
+      """)
+    let blocked = try await shell("$tandem sync b.db", status: 1)
+    #expect(blocked.error.contains("was restored or replaced"), "\(blocked.error)")
+    #expect(blocked.error.contains("see --lost-history"))
+    #expect(
+      try await shell("$tandem status b.db --json", status: 1).output
+        .hasPrefix(#"{"state":"blocked""#))
+    try await shell("$tandem sync b.db --lost-history union && $tandem sync c.db")
+    #expect(
+      try await shell("sqlite3 c.db 'SELECT title FROM note ORDER BY id'").output == "Plan\nkept\n")
+  }
+
+  @Test("a change that a constraint forbids is shown, and can be tried again or discarded")
+  func rejected() async throws {
+    try await shell(
+      """
+      sqlite3 a.db 'CREATE TABLE t (id TEXT PRIMARY KEY, name TEXT UNIQUE)'; cp a.db b.db
+      for f in a b; do
+        $tandem attach $f.db --space s --table t && $tandem sync $f.db || exit 9
+      done
+      sqlite3 a.db "INSERT INTO t VALUES ('x', 'same')"; sqlite3 b.db "INSERT INTO t VALUES ('y', 'same')"
+      $tandem sync a.db && $tandem sync b.db
+      """)
+    let shown = try await shell("$tandem rejected b.db --json").output
+    #expect(shown.hasPrefix(#"[{"id":1,"table":"t","key":"y","reason":""#), "\(shown)")
+    #expect(shown.hasSuffix(#""content":{"name":"same"}}]"# + "\n"), "\(shown)")
+    #expect(
+      try await shell("$tandem rejected b.db --retry 1", status: 2).error.contains("UNIQUE"))
+    try await shell("sqlite3 b.db \"UPDATE t SET name = 'other' WHERE id = 'x'\"")
+    let again = try await shell("$tandem rejected b.db --retry 1")
+    #expect(
+      again.error == "tandem: b.db: rejected change 1 is in its row again: tandem sync b.db\n")
+    try await shell("$tandem sync b.db && $tandem sync a.db && $tandem diff a.db b.db --table t")
+    #expect(try await shell("$tandem rejected b.db --json").output == "[]\n")
+    #expect(
+      try await shell("$tandem rejected b.db --discard 1", status: 2).error
+        .contains("no rejected change with the number 1"))
+  }
+
+  @Test("detach leaves the file as it was before attach", arguments: ["DELETE", "WAL"])
+  func detach(mode: String) async throws {
+    try await shell("sqlite3 a.db \"PRAGMA journal_mode=\(mode); \(Self.schema)\"")
+    let dump = "sqlite3 a.db .dump 'PRAGMA journal_mode' 'SELECT * FROM sqlite_schema'"
+    let before = try await shell(dump).output
+    try await shell("$tandem attach a.db --space s --table note && $tandem sync a.db")
+    #expect(try await shell(dump).output != before)
+    let result = try await shell("$tandem detach a.db")
+    #expect(
+      result.error == "tandem: a.db is detached from \(folder.path(of: "s"))\n", "\(result.error)")
+    #expect(try await shell(dump).output == before)
+  }
+
+  static let mistakes: [(command: String, status: Int32, words: String)] = [
+    ("attach a.db --table note", 2, "--space is missing: the file of the space"),
+    ("attach a.db --space s", 2, "--table is missing: a table to synchronize"),
+    ("attach a.db --space s --table note:", 2, "--table takes a table, or a table and its columns"),
+    ("attach a.db --space s --table nota", 2, "a.db has no table nota to synchronize; it has"),
+    ("attach a.db --space s --table note:titel", 2, "has no column titel; it has id, title, likes"),
+    ("attach a.db --space s --table number", 2, "use a random key"),
+    ("attach a.db --space s --table note --policy likes=countr", 2, "did you mean counter?"),
+    ("attach a.db --space s --table note --policy like=counter", 2, "did you mean likes?"),
+    (
+      "attach a.db --space s --table note --policy note.likes=counter --policy likes=local", 2,
+      "likes has two policies"
+    ),
+    (
+      "attach a.db --space s --table note --table other --policy likes=counter", 2,
+      "note and other have a column likes; write TABLE.COLUMN"
+    ),
+    ("attach missing.db --space s --table note", 2, "cannot open it: it does not exist"),
+    ("sync a.db", 2, "a.db is not attached to a space; attach it first"),
+    ("sync a.db --lost-history unio", 2, "did you mean union?"),
+    ("status a.db", 2, "is not attached"), ("conflicts a.db", 2, "is not attached"),
+    ("conflicts a.db resolve", 2, "write: resolve ID --take VERSION"),
+    ("conflicts a.db resolve 1", 2, "--take is missing"),
+    ("conflicts a.db resolve 1 --take lokal", 2, "--take takes local, remote, base, or a JSON"),
+    ("conflicts a.db resolve 1 --take local", 2, "is not attached"),
+    ("conflicts a.db --take local", 2, "--take needs a conflict: resolve ID"),
+    ("rejected a.db", 2, "is not attached"),
+    ("rejected a.db --retry 1 --discard 1", 2, "choose one of"),
+    ("detach a.db", 2, "is not attached"),
+  ]
+
+  @Test("a mistake changes nothing, and says what to do", arguments: mistakes)
+  func mistake(command: String, status: Int32, words: String) async throws {
+    try await shell(
+      """
+      sqlite3 a.db "\(Self.schema) CREATE TABLE other (id TEXT PRIMARY KEY, likes);
+        CREATE TABLE number (id INTEGER PRIMARY KEY)"; cp a.db before.db
+      """)
+    let result = try await shell("$tandem \(command)", status: status)
+    #expect(result.error.contains(words) && result.output.isEmpty, "\(result.error)")
+    try await shell("cmp a.db before.db && [ ! -e s ] && [ ! -e missing.db ]")
+  }
+
+  @Test("a file that is another database is no space, and one that is attached stays so")
+  func wrongFiles() async throws {
+    try await attachCopies()
+    #expect(
+      try await shell("$tandem attach a.db --space other --table note", status: 2).error
+        .contains("is attached to the space \(folder.path(of: "shared.space")); detach it first"))
+    try await shell("$tandem detach a.db; sqlite3 c.db 'CREATE TABLE t (x)'")
+    #expect(
+      try await shell("$tandem attach a.db --space c.db --table note", status: 2).error
+        .contains("c.db: it is another database; a space has a file of its own"))
+    try await shell("sqlite3 d.db 'CREATE TABLE note (title TEXT PRIMARY KEY, id)'")
+    #expect(
+      try await shell("$tandem attach d.db --space shared.space --table note", status: 2).error
+        .contains("give it the same primary key"))
+    try await shell("$tandem status d.db", status: 2)
+  }
+}

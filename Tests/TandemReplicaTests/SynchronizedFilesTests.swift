@@ -1,0 +1,233 @@
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSpace
+import TandemSync
+import TestFolder
+import Testing
+
+@Suite("Files kept in step, as an application does it", .timeLimit(.minutes(5)))
+struct SynchronizedFilesTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private static let table = AttachedTable("note", policies: ["LIKES": .counter])
+
+  private func space() async throws -> SyncSpace {
+    try await .file(folder.path(of: "shared.space"), creates: true)
+  }
+
+  /// A file with one note, which the space has too.
+  private func attached(
+    _ name: String, to space: SyncSpace, _ tables: [AttachedTable] = [table]
+  ) async throws -> (database: Database, replica: DatabaseReplica) {
+    let database = try Database(path: folder.path(of: name))
+    try await database.write { transaction in
+      try transaction.execute(
+        "CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER NOT NULL DEFAULT 0)")
+      try transaction.execute("INSERT INTO note VALUES ('n', 'old', 5)")
+    }
+    let replica = DatabaseReplica(database)
+    try await replica.attach(tables, to: space)
+    return (database, replica)
+  }
+
+  private func notes(_ database: Database) async throws -> [Record] {
+    try await database.read { try $0.fetchAll("SELECT * FROM note ORDER BY id") }
+  }
+
+  @Test("A conflict stays open with three versions until it is resolved; counters add")
+  func conflict() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    let (b, two) = try await attached("b.db", to: space)
+    #expect(try await one.sync(with: space).pushedCount == 1)
+    #expect(try await two.sync(with: space).pushedCount == 0)
+    #expect(try await one.status().state == .upToDate)
+    for (database, title) in [(a, "x"), (b, "y")] {
+      try await database.write {
+        try $0.execute("UPDATE note SET title = \(title), likes = likes + 1")
+      }
+    }
+    #expect(try await two.status().state == .pending)
+    #expect(try await two.status().pendingCount == 1)
+    try await one.sync(with: space)
+    let report = try await two.sync(with: space)
+    #expect(report.revision == (try await space.revision()))
+    #expect(report.pulledCount == 1)
+    let conflict = try #require(try await two.conflicts().first)
+    #expect(conflict.table == "note" && conflict.primaryKey == ["n"])
+    #expect(conflict.fields == ["title"] && conflict.resolution == .unresolved)
+    #expect(conflict.base?["title"] == "old" && conflict.local?["title"] == "y")
+    #expect(conflict.remote?["title"] == "x")
+    #expect(try await two.status().state == .conflicts)
+    // Only the field in conflict is written: the counter has moved on.
+    try await two.resolve(conflict: conflict.id, by: .fields(["title": "both"]))
+    #expect(try await two.conflicts().isEmpty)
+    #expect(try await two.conflicts(isOpen: false).map(\.resolution) == [.merged])
+    await #expect { try await two.resolve(conflict: conflict.id, by: .local) } throws: {
+      ($0 as? ReplicaError)?.code == .unknownConflict
+    }
+    try await two.sync(with: space)
+    try await one.sync(with: space)
+    let expected: [Record] = [["id": "n", "title": "both", "likes": 7]]
+    #expect(try await notes(a) == expected)
+    #expect(try await notes(b) == expected)
+    await a.close()
+    await b.close()
+    await space.close()
+  }
+
+  @Test("A resolution with a column that is not synchronized changes nothing")
+  func unknownField() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    let (b, two) = try await attached("b.db", to: space)
+    try await one.sync(with: space)
+    try await b.write { try $0.execute("UPDATE note SET title = 'mine'") }
+    try await two.sync(with: space)
+    let id = try #require(try await two.conflicts().first).id
+    await #expect { try await two.resolve(conflict: id, by: .fields(["titel": 1])) } throws: {
+      ($0 as? ReplicaError)?.message.contains("synchronizes title, likes") == true
+    }
+    #expect(try await two.conflicts().count == 1)
+    await a.close()
+    await b.close()
+    await space.close()
+  }
+
+  @Test("Waiting for a revision ends when another file has made it")
+  func upToRevision() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    let (b, two) = try await attached("b.db", to: space)
+    try await two.sync(with: space)
+    let head = try await space.revision()
+    let next = SpaceRevision(epoch: head.epoch, version: head.version + 1, mark: 0)
+    async let reached = two.sync(with: space, upTo: next)
+    try await a.write { try $0.execute("INSERT INTO note VALUES ('m', 'new', 0)") }
+    let report = try await one.sync(with: space)
+    #expect(try await reached.revision == report.revision)
+    #expect(try await notes(b).count == 2)
+    let other = SpaceRevision(epoch: SyncToken(bits: 1), version: 1, mark: 0)
+    await #expect { try await two.sync(with: space, upTo: other) } throws: {
+      ($0 as? ReplicaError)?.code == .otherHistory
+    }
+    await a.close()
+    await b.close()
+    await space.close()
+  }
+
+  @Test("Statuses and conflicts are delivered as they change, while the file is kept in step")
+  func sequences() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    let (b, two) = try await attached("b.db", to: space)
+    try await one.sync(with: space)
+    try await two.sync(with: space)
+    try await a.write { try $0.execute("UPDATE note SET title = 'theirs'") }
+    try await one.sync(with: space)
+    try await b.write { try $0.execute("UPDATE note SET title = 'mine'") }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await two.run(with: space) }
+      var states: [ReplicaStatus.State] = []
+      for try await status in try await two.statuses() {
+        states.append(status.state)
+        if status.state == .conflicts { break }
+      }
+      #expect(states.first == .pending || states == [.conflicts])
+      var isResolved = false
+      for try await conflicts in two.openConflicts {
+        if let conflict = conflicts.first {
+          try await two.resolve(conflict: conflict.id, by: .local)
+          isResolved = true
+        } else if isResolved {
+          break
+        }
+      }
+      for try await status in try await two.statuses() where status.state == .upToDate { break }
+      group.cancelAll()
+      await #expect(throws: CancellationError.self) { try await group.waitForAll() }
+    }
+    try await one.sync(with: space)
+    #expect(try await notes(a).first?["title"] == "mine")
+    await a.close()
+    await b.close()
+    await space.close()
+  }
+
+  @Test("A file whose space was replaced waits for a decision, and follows it")
+  func lostHistory() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    try await one.sync(with: space)
+    await space.close()
+    let other = try await SyncSpace.file(folder.path(of: "other.space"), creates: true)
+    await #expect { try await one.sync(with: other) } throws: {
+      ($0 as? ReplicaError)?.code == .undecided
+    }
+    #expect(try await one.status().state == .blocked)
+    try await DatabaseReplica(a, epochPolicy: .union).sync(with: other)
+    #expect(try await one.status().state == .upToDate)
+    #expect(try await other.revision().version == 1)
+    await a.close()
+    await other.close()
+  }
+
+  @Test("Rules that are given replace those that the file keeps for the table")
+  func givenRules() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space, [AttachedTable("note")])
+    let (b, _) = try await attached("b.db", to: space, [AttachedTable("note")])
+    let merging = ReplicaMerging(["note": TableMerging(fields: ["title": .policy(.textMerge)])])
+    let two = DatabaseReplica(b, merging: merging)
+    try await a.write { try $0.execute("UPDATE note SET title = 'one two three'") }
+    try await one.sync(with: space)
+    try await b.write { try $0.execute("UPDATE note SET title = 'one two three'") }
+    try await two.sync(with: space)
+    try await a.write { try $0.execute("UPDATE note SET title = 'ONE two three'") }
+    try await one.sync(with: space)
+    try await b.write { try $0.execute("UPDATE note SET title = 'one two THREE'") }
+    try await two.sync(with: space)
+    #expect(try await notes(b).first?["title"] == "ONE two THREE")
+    #expect(try await two.conflicts().isEmpty)
+    await a.close()
+    await b.close()
+    await space.close()
+  }
+
+  @Test("A file that is not attached, or attached already, says so; a wrong policy is refused")
+  func mistakes() async throws {
+    let space = try await space()
+    let database = try Database(path: folder.path(of: "a.db"))
+    try await database.write { try $0.execute("CREATE TABLE note (id TEXT PRIMARY KEY, v)") }
+    let replica = DatabaseReplica(database)
+    func code(_ body: () async throws -> Void) async -> ReplicaError.Code? {
+      do {
+        try await body()
+        return nil
+      } catch {
+        return (error as? ReplicaError)?.code
+      }
+    }
+    #expect(await code { try await replica.sync(with: space) } == .notAttached)
+    #expect(await code { _ = try await replica.status() } == .notAttached)
+    #expect(await code { _ = try await replica.conflicts() } == .notAttached)
+    #expect(await code { _ = try await replica.rejections() } == .notAttached)
+    #expect(await code { try await replica.discard(rejection: 1) } == .notAttached)
+    #expect(await code { try await replica.detach() } == .notAttached)
+    let wrong = AttachedTable("note", policies: ["w": .counter])
+    #expect(await code { try await replica.attach([wrong], to: space) } == .unsuitable)
+    #expect(await code { _ = try await replica.status() } == .notAttached)
+    try await replica.attach([AttachedTable("note")], to: space)
+    #expect(
+      await code { try await replica.attach([AttachedTable("note")], to: space) }
+        == .alreadyAttached)
+    #expect(await code { try await replica.discard(rejection: 1) } == .unknownRejection)
+    #expect(await code { try await replica.retry(rejection: 1) } == .unknownRejection)
+    try await replica.detach()
+    await database.close()
+    await space.close()
+  }
+}
