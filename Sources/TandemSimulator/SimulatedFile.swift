@@ -64,15 +64,13 @@ final class SimulatedFile {
     self.number = number
     self.database = database
     self.schema = schema
-    lastConflict = try lastID("tandem_conflicts")
-    lastRejection = try lastID("tandem_rejected")
+    lastConflict = try lastID("SELECT coalesce(max(id), 0) FROM tandem_conflicts")
+    lastRejection = try lastID("SELECT last_rejection FROM tandem_state")
   }
 
   /// The numbers go on after rows were deleted.
-  private func lastID(_ table: String) throws -> Int64 {
-    try database.read {
-      try $0.connection.integer("SELECT seq FROM sqlite_sequence WHERE name = ?", .text(table)) ?? 0
-    }
+  private func lastID(_ query: String) throws -> Int64 {
+    try database.read { try $0.connection.integer(query) ?? 0 }
   }
 
   func write<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
