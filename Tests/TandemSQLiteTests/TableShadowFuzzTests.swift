@@ -160,7 +160,7 @@ private final class ShadowWorld {
       let sql = statement()
       statements.append(sql)
       let results = [connection, twin].map { connection in
-        Result { try connection.rows(sql).map { $0.map(exact) } }
+        Result { try connection.valueRows(sql).map { $0.map(exact) } }
       }
       switch (results[0], results[1]) {
       case (.success(let one), .success(let other)):
@@ -184,12 +184,12 @@ private final class ShadowWorld {
       if case .success = results[0],
         !["SAVEPOINT", "ROLLBACK", "RELEASE"].contains(where: sql.hasPrefix)
       {
-        let changes = try [connection, twin].map { try $0.rows("SELECT changes()") }
+        let changes = try [connection, twin].map { try $0.valueRows("SELECT changes()") }
         guard changes[0] == changes[1] || sql.hasPrefix("UPDATE OR IGNORE") else {
           return fail("changes(): \(changes)")
         }
         if sql.hasPrefix("INSERT") || sql.hasPrefix("REPLACE"), changes[0] != [[0]] {
-          let rowids = try [connection, twin].map { try $0.rows("SELECT last_insert_rowid()") }
+          let rowids = try [connection, twin].map { try $0.valueRows("SELECT last_insert_rowid()") }
           guard rowids[0] == rowids[1] else { return fail("last_insert_rowid(): \(rowids)") }
         }
       }
@@ -203,7 +203,7 @@ private final class ShadowWorld {
       guard try hasExactShadow() else { return -1 }
       if offset % 10 == 9, !mark { try synchronize() }
     }
-    guard try connection.rows("PRAGMA integrity_check") == [[.text("ok")]] else {
+    guard try connection.valueRows("PRAGMA integrity_check") == [[.text("ok")]] else {
       return fail("the file is damaged")
     }
     return succeeded
@@ -228,7 +228,7 @@ private final class ShadowWorld {
 
   private func rows(of connection: DatabaseConnection) throws -> [[FieldValue]: [FieldValue]] {
     let names = (shape.key + ShadowWorld.columns).joined(separator: ", ")
-    let rows = try connection.rows("SELECT \(names) FROM t")
+    let rows = try connection.valueRows("SELECT \(names) FROM t")
     return Dictionary(
       rows.filter { !$0.prefix(shape.key.count).contains(where: \.isNull) }.map {
         (Array($0.prefix(shape.key.count)), $0)
@@ -241,7 +241,7 @@ private final class ShadowWorld {
     else { return fail("the rows are not those without a shadow") > 0 }
     let names = (shape.key + ShadowWorld.columns + [TableShadow.existed]).joined(separator: ", ")
     var kept: Set<[FieldValue]> = []
-    for row in try connection.rows("SELECT \(names) FROM tandem_shadow_t") {
+    for row in try connection.valueRows("SELECT \(names) FROM tandem_shadow_t") {
       let key = Array(row.prefix(shape.key.count))
       kept.insert(key)
       let expected = former[key].map { $0.map(exact) + [exact(1)] }

@@ -25,7 +25,7 @@ struct TableShadowTests {
         UPDATE t SET c = new.a WHERE id IS new.id; END
       """, isLater: isLater)
     try connection.execute("UPDATE t SET a = 2")
-    #expect(try connection.rows("SELECT * FROM tandem_shadow_t") == [["x", 1, 1, 1]])
+    #expect(try connection.valueRows("SELECT * FROM tandem_shadow_t") == [["x", 1, 1, 1]])
   }
 
   @Test("A new row that a trigger changes at once did not exist", arguments: [true, false])
@@ -34,7 +34,8 @@ struct TableShadowTests {
       "CREATE TRIGGER app AFTER INSERT ON t BEGIN UPDATE t SET c = 9 WHERE id IS new.id; END",
       isLater: isLater)
     try connection.execute("INSERT INTO t VALUES ('new', 2, 3)")
-    #expect(try connection.rows("SELECT * FROM tandem_shadow_t") == [["new", .null, .null, 0]])
+    #expect(
+      try connection.valueRows("SELECT * FROM tandem_shadow_t") == [["new", .null, .null, 0]])
   }
 
   @Test("A column without a shadow changes without one, and the same row is kept once")
@@ -45,13 +46,14 @@ struct TableShadowTests {
     let shadow = try TableShadow(table: "t", columns: ["a"], in: connection)
     try connection.keep(shadow)
     try connection.execute("UPDATE t SET path = '/new'")
-    #expect(try connection.rows("SELECT * FROM tandem_shadow_t").isEmpty)
+    #expect(try connection.valueRows("SELECT * FROM tandem_shadow_t").isEmpty)
     try connection.execute("UPDATE t SET a = a + 1")
     try connection.execute("DELETE FROM t")
     // A row without a key cannot be identified.
-    #expect(try connection.rows("SELECT * FROM tandem_shadow_t") == [["x", 1, 1]])
+    #expect(try connection.valueRows("SELECT * FROM tandem_shadow_t") == [["x", 1, 1]])
     try connection.stopKeeping("t")
-    #expect(try connection.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'tandem%'") == [])
+    #expect(
+      try connection.valueRows("SELECT name FROM sqlite_schema WHERE name LIKE 'tandem%'") == [])
   }
 
   @Test("A trigger created later is noticed where SQLite chooses the key")
@@ -67,6 +69,6 @@ struct TableShadowTests {
     try connection.reinstallTriggers(of: shadow)
     #expect(try connection.isKeeping(shadow))
     try connection.execute("INSERT INTO t (a) VALUES (1)")
-    #expect(try connection.rows("SELECT * FROM tandem_shadow_t") == [[1, .null, 0]])
+    #expect(try connection.valueRows("SELECT * FROM tandem_shadow_t") == [[1, .null, 0]])
   }
 }
