@@ -1,6 +1,6 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help demo test docs bench fuzz simulate mutants sanitize lint clean
+.PHONY: help tool install uninstall dist demo test test-servers docs bench fuzz simulate mutants sanitize lint clean
 
 PREFIX ?= /usr/local
 export PREFIX DESTDIR

@@ -30,7 +30,7 @@ let report = try await mirror.run(
   from: .url("http://album.example/list"), into: database, client: AlbumServer())
 print(report.contents.count, "fetched,", report.run.byteCount, "bytes")  // 2 fetched, 12 bytes
 
-let paths = try await database.read { transaction in
+let paths = try database.read { transaction in
   try transaction.fetchValues("SELECT url_file FROM photo ORDER BY id", as: String.self)
 }
 print(paths)  // ["content/1.jpg", "content/2.jpg"]

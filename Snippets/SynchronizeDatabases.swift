@@ -28,7 +28,7 @@ let laptopReplica = DatabaseReplica(laptop)
 try await laptopReplica.attach([table], to: space)
 
 // Write as always, offline too, from any program.
-try await phone.write { try $0.execute("INSERT INTO note VALUES ('n1', 'Plan', 5)") }
+try phone.write { try $0.execute("INSERT INTO note VALUES ('n1', 'Plan', 5)") }
 try await phoneReplica.sync(with: space)
 let report = try await laptopReplica.sync(with: space)
 print(report.pulledCount)  // 1
@@ -36,8 +36,8 @@ print(report.pulledCount)  // 1
 
 // snippet.conflicts
 // Both change the same note.
-try await phone.write { try $0.execute("UPDATE note SET title = 'Big plan', likes = likes + 1") }
-try await laptop.write { try $0.execute("UPDATE note SET title = 'Long plan', likes = likes + 1") }
+try phone.write { try $0.execute("UPDATE note SET title = 'Big plan', likes = likes + 1") }
+try laptop.write { try $0.execute("UPDATE note SET title = 'Long plan', likes = likes + 1") }
 try await phoneReplica.sync(with: space)
 try await laptopReplica.sync(with: space)
 
@@ -48,7 +48,7 @@ for conflict in try await laptopReplica.conflicts() {
 }
 try await laptopReplica.sync(with: space)
 try await phoneReplica.sync(with: space)
-print(try await phone.read { try $0.fetchAll("SELECT title, likes FROM note") as [Record] })
+print(try phone.read { try $0.fetchAll("SELECT title, likes FROM note") as [Record] })
 // title "Big, long plan", likes 7
 // snippet.end
 
