@@ -65,7 +65,9 @@ extension DatabaseReplica {
   /// It continues by itself after failures, with pauses of up to five minutes. While another program
   /// keeps the file locked, it waits.
   ///
-  /// - Parameter report: Called with each new state of the synchronization, in order.
+  /// - Parameters:
+  ///   - space: The space that the file is attached to.
+  ///   - report: Called with each new state of the synchronization, in order.
   /// - Throws: `CancellationError`; ``ReplicaError`` and `DatabaseError` if the file cannot be
   ///   synchronized.
   public func run(

@@ -31,6 +31,7 @@ public final class DatabaseReplica: SyncReplica {
   /// A replica in a file, which need not be attached yet.
   ///
   /// - Parameters:
+  ///   - database: The file's database.
   ///   - merging: Rules for conflicts. A table with rules here does not use those that the file
   ///     keeps, see ``AttachedTable/policies``.
   ///   - epochPolicy: The decision if the history of the space was lost or replaced. Without one,

@@ -84,7 +84,7 @@ public struct SyncRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The request is not a message of this protocol.
     public static let malformed = Code(rawValue: "malformed")
-    /// The request exceeds a limit of ``SyncLimits``.
+    /// The request exceeds a limit of `SyncLimits`.
     public static let overLimit = Code(rawValue: "overLimit")
     /// The request names nobody.
     public static let unauthenticated = Code(rawValue: "unauthenticated")
