@@ -64,6 +64,11 @@ final class SimulatedFile {
     self.number = number
     self.database = database
     self.schema = schema
+    try noteLastNumbers()
+  }
+
+  /// Takes the conflicts and rejections that the file has for known.
+  private func noteLastNumbers() throws {
     lastConflict = try lastID("SELECT coalesce(max(id), 0) FROM tandem_conflicts")
     lastRejection = try lastID("SELECT last_rejection FROM tandem_state")
   }
@@ -88,8 +93,12 @@ final class SimulatedFile {
     return tables
   }
 
-  /// Takes the values of a backup or of another file.
-  func become(_ image: DatabaseImage) throws { try image.restore(database) }
+  /// Takes the values of a backup or of another file. The next conflicts and rejections may get numbers that were
+  /// used before.
+  func become(_ image: DatabaseImage) throws {
+    try image.restore(database)
+    try noteLastNumbers()
+  }
 
   /// Gives a new file the identity that attaching would give it.
   func identify(using random: inout SplitMix64) throws {
