@@ -111,18 +111,6 @@ extension SpaceTables {
 
 // MARK: - The state of the space
 
-/// The state of a space as a whole.
-package struct SpaceState: Hashable, Sendable {
-  /// The last commit.
-  package let head: SpaceRevision
-  /// The digest of all live records.
-  package let digest: RecordDigest
-  /// The version below which deletions and the versions of fields have been forgotten.
-  package let horizon: Int
-  /// The synchronized tables.
-  package let tables: [SpaceTable]
-}
-
 extension SpaceTables {
   /// The state of the space.
   package func state() throws -> SpaceState {

@@ -71,6 +71,9 @@ func rewritten(_ bytes: [UInt8], _ kind: String) throws -> [UInt8] {
   case "commit": return SyncMessageWriter.bytes(try reader.commit(bytes))
   case "page": return SyncMessageWriter.bytes(try reader.page(bytes))
   case "tables": return SyncMessageWriter.bytes(try reader.tables(bytes))
+  case "state": return SyncMessageWriter.bytes(try reader.state(bytes))
+  case "spaces": return SyncMessageWriter.bytes(try reader.listings(bytes))
+  case "event": return SyncMessageWriter.bytes(try reader.event(bytes))
   default:
     switch try reader.answer(bytes) {
     case .success(let outcome): return SyncMessageWriter.bytes(outcome)

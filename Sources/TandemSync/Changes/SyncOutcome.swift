@@ -92,6 +92,12 @@ public struct SyncRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     public static let unauthorized = Code(rawValue: "unauthorized")
     /// There is no such space.
     public static let unknownSpace = Code(rawValue: "unknownSpace")
+    /// The server has no such address.
+    public static let unknownRoute = Code(rawValue: "unknownRoute")
+    /// The address exists, but not with this method.
+    public static let methodNotAllowed = Code(rawValue: "methodNotAllowed")
+    /// The body is not JSON by its `Content-Type`, or it is compressed.
+    public static let unsupportedMedia = Code(rawValue: "unsupportedMedia")
     /// The tables of the replica are not those of the space.
     public static let differentTables = Code(rawValue: "differentTables")
     /// The space cannot answer now. The outcome is unknown; the same bytes may be sent again.

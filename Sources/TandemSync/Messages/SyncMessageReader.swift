@@ -41,6 +41,27 @@ package struct SyncMessageReader: Sendable {
     }
   }
 
+  /// Reads the state of a space.
+  package func state(_ bytes: [UInt8]) throws(TextFault) -> SpaceState {
+    try read(bytes, limits.maxCommitByteCount) { (reading) throws(TextFault) in
+      try reading.state()
+    }
+  }
+
+  /// Reads a list of spaces.
+  package func listings(_ bytes: [UInt8]) throws(TextFault) -> [SpaceListing] {
+    try read(bytes, limits.maxCommitByteCount) { (reading) throws(TextFault) in
+      try reading.listings()
+    }
+  }
+
+  /// Reads the data of an event.
+  package func event(_ bytes: [UInt8]) throws(TextFault) -> SyncEvent {
+    try read(bytes, limits.maxPageMessageByteCount) { (reading) throws(TextFault) in
+      try reading.event()
+    }
+  }
+
   /// Reads the values of a key.
   package func id(_ bytes: [UInt8]) throws(TextFault) -> [FieldValue] {
     try read(bytes, limits.maxRecordByteCount) { (reading) throws(TextFault) in try reading.id() }
@@ -123,7 +144,7 @@ extension SyncMessageReading {
         try field.set(
           &overruled,
           try reading.array(reading.limits.maxCommitChangeCount) { (reading) throws(TextFault) in
-            try reading.state()
+            try reading.recordState()
           })
       default: throw field.unknown()
       }
@@ -155,12 +176,7 @@ extension SyncMessageReading {
       case "revision": try field.set(&revision, try reading.revision())
       case "digest": try field.set(&digest, try reading.digest())
       case "replica": try field.set(&replica, try reading.standing())
-      case "changes":
-        try field.set(
-          &changes,
-          try reading.array(reading.limits.maxPageChangeCount) { (reading) throws(TextFault) in
-            try reading.state()
-          })
+      case "changes": try field.set(&changes, try reading.states())
       case "next": try field.set(&next, try reading.cursor.string())
       default: throw field.unknown()
       }
@@ -192,6 +208,88 @@ extension SyncMessageReading {
       sequence: try required(sequence, "sequence", start),
       commit: try required(commit, "commit", start),
       outcome: try required(outcome, "outcome", start))
+  }
+
+  mutating func state() throws(TextFault) -> SpaceState {
+    let start = cursor.index
+    var revision: SpaceRevision?
+    var digest: RecordDigest?
+    var horizon: Int?
+    var tables: [SpaceTable]?
+    try object { (reading, field) throws(TextFault) in
+      switch field.name {
+      case "revision": try field.set(&revision, try reading.revision())
+      case "digest": try field.set(&digest, try reading.digest())
+      case "horizon": try field.set(&horizon, try reading.count(from: 0))
+      case "tables": try field.set(&tables, try reading.tables())
+      default: throw field.unknown()
+      }
+    }
+    return SpaceState(
+      head: try required(revision, "revision", start),
+      digest: try required(digest, "digest", start),
+      horizon: try required(horizon, "horizon", start),
+      tables: try required(tables, "tables", start))
+  }
+
+  mutating func listings() throws(TextFault) -> [SpaceListing] {
+    let start = cursor.index
+    var listings: [SpaceListing]?
+    try object { (reading, field) throws(TextFault) in
+      guard field.name == "spaces" else { throw field.unknown() }
+      try field.set(
+        &listings,
+        try reading.array(SyncLimits.maxListedSpaceCount) { (reading) throws(TextFault) in
+          try reading.listing()
+        })
+    }
+    return try required(listings, "spaces", start)
+  }
+
+  private mutating func listing() throws(TextFault) -> SpaceListing {
+    let start = cursor.index
+    var name: String?
+    var access: SpaceListing.Access?
+    try object { (reading, field) throws(TextFault) in
+      switch field.name {
+      case "name": try field.set(&name, try reading.cursor.string())
+      case "access":
+        try field.set(
+          &access, try reading.text("a right") { SpaceListing.Access(rawValue: $0) })
+      default: throw field.unknown()
+      }
+    }
+    return SpaceListing(
+      name: try required(name, "name", start), access: try required(access, "access", start))
+  }
+
+  mutating func event() throws(TextFault) -> SyncEvent {
+    let start = cursor.index
+    var from: SpaceRevision?
+    var revision: SpaceRevision?
+    var digest: RecordDigest?
+    var changes: [SyncRecordState]?
+    try object { (reading, field) throws(TextFault) in
+      switch field.name {
+      case "from": try field.set(&from, try reading.revision())
+      case "revision": try field.set(&revision, try reading.revision())
+      case "digest": try field.set(&digest, try reading.digest())
+      case "changes": try field.set(&changes, try reading.states())
+      default: throw field.unknown()
+      }
+    }
+    let head = try required(revision, "revision", start)
+    guard let from else {
+      guard digest == nil, changes == nil else {
+        throw TextFault(.malformed, "the object lacks the field \"from\"", at: start)
+      }
+      return .head(head)
+    }
+    return .commit(
+      from: from,
+      SyncPage(
+        revision: head, digest: try required(digest, "digest", start), replica: nil,
+        changes: try required(changes, "changes", start), next: nil))
   }
 
   mutating func tables() throws(TextFault) -> [SpaceTable] {
@@ -320,7 +418,13 @@ extension SyncMessageReading {
       verb: try required(verb, "insert\", \"update\", \"add\" or \"delete", start))
   }
 
-  private mutating func state() throws(TextFault) -> SyncRecordState {
+  fileprivate mutating func states() throws(TextFault) -> [SyncRecordState] {
+    try array(limits.maxPageChangeCount) { (reading) throws(TextFault) in
+      try reading.recordState()
+    }
+  }
+
+  fileprivate mutating func recordState() throws(TextFault) -> SyncRecordState {
     let start = cursor.index
     var key = KeyFields()
     var version: Int?

@@ -20,6 +20,26 @@ package enum SyncMessageWriter {
   /// The message that declares tables.
   package static func bytes(_ tables: [SpaceTable]) -> [UInt8] { message { $0.write(tables) } }
 
+  /// The message of the state of a space.
+  package static func bytes(_ state: SpaceState) -> [UInt8] { message { $0.write(state) } }
+
+  /// The message that lists spaces.
+  package static func bytes(_ listings: [SpaceListing]) -> [UInt8] {
+    message { json in json.object { $0.field("spaces", listings) } }
+  }
+
+  /// The data of an event.
+  package static func bytes(_ event: SyncEvent) -> [UInt8] { message { $0.write(event) } }
+
+  /// An event as `text/event-stream` has it: its name, its revision as its id, its data, and an empty
+  /// line. The data has no line break, because JSON escapes it.
+  package static func streamBytes(_ event: SyncEvent) -> [UInt8] {
+    var bytes = Array("event: \(event.name)\nid: \(event.revision)\ndata: ".utf8)
+    bytes.appendJSON { $0.write(event) }
+    bytes += [UInt8(ascii: "\n"), UInt8(ascii: "\n")]
+    return bytes
+  }
+
   /// The values of a key.
   package static func bytes(id: [FieldValue]) -> [UInt8] { message { $0.write(id) } }
 
@@ -144,6 +164,41 @@ extension SyncPage: JSONWritable {
       if let replica { json.field("replica", replica) }
       json.field("changes", changes)
       if let next { json.field("next", next) }
+    }
+  }
+}
+
+extension SyncEvent: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.object { json in
+      switch self {
+      case .commit(let from, let page):
+        json.field("from", from)
+        json.field("revision", page.revision)
+        json.field("digest", page.digest)
+        json.field("changes", page.changes)
+      case .head(let revision): json.field("revision", revision)
+      }
+    }
+  }
+}
+
+extension SpaceState: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("revision", head)
+      json.field("digest", digest)
+      json.field("horizon", horizon)
+      json.field("tables", tables)
+    }
+  }
+}
+
+extension SpaceListing: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("name", name)
+      json.field("access", access.rawValue)
     }
   }
 }

@@ -1,0 +1,52 @@
+/// An event of the event stream of a space.
+///
+/// Events save a replica the wait and mostly the request of a pull. They promise nothing that a pull
+/// does not: a replica that misses events, or cannot use one, pulls.
+package enum SyncEvent: Hashable, Sendable {
+  /// The commits after one revision, up to a later one: usually one commit, or those that the space
+  /// made together.
+  ///
+  /// The page is complete (``SyncPage/next`` is `nil`) and names no replica. A replica whose revision
+  /// is `from` can apply it as the answer to a pull.
+  case commit(from: SpaceRevision, SyncPage)
+  /// The head of the space, without the changes: a pull returns them.
+  case head(SpaceRevision)
+
+  /// The head of the space after the event.
+  package var revision: SpaceRevision {
+    switch self {
+    case .commit(_, let page): page.revision
+    case .head(let revision): revision
+    }
+  }
+
+  /// The name of the event in the stream.
+  package var name: String {
+    switch self {
+    case .commit: "commit"
+    case .head: "head"
+    }
+  }
+}
+
+/// A space that a client may use, and its rights.
+package struct SpaceListing: Hashable, Sendable {
+  /// The rights of a client in a space.
+  package enum Access: String, Hashable, Sendable, CaseIterable {
+    /// To read the records.
+    case read
+    /// To read and to change the records, and to declare tables.
+    case write
+  }
+
+  /// The name of the space.
+  package let name: String
+  /// The rights.
+  package let access: Access
+
+  /// A listing.
+  package init(name: String, access: Access) {
+    self.name = name
+    self.access = access
+  }
+}
