@@ -14,14 +14,18 @@ import Testing
       let outcome = random.outcome()
       let answer = try reader.answer(SyncMessageWriter.bytes(outcome))
       #expect(answer == .success(outcome), "seed \(seed)")
+      let refusal = random.refusal()
+      let rejection = try reader.answer(SyncMessageWriter.bytes(refusal))
+      #expect(rejection == .failure(refusal), "seed \(seed)")
       let page = random.page()
       #expect(try reader.page(SyncMessageWriter.bytes(page)) == page, "seed \(seed)")
+      let event = random.event()
+      #expect(try reader.event(SyncMessageWriter.bytes(event)) == event, "seed \(seed)")
+      let state = random.spaceState()
+      #expect(try reader.state(SyncMessageWriter.bytes(state)) == state, "seed \(seed)")
       // Equality of records is that of SQLite; the bytes also show the types of values.
-      for (bytes, kind) in [
-        (SyncMessageWriter.bytes(commit), "commit"), (SyncMessageWriter.bytes(outcome), "answer"),
-        (SyncMessageWriter.bytes(page), "page"),
-      ] {
-        #expect(try rewritten(bytes, kind) == bytes, "seed \(seed)")
+      for (bytes, kind) in random.messages() {
+        #expect(try rewritten(bytes, kind) == bytes, "seed \(seed), \(kind)")
       }
     }
   }
@@ -30,13 +34,9 @@ import Testing
   func mutations() throws {
     let meaningful =
       Array("\"\\{}[],:0-e.u \n".utf8) + [0x00, 0x80, 0xC3, 0xE2, 0xF0, 0xFF]
-    for seed in 0..<6 {
+    for seed in 0..<4 {
       var random = MessageRandom(seed: seed, size: 2)
-      for (message, kind) in [
-        (SyncMessageWriter.bytes(random.commit()), "commit"),
-        (SyncMessageWriter.bytes(random.outcome()), "answer"),
-        (SyncMessageWriter.bytes(random.page()), "page"),
-      ] {
+      for (message, kind) in random.messages() {
         for offset in message.indices {
           var changed = message
           for byte in meaningful + [message[offset] ^ 1, message[offset] ^ 0x20] {
@@ -47,6 +47,31 @@ import Testing
           expectNoTrap(changed, kind)
           expectNoTrap(Array(message[..<offset]), kind)
         }
+      }
+    }
+  }
+
+  @Test(
+    "Parts of messages in any order, and bytes at random, give a message or a fault, and no trap")
+  func splices() throws {
+    let numbers = ["9223372036854775807", "-9223372036854775808", "1e400", "9223372036854775808"]
+    for seed in 0..<300 {
+      var random = MessageRandom(seed: 10_000 + seed, size: 2)
+      let messages = random.messages()
+      for (message, kind) in messages {
+        let other = messages.randomElement(using: &random.generator)?.bytes ?? []
+        let ends = [message, other].map { Int.random(in: 0...$0.count, using: &random.generator) }
+        expectNoTrap(Array(message[..<ends[0]] + other[ends[1]...]), kind)
+        expectNoTrap(message + message, kind)
+        // The greatest and the least numbers in each place that has a digit.
+        for offset in message.indices where (0x30...0x39).contains(message[offset]) {
+          let number = Array((numbers.randomElement(using: &random.generator) ?? "").utf8)
+          expectNoTrap(Array(message[..<offset] + number + message[(offset + 1)...]), kind)
+        }
+        let noise = (0..<random.count() * 8).map { _ in
+          UInt8.random(in: 0...255, using: &random.generator)
+        }
+        expectNoTrap(noise, kind)
       }
     }
   }
@@ -261,6 +286,60 @@ struct MessageRandom {
     (0..<count()).map { _ in
       SyncObjection(key: key(), reason: SyncObjection.Reason(rawValue: text()))
     }
+  }
+
+  mutating func refusal() -> SyncRefusal {
+    SyncRefusal(
+      SyncRefusal.Code(rawValue: text()), text(),
+      retryAfter: Bool.random(using: &generator)
+        ? .milliseconds(Int.random(in: 0...100_000, using: &generator)) : nil)
+  }
+
+  mutating func tables() -> [SpaceTable] {
+    (0..<count()).map { _ in
+      SpaceTable(
+        name: text(), columns: (0..<count()).map { _ in text() },
+        keyColumns: (0..<count()).map { _ in text() },
+        granularity: SpaceTable.Granularity.allCases.randomElement(using: &generator) ?? .field)
+    }
+  }
+
+  mutating func spaceState() -> SpaceState {
+    SpaceState(
+      head: revision(), digest: RecordDigest(bits: token().bits), horizon: count(),
+      tables: tables())
+  }
+
+  mutating func listings() -> [SpaceListing] {
+    (0..<count()).map { _ in
+      SpaceListing(
+        name: text(),
+        access: SpaceListing.Access.allCases.randomElement(using: &generator) ?? .read)
+    }
+  }
+
+  mutating func event() -> SyncEvent {
+    guard Bool.random(using: &generator) else { return .head(revision()) }
+    let page = page()
+    return .commit(
+      from: revision(),
+      SyncPage(
+        revision: page.revision, digest: page.digest, replica: nil, changes: page.changes,
+        next: nil))
+  }
+
+  /// One message of each kind.
+  mutating func messages() -> [(bytes: [UInt8], kind: String)] {
+    [
+      (SyncMessageWriter.bytes(commit()), "commit"),
+      (SyncMessageWriter.bytes(outcome()), "answer"),
+      (SyncMessageWriter.bytes(refusal()), "answer"),
+      (SyncMessageWriter.bytes(page()), "page"),
+      (SyncMessageWriter.bytes(tables()), "tables"),
+      (SyncMessageWriter.bytes(spaceState()), "state"),
+      (SyncMessageWriter.bytes(listings()), "spaces"),
+      (SyncMessageWriter.bytes(event()), "event"),
+    ]
   }
 
   mutating func page() -> SyncPage {

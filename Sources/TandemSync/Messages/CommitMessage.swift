@@ -1,0 +1,101 @@
+package import TandemRecords
+
+extension SyncMessageReading {
+  /// Reads a commit.
+  mutating func commit() throws(TextFault) -> SyncCommit {
+    let start = cursor.index
+    var replica: SyncToken?
+    var sequence: Int?
+    var id: SyncToken?
+    var base: SpaceRevision?
+    var changes: [SyncChange]?
+    var overruled: [SyncRecordState]?
+    try object { (reading, field) throws(TextFault) in
+      switch field.name {
+      case "replica": try field.set(&replica, try reading.token())
+      case "sequence": try field.set(&sequence, try reading.count(from: 1))
+      case "commit": try field.set(&id, try reading.token())
+      case "base": try field.set(&base, try reading.revision())
+      case "changes":
+        try field.set(
+          &changes,
+          try reading.array(reading.limits.maxCommitChangeCount) { (reading) throws(TextFault) in
+            try reading.change()
+          })
+      case "overruled":
+        try field.set(
+          &overruled,
+          try reading.array(reading.limits.maxCommitChangeCount) { (reading) throws(TextFault) in
+            try reading.recordState()
+          })
+      default: throw field.unknown()
+      }
+    }
+    return SyncCommit(
+      replica: try required(replica, "replica", start),
+      sequence: try required(sequence, "sequence", start), id: try required(id, "commit", start),
+      base: try required(base, "base", start), changes: try required(changes, "changes", start),
+      overruled: overruled ?? [])
+  }
+
+  private mutating func change() throws(TextFault) -> SyncChange {
+    let start = cursor.index
+    var key = KeyFields()
+    var verb: SyncChange.Verb?
+    try object { (reading, field) throws(TextFault) in
+      switch field.name {
+      case "insert": try field.set(&verb, .insert(try reading.record()))
+      case "update": try field.set(&verb, .update(try reading.record()))
+      case "add": try field.set(&verb, .add(try reading.addends()))
+      case "delete":
+        try reading.literalTrue()
+        try field.set(&verb, .delete)
+      default: try key.read(field, from: &reading)
+      }
+    }
+    try checkRecordLength(from: start)
+    return SyncChange(
+      key: try key.key(start),
+      verb: try required(verb, "insert\", \"update\", \"add\" or \"delete", start))
+  }
+
+  private mutating func addends() throws(TextFault) -> Record {
+    let start = cursor.index
+    let record = try record()
+    for value in record.values {
+      guard case .integer = value else {
+        throw TextFault(.malformed, "only integers can be added", at: start)
+      }
+    }
+    return record
+  }
+}
+
+// MARK: - Writing
+
+extension SyncCommit: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("replica", replica)
+      json.field("sequence", sequence)
+      json.field("commit", id)
+      json.field("base", base)
+      json.field("changes", changes)
+      if !overruled.isEmpty { json.field("overruled", overruled) }
+    }
+  }
+}
+
+extension SyncChange: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.object { json in
+      key.writeFields(to: &json)
+      switch verb {
+      case .insert(let fields): json.field("insert", fields)
+      case .update(let fields): json.field("update", fields)
+      case .add(let fields): json.field("add", fields)
+      case .delete: json.field("delete", true)
+      }
+    }
+  }
+}

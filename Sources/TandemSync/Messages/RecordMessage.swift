@@ -1,0 +1,81 @@
+internal import TandemRecords
+
+extension SyncMessageReading {
+  /// Reads an object of fields with exact values.
+  mutating func record() throws(TextFault) -> Record {
+    let start = cursor.index
+    var names: [String] = []
+    var values: [FieldValue] = []
+    if try cursor.openObject() {
+      repeat {
+        guard names.count < SyncLimits.maxColumnCount else {
+          throw TextFault(
+            .limitExceeded, "the record has more than \(SyncLimits.maxColumnCount) fields",
+            at: cursor.index)
+        }
+        names.append(try cursor.fieldName())
+        values.append(try cursor.exactValue())
+      } while try cursor.hasNextField()
+    }
+    return Record(uncheckedLayout: try layout(names, start), values: values)
+  }
+
+  private mutating func layout(_ names: [String], _ start: Int) throws(TextFault) -> RecordLayout {
+    let isSame =
+      lastLayout.names.count == names.count
+      && zip(lastLayout.names, names).allSatisfy { UTF8Order.areEqual($0, $1) }
+    if isSame { return lastLayout }
+    guard let layout = RecordLayout(names) else {
+      throw TextFault(.duplicateField, "the record names a field twice", at: start)
+    }
+    lastLayout = layout
+    return layout
+  }
+
+  /// Reads the values of a key.
+  mutating func id() throws(TextFault) -> [FieldValue] {
+    try array(SyncLimits.maxColumnCount) { (reading) throws(TextFault) in
+      try reading.cursor.exactValue()
+    }
+  }
+
+  /// Throws if the part of the message since `start` is longer than a record may be.
+  func checkRecordLength(from start: Int) throws(TextFault) {
+    guard cursor.index - start <= limits.maxRecordByteCount else {
+      throw TextFault(
+        .limitExceeded, "the record has more than \(limits.maxRecordByteCount) bytes", at: start)
+    }
+  }
+}
+
+/// The fields `table` and `id`.
+struct KeyFields {
+  private var table: String?
+  private var id: [FieldValue]?
+
+  /// Reads the value of a field; throws if the object has no such field.
+  mutating func read(
+    _ field: MessageField, from reading: inout SyncMessageReading
+  ) throws(TextFault) {
+    switch field.name {
+    case "table": try field.set(&table, try reading.cursor.string())
+    case "id": try field.set(&id, try reading.id())
+    default: throw field.unknown()
+    }
+  }
+
+  /// The key; throws if one of the fields is missing.
+  func key(_ start: Int) throws(TextFault) -> SyncKey {
+    SyncKey(table: try required(table, "table", start), id: try required(id, "id", start))
+  }
+}
+
+// MARK: - Writing
+
+extension SyncKey {
+  /// Writes the fields `table` and `id` into the object that is open.
+  func writeFields(to json: inout JSONWriter) {
+    json.field("table", table)
+    json.field("id", id)
+  }
+}

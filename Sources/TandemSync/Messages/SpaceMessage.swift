@@ -1,0 +1,126 @@
+package import TandemRecords
+
+extension SyncMessageReading {
+  /// Reads the state of a space.
+  mutating func state() throws(TextFault) -> SpaceState {
+    let start = cursor.index
+    var revision: SpaceRevision?
+    var digest: RecordDigest?
+    var horizon: Int?
+    var tables: [SpaceTable]?
+    try object { (reading, field) throws(TextFault) in
+      switch field.name {
+      case "revision": try field.set(&revision, try reading.revision())
+      case "digest": try field.set(&digest, try reading.digest())
+      case "horizon": try field.set(&horizon, try reading.count(from: 0))
+      case "tables": try field.set(&tables, try reading.tables())
+      default: throw field.unknown()
+      }
+    }
+    return SpaceState(
+      head: try required(revision, "revision", start),
+      digest: try required(digest, "digest", start),
+      horizon: try required(horizon, "horizon", start),
+      tables: try required(tables, "tables", start))
+  }
+
+  /// Reads a declaration of tables.
+  mutating func tables() throws(TextFault) -> [SpaceTable] {
+    try array(SyncLimits.maxTableCount) { (reading) throws(TextFault) in try reading.table() }
+  }
+
+  private mutating func table() throws(TextFault) -> SpaceTable {
+    let start = cursor.index
+    var name: String?
+    var key: [String]?
+    var columns: [String]?
+    var granularity: SpaceTable.Granularity?
+    try object { (reading, field) throws(TextFault) in
+      switch field.name {
+      case "name": try field.set(&name, try reading.cursor.string())
+      case "key": try field.set(&key, try reading.names())
+      case "columns": try field.set(&columns, try reading.names())
+      case "granularity":
+        try field.set(
+          &granularity,
+          try reading.text("a granularity") { SpaceTable.Granularity(rawValue: $0) })
+      default: throw field.unknown()
+      }
+    }
+    return SpaceTable(
+      name: try required(name, "name", start), columns: try required(columns, "columns", start),
+      keyColumns: try required(key, "key", start),
+      granularity: try required(granularity, "granularity", start))
+  }
+
+  private mutating func names() throws(TextFault) -> [String] {
+    try array(SyncLimits.maxColumnCount) { (reading) throws(TextFault) in
+      try reading.cursor.string()
+    }
+  }
+
+  /// Reads a list of spaces.
+  mutating func listings() throws(TextFault) -> [SpaceListing] {
+    let start = cursor.index
+    var listings: [SpaceListing]?
+    try object { (reading, field) throws(TextFault) in
+      guard field.name == "spaces" else { throw field.unknown() }
+      try field.set(
+        &listings,
+        try reading.array(SyncLimits.maxListedSpaceCount) { (reading) throws(TextFault) in
+          try reading.listing()
+        })
+    }
+    return try required(listings, "spaces", start)
+  }
+
+  private mutating func listing() throws(TextFault) -> SpaceListing {
+    let start = cursor.index
+    var name: String?
+    var access: SpaceListing.Access?
+    try object { (reading, field) throws(TextFault) in
+      switch field.name {
+      case "name": try field.set(&name, try reading.cursor.string())
+      case "access":
+        try field.set(
+          &access, try reading.text("a right") { SpaceListing.Access(rawValue: $0) })
+      default: throw field.unknown()
+      }
+    }
+    return SpaceListing(
+      name: try required(name, "name", start), access: try required(access, "access", start))
+  }
+}
+
+// MARK: - Writing
+
+extension SpaceState: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("revision", head)
+      json.field("digest", digest)
+      json.field("horizon", horizon)
+      json.field("tables", tables)
+    }
+  }
+}
+
+extension SpaceTable: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("name", name)
+      json.field("key", keyColumns)
+      json.field("columns", columns)
+      json.field("granularity", granularity.rawValue)
+    }
+  }
+}
+
+extension SpaceListing: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("name", name)
+      json.field("access", access.rawValue)
+    }
+  }
+}
