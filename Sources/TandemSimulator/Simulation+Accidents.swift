@@ -6,7 +6,7 @@ extension Simulation {
   /// Makes a backup of the space or of a file.
   func backUp() throws {
     if chance(30) {
-      spaceBackup = try space.backup()
+      spaceBackup = (try space.backup(), oracle)
       note("the space is backed up at version \(space.head.version)")
     } else {
       let number = Int.random(in: 0..<files.count, using: &random)
@@ -31,6 +31,7 @@ extension Simulation {
       let version = Int.random(in: 0...space.head.version, using: &random)
       note("the space forgets the history before \(version)")
       try space.forget(before: version)
+      oracle.forget(before: version)
     case .fileRestore: try restoreFile(Int.random(in: 0..<files.count, using: &random))
     case .fileCopy:
       guard files.count < Simulation.maxFileCount, chance(40) else { return }
@@ -56,7 +57,9 @@ extension Simulation {
 
   private func restoreSpace(startsNewHistory: Bool) throws {
     guard let backup = spaceBackup, chance(40) else { return }
-    try space.restore(backup, startsNewHistory: startsNewHistory, using: &random)
+    try space.restore(backup.space, startsNewHistory: startsNewHistory, using: &random)
+    oracle = backup.oracle
+    if startsNewHistory { oracle.startNewHistory(at: space.head) }
     note(
       "the space becomes what it was at version \(space.head.version)"
         + (startsNewHistory ? ", with a new epoch" : ""))

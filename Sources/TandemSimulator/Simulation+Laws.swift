@@ -1,5 +1,6 @@
 import TandemRecords
 import TandemReplica
+import TandemSQLite
 import TandemSpace
 import TandemSync
 
@@ -7,23 +8,36 @@ import TandemSync
 
 extension Simulation {
   /// Checks the laws that a step could break.
-  func checkStep(_ syncStep: SyncStep, _ summary: SyncSummary, _ file: SimulatedFile) throws {
+  ///
+  /// - Parameter report: The report of the last pull that the file applied.
+  func checkStep(
+    _ syncStep: SyncStep, _ summary: SyncSummary, _ report: ReplicaApplyReport?,
+    _ file: SimulatedFile
+  ) throws {
     _ = try file.report(to: &ledger, at: step)
     if let known = revisions[file.number], let revision = summary.revision,
       known.epoch == revision.epoch, revision.version < known.version,
-      ledgerKnowsSpaceLoss == false
+      !mayLoseCommits
     {
       throw SimulationViolation(
         "file \(file.number) went back from version \(known.version) to \(revision.version)")
     }
     revisions[file.number] = summary.revision
+    if case .apply = syncStep, let report, report.revision != nil, !report.hasEqualDigests,
+      !mayLoseCommits
+    {
+      throw SimulationViolation(
+        "file \(file.number) applied a pull and has not the records of the space")
+    }
     guard case .apply = syncStep, summary.pull == .none, summary.outbox == nil,
       let revision = summary.revision
     else { return }
     try checkBase(of: file, at: revision, "after \(describe(syncStep))")
   }
 
-  private var ledgerKnowsSpaceLoss: Bool {
+  /// True if the space may lose commits. A file may then go back, and the pages of one pull may be of
+  /// two histories.
+  private var mayLoseCommits: Bool {
     scenario.accidents.contains(.spaceRestore) || scenario.accidents.contains(.newEpoch)
   }
 
@@ -130,10 +144,25 @@ extension Simulation {
       }
       _ = try file.report(to: &ledger, at: step)
     }
+    try checkForeignKeys()
     // A table may be unable to hold a record, which is parked then; so the space decides.
     let violations = ledger.violations(final: try spaceValues())
     if !violations.isEmpty { throw SimulationViolation(violations.joined(separator: "\n")) }
     try checkCounts()
+  }
+
+  /// All rows that others refer to exist. After some accidents and in some schemas a row may refer to
+  /// one that no file had any more.
+  private func checkForeignKeys() throws {
+    let accidents: Set<Scenario.Accident> = [.fileRestore, .fileCopy, .spaceRestore, .newEpoch]
+    guard accidents.isDisjoint(with: scenario.accidents), !schema.tables.contains(where: \.hasCode)
+    else { return }
+    for file in files {
+      let rows = try file.database.read { try $0.connection.allRows("PRAGMA foreign_key_check") }
+      guard rows.isEmpty else {
+        throw SimulationViolation("rows of file \(file.number) refer to rows that do not exist")
+      }
+    }
   }
 
   /// Each addition counts exactly once.

@@ -48,6 +48,7 @@ final class Simulation {
   var drivers: [Driver] = []
   var network: [Message] = []
   var ledger = EditLedger()
+  var oracle: SpaceOracle
   var random: SplitMix64
   var step = 0
   var requestCount = 0
@@ -57,7 +58,7 @@ final class Simulation {
   var revisions: [SpaceRevision?] = []
   /// The steps at which commits were frozen.
   var frozenSteps: [SyncToken: Int] = [:]
-  var spaceBackup: SimulatedSpace.Backup?
+  var spaceBackup: (space: SimulatedSpace.Backup, oracle: SpaceOracle)?
   var fileBackups: [(image: DatabaseImage, step: Int)?] = []
   /// Takes each line of the trace; `nil` if nobody reads it.
   let trace: ((String) -> Void)?
@@ -74,6 +75,7 @@ final class Simulation {
     space = try SimulatedSpace(
       try pool.space(), try first.read { try ReplicaTables($0.connection).declarations() },
       using: &random)
+    oracle = SpaceOracle(head: space.head)
     self.random = random
     for number in 0..<scenario.fileCount {
       try add(SimulatedFile(number, number == 0 ? first : pool.file(scenario.variant), schema))
@@ -192,10 +194,12 @@ extension Simulation {
     let decision: EpochPolicy.Decision? =
       isFaulty && chance(20) ? nil : pick([.union, .union, .adoptRemote, .adoptLocal])
     let summary: SyncSummary
+    let report: ReplicaApplyReport?
     do {
-      summary = try file.write {
-        try $0.perform(
+      (summary, report) = try file.write {
+        let summary = try $0.perform(
           syncStep, file.schema.merging, decision: decision, limits: limits, using: &random)
+        return (summary, $0.applyReport)
       }
     } catch let error as ReplicaError where error.code == .undecided {
       note("driver \(number) file \(file.number) undecided")
@@ -205,7 +209,7 @@ extension Simulation {
     if let outbox = summary.outbox, frozenSteps[outbox.commit] == nil {
       frozenSteps[outbox.commit] = step
     }
-    try checkStep(syncStep, summary, file)
+    try checkStep(syncStep, summary, report, file)
     try handle(.performed(summary), number)
   }
 
@@ -259,7 +263,12 @@ extension Simulation {
       note("driver \(message.driver) receives \(describe(event))")
       try handle(event, message.driver)
     case .push(let commit): try reply(to: message) { try push(commit, message.driver) }
-    case .pull(let pull): try reply(to: message) { .pulled(try space.pull(pull)) }
+    case .pull(let pull):
+      try reply(to: message) {
+        let answer = try space.pull(pull)
+        try oracle.check(pull, answer)
+        return .pulled(answer)
+      }
     }
   }
 
@@ -281,6 +290,7 @@ extension Simulation {
 
   private func push(_ commit: SyncCommit, _ driver: Int) throws -> SyncSession.Event {
     let (outcome, isNew) = try space.push(commit, using: &random)
+    try oracle.check(commit, outcome)
     guard isNew else { return .pushed(outcome) }
     for change in commit.changes {
       switch change.verb {

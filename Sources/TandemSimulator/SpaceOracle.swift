@@ -1,0 +1,86 @@
+import TandemSync
+
+/// A second, naive form of the rules by which a space answers, apart from those for conflicts of
+/// records. It knows the commits of the present history and the last answer to each replica.
+///
+/// Most wrong answers are repaired later, by digests and merges, so that no record shows them at the
+/// end.
+struct SpaceOracle {
+  /// The revisions of the present history, beginning with the horizon.
+  private var revisions: [SpaceRevision]
+  /// The revisions that commits made.
+  private var fates: [SyncToken: SpaceRevision] = [:]
+  /// The last commit of each replica, and its outcome.
+  private var standings: [SyncToken: ReplicaStanding] = [:]
+
+  /// A space at its first revision.
+  init(head: SpaceRevision) { revisions = [head] }
+
+  /// Checks the answer to a commit, and takes note of it.
+  mutating func check(_ commit: SyncCommit, _ outcome: SyncOutcome) throws(SimulationViolation) {
+    let last = standings[commit.replica]
+    if let last, last.sequence == commit.sequence, last.commit == commit.id {
+      return try require(outcome == last.outcome, "a repeated commit", outcome)
+    }
+    guard commit.sequence == (last?.sequence ?? 0) + 1 else {
+      return try require(
+        outcome == .sequence(last: last?.sequence ?? 0, fate: fates[commit.id]),
+        "a commit out of sequence", outcome)
+    }
+    if let gone = gone(commit.base) {
+      return try require(outcome == .gone(gone), "a commit whose base is gone", outcome)
+    }
+    switch outcome {
+    case .accepted(let revision, _):
+      try require(
+        revision.epoch == revisions.last?.epoch
+          && revision.version == (revisions.last?.version ?? 0) + 1, "a commit", outcome)
+      revisions.append(revision)
+      fates[commit.id] = revision
+    case .conflict, .refused: break
+    case .sequence, .gone: try require(false, "a commit that continues", outcome)
+    }
+    standings[commit.replica] = ReplicaStanding(
+      sequence: commit.sequence, commit: commit.id, outcome: outcome)
+  }
+
+  /// Checks the answer to a pull.
+  func check(_ pull: SyncPull, _ answer: SyncPullAnswer) throws(SimulationViolation) {
+    switch answer {
+    case .gone(let reason):
+      // The start of a pull of everything is known to its cursor only.
+      guard let since = pull.since else { return }
+      try require(gone(since) == reason, "a pull", answer)
+    case .page(let page):
+      try require(pull.since.flatMap(gone) == nil, "a pull since a revision that is gone", answer)
+      try require(page.revision == revisions.last, "a pull", answer)
+      try require(page.replica == pull.replica.flatMap { standings[$0] }, "a pull", answer)
+    }
+  }
+
+  /// Takes note that the space forgot the history before a version.
+  mutating func forget(before version: Int) {
+    let kept = revisions.filter { $0.version >= version }
+    revisions = kept.isEmpty ? Array(revisions.suffix(1)) : kept
+    fates = fates.filter { $0.value.version >= revisions[0].version }
+  }
+
+  /// Takes note that the space gave its history a new epoch.
+  mutating func startNewHistory(at head: SpaceRevision) {
+    fates = fates.filter { $0.value == revisions.last }.mapValues { _ in head }
+    revisions = [head]
+  }
+
+  /// The reason why the space cannot continue from a revision; `nil` if it can.
+  private func gone(_ revision: SpaceRevision) -> SyncGone? {
+    if revisions.contains(revision) { return nil }
+    if revision.epoch != revisions[0].epoch { return .epoch }
+    return revision.version < revisions[0].version ? .horizon : .history
+  }
+
+  private func require(
+    _ isRight: Bool, _ request: String, _ answer: some Any
+  ) throws(SimulationViolation) {
+    if !isRight { throw SimulationViolation("the space answered \(request) with \(answer)") }
+  }
+}
