@@ -67,6 +67,16 @@ let package = Package(
     library(
       "TandemMirror",
       ["TandemDigests", "TandemHTTP", "TandemSQLite", "TandemRecords", "TandemDifferences"]),
+    // The server of spaces
+    .systemLibrary(
+      name: "CMicroHTTP", pkgConfig: "libmicrohttpd",
+      providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
+    library(
+      "TandemServer",
+      [
+        "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TandemDigests", "CMicroHTTP",
+        "CZlib",
+      ]),
     // Models in memory
     library("TandemChannels"),
     library("TandemLinks", ["TandemChannels", "TandemRecords"]),
@@ -124,6 +134,12 @@ let package = Package(
     tests(
       "TandemSpaceTests",
       ["TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TestFolder", "TestRandom"]),
+    tests(
+      "TandemServerTests",
+      [
+        "TandemServer", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
+        "TandemDigests", "TestFolder", "TestRandom",
+      ]),
     tests("TandemSimulatorTests", ["TandemSimulator", "TandemSync", "TandemRecords"]),
     tests("TandemDigestsTests", ["TandemDigests"]),
     tests(

@@ -17,6 +17,12 @@ public struct SHA256Digest: Hashable, Sendable {
   /// The first 16 bytes as a big-endian number.
   package var leadingBits: UInt128 { bytes.prefix(16).reduce(0) { $0 << 8 | UInt128($1) } }
 
+  /// True if the digests are equal. The time does not depend on the bytes, so that it reveals nothing
+  /// about a digest that is secret.
+  package func matches(_ other: SHA256Digest) -> Bool {
+    zip(bytes, other.bytes).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+  }
+
   /// The digest written in 64 hexadecimal digits of either case; `nil` for any other text.
   public init?(hexadecimal text: String) {
     let digits = text.utf8.compactMap { byte -> UInt8? in

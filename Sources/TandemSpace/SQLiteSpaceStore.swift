@@ -97,8 +97,10 @@ extension SQLiteSpaceStore {
     try await read { try $0.page(pull) }
   }
 
-  package func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable] {
-    try await write { try $0.declare(tables) }
+  package func declare(
+    _ tables: [SpaceTable], adds: Bool = true
+  ) async throws -> [SpaceTable] {
+    try await write { try $0.declare(tables, adds: adds) }
   }
 
   package func forget(before version: Int) async throws {

@@ -7,8 +7,9 @@ package protocol SpaceStore: Sendable {
 
   /// Declares the tables of a replica that attaches; returns those of the space.
   ///
+  /// - Parameter adds: False for a replica that may only read: it cannot add tables and columns.
   /// - Throws: ``TandemSync/SyncRefusal`` if they do not fit those of the space.
-  func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable]
+  func declare(_ tables: [SpaceTable], adds: Bool) async throws -> [SpaceTable]
 
   /// Answers a commit; its effects are durable when this returns.
   ///
@@ -42,7 +43,7 @@ package struct LocalRemote: SyncRemote {
   }
 
   package func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable] {
-    try await store.declare(tables)
+    try await store.declare(tables, adds: true)
   }
 
   package func push(_ commit: SyncCommit) async throws -> SyncOutcome {

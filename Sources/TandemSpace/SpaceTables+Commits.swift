@@ -75,7 +75,8 @@ extension SpaceTables {
     guard isKnown else { return }
     let owner = try row(
       "SELECT account FROM replica WHERE id = ?", [.text(commit.replica.description)])
-    guard owner?[0] == account.map({ .text($0) }) ?? .null else {
+    // A replica that had no account, as in a file, gets its first one.
+    guard [.null, account.map { .text($0) }].contains(owner?[0]) else {
       throw SyncRefusal(
         .unauthorized,
         "the replica \(commit.replica) belongs to another account; attach the file anew")
@@ -118,7 +119,8 @@ extension SpaceTables {
     try run(
       """
       INSERT INTO replica VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
-        SET sequence = excluded.sequence, commit_id = excluded.commit_id, outcome = excluded.outcome
+        SET account = coalesce(account, excluded.account), sequence = excluded.sequence,
+          commit_id = excluded.commit_id, outcome = excluded.outcome
       """,
       [
         .text(commit.replica.description), account.map { .text($0) } ?? .null,

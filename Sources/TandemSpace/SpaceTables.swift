@@ -182,9 +182,11 @@ extension SpaceTables {
   /// has, and the space takes over columns that it lacks; the key columns and the granularity must
   /// be equal.
   ///
+  /// - Parameter adds: False for a replica that may only read: it cannot add tables and columns.
   /// - Returns: The tables of the space, those of the replica included.
-  /// - Throws: ``TandemSync/SyncRefusal`` with code `differentTables`; ``DatabaseError``.
-  package func declare(_ tables: [SpaceTable]) throws -> [SpaceTable] {
+  /// - Throws: ``TandemSync/SyncRefusal`` with code `differentTables` or `unauthorized`;
+  ///   ``DatabaseError``.
+  package func declare(_ tables: [SpaceTable], adds: Bool = true) throws -> [SpaceTable] {
     let state = try state()
     var declared = state.tables
     for table in tables {
@@ -205,6 +207,12 @@ extension SpaceTables {
         .overLimit, "the names of the tables and columns of the space are too long; attach fewer")
     }
     if declared != state.tables {
+      guard adds else {
+        throw SyncRefusal(
+          .unauthorized,
+          "the space lacks some of these tables or columns, and this client may only read it: "
+            + "attach them first with an access token that may write")
+      }
       try run("UPDATE space SET tables = ?", [.text(String(decoding: bytes, as: UTF8.self))])
     }
     return declared

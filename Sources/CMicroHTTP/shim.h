@@ -1,0 +1,96 @@
+#ifndef TANDEM_CMICROHTTP_SHIM_H
+#define TANDEM_CMICROHTTP_SHIM_H
+
+#include <microhttpd.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+// Variadic functions are not imported into Swift, and the options of a daemon are variadic.
+
+// All options of a daemon. `context` goes to each function.
+typedef struct {
+  MHD_socket listening;
+  size_t connection_byte_count;
+  unsigned int connection_count;
+  unsigned int address_connection_count;
+  unsigned int idle_seconds;
+  // PEM texts, or NULL for a server without TLS.
+  const char *certificate;
+  const char *key;
+  void *context;
+  // Called with the request's target; returns the context of the request.
+  void *(*begin)(void *context, const char *target, struct MHD_Connection *connection);
+  MHD_AccessHandlerCallback handle;
+  MHD_RequestCompletedCallback complete;
+  MHD_NotifyConnectionCallback notify;
+} cmicrohttp_options;
+
+// Targets stay percent-encoded: otherwise an encoded slash could not be told from a slash.
+static size_t cmicrohttp_keep(void *context, struct MHD_Connection *connection, char *text) {
+  (void)context;
+  (void)connection;
+  return strlen(text);
+}
+
+// The library's messages name connections that ended early, which is usual.
+static void cmicrohttp_discard(void *context, const char *format, va_list arguments) {
+  (void)context;
+  (void)format;
+  (void)arguments;
+}
+
+static inline struct MHD_Daemon *cmicrohttp_start(const cmicrohttp_options *options) {
+  unsigned int flags = MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG
+      | (options->key ? MHD_USE_TLS : 0);
+  struct MHD_OptionItem items[] = {
+      // First, so that it applies to the messages about other options.
+      {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)&cmicrohttp_discard, NULL},
+      {MHD_OPTION_LISTEN_SOCKET, options->listening, NULL},
+      {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)options->connection_byte_count, NULL},
+      {MHD_OPTION_CONNECTION_LIMIT, options->connection_count, NULL},
+      {MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->address_connection_count, NULL},
+      {MHD_OPTION_CONNECTION_TIMEOUT, options->idle_seconds, NULL},
+      // 1: what the standard forbids in a request is refused.
+      {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
+      {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)&cmicrohttp_keep, NULL},
+      {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)options->begin, options->context},
+      {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)options->complete, options->context},
+      {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)options->notify, options->context},
+      {MHD_OPTION_END, 0, NULL},
+      {MHD_OPTION_END, 0, NULL},
+      {MHD_OPTION_END, 0, NULL}};
+  size_t last = sizeof items / sizeof *items - 3;
+  if (options->key) {
+    items[last] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)options->key};
+    items[last + 1] =
+        (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)options->certificate};
+  }
+  return MHD_start_daemon(flags, 0, NULL, NULL, options->handle, options->context,
+                          MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+}
+
+static inline int cmicrohttp_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info ? info->connect_fd : -1;
+}
+
+// The value that MHD_NotifyConnectionCallback stored for the connection.
+static inline void *cmicrohttp_context(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info ? info->socket_context : NULL;
+}
+
+// Neither macros of these values nor these names of closed enumerations are imported into Swift.
+static const enum MHD_Result cmicrohttp_yes = MHD_YES;
+static const enum MHD_Result cmicrohttp_no = MHD_NO;
+static const enum MHD_ValueKind cmicrohttp_header = MHD_HEADER_KIND;
+static const enum MHD_ConnectionNotificationCode cmicrohttp_started = MHD_CONNECTION_NOTIFY_STARTED;
+static const ssize_t cmicrohttp_end_of_stream = MHD_CONTENT_READER_END_OF_STREAM;
+static const uint64_t cmicrohttp_unknown_size = MHD_SIZE_UNKNOWN;
+
+#endif

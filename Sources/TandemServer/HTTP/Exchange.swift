@@ -1,0 +1,228 @@
+internal import CMicroHTTP
+internal import Synchronization
+
+/// A request and its answer, on a connection of libmicrohttpd.
+///
+/// The library's thread moves it through its phases; only ``resume(with:)`` is called by others. The
+/// library neither closes nor frees a connection that is suspended, so the pointer is valid in the
+/// phase `waiting`, and otherwise on the library's thread until ``end()``.
+final class Exchange: Sendable {
+  /// The phases, in their order.
+  enum Phase {
+    /// The line of the request has arrived.
+    case begun
+    /// The body arrives.
+    case receiving
+    /// The connection is suspended until the answer is there.
+    case waiting
+    case answered(HTTPAnswer)
+    case sending
+  }
+
+  /// The results of receiving a part of the body.
+  enum Reception {
+    case kept
+    /// The body has become too long.
+    case tooLong
+    /// The request is refused already.
+    case ignored
+    /// The client continues to send a body that is refused.
+    case endless
+  }
+
+  private struct State {
+    var phase = Phase.begun
+    var head: ServedRequestHead?
+    var body: [UInt8] = []
+    var refusal: HTTPAnswer?
+    var ignoredByteCount = 0
+  }
+
+  /// The most bytes of a refused body that are read, so that the client can read the answer.
+  static let maxIgnoredByteCount = 64 << 10
+
+  /// The path and the query of the request.
+  let target: String
+  private nonisolated(unsafe) let pointer: OpaquePointer
+  private let state = Mutex(State())
+
+  init(target: String, _ pointer: OpaquePointer) {
+    self.target = target
+    self.pointer = pointer
+  }
+
+  /// The connection; called on the library's thread.
+  var connection: ServerConnection? {
+    guard let context = cmicrohttp_context(pointer) else { return nil }
+    return Unmanaged<ServerConnection>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  var phase: Phase { state.withLock { $0.phase } }
+
+  /// The answer that was decided before the body had arrived.
+  var refusal: HTTPAnswer? { state.withLock { $0.refusal } }
+
+  var acceptsGzip: Bool { state.withLock { $0.head?.acceptsGzip ?? false } }
+
+  /// The complete request. Its body is moved out, and is not available again.
+  func request() -> ServedRequest {
+    state.withLock { state in
+      guard let head = state.head else {
+        preconditionFailure("a request is dispatched after its header")
+      }
+      return ServedRequest(head: head, body: state.body)
+    }
+  }
+
+  func receive(_ head: ServedRequestHead, refusal: HTTPAnswer?) {
+    state.withLock { state in
+      state.phase = .receiving
+      state.head = head
+      state.refusal = refusal
+    }
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer, maxByteCount: Int) -> Reception {
+    state.withLock { state in
+      if state.refusal != nil {
+        state.ignoredByteCount += bytes.count
+        return state.ignoredByteCount > Self.maxIgnoredByteCount + maxByteCount
+          ? .endless : .ignored
+      }
+      guard state.body.count + bytes.count <= maxByteCount else { return .tooLong }
+      state.body.append(contentsOf: bytes)
+      return .kept
+    }
+  }
+
+  /// Refuses the request when its body has arrived. Returns the number of bytes that are released.
+  func refuse(_ answer: HTTPAnswer) -> Int {
+    state.withLock { state in
+      state.refusal = answer
+      defer { state.body = [] }
+      return state.body.count
+    }
+  }
+
+  /// Suspends the connection until ``resume(with:)``.
+  func suspend() {
+    connection?.enter(.waiting)
+    state.withLock { state in
+      state.phase = .waiting
+      MHD_suspend_connection(pointer)
+    }
+  }
+
+  /// Gives the answer to the library's thread, unless there is one already.
+  func resume(with answer: HTTPAnswer) {
+    state.withLock { state in
+      guard case .waiting = state.phase else { return }
+      state.phase = .answered(answer)
+      MHD_resume_connection(pointer)
+    }
+  }
+
+  /// Releases the memory of the request. Returns the number of bytes of its body.
+  func end() -> Int {
+    state.withLock { state in
+      defer { state.body = [] }
+      state.phase = .sending
+      return state.body.count
+    }
+  }
+}
+
+// MARK: - Sending
+
+extension Exchange {
+  /// Gives an answer to the library, which sends it.
+  func send(_ answer: HTTPAnswer, closes: Bool) -> MHD_Result {
+    state.withLock { $0.phase = .sending }
+    guard let response = response(answer.content) else { return cmicrohttp_no }
+    defer { MHD_destroy_response(response) }
+    for (name, value) in answer.fields + (closes ? [("Connection", "close")] : []) {
+      MHD_add_response_header(response, name, value)
+    }
+    return MHD_queue_response(pointer, UInt32(answer.status), response)
+  }
+
+  private func response(_ content: HTTPAnswer.Content) -> OpaquePointer? {
+    switch content {
+    case .bytes(var bytes):
+      connection?.enter(.sending)
+      return bytes.withUnsafeMutableBytes {
+        MHD_create_response_from_buffer($0.count, $0.baseAddress, .RESPMEM_MUST_COPY)
+      }
+    case .stream(let stream):
+      connection?.enter(.streaming)
+      return MHD_create_response_from_callback(
+        cmicrohttp_unknown_size, Self.streamPieceByteCount,
+        { context, _, buffer, count in
+          Unmanaged<StreamReader>.fromOpaque(context!).takeUnretainedValue()
+            .read(UnsafeMutableRawBufferPointer(start: buffer, count: count))
+        }, Unmanaged.passRetained(StreamReader(stream, pointer)).toOpaque(),
+        { context in Unmanaged<StreamReader>.fromOpaque(context!).release() })
+    }
+  }
+
+  /// The most bytes of a stream that are sent at a time. Each stream has such a buffer.
+  private static let streamPieceByteCount = 2 << 10
+}
+
+/// Reads an ``AnswerStream`` for the library.
+private final class StreamReader: Sendable {
+  private let stream: AnswerStream
+  private nonisolated(unsafe) let pointer: OpaquePointer
+
+  init(_ stream: AnswerStream, _ pointer: OpaquePointer) {
+    self.stream = stream
+    self.pointer = pointer
+  }
+
+  func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    let reading = stream.read(into: buffer) {
+      MHD_suspend_connection(pointer)
+    } resume: { [self] in
+      MHD_resume_connection(pointer)
+    }
+    switch reading {
+    case .bytes(let count): return count
+    case .waiting: return 0
+    case .end: return cmicrohttp_end_of_stream
+    }
+  }
+}
+
+/// A connection of a client.
+final class ServerConnection: Sendable {
+  /// The phases of a connection.
+  enum Phase {
+    /// Nothing of a request, or a part of its header has arrived.
+    case idle
+    /// The body of a request arrives.
+    case receiving
+    /// The server prepares the answer.
+    case waiting
+    case sending
+    case streaming
+  }
+
+  let descriptor: Int32
+  private let state = Mutex((phase: Phase.idle, start: ContinuousClock.now))
+
+  init(descriptor: Int32) { self.descriptor = descriptor }
+
+  /// Called on the library's thread.
+  func enter(_ phase: Phase) { state.withLock { $0 = (phase, .now) } }
+
+  /// True if the client takes longer than it may.
+  func isOverdue(_ now: ContinuousClock.Instant, _ limits: HTTPServerLimits) -> Bool {
+    let (phase, start) = state.withLock { $0 }
+    switch phase {
+    case .idle: return start + limits.maxIdleTime < now
+    case .receiving: return start + limits.maxBodyTime < now
+    case .sending: return start + limits.maxSendTime < now
+    case .waiting, .streaming: return false
+    }
+  }
+}

@@ -1,0 +1,386 @@
+internal import CMicroHTTP
+internal import Synchronization
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// An HTTP/1.1 server on libmicrohttpd, with one thread for all connections.
+///
+/// Each request is answered in a task of its own. The server bounds connections, bodies and times by
+/// ``HTTPServerLimits``, so that clients that misbehave do not keep others from being served.
+package final class HTTPServer: Sendable {
+  /// A certificate and its key, in PEM.
+  package struct Identity: Sendable {
+    package let certificate: [UInt8]
+    package let key: [UInt8]
+
+    package init(certificate: [UInt8], key: [UInt8]) {
+      self.certificate = certificate
+      self.key = key
+    }
+  }
+
+  private struct State {
+    /// The requests between their line and the end of their answer.
+    var activeCount = 0
+    /// The requests that tasks answer.
+    var waiting: [ObjectIdentifier: Exchange] = [:]
+    var streams: [ObjectIdentifier: AnswerStream] = [:]
+    var bodyByteCount = 0
+    var isStopping = false
+    /// `nil` before the start and after the end.
+    var daemon: Daemon?
+  }
+
+  /// The library's server, which may be used from any thread.
+  private struct Daemon: @unchecked Sendable {
+    let pointer: OpaquePointer
+  }
+
+  /// The address of the server, such as `http://127.0.0.1:7420`.
+  package let url: String
+  private let responder: any HTTPResponder
+  private let limits: HTTPServerLimits
+  private let metrics: ServerMetrics
+  private let state = Mutex(State())
+  private let connections = Mutex<[ObjectIdentifier: ServerConnection]>([:])
+  private let exchanges: AsyncStream<Exchange>
+  private let exchangesContinuation: AsyncStream<Exchange>.Continuation
+
+  /// Starts to accept requests. They are answered while ``run()`` runs.
+  ///
+  /// - Throws: ``ServerError`` if the certificate and the key cannot be used.
+  package init(
+    _ socket: ListeningSocket, identity: Identity? = nil,
+    limits: HTTPServerLimits = HTTPServerLimits(), metrics: ServerMetrics = ServerMetrics(),
+    responder: some HTTPResponder
+  ) throws(ServerError) {
+    let host = socket.host.contains(":") ? "[\(socket.host)]" : socket.host
+    url = "\(identity == nil ? "http" : "https")://\(host):\(socket.port)"
+    self.responder = responder
+    self.limits = limits
+    self.metrics = metrics
+    (exchanges, exchangesContinuation) = AsyncStream.makeStream()
+    guard let daemon = start(socket.descriptor, identity) else {
+      close(socket.descriptor)
+      throw identity == nil
+        ? ServerError(.address, "the server cannot start: \(systemReason())")
+        : ServerError(
+          .certificate,
+          "the certificate and the key cannot be used: both must be PEM, without a passphrase, and "
+            + "belong together")
+    }
+    state.withLock { $0.daemon = daemon }
+  }
+
+  deinit {
+    // Only without a run; otherwise the run has stopped it.
+    if let daemon = state.withLock({ $0.daemon }) { MHD_stop_daemon(daemon.pointer) }
+  }
+
+  private func start(_ descriptor: Int32, _ identity: Identity?) -> Daemon? {
+    var options = cmicrohttp_options()
+    options.listening = descriptor
+    options.connection_byte_count = limits.connectionByteCount
+    options.connection_count = UInt32(clamping: Self.maxConnectionCount(limits))
+    options.address_connection_count = UInt32(clamping: limits.maxAddressConnectionCount)
+    options.idle_seconds = UInt32(clamping: max(1, limits.maxIdleTime.components.seconds))
+    // The server outlives the daemon: it stops it before it ends.
+    options.context = Unmanaged.passUnretained(self).toOpaque()
+    options.begin = { HTTPServer.of($0).begin($1, $2) }
+    options.handle = { context, connection, _, method, _, data, count, request in
+      HTTPServer.of(context).handle(connection, method, data, count, request)
+    }
+    options.complete = { context, connection, request, _ in
+      HTTPServer.of(context).complete(connection, request)
+    }
+    options.notify = { context, connection, own, event in
+      HTTPServer.of(context).notify(connection, own, event)
+    }
+    let pointer: OpaquePointer?
+    if let identity {
+      let (certificate, key) = (identity.certificate + [0], identity.key + [0])
+      pointer = certificate.withUnsafeBytes { certificate in
+        key.withUnsafeBytes { key in
+          options.certificate = certificate.baseAddress?.assumingMemoryBound(to: CChar.self)
+          options.key = key.baseAddress?.assumingMemoryBound(to: CChar.self)
+          return cmicrohttp_start(&options)
+        }
+      }
+    } else {
+      pointer = cmicrohttp_start(&options)
+    }
+    return pointer.map { Daemon(pointer: $0) }
+  }
+
+  private static func of(_ context: UnsafeMutableRawPointer?) -> HTTPServer {
+    Unmanaged.fromOpaque(context!).takeUnretainedValue()
+  }
+
+  /// The maximum number of connections, fewer if the system allows fewer descriptors.
+  private static func maxConnectionCount(_ limits: HTTPServerLimits) -> Int {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let resource = RLIMIT_NOFILE
+    #endif
+    guard getrlimit(resource, &limit) == 0 else { return limits.maxConnectionCount }
+    // The rest is for the files of spaces.
+    return min(limits.maxConnectionCount, max(1, Int(clamping: limit.rlim_cur) / 2))
+  }
+}
+
+// MARK: - Running
+
+extension HTTPServer {
+  /// Answers requests until the task is cancelled; then stops: requests are answered, streams end.
+  package func run() async {
+    // A task of its own: cancelling this one must not cancel the answers that are under way.
+    let serving = Task { await serve() }
+    await withTaskCancellationHandler {
+      await serving.value
+    } onCancel: {
+      exchangesContinuation.finish()
+    }
+  }
+
+  private func serve() async {
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.closeOverdueConnections() }
+      for await exchange in exchanges {
+        group.addTask {
+          let answer = await self.responder.answer(exchange.request())
+          self.deliver(self.compressed(answer, for: exchange), to: exchange)
+        }
+      }
+      await stop()
+      group.cancelAll()
+    }
+  }
+
+  private func stop() async {
+    let (daemon, streams) = state.withLock { state in
+      state.isStopping = true
+      return (state.daemon, Array(state.streams.values))
+    }
+    guard let daemon else { return }
+    let listening = MHD_quiesce_daemon(daemon.pointer)
+    if listening >= 0 { close(listening) }
+    for stream in streams { stream.end() }
+    let deadline = ContinuousClock.now + limits.maxStopTime
+    while state.withLock({ $0.activeCount > 0 }), ContinuousClock.now < deadline {
+      do { try await Task.sleep(for: .milliseconds(2)) } catch { break }
+    }
+    // The library aborts the process if a connection is still suspended when it stops.
+    for exchange in state.withLock({ Array($0.waiting.values) }) {
+      deliver(responder.answer(to: .stopping), to: exchange)
+    }
+    MHD_stop_daemon(daemon.pointer)
+    state.withLock { $0.daemon = nil }
+  }
+
+  private func closeOverdueConnections() async {
+    while !Task.isCancelled {
+      let now = ContinuousClock.now
+      connections.withLock { connections in
+        for connection in connections.values where connection.isOverdue(now, limits) {
+          // The library closes it then, and calls back.
+          shutdown(connection.descriptor, Int32(SHUT_RDWR))
+          metrics.count(.connectionsClosedByServer)
+        }
+      }
+      try? await Task.sleep(for: Self.overdueCheckPause(limits))
+    }
+  }
+
+  private static func overdueCheckPause(_ limits: HTTPServerLimits) -> Duration {
+    min(.seconds(1), limits.maxIdleTime / 4, limits.maxBodyTime / 4)
+  }
+
+  /// An answer in gzip, if that is useful and the client accepts it.
+  private func compressed(_ answer: HTTPAnswer, for exchange: Exchange) -> HTTPAnswer {
+    guard case .bytes(let bytes) = answer.content, bytes.count >= limits.minCompressedByteCount
+    else { return answer }
+    var answer = answer
+    answer.fields.append(("Vary", "Accept-Encoding"))
+    if exchange.acceptsGzip, let compressed = GzipEncoding.bytes(bytes) {
+      answer.content = .bytes(compressed)
+      answer.fields.append(("Content-Encoding", "gzip"))
+    }
+    return answer
+  }
+
+  /// Gives the answer to the library's thread, unless the request has one already.
+  private func deliver(_ answer: HTTPAnswer, to exchange: Exchange) {
+    let isStopping = state.withLock { state in
+      state.waiting[ObjectIdentifier(exchange)] = nil
+      if !state.isStopping, case .stream(let stream) = answer.content {
+        state.streams[ObjectIdentifier(exchange)] = stream
+      }
+      return state.isStopping
+    }
+    if isStopping, case .stream = answer.content {
+      exchange.resume(with: responder.answer(to: .stopping))
+    } else {
+      exchange.resume(with: answer)
+    }
+  }
+}
+
+// MARK: - The library's thread
+
+extension HTTPServer {
+  /// The line of a request has arrived. Returns its context.
+  private func begin(
+    _ target: UnsafePointer<CChar>?, _ connection: OpaquePointer?
+  ) -> UnsafeMutableRawPointer? {
+    guard let target, let connection else { return nil }
+    state.withLock { $0.activeCount += 1 }
+    let exchange = Exchange(target: String(cString: target), connection)
+    return Unmanaged.passRetained(exchange).toOpaque()
+  }
+
+  /// The header, a part of the body, or the end of a request has arrived, or its answer is there.
+  private func handle(
+    _ connection: OpaquePointer?, _ method: UnsafePointer<CChar>?, _ data: UnsafePointer<CChar>?,
+    _ count: UnsafeMutablePointer<Int>?,
+    _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+  ) -> MHD_Result {
+    guard let connection, let method, let count, let context = request?.pointee else {
+      return cmicrohttp_no
+    }
+    let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    switch exchange.phase {
+    case .begun:
+      return receive(headOf: exchange, String(cString: method), connection)
+    case .receiving where count.pointee > 0:
+      let bytes = UnsafeRawBufferPointer(start: data, count: count.pointee)
+      count.pointee = 0
+      return receive(bytes, of: exchange)
+    case .receiving: return dispatch(exchange)
+    case .answered(let answer): return queue(answer, for: exchange)
+    case .waiting, .sending: return cmicrohttp_yes
+    }
+  }
+
+  private func receive(
+    headOf exchange: Exchange, _ method: String, _ connection: OpaquePointer
+  ) -> MHD_Result {
+    let head = ServedRequestHead(
+      method: method, target: exchange.target, fields: Self.fields(of: connection))
+    exchange.connection?.enter(.receiving)
+    if let length = head.contentLength, length > limits.maxBodyByteCount {
+      exchange.receive(head, refusal: nil)
+      return queue(responder.answer(to: .bodyTooLong), for: exchange)
+    }
+    let refusal = responder.refusal(of: head)
+    exchange.receive(head, refusal: refusal)
+    // A client reads the answer only after it has sent a short body.
+    let isShort =
+      head.field("transfer-encoding") == nil
+      && head.contentLength ?? 0 <= Exchange.maxIgnoredByteCount
+    if let refusal, !isShort { return queue(refusal, for: exchange) }
+    return cmicrohttp_yes
+  }
+
+  private static func fields(of connection: OpaquePointer) -> [(name: String, value: String)] {
+    var fields: [(name: String, value: String)] = []
+    withUnsafeMutablePointer(to: &fields) { fields in
+      _ = MHD_get_connection_values(
+        connection, cmicrohttp_header,
+        { context, _, name, value in
+          guard let context, let name else { return cmicrohttp_yes }
+          context.assumingMemoryBound(to: [(name: String, value: String)].self).pointee.append(
+            (String(cString: name), value.map { String(cString: $0) } ?? ""))
+          return cmicrohttp_yes
+        }, fields)
+    }
+    return fields
+  }
+
+  private func receive(_ bytes: UnsafeRawBufferPointer, of exchange: Exchange) -> MHD_Result {
+    switch exchange.append(bytes, maxByteCount: limits.maxBodyByteCount) {
+    case .kept:
+      let isTooMuch = state.withLock { state in
+        state.bodyByteCount += bytes.count
+        return state.bodyByteCount > limits.maxTotalBodyByteCount
+      }
+      if isTooMuch { refuse(exchange, .overloaded) }
+      return cmicrohttp_yes
+    case .tooLong:
+      refuse(exchange, .bodyTooLong)
+      return cmicrohttp_yes
+    case .ignored: return cmicrohttp_yes
+    case .endless: return cmicrohttp_no
+    }
+  }
+
+  private func refuse(_ exchange: Exchange, _ trouble: ServerTrouble) {
+    let byteCount = exchange.refuse(responder.answer(to: trouble))
+    state.withLock { $0.bodyByteCount -= byteCount }
+  }
+
+  /// The request is complete: a task answers it, or its refusal is sent.
+  private func dispatch(_ exchange: Exchange) -> MHD_Result {
+    if let refusal = exchange.refusal { return queue(refusal, for: exchange) }
+    let trouble = state.withLock { state -> ServerTrouble? in
+      if state.isStopping { return .stopping }
+      guard state.waiting.count < limits.maxConcurrentRequestCount else { return .overloaded }
+      state.waiting[ObjectIdentifier(exchange)] = exchange
+      exchange.suspend()
+      return nil
+    }
+    if let trouble { return queue(responder.answer(to: trouble), for: exchange) }
+    if case .terminated = exchangesContinuation.yield(exchange) {
+      deliver(responder.answer(to: .stopping), to: exchange)
+    }
+    return cmicrohttp_yes
+  }
+
+  private func queue(_ answer: HTTPAnswer, for exchange: Exchange) -> MHD_Result {
+    let isStopping = state.withLock { $0.isStopping }
+    return exchange.send(answer, closes: isStopping)
+  }
+
+  /// A request has ended: its answer was sent, or its connection was closed.
+  private func complete(
+    _ connection: OpaquePointer?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+  ) {
+    guard let context = request?.pointee else { return }
+    request?.pointee = nil
+    let exchange = Unmanaged<Exchange>.fromOpaque(context).takeRetainedValue()
+    exchange.connection?.enter(.idle)
+    let byteCount = exchange.end()
+    let stream = state.withLock { state in
+      state.activeCount -= 1
+      state.bodyByteCount -= byteCount
+      return state.streams.removeValue(forKey: ObjectIdentifier(exchange))
+    }
+    stream?.end()
+  }
+
+  private func notify(
+    _ connection: OpaquePointer?, _ own: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ event: MHD_ConnectionNotificationCode
+  ) {
+    guard let connection, let own else { return }
+    if event == cmicrohttp_started {
+      let connection = ServerConnection(descriptor: cmicrohttp_socket(connection))
+      own.pointee = Unmanaged.passRetained(connection).toOpaque()
+      connections.withLock { $0[ObjectIdentifier(connection)] = connection }
+      metrics.count(.connectionsOpened)
+    } else {
+      guard let context = own.pointee else { return }
+      let connection = Unmanaged<ServerConnection>.fromOpaque(context).takeRetainedValue()
+      // Before the library closes the descriptor, so that no other file is shut down in its place.
+      connections.withLock { $0[ObjectIdentifier(connection)] = nil }
+      metrics.count(.connectionsEnded)
+    }
+  }
+}

@@ -1,0 +1,119 @@
+internal import CMicroHTTP
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// A TCP socket that listens. The ``HTTPServer`` that gets it closes it.
+package struct ListeningSocket: Sendable {
+  /// The maximum number of connections that wait to be accepted.
+  private static let backlogCount: Int32 = 1_024
+
+  /// The host as it was given.
+  package let host: String
+  /// The port, also if port 0 was given, which picks one.
+  package let port: UInt16
+  let descriptor: Int32
+
+  /// Listens on the first address of a host that allows it.
+  ///
+  /// - Parameters:
+  ///   - host: A name or a number. IPv6 without brackets.
+  ///   - port: The port; 0 picks a free one.
+  ///   - allowsOthers: False to refuse addresses that other machines can reach.
+  /// - Throws: ``ServerError`` with code `address`.
+  package init(host: String, port: UInt16, allowsOthers: Bool) throws(ServerError) {
+    var hints = addrinfo()
+    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
+    #if canImport(Glibc)
+      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    #else
+      hints.ai_socktype = SOCK_STREAM
+    #endif
+    var list: UnsafeMutablePointer<addrinfo>?
+    let status = getaddrinfo(host, String(port), &hints, &list)
+    guard status == 0, let first = list else {
+      throw ServerError(
+        .address, "the host \(host) cannot be resolved: \(String(cString: gai_strerror(status)))")
+    }
+    defer { freeaddrinfo(list) }
+    var reason = ""
+    for entry in sequence(first: first, next: { $0.pointee.ai_next }) {
+      guard let address = entry.pointee.ai_addr else { continue }
+      guard allowsOthers || isLoopback(address) else {
+        throw ServerError(
+          .address,
+          "other machines can reach \(host): name the access tokens (--tokens FILE), or listen on "
+            + "127.0.0.1")
+      }
+      if let descriptor = Self.listen(entry.pointee, address) {
+        self.host = host
+        self.port = Self.port(of: descriptor)
+        self.descriptor = descriptor
+        return
+      }
+      reason = systemReason()
+    }
+    throw ServerError(.address, "cannot listen on \(host):\(port): \(reason)")
+  }
+
+  private static func listen(
+    _ entry: addrinfo, _ address: UnsafeMutablePointer<sockaddr>
+  ) -> Int32? {
+    let descriptor = socket(entry.ai_family, entry.ai_socktype, entry.ai_protocol)
+    guard descriptor >= 0 else { return nil }
+    var one: Int32 = 1
+    setsockopt(
+      descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+    let isReady =
+      fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0
+      && fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0
+      && bind(descriptor, address, entry.ai_addrlen) == 0
+      && systemListen(descriptor, backlogCount) == 0
+    if isReady { return descriptor }
+    let code = errno
+    close(descriptor)
+    errno = code
+    return nil
+  }
+
+  private static func port(of descriptor: Int32) -> UInt16 {
+    var storage = sockaddr_storage()
+    var count = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutablePointer(to: &storage) { storage in
+      storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        _ = getsockname(descriptor, address, &count)
+      }
+      return storage.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+        // At the same place for IPv6.
+        UInt16(bigEndian: $0.pointee.sin_port)
+      }
+    }
+  }
+}
+
+/// True if only programs of this machine can reach an address.
+private func isLoopback(_ address: UnsafeMutablePointer<sockaddr>) -> Bool {
+  switch Int32(address.pointee.sa_family) {
+  case AF_INET:
+    address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+      UInt32(bigEndian: $0.pointee.sin_addr.s_addr) >> 24 == 127
+    }
+  case AF_INET6:
+    address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+      withUnsafeBytes(of: $0.pointee.sin6_addr) { bytes in
+        bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
+      }
+    }
+  default: false
+  }
+}
+
+/// `listen(2)`; the method above hides its own name.
+private func systemListen(_ descriptor: Int32, _ count: Int32) -> Int32 {
+  listen(descriptor, count)
+}

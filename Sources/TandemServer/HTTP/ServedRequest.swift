@@ -1,0 +1,117 @@
+/// The line and the header of a request that an ``HTTPServer`` has received.
+package struct ServedRequestHead: Sendable {
+  /// The method, such as `GET`.
+  package let method: String
+  /// The path, percent-encoded as it was sent, without the query.
+  package let path: String
+  /// The query, percent-encoded as it was sent; `nil` if there is none.
+  package let query: String?
+  /// The fields of the header in their order; the names are in lower case.
+  package let fields: [(name: String, value: String)]
+
+  /// A head.
+  ///
+  /// - Parameters:
+  ///   - target: The path and the query.
+  ///   - fields: The header; names may have any case.
+  package init(method: String, target: String, fields: [(name: String, value: String)] = []) {
+    self.method = method
+    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    path = String(parts[0])
+    query = parts.count == 2 ? String(parts[1]) : nil
+    self.fields = fields.map { ($0.name.asciiLowercased, $0.value) }
+  }
+
+  /// The value of a field, by its name in lower case; `nil` if it is absent or occurs several times.
+  package func field(_ name: String) -> String? {
+    let values = fields.filter { $0.name == name }
+    return values.count == 1 ? values[0].value : nil
+  }
+
+  /// The segments of the path, decoded; `nil` if one is not percent-encoded UTF-8.
+  package var segments: [String]? {
+    guard path.hasPrefix("/") else { return nil }
+    var segments: [String] = []
+    for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+      guard let segment = String(percentEncoded: part) else { return nil }
+      segments.append(segment)
+    }
+    return segments
+  }
+
+  /// The parameters of the query, decoded, in their order; `nil` if one is not percent-encoded UTF-8.
+  package var parameters: [(name: String, value: String)]? {
+    var parameters: [(String, String)] = []
+    for part in (query ?? "").split(separator: "&") {
+      let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let name = String(percentEncoded: sides[0]),
+        let value = String(percentEncoded: sides.count == 2 ? sides[1] : "")
+      else { return nil }
+      parameters.append((name, value))
+    }
+    return parameters
+  }
+
+  /// The declared length of the body, in bytes; `nil` if none is declared.
+  var contentLength: Int? { field("content-length").flatMap { Int($0) } }
+
+  /// True if the client accepts an answer in gzip.
+  var acceptsGzip: Bool {
+    (field("accept-encoding") ?? "").split(separator: ",").contains { part in
+      let parts = part.split(separator: ";").map { $0.filter { $0 != " " }.asciiLowercased }
+      let isRefused = parts.dropFirst().contains {
+        $0.hasPrefix("q=0") && Double($0.dropFirst(2)) == 0
+      }
+      return parts.first == "gzip" && !isRefused
+    }
+  }
+}
+
+/// A request with its body.
+package struct ServedRequest: Sendable {
+  /// The line and the header.
+  package let head: ServedRequestHead
+  /// The body; empty if there is none.
+  package let body: [UInt8]
+
+  /// A request.
+  package init(head: ServedRequestHead, body: [UInt8] = []) {
+    self.head = head
+    self.body = body
+  }
+}
+
+extension String {
+  /// The text that a part of a URL stands for; `nil` if it is not percent-encoded UTF-8, or has a NUL.
+  init?(percentEncoded text: some StringProtocol) {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = rest.popFirst()?.hexadecimalDigit,
+        let low = rest.popFirst()?.hexadecimalDigit
+      else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    guard !bytes.contains(0) else { return nil }
+    self.init(validating: bytes, as: UTF8.self)
+  }
+
+  /// The text with ASCII letters in lower case.
+  var asciiLowercased: String {
+    String(decoding: utf8.map { (65...90).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+  }
+}
+
+extension UInt8 {
+  fileprivate var hexadecimalDigit: UInt8? {
+    switch self {
+    case 0x30...0x39: self - 0x30
+    case 0x41...0x46, 0x61...0x66: (self | 0x20) - 0x57
+    default: nil
+    }
+  }
+}

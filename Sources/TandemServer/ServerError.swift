@@ -1,0 +1,40 @@
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// An error of starting a server, or of its files.
+package struct ServerError: Error, Hashable, CustomStringConvertible {
+  /// The kinds of error.
+  package struct Code: Hashable, Sendable {
+    private let name: String
+
+    /// The address cannot be resolved, or nothing can listen there.
+    package static let address = Code(name: "address")
+    /// The certificate or the key cannot be used.
+    package static let certificate = Code(name: "certificate")
+    /// The directory of the spaces cannot be used.
+    package static let directory = Code(name: "directory")
+    /// The file of the access tokens cannot be read or written.
+    package static let tokens = Code(name: "tokens")
+  }
+
+  /// The kind of error.
+  package let code: Code
+  /// A sentence for people that says what to do. It contains no secret.
+  package let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// The message.
+  package var description: String { message }
+}
+
+/// The reason of the last failed system call, for messages.
+func systemReason() -> String { String(cString: strerror(errno)).asciiLowercased }

@@ -1,0 +1,175 @@
+internal import TandemSQLite
+package import TandemSpace
+package import TandemSync
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// The spaces of a server: the files `NAME.space` of one directory.
+///
+/// Files stay open while they are in use, and the last used ones after that, up to a limit.
+package actor SpaceDirectory {
+  private final class Entry {
+    let opening: Task<SQLiteSpaceStore, any Error>
+    var userCount = 0
+    var lastUse = 0
+
+    init(_ opening: Task<SQLiteSpaceStore, any Error>) { self.opening = opening }
+  }
+
+  private static let suffix = ".space"
+
+  private nonisolated let path: String
+  private let maxOpenCount: Int
+  private let maxSpaceCount: Int
+  private let limits: SyncLimits
+  private nonisolated let metrics: ServerMetrics
+  private var entries: [String: Entry] = [:]
+  private var useCount = 0
+
+  /// The spaces in a directory, which is created if it is missing.
+  ///
+  /// - Parameters:
+  ///   - maxOpenCount: The maximum number of open files.
+  ///   - maxSpaceCount: The number of spaces beyond which none is created.
+  /// - Throws: ``ServerError`` with code `directory`.
+  package init(
+    path: String, maxOpenCount: Int = 64, maxSpaceCount: Int = 10_000,
+    limits: SyncLimits = SyncLimits(), metrics: ServerMetrics = ServerMetrics()
+  ) throws(ServerError) {
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+      throw ServerError(.directory, "cannot create the directory \(path): \(systemReason())")
+    }
+    self.path = path
+    self.maxOpenCount = maxOpenCount
+    self.maxSpaceCount = maxSpaceCount
+    self.limits = limits
+    self.metrics = metrics
+    _ = try names()
+  }
+
+  /// The file of a space.
+  package nonisolated func file(of name: String) -> String { "\(path)/\(name)\(Self.suffix)" }
+
+  /// The names of all spaces, sorted by their bytes.
+  ///
+  /// - Throws: ``ServerError`` with code `directory`.
+  package nonisolated func names() throws(ServerError) -> [String] {
+    guard let directory = opendir(path) else {
+      throw ServerError(.directory, "cannot read the directory \(path): \(systemReason())")
+    }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let file = withUnsafePointer(to: &entry.pointee.d_name) { name in
+        name.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+      }
+      guard file.hasSuffix(Self.suffix) else { continue }
+      let name = String(file.dropLast(Self.suffix.count))
+      if SpaceName.isValid(name) { names.append(name) }
+    }
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// True if a space exists.
+  package nonisolated func contains(_ name: String) -> Bool {
+    SpaceName.isValid(name) && access(file(of: name), F_OK) == 0
+  }
+
+  /// Runs `body` with a space.
+  ///
+  /// - Parameter creates: True if a space that does not exist is created.
+  /// - Throws: ``SyncRefusal`` with code `unknownSpace`, `overLimit` or `unavailable`; errors of the
+  ///   file.
+  package nonisolated func with<Result: Sendable>(
+    _ name: String, creates: Bool = false,
+    _ body: @Sendable (SQLiteSpaceStore) async throws -> Result
+  ) async throws -> Result {
+    guard contains(name) || creates && SpaceName.isValid(name) else {
+      throw SyncRefusal.unknownSpace(name)
+    }
+    let store = try await open(name, creates: creates)
+    do {
+      let result = try await body(store)
+      await release(name)
+      return result
+    } catch {
+      await release(name)
+      throw error
+    }
+  }
+
+  private func open(_ name: String, creates: Bool) async throws -> SQLiteSpaceStore {
+    if entries[name] == nil {
+      if !contains(name), try names().count >= maxSpaceCount {
+        throw SyncRefusal(
+          .overLimit, "the server has \(maxSpaceCount) spaces, the most that it may create")
+      }
+      try await makeRoom()
+    }
+    // Another request may have opened the space meanwhile.
+    let entry = entries[name] ?? newEntry(name, creates: creates)
+    entry.userCount += 1
+    useCount += 1
+    entry.lastUse = useCount
+    do {
+      return try await entry.opening.value
+    } catch {
+      if entries[name] === entry {
+        entries[name] = nil
+        metrics.count(.spacesClosed)
+      }
+      throw error
+    }
+  }
+
+  private func newEntry(_ name: String, creates: Bool) -> Entry {
+    let (file, limits) = (file(of: name), limits)
+    let entry = Entry(
+      Task { try await SQLiteSpaceStore.open(path: file, creates: creates, limits: limits) })
+    entries[name] = entry
+    metrics.count(.spacesOpened)
+    return entry
+  }
+
+  private func release(_ name: String) { entries[name]?.userCount -= 1 }
+
+  /// Closes the file whose last use is longest ago, if as many are open as may be.
+  private func makeRoom() async throws(SyncRefusal) {
+    guard entries.count >= maxOpenCount else { return }
+    let unused = entries.filter { $0.value.userCount == 0 }
+    guard let oldest = unused.min(by: { $0.value.lastUse < $1.value.lastUse }) else {
+      throw SyncRefusal(
+        .unavailable, "the server uses \(maxOpenCount) spaces, the most at a time; try again",
+        retryAfter: .seconds(1))
+    }
+    entries[oldest.key] = nil
+    await close(oldest.value.opening)
+  }
+
+  private func close(_ opening: Task<SQLiteSpaceStore, any Error>) async {
+    if let store = try? await opening.value { await store.close() }
+    metrics.count(.spacesClosed)
+  }
+
+  /// Closes all files. Nothing may use the spaces any more.
+  package func close() async {
+    let all = entries.values.map(\.opening)
+    entries = [:]
+    for opening in all { await close(opening) }
+  }
+}
+
+extension SyncRefusal {
+  /// The refusal for a space that does not exist, or whose existence the client may not know.
+  static func unknownSpace(_ name: String) -> SyncRefusal {
+    SyncRefusal(
+      .unknownSpace,
+      "there is no space \(name) that this client may read; check its name and the access token")
+  }
+}

@@ -1,0 +1,152 @@
+internal import Synchronization
+internal import TandemSpace
+internal import TandemSync
+
+/// Reads the spaces that clients follow, and sends them the events.
+///
+/// One task for each space with clients waits for commits, by whichever program, and reads what
+/// changed: so one read serves all clients.
+final class SpaceFeeds: Sendable {
+  private struct State {
+    var feeds: [String: SpaceFeed] = [:]
+    /// The spaces that a task reads.
+    var followed: Set<String> = []
+  }
+
+  /// The pause before a space is read again that could not be read.
+  private static let retryPause = Duration.seconds(1)
+
+  private let spaces: SpaceDirectory
+  private let limits: SpaceFeed.Limits
+  private let heartbeat: Duration
+  private let metrics: ServerMetrics
+  private let log: @Sendable (String) -> Void
+  private let state = Mutex(State())
+  private let starts: AsyncStream<String>
+  private let startsContinuation: AsyncStream<String>.Continuation
+
+  init(
+    _ spaces: SpaceDirectory, limits: SpaceFeed.Limits, heartbeat: Duration,
+    metrics: ServerMetrics, log: @escaping @Sendable (String) -> Void
+  ) {
+    self.spaces = spaces
+    self.limits = limits
+    self.heartbeat = heartbeat
+    self.metrics = metrics
+    self.log = log
+    (starts, startsContinuation) = AsyncStream.makeStream()
+  }
+
+  /// Adds a client to a space.
+  func add(_ follower: SpaceFeed.Follower, to space: String, since: SpaceRevision?) {
+    metrics.count(.streamsOpened)
+    let isNew = state.withLock { state in
+      state.feeds[space, default: SpaceFeed(limits: limits)].add(follower, since: since)
+      return state.followed.insert(space).inserted
+    }
+    if isNew { startsContinuation.yield(space) }
+  }
+
+  /// Runs until the task is cancelled; then ends all streams.
+  func run() async {
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.beat() }
+      for await space in starts {
+        group.addTask { await self.follow(space) }
+      }
+      group.cancelAll()
+    }
+    state.withLock { state in
+      for space in state.feeds.keys { state.feeds[space]?.end() }
+    }
+  }
+
+  private func beat() async {
+    while !Task.isCancelled {
+      do { try await Task.sleep(for: heartbeat) } catch { return }
+      state.withLock { state in
+        for space in state.feeds.keys {
+          guard let before = state.feeds[space]?.followerCount else { continue }
+          let counts = state.feeds[space]?.beat()
+          count(before, state.feeds[space]?.followerCount ?? 0, counts?.cutCount ?? 0)
+        }
+      }
+    }
+  }
+
+  private func count(_ before: Int, _ after: Int, _ cutCount: Int) {
+    metrics.count(.streamsEnded, before - after)
+    metrics.count(.streamsCut, cutCount)
+  }
+
+  /// Reads a space until no client follows it.
+  private func follow(_ space: String) async {
+    while !Task.isCancelled {
+      do {
+        try await spaces.with(space) { store in try await self.follow(space, in: store) }
+      } catch let refusal as SyncRefusal where refusal.code == .unknownSpace {
+        state.withLock { $0.feeds[space]?.end() }
+      } catch {
+        if Task.isCancelled { return }
+        log("space \(space): \(error)")
+        metrics.count(.spaceErrors)
+        try? await Task.sleep(for: Self.retryPause)
+      }
+      let isEnd = state.withLock { state in
+        guard state.feeds[space]?.followerCount ?? 0 == 0 else { return false }
+        state.feeds[space] = nil
+        state.followed.remove(space)
+        return true
+      }
+      if isEnd { return }
+    }
+  }
+
+  private func follow(_ space: String, in store: SQLiteSpaceStore) async throws {
+    var head = try await store.state().head
+    let start = head
+    state.withLock { $0.feeds[space]?.begin(at: start) }
+    while state.withLock({ $0.feeds[space]?.followerCount ?? 0 > 0 }) {
+      guard try await waits(for: store, after: head) else { continue }
+      let event = try await event(after: head, in: store)
+      guard event.revision != head else { continue }
+      head = event.revision
+      state.withLock { state in
+        guard let before = state.feeds[space]?.followerCount,
+          let counts = state.feeds[space]?.publish(event)
+        else { return }
+        count(before, state.feeds[space]?.followerCount ?? 0, counts.cutCount)
+        metrics.count(.eventsSent, counts.sentCount)
+      }
+    }
+  }
+
+  /// Waits for a commit; returns false after a heartbeat without one, when the last client may have
+  /// left.
+  private func waits(for store: SQLiteSpaceStore, after head: SpaceRevision) async throws -> Bool {
+    let pause = heartbeat
+    return try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        try await store.waitForCommit(after: head)
+        return true
+      }
+      group.addTask {
+        try await Task.sleep(for: pause)
+        return false
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? false
+    }
+  }
+
+  /// The commits after a revision as one event.
+  private func event(
+    after head: SpaceRevision, in store: SQLiteSpaceStore
+  ) async throws -> SyncEvent {
+    switch try await store.page(SyncPull(replica: nil, since: head)) {
+    case .page(let page) where page.next == nil: return .commit(from: head, page)
+    case .page(let page): return .head(page.revision)
+    case .gone: return .head(try await store.state().head)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+internal import TandemRecords
+package import TandemSync
+
+/// The answer to a request, before it is encoded.
+package enum SyncReply: Hashable, Sendable {
+  case health
+  case text(String, type: String)
+  case spaces([SpaceListing])
+  case state(SpaceState)
+  case tables([SpaceTable])
+  case outcome(SyncOutcome)
+  case page(SyncPage)
+  case refusal(SyncRefusal)
+
+  /// The reply to a pull.
+  package init(_ answer: SyncPullAnswer) {
+    switch answer {
+    case .page(let page): self = .page(page)
+    case .gone(let reason): self = .outcome(.gone(reason))
+    }
+  }
+
+  /// The status code.
+  package var status: Int {
+    switch self {
+    case .health, .text, .spaces, .state, .tables, .page: 200
+    case .outcome(.accepted): 200
+    case .outcome(.conflict), .outcome(.sequence): 409
+    case .outcome(.gone): 410
+    case .outcome(.refused): 422
+    case .refusal(let refusal): refusal.status
+    }
+  }
+
+  /// The body.
+  package var body: [UInt8] {
+    switch self {
+    case .health: Array(#"{"status":"ok"}"#.utf8)
+    case .text(let text, _): Array(text.utf8)
+    case .spaces(let listings): SyncMessageWriter.bytes(listings)
+    case .state(let state): SyncMessageWriter.bytes(state)
+    case .tables(let tables): SyncMessageWriter.bytes(tables)
+    case .outcome(let outcome): SyncMessageWriter.bytes(outcome)
+    case .page(let page): SyncMessageWriter.bytes(page)
+    case .refusal(let refusal): SyncMessageWriter.bytes(refusal)
+    }
+  }
+
+  /// The encoded answer.
+  package var answer: HTTPAnswer {
+    var type = "application/json"
+    if case .text(_, let other) = self { type = other }
+    var answer = HTTPAnswer(status: status, type: type, body)
+    // No cache may keep records, nor an answer for one access token for another one.
+    answer.fields.append(("Cache-Control", "no-store"))
+    answer.fields.append(("X-Content-Type-Options", "nosniff"))
+    if case .refusal(let refusal) = self {
+      if let pause = refusal.retryAfter {
+        answer.fields.append(("Retry-After", "\(pause.wholeSeconds)"))
+      }
+      if refusal.code == .unauthenticated {
+        answer.fields.append(("WWW-Authenticate", "Bearer realm=\"Tandem\""))
+      }
+    }
+    return answer
+  }
+}
+
+extension SyncRefusal {
+  /// The refusal of a client that has too many requests under way.
+  static let tooManyRequests = SyncRefusal(
+    .unavailable, "this client has too many requests under way; send them one after the other",
+    retryAfter: .seconds(1))
+
+  /// The status code of the refusal.
+  package var status: Int {
+    switch code {
+    case .malformed: 400
+    case .unauthenticated: 401
+    case .unauthorized: 403
+    case .unknownSpace, .unknownRoute: 404
+    case .methodNotAllowed: 405
+    case .differentTables: 409
+    case .overLimit: 413
+    case .unsupportedMedia: 415
+    case .unavailable: self == .tooManyRequests ? 429 : 503
+    default: 503
+    }
+  }
+}
+
+extension Duration {
+  /// The seconds, rounded up, at least 1.
+  fileprivate var wholeSeconds: Int {
+    let (seconds, attoseconds) = components
+    return max(1, Int(seconds) + (attoseconds > 0 ? 1 : 0))
+  }
+}

@@ -1,0 +1,216 @@
+internal import TandemRecords
+package import TandemSync
+
+/// The requests that a server of spaces answers. ``OpenAPI`` describes the same.
+package enum SyncRoute: String, CaseIterable, Sendable {
+  case health, metrics, description, spaces, space, tables, commits, changes, events
+
+  /// A parameter in the query of a request.
+  package enum Parameter: String, CaseIterable, Sendable {
+    case since, cursor, limit, replica
+  }
+
+  /// The method.
+  package var method: String {
+    switch self {
+    case .health, .metrics, .description, .spaces, .space, .changes, .events: "GET"
+    case .tables, .commits: "POST"
+    }
+  }
+
+  /// The path, with `{space}` for the name of a space.
+  package var template: String {
+    switch self {
+    case .health: "/healthz"
+    case .metrics: "/metrics"
+    case .description: "/v1/openapi.json"
+    case .spaces: "/v1/spaces"
+    case .space: "/v1/spaces/{space}"
+    case .tables: "/v1/spaces/{space}/tables"
+    case .commits: "/v1/spaces/{space}/commits"
+    case .changes: "/v1/spaces/{space}/changes"
+    case .events: "/v1/spaces/{space}/events"
+    }
+  }
+
+  /// The parameters that the request may have, each once.
+  package var parameters: [Parameter] {
+    switch self {
+    case .changes: [.since, .cursor, .limit, .replica]
+    case .events: [.since]
+    case .health, .metrics, .description, .spaces, .space, .tables, .commits: []
+    }
+  }
+
+  /// True if the path names a space.
+  package var hasSpace: Bool { template.contains("{space}") }
+
+  /// True if the request is answered without an access token.
+  package var isOpen: Bool { self == .health || self == .description }
+
+  /// The status codes of its answers, besides those that every request may get: 400, 405, 413, 429
+  /// and 503.
+  package var statuses: [Int] {
+    var statuses = [200]
+    if !isOpen { statuses += [401, 403] }
+    if hasSpace { statuses += [404] }
+    switch self {
+    case .commits: statuses += [409, 410, 415, 422]
+    case .tables: statuses += [409, 415]
+    case .changes, .events: statuses += [410]
+    case .health, .metrics, .description, .spaces, .space: break
+    }
+    return statuses
+  }
+
+  /// The statuses that every request may get.
+  package static let commonStatuses = [400, 405, 413, 429, 503]
+
+  /// The routes of a path, and the space that it names.
+  static func matching(_ segments: [String]) -> (routes: [SyncRoute], space: String?) {
+    var space: String?
+    let routes = allCases.filter { route in
+      let template = route.template.dropFirst().split(separator: "/")
+      guard template.count == segments.count else { return false }
+      return zip(template, segments).allSatisfy { part, segment in
+        if part == "{space}" {
+          space = segment
+          return true
+        }
+        return part.utf8.elementsEqual(segment.utf8)
+      }
+    }
+    return (routes, routes.contains(where: \.hasSpace) ? space : nil)
+  }
+}
+
+/// A request that was understood.
+package enum SyncCall: Sendable {
+  case health, metrics, description, spaces
+  case state
+  case declare([SpaceTable])
+  case commit(SyncCommit)
+  case changes(SyncPull)
+  case events(since: SpaceRevision?)
+}
+
+/// The route of a request and the space that it names.
+package struct RoutedRequest: Sendable {
+  package let route: SyncRoute
+  /// The name of the space; empty for a route without one.
+  package let space: String
+
+  /// Finds the route of a request.
+  ///
+  /// - Throws: ``TandemSync/SyncRefusal`` with code `unknownRoute`, `methodNotAllowed`, `malformed` or
+  ///   `unsupportedMedia`.
+  package init(_ head: ServedRequestHead) throws(SyncRefusal) {
+    guard let segments = head.segments else {
+      throw SyncRefusal(.malformed, "the path is not percent-encoded UTF-8")
+    }
+    let (routes, space) = SyncRoute.matching(segments)
+    guard !routes.isEmpty else {
+      throw SyncRefusal(
+        .unknownRoute, "there is nothing at this address; /v1/openapi.json describes what there is")
+    }
+    // A body is left out of an answer to HEAD; a stream has nothing but a body.
+    let method = head.method == "HEAD" && routes != [.events] ? "GET" : head.method
+    guard let route = routes.first(where: { $0.method == method }) else {
+      throw SyncRefusal(
+        .methodNotAllowed,
+        "this address knows \(routes.map(\.method).joined(separator: ", ")), not \(head.method)")
+    }
+    if let space, !SpaceName.isValid(space) {
+      throw SyncRefusal(
+        .malformed, "the name of a space matches \(SpaceName.pattern); this one does not")
+    }
+    self.route = route
+    self.space = space ?? ""
+    if route.method == "POST" { try Self.checkMedia(head) }
+  }
+
+  /// Refuses a body that is not plain JSON. Web pages of other sites cannot send this type.
+  private static func checkMedia(_ head: ServedRequestHead) throws(SyncRefusal) {
+    let type = (head.field("content-type") ?? "").split(separator: ";").first ?? ""
+    guard type.filter({ $0 != " " }).lowercased() == "application/json",
+      ["", "identity"].contains(head.field("content-encoding")?.lowercased() ?? "")
+    else {
+      throw SyncRefusal(
+        .unsupportedMedia, "send JSON, not compressed, with Content-Type: application/json")
+    }
+  }
+
+  /// Reads the parameters and the body.
+  ///
+  /// - Throws: ``TandemSync/SyncRefusal`` with code `malformed` or `overLimit`.
+  package func call(
+    _ request: ServedRequest, limits: SyncLimits = SyncLimits()
+  ) throws(SyncRefusal) -> SyncCall {
+    let parameters = try QueryParameters(request.head, of: route)
+    let reader = SyncMessageReader(limits: limits)
+    do throws(TextFault) {
+      switch route {
+      case .health: return .health
+      case .metrics: return .metrics
+      case .description: return .description
+      case .spaces: return .spaces
+      case .space: return .state
+      case .tables: return .declare(try reader.tables(request.body))
+      case .commits: return .commit(try reader.commit(request.body))
+      case .changes: break
+      case .events: break
+      }
+    } catch {
+      throw SyncRefusal(error)
+    }
+    let since = try parameters.value(.since, "a revision") { SpaceRevision($0) }
+    guard route == .changes else { return .events(since: since) }
+    let limit = try parameters.value(.limit, "a number of at least 1") { text in
+      Int(text).flatMap { $0 >= 1 && String($0) == text ? $0 : nil }
+    }
+    let replica = try parameters.value(.replica, "a token of 32 hexadecimal digits") {
+      SyncToken($0)
+    }
+    return .changes(
+      SyncPull(
+        replica: replica, since: since, cursor: parameters[.cursor], maxChangeCount: limit ?? .max))
+  }
+}
+
+/// The parameters of a query.
+private struct QueryParameters {
+  private var values: [SyncRoute.Parameter: String] = [:]
+
+  init(_ head: ServedRequestHead, of route: SyncRoute) throws(SyncRefusal) {
+    guard let parameters = head.parameters else {
+      throw SyncRefusal(.malformed, "the query is not percent-encoded UTF-8")
+    }
+    for (name, value) in parameters {
+      guard let parameter = SyncRoute.Parameter(rawValue: name),
+        route.parameters.contains(parameter)
+      else {
+        let known = route.parameters.map(\.rawValue).joined(separator: ", ")
+        throw SyncRefusal(
+          .malformed,
+          known.isEmpty
+            ? "this address takes no parameters"
+            : "the query has an unknown parameter; this address takes \(known)")
+      }
+      guard values.updateValue(value, forKey: parameter) == nil else {
+        throw SyncRefusal(.malformed, "the query has the parameter \(name) twice")
+      }
+    }
+  }
+
+  subscript(parameter: SyncRoute.Parameter) -> String? { values[parameter] }
+
+  func value<Value>(
+    _ parameter: SyncRoute.Parameter, _ kind: String, _ convert: (String) -> Value?
+  ) throws(SyncRefusal) -> Value? {
+    guard let text = values[parameter] else { return nil }
+    guard let value = convert(text) else {
+      throw SyncRefusal(.malformed, "the parameter \(parameter.rawValue) is not \(kind)")
+    }
+    return value
+  }
+}

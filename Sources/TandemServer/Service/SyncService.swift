@@ -1,0 +1,371 @@
+internal import Synchronization
+internal import TandemSpace
+package import TandemSync
+
+/// Answers the requests of replicas: routes, rights, limits and encoding. It uses no sockets.
+package final class SyncService: HTTPResponder {
+  /// The bounds of a service.
+  package struct Limits: Hashable, Sendable {
+    /// The bounds of messages.
+    package var messages = SyncLimits()
+    /// The maximum number of event streams of one access token.
+    package var maxAccountStreamCount = 4_000
+    /// The maximum number of requests of one access token that are not answered.
+    package var maxAccountRequestCount = 256
+    /// The time between two heartbeats of an event stream.
+    package var heartbeat = Duration.seconds(15)
+
+    /// The usual limits.
+    package init() {}
+  }
+
+  /// The counts of one client.
+  private struct Usage {
+    var requestCount = 0
+    var streams: [AnswerStream] = []
+  }
+
+  /// The spaces.
+  package let spaces: SpaceDirectory
+  private let tokens: TokenFile?
+  private let limits: Limits
+  private let metrics: ServerMetrics
+  private let log: @Sendable (String) -> Void
+  private let feeds: SpaceFeeds
+  /// By the id of the access token; all clients have one count where there are no tokens.
+  private let usages = Mutex<[String: Usage]>([:])
+
+  /// A service.
+  ///
+  /// - Parameters:
+  ///   - tokens: The access tokens; `nil` to serve programs of this machine, all of which may do
+  ///     everything.
+  ///   - log: Called with messages for the operator. They contain no secret.
+  package init(
+    spaces: SpaceDirectory, tokens: TokenFile?, limits: Limits = Limits(),
+    metrics: ServerMetrics = ServerMetrics(), log: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
+    self.spaces = spaces
+    self.tokens = tokens
+    self.limits = limits
+    self.metrics = metrics
+    self.log = log
+    feeds = SpaceFeeds(
+      spaces, limits: SpaceFeed.Limits(), heartbeat: limits.heartbeat, metrics: metrics, log: log)
+  }
+
+  /// Sends events to streams until the task is cancelled; then ends the streams.
+  package func run() async { await feeds.run() }
+}
+
+// MARK: - Requests
+
+extension SyncService {
+  package func refusal(of head: ServedRequestHead) -> HTTPAnswer? {
+    do throws(SyncRefusal) {
+      let request = try RoutedRequest(head)
+      _ = try client(of: head, for: request)
+      return nil
+    } catch {
+      return answer(.refusal(error), route: nil, head)
+    }
+  }
+
+  package func answer(to trouble: ServerTrouble) -> HTTPAnswer {
+    let refusal =
+      switch trouble {
+      case .bodyTooLong:
+        SyncRefusal(
+          .overLimit,
+          "the body has more than \(limits.messages.maxCommitByteCount) bytes: send less")
+      case .overloaded:
+        SyncRefusal(
+          .unavailable, "the server has too much to do; try again", retryAfter: .seconds(1))
+      case .stopping:
+        SyncRefusal(.unavailable, "the server stops; try again", retryAfter: .seconds(1))
+      }
+    metrics.countAnswer("server", status: refusal.status)
+    return SyncReply.refusal(refusal).answer
+  }
+
+  package func answer(_ request: ServedRequest) async -> HTTPAnswer {
+    var route: SyncRoute?
+    do {
+      let routed = try RoutedRequest(request.head)
+      route = routed.route
+      let client = try client(of: request.head, for: routed)
+      let call = try routed.call(request, limits: limits.messages)
+      try begin(client)
+      defer { end(client) }
+      if case .events(let since) = call {
+        return try await stream(routed.space, since: since, for: client)
+      }
+      return answer(try await reply(to: call, routed.space, client), route: route, request.head)
+    } catch let refusal as SyncRefusal {
+      return answer(.refusal(refusal), route: route, request.head)
+    } catch {
+      // The message may contain paths of this machine: it is for the operator only.
+      log("\(request.head.method) \(request.head.path): \(error)")
+      metrics.count(.spaceErrors)
+      let refusal = SyncRefusal(
+        .unavailable, "the server cannot use the file of the space; its log has the reason",
+        retryAfter: .seconds(5))
+      return answer(.refusal(refusal), route: route, request.head)
+    }
+  }
+
+  private func answer(
+    _ reply: SyncReply, route: SyncRoute?, _ head: ServedRequestHead
+  ) -> HTTPAnswer {
+    var answer = reply.answer
+    if case .refusal(let refusal) = reply, refusal.code == .methodNotAllowed,
+      let segments = head.segments
+    {
+      let methods = SyncRoute.matching(segments).routes.map(\.method)
+      answer.fields.append(("Allow", methods.joined(separator: ", ")))
+    }
+    metrics.countAnswer(route?.rawValue ?? "none", status: reply.status)
+    return answer
+  }
+
+  private func reply(
+    to call: SyncCall, _ space: String, _ client: Client
+  ) async throws -> SyncReply {
+    switch call {
+    case .health: return .health
+    case .metrics: return .text(metrics.text, type: "text/plain; version=0.0.4; charset=utf-8")
+    case .description: return .text(OpenAPI.text, type: "application/json")
+    case .spaces: return .spaces(try listings(for: client))
+    case .state: return .state(try await spaces.with(space) { try await $0.state() })
+    case .changes(let pull):
+      return SyncReply(try await spaces.with(space) { try await $0.page(pull) })
+    case .declare(let tables): return .tables(try await declare(tables, in: space, client))
+    case .commit(let commit): return .outcome(try await self.commit(commit, in: space, client))
+    case .events: preconditionFailure("an event stream is answered before")
+    }
+  }
+
+  private func listings(for client: Client) throws -> [SpaceListing] {
+    try spaces.names().compactMap { name in
+      client.access(to: name).map { SpaceListing(name: name, access: $0) }
+    }
+  }
+
+  private func declare(
+    _ tables: [SpaceTable], in space: String, _ client: Client
+  ) async throws -> [SpaceTable] {
+    let mayWrite = client.access(to: space) == .write
+    return try await spaces.with(space, creates: mayWrite) { store in
+      try await store.declare(tables, adds: mayWrite)
+    }
+  }
+
+  private func commit(
+    _ commit: SyncCommit, in space: String, _ client: Client
+  ) async throws -> SyncOutcome {
+    let start = ContinuousClock.now
+    let outcome = try await spaces.with(space) { store in
+      guard client.access(to: space) == .write else {
+        return try await self.repeatedOutcome(of: commit, in: store)
+      }
+      return try await store.commit(commit, account: client.account)
+    }
+    metrics.countCommit(outcome.name, ContinuousClock.now - start)
+    return outcome
+  }
+
+  /// The stored outcome of a commit of a client that may only read: it may have lost the right to
+  /// write after it sent the commit, and the outcome then.
+  private func repeatedOutcome(
+    of commit: SyncCommit, in store: SQLiteSpaceStore
+  ) async throws -> SyncOutcome {
+    let pull = SyncPull(replica: commit.replica, since: nil, maxChangeCount: 1)
+    guard case .page(let page) = try await store.page(pull), let standing = page.replica,
+      standing.sequence == commit.sequence, standing.commit == commit.id
+    else {
+      throw SyncRefusal(
+        .unauthorized, "the access token permits only to read the space; use one that may write")
+    }
+    return standing.outcome
+  }
+}
+
+// MARK: - Event streams
+
+extension SyncService {
+  private func stream(
+    _ space: String, since: SpaceRevision?, for client: Client
+  ) async throws -> HTTPAnswer {
+    let answer = try await spaces.with(space) { store in
+      try await store.page(SyncPull(replica: nil, since: since, maxChangeCount: 1))
+    }
+    if case .gone(let reason) = answer {
+      let reply = SyncReply.outcome(.gone(reason))
+      metrics.countAnswer(SyncRoute.events.rawValue, status: reply.status)
+      return reply.answer
+    }
+    let stream = AnswerStream(maxBacklogByteCount: limits.messages.maxStreamBacklogByteCount)
+    try use(client, stream)
+    // The first bytes show the client, and a proxy, that the stream has begun.
+    stream.send(SpaceFeed.heartbeat)
+    feeds.add(
+      SpaceFeed.Follower(
+        stream: stream, isPermitted: { self.isPermitted(client, toRead: space) }),
+      to: space, since: since)
+    metrics.countAnswer(SyncRoute.events.rawValue, status: 200)
+    return HTTPAnswer(
+      status: 200,
+      fields: [
+        ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
+        // nginx otherwise collects events before it sends them on.
+        ("X-Accel-Buffering", "no"),
+      ], content: .stream(stream))
+  }
+
+  /// Counts a stream of a client.
+  private func use(_ client: Client, _ stream: AnswerStream) throws(SyncRefusal) {
+    let isTooMany = usages.withLock { usages in
+      usages[client.id, default: Usage()].streams.removeAll { !$0.isOpen }
+      guard usages[client.id, default: Usage()].streams.count < limits.maxAccountStreamCount else {
+        return true
+      }
+      usages[client.id, default: Usage()].streams.append(stream)
+      return false
+    }
+    if isTooMany { throw .tooManyRequests }
+  }
+
+  private func begin(_ client: Client) throws(SyncRefusal) {
+    let isTooMany = usages.withLock { usages in
+      guard usages[client.id, default: Usage()].requestCount < limits.maxAccountRequestCount else {
+        return true
+      }
+      usages[client.id, default: Usage()].requestCount += 1
+      return false
+    }
+    if isTooMany { throw .tooManyRequests }
+  }
+
+  private func end(_ client: Client) {
+    usages.withLock { usages in
+      usages[client.id]?.requestCount -= 1
+      if usages[client.id]?.requestCount == 0, usages[client.id]?.streams.isEmpty == true {
+        usages[client.id] = nil
+      }
+    }
+  }
+}
+
+// MARK: - Rights
+
+extension SyncService {
+  /// The program that sends a request.
+  enum Client: Sendable {
+    /// A program of this machine, where there are no access tokens.
+    case local
+    case token(AccessToken)
+
+    /// The rights in a space; `nil` if there are none.
+    func access(to space: String) -> SpaceListing.Access? {
+      switch self {
+      case .local: .write
+      case .token(let token): token.access(to: space)
+      }
+    }
+
+    var account: String? {
+      switch self {
+      case .local: nil
+      case .token(let token): token.account
+      }
+    }
+
+    /// The name under which its requests are counted.
+    var id: String {
+      switch self {
+      case .local: ""
+      case .token(let token): token.id
+      }
+    }
+  }
+
+  /// The client of a request, if it has any right in the space that the request names.
+  private func client(
+    of head: ServedRequestHead, for request: RoutedRequest
+  ) throws(SyncRefusal) -> Client {
+    if request.route.isOpen { return .local }
+    guard let tokens = try tokenList() else {
+      try checkHost(head)
+      return .local
+    }
+    guard let token = tokens.token(in: head) else {
+      metrics.count(.authenticationFailures)
+      throw SyncRefusal(
+        .unauthenticated, "the access token is missing or unknown: send Authorization: Bearer TOKEN"
+      )
+    }
+    // As for a space that does not exist.
+    if request.route.hasSpace, token.access(to: request.space) == nil {
+      throw .unknownSpace(request.space)
+    }
+    return .token(token)
+  }
+
+  private func isPermitted(_ client: Client, toRead space: String) -> Bool {
+    guard case .token(let token) = client else { return true }
+    guard let tokens = try? tokenList() else { return false }
+    return tokens.tokens.contains { $0.hash == token.hash && $0.access(to: space) != nil }
+  }
+
+  /// The tokens; `nil` if the server has none.
+  private func tokenList() throws(SyncRefusal) -> TokenList? {
+    guard let tokens else { return nil }
+    do throws(ServerError) {
+      return try tokens.tokens()
+    } catch {
+      log("\(error)")
+      metrics.count(.tokenFileErrors)
+      throw SyncRefusal(
+        .unavailable, "the server cannot read its access tokens; its log has the reason",
+        retryAfter: .seconds(5))
+    }
+  }
+
+  /// Refuses the request of a web page: a browser sends the name of the page's server as host, which
+  /// may resolve to this machine.
+  private func checkHost(_ head: ServedRequestHead) throws(SyncRefusal) {
+    var host = head.field("host") ?? ""
+    if let colon = host.lastIndex(of: ":"), host[colon...].dropFirst().allSatisfy(\.isNumber) {
+      host = String(host[..<colon])
+    }
+    let isNumber = host.hasPrefix("127.") && host.utf8.allSatisfy { (46...57).contains($0) }
+    guard isNumber || ["localhost", "[::1]"].contains(host.lowercased()) else {
+      throw SyncRefusal(
+        .unauthorized,
+        "a server without access tokens is for programs of its machine: use the host 127.0.0.1")
+    }
+  }
+}
+
+extension TokenList {
+  /// The token that a request carries, if it is known.
+  fileprivate func token(in head: ServedRequestHead) -> AccessToken? {
+    guard let field = head.field("authorization") else { return nil }
+    let parts = field.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+    return token(ofSecret: String(parts[1].drop { $0 == " " }))
+  }
+}
+
+extension SyncOutcome {
+  /// The name of the outcome, as messages have it.
+  fileprivate var name: String {
+    switch self {
+    case .accepted: "accepted"
+    case .conflict: "conflict"
+    case .refused: "refused"
+    case .sequence: "sequence"
+    case .gone: "gone"
+    }
+  }
+}

@@ -1,0 +1,159 @@
+package import TandemDigests
+package import TandemSync
+
+/// The name of a space: a letter or a digit, then up to 127 letters, digits, points, lines and
+/// underscores of ASCII.
+package enum SpaceName {
+  /// The names as a regular expression.
+  package static let pattern = "[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
+
+  /// True if a text can be the name of a space.
+  package static func isValid(_ text: String) -> Bool {
+    let isLetter: (UInt8) -> Bool = { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+      default: false
+      }
+    }
+    guard let first = text.utf8.first, isLetter(first), text.utf8.count <= 128 else { return false }
+    return text.utf8.allSatisfy { isLetter($0) || "._-".utf8.contains($0) }
+  }
+}
+
+/// An access token, as a server knows it: without the secret.
+package struct AccessToken: Hashable, Sendable {
+  /// The spaces that a token is for.
+  package enum Scope: Hashable, Sendable {
+    case all
+    case spaces([String])
+  }
+
+  /// The SHA-256 of the secret.
+  package let hash: SHA256Digest
+  /// The account that the token stands for.
+  package let account: String
+  /// The rights in the spaces.
+  package let access: SpaceListing.Access
+  /// The spaces.
+  package let scope: Scope
+
+  /// A token.
+  package init(
+    hash: SHA256Digest, account: String, access: SpaceListing.Access, scope: Scope
+  ) {
+    self.hash = hash
+    self.account = account
+    self.access = access
+    self.scope = scope
+  }
+
+  /// The token's name in lists: the first digits of its hash.
+  package var id: String { String(hash.description.prefix(12)) }
+
+  /// The rights in a space; `nil` if there are none.
+  package func access(to space: String) -> SpaceListing.Access? {
+    switch scope {
+    case .all: access
+    case .spaces(let names): names.contains { $0.utf8.elementsEqual(space.utf8) } ? access : nil
+    }
+  }
+
+  /// The names of the spaces, as the file has them.
+  package var scopeText: String {
+    switch scope {
+    case .all: "*"
+    case .spaces(let names): names.joined(separator: ",")
+    }
+  }
+
+  /// True if a text can be the name of an account.
+  package static func isAccount(_ text: String) -> Bool {
+    let isAllowed: (UInt8) -> Bool = { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }
+    return !text.isEmpty && text.utf8.count <= 128 && text.utf8.allSatisfy(isAllowed)
+  }
+
+  /// The spaces of names, or `*` for all; `nil` if one is no name.
+  package static func scope(_ names: [String]) -> Scope? {
+    if names == ["*"] { return .all }
+    return !names.isEmpty && names.allSatisfy { SpaceName.isValid($0) } ? .spaces(names) : nil
+  }
+}
+
+/// The access tokens of a server, as their file lists them.
+///
+/// The file has one line for each token: the SHA-256 of its secret, the account, `read` or `write`,
+/// and the spaces with commas between them, or `*` for all. Empty lines and lines that begin with `#`
+/// are ignored.
+package struct TokenList: Sendable {
+  /// The maximum number of tokens. Each request is compared with all.
+  package static let maxTokenCount = 10_000
+  /// The maximum length of the file, in bytes.
+  package static let maxByteCount = 64 << 20
+
+  /// The tokens in the order of the file.
+  package private(set) var tokens: [AccessToken] = []
+
+  /// No tokens.
+  package init() {}
+
+  /// The tokens of a file's text.
+  ///
+  /// - Throws: ``ServerError`` with code `tokens` that names the line.
+  package init(text: String) throws(ServerError) {
+    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    {
+      let words = line.split(whereSeparator: \.isWhitespace).map { String($0) }
+      guard let first = words.first, !first.hasPrefix("#") else { continue }
+      guard words.count == 4, let hash = SHA256Digest(hexadecimal: words[0]),
+        AccessToken.isAccount(words[1]), let access = SpaceListing.Access(rawValue: words[2]),
+        let scope = AccessToken.scope(
+          words[3].split(separator: ",", omittingEmptySubsequences: false).map { String($0) })
+      else {
+        throw ServerError(
+          .tokens,
+          "line \(number + 1) is not \"HASH ACCOUNT read|write SPACE[,SPACE]\": correct or remove it"
+        )
+      }
+      try add(AccessToken(hash: hash, account: words[1], access: access, scope: scope))
+    }
+  }
+
+  /// Adds a token.
+  package mutating func add(_ token: AccessToken) throws(ServerError) {
+    guard tokens.count < Self.maxTokenCount else {
+      throw ServerError(.tokens, "a file has at most \(Self.maxTokenCount) tokens: revoke some")
+    }
+    tokens.append(token)
+  }
+
+  /// Removes the tokens that a condition holds for; returns them.
+  package mutating func revoke(where condition: (AccessToken) -> Bool) -> [AccessToken] {
+    let revoked = tokens.filter(condition)
+    tokens.removeAll(where: condition)
+    return revoked
+  }
+
+  /// The text of the file.
+  package var text: String {
+    "# Access tokens of tandem serve. Change this file by: tandem token create, revoke\n"
+      + tokens.map { "\($0.hash) \($0.account) \($0.access.rawValue) \($0.scopeText)\n" }.joined()
+  }
+
+  /// The token of a secret; `nil` if there is none. The time does not depend on how much of a hash is
+  /// right, nor on the place of the token.
+  package func token(ofSecret secret: String) -> AccessToken? {
+    let hash = SHA256Digest(of: secret.utf8)
+    var found: AccessToken?
+    for token in tokens where token.hash.matches(hash) { found = token }
+    return found
+  }
+
+  /// A new secret: 256 random bits.
+  package static func newSecret() -> String {
+    let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    var generator = SystemRandomNumberGenerator()
+    // 43 letters of 6 bits hold 256 bits.
+    let secret = (0..<43).map { _ in letters[Int.random(in: 0..<64, using: &generator)] }
+    return "tandem_" + String(decoding: secret, as: UTF8.self)
+  }
+}

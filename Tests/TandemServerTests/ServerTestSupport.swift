@@ -1,0 +1,130 @@
+import TandemDigests
+import TandemRecords
+import TandemServer
+import TandemSpace
+import TandemSync
+import TestFolder
+import TestRandom
+import Testing
+
+/// A service with spaces and access tokens in a temporary folder.
+final class TestService: Sendable {
+  let folder: TemporaryFolder
+  let spaces: SpaceDirectory
+  let service: SyncService
+  let metrics = ServerMetrics()
+
+  /// - Parameter tokens: The lines of the token file; `nil` for a service without access tokens.
+  init(
+    tokens: [AccessToken]? = nil, limits: SyncService.Limits = SyncService.Limits(),
+    maxOpenCount: Int = 8, maxSpaceCount: Int = 10
+  ) throws {
+    folder = try TemporaryFolder()
+    spaces = try SpaceDirectory(
+      path: folder.path(of: "spaces"), maxOpenCount: maxOpenCount, maxSpaceCount: maxSpaceCount,
+      limits: limits.messages, metrics: metrics)
+    var file: TokenFile?
+    if let tokens {
+      try folder.write(Self.text(tokens), to: "tokens")
+      file = try TokenFile(path: folder.path(of: "tokens"))
+    }
+    service = SyncService(spaces: spaces, tokens: file, limits: limits, metrics: metrics)
+  }
+
+  static func text(_ tokens: [AccessToken]) throws -> String {
+    var list = TokenList()
+    for token in tokens { try list.add(token) }
+    return list.text
+  }
+
+  /// Answers a request as an ``HTTPServer`` does.
+  func answer(
+    _ method: String, _ target: String, secret: String? = nil, body: [UInt8] = [],
+    fields: [(name: String, value: String)] = []
+  ) async -> HTTPAnswer {
+    var all = fields
+    if !all.contains(where: { $0.name == "Host" }) { all.append(("Host", "127.0.0.1:7420")) }
+    if let secret { all.append(("Authorization", "Bearer \(secret)")) }
+    if method == "POST", !all.contains(where: { $0.name == "Content-Type" }) {
+      all.append(("Content-Type", "application/json"))
+    }
+    let head = ServedRequestHead(method: method, target: target, fields: all)
+    if let refusal = service.refusal(of: head) { return refusal }
+    return await service.answer(ServedRequest(head: head, body: body))
+  }
+
+  /// Creates a space with the table `t`, and returns its revision.
+  @discardableResult
+  func makeSpace(_ name: String) async throws -> SpaceRevision {
+    try await spaces.with(name, creates: true) { store in
+      _ = try await store.declare([.t])
+      return try await store.state().head
+    }
+  }
+}
+
+extension SpaceTable {
+  static let t = SpaceTable(
+    name: "t", columns: ["a", "b"], keyColumns: ["id"], granularity: .field)
+}
+
+extension AccessToken {
+  /// The token of a secret.
+  static func of(
+    _ secret: String, _ account: String, _ access: SpaceListing.Access, _ spaces: [String]
+  ) -> AccessToken {
+    AccessToken(
+      hash: SHA256Digest(of: secret.utf8), account: account, access: access,
+      scope: AccessToken.scope(spaces)!)
+  }
+}
+
+extension HTTPAnswer {
+  /// The bytes of the body; empty for a stream.
+  var bytes: [UInt8] {
+    if case .bytes(let bytes) = content { bytes } else { [] }
+  }
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// The stream; `nil` if the answer is none.
+  var stream: AnswerStream? {
+    if case .stream(let stream) = content { stream } else { nil }
+  }
+
+  func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+
+  /// The code of the rejection; `nil` if the answer is none.
+  var code: String? {
+    guard case .failure(let refusal)? = try? SyncMessageReader().answer(bytes) else { return nil }
+    return refusal.code.rawValue
+  }
+
+  /// The outcome of a commit.
+  func outcome() throws -> SyncOutcome { try SyncMessageReader().answer(bytes).get() }
+}
+
+/// Makes the commits of one replica.
+struct TestReplica {
+  var id: SyncToken
+  var sequence = 0
+  private var generator: SplitMix64
+
+  init(seed: Int) {
+    generator = SplitMix64(seed: seed)
+    id = SyncToken.random(using: &generator)
+  }
+
+  mutating func commit(_ base: SpaceRevision, _ changes: [SyncChange]) -> SyncCommit {
+    sequence += 1
+    return SyncCommit(
+      replica: id, sequence: sequence, id: SyncToken.random(using: &generator), base: base,
+      changes: changes)
+  }
+}
+
+/// An insertion into the table `t`.
+func insertion(_ id: Int, _ text: String = "x") -> SyncChange {
+  SyncChange(
+    key: SyncKey(table: "t", id: [.integer(Int64(id))]), verb: .insert(["a": .text(text)]))
+}

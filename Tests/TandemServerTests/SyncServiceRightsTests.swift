@@ -1,0 +1,199 @@
+import Foundation
+import TandemServer
+import TandemSync
+import TestFolder
+import Testing
+
+/// Who may do what: each client with each request, in each kind of space.
+@Suite struct SyncServiceRightsTests {
+  /// The clients, by their secrets.
+  enum Client: String, CaseIterable {
+    case none, unknown, reader, writer, other, readerOfAll, writerOfAll
+  }
+
+  /// The requests about a space.
+  enum Request: String, CaseIterable {
+    case state, declareKnown, declareNew, commit, changes, events
+  }
+
+  private static let tokens: [AccessToken] = [
+    .of("reader", "ann", .read, ["notes", "missing"]),
+    .of("writer", "bob", .write, ["notes", "missing"]),
+    .of("other", "eve", .write, ["others"]),
+    .of("readerOfAll", "cat", .read, ["*"]),
+    .of("writerOfAll", "dan", .write, ["*"]),
+  ]
+
+  /// The statuses of the requests in a space that exists.
+  private static let inExisting: [Client: [Int]] = [
+    // state, declareKnown, declareNew, commit, changes, events
+    .none: [401, 401, 401, 401, 401, 401],
+    .unknown: [401, 401, 401, 401, 401, 401],
+    .reader: [200, 200, 403, 403, 200, 200],
+    .writer: [200, 200, 200, 200, 200, 200],
+    .other: [404, 404, 404, 404, 404, 404],
+    .readerOfAll: [200, 200, 403, 403, 200, 200],
+    .writerOfAll: [200, 200, 200, 200, 200, 200],
+  ]
+
+  /// The statuses of the requests in a space that does not exist.
+  private static let inMissing: [Client: [Int]] = [
+    .none: [401, 401, 401, 401, 401, 401],
+    .unknown: [401, 401, 401, 401, 401, 401],
+    .reader: [404, 404, 404, 404, 404, 404],
+    .writer: [404, 200, 200, 404, 404, 404],
+    .other: [404, 404, 404, 404, 404, 404],
+    .readerOfAll: [404, 404, 404, 404, 404, 404],
+    .writerOfAll: [404, 200, 200, 404, 404, 404],
+  ]
+
+  @Test("Each client may do what the table says", arguments: Client.allCases)
+  func table(client: Client) async throws {
+    for (space, expected) in [
+      ("notes", Self.inExisting[client]), ("missing", Self.inMissing[client]),
+    ] {
+      for (request, status) in zip(Request.allCases, expected ?? []) {
+        let test = try TestService(tokens: Self.tokens)
+        let head = try await test.makeSpace("notes")
+        let answer = try await send(request, to: space, as: client, head, test)
+        #expect(answer.status == status, "\(client) \(request) \(space): \(answer.text)")
+        if status == 401 { #expect(answer.field("WWW-Authenticate") == "Bearer realm=\"Tandem\"") }
+      }
+    }
+  }
+
+  @Test("A token of another space gets the same answer whether a space exists or not")
+  func secrecy() async throws {
+    let test = try TestService(tokens: Self.tokens)
+    let head = try await test.makeSpace("notes")
+    for request in Request.allCases {
+      let existing = try await send(request, to: "notes", as: .other, head, test)
+      let missing = try await send(request, to: "photo", as: .other, head, test)
+      #expect(existing.status == missing.status)
+      #expect(existing.text.replacing("notes", with: "photo") == missing.text)
+      #expect(existing.fields.map(\.name) == missing.fields.map(\.name))
+      #expect(existing.fields.map(\.value) == missing.fields.map(\.value))
+    }
+    let list = await test.answer("GET", "/v1/spaces", secret: "other")
+    #expect(list.text == #"{"spaces":[]}"#)
+    // Also the file of a space that was not created shows nothing.
+    #expect(try test.spaces.names() == ["notes"])
+  }
+
+  @Test("The list has the spaces of a token, with its rights")
+  func list() async throws {
+    let test = try TestService(tokens: Self.tokens)
+    for name in ["notes", "others", "zoo.1"] { try await test.makeSpace(name) }
+    let expected = [
+      "reader": #"{"spaces":[{"name":"notes","access":"read"}]}"#,
+      "writer": #"{"spaces":[{"name":"notes","access":"write"}]}"#,
+      "other": #"{"spaces":[{"name":"others","access":"write"}]}"#,
+      "readerOfAll": #"{"spaces":[{"name":"notes","access":"read"},"#
+        + #"{"name":"others","access":"read"},{"name":"zoo.1","access":"read"}]}"#,
+    ]
+    for (secret, text) in expected {
+      #expect(await test.answer("GET", "/v1/spaces", secret: secret).text == text)
+    }
+    #expect(await test.answer("GET", "/v1/spaces").status == 401)
+    #expect(await test.answer("GET", "/metrics").status == 401)
+    #expect(await test.answer("GET", "/metrics", secret: "other").status == 200)
+    #expect(await test.answer("GET", "/healthz").text == #"{"status":"ok"}"#)
+    #expect(await test.answer("GET", "/v1/openapi.json").status == 200)
+  }
+
+  @Test(
+    "A commit whose answer was lost gets it again, though the right to write was lost meanwhile")
+  func repeatedCommit() async throws {
+    let test = try TestService(tokens: Self.tokens)
+    let head = try await test.makeSpace("notes")
+    var replica = TestReplica(seed: 1)
+    let first = SyncMessageWriter.bytes(replica.commit(head, [insertion(1)]))
+    let outcome = await test.answer(
+      "POST", "/v1/spaces/notes/commits", secret: "writer", body: first)
+    #expect(outcome.status == 200)
+    let again = await test.answer("POST", "/v1/spaces/notes/commits", secret: "reader", body: first)
+    #expect(again.bytes == outcome.bytes)
+    let next = SyncMessageWriter.bytes(replica.commit(head, [insertion(2)]))
+    let refused = await test.answer(
+      "POST", "/v1/spaces/notes/commits", secret: "reader", body: next)
+    #expect(refused.code == "unauthorized")
+  }
+
+  @Test("A replica belongs to the account that used it first")
+  func account() async throws {
+    let test = try TestService(tokens: Self.tokens)
+    let head = try await test.makeSpace("notes")
+    var replica = TestReplica(seed: 1)
+    let path = "/v1/spaces/notes/commits"
+    let first = SyncMessageWriter.bytes(replica.commit(head, []))
+    #expect(await test.answer("POST", path, secret: "writer", body: first).status == 200)
+    let next = SyncMessageWriter.bytes(replica.commit(head, []))
+    #expect(await test.answer("POST", path, secret: "writerOfAll", body: next).status == 403)
+    #expect(await test.answer("POST", path, secret: "writer", body: next).status == 200)
+  }
+
+  @Test("A service without access tokens answers programs of its machine only, not web pages")
+  func local() async throws {
+    let test = try TestService()
+    for host in [
+      "127.0.0.1", "127.0.0.1:80", "localhost:7420", "LOCALHOST", "[::1]:7420", "127.1.2.3",
+    ] {
+      let answer = await test.answer("GET", "/v1/spaces", fields: [("Host", host)])
+      #expect(answer.status == 200, "\(host)")
+    }
+    for host in ["example.org", "127.example.org", "localhost.example.org:7420", "", "10.0.0.1"] {
+      let answer = await test.answer("GET", "/v1/spaces", fields: [("Host", host)])
+      #expect(answer.code == "unauthorized", "\(host)")
+    }
+    // A form of another site cannot send this type without a question, which is not answered.
+    let form = await test.answer(
+      "POST", "/v1/spaces/notes/tables", body: Array("[]".utf8),
+      fields: [("Content-Type", "text/plain")])
+    #expect(form.code == "unsupportedMedia")
+    #expect(
+      await test.answer("POST", "/v1/spaces/notes/tables", body: Array("[]".utf8)).status == 200)
+  }
+
+  @Test("A token file that changes is read again; while it cannot be read, no token is accepted")
+  func changedFile() async throws {
+    let test = try TestService(tokens: Self.tokens)
+    try await test.makeSpace("notes")
+    func status() async -> Int {
+      await test.answer("GET", "/v1/spaces/notes", secret: "reader").status
+    }
+    #expect(await status() == 200)
+    try test.folder.write(TestService.text([]), to: "tokens")
+    #expect(await status() == 401)
+    try test.folder.write("# nothing but\nnonsense", to: "tokens")
+    #expect(await status() == 503)
+    try test.folder.write(TestService.text(Self.tokens), to: "tokens")
+    #expect(await status() == 200)
+    try FileManager.default.removeItem(atPath: test.folder.path(of: "tokens"))
+    #expect(await status() == 503)
+  }
+
+  private func send(
+    _ request: Request, to space: String, as client: Client, _ head: SpaceRevision,
+    _ test: TestService
+  ) async throws -> HTTPAnswer {
+    let secret = client == .none ? nil : client.rawValue
+    let path = "/v1/spaces/\(space)"
+    var replica = TestReplica(seed: 7)
+    let other = SpaceTable(name: "u", columns: ["c"], keyColumns: ["id"], granularity: .field)
+    switch request {
+    case .state: return await test.answer("GET", path, secret: secret)
+    case .declareKnown:
+      return await test.answer(
+        "POST", "\(path)/tables", secret: secret, body: SyncMessageWriter.bytes([SpaceTable.t]))
+    case .declareNew:
+      return await test.answer(
+        "POST", "\(path)/tables", secret: secret, body: SyncMessageWriter.bytes([other]))
+    case .commit:
+      return await test.answer(
+        "POST", "\(path)/commits", secret: secret,
+        body: SyncMessageWriter.bytes(replica.commit(head, [insertion(1)])))
+    case .changes: return await test.answer("GET", "\(path)/changes", secret: secret)
+    case .events: return await test.answer("GET", "\(path)/events", secret: secret)
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import TandemRecords
+import TandemServer
+import TandemSync
+import TestFolder
+import Testing
+
+@Suite struct SyncServiceTests {
+  @Test("Tables, commits, changes and the state of a space go through the service")
+  func wholeWay() async throws {
+    let test = try TestService()
+    let path = "/v1/spaces/notes"
+    let tables = await test.answer(
+      "POST", "\(path)/tables", body: SyncMessageWriter.bytes([SpaceTable.t]))
+    #expect(try SyncMessageReader().tables(tables.bytes) == [.t])
+    let state = try SyncMessageReader().state(await test.answer("GET", path).bytes)
+    #expect(state.tables == [.t])
+    var replica = TestReplica(seed: 1)
+    let commit = replica.commit(state.head, [insertion(1), insertion(2, "y")])
+    let accepted = await test.answer(
+      "POST", "\(path)/commits", body: SyncMessageWriter.bytes(commit))
+    guard case .accepted(let revision, let digest) = try accepted.outcome() else {
+      Issue.record("not accepted: \(accepted.text)")
+      return
+    }
+    let answer = await test.answer(
+      "GET", "\(path)/changes?since=\(state.head)&replica=\(replica.id)")
+    let page = try SyncMessageReader().page(answer.bytes)
+    #expect(page.revision == revision)
+    #expect(page.digest == digest)
+    #expect(page.changes.map(\.key.id) == [[1], [2]])
+    #expect(page.replica?.commit == commit.id)
+    let first = try SyncMessageReader().page(
+      await test.answer("GET", "\(path)/changes?limit=1").bytes)
+    let next = try #require(first.next)
+    let second = try SyncMessageReader().page(
+      await test.answer("GET", "\(path)/changes?limit=1&cursor=\(next)").bytes)
+    #expect(first.changes.count == 1 && second.changes.count == 1 && second.next == nil)
+  }
+
+  @Test("Each outcome has its status")
+  func outcomes() async throws {
+    let test = try TestService()
+    let head = try await test.makeSpace("notes")
+    var replica = TestReplica(seed: 1)
+    var other = TestReplica(seed: 2)
+    func send(_ commit: SyncCommit) async -> HTTPAnswer {
+      await test.answer(
+        "POST", "/v1/spaces/notes/commits", body: SyncMessageWriter.bytes(commit))
+    }
+    #expect(await send(replica.commit(head, [insertion(1)])).status == 200)
+    let conflict = await send(other.commit(head, [insertion(1, "z")]))
+    #expect(conflict.status == 409)
+    guard case .conflict = try conflict.outcome() else {
+      Issue.record("\(conflict.text)")
+      return
+    }
+    let unknown = SyncChange(key: SyncKey(table: "nothing", id: [1]), verb: .delete)
+    #expect(await send(other.commit(head, [unknown])).status == 422)
+    other.sequence += 1
+    #expect(await send(other.commit(head, [])).status == 409)
+    var stranger = TestReplica(seed: 3)
+    let elsewhere = SpaceRevision(epoch: stranger.id, version: 0, mark: 0)
+    #expect(await send(stranger.commit(elsewhere, [])).status == 410)
+    for target in ["changes?since=\(elsewhere)", "events?since=\(elsewhere)"] {
+      let answer = await test.answer("GET", "/v1/spaces/notes/\(target)")
+      #expect(answer.status == 410)
+      #expect(try answer.outcome() == .gone(.epoch))
+    }
+    let different = SpaceTable(name: "t", columns: [], keyColumns: ["k"], granularity: .field)
+    let tables = await test.answer(
+      "POST", "/v1/spaces/notes/tables", body: SyncMessageWriter.bytes([different]))
+    #expect(tables.status == 409)
+    #expect(tables.code == "differentTables")
+  }
+
+  @Test(
+    "A request that cannot be understood is refused with a code",
+    arguments: [
+      ("GET", "/", 404, "unknownRoute"), ("GET", "/v1", 404, "unknownRoute"),
+      ("GET", "/v1/spaces/", 400, "malformed"), ("GET", "/v1/spaces/a/b", 404, "unknownRoute"),
+      ("GET", "/v1/spaces/a/events/", 404, "unknownRoute"),
+      ("GET", "/v1/spaces/a%2Fevents", 400, "malformed"),
+      ("GET", "/v1/spaces/..", 400, "malformed"), ("GET", "/v1/spaces/%2e%2e", 400, "malformed"),
+      ("GET", "/v1/spaces/%00", 400, "malformed"), ("GET", "/v1/spaces/%C3", 400, "malformed"),
+      ("GET", "/v1/spaces/%", 400, "malformed"), ("GET", "/v1/spaces/caf%C3%A9", 400, "malformed"),
+      ("POST", "/v1/spaces", 405, "methodNotAllowed"),
+      ("DELETE", "/v1/spaces/notes", 405, "methodNotAllowed"),
+      ("GET", "/v1/spaces/notes/commits", 405, "methodNotAllowed"),
+      ("HEAD", "/v1/spaces/notes/events", 405, "methodNotAllowed"),
+      ("GET", "/v1/spaces?x=1", 400, "malformed"),
+      ("GET", "/v1/spaces/notes/changes?since=1", 400, "malformed"),
+      ("GET", "/v1/spaces/notes/changes?limit=0", 400, "malformed"),
+      ("GET", "/v1/spaces/notes/changes?limit=1&limit=1", 400, "malformed"),
+      ("GET", "/v1/spaces/notes/changes?limit=99999999999999999999", 400, "malformed"),
+      ("GET", "/v1/spaces/notes/changes?cursor=x", 400, "malformed"),
+      ("GET", "/v1/spaces/notes/changes?replica=%ff", 400, "malformed"),
+      ("GET", "/v1/spaces/notes/events?cursor=x", 400, "malformed"),
+      ("POST", "/v1/spaces/notes/commits", 400, "malformed"),
+      ("POST", "/v1/spaces/notes/tables", 400, "malformed"),
+      ("GET", "/v1/spaces/nothing", 404, "unknownSpace"),
+    ])
+  func refusals(method: String, target: String, status: Int, code: String) async throws {
+    let test = try TestService()
+    try await test.makeSpace("notes")
+    let answer = await test.answer(method, target)
+    #expect(answer.status == status, "\(answer.text)")
+    #expect(answer.code == code)
+    if status == 405 { #expect(answer.field("Allow") != nil) }
+  }
+
+  @Test("The limits of messages are those of the service")
+  func limits() async throws {
+    var limits = SyncService.Limits()
+    limits.messages = SyncLimits(maxCommitChangeCount: 2, maxPageChangeCount: 1)
+    let test = try TestService(limits: limits)
+    let head = try await test.makeSpace("notes")
+    var replica = TestReplica(seed: 1)
+    let many = replica.commit(head, (1...3).map { insertion($0) })
+    let answer = await test.answer(
+      "POST", "/v1/spaces/notes/commits", body: SyncMessageWriter.bytes(many))
+    #expect(answer.status == 413)
+    #expect(answer.code == "overLimit")
+  }
+
+  @Test("Spaces beyond the open ones are closed and opened again, and one too many is not created")
+  func manySpaces() async throws {
+    let test = try TestService(maxOpenCount: 2, maxSpaceCount: 5)
+    let tables = SyncMessageWriter.bytes([SpaceTable.t])
+    for round in 0..<2 {
+      for name in 1...5 {
+        let answer = await test.answer("POST", "/v1/spaces/s\(name)/tables", body: tables)
+        #expect(answer.status == 200, "\(round) \(name) \(answer.text)")
+      }
+    }
+    #expect(await test.answer("POST", "/v1/spaces/s6/tables", body: tables).code == "overLimit")
+    #expect(test.metrics.text.contains("tandem_spaces_open 2\n"))
+  }
+
+  @Test("A file that is no space is an error of the server, whose reason only the log has")
+  func damagedFile() async throws {
+    let test = try TestService()
+    try test.folder.write(
+      "this is no database, and long enough to be seen as such", to: "spaces/bad.space")
+    let answer = await test.answer("GET", "/v1/spaces/bad")
+    #expect(answer.status == 503)
+    #expect(answer.code == "unavailable")
+    #expect(!answer.text.contains(test.folder.path))
+    #expect(answer.field("Retry-After") == "5")
+  }
+}
