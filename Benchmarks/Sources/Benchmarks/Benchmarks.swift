@@ -20,7 +20,8 @@ struct Benchmarks {
   static var groups: [BenchmarkGroup] {
     [
       SetDifferenceCases.integers, SetDifferenceCases.strings,
-      ListCases.identities, ListCases.items, ListCases.growth,
+      ListCases.identities, ListCases.items, ListCases.orders,
+      ListCases.growth,
       MergeCases.integers, MergeCases.strings,
       TextCases.sessions,
       DatabaseCases.insertion, DatabaseCases.reading,

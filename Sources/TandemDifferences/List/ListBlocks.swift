@@ -71,15 +71,6 @@ struct ListBlocks {
     }
   }
 
-  /// Creates the blocks from runs that ascend in both lists, and from pairs that ascend in the new
-  /// list.
-  @inlinable
-  init(runs: [ListRun], pairs: [ListMove<Int>]) {
-    self.init(
-      runs: runs, pairs: pairs,
-      pairsByOrigin: pairs.indices.sorted { pairs[$0].from < pairs[$1].from })
-  }
-
   /// Returns the fewest moves after which all elements are in the order of the new list, in that
   /// order.
   ///
@@ -91,7 +82,6 @@ struct ListBlocks {
   /// - Complexity: O(*b* log *b*) for *b* blocks, and O(*m*) for *m* moves.
   @inlinable
   func moves() -> [ListMove<Int>] {
-    guard !pairs.isEmpty else { return [] }
     var moves: [ListMove<Int>] = []
     for (block, stays) in zip(blocks, heaviestIncreasingSubsequence()) where !stays {
       if block.runs.isEmpty { moves.append(pairs[block.pair]) }
@@ -104,7 +94,9 @@ struct ListBlocks {
     return moves
   }
 
-  /// Returns true for each block of the heaviest sequence that ascends in the old list too.
+  /// Returns true for each block of the heaviest sequence that ascends in the old list too. Of several
+  /// such sequences, it is the one whose blocks come first in the old list, determined from its end, as
+  /// in patience sorting.
   @inlinable
   func heaviestIncreasingSubsequence() -> [Bool] {
     // Node k of the tree has the heaviest subsequence that ends at one of the `k & -k` ranks below k
@@ -113,11 +105,16 @@ struct ListBlocks {
     var weights = [Int](repeating: 0, count: blocks.count)
     var predecessors = [Int](repeating: -1, count: blocks.count)
     var heaviest = -1
+    func isHeavier(_ index: Int, than other: Int) -> Bool {
+      other < 0 || weights[other] < weights[index]
+        || weights[other] == weights[index] && blocks[index].rank < blocks[other].rank
+    }
     for (index, block) in blocks.enumerated() {
       var node = block.rank
       while node > 0 {
         let last = tree[node]
-        if last >= 0, weights[last] > weights[index] {
+        // The ranks of the nodes descend, so the last of equal weights has the lowest rank.
+        if last >= 0, weights[last] >= weights[index] {
           weights[index] = weights[last]
           predecessors[index] = last
         }
@@ -126,10 +123,10 @@ struct ListBlocks {
       weights[index] += block.count
       node = block.rank + 1
       while node < tree.count {
-        if tree[node] < 0 || weights[tree[node]] < weights[index] { tree[node] = index }
+        if isHeavier(index, than: tree[node]) { tree[node] = index }
         node += node & -node
       }
-      if heaviest < 0 || weights[heaviest] < weights[index] { heaviest = index }
+      if isHeavier(index, than: heaviest) { heaviest = index }
     }
     var stays = [Bool](repeating: false, count: blocks.count)
     while heaviest >= 0 {

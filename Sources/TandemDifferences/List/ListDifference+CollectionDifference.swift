@@ -39,7 +39,7 @@ extension ListDifference {
     let stays = layout.stays(count: ListLayout.maxOffset)
     self.init(
       deletions: deletions, insertions: insertions,
-      moves: ListBlocks(runs: stays, pairs: pairs).moves(), updates: updates)
+      moves: [Move](fewestFor: stays, and: pairs), updates: updates)
   }
 }
 

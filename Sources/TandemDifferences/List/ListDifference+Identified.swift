@@ -44,9 +44,7 @@ extension ListDifference {
     self.init(
       sortedDeletions: Placement.placements(of: old, at: matching.deletions),
       insertions: Placement.placements(of: new, at: matching.insertions),
-      moves: ListBlocks(
-        runs: steps.runs, pairs: matching.pairs, pairsByOrigin: matching.pairsByOrigin
-      ).moves(),
+      moves: [Move](fewestFor: steps.runs, and: matching.pairs) { matching.pairsByOrigin },
       updates: matching.updates.map {
         Update(oldOffset: $0.from, newOffset: $0.to, old: old[$0.from], new: new[$0.to])
       })

@@ -2,13 +2,13 @@
 @usableFromInline
 struct ListMatching {
   /// Offsets of the old list whose elements the new one lacks, ascending.
-  @usableFromInline var deletions: [Int]
+  @usableFromInline var deletions: [Int] = []
   /// Offsets of the new list whose elements the old one lacks, ascending.
   @usableFromInline var insertions: [Int] = []
   /// Kept elements that were not in step, ascending in the new list.
   @usableFromInline var pairs: [ListMove<Int>] = []
-  /// The indices of the pairs, in the order of the old list.
-  @usableFromInline var pairsByOrigin: [Int] = []
+  /// For each element of the old list that was not in step, the index of its pair, or -1.
+  @usableFromInline var pairNumbers: [Int] = []
   /// Kept elements whose contents differ, ascending in the new list.
   @usableFromInline var updates: [ListMove<Int>] = []
 
@@ -29,19 +29,17 @@ struct ListMatching {
       updates = steps.updates
       return
     }
-    let unpaired = UnpairedOccurrences(of: oldRest) { id(old[$0]) }
+    var unpaired = UnpairedOccurrences(of: old, at: oldRest, id: id)
+    pairs.reserveCapacity(min(oldRest.count, newRest.count))
     var nextUpdate = 0
-    for offset in newRest {
+    unpaired.forEachPartner(of: new, at: newRest, among: old, id: id) { origin, offset in
       while nextUpdate < steps.updates.count, steps.updates[nextUpdate].to < offset {
         updates.append(steps.updates[nextUpdate])
         nextUpdate += 1
       }
-      guard
-        let origin = unpaired.popFirst(
-          of: id(new[offset]), forPair: pairs.count, identifiedBy: { id(old[$0]) })
-      else {
+      guard let origin else {
         insertions.append(offset)
-        continue
+        return
       }
       pairs.append(ListMove(from: origin, to: offset))
       if !areEquivalent(old[origin], new[offset]) {
@@ -50,8 +48,12 @@ struct ListMatching {
     }
     updates.append(contentsOf: steps.updates[nextUpdate...])
     deletions = unpaired.remaining
-    pairsByOrigin = unpaired.pairs
+    pairNumbers = unpaired.pairNumbers
   }
+
+  /// The indices of the pairs, in the order of the old list.
+  @inlinable
+  var pairsByOrigin: [Int] { pairNumbers.filter { $0 >= 0 } }
 }
 
 extension [ListRun] {
@@ -85,64 +87,75 @@ struct UnpairedOccurrences: ~Copyable {
   @usableFromInline let offsets: [Int]
   /// Finds, by identity, the position in `offsets` of the last with that identity.
   @usableFromInline let index: IdentityIndex
-  /// For such a last one, the position of the first unpaired one; -1 if there is none.
-  @usableFromInline let first: UnsafeMutablePointer<Int>
-  /// For each position, the next position with the same identity, or -1. After it is paired: -2
-  /// minus the number of the pair.
-  @usableFromInline let next: UnsafeMutablePointer<Int>
+  /// For each position, the number of its pair, or -1.
+  @usableFromInline var pairNumbers: [Int]
+  /// Empty if no identity occurs twice. Otherwise, for each position, the next position with the
+  /// same identity that has no pair. After the last one comes the first one.
+  @usableFromInline var successors: [Int] = []
 
   @usableFromInline static var none: Int { -1 }
 
   /// - Complexity: O(*n*) expected time for *n* offsets, however often an identity occurs.
   @inlinable @inline(__always)
-  init<ID: Hashable>(of offsets: [Int], identifiedBy id: (Int) -> ID) {
+  init<Element, ID: Hashable>(
+    of elements: UnsafeBufferPointer<Element>, at offsets: [Int], id: (Element) -> ID
+  ) {
     self.offsets = offsets
-    index = IdentityIndex(capacity: offsets.count)
-    first = .allocate(capacity: offsets.count)
-    next = .allocate(capacity: offsets.count)
-    first.initialize(repeating: Self.none, count: offsets.count)
-    next.initialize(repeating: Self.none, count: offsets.count)
-    for position in offsets.indices.reversed() {
-      let identity = id(offsets[position])
+    let index = IdentityIndex(capacity: offsets.count)
+    var successors: [Int] = []
+    // Backwards, so that the index has the last of an identity.
+    index.forEachBatch(of: elements, at: offsets, positions: offsets.indices.reversed(), id: id) {
+      position, hash in
+      let identity = id(elements[offsets[position]])
       // An identity that does not equal itself, as NaN, can have no partner, and many of them would
       // fill the table.
-      guard identity == identity else { continue }
+      guard identity == identity else { return }
       let last = index.insert(
-        position, hash: identity.hashValue, unless: { id(offsets[$0]) == identity })
-      if let last { next[position] = first[last] }
-      first[last ?? position] = position
+        position, hash: hash, unless: { id(elements[offsets[$0]]) == identity })
+      guard let last else { return }
+      if successors.isEmpty { successors = Array(offsets.indices) }
+      successors[position] = successors[last]
+      successors[last] = position
+    }
+    self.index = index
+    self.successors = successors
+    pairNumbers = Array(repeating: Self.none, count: offsets.count)
+  }
+
+  /// Calls `body` for each of `others`, with the offset of the first element of its identity that
+  /// has no partner yet, or with `nil` if there is none. Such elements are pairs from then on, and
+  /// numbered in this order.
+  @inlinable @inline(__always)
+  mutating func forEachPartner<Element, ID: Hashable>(
+    of others: UnsafeBufferPointer<Element>, at otherOffsets: [Int],
+    among elements: UnsafeBufferPointer<Element>, id: (Element) -> ID,
+    body: (_ partner: Int?, _ other: Int) -> Void
+  ) {
+    var pairCount = 0
+    index.forEachBatch(
+      of: others, at: otherOffsets, positions: otherOffsets.indices, id: id
+    ) { position, hash in
+      let other = otherOffsets[position]
+      let identity = id(others[other])
+      let last = index.offset(hash: hash, where: { id(elements[offsets[$0]]) == identity })
+      guard let last, pairNumbers[last] == Self.none else {
+        body(nil, other)
+        return
+      }
+      var first = last
+      if !successors.isEmpty {
+        first = successors[last]
+        successors[last] = successors[first]
+      }
+      pairNumbers[first] = pairCount
+      pairCount += 1
+      body(offsets[first], other)
     }
   }
 
-  @inlinable
-  deinit {
-    first.deallocate()
-    next.deallocate()
-  }
-
-  /// Removes and returns the first offset of `identity`, if one is left, for the pair of the given
-  /// number.
-  @inlinable @inline(__always)
-  borrowing func popFirst<ID: Hashable>(
-    of identity: ID, forPair pair: Int, identifiedBy id: (Int) -> ID
-  ) -> Int? {
-    let last = index.offset(hash: identity.hashValue, where: { id(offsets[$0]) == identity })
-    guard let last, first[last] != Self.none else { return nil }
-    let position = first[last]
-    first[last] = next[position]
-    next[position] = -2 - pair
-    return offsets[position]
-  }
-
-  /// The offsets that were not removed, ascending.
+  /// The offsets without a partner, ascending.
   @inlinable
   var remaining: [Int] {
-    offsets.indices.filter { next[$0] >= Self.none }.map { offsets[$0] }
-  }
-
-  /// The numbers of the pairs, ascending by their offsets.
-  @inlinable
-  var pairs: [Int] {
-    offsets.indices.filter { next[$0] < Self.none }.map { -2 - next[$0] }
+    offsets.indices.filter { pairNumbers[$0] == Self.none }.map { offsets[$0] }
   }
 }

@@ -135,7 +135,7 @@ struct SectionPairing<Element> {
       let home = origin.map { old.range(of: $0) } ?? 0..<0
       moves += sectionPairs.filter { !home.contains($0.from) }
       let stays = sectionPairs.filter { home.contains($0.from) }
-      if !stays.isEmpty { moves += ListBlocks(runs: Array(sectionRuns), pairs: stays).moves() }
+      if !stays.isEmpty { moves += [ListMove<Int>](fewestFor: Array(sectionRuns), and: stays) }
     }
     return moves
   }

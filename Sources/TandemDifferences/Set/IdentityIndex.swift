@@ -105,4 +105,33 @@ struct IdentityIndex: ~Copyable {
   borrowing func tag(of hash: Int) -> UInt64 {
     UInt64(truncatingIfNeeded: hash) & ~IdentityIndex.offsetMask
   }
+
+  /// Calls `body` for each position, with the hash of the element at that position's offset. The
+  /// slots of a batch are loaded before the first call.
+  @inlinable @inline(__always)
+  borrowing func forEachBatch<Element, ID: Hashable>(
+    of elements: UnsafeBufferPointer<Element>, at offsets: [Int],
+    positions: some Sequence<Int>, id: (Element) -> ID,
+    body: (_ position: Int, _ hash: Int) -> Void
+  ) {
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: 2 * IdentityIndex.batchCount) { memory in
+      let batch = UnsafeMutableBufferPointer(rebasing: memory.prefix(IdentityIndex.batchCount))
+      let hashes = UnsafeMutableBufferPointer(rebasing: memory.dropFirst(IdentityIndex.batchCount))
+      var count = 0
+      func finishBatch() {
+        for place in 0..<count {
+          hashes.initializeElement(at: place, to: id(elements[offsets[batch[place]]]).hashValue)
+        }
+        touch(hashes, count: count)
+        for place in 0..<count { body(batch[place], hashes[place]) }
+        count = 0
+      }
+      for position in positions {
+        batch.initializeElement(at: count, to: position)
+        count += 1
+        if count == IdentityIndex.batchCount { finishBatch() }
+      }
+      finishBatch()
+    }
+  }
 }
