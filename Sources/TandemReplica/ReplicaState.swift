@@ -42,6 +42,12 @@ package struct ReplicaState: Hashable, Sendable {
 
   /// True if the base is what the space has at the revision.
   package var hasEqualDigests: Bool { digest == spaceDigest }
+
+  /// Demands a pull of the changes since the revision. A pull that is needed already stays: it may be
+  /// one of everything.
+  mutating func requirePull() {
+    if pullNeed == .none { pullNeed = .changes }
+  }
 }
 
 extension ReplicaTables {
@@ -59,6 +65,7 @@ extension ReplicaTables {
       one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, change_count INTEGER NOT NULL,
       message BLOB NOT NULL)
     """,
+    "CREATE TABLE tandem_withdrawn (id TEXT PRIMARY KEY, message BLOB NOT NULL)",
     """
     CREATE TABLE tandem_staged (
       position INTEGER PRIMARY KEY, since TEXT NOT NULL, next TEXT, page BLOB NOT NULL)
@@ -88,7 +95,8 @@ extension ReplicaTables {
 
   /// The names of Tandem's tables for a replica, without those of single tables.
   static let tableNames = [
-    "tandem_state", "tandem_outbox", "tandem_staged", "tandem_conflicts", "tandem_rejected",
+    "tandem_state", "tandem_outbox", "tandem_withdrawn", "tandem_staged", "tandem_conflicts",
+    "tandem_rejected",
     "tandem_parked", "tandem_policies",
   ]
 
@@ -186,7 +194,8 @@ extension [FieldValue] {
       case .integer(let sequence) = self[3], case .text(let digest) = self[5],
       case .text(let spaceDigest) = self[6], case .text(let pull) = self[7],
       let replica = SyncToken(replica), let digest = RecordDigest(digest),
-      let spaceDigest = RecordDigest(spaceDigest), let pull = ReplicaState.PullNeed(rawValue: pull)
+      let spaceDigest = RecordDigest(spaceDigest), let pull = ReplicaState.PullNeed(rawValue: pull),
+      (0..<Int64(SpaceRevision.maxVersion)).contains(sequence)
     else { throw .damaged("tandem_state", path) }
     var revision: SpaceRevision?
     if case .text(let text) = self[4] {
@@ -194,7 +203,7 @@ extension [FieldValue] {
       revision = value
     }
     return ReplicaState(
-      space: space, replica: replica, sequence: Int(clamping: sequence), revision: revision,
+      space: space, replica: replica, sequence: Int(sequence), revision: revision,
       digest: digest, spaceDigest: spaceDigest, pullNeed: pull)
   }
 }

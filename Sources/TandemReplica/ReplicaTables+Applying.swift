@@ -46,6 +46,7 @@ extension ReplicaTables {
         "the space has another history than the one this file knows; decide whether to keep the "
           + "records of both, the space's, or this file's")
     }
+    try noteStanding(last.replica, &state)
     let firesTriggers = try hasForeignTriggers(schema)
     let apply = {
       var application = try PageApplication(

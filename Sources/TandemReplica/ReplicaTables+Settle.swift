@@ -20,28 +20,37 @@ extension ReplicaTables {
     switch outcome {
     case .accepted(let revision, let digest):
       state.sequence = pending.sequence
+      try forgetWithdrawn()
       try accept(pending, revision, digest, &state)
     case .conflict:
       state.sequence = pending.sequence
+      try forgetWithdrawn()
       try takeBack()
-      state.pullNeed = .changes
+      state.requirePull()
     case .refused(let objections):
       state.sequence = pending.sequence
+      try forgetWithdrawn()
       try save(state)
       try revert(objections, of: pending)
       try takeBack()
+    case .sequence(let last, nil) where try last == pending.sequence && hasWithdrawn():
+      // A withdrawn commit may have the sequence. The pull shows it.
+      try takeBack()
+      state.requirePull()
     case .sequence(_, let fate):
       // The file was restored or copied: another file continues the sequence of this replica.
       state.replica = .random(using: &generator)
       state.sequence = 0
+      try forgetWithdrawn()
       if let fate {
         try accept(pending, fate, nil, &state)
       } else {
         try takeBack()
       }
-      state.pullNeed = .changes
+      state.requirePull()
     case .gone(let gone):
       try takeBack()
+      try forgetWithdrawn()
       lose(gone, &state, using: &generator)
     }
     try save(state)
@@ -51,10 +60,13 @@ extension ReplicaTables {
   /// Takes the commit in the outbox back: its changes are local edits again, and the next commit
   /// contains them, under the same sequence.
   ///
-  /// Only for a commit that the space certainly did not process: it refused the request as a whole,
-  /// and no earlier attempt was left without an answer.
+  /// Only for a commit that the space did not process: it refused the request as a whole, and no
+  /// earlier attempt was left without an answer. The commit is withdrawn, in case that another
+  /// attempt is on its way.
   package func takeBack(_ commit: SyncToken) throws {
-    if try outboxSummary()?.commit == commit { try takeBack() }
+    guard try outboxSummary()?.commit == commit else { return }
+    try withdrawOutbox()
+    try takeBack()
   }
 
   private func takeBack() throws {
@@ -76,6 +88,7 @@ extension ReplicaTables {
     _ gone: SyncGone, using generator: inout some RandomNumberGenerator
   ) throws {
     if try outboxSummary() != nil { try takeBack() }
+    try forgetWithdrawn()
     var state = try state()
     try discardStaged()
     lose(gone, &state, using: &generator)
@@ -123,7 +136,7 @@ extension ReplicaTables {
       state.revision.map { $0.epoch == revision.epoch && $0.version + 1 == revision.version }
       ?? false
     guard continues, state.revision == commit.base, let digest else {
-      if state.pullNeed == .none { state.pullNeed = .changes }
+      state.requirePull()
       return
     }
     state.revision = revision
@@ -148,7 +161,7 @@ extension ReplicaTables {
   }
 
   /// Parks the fields of an accepted record that the table cannot hold, if any are left.
-  private func unpark(_ table: ReplicaTable, _ key: SyncKey, _ record: Record?) throws {
+  func unpark(_ table: ReplicaTable, _ key: SyncKey, _ record: Record?) throws {
     guard try parked(key) != nil else { return }
     let fields = record.flatMap(table.unstorableFields)
     try park(fields.map { ParkedFields(fields: $0, isWhole: false) }, key)
@@ -181,7 +194,7 @@ extension ReplicaTables {
 }
 
 /// The changes of a commit, record by record.
-private struct FrozenRecords {
+struct FrozenRecords {
   private let changes: [SyncChange]
   private var position = 0
 

@@ -54,7 +54,7 @@ extension ReplicaTables {
   package func requirePull() throws {
     var state = try state()
     guard state.pullNeed == .none else { return }
-    state.pullNeed = .changes
+    state.requirePull()
     try save(state)
   }
 

@@ -172,7 +172,7 @@ extension ReplicaTables {
       SELECT fields, is_whole FROM tandem_parked WHERE "table" = ? AND "key" = ?
       """, [.text(key.table), .blob(key.canonicalBytes)])
     guard let row = rows.first, case .text(let text) = row[0] else { return nil }
-    guard let fields = try? SyncMessageReader().fields(Array(text.utf8)) else {
+    guard let fields = try? SyncMessageReader(limits: .unlimited).fields(Array(text.utf8)) else {
       throw ReplicaError.damaged("tandem_parked", connection.path)
     }
     return ParkedFields(fields: fields, isWhole: row[1] == 1)

@@ -131,7 +131,7 @@ extension ReplicaTables {
       guard case .integer(let id) = row[0], case .text(let table) = row[1],
         case .text(let keyText) = row[2], case .text(let kindText) = row[3],
         case .text(let resolutionText) = row[7],
-        let key = try? SyncMessageReader().id(Array(keyText.utf8)),
+        let key = try? SyncMessageReader(limits: .unlimited).id(Array(keyText.utf8)),
         let kind = MergeConflict<Record>.Kind(rawValue: kindText),
         let resolution = ReplicaConflict.Resolution(rawValue: resolutionText)
       else { throw ReplicaError.damaged("tandem_conflicts", connection.path) }
@@ -144,7 +144,7 @@ extension ReplicaTables {
 
   private func fieldNames(_ value: FieldValue) throws -> [String]? {
     guard case .text(let text) = value else { return nil }
-    guard let values = try? SyncMessageReader().id(Array(text.utf8)) else {
+    guard let values = try? SyncMessageReader(limits: .unlimited).id(Array(text.utf8)) else {
       throw ReplicaError.damaged("tandem_conflicts", connection.path)
     }
     return values.compactMap { if case .text(let name) = $0 { name } else { nil } }
@@ -152,7 +152,7 @@ extension ReplicaTables {
 
   private func version(_ value: FieldValue) throws -> Record? {
     guard case .text(let text) = value else { return nil }
-    guard let record = try? SyncMessageReader().fields(Array(text.utf8)) else {
+    guard let record = try? SyncMessageReader(limits: .unlimited).fields(Array(text.utf8)) else {
       throw ReplicaError.damaged("tandem_conflicts", connection.path)
     }
     return record
@@ -206,7 +206,7 @@ extension ReplicaTables {
       row in
       guard case .integer(let id) = row[0], case .text(let table) = row[1],
         case .text(let keyText) = row[2], case .text(let reason) = row[3],
-        let key = try? SyncMessageReader().id(Array(keyText.utf8))
+        let key = try? SyncMessageReader(limits: .unlimited).id(Array(keyText.utf8))
       else { throw ReplicaError.damaged("tandem_rejected", connection.path) }
       return ReplicaRejection(
         id: id, key: SyncKey(table: table, id: key), reason: reason, content: try version(row[4]))

@@ -82,15 +82,17 @@ import Testing
       ])
   }
 
-  @Test("After several conflicts in a row, the next commit waits")
-  func conflicts() {
+  @Test(
+    "After several commits in a row that the space did not accept, the next one waits",
+    arguments: [SyncOutcome.conflict([]), .refused([]), .sequence(last: 7, fate: nil)])
+  func failures(outcome: SyncOutcome) {
     var session = SyncSession()
     _ = session.handle(.requested)
     _ = session.handle(.performed(summary(pull: .page(request))))
     _ = session.handle(.pulled(.page(page)))
     var actions = session.handle(.performed(summary(hasChanges: true)))
     for round in 1...5 {
-      let mustWait = round > SyncSession.maxImmediateConflictCount + 1
+      let mustWait = round > SyncSession.maxImmediateFailureCount + 1
       if mustWait {
         #expect(actions.last == .timer(round - 4, failureCount: round - 4, atLeast: nil))
         actions = session.handle(.timerFired(round - 4))
@@ -98,7 +100,7 @@ import Testing
       }
       #expect(actions.last == .perform(.freeze), "round \(round)")
       _ = session.handle(.performed(summary(outbox: token)))
-      _ = session.handle(.pushed(.conflict([])))
+      _ = session.handle(.pushed(outcome))
       _ = session.handle(.performed(summary(pull: .staged)))
       actions = session.handle(.performed(summary(hasChanges: true)))
     }

@@ -54,9 +54,9 @@ package struct SyncSession: Hashable, Sendable {
     case report(SyncStatus)
   }
 
-  /// The number of conflicts in a row after which the next commit waits, so that busy replicas do
-  /// not prevent each other.
-  package static let maxImmediateConflictCount = 3
+  /// The number of commits in a row that the space did not accept, after which the next one waits.
+  /// So busy replicas do not prevent each other, and a space that accepts nothing has a pause.
+  package static let maxImmediateFailureCount = 3
 
   private enum Activity: Hashable {
     /// Nothing has been requested yet.
@@ -76,8 +76,9 @@ package struct SyncSession: Hashable, Sendable {
   private var timer = 0
   /// The number of requests without success in a row.
   private var failureCount = 0
-  private var conflictCount = 0
-  /// True if the next commit has to wait, because of many conflicts.
+  /// The number of commits in a row that the space did not accept.
+  private var failedCommitCount = 0
+  /// True if the next commit has to wait, because several were not accepted.
   private var delaysCommit = false
   /// The commit that was frozen by this session and of which each attempt, if any, was answered.
   private var certainCommit: SyncToken?
@@ -159,11 +160,11 @@ extension SyncSession {
   private mutating func pushed(_ outcome: SyncOutcome, _ commit: SyncToken) -> [Action] {
     failureCount = 0
     certainCommit = nil
-    if case .conflict = outcome {
-      conflictCount += 1
-      delaysCommit = conflictCount > SyncSession.maxImmediateConflictCount
+    if case .accepted = outcome {
+      failedCommitCount = 0
     } else {
-      conflictCount = 0
+      failedCommitCount += 1
+      delaysCommit = failedCommitCount > SyncSession.maxImmediateFailureCount
     }
     return perform(.settle(outcome, of: commit))
   }
@@ -237,7 +238,7 @@ extension SyncSession {
     if summary.hasChanges, !isStuck {
       guard !delaysCommit else {
         delaysCommit = false
-        return delay(conflictCount - SyncSession.maxImmediateConflictCount, atLeast: nil)
+        return delay(failedCommitCount - SyncSession.maxImmediateFailureCount, atLeast: nil)
       }
       return perform(.freeze)
     }

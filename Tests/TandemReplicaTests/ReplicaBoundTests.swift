@@ -1,0 +1,77 @@
+import TandemRecords
+import TandemReplica
+import TandemSync
+import Testing
+
+@Suite("Content that no message can hold, and state that another program has changed")
+struct ReplicaBoundTests {
+  private let space: TestSpace
+  private let a: TestReplica
+  private let b: TestReplica
+
+  init() throws {
+    let space = try TestSpace()
+    func replica(_ seed: UInt64) throws -> TestReplica {
+      try TestReplica(
+        seed: seed, ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT)"],
+        tables: [AttachedTable("note")], space: space)
+    }
+    self.space = space
+    a = try replica(1)
+    b = try replica(2)
+  }
+
+  @Test("A conflict with a record over the limit can be read and resolved, like all others")
+  func longVersion() throws {
+    try a.execute("INSERT INTO note VALUES ('n', 'short')")
+    try a.sync(space)
+    let length = SyncLimits().maxRecordByteCount + 1
+    try b.execute("INSERT INTO note VALUES ('n', printf('%.\(length)c', 'x'))")
+    try b.pull(space)
+    let conflict = try #require(try b.conflicts(isOpen: true).first)
+    guard case .text(let title)? = conflict.local?["title"] else {
+      Issue.record("the local version is missing")
+      return
+    }
+    #expect(title.utf8.count == length)
+    try b.write { try $0.resolve(conflict: conflict.id, by: .remote) }
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT * FROM note", [["n", "short"]])
+  }
+
+  @Test("A key over the limit is noted, and can be read")
+  func longKey() throws {
+    let length = SyncLimits().maxRecordByteCount + 1
+    try a.execute("INSERT INTO note VALUES (printf('%.\(length)c', 'k'), 'title')")
+    try a.pull(space)
+    #expect(try a.freeze() == nil)
+    let rejection = try #require(try a.read { try $0.rejections() }.first)
+    #expect(rejection.reason.hasPrefix("the key is longer"))
+  }
+
+  @Test(
+    "A sequence that no space has is damage, not a number to count on", arguments: [-1, Int.max])
+  func sequence(number: Int) throws {
+    try a.sync(space)
+    try a.execute("UPDATE tandem_state SET sequence = \(number)")
+    #expect(throws: ReplicaError.self) { try a.state }
+  }
+
+  @Test("A comparison of everything that is needed stays needed when a commit conflicts")
+  func repairAfterConflict() throws {
+    try a.execute("INSERT INTO note VALUES ('n', 'title'), ('m', 'title')")
+    try converge([a, b], space)
+    try b.execute("UPDATE note SET title = 'of b' WHERE id = 'n'")
+    try b.sync(space)
+    try a.execute("UPDATE note SET title = 'of a' WHERE id = 'n'")
+    let bytes = try #require(try a.freeze())
+    // Another program drops the triggers, so that they miss an edit.
+    let triggers = try a.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    for case .text(let name) in triggers.map({ $0[0] }) { try a.execute("DROP TRIGGER \(name)") }
+    try a.execute("UPDATE note SET title = 'missed' WHERE id = 'm'")
+    try a.settle(try space.push(bytes), bytes)
+    #expect(try a.state.pullNeed == .repair)
+    try converge([a, b], space)
+    #expect(try a.conflicts().contains { $0.local?["title"] == "missed" })
+  }
+}

@@ -1,0 +1,107 @@
+import TandemRecords
+import TandemReplica
+import TandemSync
+import Testing
+
+@Suite("Commits that a space refuses as a whole, and accepts later all the same")
+struct ReplicaWithdrawnTests {
+  private static let query = "SELECT * FROM note ORDER BY id"
+  private let space: TestSpace
+  private let a: TestReplica
+  private let b: TestReplica
+
+  init() throws {
+    let space = try TestSpace()
+    func replica(_ seed: UInt64) throws -> TestReplica {
+      try TestReplica(
+        seed: seed, ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER)"],
+        tables: [AttachedTable("note")], space: space,
+        merging: ReplicaMerging(["note": TableMerging(fields: ["likes": .counter])]))
+    }
+    self.space = space
+    a = try replica(1)
+    b = try replica(2)
+    try a.execute("INSERT INTO note VALUES ('n', 'title', 5)")
+    try converge([a, b], space)
+  }
+
+  /// Freezes the changes and takes them back, as after a refusal; returns the message, of which a
+  /// copy is still on its way.
+  private func withdraw(_ replica: TestReplica) throws -> [UInt8] {
+    let bytes = try #require(try replica.freeze())
+    let id = try SyncMessageReader().commit(bytes).id
+    try replica.write { try $0.takeBack(id) }
+    return bytes
+  }
+
+  private func expectAccepted(_ bytes: [UInt8]) throws {
+    guard case .accepted = try space.push(bytes) else {
+      Issue.record("the space did not accept the late commit")
+      return
+    }
+  }
+
+  @Test(
+    "Its additions count once, and later edits stay edits",
+    arguments: [false, true], [false, true])
+  func additions(pullsFirst: Bool, isRepeated: Bool) throws {
+    try a.execute("UPDATE note SET likes = likes + 1, title = 'of a'")
+    let late = try withdraw(a)
+    if isRepeated { _ = try withdraw(a) }
+    try a.execute("UPDATE note SET likes = likes + 10")
+    try b.execute("UPDATE note SET likes = likes + 100")
+    try b.sync(space)
+    let replica = try a.state.replica
+    if pullsFirst {
+      try expectAccepted(late)
+      try a.pull(space)
+    } else {
+      // The next commit has the same sequence, and finds out.
+      let next = try #require(try a.freeze())
+      try expectAccepted(late)
+      try a.settle(try space.push(next), next)
+    }
+    try converge([a, b], space)
+    try expectEqualRows([a, b], Self.query, [["n", "of a", 116]])
+    #expect(try a.state.replica == replica)
+    #expect(try a.rows("SELECT * FROM tandem_withdrawn").isEmpty)
+  }
+
+  @Test("A record that was deleted since does not come back, and a deleted one stays inserted")
+  func existence() throws {
+    try a.execute("INSERT INTO note VALUES ('new', 'short-lived', 0)")
+    try a.execute("DELETE FROM note WHERE id = 'n'")
+    let late = try withdraw(a)
+    try a.execute("DELETE FROM note WHERE id = 'new'")
+    try a.execute("INSERT INTO note VALUES ('n', 'again', 1)")
+    try expectAccepted(late)
+    try converge([a, b], space)
+    try expectEqualRows([a, b], Self.query, [["n", "again", 1]])
+    #expect(try a.conflicts().isEmpty)
+  }
+
+  @Test("If the space never accepts it, the next commit of its sequence does, and it is forgotten")
+  func next() throws {
+    try a.execute("UPDATE note SET likes = likes + 1")
+    let late = try withdraw(a)
+    try converge([a, b], space)
+    #expect(try a.rows("SELECT * FROM tandem_withdrawn").isEmpty)
+    guard case .sequence = try space.push(late) else {
+      Issue.record("the space accepted a commit of a sequence that is used")
+      return
+    }
+    try converge([a, b], space)
+    try expectEqualRows([a, b], Self.query, [["n", "title", 6]])
+  }
+
+  @Test("A file keeps few withdrawn commits")
+  func bound() throws {
+    for _ in 0..<10 {
+      try a.execute("UPDATE note SET likes = likes + 1")
+      _ = try withdraw(a)
+    }
+    #expect(try a.rows("SELECT * FROM tandem_withdrawn").count == 4)
+    try converge([a, b], space)
+    try expectEqualRows([a, b], Self.query, [["n", "title", 15]])
+  }
+}
