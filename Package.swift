@@ -88,7 +88,8 @@ let package = Package(
         "TandemHTTP", "TandemMirror", "TandemChannels", "TandemLinks", "TandemSync", "TandemSpace",
         "TandemReplica",
       ]),
-    .executableTarget(name: "TandemCLI", dependencies: ["Tandem"], swiftSettings: settings),
+    .executableTarget(
+      name: "TandemCLI", dependencies: ["Tandem", "TandemServer"], swiftSettings: settings),
     .executableTarget(
       name: "TandemSimulator",
       dependencies: [

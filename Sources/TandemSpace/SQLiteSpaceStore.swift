@@ -107,6 +107,25 @@ extension SQLiteSpaceStore {
     try await write { try $0.forget(before: version) }
   }
 
+  /// The last commits of the space in a file, the newest first. Changes nothing.
+  package static func history(path: String, maxCount: Int) async throws -> [SpaceCommit] {
+    let database = try await Database.open(
+      path: path, configuration: DatabaseConfiguration(access: .readOnly, maxReaderCount: 1))
+    let result: Result<[SpaceCommit], any Error>
+    do {
+      result = .success(
+        try await database.read { transaction in
+          let space = SpaceTables(transaction.connection)
+          try space.check()
+          return try space.history(maxCount: maxCount)
+        })
+    } catch {
+      result = .failure(error)
+    }
+    await database.close()
+    return try result.get()
+  }
+
   package func waitForCommit(after revision: SpaceRevision) async throws {
     let feed = try await database.changeFeed()
     let subscription = feed.subscribe()

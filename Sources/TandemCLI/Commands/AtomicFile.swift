@@ -4,7 +4,9 @@ import Tandem
 enum AtomicFile {
   /// Replaces the contents of a file, durably, and keeps its permissions. The new contents are written to a
   /// temporary file beside it, synchronized to disk, and renamed. A symbolic link stays a symbolic link.
-  static func write(_ bytes: [UInt8], to path: String) throws {
+  ///
+  /// - Parameter mode: The permissions of a new file, less those that the process takes away.
+  static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o666) throws {
     var status = stat()
     let exists = stat(path, &status) == 0
     if let reason = exists ? refusal(of: status) : isLink(path) ? "it is a link to nothing" : nil {
@@ -12,7 +14,7 @@ enum AtomicFile {
     }
     let target = exists ? resolved(path) : path
     let temporary = "\(target).tandem-\(getpid())"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard descriptor >= 0 else { throw FileError(path: path, action: "written", code: errno) }
     do {
       defer { close(descriptor) }

@@ -16,6 +16,9 @@ internal import Synchronization
 package final class HTTPServer: Sendable {
   /// A certificate and its key, in PEM.
   package struct Identity: Sendable {
+    /// The maximum length of each, in bytes.
+    package static let maxByteCount = 1 << 20
+
     package let certificate: [UInt8]
     package let key: [UInt8]
 

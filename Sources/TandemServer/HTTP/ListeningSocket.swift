@@ -17,6 +17,8 @@ package struct ListeningSocket: Sendable {
   package let host: String
   /// The port, also if port 0 was given, which picks one.
   package let port: UInt16
+  /// True if only programs of this machine can connect.
+  package let isLoopback: Bool
   let descriptor: Int32
 
   /// Listens on the first address of a host that allows it.
@@ -44,7 +46,7 @@ package struct ListeningSocket: Sendable {
     var reason = ""
     for entry in sequence(first: first, next: { $0.pointee.ai_next }) {
       guard let address = entry.pointee.ai_addr else { continue }
-      guard allowsOthers || isLoopback(address) else {
+      guard allowsOthers || TandemServer.isLoopback(address) else {
         throw ServerError(
           .address,
           "other machines can reach \(host): name the access tokens (--tokens FILE), or listen on "
@@ -53,6 +55,7 @@ package struct ListeningSocket: Sendable {
       if let descriptor = Self.listen(entry.pointee, address) {
         self.host = host
         self.port = Self.port(of: descriptor)
+        self.isLoopback = TandemServer.isLoopback(address)
         self.descriptor = descriptor
         return
       }

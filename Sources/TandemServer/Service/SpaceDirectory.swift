@@ -23,6 +23,10 @@ package actor SpaceDirectory {
   }
 
   private static let suffix = ".space"
+  /// The maximum number of open files, unless specified otherwise.
+  package static let defaultOpenCount = 64
+  /// The number of spaces beyond which none is created, unless specified otherwise.
+  package static let defaultSpaceCount = 10_000
 
   private nonisolated let path: String
   private let maxOpenCount: Int
@@ -39,7 +43,8 @@ package actor SpaceDirectory {
   ///   - maxSpaceCount: The number of spaces beyond which none is created.
   /// - Throws: ``ServerError`` with code `directory`.
   package init(
-    path: String, maxOpenCount: Int = 64, maxSpaceCount: Int = 10_000,
+    path: String, maxOpenCount: Int = SpaceDirectory.defaultOpenCount,
+    maxSpaceCount: Int = SpaceDirectory.defaultSpaceCount,
     limits: SyncLimits = SyncLimits(), metrics: ServerMetrics = ServerMetrics()
   ) throws(ServerError) {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
@@ -50,6 +55,18 @@ package actor SpaceDirectory {
     self.maxSpaceCount = maxSpaceCount
     self.limits = limits
     self.metrics = metrics
+    _ = try names()
+  }
+
+  /// The spaces in a directory that exists, to look at.
+  ///
+  /// - Throws: ``ServerError`` with code `directory`.
+  package init(reading path: String) throws(ServerError) {
+    self.path = path
+    maxOpenCount = 1
+    maxSpaceCount = 0
+    limits = SyncLimits()
+    metrics = ServerMetrics()
     _ = try names()
   }
 

@@ -9,9 +9,9 @@ package final class SyncService: HTTPResponder {
     /// The bounds of messages.
     package var messages = SyncLimits()
     /// The maximum number of event streams of one access token.
-    package var maxAccountStreamCount = 4_000
+    package var maxTokenStreamCount = 4_000
     /// The maximum number of requests of one access token that are not answered.
-    package var maxAccountRequestCount = 256
+    package var maxTokenRequestCount = 256
     /// The time between two heartbeats of an event stream.
     package var heartbeat = Duration.seconds(15)
 
@@ -226,7 +226,7 @@ extension SyncService {
   private func use(_ client: Client, _ stream: AnswerStream) throws(SyncRefusal) {
     let isTooMany = usages.withLock { usages in
       usages[client.id, default: Usage()].streams.removeAll { !$0.isOpen }
-      guard usages[client.id, default: Usage()].streams.count < limits.maxAccountStreamCount else {
+      guard usages[client.id, default: Usage()].streams.count < limits.maxTokenStreamCount else {
         return true
       }
       usages[client.id, default: Usage()].streams.append(stream)
@@ -237,7 +237,7 @@ extension SyncService {
 
   private func begin(_ client: Client) throws(SyncRefusal) {
     let isTooMany = usages.withLock { usages in
-      guard usages[client.id, default: Usage()].requestCount < limits.maxAccountRequestCount else {
+      guard usages[client.id, default: Usage()].requestCount < limits.maxTokenRequestCount else {
         return true
       }
       usages[client.id, default: Usage()].requestCount += 1

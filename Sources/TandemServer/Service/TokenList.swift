@@ -47,6 +47,14 @@ package struct AccessToken: Hashable, Sendable {
     self.scope = scope
   }
 
+  /// The token of a secret.
+  package init(
+    secret: String, account: String, access: SpaceListing.Access, scope: Scope
+  ) {
+    self.init(
+      hash: SHA256Digest(of: secret.utf8), account: account, access: access, scope: scope)
+  }
+
   /// The token's name in lists: the first digits of its hash.
   package var id: String { String(hash.description.prefix(12)) }
 
@@ -58,13 +66,16 @@ package struct AccessToken: Hashable, Sendable {
     }
   }
 
-  /// The names of the spaces, as the file has them.
-  package var scopeText: String {
+  /// The names of the spaces; `*` for all.
+  package var scopeNames: [String] {
     switch scope {
-    case .all: "*"
-    case .spaces(let names): names.joined(separator: ",")
+    case .all: ["*"]
+    case .spaces(let names): names
     }
   }
+
+  /// The names of the spaces, as the file has them.
+  package var scopeText: String { scopeNames.joined(separator: ",") }
 
   /// True if a text can be the name of an account.
   package static func isAccount(_ text: String) -> Bool {

@@ -1,0 +1,302 @@
+import Tandem
+import TandemServer
+
+/// `tandem serve`: serves spaces to other machines.
+enum ServeCommand: Command {
+  /// The options, each declared once.
+  enum Option {
+    static let data = ValueOption<String>(
+      "data", "DIR",
+      help:
+        "The directory of the spaces, one file each; created if it\nis missing. Default: tandem-data."
+    )
+    static let listen = ValueOption<ServerAddress>(
+      "listen", "ADDR:PORT", takes: "HOST:PORT, such as 0.0.0.0:7420 or [::]:7420",
+      help: "The address. Port 0 picks a free one.\nDefault: 127.0.0.1:7420."
+    ) { ServerAddress($0) }
+    static let tokens = ValueOption<String>(
+      "tokens", "FILE",
+      help: "The access tokens, made by tandem token. The file is\nread again when it changes.")
+    static let certificate = ValueOption<String>(
+      "tls-cert", "FILE", help: "Serve over TLS: the certificate and its chain, in PEM.")
+    static let key = ValueOption<String>(
+      "tls-key", "FILE", help: "The key of the certificate, in PEM, without a passphrase.")
+    static let json = Flag(
+      "json",
+      help: """
+        Print one JSON object per line:
+        {"event":"listening","url":"http://127.0.0.1:PORT"}
+        {"event":"stopped"}
+        """)
+    static let maxConnections = ValueOption(
+      "max-connections", in: 1...1_000_000,
+      help: "The maximum number of open connections.\nDefault: 10000.")
+    static let maxAddressConnections = ValueOption(
+      "max-address-connections", in: 1...1_000_000,
+      help: "The maximum number of open connections of one address.\nDefault: 5000.")
+    static let maxHeader = ValueOption.byteCount(
+      "max-header",
+      help: "The memory for each connection: the header of a request\nmust fit. Default: 8k.")
+    static let maxRequests = ValueOption(
+      "max-requests", in: 1...1_000_000,
+      help: "The maximum number of requests at a time. Default: 1000.")
+    static let maxTokenRequests = ValueOption(
+      "max-token-requests", in: 1...1_000_000,
+      help: "The maximum number of requests of one access token at a\ntime. Default: 256.")
+    static let maxTokenStreams = ValueOption(
+      "max-token-streams", in: 1...1_000_000,
+      help: "The maximum number of event streams of one access token.\nDefault: 4000.")
+    static let maxBodies = ValueOption.byteCount(
+      "max-bodies",
+      help: "The maximum length of the bodies of all requests at a\ntime. Default: 256M.")
+    static let maxSpaces = ValueOption(
+      "max-spaces", in: 1...10_000_000,
+      help: "The number of spaces beyond which none is created.\nDefault: 10000.")
+    static let maxOpenSpaces = ValueOption(
+      "max-open-spaces", in: 1...100_000,
+      help: "The maximum number of open files of spaces. Default: 64.")
+    static let idleTime = ValueOption.seconds(
+      "idle-time",
+      help: "Close a connection that sends no complete header for so\nlong. Default: 60.")
+    static let heartbeat = ValueOption.seconds(
+      "heartbeat",
+      help: "The time between two signs of life of an event stream.\nDefault: 15.")
+  }
+
+  static let specification = CommandSpecification(
+    name: "serve",
+    summary: "Serve spaces over HTTP to many devices.",
+    discussion: """
+      Serves the spaces of a directory. Replicas attach with tandem attach --server URL --space S.
+      A space is created by the first one that attaches.
+
+      Without --tokens, the server listens on loopback only: each program of this machine may read
+      and change all spaces. With --tokens, each request needs an access token. Use --tls-cert and
+      --tls-key, or a proxy with TLS, wherever tokens travel through a network.
+
+      It prints one line with its address when it listens, and serves until SIGINT or SIGTERM. Then
+      it answers the requests under way and ends with status 0. /metrics has counts for Prometheus,
+      /healthz is for load balancers, and /v1/openapi.json describes all requests.
+
+      Exit status: 0 stopped by a signal, 1 errors.
+      """,
+    operands: [],
+    options: [
+      Option.data, Option.listen, Option.tokens, Option.certificate, Option.key, Option.json,
+      Option.maxConnections, Option.maxAddressConnections, Option.maxHeader, Option.maxRequests,
+      Option.maxTokenRequests, Option.maxTokenStreams, Option.maxBodies, Option.maxSpaces,
+      Option.maxOpenSpaces, Option.idleTime, Option.heartbeat,
+    ],
+    examples: [
+      "tandem serve --data spaces",
+      "tandem serve --data spaces --listen 0.0.0.0:7420 --tokens tokens "
+        + "--tls-cert cert.pem --tls-key key.pem",
+    ])
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let identity = try identity(arguments)
+    let tokens = try arguments[Option.tokens].map { try TokenFile(path: $0) }
+    let metrics = ServerMetrics()
+    let limits = serviceLimits(arguments)
+    let spaces = try SpaceDirectory(
+      path: arguments[Option.data] ?? defaultDirectory,
+      maxOpenCount: arguments[Option.maxOpenSpaces] ?? SpaceDirectory.defaultOpenCount,
+      maxSpaceCount: arguments[Option.maxSpaces] ?? SpaceDirectory.defaultSpaceCount,
+      limits: limits.messages, metrics: metrics)
+    let service = SyncService(spaces: spaces, tokens: tokens, limits: limits, metrics: metrics) {
+      TandemCLI.report($0)
+    }
+    let address = arguments[Option.listen] ?? .usual
+    let socket = try ListeningSocket(
+      host: address.host, port: address.port, allowsOthers: tokens != nil)
+    // From here on, a signal stops the server in order.
+    let (stops, stop) = AsyncStream<Void>.makeStream()
+    let interruption = Interruption { stop.yield() }
+    defer { interruption.end() }
+    let server = try HTTPServer(
+      socket, identity: identity, limits: serverLimits(arguments), metrics: metrics,
+      responder: service)
+    if tokens == nil {
+      TandemCLI.report(
+        "serving this machine only: without --tokens, each of its programs may read and change "
+          + "all spaces")
+    } else if identity == nil, !socket.isLoopback {
+      TandemCLI.report(
+        "without --tls-cert, access tokens travel unencrypted: put a proxy with TLS before this "
+          + "server")
+    }
+    try print("listening", url: server.url, arguments)
+    await withDiscardingTaskGroup { group in
+      group.addTask { await server.run() }
+      group.addTask { await service.run() }
+      for await _ in stops { break }
+      group.cancelAll()
+    }
+    await spaces.close()
+    try print("stopped", url: nil, arguments)
+    return 0
+  }
+
+  /// The directory of the spaces, unless specified otherwise.
+  static let defaultDirectory = "tandem-data"
+
+  private static func identity(_ arguments: ParsedArguments) throws -> HTTPServer.Identity? {
+    switch (arguments[Option.certificate], arguments[Option.key]) {
+    case (nil, nil): return nil
+    case (let certificate?, let key?):
+      return HTTPServer.Identity(
+        certificate: try FileBytes.read(
+          certificate, maxByteCount: HTTPServer.Identity.maxByteCount, .certificate),
+        key: try FileBytes.read(key, maxByteCount: HTTPServer.Identity.maxByteCount, .certificate))
+    case (_?, nil), (nil, _?):
+      throw arguments.error("--tls-cert and --tls-key belong together: give both")
+    }
+  }
+
+  private static func serviceLimits(_ arguments: ParsedArguments) -> SyncService.Limits {
+    var limits = SyncService.Limits()
+    limits.maxTokenRequestCount =
+      arguments[Option.maxTokenRequests] ?? limits.maxTokenRequestCount
+    limits.maxTokenStreamCount = arguments[Option.maxTokenStreams] ?? limits.maxTokenStreamCount
+    limits.heartbeat = arguments[Option.heartbeat] ?? limits.heartbeat
+    return limits
+  }
+
+  private static func serverLimits(_ arguments: ParsedArguments) -> HTTPServerLimits {
+    var limits = HTTPServerLimits()
+    limits.maxConnectionCount = arguments[Option.maxConnections] ?? limits.maxConnectionCount
+    limits.maxAddressConnectionCount =
+      arguments[Option.maxAddressConnections] ?? limits.maxAddressConnectionCount
+    limits.connectionByteCount = arguments[Option.maxHeader] ?? limits.connectionByteCount
+    limits.maxConcurrentRequestCount =
+      arguments[Option.maxRequests] ?? limits.maxConcurrentRequestCount
+    limits.maxTotalBodyByteCount = arguments[Option.maxBodies] ?? limits.maxTotalBodyByteCount
+    limits.maxIdleTime = arguments[Option.idleTime] ?? limits.maxIdleTime
+    return limits
+  }
+
+  private static func print(
+    _ event: String, url: String?, _ arguments: ParsedArguments
+  ) throws(OutputError) {
+    do throws(OutputError) {
+      if arguments[Option.json] {
+        try ReplicaFile.print { json in
+          json.object { json in
+            json.field("event", event)
+            if let url { json.field("url", url) }
+          }
+        }
+      } else if let url {
+        try ReplicaFile.print(["\(event) on \(url)"])
+      }
+    } catch  where error.isBrokenPipe {
+      // Whoever started the server does not read its address: it serves all the same.
+    }
+  }
+}
+
+/// A value of `--listen`.
+struct ServerAddress: Sendable {
+  let host: String
+  let port: UInt16
+
+  /// The address unless specified otherwise.
+  static let usual = ServerAddress(host: "127.0.0.1", port: 7420)
+
+  init(host: String, port: UInt16) {
+    self.host = host
+    self.port = port
+  }
+
+  init?(_ text: String) {
+    guard case .tcp(let host, let port)? = SocketAddress(text) else { return nil }
+    self.init(host: host, port: port)
+  }
+}
+
+/// `tandem log`: shows the commits of a space.
+enum LogCommand: Command {
+  /// The options, each declared once.
+  enum Option {
+    static let space = ValueOption<String>("space", "S", help: "The name of the space. Required.")
+    static let count = ValueOption(
+      "count", in: 1...Int.max, help: "The maximum number of commits. Default: 100.")
+    static let json = Flag(
+      "json",
+      help: """
+        Print one JSON object per line:
+        {"version":N,"time":TIME,"account":NAME,
+        "replica":ID,"commit":ID,"overruled":[RECORD]}
+        """)
+  }
+
+  private static let defaultCount = 100
+
+  static let specification = CommandSpecification(
+    name: "log",
+    summary: "Show the commits of a space on a server.",
+    discussion: """
+      Shows the last commits of a space, the newest first: the version, the time, the account and
+      the replica that made it. A commit may name versions of records that its merge overruled;
+      --json shows them. The server may be running.
+
+      Exit status: 0, or 1 after errors.
+      """,
+    operands: [],
+    options: [ServeCommand.Option.data, Option.space, Option.count, Option.json],
+    examples: ["tandem log --data spaces --space notes"])
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let name = try arguments.required(Option.space, "the name of a space")
+    let directory = arguments[ServeCommand.Option.data] ?? ServeCommand.defaultDirectory
+    let spaces = try SpaceDirectory(reading: directory)
+    guard spaces.contains(name) else {
+      let names = try spaces.names()
+      let hint = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+      throw FileError(path: directory, action: "read", reason: "there is no space \(name)\(hint)")
+    }
+    let commits = try await SQLiteSpaceStore.history(
+      path: spaces.file(of: name), maxCount: arguments[Option.count] ?? defaultCount)
+    for commit in commits {
+      if arguments[Option.json] {
+        try ReplicaFile.print { commit.write(to: &$0) }
+      } else {
+        try ReplicaFile.print([commit.line])
+      }
+    }
+    return 0
+  }
+}
+
+extension SpaceCommit {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.field("version", version)
+      json.field("time", timeText)
+      json.field("account", account)
+      json.field("replica", "\(replica)")
+      json.field("commit", "\(id)")
+      json.field("overruled", overruled)
+    }
+  }
+
+  fileprivate var line: String {
+    let more = overruled.isEmpty ? "" : ", overruled \(Quantity.count(overruled.count, "version"))"
+    return "\(version) \(timeText) \(account ?? "-") \(replica)\(more)"
+  }
+
+  /// The time by RFC 3339, in UTC.
+  private var timeText: String {
+    var seconds = time_t(time / 1_000)
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    func digits(_ number: Int32, _ count: Int) -> String {
+      let text = String(number)
+      return String(repeating: "0", count: max(0, count - text.count)) + text
+    }
+    let date =
+      "\(digits(parts.tm_year + 1900, 4))-\(digits(parts.tm_mon + 1, 2))-\(digits(parts.tm_mday, 2))"
+    return "\(date)T\(digits(parts.tm_hour, 2)):\(digits(parts.tm_min, 2)):"
+      + "\(digits(parts.tm_sec, 2)).\(digits(Int32(time % 1_000), 3))Z"
+  }
+}
