@@ -7,25 +7,25 @@
 #endif
 
 /// An error of starting a server, or of its files.
-package struct ServerError: Error, Hashable, CustomStringConvertible {
+public struct ServerError: Error, Hashable, CustomStringConvertible {
   /// The kinds of error.
-  package struct Code: Hashable, Sendable {
+  public struct Code: Hashable, Sendable {
     private let name: String
 
     /// The address cannot be resolved, or nothing can listen there.
-    package static let address = Code(name: "address")
+    public static let address = Code(name: "address")
     /// The certificate or the key cannot be used.
-    package static let certificate = Code(name: "certificate")
+    public static let certificate = Code(name: "certificate")
     /// The directory of the spaces cannot be used.
-    package static let directory = Code(name: "directory")
+    public static let directory = Code(name: "directory")
     /// The file of the access tokens cannot be read or written.
-    package static let tokens = Code(name: "tokens")
+    public static let tokens = Code(name: "tokens")
   }
 
   /// The kind of error.
-  package let code: Code
+  public let code: Code
   /// A sentence for people that says what to do. It contains no secret.
-  package let message: String
+  public let message: String
 
   init(_ code: Code, _ message: String) {
     self.code = code
@@ -33,7 +33,7 @@ package struct ServerError: Error, Hashable, CustomStringConvertible {
   }
 
   /// The message.
-  package var description: String { message }
+  public var description: String { message }
 }
 
 /// The reason of the last failed system call, for messages.

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// Bytes wait in a bounded queue. A client that reads too slowly is cut off instead of slowing down
 /// the sender or filling the memory.
-package final class AnswerStream: Sendable {
+public final class AnswerStream: Sendable {
   /// The part that fits into the buffer of a server, or its absence.
   enum Reading {
     /// So many bytes were written.
@@ -30,19 +30,19 @@ package final class AnswerStream: Sendable {
   private let state = Mutex(State())
 
   /// A stream whose client may be so many bytes behind.
-  package init(maxBacklogByteCount: Int) {
+  public init(maxBacklogByteCount: Int) {
     self.maxBacklogByteCount = maxBacklogByteCount
   }
 
   /// True until the stream ends, its client leaves, or it was cut off.
-  package var isOpen: Bool { state.withLock { !$0.isEnded } }
+  public var isOpen: Bool { state.withLock { !$0.isEnded } }
 
   /// Sends bytes.
   ///
   /// - Returns: False if the client has left, or was cut off because these bytes would exceed the
   ///   backlog.
   @discardableResult
-  package func send(_ bytes: [UInt8]) -> Bool {
+  public func send(_ bytes: [UInt8]) -> Bool {
     state.withLock { state in
       guard !state.isEnded else { return false }
       guard state.waitingByteCount + bytes.count <= maxBacklogByteCount else {
@@ -58,7 +58,7 @@ package final class AnswerStream: Sendable {
   }
 
   /// Ends the stream. Bytes that wait are not sent.
-  package func end() { state.withLock { finish(&$0) } }
+  public func end() { state.withLock { finish(&$0) } }
 
   private func finish(_ state: inout State) {
     state.isEnded = true

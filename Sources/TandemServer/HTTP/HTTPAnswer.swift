@@ -1,7 +1,7 @@
 /// The answer to a ``ServedRequest``.
-package struct HTTPAnswer: Sendable {
+public struct HTTPAnswer: Sendable {
   /// The body of an answer.
-  package enum Content: Sendable {
+  public enum Content: Sendable {
     /// All bytes. The server compresses large ones if the client accepts that.
     case bytes([UInt8])
     /// Bytes that follow as they arise, such as an event stream. They are never compressed.
@@ -9,32 +9,32 @@ package struct HTTPAnswer: Sendable {
   }
 
   /// The status code.
-  package var status: Int
+  public var status: Int
   /// The header, besides the fields that the server adds: the length, the date and the compression.
-  package var fields: [(name: String, value: String)]
+  public var fields: [(name: String, value: String)]
   /// The body.
-  package var content: Content
+  public var content: Content
 
   /// An answer.
-  package init(status: Int, fields: [(name: String, value: String)] = [], content: Content) {
+  public init(status: Int, fields: [(name: String, value: String)] = [], content: Content) {
     self.status = status
     self.fields = fields
     self.content = content
   }
 
   /// An answer with a body of a media type.
-  package init(status: Int = 200, type: String, _ bytes: [UInt8]) {
+  public init(status: Int = 200, type: String, _ bytes: [UInt8]) {
     self.init(status: status, fields: [("Content-Type", type)], content: .bytes(bytes))
   }
 
   /// An answer with a text.
-  package init(status: Int = 200, _ text: String) {
+  public init(status: Int = 200, _ text: String) {
     self.init(status: status, type: "text/plain; charset=utf-8", Array(text.utf8))
   }
 }
 
 /// The program behind an ``HTTPServer``.
-package protocol HTTPResponder: Sendable {
+public protocol HTTPResponder: Sendable {
   /// Answers a request by its header alone; `nil` to receive the body first.
   ///
   /// Called on the server's thread: it must neither wait nor compute for long.
@@ -48,7 +48,7 @@ package protocol HTTPResponder: Sendable {
 }
 
 /// The reasons for an answer that an ``HTTPServer`` gives by itself.
-package enum ServerTrouble: Hashable, Sendable {
+public enum ServerTrouble: Hashable, Sendable {
   /// The body of the request is longer than ``HTTPServerLimits/maxBodyByteCount``.
   case bodyTooLong
   /// ``HTTPServerLimits/maxConcurrentRequestCount`` or
@@ -59,31 +59,31 @@ package enum ServerTrouble: Hashable, Sendable {
 }
 
 /// The bounds of an ``HTTPServer``. All counts are positive.
-package struct HTTPServerLimits: Hashable, Sendable {
+public struct HTTPServerLimits: Hashable, Sendable {
   /// The maximum number of open connections. More wait until others close.
-  package var maxConnectionCount = 10_000
+  public var maxConnectionCount = 10_000
   /// The maximum number of open connections of one address. More are closed at once.
-  package var maxAddressConnectionCount = 5_000
+  public var maxAddressConnectionCount = 5_000
   /// The bytes of memory for each connection. The line and the header of a request must fit.
-  package var connectionByteCount = 8 << 10
+  public var connectionByteCount = 8 << 10
   /// The maximum length of the body of a request, in bytes.
-  package var maxBodyByteCount = 16 << 20
+  public var maxBodyByteCount = 16 << 20
   /// The maximum length of the bodies of all requests that are not answered, in bytes.
-  package var maxTotalBodyByteCount = 256 << 20
+  public var maxTotalBodyByteCount = 256 << 20
   /// The maximum number of requests that are not answered.
-  package var maxConcurrentRequestCount = 1_000
+  public var maxConcurrentRequestCount = 1_000
   /// The maximum time from the begin of a connection, or the end of the answer before, until the
   /// header of a request is complete; and the maximum time in which no byte arrives or leaves.
-  package var maxIdleTime = Duration.seconds(60)
+  public var maxIdleTime = Duration.seconds(60)
   /// The maximum time for the body of a request.
-  package var maxBodyTime = Duration.seconds(120)
+  public var maxBodyTime = Duration.seconds(120)
   /// The maximum time for an answer that is no stream to be read by the client.
-  package var maxSendTime = Duration.seconds(300)
+  public var maxSendTime = Duration.seconds(300)
   /// The maximum time that stopping waits for requests to be answered and read.
-  package var maxStopTime = Duration.milliseconds(700)
+  public var maxStopTime = Duration.milliseconds(700)
   /// The least length of an answer that is compressed, in bytes.
-  package var minCompressedByteCount = 4 << 10
+  public var minCompressedByteCount = 4 << 10
 
   /// The usual limits.
-  package init() {}
+  public init() {}
 }

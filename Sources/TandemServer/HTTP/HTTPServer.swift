@@ -13,16 +13,17 @@ internal import Synchronization
 ///
 /// Each request is answered in a task of its own. The server bounds connections, bodies and times by
 /// ``HTTPServerLimits``, so that clients that misbehave do not keep others from being served.
-package final class HTTPServer: Sendable {
+public final class HTTPServer: Sendable {
   /// A certificate and its key, in PEM.
-  package struct Identity: Sendable {
+  public struct Identity: Sendable {
     /// The maximum length of each, in bytes.
     package static let maxByteCount = 1 << 20
 
-    package let certificate: [UInt8]
-    package let key: [UInt8]
+    let certificate: [UInt8]
+    let key: [UInt8]
 
-    package init(certificate: [UInt8], key: [UInt8]) {
+    /// A certificate, with those of its issuers after it, and its key without a passphrase.
+    public init(certificate: [UInt8], key: [UInt8]) {
       self.certificate = certificate
       self.key = key
     }
@@ -46,7 +47,7 @@ package final class HTTPServer: Sendable {
   }
 
   /// The address of the server, such as `http://127.0.0.1:7420`.
-  package let url: String
+  public let url: String
   private let responder: any HTTPResponder
   private let limits: HTTPServerLimits
   private let metrics: ServerMetrics
@@ -57,10 +58,24 @@ package final class HTTPServer: Sendable {
 
   /// Starts to accept requests. They are answered while ``run()`` runs.
   ///
+  /// - Parameters:
+  ///   - socket: The address. The server closes the socket.
+  ///   - identity: A certificate, to serve https.
+  ///   - limits: The bounds of connections, bodies and times.
+  ///   - responder: The program that answers the requests.
   /// - Throws: ``ServerError`` if the certificate and the key cannot be used.
+  public convenience init(
+    _ socket: ListeningSocket, identity: Identity? = nil,
+    limits: HTTPServerLimits = HTTPServerLimits(), responder: some HTTPResponder
+  ) throws(ServerError) {
+    try self.init(
+      socket, identity: identity, limits: limits, metrics: ServerMetrics(), responder: responder)
+  }
+
+  /// A server that counts connections.
   package init(
     _ socket: ListeningSocket, identity: Identity? = nil,
-    limits: HTTPServerLimits = HTTPServerLimits(), metrics: ServerMetrics = ServerMetrics(),
+    limits: HTTPServerLimits = HTTPServerLimits(), metrics: ServerMetrics,
     responder: some HTTPResponder
   ) throws(ServerError) {
     let host = socket.host.contains(":") ? "[\(socket.host)]" : socket.host
@@ -143,7 +158,7 @@ package final class HTTPServer: Sendable {
 
 extension HTTPServer {
   /// Answers requests until the task is cancelled; then stops: requests are answered, streams end.
-  package func run() async {
+  public func run() async {
     // A task of its own: cancelling this one must not cancel the answers that are under way.
     let serving = Task { await serve() }
     await withTaskCancellationHandler {

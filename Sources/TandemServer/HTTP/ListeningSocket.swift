@@ -9,16 +9,16 @@ internal import CMicroHTTP
 #endif
 
 /// A TCP socket that listens. The ``HTTPServer`` that gets it closes it.
-package struct ListeningSocket: Sendable {
+public struct ListeningSocket: Sendable {
   /// The maximum number of connections that wait to be accepted.
   private static let backlogCount: Int32 = 1_024
 
   /// The host as it was given.
-  package let host: String
+  public let host: String
   /// The port, also if port 0 was given, which picks one.
-  package let port: UInt16
+  public let port: UInt16
   /// True if only programs of this machine can connect.
-  package let isLoopback: Bool
+  public let isLoopback: Bool
   let descriptor: Int32
 
   /// Listens on the first address of a host that allows it.
@@ -28,7 +28,7 @@ package struct ListeningSocket: Sendable {
   ///   - port: The port; 0 picks a free one.
   ///   - allowsOthers: False to refuse addresses that other machines can reach.
   /// - Throws: ``ServerError`` with code `address`.
-  package init(host: String, port: UInt16, allowsOthers: Bool) throws(ServerError) {
+  public init(host: String, port: UInt16, allowsOthers: Bool) throws(ServerError) {
     var hints = addrinfo()
     hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
     #if canImport(Glibc)

@@ -1,20 +1,20 @@
 /// The line and the header of a request that an ``HTTPServer`` has received.
-package struct ServedRequestHead: Sendable {
+public struct ServedRequestHead: Sendable {
   /// The method, such as `GET`.
-  package let method: String
+  public let method: String
   /// The path, percent-encoded as it was sent, without the query.
-  package let path: String
+  public let path: String
   /// The query, percent-encoded as it was sent; `nil` if there is none.
-  package let query: String?
+  public let query: String?
   /// The fields of the header in their order; the names are in lower case.
-  package let fields: [(name: String, value: String)]
+  public let fields: [(name: String, value: String)]
 
   /// A head.
   ///
   /// - Parameters:
   ///   - target: The path and the query.
   ///   - fields: The header; names may have any case.
-  package init(method: String, target: String, fields: [(name: String, value: String)] = []) {
+  public init(method: String, target: String, fields: [(name: String, value: String)] = []) {
     self.method = method
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     path = String(parts[0])
@@ -23,13 +23,13 @@ package struct ServedRequestHead: Sendable {
   }
 
   /// The value of a field, by its name in lower case; `nil` if it is absent or occurs several times.
-  package func field(_ name: String) -> String? {
+  public func field(_ name: String) -> String? {
     let values = fields.filter { $0.name == name }
     return values.count == 1 ? values[0].value : nil
   }
 
   /// The segments of the path, decoded; `nil` if one is not percent-encoded UTF-8.
-  package var segments: [String]? {
+  public var segments: [String]? {
     guard path.hasPrefix("/") else { return nil }
     var segments: [String] = []
     for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
@@ -40,7 +40,7 @@ package struct ServedRequestHead: Sendable {
   }
 
   /// The parameters of the query, decoded, in their order; `nil` if one is not percent-encoded UTF-8.
-  package var parameters: [(name: String, value: String)]? {
+  public var parameters: [(name: String, value: String)]? {
     var parameters: [(String, String)] = []
     for part in (query ?? "").split(separator: "&") {
       let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -68,14 +68,14 @@ package struct ServedRequestHead: Sendable {
 }
 
 /// A request with its body.
-package struct ServedRequest: Sendable {
+public struct ServedRequest: Sendable {
   /// The line and the header.
-  package let head: ServedRequestHead
+  public let head: ServedRequestHead
   /// The body; empty if there is none.
-  package let body: [UInt8]
+  public let body: [UInt8]
 
   /// A request.
-  package init(head: ServedRequestHead, body: [UInt8] = []) {
+  public init(head: ServedRequestHead, body: [UInt8] = []) {
     self.head = head
     self.body = body
   }

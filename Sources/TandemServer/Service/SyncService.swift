@@ -3,7 +3,7 @@ internal import TandemSpace
 package import TandemSync
 
 /// Answers the requests of replicas: routes, rights, limits and encoding. It uses no sockets.
-package final class SyncService: HTTPResponder {
+public final class SyncService: HTTPResponder {
   /// The bounds of a service.
   package struct Limits: Hashable, Sendable {
     /// The bounds of messages.
@@ -35,6 +35,23 @@ package final class SyncService: HTTPResponder {
   /// By the id of the access token; all clients have one count where there are no tokens.
   private let usages = Mutex<[String: Usage]>([:])
 
+  /// A service for all programs of this machine, with spaces as files of a folder.
+  ///
+  /// ```swift
+  /// let service = try SyncService(spacesIn: "spaces")
+  /// let socket = try ListeningSocket(host: "127.0.0.1", port: 7420, allowsOthers: false)
+  /// let server = try HTTPServer(socket, responder: service)
+  /// await withDiscardingTaskGroup { group in
+  ///   group.addTask { await service.run() }
+  ///   group.addTask { await server.run() }
+  /// }
+  /// ```
+  ///
+  /// - Throws: ``ServerError`` with code `directory`.
+  public convenience init(spacesIn path: String) throws(ServerError) {
+    self.init(spaces: try SpaceDirectory(path: path), tokens: nil)
+  }
+
   /// A service.
   ///
   /// - Parameters:
@@ -55,13 +72,13 @@ package final class SyncService: HTTPResponder {
   }
 
   /// Sends events to streams until the task is cancelled; then ends the streams.
-  package func run() async { await feeds.run() }
+  public func run() async { await feeds.run() }
 }
 
 // MARK: - Requests
 
 extension SyncService {
-  package func refusal(of head: ServedRequestHead) -> HTTPAnswer? {
+  public func refusal(of head: ServedRequestHead) -> HTTPAnswer? {
     do throws(SyncRefusal) {
       let request = try RoutedRequest(head)
       _ = try client(of: head, for: request)
@@ -71,7 +88,7 @@ extension SyncService {
     }
   }
 
-  package func answer(to trouble: ServerTrouble) -> HTTPAnswer {
+  public func answer(to trouble: ServerTrouble) -> HTTPAnswer {
     let refusal =
       switch trouble {
       case .bodyTooLong:
@@ -88,7 +105,7 @@ extension SyncService {
     return SyncReply.refusal(refusal).answer
   }
 
-  package func answer(_ request: ServedRequest) async -> HTTPAnswer {
+  public func answer(_ request: ServedRequest) async -> HTTPAnswer {
     var route: SyncRoute?
     do {
       let routed = try RoutedRequest(request.head)
