@@ -78,6 +78,7 @@ public final class SyncService: HTTPResponder {
 // MARK: - Requests
 
 extension SyncService {
+  /// Answers a request whose route, token or header it refuses.
   public func refusal(of head: ServedRequestHead) -> HTTPAnswer? {
     do throws(SyncRefusal) {
       let request = try RoutedRequest(head)
@@ -88,6 +89,7 @@ extension SyncService {
     }
   }
 
+  /// The rejection for a limit that the server has reached.
   public func answer(to trouble: ServerTrouble) -> HTTPAnswer {
     let refusal =
       switch trouble {
@@ -105,6 +107,7 @@ extension SyncService {
     return SyncReply.refusal(refusal).answer
   }
 
+  /// Answers a request of a replica.
   public func answer(_ request: ServedRequest) async -> HTTPAnswer {
     var route: SyncRoute?
     do {
