@@ -58,7 +58,7 @@ extension Simulation {
   private func restoreSpace(startsNewHistory: Bool) throws {
     guard let backup = spaceBackup, chance(40) else { return }
     try space.restore(backup.space, startsNewHistory: startsNewHistory, using: &random)
-    oracle = backup.oracle
+    oracle.restore(backup.oracle)
     if startsNewHistory { oracle.startNewHistory(at: space.head) }
     note(
       "the space becomes what it was at version \(space.head.version)"

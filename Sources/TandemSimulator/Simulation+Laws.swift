@@ -22,21 +22,41 @@ extension Simulation {
       throw SimulationViolation(
         "file \(file.number) went back from version \(known.version) to \(revision.version)")
     }
+    try checkDigests(syncStep, summary, report, file)
     revisions[file.number] = summary.revision
-    if case .apply = syncStep, let report, report.revision != nil, !report.hasEqualDigests,
-      !mayLoseCommits
-    {
-      throw SimulationViolation(
-        "file \(file.number) applied a pull and has not the records of the space")
-    }
     guard case .apply = syncStep, summary.pull == .none, summary.outbox == nil,
       let revision = summary.revision
     else { return }
     try checkBase(of: file, at: revision, "after \(describe(syncStep))")
   }
 
-  /// True if the space may lose commits. A file may then go back, and the pages of one pull may be of
-  /// two histories.
+  /// The base of a file never differs from the space, unless the pages of one pull are of several
+  /// histories. Otherwise a repair would hide mistakes.
+  private func checkDigests(
+    _ syncStep: SyncStep, _ summary: SyncSummary, _ report: ReplicaApplyReport?,
+    _ file: SimulatedFile
+  ) throws {
+    var isRight = true
+    switch syncStep {
+    case .stage(let page, let pull):
+      if pull.cursor == nil { pulledRevisions[file.number] = pull.since.map { [$0] } ?? [] }
+      pulledRevisions[file.number]?.append(page.revision)
+    case .apply:
+      isRight =
+        report?.revision == nil || report?.hasEqualDigests != false
+        || !oracle.areSuccessive(pulledRevisions[file.number] ?? [])
+    case .settle(.accepted, _):
+      if case .page(let pull) = summary.pull { isRight = pull.since != nil }
+    case .verify: isRight = summary.hasEqualDigests
+    case .look, .requirePull, .freeze, .settle, .takeBack, .discardStaged, .lose: break
+    }
+    guard isRight else {
+      throw SimulationViolation(
+        "the base of file \(file.number) differs from the space after \(describe(syncStep))")
+    }
+  }
+
+  /// True if the space may lose commits. A file may then go back.
   private var mayLoseCommits: Bool {
     scenario.accidents.contains(.spaceRestore) || scenario.accidents.contains(.newEpoch)
   }
@@ -145,16 +165,31 @@ extension Simulation {
       _ = try file.report(to: &ledger, at: step)
     }
     try checkForeignKeys()
+    try checkIdentities()
     // A table may be unable to hold a record, which is parked then; so the space decides.
     let violations = ledger.violations(final: try spaceValues())
     if !violations.isEmpty { throw SimulationViolation(violations.joined(separator: "\n")) }
     try checkCounts()
   }
 
+  /// A file draws a new identity only after an accident of a file or of the space, or after requests
+  /// that were refused and accepted later.
+  private func checkIdentities() throws {
+    let accidents: Set<Scenario.Accident> = [
+      .fileRestore, .fileCopy, .spaceRestore, .newEpoch, .refusal,
+    ]
+    guard accidents.isDisjoint(with: scenario.accidents) else { return }
+    for (file, replica) in zip(files, replicas) {
+      guard try file.read({ try $0.state().replica }) == replica else {
+        throw SimulationViolation("file \(file.number) has given up its identity")
+      }
+    }
+  }
+
   /// All rows that others refer to exist. The exceptions are accidents after which no file may have the
   /// row any more, and rows of the first table that had to yield to another one's unique value.
   private func checkForeignKeys() throws {
-    let accidents: Set<Scenario.Accident> = [.fileRestore, .fileCopy, .spaceRestore, .newEpoch]
+    let accidents: Set<Scenario.Accident> = [.fileRestore, .spaceRestore, .newEpoch]
     guard accidents.isDisjoint(with: scenario.accidents), !schema.tables[0].hasCode
     else { return }
     for file in files {
@@ -173,8 +208,8 @@ extension Simulation {
         table: table.name, id: table.key(SimulatedSchema.Table.counterNumber))
       let expected = ledger.countedEdits[table.name] ?? 0
       let record = try space.records().first { $0.key == key }
-      guard let value = record?.fields?["visits"] else { continue }
-      guard value == .integer(Int64(expected)) else {
+      let value = record?.fields?["visits"] ?? .null
+      guard expected == 0 || value == .integer(Int64(expected)) else {
         throw SimulationViolation(
           "\(expected) additions in \(table.name) were made, but \(value) were counted")
       }

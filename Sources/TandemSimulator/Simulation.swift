@@ -56,6 +56,10 @@ final class Simulation {
   var isFaulty = true
   /// The revisions of the files, to see that they do not go back.
   var revisions: [SpaceRevision?] = []
+  /// The revisions of the files before the last pull, and of the pages since.
+  var pulledRevisions: [Int: [SpaceRevision]] = [:]
+  /// The replicas that the files were attached as.
+  var replicas: [SyncToken] = []
   /// The steps at which commits were frozen.
   var frozenSteps: [SyncToken: Int] = [:]
   var spaceBackup: (space: SimulatedSpace.Backup, oracle: SpaceOracle)?
@@ -80,6 +84,7 @@ final class Simulation {
     for number in 0..<scenario.fileCount {
       try add(SimulatedFile(number, number == 0 ? first : pool.file(scenario.variant), schema))
       try files[number].identify(using: &self.random)
+      replicas.append(try files[number].read { try $0.state().replica })
     }
     for _ in 1..<scenario.firstFileDriverCount { drivers.append(Driver(file: 0)) }
   }

@@ -10,6 +10,8 @@ struct SpaceOracle {
   private var revisions: [SpaceRevision]
   /// The revisions that commits made.
   private var fates: [SyncToken: SpaceRevision] = [:]
+  /// The revision before each one, in all histories that there have ever been.
+  private var parents: [SpaceRevision: SpaceRevision] = [:]
   /// The last commit of each replica, and its outcome.
   private var standings: [SyncToken: ReplicaStanding] = [:]
 
@@ -35,6 +37,7 @@ struct SpaceOracle {
       try require(
         revision.epoch == revisions.last?.epoch
           && revision.version == (revisions.last?.version ?? 0) + 1, "a commit", outcome)
+      parents[revision] = revisions.last
       revisions.append(revision)
       fates[commit.id] = revision
     case .conflict, .refused: break
@@ -56,6 +59,28 @@ struct SpaceOracle {
       try require(page.revision == revisions.last, "a pull", answer)
       try require(page.replica == pull.replica.flatMap { standings[$0] }, "a pull", answer)
     }
+  }
+
+  /// True if revisions are of one history, and none is older than the one before it.
+  func areSuccessive(_ states: [SpaceRevision]) -> Bool {
+    var states = states
+    var revision = states.popLast()
+    while let state = states.last {
+      if state == revision {
+        states.removeLast()
+      } else {
+        revision = revision.flatMap { parents[$0] }
+      }
+      if revision == nil { return false }
+    }
+    return true
+  }
+
+  /// Takes note that the space went back to a backup. The knowledge of histories stays.
+  mutating func restore(_ backup: SpaceOracle) {
+    let parents = parents
+    self = backup
+    self.parents.merge(parents) { known, _ in known }
   }
 
   /// Takes note that the space forgot the history before a version.
