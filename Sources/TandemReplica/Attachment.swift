@@ -6,7 +6,8 @@ package import TandemSync
 public struct AttachedTable: Hashable, Sendable {
   /// The name of the table.
   public var name: String
-  /// The columns to synchronize beside the primary key; all that can be written if `nil`.
+  /// The columns to synchronize beside the primary key. If `nil`, all that can be written, and those
+  /// that the table gets later.
   public var columns: [String]?
   /// The rules for columns that two replicas change at the same time, by the names of columns. The
   /// file keeps them for every program that synchronizes it. A conflict in another column stays
@@ -92,7 +93,8 @@ extension ReplicaTables {
     try insert(
       ReplicaState(
         space: space, replica: .random(using: &generator), sequence: 0, revision: nil,
-        digest: .empty, spaceDigest: .empty, pullNeed: .first), tables: declarations)
+        digest: .empty, spaceDigest: .empty, pullNeed: .first), tables: declarations,
+      whole: zip(choices, declarations).filter { $0.0.columns == nil }.map(\.1.name))
     for (declaration, policies) in zip(declarations, policies) {
       for (column, policy) in policies { try insert(policy, column, of: declaration.name) }
     }

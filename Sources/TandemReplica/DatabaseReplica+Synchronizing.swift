@@ -157,7 +157,7 @@ private final class RunLog: Sendable {
   private struct State {
     var pushedCount = 0
     var pulledCount = 0
-    var hasDeclaredTables = false
+    var declaredTables: [SpaceTable] = []
     var status = SyncStatus.connecting
     var cause: (any Error)?
   }
@@ -175,9 +175,9 @@ private final class RunLog: Sendable {
     report(status)
   }
 
-  /// True if the space knows the tables of the file.
-  var hasDeclaredTables: Bool { state.withLock { $0.hasDeclaredTables } }
-  func noteDeclaredTables() { state.withLock { $0.hasDeclaredTables = true } }
+  /// The tables that the space knows.
+  var declaredTables: [SpaceTable] { state.withLock { $0.declaredTables } }
+  func noteDeclared(_ tables: [SpaceTable]) { state.withLock { $0.declaredTables = tables } }
   func countPushed(_ count: Int) { state.withLock { $0.pushedCount += count } }
   func countPulled(_ count: Int) { state.withLock { $0.pulledCount += count } }
 
@@ -198,9 +198,11 @@ private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
   let replica: DatabaseReplica
 
   func push(_ commit: SyncCommit) async throws -> SyncOutcome {
-    if !log.hasDeclaredTables {
-      _ = try await remote.declare(try await replica.declarations())
-      log.noteDeclaredTables()
+    // A table may have got a column since the last commit.
+    let tables = try await replica.declarations()
+    if log.declaredTables != tables {
+      _ = try await remote.declare(tables)
+      log.noteDeclared(tables)
     }
     let outcome = try await remote.push(commit)
     if case .accepted = outcome { log.countPushed(commit.changes.count) }

@@ -48,6 +48,52 @@ extension DatabaseReplica {
   }
 }
 
+// MARK: - Changes of the schema
+
+extension DatabaseReplica {
+  /// Prepares attached tables for a change of their schema by another program or connection:
+  /// removes the triggers, which SQLite does not allow to name a column that is dropped.
+  ///
+  /// Until ``endSchemaChange()``, the file cannot be synchronized. Programs may write it meanwhile:
+  /// the present rows are kept, so that all changes are found by comparing. `Database.migrate` needs
+  /// neither of the two calls, and adding a column does not either.
+  ///
+  /// - Throws: ``ReplicaError`` with code `notAttached` or `schema`; `DatabaseError`.
+  /// - Complexity: O(*n*) in the number of rows of the attached tables.
+  public func beginSchemaChange() async throws {
+    try await database.write { try ReplicaTables($0.connection).beginSchemaChange() }
+    forgetTables()
+  }
+
+  /// Takes over all changes of the schema. A synchronization does the same, unless
+  /// ``beginSchemaChange()`` was called.
+  ///
+  /// Columns that a table got are synchronized from now on if the table was attached with all its
+  /// columns. The values of columns that it lost are kept aside, as those of other replicas.
+  ///
+  /// - Throws: ``ReplicaError`` with code `schema` if a table is gone or has another primary key: the
+  ///   change has not ended then; `notAttached`; `DatabaseError`.
+  /// - Complexity: O(*n*) in the number of rows of the attached tables.
+  public func endSchemaChange() async throws {
+    try await database.write { try ReplicaTables($0.connection).endSchemaChange() }
+    forgetTables()
+  }
+
+  /// Changes the schema by SQL statements, in one transaction. Foreign keys are checked at its end.
+  package func changeSchema(by statements: [String]) async throws {
+    try await database.writeWithoutForeignKeys { transaction in
+      let tables = ReplicaTables(transaction.connection)
+      _ = try tables.schema()
+      try transaction.changeSchema("this change") { transaction in
+        for sql in statements { try transaction.connection.execute(sql) }
+      }
+      tables.forgetSchema()
+      _ = try tables.schema()
+    }
+    forgetTables()
+  }
+}
+
 // MARK: - Status
 
 extension DatabaseReplica {

@@ -106,7 +106,7 @@ extension DatabaseReplica {
   }
 
   /// The synchronized tables.
-  func declarations() async throws -> [SpaceTable] {
+  package func declarations() async throws -> [SpaceTable] {
     try await database.read { try ReplicaTables($0.connection).declarations() }
   }
 

@@ -14,6 +14,8 @@ package struct ReplicaState: Hashable, Sendable {
     case first
     /// Everything: the space has forgotten the deletions since the revision.
     case horizon
+    /// Everything: the file's tables have other columns than the base.
+    case columns
     /// Everything: the space has another history, which was created separately.
     case epoch
     /// Everything: the space has lost commits that the replica knows.
@@ -58,7 +60,8 @@ extension ReplicaTables {
       one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, space TEXT NOT NULL,
       tables BLOB NOT NULL, replica TEXT NOT NULL, sequence INTEGER NOT NULL, revision TEXT,
       digest TEXT NOT NULL, space_digest TEXT NOT NULL, pull TEXT NOT NULL,
-      last_rejection INTEGER NOT NULL DEFAULT 0)
+      last_rejection INTEGER NOT NULL DEFAULT 0, whole TEXT NOT NULL, former_tables BLOB,
+      is_paused INTEGER NOT NULL DEFAULT 0)
     """,
     """
     CREATE TABLE tandem_outbox (
@@ -101,7 +104,7 @@ extension ReplicaTables {
   ]
 
   /// The version of these tables.
-  static let format: Int64 = 1
+  static let format: Int64 = 2
 
   /// True if the file is attached to a space.
   package func isAttached() throws -> Bool {
@@ -144,19 +147,23 @@ extension ReplicaTables {
   }
 
   /// Writes the first state of a file that is being attached.
-  func insert(_ state: ReplicaState, tables: [SpaceTable]) throws {
+  ///
+  /// - Parameter whole: The names of the tables that are attached with all their columns.
+  func insert(_ state: ReplicaState, tables: [SpaceTable], whole: [String]) throws {
+    let names = SyncMessageWriter.bytes(id: whole.map { .text($0) })
     try connection.execute(
       """
       INSERT INTO tandem_state (one, format, space, tables, replica, sequence, digest,
-        space_digest, pull)
-      VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
+        space_digest, pull, whole)
+      VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, .integer(ReplicaTables.format), .text(state.space),
       .blob(SyncMessageWriter.bytes(tables)), .text(state.replica.description),
       .integer(Int64(state.sequence)), .text(state.digest.description),
-      .text(state.spaceDigest.description), .text(state.pullNeed.rawValue))
+      .text(state.spaceDigest.description), .text(state.pullNeed.rawValue),
+      .text(String(decoding: names, as: UTF8.self)))
   }
 
-  /// The synchronized tables, as the file was attached with them.
+  /// The synchronized tables, as the file declares them to the space.
   package func declarations() throws -> [SpaceTable] {
     try checkIsAttached()
     let stored = try connection.withStatement("SELECT tables FROM tandem_state") {

@@ -11,7 +11,8 @@ public struct ReplicaStatus: Hashable, Sendable {
     case pending
     /// There are open conflicts.
     case conflicts
-    /// The synchronization needs a decision, or the rows differ from those of the space.
+    /// The synchronization needs a decision or the end of a change of the schema, or the rows differ
+    /// from those of the space.
     case blocked
   }
 
@@ -51,10 +52,10 @@ extension ReplicaTables {
   /// The condition of the file. Nothing is written.
   ///
   /// - Complexity: O(*n*) for *n* rows that wait.
-  func status() throws -> ReplicaStatus {
+  package func status() throws -> ReplicaStatus {
     let summary = try summary()
     let isBlocked =
-      summary.state.pullNeed.needsDecision
+      try isPaused() || summary.state.pullNeed.needsDecision
       || (summary.state.pullNeed == .none && !summary.state.hasEqualDigests)
     return ReplicaStatus(
       state: isBlocked

@@ -16,6 +16,8 @@ package struct ReplicaTable: Sendable {
   /// The conversions of the columns, in the order of ``layout``.
   private let affinities: [ColumnAffinity]
   private let keyAffinities: [ColumnAffinity]
+  /// The defaults of columns that cannot be null, as SQL, in the order of ``layout``.
+  private let requiredDefaults: [String?]
 
   /// A table of the file.
   ///
@@ -23,25 +25,33 @@ package struct ReplicaTable: Sendable {
   init(_ declaration: SpaceTable, in connection: DatabaseConnection) throws {
     guard let schema = try connection.schema(ofTable: declaration.name) else {
       throw ReplicaError(
-        .schema, "the synchronized table \(declaration.name) is gone; detach the file")
+        .schema,
+        "the synchronized table \(declaration.name) is gone; create it again or give it its name "
+          + "back, or detach the file")
     }
     guard schema.primaryKey == declaration.keyColumns else {
       throw ReplicaError(
         .schema,
-        "the table \(declaration.name) has another primary key than when it was attached; "
-          + "detach the file and attach it to a new space")
+        "the table \(declaration.name) has the primary key \(schema.primaryKey.sqlList), but was "
+          + "attached with \(declaration.keyColumns.sqlList); change it back, or detach the file "
+          + "and attach it to a new space")
     }
     func affinity(_ name: String) throws(ReplicaError) -> ColumnAffinity {
       guard let column = schema.column(named: name) else {
         throw ReplicaError(
           .schema,
-          "the table \(declaration.name) has lost the synchronized column \(name); "
-            + "add it again, or detach the file")
+          "the table \(declaration.name) has no column \(name) to synchronize; add it again, or "
+            + "detach the file")
       }
       return column.affinity
     }
     affinities = try declaration.columns.map(affinity)
     keyAffinities = try declaration.keyColumns.map(affinity)
+    let defaults = try connection.defaults(of: schema.name, among: declaration.columns)
+      .filter(\.isRequired)
+    requiredDefaults = declaration.columns.map { name in
+      defaults.first { $0.column.isSameSQLName(as: name) }?.sql
+    }
     self.declaration = declaration
     self.schema = schema
     shadow = try TableShadow(
@@ -64,6 +74,24 @@ package struct ReplicaTable: Sendable {
       && zip(keyAffinities, key).allSatisfy { $0.stored($1) == $1 }
       && (!shadow.isByRowid
         || { if case .integer = keyAffinities[0].stored(key[0]) { true } else { false } }())
+  }
+
+  /// The value that a column stores for another one; `nil` if the table is strict and refuses it.
+  func stored(_ value: FieldValue, at offset: Int) -> FieldValue? {
+    affinities[offset].stored(value)
+  }
+
+  /// The expression that stores a value, with one parameter: a column that cannot be null gets its
+  /// default for null, as when the replica that wrote the record lacks the column.
+  func storing(_ value: FieldValue, at offset: Int) -> String {
+    guard value.isNull, let sql = requiredDefaults[offset] else { return "?" }
+    return "coalesce(?, (\(sql)))"
+  }
+
+  /// True if a row gets a default for a field that is null in its record.
+  func hasDefaults(for record: Record?) -> Bool {
+    guard let record else { return false }
+    return zip(layout.names, requiredDefaults).contains { $1 != nil && record[$0].isNull }
   }
 
   /// The values of the columns that store a record. Other fields are left out.

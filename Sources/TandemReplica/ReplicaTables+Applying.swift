@@ -101,6 +101,8 @@ private struct PageApplication {
   private var placing: RowPlacing
   private var report = ReplicaApplyReport()
   private let foreignKeys: [ForeignKey]
+  /// The changes of columns since the base was made, by table.
+  private let columnChanges: [String: ColumnChanges]
 
   init(
     _ tables: ReplicaTables, _ schema: ReplicaSchema, _ merging: ReplicaMerging,
@@ -113,6 +115,7 @@ private struct PageApplication {
     self.decision = state.pullNeed.needsDecision ? decision : nil
     self.firesTriggers = firesTriggers
     foreignKeys = try tables.foreignKeys(schema)
+    columnChanges = try tables.columnChanges(schema)
     placing = RowPlacing(
       tables, firesTriggers: firesTriggers,
       referencedTables: Set(foreignKeys.map { $0.parent.name.lowercased() }))
@@ -142,7 +145,7 @@ private struct PageApplication {
   /// True if a record that is not in the pages has been deleted.
   private var deletesMissing: Bool {
     switch state.pullNeed {
-    case .horizon, .repair: true
+    case .horizon, .columns, .repair: true
     case .epoch, .history: decision == .adoptRemote
     case .none, .changes, .first: false
     }
@@ -158,7 +161,7 @@ private struct PageApplication {
       """, [])
     switch state.pullNeed {
     case .none, .changes, .first, .horizon: break
-    case .repair: state.digest = try tables.computedDigest(schema)
+    case .columns, .repair: state.digest = try tables.computedDigest(schema)
     case .epoch, .history:
       state.digest = .empty
       try forgetBase()
@@ -193,6 +196,7 @@ private struct PageApplication {
 
   private mutating func end(at page: SyncPage) throws {
     let wasRepair = state.pullNeed == .repair
+    if isComplete { try tables.forgetFormerTables() }
     state.revision = page.revision
     state.spaceDigest = page.digest
     // A repair that did not help is not repeated: something else is wrong, and the status says so.
@@ -216,7 +220,8 @@ extension PageApplication {
     let row = try tables.row(table, change.key.id)
     account(change.key, base: row.base, change.fields, isFirst: isFirst)
     let result =
-      row.isUnreadable ? row.local : try merge(row, with: change, in: table)
+      row.isUnreadable
+      ? row.local : try merge(row, with: change, in: table, isFirst: isFirst)
     let placement = RowPlacement(
       table: table, key: change.key.id, row: row, remote: change.fields, result: result)
     // A row that no message can hold stays as it is: it is noted when changes are frozen.
@@ -242,7 +247,7 @@ extension PageApplication {
 
   /// The record for the row; records the conflict if there is one.
   private mutating func merge(
-    _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable
+    _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable, isFirst: Bool
   ) throws -> Record? {
     let (local, remote) = (row.local, change.fields)
     switch decision {
@@ -254,17 +259,57 @@ extension PageApplication {
       return local
     case .union?, nil: break
     }
-    if state.pullNeed == .repair, !row.isTouched {
-      try recordDifference(local, remote, .remote, change)
-      return remote
-    }
+    // The second time, the base is what came the first time.
+    let versions =
+      try isFirst
+      ? versions(row, with: change, in: table) : (base: row.base, local: row.local)
     let merge = RowMerge(
-      base: row.base, local: local, remote: remote, table.declaration.granularity,
+      base: versions.base, local: versions.local, remote: remote, table.declaration.granularity,
       merging.merging(of: table.name))
     if let conflict = merge.conflict {
       try record(conflict.versions, conflict.resolution, change.key, fields: conflict.fields)
     }
     return merge.result
+  }
+
+  /// The versions of a row that are merged with that of the space.
+  private mutating func versions(
+    _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable
+  ) throws -> (base: Record?, local: Record?) {
+    var (base, local) = (row.base, row.local)
+    let changes = columnChanges[table.name] ?? ColumnChanges(added: [], dropped: [])
+    // The record is the base if it has not changed since.
+    if let remote = change.fields, var former = base,
+      change.version <= state.revision?.version ?? 0
+    {
+      changes.restoreDropped(&former, &local, from: remote)
+      base = former
+    }
+    if !changes.added.isEmpty, case .values(let values) = row.row, var former = base,
+      var current = local
+    {
+      for column in changes.added {
+        let resolution = column.adjust(
+          &former, &current, values[column.offset], remote: change.fields, dropped: changes.dropped)
+        if let resolution { try recordDifference(row.local, change.fields, resolution, change) }
+      }
+      (base, local) = (former, current)
+    }
+    guard state.pullNeed == .repair, !row.isTouched else { return (base, local) }
+    // The row may have been changed unnoticed. Only new columns have edits to merge.
+    let names = table.columnNames.filter { name in
+      !changes.added.contains { $0.name == FieldName(name) }
+    }
+    if !local.hasSameStorage(as: change.fields, in: names) {
+      try recordDifference(local, change.fields, .remote, change)
+    }
+    guard let remote = change.fields, let base, let local else {
+      return (change.fields, change.fields)
+    }
+    return (
+      remote.with(changes.added.map(\.name), of: base),
+      remote.with(changes.added.map(\.name), of: local)
+    )
   }
 
   /// Records two versions that differ, of which one is taken without a merge.
@@ -376,6 +421,26 @@ extension PageApplication {
       try tables.setShadow(row.base.map { .values(table.values(of: $0)) } ?? .absent, table, key)
       report.revivedCount += 1
       try self.record(.editDelete(base: record, local: record), .local, table.syncKey(key))
+    }
+  }
+}
+
+extension Record {
+  /// This record with some fields of another one.
+  fileprivate func with(_ names: [FieldName], of other: Record) -> Record {
+    var record = self
+    for name in names { record[field: name] = other[field: name] }
+    return record
+  }
+}
+
+extension Optional where Wrapped == Record {
+  /// True if both are absent, or store the given fields identically.
+  fileprivate func hasSameStorage(as other: Record?, in names: [String]) -> Bool {
+    switch (self, other) {
+    case (let one?, let other?): names.allSatisfy { one[$0].hasSameStorage(as: other[$0]) }
+    case (nil, nil): true
+    default: false
     }
   }
 }

@@ -100,7 +100,9 @@ extension ReplicaTables {
   ) {
     switch (gone, state.pullNeed) {
     // The pull of everything starts again.
-    case (_, .first), (_, .epoch), (_, .history), (.horizon, .horizon), (.horizon, .repair): return
+    case (_, .first), (_, .epoch), (_, .history), (.horizon, .horizon), (.horizon, .columns),
+      (.horizon, .repair):
+      return
     case (.horizon, .none), (.horizon, .changes): state.pullNeed = .horizon
     case (.epoch, _), (.history, _):
       state.pullNeed = gone == .epoch ? .epoch : .history

@@ -91,7 +91,7 @@ extension ReplicaTables {
   private func pullStart(_ state: ReplicaState) -> SpaceRevision? {
     switch state.pullNeed {
     case .none, .changes: state.revision
-    case .first, .horizon, .epoch, .history, .repair: nil
+    case .first, .horizon, .columns, .epoch, .history, .repair: nil
     }
   }
 }

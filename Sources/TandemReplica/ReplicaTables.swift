@@ -16,16 +16,10 @@ package final class ReplicaTables {
   /// The connection with the open transaction.
   let connection: DatabaseConnection
   /// The schema that was read last, which is good as long as the file has its version.
-  package private(set) var knownSchema: KnownSchema?
+  package internal(set) var knownSchema: KnownSchema?
 
   /// The result of the last step that applied a pull.
   package internal(set) var applyReport: ReplicaApplyReport?
-
-  /// A schema and its version.
-  package struct KnownSchema: Sendable {
-    fileprivate let version: Int64
-    fileprivate let schema: ReplicaSchema
-  }
 
   /// The replica in the file of a connection.
   ///
@@ -34,50 +28,6 @@ package final class ReplicaTables {
     self.connection = connection
     self.knownSchema = knownSchema
   }
-
-  /// The synchronized tables as they are now.
-  ///
-  /// After a change of the schema, the triggers are compared with what they should be, and
-  /// installed again. Edits that they may have missed are found by comparing the whole base with
-  /// the space.
-  ///
-  /// - Throws: ``ReplicaError`` with code `schema` if a table or column is gone.
-  package func schema() throws -> ReplicaSchema {
-    let version = try connection.schemaVersion()
-    if let knownSchema, knownSchema.version == version { return knownSchema.schema }
-    let schema = try ReplicaSchema(try declarations(), in: connection)
-    for table in schema.tables where try !connection.isKeeping(table.shadow) {
-      try connection.reinstallTriggers(of: table.shadow)
-      guard try connection.isKeeping(table.shadow) else {
-        throw ReplicaError(
-          .schema,
-          "the shadow of \(table.name) is gone or has other columns; detach the file, and attach "
-            + "it again")
-      }
-      var state = try state()
-      if state.revision != nil, state.pullNeed == .none || state.pullNeed == .changes {
-        state.pullNeed = .repair
-        try save(state)
-      }
-    }
-    knownSchema = KnownSchema(version: try connection.schemaVersion(), schema: schema)
-    return schema
-  }
-
-  /// The synchronized tables as they are now, without writing.
-  ///
-  /// - Returns: Also true if the triggers are not what they should be.
-  func schemaAsItIs() throws -> (schema: ReplicaSchema, isDisturbed: Bool) {
-    let version = try connection.schemaVersion()
-    if let knownSchema, knownSchema.version == version { return (knownSchema.schema, false) }
-    let schema = try ReplicaSchema(try declarations(), in: connection)
-    let isDisturbed = try schema.tables.contains { try !connection.isKeeping($0.shadow) }
-    if !isDisturbed { knownSchema = KnownSchema(version: version, schema: schema) }
-    return (schema, isDisturbed)
-  }
-
-  /// Forgets the schema, as after attaching.
-  func forgetSchema() { knownSchema = nil }
 }
 
 // MARK: - Rows

@@ -121,7 +121,9 @@ extension RowPlacing {
     let (table, key) = (placement.table, placement.key)
     let parked = (placement.remote ?? placement.result).flatMap(table.unstorableFields)
     var after = ReplicaRow.Current(placement.result, table)
-    if firesTriggers || parked != nil { after = try restored(placement, parked) }
+    if firesTriggers || parked != nil || table.hasDefaults(for: placement.result) {
+      after = try restored(placement, parked)
+    }
     try tables.setShadow(shadow(placement, after, parked), table, key)
     if parked != nil || placement.row.parked != nil {
       try tables.park(parked.map { ParkedFields(fields: $0, isWhole: false) }, placement.syncKey)

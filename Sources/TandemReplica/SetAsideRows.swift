@@ -281,17 +281,24 @@ extension ReplicaTables {
     switch current {
     case .missing:
       let names = table.keyNames + table.columnNames
-      let marks = names.map { _ in "?" }.joined(separator: ", ")
+      let marks = key.map { _ in "?" } + values.indices.map { table.storing(values[$0], at: $0) }
       return try run(
-        "INSERT INTO \(table.name.sqlQuoted) (\(names.sqlList)) VALUES (\(marks))", key + values)
+        """
+        INSERT INTO \(table.name.sqlQuoted) (\(names.sqlList))
+        VALUES (\(marks.joined(separator: ", ")))
+        """, key + values)
     case .unreadable: changed = Array(values.indices)
     case .values(let old):
       changed = values.indices.filter { !values[$0].hasSameStorage(as: old[$0]) }
     }
     guard !changed.isEmpty else { return }
-    let list = changed.map { "\(table.columnNames[$0].sqlQuoted) = ?" }.joined(separator: ", ")
+    let list = changed.map {
+      "\(table.columnNames[$0].sqlQuoted) = \(table.storing(values[$0], at: $0))"
+    }
     try run(
-      "UPDATE \(table.name.sqlQuoted) SET \(list) WHERE \(condition.sql)",
+      """
+      UPDATE \(table.name.sqlQuoted) SET \(list.joined(separator: ", ")) WHERE \(condition.sql)
+      """,
       changed.map { values[$0] } + condition.parameters(key))
   }
 }

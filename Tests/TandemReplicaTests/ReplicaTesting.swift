@@ -197,6 +197,8 @@ final class TestReplica {
   /// Synchronizes until there is nothing to do, beginning with a pull.
   func sync(_ space: TestSpace, _ location: SourceLocation = #_sourceLocation) throws {
     _ = try write { try $0.schema() }
+    // As a driver does: a table may have got a column.
+    try space.declare(try read { try $0.declarations() })
     if try !read({ try $0.summary().sync.outbox != nil }) { try pull(space) }
     for _ in 0..<50 where try !step(space) { return }
     Issue.record("no end in sight: \(try read { try $0.summary() })", sourceLocation: location)

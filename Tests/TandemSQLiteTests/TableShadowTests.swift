@@ -66,7 +66,7 @@ struct TableShadowTests {
     try connection.execute(
       "CREATE TRIGGER app AFTER INSERT ON t BEGIN UPDATE t SET a = 9 WHERE id = new.id; END")
     #expect(try !connection.isKeeping(shadow))
-    try connection.reinstallTriggers(of: shadow)
+    try connection.renew(shadow)
     #expect(try connection.isKeeping(shadow))
     try connection.execute("INSERT INTO t (a) VALUES (1)")
     #expect(try connection.valueRows("SELECT * FROM tandem_shadow_t") == [[1, .null, 0]])

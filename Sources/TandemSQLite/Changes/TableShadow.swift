@@ -65,7 +65,8 @@ package struct TableShadow: Sendable {
     isByRowid = facts.isIdentifiedByRowid
     rowidNames = facts.rowidNames
     removedRows = try RemovedRows(facts, in: connection)
-    keyDefaults = try connection.requiredDefaults(of: table, among: key)
+    keyDefaults = try connection.defaults(of: table, among: key).filter(\.isRequired)
+      .map { ($0.column, $0.sql) }
   }
 
   /// The columns of each unique index by which rows of different keys exclude each other.
@@ -235,17 +236,15 @@ extension DatabaseConnection {
   /// A trigger of the application that was created later runs before Tandem's. It matters only
   /// where SQLite may choose the key, because only there a trigger runs after the change.
   package func isKeeping(_ shadow: TableShadow) throws(DatabaseError) -> Bool {
-    guard try hasSchemaEntry(shadow.creation(of: shadow.name)),
-      try shadow.triggers.isInstalled(in: self)
-    else { return false }
-    guard shadow.mayLearnKeysLate else { return true }
-    return try isLastTrigger(of: shadow)
+    guard try hasSchemaEntry(shadow.creation(of: shadow.name)) else { return false }
+    return try hasTriggers(of: shadow)
   }
 
-  /// Installs the triggers again and keeps the shadow, as after a change of the schema.
-  package func reinstallTriggers(of shadow: TableShadow) throws(DatabaseError) {
-    try dropTriggers(of: shadow.table)
-    try shadow.triggers.install(in: self)
+  /// True if the triggers are exactly as planned.
+  func hasTriggers(of shadow: TableShadow) throws(DatabaseError) -> Bool {
+    guard try shadow.triggers.isInstalled(in: self) else { return false }
+    guard shadow.mayLearnKeysLate else { return true }
+    return try isLastTrigger(of: shadow)
   }
 
   /// Removes the triggers and the shadow of a table, including those of an earlier name.
@@ -254,7 +253,7 @@ extension DatabaseConnection {
     try execute("DROP TABLE IF EXISTS \(TableShadow.name(table).sqlQuoted)")
   }
 
-  private func dropTriggers(of table: String) throws(DatabaseError) {
+  func dropTriggers(of table: String) throws(DatabaseError) {
     let set = TriggerSet(prefix: TableShadow.prefix, table: table)
     let names = try set.installedNames(kinds: TableShadow.kinds, in: self)
     for name in names { try execute("DROP TRIGGER IF EXISTS \(name.sqlQuoted)") }
@@ -274,19 +273,19 @@ extension DatabaseConnection {
       .text(TableShadow.prefix)) == 0
   }
 
-  /// The defaults of those of the columns that cannot be `NULL`, as SQL expressions.
-  fileprivate func requiredDefaults(
+  /// The defaults of columns, as SQL expressions.
+  package func defaults(
     of table: String, among names: [String]
-  ) throws(DatabaseError) -> [(column: String, sql: String)] {
+  ) throws(DatabaseError) -> [(column: String, sql: String, isRequired: Bool)] {
     let listing = try prepare(
-      "SELECT name, dflt_value FROM pragma_table_info(?) WHERE \"notnull\" AND dflt_value NOT NULL")
+      "SELECT name, dflt_value, \"notnull\" FROM pragma_table_info(?) WHERE dflt_value NOT NULL")
     try listing.bind([.text(table)])
-    var defaults: [(column: String, sql: String)] = []
+    var defaults: [(column: String, sql: String, isRequired: Bool)] = []
     while try listing.step() {
-      if case .text(let name) = try listing.value(at: 0), names.contains(name),
-        case .text(let sql) = try listing.value(at: 1)
+      if case .text(let name) = try listing.value(at: 0),
+        names.contains(where: name.isSameSQLName), case .text(let sql) = try listing.value(at: 1)
       {
-        defaults.append((name, sql))
+        defaults.append((name, sql, try listing.value(at: 2) != 0))
       }
     }
     return defaults

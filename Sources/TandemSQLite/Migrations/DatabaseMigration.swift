@@ -34,6 +34,9 @@ extension Database {
   /// (Actions such as ON DELETE CASCADE do not run either.) Foreign keys whose row was missing
   /// before the migration may stay: programs that do not enforce foreign keys leave them.
   ///
+  /// Tables that are attached to a space may be changed in any way, except for their names and
+  /// primary keys. A migration of a file with such tables takes time in proportion to their rows.
+  ///
   /// - Returns: The names of those that ran.
   /// - Throws: ``DatabaseError``: `migration` if the file has run migrations that are not the first
   ///   of these, in this order: it was written by another, maybe newer program, and nothing is

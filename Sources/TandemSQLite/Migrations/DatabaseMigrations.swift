@@ -45,11 +45,7 @@ struct DatabaseMigrations {
     try check(known, path: transaction.connection.path)
     guard known.count < migrations.count else { return false }
     let migration = migrations[known.count]
-    // Programs that do not enforce foreign keys may have left some without their row long ago.
-    let earlierViolations = try ForeignKeyViolations(transaction)
-    try migration.body(transaction)
-    try ForeignKeyViolations(transaction).check(
-      since: earlierViolations, after: migration.name, path: transaction.connection.path)
+    try transaction.changeSchema("the migration \(migration.name)", migration.body)
     try transaction.execute(
       """
       INSERT INTO tandem_migrations (position, name) \
@@ -79,5 +75,22 @@ struct DatabaseMigrations {
         + "which this program does not begin with; add new ones at the end"
     }
     throw DatabaseError(code: .migration, message: message, path: path)
+  }
+}
+
+extension WriteTransaction {
+  /// Runs a change of the schema. Tables that a replica synchronizes may be altered and built anew.
+  ///
+  /// - Parameter name: The name of the change, for errors.
+  /// - Throws: ``DatabaseError`` with code `constraint` if there are more foreign keys without their
+  ///   row afterwards; the error of `body`.
+  package borrowing func changeSchema(
+    _ name: String, _ body: (borrowing WriteTransaction) throws -> Void
+  ) throws {
+    // Programs that do not enforce foreign keys may have left some without their row long ago.
+    let earlierViolations = try ForeignKeyViolations(self)
+    try connection.pausingShadows { try body(self) }
+    try ForeignKeyViolations(self).check(
+      since: earlierViolations, after: name, path: connection.path)
   }
 }

@@ -82,6 +82,6 @@ struct ForeignKeyViolations {
 
   private func error(_ message: String, after name: String, path: String) -> DatabaseError {
     DatabaseError(
-      code: .constraint, message: "after the migration \(name), \(message)", path: path)
+      code: .constraint, message: "after \(name), \(message)", path: path)
   }
 }

@@ -1,0 +1,331 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+// Any program may change the schema of attached tables at any time. Each step of a synchronization
+// compares the tables with their declarations first, and takes over what changed:
+//
+// - A new column of a table that was attached whole is declared to the space. Its values in the rows
+//   are edits, except for those that the default gave to all rows.
+// - A column that is gone is no longer declared by this file. The space keeps it, and the file keeps
+//   its values aside, as those of any column that it lacks.
+// - Triggers and shadows are made what they should be. If triggers were gone for a time, as after a
+//   table was built anew, a digest of the rows shows whether they have missed anything.
+
+extension ReplicaTables {
+  /// A schema and its version.
+  package struct KnownSchema: Sendable {
+    fileprivate let version: Int64
+    fileprivate let schema: ReplicaSchema
+  }
+
+  /// The synchronized tables as they are now, after all changes of the schema were taken over.
+  ///
+  /// - Throws: ``ReplicaError`` with code `schema` if a table is gone or has another key, or if the
+  ///   file is paused.
+  /// - Complexity: O(*n*) in the number of rows if triggers were gone.
+  package func schema() throws -> ReplicaSchema {
+    let version = try connection.schemaVersion()
+    if let knownSchema, knownSchema.version == version { return knownSchema.schema }
+    guard try !isPaused() else {
+      throw ReplicaError(
+        .schema,
+        "\(connection.path) is paused for a change of its schema; end the change first: "
+          + "tandem alter --end")
+    }
+    let schema = try refreshedSchema()
+    knownSchema = KnownSchema(version: try connection.schemaVersion(), schema: schema)
+    return schema
+  }
+
+  /// The synchronized tables as they are now, without writing, and without columns that are new.
+  ///
+  /// - Returns: Also true if the next synchronization has to take over changes of the schema.
+  func schemaAsItIs() throws -> (schema: ReplicaSchema, isDisturbed: Bool) {
+    let version = try connection.schemaVersion()
+    if let knownSchema, knownSchema.version == version { return (knownSchema.schema, false) }
+    let declared = try declarations()
+    let known = try declared.map(remaining)
+    let schema = try ReplicaSchema(known, in: connection)
+    guard try !isPaused() else { return (schema, false) }
+    let fitted = try fitted(known)
+    let isDisturbed = try declared != fitted || !schema.tables.allSatisfy(isKeeping)
+    if !isDisturbed {
+      knownSchema = KnownSchema(version: version, schema: schema)
+    } else if let table = try schema.tables.first(where: {
+      try !connection.hasFormerVersions(of: $0.shadow)
+    }) {
+      throw ReplicaError(
+        .schema,
+        "another program has changed the shadow of \(table.name); synchronize the file to repair it"
+      )
+    }
+    return (schema, isDisturbed)
+  }
+
+  /// Forgets the schema, as after attaching.
+  func forgetSchema() { knownSchema = nil }
+
+  private func isKeeping(_ table: ReplicaTable) throws -> Bool {
+    try connection.isKeeping(table.shadow)
+  }
+}
+
+// MARK: - Taking over changes
+
+extension ReplicaTables {
+  private func refreshedSchema() throws -> ReplicaSchema {
+    let declared = try declarations()
+    let known = try declared.map(remaining)
+    let fitted = try fitted(known)
+    let schema = try ReplicaSchema(fitted, in: connection)
+    var disturbed: [ReplicaTable] = []
+    for (table, known) in zip(schema.tables, known) {
+      let shadow = try TableShadow(table: known.name, columns: known.columns, in: connection)
+      if try !connection.hasMissedNothing(of: shadow) { disturbed.append(table) }
+      if try !isKeeping(table) { try connection.renew(table.shadow) }
+      try connection.renewFormerVersions(table.asideName, of: table.shadow)
+    }
+    var state = try state()
+    guard state.revision != nil else {
+      // Before the first synchronization, all rows are additions.
+      for table in disturbed { try connection.noteNewRows(of: table.shadow) }
+      if fitted != declared { try save(fitted, formerly: nil) }
+      return schema
+    }
+    if fitted != declared {
+      try save(fitted, formerly: declared)
+      state.pullNeed.require(.columns)
+    }
+    if !disturbed.isEmpty, try known != declared || hasMissedChanges(declared, state) {
+      state.pullNeed.require(.repair)
+    }
+    try save(state)
+    return schema
+  }
+
+  /// True if rows have changed that are not in a shadow.
+  private func hasMissedChanges(_ declared: [SpaceTable], _ state: ReplicaState) throws -> Bool {
+    // The rows of a commit that waits for its outcome differ from the base.
+    guard try outboxSummary() == nil else { return true }
+    return try computedDigest(try ReplicaSchema(declared, in: connection)) != state.digest
+  }
+
+  /// A declared table without the columns that the file's table no longer has.
+  private func remaining(_ declared: SpaceTable) throws -> SpaceTable {
+    guard let schema = try connection.schema(ofTable: declared.name) else { return declared }
+    return declared.with(
+      declared.columns.filter { schema.column(named: $0)?.isGenerated == false })
+  }
+
+  /// The tables with the new columns of those that were attached whole.
+  private func fitted(_ known: [SpaceTable]) throws -> [SpaceTable] {
+    let whole = try wholeTables()
+    return try known.map { table in
+      guard whole.contains(table.name), let schema = try connection.schema(ofTable: table.name)
+      else { return table }
+      let names = table.keyColumns + table.columns + [TableShadow.existed]
+      let added = schema.columns.filter { column in
+        !column.isGenerated && !names.contains(where: column.name.isSameSQLName)
+      }
+      let count = table.keyColumns.count + table.columns.count + added.count
+      guard count <= SyncLimits.maxColumnCount else {
+        throw ReplicaError(
+          .schema,
+          "the table \(table.name) has \(count) columns to synchronize, more than "
+            + "\(SyncLimits.maxColumnCount); detach the file, and attach the columns that you need")
+      }
+      return table.with(table.columns + added.map(\.name))
+    }
+  }
+}
+
+// MARK: - Pauses
+
+extension ReplicaTables {
+  /// True if the file waits for the end of a change of its schema.
+  package func isPaused() throws -> Bool {
+    try connection.integer("SELECT is_paused FROM tandem_state") != 0
+  }
+
+  /// Removes the triggers until ``endSchemaChange()``, so that any program can change the schema.
+  /// The present rows are kept in the shadows, so that all later changes are found.
+  ///
+  /// - Complexity: O(*n*) in the number of rows.
+  package func beginSchemaChange() throws {
+    try checkIsAttached()
+    guard try !isPaused() else { return }
+    for table in try schema().tables { try connection.pauseKeeping(table.shadow) }
+    try run("UPDATE tandem_state SET is_paused = 1", [])
+    forgetSchema()
+  }
+
+  /// Installs the triggers again, and takes over all changes of the schema and of rows.
+  ///
+  /// - Throws: ``ReplicaError`` with code `schema` if a table is gone or has another key; nothing is
+  ///   changed then.
+  /// - Complexity: O(*n*) in the number of rows.
+  package func endSchemaChange() throws {
+    try checkIsAttached()
+    if try isPaused() {
+      for declaration in try declarations() {
+        try connection.resumeKeeping(table: declaration.name, key: declaration.keyColumns)
+      }
+      try run("UPDATE tandem_state SET is_paused = 0", [])
+    }
+    forgetSchema()
+    _ = try schema()
+  }
+}
+
+// MARK: - The declarations
+
+extension ReplicaTables {
+  /// Replaces the declarations.
+  ///
+  /// - Parameter former: Those that the base was made with.
+  private func save(_ tables: [SpaceTable], formerly former: [SpaceTable]?) throws {
+    try run(
+      "UPDATE tandem_state SET tables = ?, former_tables = coalesce(former_tables, ?)",
+      [
+        .blob(SyncMessageWriter.bytes(tables)),
+        former.map { .blob(SyncMessageWriter.bytes($0)) } ?? .null,
+      ])
+  }
+
+  /// The tables that were attached with all their columns.
+  private func wholeTables() throws -> Set<String> {
+    guard case .text(let text)? = try rows("SELECT whole FROM tandem_state").first?[0],
+      let names = try? SyncMessageReader().id(Array(text.utf8))
+    else { throw ReplicaError.damaged("tandem_state", connection.path) }
+    return Set(names.compactMap { if case .text(let name) = $0 { name } else { nil } })
+  }
+
+  /// The changes of columns since the base was made, by table.
+  func columnChanges(_ schema: ReplicaSchema) throws -> [String: ColumnChanges] {
+    guard case .blob(let bytes)? = try rows("SELECT former_tables FROM tandem_state").first?[0]
+    else { return [:] }
+    guard let former = try? SyncMessageReader().tables(bytes) else {
+      throw ReplicaError.damaged("tandem_state", connection.path)
+    }
+    var changes: [String: ColumnChanges] = [:]
+    for table in schema.tables {
+      let known = former.first { UTF8Order.areEqual($0.name, table.name) }?.columns ?? []
+      changes[table.name] = ColumnChanges(
+        added: try table.newColumns(besides: known, in: connection),
+        dropped: known.filter { table.layout.offset(of: $0) == nil }.map { FieldName($0) })
+    }
+    return changes
+  }
+
+  /// Takes note that the base has been made with the present columns.
+  func forgetFormerTables() throws { try run("UPDATE tandem_state SET former_tables = NULL", []) }
+}
+
+/// The changes of a table's columns since the base was made.
+struct ColumnChanges {
+  /// The columns that the base was made without.
+  let added: [NewColumn]
+  /// The columns of the base that the table no longer has.
+  let dropped: [FieldName]
+
+  /// Adds the values of dropped columns to two versions, from a version of the space that has not
+  /// changed since.
+  func restoreDropped(_ base: inout Record, _ local: inout Record?, from remote: Record) {
+    for name in dropped {
+      base[field: name] = remote[field: name]
+      local?[field: name] = remote[field: name]
+    }
+  }
+}
+
+/// A column that a table got after the base was made.
+struct NewColumn {
+  /// The position among the columns of the table.
+  let offset: Int
+  let name: FieldName
+  /// The value that the column gave to all rows; null if it has no default that is a constant.
+  let standard: FieldValue
+
+  /// Makes the column's values of two versions those that a merge needs.
+  ///
+  /// The value that the column gave to all rows is no edit, and neither is that of a column which was
+  /// renamed: a value of the space replaces it. Any other value is an edit, and replaces such a value
+  /// of the space. If the space has none, all values are edits, so that it gets them.
+  ///
+  /// - Parameters:
+  ///   - value: The value in the row.
+  ///   - dropped: The columns that the table no longer has.
+  /// - Returns: The resolution, if a value is replaced that may have been an edit.
+  func adjust(
+    _ base: inout Record, _ local: inout Record, _ value: FieldValue, remote: Record?,
+    dropped: [FieldName]
+  ) -> MergeResolution<Record>? {
+    let other = remote?[name.text] ?? .null
+    let isStandard = value.isNull || value.hasSameStorage(as: standard)
+    local[field: name] = value.isNull ? nil : value
+    base[field: name] = nil
+    guard let remote else {
+      if isStandard { base[field: name] = local[field: name] }
+      return nil
+    }
+    guard !other.isNull, !other.hasSameStorage(as: value) else { return nil }
+    let carried = dropped.map { remote[$0.text] }
+    if isStandard || carried.contains(where: value.hasSameStorage) {
+      base[field: name] = other
+      local[field: name] = other
+      return isStandard ? nil : .remote
+    }
+    if other.hasSameStorage(as: standard) || carried.contains(where: other.hasSameStorage) {
+      base[field: name] = other
+      return .local
+    }
+    return nil
+  }
+}
+
+extension ReplicaTable {
+  /// The columns that are not among the given ones.
+  fileprivate func newColumns(
+    besides known: [String], in connection: DatabaseConnection
+  ) throws -> [NewColumn] {
+    let names = columnNames.filter { !known.contains(where: $0.isSameSQLName) }
+    guard !names.isEmpty else { return [] }
+    let defaults = try connection.defaults(of: name, among: names)
+    return try columnNames.enumerated().filter { names.contains($1) }.map { offset, name in
+      let sql = defaults.first { $0.column.isSameSQLName(as: name) }?.sql
+      let standard = try sql.map { try standardValue($0, offset, in: connection) } ?? .null
+      return NewColumn(offset: offset, name: FieldName(name), standard: standard)
+    }
+  }
+
+  /// The value of a default; null if it is no constant.
+  private func standardValue(
+    _ sql: String, _ offset: Int, in connection: DatabaseConnection
+  ) throws -> FieldValue {
+    // ALTER TABLE allows no other defaults in a table with rows.
+    guard let first = sql.utf8.first, first != UInt8(ascii: "("),
+      let statement = try? connection.prepare("SELECT \(sql)"), try statement.step()
+    else { return .null }
+    let value = try statement.value(at: 0)
+    return stored(value, at: offset) ?? value
+  }
+}
+
+extension ReplicaState.PullNeed {
+  /// Requires a pull of everything, unless one is required for a stronger reason.
+  fileprivate mutating func require(_ need: ReplicaState.PullNeed) {
+    switch self {
+    case .none, .changes, .horizon, .columns: self = need
+    case .first, .repair, .epoch, .history: break
+    }
+  }
+}
+
+extension SpaceTable {
+  /// This table with other columns.
+  fileprivate func with(_ columns: [String]) -> SpaceTable {
+    SpaceTable(name: name, columns: columns, keyColumns: keyColumns, granularity: granularity)
+  }
+}

@@ -1,0 +1,298 @@
+import TandemDifferences
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSpace
+import TandemSync
+import TestFolder
+import TestRandom
+import Testing
+
+@Suite("Changes of the schema of attached tables")
+struct SchemaChangeTests {
+  static let schema = ["CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, body TEXT)"]
+  static let query = "SELECT * FROM note ORDER BY id"
+
+  let space: TestSpace
+
+  init() throws { space = try TestSpace() }
+
+  private func replica(
+    _ seed: UInt64, columns: [String]? = nil, merging: ReplicaMerging = ReplicaMerging()
+  ) throws -> TestReplica {
+    try TestReplica(
+      seed: seed, Self.schema, tables: [AttachedTable("note", columns: columns)], space: space,
+      merging: merging)
+  }
+
+  /// Two files with two rows, in step.
+  private func pair() throws -> (TestReplica, TestReplica) {
+    let (a, b) = (try replica(1), try replica(2))
+    try a.execute("INSERT INTO note VALUES ('m', 'M', 'of m'), ('n', 'N', 'of n')")
+    try converge([a, b], space)
+    return (a, b)
+  }
+
+  private func addColumn(_ replica: TestReplica, _ declaration: String) throws {
+    try replica.execute("ALTER TABLE note ADD COLUMN \(declaration)")
+  }
+
+  @Test("A new column is synchronized, and a copy that lacks it keeps its values aside")
+  func addedColumn() throws {
+    let (a, b) = try pair()
+    try a.execute("UPDATE note SET title = 'before' WHERE id = 'm'")
+    try addColumn(a, "likes INTEGER")
+    // No trigger sees this edit.
+    try a.execute("UPDATE note SET likes = 7 WHERE id = 'n'")
+    try a.execute("INSERT INTO note VALUES ('o', 'O', NULL, 1)")
+    try b.execute("UPDATE note SET body = 'of b'")
+    try converge([a, b], space)
+    #expect(
+      try a.rows(Self.query)
+        == [["m", "before", "of b", .null], ["n", "N", "of b", 7], ["o", "O", .null, 1]])
+    #expect(
+      try b.rows("SELECT fields FROM tandem_parked ORDER BY id") == [
+        [#"{"likes":7}"#], [#"{"likes":1}"#],
+      ])
+    // An edit of the copy that lacks the column does not change it.
+    try b.execute("UPDATE note SET title = 'of b' WHERE id = 'n'")
+    try b.execute("REPLACE INTO note VALUES ('o', 'replaced', NULL)")
+    try converge([b, a], space)
+    #expect(
+      try a.rows("SELECT title, likes FROM note ORDER BY id")
+        == [["before", .null], ["of b", 7], ["replaced", 1]])
+    // When the copy gets the column, it gets the values.
+    try addColumn(b, "likes INTEGER")
+    try converge([b, a], space)
+    try expectEqualRows([a, b], Self.query)
+    #expect(try b.rows("SELECT * FROM tandem_parked").isEmpty)
+    try b.execute("UPDATE note SET likes = likes + 1 WHERE id = 'o'")
+    try converge([b, a], space)
+    try expectEqualRows([a, b], "SELECT likes FROM note WHERE id = 'o'", [[2]])
+    #expect(try a.conflicts().isEmpty && b.conflicts().isEmpty)
+  }
+
+  @Test("The default of a new column is no edit, but reaches copies that have no value")
+  func defaults() throws {
+    let (a, b) = try pair()
+    try addColumn(a, "likes INTEGER NOT NULL DEFAULT 5")
+    try a.execute("UPDATE note SET likes = 7 WHERE id = 'm'")
+    try a.sync(space)
+    try addColumn(b, "likes INTEGER NOT NULL DEFAULT 5")
+    try b.execute("UPDATE note SET likes = 8 WHERE id = 'n'")
+    try converge([b, a], space)
+    try expectEqualRows([a, b], "SELECT likes FROM note ORDER BY id", [[7], [8]])
+    #expect(try b.conflicts(isOpen: true).isEmpty)
+    // What replaced a value of the space is in the record.
+    #expect(try b.conflicts().map { [$0.local?["likes"], $0.remote?["likes"]] } == [[8, 5]])
+  }
+
+  @Test("Two values of a new column that were written apart are a conflict")
+  func conflict() throws {
+    let (a, b) = try pair()
+    for (replica, value) in [(a, 1), (b, 2)] {
+      try addColumn(replica, "likes INTEGER DEFAULT 0")
+      try replica.execute("UPDATE note SET likes = \(value) WHERE id = 'm'")
+    }
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT likes FROM note ORDER BY id", [[1], [0]])
+    let conflict = try #require(try b.conflicts(isOpen: true).first)
+    #expect(conflict.kind == .editEdit && conflict.fields == ["likes"])
+    #expect(conflict.local?["likes"] == 2 && conflict.remote?["likes"] == 1)
+  }
+
+  @Test("A row of a copy that lacks a column gets the default of the column, everywhere")
+  func missingValue() throws {
+    let (a, b) = try pair()
+    try addColumn(a, "likes INTEGER NOT NULL DEFAULT 5")
+    try converge([a, b], space)
+    try b.execute("INSERT INTO note VALUES ('o', 'O', NULL)")
+    try converge([b, a, b], space)
+    #expect(try a.rows("SELECT id, likes FROM note WHERE likes = 5").count == 3)
+    #expect(try space.records().values.allSatisfy { $0["likes"] == 5 })
+    #expect(try a.rows("SELECT * FROM tandem_rejected").isEmpty)
+  }
+
+  @Test("A column that is dropped stays in the space and in other copies")
+  func droppedColumn() throws {
+    let (a, b) = try pair()
+    try a.execute("UPDATE note SET title = 'edited' WHERE id = 'm'")
+    // SQLite refuses it while triggers name the column.
+    #expect(throws: DatabaseError.self) { try a.execute("ALTER TABLE note DROP COLUMN body") }
+    try a.write { try $0.beginSchemaChange() }
+    #expect(throws: ReplicaError.self) { try a.sync(space) }
+    try a.execute("ALTER TABLE note DROP COLUMN body")
+    try a.execute("UPDATE note SET title = 'meanwhile' WHERE id = 'n'")
+    try a.execute("INSERT INTO note VALUES ('o', 'new')")
+    try a.write { try $0.endSchemaChange() }
+    #expect(try a.rows("SELECT count(*) FROM tandem_shadow_note") == [[3]])
+    try a.execute("INSERT INTO note VALUES ('p', 'later')")
+    try b.execute("UPDATE note SET body = 'of b' WHERE id = 'n'")
+    try converge([a, b], space)
+    try expectEqualRows(
+      [a, b], "SELECT id, title FROM note ORDER BY id",
+      [["m", "edited"], ["n", "meanwhile"], ["o", "new"], ["p", "later"]])
+    #expect(
+      try b.rows("SELECT body FROM note ORDER BY id") == [["of m"], ["of b"], [.null], [.null]])
+    #expect(try a.conflicts().isEmpty && b.conflicts().isEmpty)
+    // The column may come back, with its values.
+    try addColumn(a, "body TEXT")
+    try converge([a, b], space)
+    try expectEqualRows([a, b], Self.query)
+  }
+
+  @Test("A migration may change columns, rows and the table itself")
+  func migration() throws {
+    let (a, b) = try pair()
+    try a.execute("UPDATE note SET body = 'edited' WHERE id = 'm'")
+    try a.database.migrate([
+      DatabaseMigration("drop body") { transaction in
+        try transaction.execute("ALTER TABLE note DROP COLUMN body")
+        try transaction.execute("ALTER TABLE note ADD COLUMN likes INTEGER NOT NULL DEFAULT 0")
+      },
+      DatabaseMigration("build anew") { transaction in
+        try transaction.execute(
+          "CREATE TABLE other (id TEXT NOT NULL PRIMARY KEY, title TEXT NOT NULL, likes INTEGER)")
+        try transaction.execute("INSERT INTO other SELECT id, upper(title || id), likes FROM note")
+        try transaction.execute("DELETE FROM other WHERE id = 'n'")
+        try transaction.execute("INSERT INTO other VALUES ('o', 'O', 4)")
+        try transaction.execute("DROP TABLE note")
+        try transaction.execute("ALTER TABLE other RENAME TO note")
+      },
+    ])
+    // The triggers are there at once.
+    try a.execute("UPDATE note SET title = 'later' WHERE id = 'o'")
+    try converge([a, b], space)
+    try expectEqualRows(
+      [a, b], "SELECT id, title FROM note ORDER BY id", [["m", "MM"], ["o", "later"]])
+    #expect(try a.rows("SELECT likes FROM note ORDER BY id") == [[0], [4]])
+    #expect(try b.rows("SELECT body FROM note ORDER BY id") == [["of m"], [.null]])
+    #expect(try a.conflicts().isEmpty && b.conflicts().isEmpty)
+  }
+
+  @Test("A table that another program builds anew without changing it loses nothing")
+  func rebuilt() throws {
+    let (a, b) = try pair()
+    try b.execute("UPDATE note SET body = 'of b' WHERE id = 'n'")
+    try b.sync(space)
+    try a.execute("UPDATE note SET title = 'unsent' WHERE id = 'm'")
+    for statement in [
+      "CREATE TABLE other (id TEXT PRIMARY KEY, title TEXT, body TEXT, likes INTEGER DEFAULT 3)",
+      "INSERT INTO other (id, title, body) SELECT * FROM note", "DROP TABLE note",
+      "ALTER TABLE other RENAME TO note",
+    ] {
+      try a.execute(statement)
+    }
+    #expect(try a.read { try $0.summary().isUpToDate } == false)
+    try converge([a, b], space)
+    #expect(try a.rows(Self.query) == [["m", "unsent", "of m", 3], ["n", "N", "of b", 3]])
+    #expect(try a.conflicts().isEmpty && b.conflicts().isEmpty)
+  }
+
+  @Test("A table that another program builds anew with other rows is repaired, with a record")
+  func changedWhileBuilt() throws {
+    let (a, b) = try pair()
+    for statement in [
+      "CREATE TABLE other (id TEXT PRIMARY KEY, title TEXT, likes INTEGER DEFAULT 3)",
+      "INSERT INTO other (id, title) SELECT id, lower(title) FROM note", "DROP TABLE note",
+      "ALTER TABLE other RENAME TO note", "UPDATE note SET likes = 4 WHERE id = 'n'",
+    ] {
+      try a.execute(statement)
+    }
+    try converge([a, b], space)
+    #expect(try a.rows(Self.query) == [["m", "M", 3], ["n", "N", 4]])
+    #expect(try a.conflicts().map { $0.local?["title"] } == ["m", "n"])
+    #expect(try b.rows("SELECT fields FROM tandem_parked").count == 2)
+  }
+
+  @Test("A renamed column is a new one with the values of the old one")
+  func renamedColumn() throws {
+    let (a, b) = try pair()
+    try a.execute("ALTER TABLE note RENAME COLUMN title TO name")
+    try a.execute("UPDATE note SET name = 'edited' WHERE id = 'm'")
+    try converge([a, b], space)
+    #expect(try a.rows(Self.query) == [["m", "edited", "of m"], ["n", "N", "of n"]])
+    try b.execute("UPDATE note SET title = 'of b' WHERE id = 'n'")
+    try b.execute("ALTER TABLE note RENAME COLUMN title TO name")
+    try converge([b, a], space)
+    let record = try #require(try space.records().first { $0.key.id == ["m"] }?.value)
+    #expect(record["title"] == "M" && record["name"] == "edited")
+    try expectEqualRows([a, b], Self.query, [["m", "edited", "of m"], ["n", "of b", "of n"]])
+    // Only a person can know that no edit was replaced.
+    #expect(try b.conflicts().map(\.resolution) == [.remote, .local])
+  }
+
+  @Test("A copy that was attached with chosen columns does not take over new ones")
+  func chosenColumns() throws {
+    let a = try replica(1, columns: ["title"])
+    try addColumn(a, "likes INTEGER")
+    try a.execute("INSERT INTO note VALUES ('m', 'M', 'of m', 1)")
+    try converge([a], space)
+    #expect(try space.records().values.map { $0.layout.names } == [["title"]])
+  }
+
+  @Test("A shadow that was dropped comes back, and rows that it knew are recorded")
+  func droppedShadow() throws {
+    let (a, b) = try pair()
+    try a.execute("UPDATE note SET title = 'edited' WHERE id = 'm'")
+    try a.execute("DROP TABLE tandem_shadow_note")
+    try a.sync(space)
+    try converge([a, b], space)
+    #expect(try a.conflicts().map { $0.local?["title"] } == ["edited"])
+    try a.execute("UPDATE note SET title = 'again' WHERE id = 'm'")
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT title FROM note ORDER BY id", [["again"], ["N"]])
+  }
+
+  @Test("A change of the schema while a commit waits for its outcome loses nothing")
+  func outbox() throws {
+    let (a, b) = try pair()
+    try a.execute("UPDATE note SET title = 'frozen' WHERE id = 'm'")
+    let bytes = try #require(try a.freeze())
+    try addColumn(a, "likes INTEGER NOT NULL DEFAULT 5")
+    try a.execute("UPDATE note SET likes = 6, body = 'later' WHERE id = 'm'")
+    _ = try space.push(bytes)
+    // The answer is lost, and the commit is sent again.
+    try converge([a, b], space)
+    #expect(try a.rows(Self.query) == [["m", "frozen", "later", 6], ["n", "N", "of n", 5]])
+    try expectEqualRows([a, b], "SELECT title, body FROM note ORDER BY id")
+    #expect(try a.conflicts().isEmpty)
+  }
+
+  @Test("Before the first synchronization, the schema may change in any way")
+  func beforeFirstSync() throws {
+    let a = try replica(1)
+    try a.execute("INSERT INTO note VALUES ('m', 'M', 'of m')")
+    for statement in [
+      "CREATE TABLE other (id TEXT PRIMARY KEY, title TEXT, likes INTEGER DEFAULT 3)",
+      "INSERT INTO other (id, title) SELECT id, title FROM note", "DROP TABLE note",
+      "ALTER TABLE other RENAME TO note", "INSERT INTO note VALUES ('n', 'N', 4)",
+    ] {
+      try a.execute(statement)
+    }
+    let b = try replica(2)
+    try converge([a, b], space)
+    #expect(try a.rows(Self.query) == [["m", "M", 3], ["n", "N", 4]])
+    #expect(try b.rows(Self.query) == [["m", "M", .null], ["n", "N", .null]])
+    #expect(try a.conflicts().isEmpty)
+  }
+
+  @Test("Another key and a missing table are refused until they are put right")
+  func refusals() throws {
+    let (a, _) = try pair()
+    try a.execute("ALTER TABLE note RENAME TO memo")
+    let gone = #expect(throws: ReplicaError.self) { try a.sync(space) }
+    #expect(gone?.code == .schema && gone?.message.contains("note is gone") ?? false)
+    try a.execute("ALTER TABLE memo RENAME TO note")
+    try a.execute("ALTER TABLE note RENAME COLUMN id TO key")
+    let key = #expect(throws: ReplicaError.self) { try a.sync(space) }
+    #expect(
+      key?.message.contains("primary key \"key\", but was attached with \"id\"") ?? false, "\(key!)"
+    )
+    try a.execute("ALTER TABLE note RENAME COLUMN key TO id")
+    try a.execute("UPDATE note SET title = 'fine' WHERE id = 'm'")
+    try converge([a], space)
+    #expect(try a.conflicts().isEmpty)
+    #expect(try space.records().values.map { $0["title"] }.contains("fine"))
+  }
+}
