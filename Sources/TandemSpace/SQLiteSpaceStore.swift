@@ -153,7 +153,7 @@ extension SQLiteSpaceStore {
     }
   }
 
-  private func read<Value: Sendable>(
+  func read<Value: Sendable>(
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
     let limits = limits
@@ -162,7 +162,7 @@ extension SQLiteSpaceStore {
     }
   }
 
-  private func write<Value: Sendable>(
+  func write<Value: Sendable>(
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
     let limits = limits

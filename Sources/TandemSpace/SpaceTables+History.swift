@@ -1,6 +1,6 @@
 internal import TandemRecords
 internal import TandemSQLite
-package import TandemSync
+public import TandemSync
 
 /// A commit in the history of a space.
 package struct SpaceCommit: Hashable, Sendable {
@@ -25,7 +25,8 @@ extension SpaceTables {
       """
       SELECT version, time, history.commit_id, replica, account FROM history
         LEFT JOIN replica ON replica.id = history.replica
-        WHERE history.commit_id IS NOT NULL ORDER BY version DESC LIMIT ?
+        WHERE history.commit_id IS NOT NULL AND version > (SELECT horizon FROM space)
+        ORDER BY version DESC LIMIT ?
       """
     ) { (statement) throws(DatabaseError) in
       try statement.bind([.integer(Int64(maxCount))])
@@ -42,6 +43,22 @@ extension SpaceTables {
         version: Int(version), time: Int(time), id: id, replica: replica, account: account,
         overruled: try overruled(in: version))
     }
+  }
+
+  /// The version before the first commit that is to be kept.
+  ///
+  /// - Parameters:
+  ///   - time: Commits from this time on are kept, in milliseconds since 1970; `nil` to keep none
+  ///     for its age.
+  ///   - count: The number of the last commits that are kept.
+  package func horizon(keepingSince time: Int?, count: Int) throws -> Int {
+    let head = try state().head.version
+    let firstRecent = try time.flatMap { time in
+      try row("SELECT min(version) FROM history WHERE time >= ?", [.integer(Int64(time))])?.first
+    }
+    var horizon = max(0, head - count)
+    if case .integer(let version)? = firstRecent { horizon = min(horizon, Int(version) - 1) }
+    return max(0, horizon)
   }
 
   private func overruled(in version: Int64) throws -> [SyncRecordState] {
@@ -68,5 +85,48 @@ extension SpaceTables {
     var rows: [[FieldValue]] = []
     while try statement.step() { rows.append(try statement.values()) }
     return rows
+  }
+}
+
+extension SyncSpace {
+  /// Forgets the history of a space in a file: its oldest commits, the deletions that they made, and
+  /// the versions that they overruled. Records stay.
+  ///
+  /// Without it, a space keeps everything. A replica that has not synchronized since then fetches
+  /// all records the next time. It loses no edit, but finds some conflicts that the history would
+  /// have resolved.
+  ///
+  /// - Parameters:
+  ///   - age: Commits of at most this age are kept; `nil` to keep none for its age.
+  ///   - count: The number of the last commits that are kept, whatever their age.
+  /// - Returns: The number of commits that were forgotten.
+  /// - Throws: ``SpaceError`` if the file is no space; `DatabaseError`.
+  @discardableResult
+  public static func forgetHistory(
+    ofFileAt path: String, olderThan age: Duration?, keeping count: Int = 0
+  ) async throws -> Int {
+    let store = try await SQLiteSpaceStore.open(path: path, creates: false)
+    let now = millisecondsSince1970()
+    let time = age.map { now - Int(clamping: $0.components.seconds) * 1_000 }
+    let result: Result<Int, any Error>
+    do {
+      result = .success(try await store.forget(keepingSince: time, count: count))
+    } catch {
+      result = .failure(error)
+    }
+    await store.close()
+    return try result.get()
+  }
+}
+
+extension SQLiteSpaceStore {
+  /// Forgets the history before a time, except for the last commits; returns the number of commits
+  /// that were forgotten.
+  package func forget(keepingSince time: Int?, count: Int) async throws -> Int {
+    try await write { space in
+      let before = try space.state().horizon
+      try space.forget(before: try space.horizon(keepingSince: time, count: count))
+      return try space.state().horizon - before
+    }
   }
 }

@@ -218,7 +218,11 @@ struct ServerAddress: Sendable {
 enum LogCommand: Command {
   /// The options, each declared once.
   enum Option {
-    static let space = ValueOption<String>("space", "S", help: "The name of the space. Required.")
+    static let space = ValueOption<String>(
+      "space", "FILE",
+      help: "The file of a space, or the name of a space with\n--data. Required.")
+    static let data = ValueOption<String>(
+      "data", "DIR", help: "The directory in which a server keeps its spaces.")
     static let count = ValueOption(
       "count", in: 1...Int.max, help: "The maximum number of commits. Default: 100.")
     static let json = Flag(
@@ -234,37 +238,45 @@ enum LogCommand: Command {
 
   static let specification = CommandSpecification(
     name: "log",
-    summary: "Show the commits of a space on a server.",
+    summary: "Show the commits of a space, and the versions that lost.",
     discussion: """
       Shows the last commits of a space, the newest first: the version, the time, the account and
-      the replica that made it. A commit may name versions of records that its merge overruled;
-      --json shows them. The server may be running.
+      the replica that made it. Below a commit are the versions of records that lost a merge on that
+      replica, or wait for a decision there. So they can be read without the device that made them.
+      A server may be using the space.
 
       Exit status: 0, or 1 after errors.
       """,
     operands: [],
-    options: [ServeCommand.Option.data, Option.space, Option.count, Option.json],
-    examples: ["tandem log --data spaces --space notes"])
+    options: [Option.space, Option.data, Option.count, Option.json],
+    examples: [
+      "tandem log --space shared.space", "tandem log --space notes --data spaces --json",
+    ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let name = try arguments.required(Option.space, "the name of a space")
-    let directory = arguments[ServeCommand.Option.data] ?? ServeCommand.defaultDirectory
+    let commits = try await SQLiteSpaceStore.history(
+      path: try file(arguments), maxCount: arguments[Option.count] ?? defaultCount)
+    for commit in commits {
+      if arguments[Option.json] {
+        try ReplicaFile.print { commit.write(to: &$0) }
+      } else {
+        try ReplicaFile.print(commit.lines)
+      }
+    }
+    return 0
+  }
+
+  /// The file of the space that the arguments name.
+  static func file(_ arguments: ParsedArguments) throws -> String {
+    let name = try arguments.required(Option.space, "the file of a space, or its name and --data")
+    guard let directory = arguments[Option.data] else { return name }
     let spaces = try SpaceDirectory(reading: directory)
     guard spaces.contains(name) else {
       let names = try spaces.names()
       let hint = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
       throw FileError(path: directory, action: "read", reason: "there is no space \(name)\(hint)")
     }
-    let commits = try await SQLiteSpaceStore.history(
-      path: spaces.file(of: name), maxCount: arguments[Option.count] ?? defaultCount)
-    for commit in commits {
-      if arguments[Option.json] {
-        try ReplicaFile.print { commit.write(to: &$0) }
-      } else {
-        try ReplicaFile.print([commit.line])
-      }
-    }
-    return 0
+    return spaces.file(of: name)
   }
 }
 
@@ -280,9 +292,12 @@ extension SpaceCommit {
     }
   }
 
-  fileprivate var line: String {
-    let more = overruled.isEmpty ? "" : ", overruled \(Quantity.count(overruled.count, "version"))"
-    return "\(version) \(timeText) \(account ?? "-") \(replica)\(more)"
+  fileprivate var lines: [String] {
+    ["\(version) \(timeText) \(account ?? "-") \(replica)"]
+      + overruled.map { state in
+        "  overruled: \(state.key.table) \(state.key.id.keyText), made to version "
+          + "\(state.version): \(state.fields.text)"
+      }
   }
 
   /// The time by RFC 3339, in UTC.
