@@ -6,8 +6,9 @@ struct TandemCLI {
     [
       MirrorCommand.self, DiffCommand.self, MergeCommand.self, WatchCommand.self,
       AttachCommand.self, SyncCommand.self, StatusCommand.self, ConflictsCommand.self,
-      RejectedCommand.self, DetachCommand.self, ServeCommand.self, TokenCommand.self,
-      LogCommand.self, TrackCommand.self, UntrackCommand.self,
+      RejectedCommand.self, AlterCommand.self, DetachCommand.self, LogCommand.self,
+      ForgetCommand.self, ServeCommand.self, TokenCommand.self, TrackCommand.self,
+      UntrackCommand.self,
       ChannelCommand.self, CompletionsCommand.self, ManCommand.self,
     ]
   }

@@ -232,8 +232,9 @@ extension SpaceTable {
     guard granularity == other.granularity else {
       throw SyncRefusal(
         .differentTables,
-        "the table \(name) merges by \(granularity.rawValue) in the space, "
-          + "but by \(other.granularity.rawValue) here; attach it with the same granularity")
+        granularity == .record
+          ? "the table \(name) merges whole records in the space; attach it with --whole \(name)"
+          : "the table \(name) merges fields in the space; attach it without --whole \(name)")
     }
     var columns = columns
     for column in other.columns {

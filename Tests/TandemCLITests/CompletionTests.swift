@@ -39,6 +39,7 @@ struct CompletionTests {
     // A directory, although a file begins with these letters too.
     Line("tandem mirror - a.db --into lis", "tandem mirror - a.db --into listings/"),
     // Nothing fits: the line stays.
+    Line("tandem conflicts list.json list.", "tandem conflicts list.json list."),
     Line("tandem mirror --table list.", "tandem mirror --table list."),
     Line("tandem channel send :4000 --id list.", "tandem channel send :4000 --id list."),
     Line("tandem diff --zzz", "tandem diff --zzz"),

@@ -207,6 +207,122 @@ struct SyncCommandTests {
     #expect(try await shell(dump).output == before)
   }
 
+  @Test("alter drops a column, which SQLite refuses otherwise; the other copy keeps it")
+  func alter() async throws {
+    try await attachCopies()
+    try await shell("sqlite3 a.db 'ALTER TABLE note DROP COLUMN likes' 2>/dev/null", status: 1)
+    let altered = try await shell(
+      "$tandem alter a.db 'ALTER TABLE note DROP COLUMN likes' \"ALTER TABLE note ADD COLUMN done\""
+    )
+    #expect(
+      altered.error == """
+        tandem: a.db: note.done is synchronized from now on
+        tandem: a.db: note.likes is kept aside from now on, for the other copies
+
+        """)
+    try await shell(
+      """
+      sqlite3 a.db "UPDATE note SET title = 'New', done = 1 WHERE id = 'trip'"
+      $tandem sync a.db && $tandem sync b.db
+      """)
+    #expect(
+      try await shell("sqlite3 b.db 'SELECT * FROM note'").output == "plan|Plan|5\ntrip|New|0\n")
+    try await shell("sqlite3 b.db 'ALTER TABLE note ADD COLUMN done'; $tandem sync b.db")
+    #expect(
+      try await shell("sqlite3 b.db 'SELECT * FROM note'").output
+        == "plan|Plan|5|\ntrip|New|0|1\n")
+    for (sql, words) in [
+      ("DROP TABLE note", "note is gone"), ("ALTER TABLE nota ADD x", "no such table"),
+      ("SELECT", "incomplete"), ("SELECT 1; SELECT 2", "SELECT 2"),
+    ] {
+      let result = try await shell("$tandem alter b.db '\(sql)'", status: 2)
+      #expect(result.error.contains(words), "\(result.error)")
+    }
+    #expect(try await shell("$tandem status b.db --json").output.contains("upToDate"))
+  }
+
+  @Test("alter --begin lets another program change the schema and rows, until --end")
+  func alterByOthers() async throws {
+    try await attachCopies()
+    let begun = try await shell("$tandem alter a.db --begin")
+    #expect(begun.error == "tandem: a.db: can be changed; then: tandem alter a.db --end\n")
+    #expect(
+      try await shell("$tandem status a.db --json", status: 1).output.contains(#""blocked""#))
+    #expect(try await shell("$tandem sync a.db", status: 2).error.contains("tandem alter --end"))
+    try await shell(
+      """
+      sqlite3 a.db "ALTER TABLE note DROP COLUMN likes; DELETE FROM note WHERE id = 'trip';
+        INSERT INTO note VALUES ('new', 'New'); UPDATE note SET title = 'Big' WHERE id = 'plan'"
+      $tandem alter a.db --end -q && $tandem sync a.db && $tandem sync b.db
+      """)
+    #expect(
+      try await shell("sqlite3 b.db 'SELECT * FROM note ORDER BY id'").output
+        == "new|New|\nplan|Big|5\n")
+    #expect(
+      try await shell("$tandem alter a.db --end").error
+        == "tandem: a.db: is attached with the same columns as before\n")
+  }
+
+  @Test("the log shows each commit, and the versions that lost; forget bounds it")
+  func log() async throws {
+    try await attachCopies()
+    try await shell(
+      """
+      for f in a b; do
+        sqlite3 $f.db "UPDATE note SET title = 'of $f' WHERE id = 'plan'"; $tandem sync $f.db
+      done
+      [ $? = 1 ] && $tandem sync a.db
+      """)
+    let lines = try await shell("$tandem log --space shared.space").output.split(separator: "\n")
+    #expect(lines.count == 4 && lines[0].hasPrefix("3 20"), "\(lines)")
+    #expect(
+      lines[1] == #"  overruled: note "plan", made to version 1: {"title":"of b","likes":5}"#)
+    let json = try await shell("$tandem log --space shared.space --count 1 --json").output
+    #expect(
+      json.hasPrefix(#"{"version":3,"time":"20"#) && json.contains(#""title":"of b""#), "\(json)")
+    #expect(
+      try await shell("$tandem forget --space shared.space --older-than 1d").error
+        == "tandem: shared.space: 0 commits forgotten\n")
+    #expect(
+      try await shell("$tandem forget --space shared.space --older-than 0m --keep 1").error
+        == "tandem: shared.space: 2 commits forgotten\n")
+    #expect(
+      try await shell("$tandem log --space shared.space --json").output
+        .split(separator: "\n").count == 1)
+  }
+
+  @Test("a copy that was away while the space forgot loses no edit")
+  func forgotten() async throws {
+    try await attachCopies()
+    try await shell(
+      """
+      sqlite3 a.db "DELETE FROM note WHERE id = 'trip'; INSERT INTO note VALUES ('new', 'New', 1)"
+      $tandem sync a.db && $tandem forget --space shared.space --keep 0
+      sqlite3 b.db "UPDATE note SET likes = 6 WHERE id = 'plan'; INSERT INTO note VALUES ('b', 'B', 2)"
+      $tandem sync b.db && $tandem sync a.db && $tandem diff a.db b.db --table note
+      """)
+    #expect(
+      try await shell("sqlite3 a.db 'SELECT id, likes FROM note ORDER BY id'").output
+        == "b|2\nnew|1\nplan|6\n")
+  }
+
+  @Test("in a table attached by --whole, edits of different fields are a conflict")
+  func whole() async throws {
+    try await attachCopies("--table note --whole note")
+    try await shell(
+      """
+      sqlite3 a.db "UPDATE note SET title = 'Big' WHERE id = 'plan'"; $tandem sync a.db
+      sqlite3 b.db "UPDATE note SET likes = 6 WHERE id = 'plan'"; $tandem sync b.db
+      """, status: 1)
+    #expect(
+      try await shell("$tandem conflicts b.db", status: 1).output.hasPrefix(
+        "conflict 1: note \"plan\", edit/edit\n"))
+    try await shell("sqlite3 c.db 'CREATE TABLE note (id TEXT PRIMARY KEY, title, likes)'")
+    #expect(
+      try await shell("$tandem attach c.db --space shared.space --table note", status: 2).error
+        .contains("attach it with --whole note"))
+  }
+
   static let mistakes: [(command: String, status: Int32, words: String)] = [
     ("attach a.db --table note", 2, "--space is missing: the file of the space"),
     ("attach a.db --space s", 2, "--table is missing: a table to synchronize"),
@@ -224,6 +340,15 @@ struct SyncCommandTests {
       "attach a.db --space s --table note --table other --policy likes=counter", 2,
       "note and other have a column likes; write TABLE.COLUMN"
     ),
+    ("attach a.db --space s --table note --whole nota", 2, "--whole nota: name the table by"),
+    ("alter a.db", 2, "give one of: SQL statements, --begin and --end"),
+    ("alter a.db --begin --end", 2, "give one of"), ("alter a.db --begin", 2, "is not attached"),
+    ("alter a.db 'SELECT 1'", 2, "is not attached"),
+    ("log", 2, "--space is missing"), ("log --space a.db", 1, "it is another database"),
+    ("log --space missing", 1, "cannot open it"),
+    ("forget --space s", 2, "say what to forget by --older-than or --keep"),
+    ("forget --space missing --keep 1", 2, "cannot open it"),
+    ("forget --space s --older-than 90", 2, "takes an age such as 90d"),
     ("attach missing.db --space s --table note", 2, "cannot open it: it does not exist"),
     ("sync a.db", 2, "a.db is not attached to a space; attach it first"),
     ("sync a.db --lost-history unio", 2, "did you mean union?"),

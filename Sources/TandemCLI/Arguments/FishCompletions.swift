@@ -43,7 +43,8 @@ struct FishCompletions {
     let operands: [String] = command.operands.map(\.offer).compactMap { offer in
       switch offer {
       case .text: nil
-      case .files: "\(condition) -F"
+      case .files where !command.operands.contains { $0.offer == .text }: "\(condition) -F"
+      case .files: "-n '__tandem_begins \(command.name)' -F"
       case .directories, .words, .commands: "-n '__tandem_begins \(command.name)' \(action(offer))"
       }
     }

@@ -13,6 +13,13 @@ enum AttachCommand: Command {
       takes: "a table, or a table and its columns, such as note:title,body",
       help: "A table to synchronize, with all columns or these.\nRequired. May be repeated."
     ) { TableChoice($0) }
+    static let whole = ValueOption<String>(
+      "whole", "T", isRepeatable: true,
+      help: """
+        A table whose fields must fit each other: edits of
+        different fields of a row are a conflict as well. All
+        copies must choose the same. May be repeated.
+        """)
     static let policy = ValueOption<PolicyChoice>(
       "policy", "FIELD=POLICY", isRepeatable: true,
       takes: "FIELD=POLICY, where POLICY is \(PolicyChoice.names)",
@@ -51,17 +58,19 @@ enum AttachCommand: Command {
       Each table needs a primary key that no two copies give to different rows. The policies are
       kept in the file: counter adds the changes of both sides, text merges the edits of both sides,
       local and remote take the version of this file or of the space, maximum and minimum compare.
-      Edits of different fields never conflict. Give every copy the same policies.
+      Edits of different fields do not conflict, except in tables named by --whole. Give every copy
+      the same policies.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [
-      Option.space, Option.table, Option.policy, Option.allowAssignedKeys, Option.allowBlindSpots,
-      Option.quiet,
+      Option.space, Option.table, Option.whole, Option.policy, Option.allowAssignedKeys,
+      Option.allowBlindSpots, Option.quiet,
     ],
     examples: [
       "tandem attach notes.db --space shared.space --table note",
       "tandem attach notes.db --space shared.space --table note:title,body,likes "
         + "--policy likes=counter",
+      "tandem attach notes.db --space shared.space --table note --table address --whole address",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -94,9 +103,14 @@ enum AttachCommand: Command {
   private static func attachedTables(
     _ choices: [TableChoice], _ arguments: ParsedArguments, _ connection: DatabaseConnection
   ) throws -> [AttachedTable] {
+    for name in arguments.all(Option.whole)
+    where !choices.contains(where: { $0.name.isSameSQLName(as: name) }) {
+      throw arguments.error("--whole \(name): name the table by --table as well")
+    }
     var tables = choices.map { choice in
       AttachedTable(
         choice.name, columns: choice.columns,
+        mergesFields: !arguments.all(Option.whole).contains(where: choice.name.isSameSQLName),
         allowsAssignedKeys: arguments[Option.allowAssignedKeys],
         allowsBlindSpots: arguments[Option.allowBlindSpots])
     }

@@ -42,7 +42,7 @@ enum ConflictsCommand: Command {
       """,
     operands: [
       .init(name: "DATABASE", help: "A SQLite file that is attached."),
-      .init(name: "[resolve ID]", help: "The conflict to resolve."),
+      .init(name: "[resolve ID]", help: "The conflict to resolve.", offer: .text),
     ],
     options: [Option.take, Option.json, Option.quiet],
     examples: [

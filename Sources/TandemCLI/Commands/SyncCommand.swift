@@ -57,7 +57,7 @@ enum SyncCommand: Command {
   ) async throws -> Int32 {
     try await ReplicaFile.with(
       output.path, epochPolicy: decision.map { decision in EpochPolicy { _ in decision } }
-    ) { _, replica in
+    ) { database, replica in
       let spaceName = try await replica.status().space
       return try await ReplicaFile.withSpace(spaceName) { space in
         let run = try await replica.run(
@@ -65,17 +65,17 @@ enum SyncCommand: Command {
             ? .forever : .settled(maxFailureCount: DatabaseReplica.maxFailureCount),
           with: space
         ) { output.note($0) }
-        return try await finish(run, replica, output)
+        return try finish(run, database, output)
       }
     }
   }
 
   /// Reports the end of a run, also of one that was cancelled, and returns the exit status.
   private static func finish(
-    _ run: ReplicaRun, _ replica: DatabaseReplica, _ output: SyncOutput
-  ) async throws -> Int32 {
-    // A task of its own: this one may be cancelled.
-    let status = try await Task { try await replica.status() }.value
+    _ run: ReplicaRun, _ database: Database, _ output: SyncOutput
+  ) throws -> Int32 {
+    // Without waiting, because the task may be cancelled.
+    let status = try database.read { try ReplicaTables($0.connection).status() }
     try output.writeEnd(of: run, status)
     switch run.status {
     case .upToDate: break

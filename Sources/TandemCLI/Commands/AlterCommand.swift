@@ -1,0 +1,80 @@
+import Tandem
+
+/// `tandem alter`: changes the schema of a file that is attached.
+enum AlterCommand: Command {
+  static let failureStatus = ReplicaFile.trouble
+
+  /// The options, each declared once.
+  enum Option {
+    static let begin = Flag(
+      "begin",
+      help:
+        "Prepare the file for changes by another program; it\ncannot be synchronized until --end."
+    )
+    static let end = Flag("end", help: "Take over all changes, and end what --begin began.")
+    static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
+  }
+
+  static let specification = CommandSpecification(
+    name: "alter",
+    summary: "Change the schema of an attached database.",
+    discussion: """
+      Runs SQL statements in one transaction while Tandem's triggers are removed, and then attaches
+      the tables as they are now. SQLite refuses to drop a column while triggers name it. Foreign
+      keys are checked at the end, so that a table may be built anew.
+
+      To let another program change the schema, run --begin before it, and --end after it. It may
+      change rows too.
+
+      Adding a column needs neither: tandem sync notices it. If a table was attached with all its
+      columns, new ones are synchronized. A copy that lacks a column of others keeps their values
+      aside, and gets them when the column is added. Tables keep their names and primary keys.
+      """,
+    operands: [
+      .init(name: "DATABASE", help: "A SQLite file that is attached."),
+      .init(name: "[SQL …]", help: "Statements, one in each argument.", offer: .text),
+    ],
+    options: [Option.begin, Option.end, Option.quiet],
+    examples: [
+      "tandem alter notes.db 'ALTER TABLE note DROP COLUMN body'",
+      "tandem alter notes.db --begin && migrate-it notes.db && tandem alter notes.db --end",
+    ],
+    repeatsLastOperand: true)
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let path = arguments.operands[0]
+    let statements = Array(arguments.operands.dropFirst())
+    let (begins, ends) = (arguments[Option.begin], arguments[Option.end])
+    guard [!statements.isEmpty, begins, ends].count(where: { $0 }) == 1 else {
+      throw arguments.error("give one of: SQL statements, --begin and --end")
+    }
+    let reports = try await ReplicaFile.with(path) { _, replica in
+      let before = try await replica.declarations()
+      if begins {
+        try await replica.beginSchemaChange()
+        return ["can be changed; then: tandem alter \(path) --end"]
+      }
+      if ends {
+        try await replica.endSchemaChange()
+      } else {
+        try await replica.changeSchema(by: statements)
+      }
+      let changes = changes(from: before, to: try await replica.declarations())
+      return changes.isEmpty ? ["is attached with the same columns as before"] : changes
+    }
+    if !arguments[Option.quiet] {
+      for report in reports { TandemCLI.report("\(path): \(report)") }
+    }
+    return ReplicaFile.inStep
+  }
+
+  /// The columns that were added and that are gone, in words.
+  private static func changes(from old: [SpaceTable], to new: [SpaceTable]) -> [String] {
+    zip(old, new).flatMap { old, new in
+      let added = new.columns.filter { !old.columns.contains($0) }
+      let gone = old.columns.filter { !new.columns.contains($0) }
+      return added.map { "\(new.name).\($0) is synchronized from now on" }
+        + gone.map { "\(new.name).\($0) is kept aside from now on, for the other copies" }
+    }
+  }
+}
