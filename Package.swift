@@ -139,7 +139,7 @@ let package = Package(
       "TandemServerTests",
       [
         "TandemServer", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
-        "TandemDigests", "TestFolder", "TestRandom",
+        "TandemDigests", "TandemHTTP", "TestFolder", "TestRandom",
       ]),
     tests("TandemSimulatorTests", ["TandemSimulator", "TandemSync", "TandemRecords"]),
     tests("TandemDigestsTests", ["TandemDigests"]),

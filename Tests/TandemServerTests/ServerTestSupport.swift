@@ -1,3 +1,4 @@
+import Synchronization
 import TandemDigests
 import TandemRecords
 import TandemServer
@@ -127,4 +128,41 @@ struct TestReplica {
 func insertion(_ id: Int, _ text: String = "x") -> SyncChange {
   SyncChange(
     key: SyncKey(table: "t", id: [.integer(Int64(id))]), verb: .insert(["a": .text(text)]))
+}
+
+/// Makes the commits of one replica for several tasks.
+final class TestReplicaBox: Sendable {
+  private let replica = Mutex(TestReplica(seed: 42))
+
+  func commit(_ base: SpaceRevision, _ changes: [SyncChange]) -> SyncCommit {
+    replica.withLock { $0.commit(base, changes) }
+  }
+}
+
+/// Reads the events of a stream as a server does.
+final class EventReader {
+  private let stream: AnswerStream
+  private var bytes: [UInt8] = []
+
+  init(_ stream: AnswerStream) { self.stream = stream }
+
+  /// The next event.
+  func next() async throws -> SyncEvent {
+    while true {
+      if let end = bytes.firstRange(of: Array("\n\n".utf8)) {
+        let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).split(separator: "\n")
+        bytes.removeSubrange(..<end.upperBound)
+        guard let data = lines.first(where: { $0.hasPrefix("data: ") }) else { continue }
+        let event = try SyncMessageReader().event(Array(data.dropFirst(6).utf8))
+        #expect(lines.contains("event: \(event.name)"))
+        #expect(lines.contains("id: \(event.revision)"))
+        return event
+      }
+      guard let piece = await stream.nextBytes() else { throw CancellationError() }
+      bytes += piece
+    }
+  }
+
+  /// Waits until the stream ends.
+  func waitForEnd() async { while await stream.nextBytes() != nil {} }
 }

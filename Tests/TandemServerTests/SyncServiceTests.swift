@@ -1,5 +1,7 @@
+import Foundation
 import TandemRecords
 import TandemServer
+import TandemSpace
 import TandemSync
 import TestFolder
 import Testing
@@ -146,5 +148,26 @@ import Testing
     #expect(answer.code == "unavailable")
     #expect(!answer.text.contains(test.folder.path))
     #expect(answer.field("Retry-After") == "5")
+  }
+
+  @Test("A space whose file was replaced while it was open is served again, from the new file")
+  func replacedFile() async throws {
+    let test = try TestService()
+    let head = try await test.makeSpace("notes")
+    try await test.makeSpace("other")
+    let other = try await test.spaces.with("other") { try await $0.state().head }
+    await test.spaces.close()
+    try await test.makeSpace("notes")
+    let path = test.spaces.file(of: "notes")
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.moveItem(atPath: test.spaces.file(of: "other"), toPath: path)
+    var replica = TestReplica(seed: 1)
+    let commit = SyncMessageWriter.bytes(replica.commit(head, [insertion(1)]))
+    let first = await test.answer("POST", "/v1/spaces/notes/commits", body: commit)
+    #expect(first.status == 503)
+    let again = await test.answer("POST", "/v1/spaces/notes/commits", body: commit)
+    #expect(try again.outcome() == .gone(.epoch))
+    let state = try SyncMessageReader().state(await test.answer("GET", "/v1/spaces/notes").bytes)
+    #expect(state.head == other)
   }
 }

@@ -73,6 +73,31 @@ public final class AnswerStream: Sendable {
     state.resume = nil
   }
 
+  /// The next bytes, for a reader that is no server; `nil` at the end.
+  package func nextBytes() async -> [UInt8]? {
+    while true {
+      let part = await withCheckedContinuation { (arrived: CheckedContinuation<Part, Never>) in
+        state.withLock { state in
+          if state.isEnded { return arrived.resume(returning: .end) }
+          guard state.pieces.isEmpty else {
+            defer { (state.pieces, state.waitingByteCount) = ([], 0) }
+            return arrived.resume(returning: .bytes(state.pieces.flatMap { $0 }))
+          }
+          state.resume = { arrived.resume(returning: .bytes([])) }
+        }
+      }
+      switch part {
+      case .end: return nil
+      case .bytes(let bytes): if !bytes.isEmpty { return bytes }
+      }
+    }
+  }
+
+  private enum Part: Sendable {
+    case bytes([UInt8])
+    case end
+  }
+
   /// Moves bytes that wait into a buffer. If none do, calls `wait`, and `resume` once when some
   /// arrive; both under the lock.
   func read(

@@ -64,7 +64,7 @@ final class Exchange: Sendable {
 
   var acceptsGzip: Bool { state.withLock { $0.head?.acceptsGzip ?? false } }
 
-  /// The complete request. Its body is moved out, and is not available again.
+  /// The complete request.
   func request() -> ServedRequest {
     state.withLock { state in
       guard let head = state.head else {

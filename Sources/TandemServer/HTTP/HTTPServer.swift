@@ -98,7 +98,13 @@ public final class HTTPServer: Sendable {
 
   deinit {
     // Only without a run; otherwise the run has stopped it.
-    if let daemon = state.withLock({ $0.daemon }) { MHD_stop_daemon(daemon.pointer) }
+    guard let daemon = state.withLock({ $0.daemon }) else { return }
+    let waiting = state.withLock { state in
+      state.isStopping = true
+      return Array(state.waiting.values)
+    }
+    for exchange in waiting { exchange.resume(with: responder.answer(to: .stopping)) }
+    MHD_stop_daemon(daemon.pointer)
   }
 
   private func start(_ descriptor: Int32, _ identity: Identity?) -> Daemon? {

@@ -18,6 +18,8 @@ package actor SpaceDirectory {
     let opening: Task<SQLiteSpaceStore, any Error>
     var userCount = 0
     var lastUse = 0
+    /// True after an error of the file, which may have been replaced: it is opened again.
+    var hasFailed = false
 
     init(_ opening: Task<SQLiteSpaceStore, any Error>) { self.opening = opening }
   }
@@ -116,7 +118,7 @@ package actor SpaceDirectory {
       await release(name)
       return result
     } catch {
-      await release(name)
+      await release(name, hasFailed: !(error is SyncRefusal || error is CancellationError))
       throw error
     }
   }
@@ -154,7 +156,14 @@ package actor SpaceDirectory {
     return entry
   }
 
-  private func release(_ name: String) { entries[name]?.userCount -= 1 }
+  private func release(_ name: String, hasFailed: Bool = false) async {
+    guard let entry = entries[name] else { return }
+    entry.userCount -= 1
+    entry.hasFailed = entry.hasFailed || hasFailed
+    guard entry.hasFailed, entry.userCount == 0 else { return }
+    entries[name] = nil
+    await close(entry.opening)
+  }
 
   /// Closes the file whose last use is longest ago, if as many are open as may be.
   private func makeRoom() async throws(SyncRefusal) {

@@ -85,7 +85,10 @@ final class SpaceFeeds: Sendable {
       do {
         try await spaces.with(space) { store in try await self.follow(space, in: store) }
       } catch let refusal as SyncRefusal where refusal.code == .unknownSpace {
-        state.withLock { $0.feeds[space]?.end() }
+        state.withLock { state in
+          count(state.feeds[space]?.followerCount ?? 0, 0, 0)
+          state.feeds[space]?.end()
+        }
       } catch {
         if Task.isCancelled { return }
         log("space \(space): \(error)")

@@ -334,7 +334,7 @@ extension SyncService {
   private func isPermitted(_ client: Client, toRead space: String) -> Bool {
     guard case .token(let token) = client else { return true }
     guard let tokens = try? tokenList() else { return false }
-    return tokens.tokens.contains { $0.hash == token.hash && $0.access(to: space) != nil }
+    return tokens.token(hash: token.hash)?.access(to: space) != nil
   }
 
   /// The tokens; `nil` if the server has none.

@@ -103,6 +103,7 @@ package struct TokenList: Sendable {
 
   /// The tokens in the order of the file.
   package private(set) var tokens: [AccessToken] = []
+  private var places: [SHA256Digest: Int] = [:]
 
   /// No tokens.
   package init() {}
@@ -134,6 +135,9 @@ package struct TokenList: Sendable {
     guard tokens.count < Self.maxTokenCount else {
       throw ServerError(.tokens, "a file has at most \(Self.maxTokenCount) tokens: revoke some")
     }
+    guard places.updateValue(tokens.count, forKey: token.hash) == nil else {
+      throw ServerError(.tokens, "the token \(token.id) is listed twice: remove a line")
+    }
     tokens.append(token)
   }
 
@@ -141,6 +145,8 @@ package struct TokenList: Sendable {
   package mutating func revoke(where condition: (AccessToken) -> Bool) -> [AccessToken] {
     let revoked = tokens.filter(condition)
     tokens.removeAll(where: condition)
+    places = [:]
+    for (place, token) in tokens.enumerated() { places[token.hash] = place }
     return revoked
   }
 
@@ -149,6 +155,9 @@ package struct TokenList: Sendable {
     "# Access tokens of tandem serve. Change this file by: tandem token create, revoke\n"
       + tokens.map { "\($0.hash) \($0.account) \($0.access.rawValue) \($0.scopeText)\n" }.joined()
   }
+
+  /// The token of a hash, as the file has it now; `nil` if it was revoked.
+  func token(hash: SHA256Digest) -> AccessToken? { places[hash].map { tokens[$0] } }
 
   /// The token of a secret; `nil` if there is none. The time does not depend on how much of a hash is
   /// right, nor on the place of the token.

@@ -1,0 +1,184 @@
+import Foundation
+import Tandem
+import TestFolder
+import Testing
+
+@Suite(.serialized) struct ServeCommandTests {
+  @Test("It prints its address, serves until SIGTERM, and ends with 0")
+  func wholeLife() async throws {
+    let folder = try TemporaryFolder()
+    let data = folder.path(of: "spaces")
+    let tool = try RunningTool(["serve", "--data", data, "--listen", "127.0.0.1:0", "--json"])
+    let line = try #require(await tool.line())
+    #expect(line.wholeMatch(of: #/{"event":"listening","url":"http://127\.0\.0\.1:\d+"}/#) != nil)
+    #expect(await tool.errorLine()?.contains("without --tokens") == true)
+    let url = try #require(line.split(separator: "\"").last { $0.hasPrefix("http") })
+    #expect(try await answer("\(url)/healthz").text == #"{"status":"ok"}"#)
+    tool.signal(SIGTERM)
+    #expect(await tool.end() == 0)
+    #expect(await tool.line() == #"{"event":"stopped"}"#)
+  }
+
+  @Test(
+    "What is not closed is refused with the remedy",
+    arguments: [
+      (["--listen", "0.0.0.0:0"], "--tokens"), (["--listen", "[::]:0"], "--tokens"),
+      (["--tokens", "nothing"], "tandem token create"), (["--tls-cert", "c"], "--tls-key"),
+      (["--tls-cert", "nothing", "--tls-key", "nothing"], "cannot read nothing"),
+      (["--listen", "unix:x"], "HOST:PORT"),
+      (["--data", "/proc/none"], "cannot create the directory"),
+    ])
+  func refusals(arguments: [String], part: String) async throws {
+    let folder = try TemporaryFolder()
+    let lines =
+      "\"$tandem\" serve --data spaces \(arguments.map { "'\($0)'" }.joined(separator: " "))"
+    let result =
+      arguments[0] == "--data"
+      ? try await Tool.run(["serve"] + arguments) : try await Tool.shell(lines, in: folder)
+    #expect(result.status == 1 || result.status == 2)
+    #expect(result.error.contains(part), "\(result.error)")
+    #expect(result.output == "")
+  }
+
+  @Test(
+    "A token is printed once, alone on the last line; the file, logs and databases never have it")
+  func tokenIsSecret() async throws {
+    let folder = try TemporaryFolder()
+    let made = try await Tool.shell(
+      "\"$tandem\" token create --tokens tokens --account ada --space notes --write", in: folder)
+    #expect(made.status == 0)
+    let secret = String(made.output.dropLast())
+    #expect(secret.wholeMatch(of: #/tandem_[A-Za-z0-9_-]{43}/#) != nil)
+    #expect(!made.error.contains(secret))
+    let permissions = try FileManager.default.attributesOfItem(
+      atPath: folder.path(of: "tokens"))[.posixPermissions]
+    #expect(permissions as? Int == 0o600)
+    let tool = try RunningTool([
+      "serve", "--data", folder.path(of: "spaces"), "--tokens", folder.path(of: "tokens"),
+      "--listen", "127.0.0.1:0", "--json",
+    ])
+    let line = try #require(await tool.line())
+    let url = try #require(line.split(separator: "\"").last { $0.hasPrefix("http") })
+    func status(
+      _ path: String, _ secret: String, _ body: String? = nil
+    ) async throws -> (Int, String) {
+      let answer = try await answer("\(url)\(path)", secret: secret, body: body)
+      return (answer.status, answer.text)
+    }
+    let tables = #"[{"name":"t","key":["id"],"columns":["a"],"granularity":"field"}]"#
+    #expect(try await status("/v1/spaces/notes/tables", secret, tables).0 == 200)
+    #expect(try await status("/v1/spaces/notes", secret + "x").0 == 401)
+    var answers = [try await status("/v1/spaces/notes/changes", secret).1]
+    answers.append(try await status("/v1/spaces/other", secret).1)
+    answers.append(try await status("/metrics", secret).1)
+    // A space whose file is damaged makes the server log an error of a request with the token.
+    try folder.write(String(repeating: "no database ", count: 100), to: "spaces/notes2.space")
+    let all = try await Tool.shell(
+      "\"$tandem\" token create --tokens tokens --account eve --space '*'", in: folder)
+    let secretOfAll = String(all.output.dropLast())
+    let damaged = try await status("/v1/spaces/notes2", secretOfAll)
+    #expect(damaged.0 == 503)
+    answers.append(damaged.1)
+    let logged = try #require(await tool.errorLine())
+    #expect(logged.contains("notes2"))
+    let list = try await Tool.shell("\"$tandem\" token list --tokens tokens --json", in: folder)
+    #expect(list.output.split(separator: "\n").count == 2)
+    answers += [list.output, list.error, logged]
+    // A revoked token is refused at once.
+    let revoked = try await Tool.shell(
+      "\"$tandem\" token revoke --account ada --tokens tokens", in: folder)
+    #expect(revoked.status == 0, "\(revoked.error)")
+    #expect(try await status("/v1/spaces/notes", secret).0 == 401)
+    tool.signal(SIGTERM)
+    #expect(await tool.end() == 0)
+    for file in folder.files() {
+      answers.append(String(decoding: folder.bytes(of: file), as: UTF8.self))
+    }
+    while let line = await tool.errorLine() { answers.append(line) }
+    for text in answers {
+      #expect(!text.contains(secret) && !text.contains(secretOfAll))
+    }
+  }
+
+  @Test("Tokens are revoked by their ID or account; what does not exist is an error")
+  func tokens() async throws {
+    let folder = try TemporaryFolder()
+    let made = try await Tool.shell(
+      """
+      for a in ada bob bob; do "$tandem" token create --tokens t --account $a --space x --space y; done
+      "$tandem" token list --tokens t
+      """, in: folder)
+    let lines = made.output.split(separator: "\n")
+    #expect(lines.count == 6)
+    #expect(lines.last?.wholeMatch(of: #/[0-9a-f]{12} bob read x,y/#) != nil)
+    let id = try #require(lines[3].split(separator: " ").first)
+    let revoked = try await Tool.shell("\"$tandem\" token revoke \(id) --tokens t", in: folder)
+    #expect(revoked.status == 0)
+    let again = try await Tool.shell("\"$tandem\" token revoke \(id) --tokens t", in: folder)
+    #expect(again.status == 1)
+    #expect(again.error.contains("tandem token list"))
+    let rest = try await Tool.shell(
+      "\"$tandem\" token revoke --account bob --tokens t; \"$tandem\" token list --tokens t",
+      in: folder)
+    #expect(rest.output == "")
+    for arguments in [
+      "create --tokens t --account 'a b' --space x", "create --tokens t --account a --space ../x",
+      "create --tokens t --account a", "create --tokens t --account a --space x --space '*'",
+      "revoke --tokens t", "drop --tokens t", "list", "list x --tokens t",
+    ] {
+      #expect(try await Tool.shell("\"$tandem\" token \(arguments)", in: folder).status == 2)
+    }
+  }
+
+  @Test("The log shows the commits of a space, with accounts and overruled versions")
+  func log() async throws {
+    let folder = try TemporaryFolder()
+    let tool = try RunningTool([
+      "serve", "--data", folder.path(of: "spaces"), "--listen", "127.0.0.1:0",
+    ])
+    let line = try #require(await tool.line())
+    let url = String(line.split(separator: " ").last ?? "")
+    func post(_ path: String, _ body: String? = nil) async throws -> String {
+      try await answer("\(url)/v1/spaces/notes\(path)", body: body).text
+    }
+    _ = try await post(
+      "/tables", #"[{"name":"t","key":["id"],"columns":["a"],"granularity":"field"}]"#)
+    let state = try SyncMessageReader().state(Array(try await post("").utf8))
+    let token = String(repeating: "a0", count: 16)
+    let outcome = try await post(
+      "/commits",
+      """
+      {"replica":"\(token)","sequence":1,"commit":"\(token)","base":"\(state.head)",
+      "changes":[{"table":"t","id":[1],"insert":{"a":"x"}}],
+      "overruled":[{"table":"t","id":[2],"version":0,"fields":{"a":"lost"}}]}
+      """)
+    #expect(outcome.contains("accepted"))
+    let text = try await Tool.shell("\"$tandem\" log --data spaces --space notes", in: folder)
+    #expect(
+      text.output.wholeMatch(
+        of: #/1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z - (a0){16}, overruled 1 version\n/#) != nil,
+      "\(text.output) \(text.error)")
+    let json = try await Tool.shell(
+      "\"$tandem\" log --data spaces --space notes --json", in: folder)
+    #expect(
+      json.output.contains(
+        #""overruled":[{"table":"t","id":[2],"version":0,"fields":{"a":"lost"}}]"#))
+    let unknown = try await Tool.shell("\"$tandem\" log --data spaces --space note", in: folder)
+    #expect(unknown.status == 1)
+    #expect(unknown.error.contains("did you mean notes?"))
+    tool.signal(SIGINT)
+    #expect(await tool.end() == 0)
+  }
+
+  /// Sends a request, a POST if it has a body.
+  private func answer(
+    _ url: String, secret: String? = nil, body: String? = nil
+  ) async throws -> (status: Int, text: String) {
+    var request = HTTPRequest(body == nil ? "GET" : "POST", url: url)
+    request.body = body.map { Array($0.utf8) }
+    if body != nil { request.fields["Content-Type"] = "application/json" }
+    if let secret { request.fields["Authorization"] = "Bearer \(secret)" }
+    let response = try await SystemHTTPClient(options: HTTPClientOptions()).response(to: request, maxBodyByteCount: 1 << 20)
+    return (response.head.status, String(decoding: response.body, as: UTF8.self))
+  }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import TandemRecords
+import TandemServer
+import TandemSpace
+import TandemSync
+import TestFolder
+import Testing
+
+@Suite struct EventStreamTests {
+  @Test("Each commit reaches each client, with its changes and the revision before")
+  func commits() async throws {
+    try await TestEvents.with { test in
+      var streams: [EventReader] = []
+      for _ in 0..<3 { streams.append(try await test.stream(since: test.head)) }
+      var revision = test.head
+      for number in 1...4 {
+        let next = try await test.commit([insertion(number)])
+        for stream in streams {
+          guard case .commit(let from, let page) = try await stream.next() else {
+            Issue.record("a head instead of a commit")
+            continue
+          }
+          #expect(from == revision)
+          #expect(page.revision == next)
+          #expect(page.changes.map(\.key.id) == [[.integer(Int64(number))]])
+          #expect(page.digest == (try await test.state()).digest)
+        }
+        revision = next
+      }
+    }
+  }
+
+  @Test("A client that connects again gets the events since its revision")
+  func resumed() async throws {
+    try await TestEvents.with { test in
+      let first = try await test.stream(since: nil)
+      var revisions = [test.head]
+      for number in 1...3 {
+        revisions.append(try await test.commit([insertion(number)]))
+        _ = try await first.next()
+      }
+      let second = try await test.stream(since: revisions[1])
+      for number in 1...2 {
+        guard case .commit(let from, let page) = try await second.next() else {
+          Issue.record("a head instead of a commit")
+          return
+        }
+        #expect(from == revisions[number] && page.revision == revisions[number + 1])
+      }
+    }
+  }
+
+  @Test("A client whose events are not kept gets the head, and pulls")
+  func head() async throws {
+    try await TestEvents.with { test in
+      let early = test.head
+      _ = try await test.commit([insertion(1)])
+      let second = try await test.commit([insertion(2)])
+      // Nobody has followed the space so far: no event was kept.
+      let stream = try await test.stream(since: early)
+      #expect(try await stream.next() == .head(second))
+      // The changes of a large commit are pulled.
+      let large = try await test.commit([insertion(3, String(repeating: "x", count: 300_000))])
+      #expect(try await stream.next() == .head(large))
+      // Afterwards, events follow each other again.
+      let next = try await test.commit([insertion(4)])
+      guard case .commit(let from, let page) = try await stream.next() else {
+        Issue.record("a head instead of a commit")
+        return
+      }
+      #expect(from == large && page.revision == next)
+    }
+  }
+
+  @Test("A commit of another program reaches the clients too")
+  func otherProgram() async throws {
+    try await TestEvents.with { test in
+      let stream = try await test.stream(since: test.head)
+      let store = try await SQLiteSpaceStore.open(
+        path: test.service.spaces.file(of: "notes"), creates: false)
+      var replica = TestReplica(seed: 99)
+      let outcome = try await store.commit(replica.commit(test.head, [insertion(9)]))
+      await store.close()
+      guard case .accepted(let revision, _) = outcome else {
+        Issue.record("\(outcome)")
+        return
+      }
+      #expect(try await stream.next().revision == revision)
+    }
+  }
+
+  @Test("The stream of a token that is revoked, or loses the space, ends with a heartbeat")
+  func revoked() async throws {
+    var limits = SyncService.Limits()
+    limits.heartbeat = .milliseconds(20)
+    let tokens: [AccessToken] = [
+      .of("a", "ann", .read, ["notes"]), .of("b", "bob", .read, ["notes"]),
+    ]
+    try await TestEvents.with(tokens: tokens, limits: limits) { test in
+      let revoked = try await test.stream(since: test.head, secret: "a")
+      let kept = try await test.stream(since: test.head, secret: "b")
+      try test.service.folder.write(TestService.text([tokens[1]]), to: "tokens")
+      await revoked.waitForEnd()
+      let next = try await test.commit([insertion(1)])
+      #expect(try await kept.next().revision == next)
+    }
+  }
+
+  @Test("A token has at most so many streams, and the place of one that has ended is free again")
+  func streamLimit() async throws {
+    var limits = SyncService.Limits()
+    limits.maxTokenStreamCount = 2
+    try await TestEvents.with(limits: limits) { test in
+      let path = "/v1/spaces/notes/events"
+      let first = await test.service.answer("GET", path)
+      #expect(first.status == 200)
+      #expect(await test.service.answer("GET", path).status == 200)
+      let third = await test.service.answer("GET", path)
+      #expect(third.status == 429)
+      #expect(third.field("Retry-After") == "1")
+      first.stream?.end()
+      #expect(await test.service.answer("GET", path).status == 200)
+    }
+  }
+
+  @Test("Streams end when the service does")
+  func end() async throws {
+    let test = try await TestEvents()
+    let run = Task { await test.service.service.run() }
+    let stream = try await test.stream(since: test.head)
+    run.cancel()
+    await run.value
+    await stream.waitForEnd()
+  }
+}
+
+/// A service that runs, with the space `notes`.
+final class TestEvents: Sendable {
+  let service: TestService
+  let head: SpaceRevision
+  private let replica = TestReplicaBox()
+
+  init(
+    tokens: [AccessToken]? = nil, limits: SyncService.Limits = SyncService.Limits()
+  ) async throws {
+    service = try TestService(tokens: tokens, limits: limits)
+    head = try await service.makeSpace("notes")
+  }
+
+  static func with(
+    tokens: [AccessToken]? = nil, limits: SyncService.Limits = SyncService.Limits(),
+    _ body: (TestEvents) async throws -> Void
+  ) async throws {
+    let test = try await TestEvents(tokens: tokens, limits: limits)
+    let run = Task { await test.service.service.run() }
+    do {
+      try await body(test)
+    } catch {
+      run.cancel()
+      throw error
+    }
+    run.cancel()
+    await run.value
+  }
+
+  func state() async throws -> SpaceState {
+    try await service.spaces.with("notes") { try await $0.state() }
+  }
+
+  /// Commits changes by another way than the service.
+  func commit(_ changes: [SyncChange]) async throws -> SpaceRevision {
+    let commit = replica.commit(try await state().head, changes)
+    let outcome = try await service.spaces.with("notes") { store in
+      try await store.commit(commit, account: nil)
+    }
+    guard case .accepted(let revision, _) = outcome else { throw NotAccepted(outcome: outcome) }
+    return revision
+  }
+
+  func stream(since: SpaceRevision?, secret: String? = nil) async throws -> EventReader {
+    let query = since.map { "?since=\($0)" } ?? ""
+    let answer = await service.answer("GET", "/v1/spaces/notes/events\(query)", secret: secret)
+    #expect(answer.field("Content-Type") == "text/event-stream")
+    return EventReader(try #require(answer.stream))
+  }
+}
+
+struct NotAccepted: Error { let outcome: SyncOutcome }
