@@ -331,7 +331,8 @@ import Testing
       #expect(!String(decoding: await plain.receive(), as: UTF8.self).contains("200"))
       run.cancel()
       await run.value
-      let broken = HTTPServer.Identity(certificate: Array("x".utf8), key: folder.bytes(of: "key.pem"))
+      let broken = HTTPServer.Identity(
+        certificate: Array("x".utf8), key: folder.bytes(of: "key.pem"))
       #expect(throws: ServerError.self) { _ = try TestHTTP(identity: broken) }
     }
 
