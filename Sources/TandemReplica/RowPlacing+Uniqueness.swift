@@ -167,7 +167,7 @@ extension ReplicaTables {
     let names = table.keyNames + table.columnNames + others.map(\.key)
     let marks = names.map { _ in "?" }.joined(separator: ", ")
     try run(
-      "INSERT INTO \(table.name.sqlQuoted) (\(names.sqlList)) VALUES (\(marks))",
+      "INSERT OR ABORT INTO \(table.name.sqlQuoted) (\(names.sqlList)) VALUES (\(marks))",
       placement.key + table.values(of: record) + others.map(\.value))
   }
 }

@@ -267,6 +267,9 @@ extension ReplicaTables {
 
 extension ReplicaTables {
   /// Makes a row hold a record; `nil` deletes it.
+  ///
+  /// `OR ABORT` overrides the conflict clause that the table declares: `REPLACE` would remove other
+  /// rows, and `IGNORE` would not write this one.
   func store(
     _ record: Record?, over current: ReplicaRow.Current, _ table: ReplicaTable, _ key: [FieldValue]
   ) throws {
@@ -284,7 +287,7 @@ extension ReplicaTables {
       let marks = key.map { _ in "?" } + values.indices.map { table.storing(values[$0], at: $0) }
       return try run(
         """
-        INSERT INTO \(table.name.sqlQuoted) (\(names.sqlList))
+        INSERT OR ABORT INTO \(table.name.sqlQuoted) (\(names.sqlList))
         VALUES (\(marks.joined(separator: ", ")))
         """, key + values)
     case .unreadable: changed = Array(values.indices)
@@ -297,7 +300,7 @@ extension ReplicaTables {
     }
     try run(
       """
-      UPDATE \(table.name.sqlQuoted) SET \(list.joined(separator: ", ")) WHERE \(condition.sql)
+      UPDATE OR ABORT \(table.name.sqlQuoted) SET \(list.joined(separator: ", ")) WHERE \(condition.sql)
       """,
       changed.map { values[$0] } + condition.parameters(key))
   }

@@ -16,10 +16,14 @@ struct ReplicaConstraintTests {
     try (1...2).map { try TestReplica(seed: $0, schema, tables: tables, space: space) }
   }
 
-  @Test("Unique values that rows exchange arrive")
-  func exchange() throws {
+  /// The clauses by which a table says what a statement does that breaks a constraint.
+  private static let clauses = ["", "ON CONFLICT REPLACE", "ON CONFLICT IGNORE"]
+
+  @Test("Unique values that rows exchange arrive", arguments: clauses)
+  func exchange(clause: String) throws {
     let replicas = try pair(
-      ["CREATE TABLE t (id TEXT PRIMARY KEY, place INTEGER UNIQUE)"], [AttachedTable("t")])
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, place INTEGER UNIQUE \(clause))"],
+      [AttachedTable("t")])
     try replicas[0].execute("INSERT INTO t VALUES ('a', 1), ('b', 2), ('c', 3)")
     try converge(replicas, space)
     try replicas[0].execute("UPDATE t SET place = -place")
@@ -34,10 +38,14 @@ struct ReplicaConstraintTests {
     try expectEqualRows(replicas, "SELECT * FROM t ORDER BY id", [["0", 3], ["a", 2], ["c", 1]])
   }
 
-  @Test("Two new rows with one unique value: all files keep the same one, the other is noted")
-  func uniqueness() throws {
+  @Test(
+    "Two new rows with one unique value: all files keep the same one, the other is noted",
+    arguments: clauses)
+  func uniqueness(clause: String) throws {
     let replicas = try pair(
-      ["CREATE TABLE t (id TEXT PRIMARY KEY, mail TEXT UNIQUE COLLATE NOCASE, name TEXT)"],
+      [
+        "CREATE TABLE t (id TEXT PRIMARY KEY, mail TEXT UNIQUE \(clause) COLLATE NOCASE, name TEXT)"
+      ],
       [AttachedTable("t")])
     try converge(replicas, space)
     try replicas[0].execute("INSERT INTO t VALUES ('z', 'x@y', 'of 0')")

@@ -9,10 +9,12 @@ public struct EpochPolicy: Sendable {
     /// Keep every record that either side has. This loses no version: records that one side deleted
     /// come back, and two versions of a record are a conflict.
     case union
-    /// Take the remote's contents, and discard the client's. If the remote is absent, synchronizing
-    /// fails with ``SynchronizationError/nothingToAdopt``.
+    /// Take the remote's contents in place of the client's. A `DatabaseReplica` keeps the versions of
+    /// the client that differ among its conflicts; a ``Synchronizer`` discards them, and fails with
+    /// ``SynchronizationError/nothingToAdopt`` if the remote is absent.
     case adoptRemote
-    /// Replace the remote's contents with the client's.
+    /// Replace the remote's contents with the client's. A `DatabaseReplica` keeps the versions of the
+    /// remote that differ among its conflicts.
     case adoptLocal
   }
 
