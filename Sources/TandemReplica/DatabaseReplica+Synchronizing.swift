@@ -213,8 +213,8 @@ private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
     try await remote.declare(tables)
   }
   func pull(_ pull: SyncPull) async throws -> SyncPullAnswer { try await remote.pull(pull) }
-  func waitForCommit(after revision: SpaceRevision) async throws {
-    try await remote.waitForCommit(after: revision)
+  func follow(after revision: SpaceRevision) async throws -> any SyncAnnouncements {
+    try await remote.follow(after: revision)
   }
 }
 

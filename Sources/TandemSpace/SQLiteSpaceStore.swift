@@ -126,7 +126,7 @@ extension SQLiteSpaceStore {
     return try result.get()
   }
 
-  package func waitForCommit(after revision: SpaceRevision) async throws {
+  package func waitForCommit(after revision: SpaceRevision) async throws -> SpaceRevision {
     let feed = try await database.changeFeed()
     let subscription = feed.subscribe()
     defer { feed.unsubscribe(subscription) }
@@ -139,7 +139,7 @@ extension SQLiteSpaceStore {
           return try SpaceTables(transaction.connection, limits: limits).state().head
         }
       }
-      guard head == revision else { return }
+      guard head == revision else { return head }
       await subscription.wait()
       try Task.checkCancellation()
     }

@@ -24,8 +24,10 @@ package protocol SpaceStore: Sendable {
   /// Returns a page of the records that changed after a revision.
   func page(_ pull: SyncPull) async throws -> SyncPullAnswer
 
-  /// Waits until the head is not this revision, whichever program makes the next commit.
-  func waitForCommit(after revision: SpaceRevision) async throws
+  /// Waits until the head is not this revision, whichever program makes the next commit. Returns the
+  /// head.
+  @discardableResult
+  func waitForCommit(after revision: SpaceRevision) async throws -> SpaceRevision
 
   /// Forgets the deletions up to a version, and the history below it.
   func forget(before version: Int) async throws
@@ -52,7 +54,16 @@ package struct LocalRemote: SyncRemote {
 
   package func pull(_ pull: SyncPull) async throws -> SyncPullAnswer { try await store.page(pull) }
 
-  package func waitForCommit(after revision: SpaceRevision) async throws {
-    try await store.waitForCommit(after: revision)
+  package func follow(after revision: SpaceRevision) async throws -> any SyncAnnouncements {
+    LocalAnnouncements(store: store)
+  }
+}
+
+/// The commits of a space of this process.
+private struct LocalAnnouncements: SyncAnnouncements {
+  let store: any SpaceStore
+
+  func next(after known: SpaceRevision) async throws -> SyncEvent {
+    .head(try await store.waitForCommit(after: known))
   }
 }

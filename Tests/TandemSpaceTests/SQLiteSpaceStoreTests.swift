@@ -136,13 +136,13 @@ import Testing
     var head = try await first.state().head
     for round in 0..<6 {
       let known = head
-      async let own: Void = first.waitForCommit(after: known)
-      async let other: Void = second.waitForCommit(after: known)
+      async let own = first.waitForCommit(after: known)
+      async let other = second.waitForCommit(after: known)
       let writer = round.isMultiple(of: 2) ? first : second
       head = try await writer.commit(replica.commit(known, [])).accepted()
-      _ = try await (own, other)
+      #expect(try await (own, other) == (head, head))
       // A commit that came before the call ends the wait, too.
-      try await first.waitForCommit(after: known)
+      #expect(try await first.waitForCommit(after: known) == head)
     }
     let waiting = Task { [head] in try await second.waitForCommit(after: head) }
     waiting.cancel()

@@ -76,6 +76,10 @@ import Testing
       #expect(replica.base == round)
     }
     #expect(remote.editCount == 10)
+    // One connection is enough, however many commits there are.
+    #expect(remote.followerCount == 1)
+    // Its own commits give a replica no reason to pull.
+    #expect(remote.pullCount <= 11)
     run.cancel()
     await #expect(throws: CancellationError.self) { try await run.value }
   }
@@ -321,7 +325,7 @@ extension CountingReplica.State {
 }
 
 /// A space that counts edits, with faults at given requests.
-private final class CountingRemote: SyncRemote {
+private final class CountingRemote: SyncRemote, SyncAnnouncements {
   struct Lost: Error {}
 
   enum Fault: Sendable {
@@ -340,6 +344,9 @@ private final class CountingRemote: SyncRemote {
     var requestCount = 0
     /// The number of waits for a commit that fail.
     var failingWaitCount: Int
+    var pullCount = 0
+    /// The number of times that somebody began to follow the space.
+    var followerCount = 0
   }
 
   static let refusal = SyncRefusal(.unauthorized, "no rights")
@@ -357,6 +364,8 @@ private final class CountingRemote: SyncRemote {
   var revision: SpaceRevision { CountingRemote.revision(state.current.version) }
   var editCount: Int { state.current.editCount }
   var requestCount: Int { state.current.requestCount }
+  var followerCount: Int { state.current.followerCount }
+  var pullCount: Int { state.current.pullCount }
 
   func commit() { state.change { $0.version += 1 } }
 
@@ -382,21 +391,28 @@ private final class CountingRemote: SyncRemote {
 
   func pull(_ pull: SyncPull) async throws -> SyncPullAnswer {
     try request { state in
-      .page(
+      state.pullCount += 1
+      return .page(
         SyncPage(
           revision: CountingRemote.revision(state.version), digest: .empty, replica: nil,
           changes: [], next: nil))
     }
   }
 
-  func waitForCommit(after revision: SpaceRevision) async throws {
+  func follow(after revision: SpaceRevision) async throws -> any SyncAnnouncements {
+    state.change { $0.followerCount += 1 }
+    return self
+  }
+
+  func next(after known: SpaceRevision) async throws -> SyncEvent {
     let fails = state.change { state in
       state.failingWaitCount -= 1
       return state.failingWaitCount >= 0
     }
     if fails { throw Lost() }
-    await state.reach { $0.version != revision.version }
+    await state.reach { $0.version != known.version }
     try Task.checkCancellation()
+    return .head(revision)
   }
 
   private func request<Answer: Sendable>(

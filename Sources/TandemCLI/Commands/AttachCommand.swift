@@ -7,7 +7,26 @@ enum AttachCommand: Command {
   /// The options, each declared once.
   enum Option {
     static let space = ValueOption<String>(
-      "space", "FILE", help: "The file of the space; created if it is missing. Required.")
+      "space", "FILE",
+      help: """
+        The file of the space or, with --server, the name of
+        the space; created if it is missing. Required.
+        """)
+    static let server = ValueOption<String>(
+      "server", "URL",
+      help: "The server of the space, which tandem serve runs, such as\nhttps://sync.example.org.")
+    static let tokenFile = ValueOption<String>(
+      "token-file", "FILE",
+      help: """
+        A file with the token for the server. The database keeps
+        its path, not the token (default: the variable
+        TANDEM_TOKEN, also for tandem sync).
+        """)
+    static let cacert = ValueOption<String>(
+      "cacert", "FILE",
+      help:
+        "Trust the certificates in this PEM file instead of the\nsystem's. The database keeps its path."
+    )
     static let table = ValueOption<TableChoice>(
       "table", "T[:COLUMN,…]", isRepeatable: true,
       takes: "a table, or a table and its columns, such as note:title,body",
@@ -47,10 +66,10 @@ enum AttachCommand: Command {
     name: "attach",
     summary: "Make tables of a database a replica of a space.",
     discussion: """
-      Attaches tables of a SQLite file to a space: a file that all copies share, through which
-      tandem sync keeps them in step. Any program may write the tables at any time. The tables keep
-      their schema; Tandem adds triggers and tables of its own, whose names begin with tandem_.
-      tandem detach removes them again.
+      Attaches tables of a SQLite file to a space, through which tandem sync keeps all copies in
+      step: a file that all of them can reach, or a space of a server (--server). Any program may
+      write the tables at any time. The tables keep their schema; Tandem adds triggers and tables of
+      its own, whose names begin with tandem_. tandem detach removes them again.
 
       The rows that exist are additions. Rows with the same key and content as in the space are
       recognized, so copies of one file can be attached one after the other.
@@ -63,19 +82,22 @@ enum AttachCommand: Command {
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [
-      Option.space, Option.table, Option.whole, Option.policy, Option.allowAssignedKeys,
-      Option.allowBlindSpots, Option.quiet,
+      Option.space, Option.server, Option.tokenFile, Option.cacert, Option.table, Option.whole,
+      Option.policy, Option.allowAssignedKeys, Option.allowBlindSpots, Option.quiet,
     ],
     examples: [
       "tandem attach notes.db --space shared.space --table note",
       "tandem attach notes.db --space shared.space --table note:title,body,likes "
         + "--policy likes=counter",
       "tandem attach notes.db --space shared.space --table note --table address --whole address",
+      "tandem attach notes.db --server https://sync.example.org --space notes --token-file token "
+        + "--table note",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let path = arguments.operands[0]
-    let spacePath = try arguments.required(Option.space, "the file of the space")
+    let spaceName = try arguments.required(Option.space, "the file or the name of the space")
+    let serverSpace = try serverSpace(spaceName, arguments)
     let choices = arguments.all(Option.table)
     guard !choices.isEmpty else {
       throw arguments.error("--table is missing: a table to synchronize")
@@ -86,17 +108,39 @@ enum AttachCommand: Command {
       }
       // Before the space is created.
       _ = try await replica.plan(tables)
-      try await ReplicaFile.withSpace(spacePath, creates: true) { space in
-        try await replica.attach(tables, to: space)
-      }
+      let space =
+        if let serverSpace { serverSpace } else {
+          try await SyncSpace.file(spaceName, creates: true)
+        }
+      try await ReplicaFile.with(space) { try await replica.attach(tables, to: $0) }
       guard !arguments[Option.quiet] else { return }
       let status = try await replica.status()
       let names = status.tables.map { "\($0.name) (\($0.columns.joined(separator: ", ")))" }
       TandemCLI.report(
-        "\(path) is attached to \(spacePath) with \(names.joined(separator: ", ")); "
+        "\(path) is attached to \(serverSpace?.name ?? spaceName) with "
+          + "\(names.joined(separator: ", ")); "
           + "\(Quantity.count(status.pendingCount, "row")) to compare: tandem sync \(path)")
     }
     return ReplicaFile.inStep
+  }
+
+  /// The space of a server; `nil` without `--server`.
+  private static func serverSpace(
+    _ name: String, _ arguments: ParsedArguments
+  ) throws -> SyncSpace? {
+    guard let server = arguments[Option.server] else {
+      for option in [Option.tokenFile, Option.cacert] where arguments.has(option) {
+        throw arguments.error("--\(option.name) is for a space of a server: it needs --server")
+      }
+      guard !name.hasPrefix("https://"), !name.hasPrefix("http://") else {
+        throw arguments.error("--space takes a file; for a server write --server URL --space NAME")
+      }
+      return nil
+    }
+    let token = arguments[Option.tokenFile].map { ServerToken.file($0) }
+    return try SyncSpace.server(
+      server, space: name, token: token ?? ReplicaFile.environmentToken,
+      certificateAuthorityFile: arguments[Option.cacert])
   }
 
   /// The tables with their policies.

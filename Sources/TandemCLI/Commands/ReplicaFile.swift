@@ -29,11 +29,22 @@ enum ReplicaFile {
     }
   }
 
-  /// Opens a space in a file, and closes it after `body`.
+  /// Opens the space of a name that a file has, and closes it after `body`.
   static func withSpace<Result>(
-    _ path: String, creates: Bool = false, _ body: (SyncSpace) async throws -> Result
+    named name: String, _ body: (SyncSpace) async throws -> Result
   ) async throws -> Result {
-    let space = try await SyncSpace.file(path, creates: creates)
+    try await with(try await SyncSpace.named(name, token: environmentToken), body)
+  }
+
+  /// The token for servers, unless there is a file with it.
+  static var environmentToken: ServerToken? {
+    getenv("TANDEM_TOKEN").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : .text($0) }
+  }
+
+  /// Closes a space after `body`.
+  static func with<Result>(
+    _ space: SyncSpace, _ body: (SyncSpace) async throws -> Result
+  ) async throws -> Result {
     do {
       let result = try await body(space)
       await space.close()

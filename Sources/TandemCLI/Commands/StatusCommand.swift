@@ -8,7 +8,7 @@ enum StatusCommand: Command {
     help: """
       Print one JSON object:
       {"state":"upToDate|pending|conflicts|blocked",
-      "replica":ID,"space":FILE,"revision":"EPOCH.VERSION",
+      "replica":ID,"space":NAME,"revision":"EPOCH.VERSION",
       "pending":N,"conflicts":N,"rejected":N,"tables":[…]}
       """)
 
@@ -34,7 +34,7 @@ enum StatusCommand: Command {
     }
     var state = status.state
     do {
-      let head = try await ReplicaFile.withSpace(status.space) { try await $0.revision() }
+      let head = try await ReplicaFile.withSpace(named: status.space) { try await $0.revision() }
       if state == .upToDate, head != status.revision { state = .pending }
     } catch {
       TandemCLI.report("\(status.space): \(error)")

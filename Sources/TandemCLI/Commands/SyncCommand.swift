@@ -37,6 +37,9 @@ enum SyncCommand: Command {
 
       It may be stopped and repeated at any time: no change is lost or made twice.
 
+      For a space of a server, the token is read from the file that tandem attach was given, or
+      from the variable TANDEM_TOKEN.
+
       Exit status: 0 in step, 1 blocked or with open conflicts, 2 errors.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
@@ -59,7 +62,7 @@ enum SyncCommand: Command {
       output.path, epochPolicy: decision.map { decision in EpochPolicy { _ in decision } }
     ) { database, replica in
       let spaceName = try await replica.status().space
-      return try await ReplicaFile.withSpace(spaceName) { space in
+      return try await ReplicaFile.withSpace(named: spaceName) { space in
         let run = try await replica.run(
           until: output.watches
             ? .forever : .settled(maxFailureCount: DatabaseReplica.maxFailureCount),

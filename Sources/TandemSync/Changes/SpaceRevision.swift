@@ -21,6 +21,11 @@ public struct SpaceRevision: Hashable, Sendable {
     self.version = version
     self.mark = mark
   }
+
+  /// True if a replica at another revision may lack something that the space has at this one.
+  package func isNews(to known: SpaceRevision) -> Bool {
+    self != known && (epoch != known.epoch || version >= known.version)
+  }
 }
 
 extension SpaceRevision: CustomStringConvertible {

@@ -40,9 +40,9 @@ package struct SyncLimits: Hashable, Sendable {
 
   /// The maximum length of the answer to a commit: it names each change once, with a reason that is
   /// shorter than the change.
-  var maxAnswerByteCount: Int { 2 * maxCommitByteCount }
+  package var maxAnswerByteCount: Int { 2 * maxCommitByteCount }
   /// The maximum length of the message of a page: its records, and the last outcome of the replica.
-  var maxPageMessageByteCount: Int {
+  package var maxPageMessageByteCount: Int {
     maxPageByteCount + maxRecordByteCount + maxAnswerByteCount
   }
 }

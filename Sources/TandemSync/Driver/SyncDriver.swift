@@ -26,8 +26,10 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
   private enum ChildResult: Sendable {
     case performed(SyncSummary)
     case happened(SyncSession.Event, cause: (any Error)? = nil)
-    /// The head of the space is not this revision any more, or waiting for that has failed.
-    case announced(after: SpaceRevision, failed: Bool)
+    /// The space has announced something.
+    case announced(SyncEvent, by: any SyncAnnouncements)
+    /// The space cannot be followed any more.
+    case lostAnnouncements
   }
 
   private let replica: Replica
@@ -77,9 +79,7 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
           begin(action, cause, in: &group)
         }
         if isEnd(session, goal) { return session.status }
-        if goal.waits, !session.isBusy, let revision = watch.next() {
-          watchSpace(after: revision, failureCount: watch.failureCount, in: &group)
-        }
+        if goal.waits, let revision = watch.begin() { follow(watch, after: revision, in: &group) }
         guard let result = try await group.next() else {
           preconditionFailure("a session that is not at its goal waits for an event")
         }
@@ -93,9 +93,13 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
           cause = error
           if event == .changedLocally { watchReplica(in: &group) }
           actions = session.handle(event)
-        case .announced(let revision, let failed):
-          if watch.end(revision, failed: failed) { actions = session.handle(.announced) }
+        case .announced(let event, let announcements): watch.end(event, by: announcements)
+        case .lostAnnouncements:
+          watch.fail()
+          actions = session.handle(.announced)
         }
+        // An announcement of the replica's own commit may come before the outcome of that commit.
+        if !session.isBusy, watch.takeNews() { actions += session.handle(.announced) }
       }
     }
   }
@@ -128,24 +132,47 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
 private struct SpaceWatch {
   /// The revision of the replica.
   var revision: SpaceRevision?
+  /// The announcements that are being followed, if any.
+  private(set) var announcements: (any SyncAnnouncements)?
   /// The number of waits in a row that failed.
   private(set) var failureCount = 0
-  /// The revision that a child task waits after.
-  private var watched: SpaceRevision?
+  /// The head that was announced last.
+  private var announced: SpaceRevision?
+  /// True if the session does not know the head that was announced last.
+  private var hasNews = false
+  /// True while a child task waits.
+  private var isWaiting = false
 
-  /// The revision to wait after, unless a child task does.
-  mutating func next() -> SpaceRevision? {
-    guard revision != watched else { return nil }
-    watched = revision
-    return watched
+  /// Returns the revision that a child task is to wait after, unless one waits.
+  mutating func begin() -> SpaceRevision? {
+    guard !isWaiting, let known = announced ?? revision else { return nil }
+    isWaiting = true
+    return known
   }
 
-  /// Takes note of the end of a wait. Returns false if the replica has moved on by itself, so that
-  /// the space need not have anything new.
-  mutating func end(_ known: SpaceRevision, failed: Bool) -> Bool {
-    failureCount = failed ? failureCount + 1 : 0
-    if known == watched { watched = nil }
-    return known == revision
+  /// Takes note of an announcement.
+  mutating func end(_ event: SyncEvent, by announcements: any SyncAnnouncements) {
+    isWaiting = false
+    failureCount = 0
+    self.announcements = announcements
+    announced = event.revision
+    hasNews = true
+  }
+
+  /// Takes note that following failed. It begins anew at the revision of the replica.
+  mutating func fail() {
+    isWaiting = false
+    failureCount += 1
+    announcements = nil
+    announced = nil
+    hasNews = false
+  }
+
+  /// Returns true, once, if the space has announced something that the replica does not have.
+  mutating func takeNews() -> Bool {
+    guard hasNews, let announced, let revision else { return false }
+    hasNews = false
+    return announced.isNews(to: revision)
   }
 }
 
@@ -210,19 +237,29 @@ extension SyncDriver {
     }
   }
 
-  private func watchSpace(
-    after revision: SpaceRevision, failureCount: Int, in group: inout Group
+  /// Waits for the next announcement.
+  private func follow(
+    _ watch: SpaceWatch, after revision: SpaceRevision, in group: inout Group
   ) {
-    group.addTask {
+    group.addTask { [known = watch.announcements, failureCount = watch.failureCount] in
       do {
-        try await remote.waitForCommit(after: revision)
-        return .announced(after: revision, failed: false)
+        return try await announcement(known, after: revision)
       } catch {
         try Task.checkCancellation()
         // The pull that follows finds out whether the space can be reached.
         try await clock.sleep(for: backoff.delay(afterFailure: failureCount + 1, chance: chance()))
-        return .announced(after: revision, failed: true)
+        return .lostAnnouncements
       }
     }
+  }
+
+  private func announcement(
+    _ known: (any SyncAnnouncements)?, after revision: SpaceRevision
+  ) async throws -> ChildResult {
+    guard let known else {
+      let announcements = try await remote.follow(after: revision)
+      return .announced(try await announcements.next(after: revision), by: announcements)
+    }
+    return .announced(try await known.next(after: revision), by: known)
   }
 }

@@ -12,6 +12,17 @@ package protocol SyncRemote: Sendable {
   /// Asks for a page of changes.
   func pull(_ pull: SyncPull) async throws -> SyncPullAnswer
 
-  /// Waits until the head of the space is not this revision.
-  func waitForCommit(after revision: SpaceRevision) async throws
+  /// Follows the commits after a revision.
+  func follow(after revision: SpaceRevision) async throws -> any SyncAnnouncements
+}
+
+/// The commits of a space, as it announces them.
+///
+/// One task asks at a time. The value keeps the resources that following takes, such as a connection.
+package protocol SyncAnnouncements: Sendable {
+  /// Waits until the head of the space is another one than the one that is known.
+  ///
+  /// - Parameter known: The head that was announced last, or that the announcements began with.
+  /// - Throws: An error if the space cannot be followed any more; a pull finds out the reason.
+  func next(after known: SpaceRevision) async throws -> SyncEvent
 }

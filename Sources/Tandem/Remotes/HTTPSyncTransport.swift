@@ -1,0 +1,239 @@
+import Synchronization
+import TandemHTTP
+import TandemRecords
+import TandemSync
+
+/// A space of a server, over HTTP, as Documentation/Protocol.md describes it.
+///
+/// Only an answer in the form of the protocol is an outcome. Any other answer, such as that of a proxy,
+/// and every answer that is cut short leaves the outcome unknown, so that the same bytes are sent again.
+struct HTTPSyncTransport: SyncRemote {
+  /// The URL of the space.
+  let url: String
+  let token: ServerToken?
+  let client: any HTTPClient
+  private let limits = SyncLimits()
+  private var reader: SyncMessageReader { SyncMessageReader(limits: limits) }
+
+  /// The longest wait that a server may ask for.
+  static let maxRetryDelay = Duration.seconds(300)
+  /// The time without a byte of an event stream after which it is given up. The server sends a heartbeat
+  /// every 15 seconds.
+  static let maxEventPause = Duration.seconds(45)
+
+  init(url: String, token: ServerToken?, client: any HTTPClient) {
+    self.url = url
+    self.token = token
+    self.client = client
+  }
+
+  /// The state of the space.
+  func state() async throws -> SpaceState {
+    try await ask(.get, "") { (bytes) throws(TextFault) in try reader.state(bytes) }
+  }
+
+  func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable] {
+    try await ask(.post, "/tables", body: SyncMessageWriter.bytes(tables)) {
+      (bytes) throws(TextFault) in try reader.tables(bytes)
+    }
+  }
+
+  func push(_ commit: SyncCommit) async throws -> SyncOutcome {
+    let response = try await response(.post, "/commits", body: SyncMessageWriter.bytes(commit))
+    return try outcome(response)
+  }
+
+  func pull(_ pull: SyncPull) async throws -> SyncPullAnswer {
+    let limit = pull.maxChangeCount < limits.maxPageChangeCount ? "\(pull.maxChangeCount)" : nil
+    let response = try await response(
+      .get, "/changes",
+      [
+        ("since", pull.since?.description), ("cursor", pull.cursor), ("limit", limit),
+        ("replica", pull.replica?.description),
+      ])
+    if response.head.status != 200 {
+      guard case .gone(let gone) = try outcome(response) else { throw foreign(response.head) }
+      return .gone(gone)
+    }
+    return .page(try read(response) { (bytes) throws(TextFault) in try reader.page(bytes) })
+  }
+
+  func follow(after revision: SpaceRevision) async throws -> any SyncAnnouncements {
+    var request = try request(.get, "/events", [("since", revision.description)])
+    request.fields["Accept"] = "text/event-stream"
+    request.fields["Accept-Encoding"] = "identity"
+    request.timeouts = HTTPTimeouts(idle: Self.maxEventPause)
+    let stream = try await client.stream(request)
+    guard stream.head.status == 200 else {
+      let body = try await stream.body.collected(maxByteCount: limits.maxAnswerByteCount)
+      throw failure(HTTPResponse(head: stream.head, body: body ?? []))
+    }
+    return EventStream(stream, limits)
+  }
+}
+
+// MARK: - Requests and answers
+
+extension HTTPSyncTransport {
+  private typealias Parameters = [(name: String, value: String?)]
+
+  private func request(
+    _ method: HTTPRequest.Method, _ path: String, _ parameters: Parameters = [],
+    body: [UInt8]? = nil
+  ) throws -> HTTPRequest {
+    var address = url + path
+    for case (let name, let value?) in parameters {
+      address = HTTPURL.setting(name, to: value, in: address)
+    }
+    var request = HTTPRequest(method, url: address, body: body)
+    if let token { request.fields["Authorization"] = "Bearer \(try token.secret())" }
+    request.fields["Accept"] = "application/json"
+    if body == nil {
+      request.fields["Cache-Control"] = "no-cache"
+    } else {
+      request.fields["Content-Type"] = "application/json"
+    }
+    return request
+  }
+
+  private func response(
+    _ method: HTTPRequest.Method, _ path: String, _ parameters: Parameters = [],
+    body: [UInt8]? = nil
+  ) async throws -> HTTPResponse {
+    try await client.response(
+      to: try request(method, path, parameters, body: body),
+      maxBodyByteCount: limits.maxPageMessageByteCount)
+  }
+
+  /// The message in the answer to a request.
+  private func ask<Message>(
+    _ method: HTTPRequest.Method, _ path: String, body: [UInt8]? = nil,
+    _ read: ([UInt8]) throws(TextFault) -> Message
+  ) async throws -> Message {
+    let response = try await response(method, path, body: body)
+    guard response.head.status == 200 else { throw failure(response) }
+    return try self.read(response, read)
+  }
+
+  private func read<Message>(
+    _ response: HTTPResponse, _ read: ([UInt8]) throws(TextFault) -> Message
+  ) throws(TransportError) -> Message {
+    do {
+      return try read(response.body)
+    } catch {
+      throw TransportError(
+        .malformedResponse,
+        "the answer is not that of a Tandem server (\(error)); check the address, and the proxy if there is one",
+        url: url)
+    }
+  }
+
+  /// The outcome in an answer.
+  private func outcome(_ response: HTTPResponse) throws -> SyncOutcome {
+    guard case .success(let outcome)? = answer(response) else { throw failure(response) }
+    return outcome
+  }
+
+  private func answer(_ response: HTTPResponse) -> Result<SyncOutcome, SyncRefusal>? {
+    try? reader.answer(response.body)
+  }
+
+  /// The error of an answer that is none of those expected.
+  private func failure(_ response: HTTPResponse) -> any Error {
+    guard case .failure(let refusal)? = answer(response) else { return foreign(response.head) }
+    guard refusal.isTransient else { return refusal }
+    return unavailable(refusal.message, refusal.retryAfter ?? response.head.retryDelay)
+  }
+
+  /// The error of an answer that is not a Tandem server's.
+  private func foreign(_ head: HTTPResponseHead) -> any Error {
+    let error: TransportError
+    do {
+      try head.requireSuccess()
+      error = TransportError(
+        .malformedResponse, "the answer is not that of a Tandem server; check the address", url: url
+      )
+    } catch let status {
+      error = status
+    }
+    return error.isTransient ? unavailable("\(error)", error.retryDelay) : error
+  }
+
+  private func unavailable(_ message: String, _ retryAfter: Duration?) -> SyncRefusal {
+    SyncRefusal(
+      .unavailable, message, retryAfter: retryAfter.map { min($0, Self.maxRetryDelay) })
+  }
+}
+
+extension ServerToken {
+  /// The most bytes of a file with a token.
+  private static let maxFileByteCount = 64 << 10
+
+  /// The secret.
+  ///
+  /// - Throws: ``RemoteError`` if the file cannot be read, or has no token.
+  func secret() throws(RemoteError) -> String {
+    switch self {
+    case .text(let text): return try Self.checked(text, from: "the token")
+    case .file(let path):
+      guard let bytes = try LockedFile(path: path).bytes(maxByteCount: Self.maxFileByteCount) else {
+        throw RemoteError(
+          .file, path, "the file with the token does not exist; store the token there again")
+      }
+      let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+      return try Self.checked(String(decoding: line, as: UTF8.self), from: path)
+    }
+  }
+
+  private static func checked(_ text: String, from place: String) throws(RemoteError) -> String {
+    guard !text.isEmpty, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+      throw RemoteError(
+        .malformed, place,
+        "it has no token: a line without spaces, as tandem token create prints it")
+    }
+    return text
+  }
+}
+
+// MARK: - Events
+
+/// The event stream of a space. It ends when nobody keeps it.
+private final class EventStream: SyncAnnouncements {
+  private struct State {
+    var reader: EventStreamReader
+    var waiting: [SyncEvent] = []
+  }
+
+  private let url: String
+  private let body: HTTPBody
+  private let state: Mutex<State>
+
+  init(_ stream: HTTPResponseStream, _ limits: SyncLimits) {
+    url = stream.head.url
+    body = stream.body
+    state = Mutex(State(reader: EventStreamReader(limits: limits)))
+  }
+
+  /// The next event that leads to another head than the one that is known.
+  func next(after known: SpaceRevision) async throws -> SyncEvent {
+    var chunks = body.makeAsyncIterator()
+    while true {
+      if let event = nextWaiting(after: known) { return event }
+      guard let bytes = try await chunks.next() else {
+        throw TransportError(
+          .connectionLost, "the server has ended the stream of events", url: url)
+      }
+      try state.withLock { $0.waiting += try $0.reader.events(adding: bytes) }
+    }
+  }
+
+  private func nextWaiting(after known: SpaceRevision) -> SyncEvent? {
+    state.withLock { state in
+      while !state.waiting.isEmpty {
+        let event = state.waiting.removeFirst()
+        if event.revision.isNews(to: known) { return event }
+      }
+      return nil
+    }
+  }
+}
