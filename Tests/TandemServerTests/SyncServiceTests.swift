@@ -4,6 +4,7 @@ import TandemServer
 import TandemSpace
 import TandemSync
 import TestFolder
+import TestRandom
 import Testing
 
 @Suite struct SyncServiceTests {
@@ -169,5 +170,53 @@ import Testing
     #expect(try again.outcome() == .gone(.epoch))
     let state = try SyncMessageReader().state(await test.answer("GET", "/v1/spaces/notes").bytes)
     #expect(state.head == other)
+  }
+
+  @Test("Requests with random errors get an answer that blames the client, for many seeds")
+  func noise() async throws {
+    let test = try TestService()
+    let head = try await test.makeSpace("notes")
+    var replica = TestReplica(seed: 1)
+    let path = "/v1/spaces/notes"
+    let requests: [(String, String, [UInt8])] = [
+      ("POST", "\(path)/commits", SyncMessageWriter.bytes(replica.commit(head, [insertion(1)]))),
+      ("POST", "\(path)/tables", SyncMessageWriter.bytes([SpaceTable.t])),
+      (
+        "GET", "\(path)/changes?since=\(head)&limit=10&replica=\(replica.id)&cursor=\(head)~1~74~",
+        []
+      ),
+      ("GET", "\(path)/events?since=\(head)", []), ("GET", "/v1/openapi.json", []),
+    ]
+    for seed in 0..<400 {
+      var random = SplitMix64(seed: seed)
+      let (method, target, body) = requests[seed % requests.count]
+      let isBody = !body.isEmpty && Bool.random(using: &random)
+      let changed = isBody ? target : changed(Array(target.utf8), &random)
+      let answer = await test.answer(
+        method, changed.isEmpty ? "/" : changed,
+        body: isBody ? Array(self.changed(body, &random).utf8) : body)
+      answer.stream?.end()
+      #expect(answer.status < 500, "seed \(seed): \(changed) \(answer.text)")
+    }
+  }
+
+  /// A text with a few random changes.
+  private func changed(_ bytes: [UInt8], _ random: inout SplitMix64) -> String {
+    var bytes = bytes
+    let pieces = [
+      "%", "%ff", "\"", "[", "{", "-", "9999999999999999999999", "&", "?", "/", "\u{0}", "é",
+    ]
+    for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {
+      let place = Int.random(in: 0..<bytes.count, using: &random)
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &random)
+      case 1: bytes.remove(at: place)
+      case 2: bytes.removeSubrange(place...)
+      default:
+        let piece = pieces[Int.random(in: 0..<pieces.count, using: &random)]
+        bytes.insert(contentsOf: Array(piece.utf8), at: place)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
