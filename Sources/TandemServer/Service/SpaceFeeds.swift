@@ -130,7 +130,7 @@ final class SpaceFeeds: Sendable {
     let pause = heartbeat
     return try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
-        try await store.waitForCommit(after: head)
+        _ = try await store.waitForCommit(after: head)
         return true
       }
       group.addTask {
