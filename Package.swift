@@ -110,6 +110,9 @@ let package = Package(
     .executableTarget(
       name: "IsolationProbe", dependencies: ["TandemSync", "TandemDifferences"],
       path: "Tests/Support/IsolationProbe", swiftSettings: settings),
+    .executableTarget(
+      name: "SpaceWriters", dependencies: ["TandemSpace", "TandemSync", "TandemRecords"],
+      path: "Tests/Support/SpaceWriters", swiftSettings: settings),
     .target(
       name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
     tests("TandemDifferencesTests", ["TandemDifferences", "TestFolder", "TestRandom"]),

@@ -26,6 +26,7 @@ struct Benchmarks {
       TextCases.sessions,
       DatabaseCases.insertion, DatabaseCases.reading,
       LiveQueryCases.oneRow, LiveQueryCases.manyRows, LiveQueryCases.manyQueries,
+      SyncCases.triggers, SyncCases.edit, SyncCases.merge, SyncCases.writers,
       MirrorCases.files, MirrorCases.comparison, MirrorCases.unchanged,
       ChannelCases.one, ChannelCases.million,
       CommandCases.diff, CommandCases.mirror, WatchCases.tracked,
@@ -50,6 +51,9 @@ struct Benchmarks {
   }
 
   static func run(_ arguments: [String]) throws {
+    if arguments.first == Program.peakOption {
+      return try Program.printPeakByteCount(Array(arguments.dropFirst()))
+    }
     var filter = ""
     var runs = 7
     var format = Format.text

@@ -53,11 +53,19 @@ static int run(sqlite3_stmt *statement) {
   return sqlite3_reset(statement);
 }
 
+static void bind_id(sqlite3_stmt *statement, int parameter, const floor_place *row) {
+  if (row->key == NULL) {
+    sqlite3_bind_int64(statement, parameter, row->id);
+  } else {
+    sqlite3_bind_text(statement, parameter, row->key, -1, SQLITE_STATIC);
+  }
+}
+
 long floor_database_insert(floor_database *database, const floor_place *rows, size_t count) {
   sqlite3_stmt *insert = database->insert;
   if (run(database->begin) != SQLITE_OK) return -1;
   for (size_t i = 0; i < count; i++) {
-    sqlite3_bind_int64(insert, 1, rows[i].id);
+    bind_id(insert, 1, &rows[i]);
     sqlite3_bind_text(insert, 2, rows[i].name, (int)rows[i].name_length, SQLITE_STATIC);
     sqlite3_bind_int64(insert, 3, rows[i].population);
     sqlite3_bind_double(insert, 4, rows[i].latitude);
@@ -73,6 +81,19 @@ long floor_database_update(
   for (size_t i = 0; i < count; i++) {
     sqlite3_bind_int64(database->update, 1, population);
     sqlite3_bind_int64(database->update, 2, ids[i]);
+    if (run(database->update) != SQLITE_OK) return -1;
+    changed += sqlite3_changes(database->connection);
+  }
+  return run(database->commit) == SQLITE_OK ? changed : -1;
+}
+
+long floor_database_update_rows(
+    floor_database *database, const floor_place *rows, size_t count, int64_t population) {
+  long changed = 0;
+  if (run(database->begin) != SQLITE_OK) return -1;
+  for (size_t i = 0; i < count; i++) {
+    sqlite3_bind_int64(database->update, 1, population);
+    bind_id(database->update, 2, &rows[i]);
     if (run(database->update) != SQLITE_OK) return -1;
     changed += sqlite3_changes(database->connection);
   }

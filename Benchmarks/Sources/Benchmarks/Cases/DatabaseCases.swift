@@ -70,7 +70,7 @@ enum DatabaseCases {
 
 extension TemporaryFolder {
   /// Copies a closed database over another one, and returns its path.
-  fileprivate func copyDatabase(_ source: String, to destination: String) throws -> String {
+  func copyDatabase(_ source: String, to destination: String) throws -> String {
     removeDatabase(destination)
     try FileManager.default.copyItem(atPath: path(source), toPath: path(destination))
     return path(destination)

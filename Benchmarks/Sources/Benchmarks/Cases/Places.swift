@@ -46,6 +46,42 @@ struct CodablePlace: Codable, DatabaseRecord, Sendable {
   var latitude: Double
 }
 
+/// The same with a text as key, like those that devices draw at random.
+struct KeyedPlace: DatabaseRecord, Sendable {
+  static let tableName = "place"
+  static let columnNames = Place.columnNames
+  static let creation: SQL =
+    "CREATE TABLE place (id TEXT PRIMARY KEY, name TEXT, population INTEGER, latitude REAL)"
+
+  var id: String
+  var place: Place
+
+  /// The place with this number, the same in every run. Keys of consecutive places are far apart.
+  init(number: Int) {
+    place = Place(number: number)
+    let bits = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
+    id = [bits, bits &* 31 &+ 7].map { bits in
+      let digits = String(bits, radix: 16)
+      return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }.joined()
+  }
+
+  init(row: inout RowDecoder) throws {
+    place = Place(number: 0)
+    id = try row.next()
+    place.name = try row.next()
+    place.population = try row.next()
+    place.latitude = try row.next()
+  }
+
+  func encode(to row: inout RowEncoder) throws {
+    try row.append(id)
+    try row.append(place.name)
+    try row.append(place.population)
+    try row.append(place.latitude)
+  }
+}
+
 /// A database by SQLite's C API.
 final class FloorDatabase {
   private let database: OpaquePointer
@@ -72,6 +108,11 @@ final class FloorDatabase {
     try checked(floor_database_update(database, ids, ids.count, population))
   }
 
+  /// Sets the population of places whose ids may be texts, and returns how many changed.
+  func update(_ places: FloorPlaces, population: Int64) throws -> Int {
+    try checked(floor_database_update_rows(database, places.rows, places.rows.count, population))
+  }
+
   func read() throws -> Int { try checked(floor_database_read(database)) }
 
   private func checked(_ count: Int) throws -> Int {
@@ -84,15 +125,22 @@ final class FloorDatabase {
 final class FloorPlaces {
   let rows: [floor_place]
 
-  init(_ places: [Place]) {
-    rows = places.map { place in
-      floor_place(
-        id: place.id, name: strdup(place.name), name_length: place.name.utf8.count,
-        population: place.population, latitude: place.latitude)
-    }
+  init(_ places: [Place]) { rows = places.map { FloorPlaces.row($0, key: nil) } }
+
+  init(_ places: [KeyedPlace]) { rows = places.map { FloorPlaces.row($0.place, key: $0.id) } }
+
+  private static func row(_ place: Place, key: String?) -> floor_place {
+    floor_place(
+      id: place.id, key: key.map { UnsafePointer(strdup($0)) }, name: strdup(place.name),
+      name_length: place.name.utf8.count, population: place.population, latitude: place.latitude)
   }
 
-  deinit { for row in rows { free(UnsafeMutablePointer(mutating: row.name)) } }
+  deinit {
+    for row in rows {
+      free(UnsafeMutablePointer(mutating: row.name))
+      free(UnsafeMutablePointer(mutating: row.key))
+    }
+  }
 }
 
 extension TemporaryFolder {

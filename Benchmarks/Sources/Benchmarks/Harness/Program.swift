@@ -9,9 +9,14 @@ struct Program {
   var path: String
 
   /// The `tandem` that `scripts/bench` built.
-  static func tandem() throws -> Program {
-    guard let path = ProcessInfo.processInfo.environment["TANDEM"] else {
-      throw Failure(description: "TANDEM must name the tandem executable; use `make bench`")
+  static func tandem() throws -> Program { try built("TANDEM") }
+
+  /// The writers to a space that `scripts/bench` built.
+  static func spaceWriters() throws -> Program { try built("SPACE_WRITERS") }
+
+  private static func built(_ name: String) throws -> Program {
+    guard let path = ProcessInfo.processInfo.environment[name] else {
+      throw Failure(description: "\(name) must name an executable; use `make bench`")
     }
     return Program(path: path)
   }
@@ -43,6 +48,44 @@ struct Program {
       throw Failure(description: "\(path) ended with wait status \(status)")
     }
     return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Runs it, and returns the most memory that it occupied at a time, in bytes.
+  ///
+  /// Linux counts the memory of the process that starts another one as that of the other, so a small
+  /// process is between this one and the program: this program, by ``printPeakByteCount(_:)``.
+  func peakByteCount(_ arguments: [String]) throws -> Int {
+    let own = Program(path: CommandLine.arguments[0])
+    let output = try own.output([Self.peakOption, path] + arguments)
+    guard let line = output.split(separator: "\n").last, let count = Int(line) else {
+      throw Failure(description: "no figure for the memory of \(path)")
+    }
+    return count
+  }
+
+  static let peakOption = "--peak-memory-of"
+
+  /// Runs a program with its arguments, and prints the most memory that it occupied at a time.
+  static func printPeakByteCount(_ command: [String]) throws {
+    guard let path = command.first else { throw Failure(description: "no program") }
+    var process = pid_t()
+    var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) }
+    arguments.append(nil)
+    defer { for argument in arguments { free(argument) } }
+    guard posix_spawn(&process, path, nil, nil, arguments, environ) == 0 else {
+      throw Failure(description: "cannot run \(path)")
+    }
+    var status: Int32 = 0
+    var usage = rusage()
+    guard wait4(process, &status, 0, &usage) == process, status == 0 else {
+      throw Failure(description: "\(path) ended with wait status \(status)")
+    }
+    #if canImport(Darwin)
+      let unit = 1
+    #else
+      let unit = 1_024
+    #endif
+    print(usage.ru_maxrss * unit)
   }
 
   /// The argument as a shell takes it literally.

@@ -7,6 +7,8 @@
 /// A row of the table place (id INTEGER PRIMARY KEY, name TEXT, population INTEGER, latitude REAL).
 typedef struct {
   int64_t id;
+  /// The id in a table whose ids are texts; NULL otherwise.
+  const char *key;
   const char *name;
   size_t name_length;
   int64_t population;
@@ -29,6 +31,10 @@ long floor_database_insert(floor_database *database, const floor_place *rows, si
 /// is kept; returns how many changed, or -1.
 long floor_database_update(
     floor_database *database, const int64_t *ids, size_t count, int64_t population);
+
+/// The same for the rows with the ids of these, which may be texts.
+long floor_database_update_rows(
+    floor_database *database, const floor_place *rows, size_t count, int64_t population);
 
 /// Steps through all rows and looks at every column; returns how many there are, or -1.
 long floor_database_read(floor_database *database);
