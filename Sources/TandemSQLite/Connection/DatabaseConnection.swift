@@ -54,7 +54,7 @@ package final class DatabaseConnection {
     try addUTF8Collation()
     try execute("PRAGMA foreign_keys=ON")
     // The first read: it finds out that a file is no database before anything is written.
-    _ = try integer("PRAGMA schema_version")
+    try execute("PRAGMA schema_version")
     guard !isReadOnly else {
       try execute("PRAGMA query_only=ON")
       return
@@ -116,14 +116,16 @@ extension DatabaseConnection {
     while try statement.step() {}
   }
 
-  /// The first column of the first row as an integer, or `nil` if there is no row or it is null.
+  /// The first column of the first row as an integer, or `nil` if there is no row or it is null. The
+  /// statement is one of the cache.
   ///
   /// - Throws: ``DatabaseError``; with code `mismatch` if it is a value of another type.
   package func integer(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) -> Int64? {
-    let statement = try prepare(sql)
-    try statement.bind(parameters)
-    guard try statement.step() else { return nil }
-    switch try statement.value(at: 0) {
+    let value: FieldValue = try withStatement(sql) { statement throws(DatabaseError) in
+      try statement.bind(parameters)
+      return try statement.step() ? try statement.value(at: 0) : .null
+    }
+    switch value {
     case .null: return nil
     case .integer(let value): return value
     case .real, .text, .blob:

@@ -1,13 +1,13 @@
-/// The idle compiled statements of a connection, by their text.
+/// The compiled statements of a connection, by their text.
 ///
 /// A statement in use is checked out, so that the same text may run again meanwhile, for instance
 /// inside a loop over its own rows; that compiles another statement.
 final class StatementCache {
   private let handle: DatabaseHandle
   private let maxCount: Int
-  private var idle: [String: CachedStatement] = [:]
+  private var kept: [String: CachedStatement] = [:]
 
-  /// An empty cache, which keeps at most `maxCount` idle statements.
+  /// An empty cache, which keeps at most `maxCount` statements.
   init(_ handle: DatabaseHandle, maxCount: Int) {
     self.handle = handle
     self.maxCount = maxCount
@@ -15,20 +15,32 @@ final class StatementCache {
 
   /// A statement that is reset and without parameters.
   func checkOut(_ sql: String) throws(DatabaseError) -> CachedStatement {
-    if let statement = idle.removeValue(forKey: sql) { return statement }
+    guard let entry = kept[sql] else {
+      let entry = CachedStatement(try Statement(sql, database: handle))
+      keep(entry)
+      return entry
+    }
+    guard entry.isInUse else {
+      entry.isInUse = true
+      return entry
+    }
     return CachedStatement(try Statement(sql, database: handle))
   }
 
-  /// Resets a statement, clears its parameters and keeps it. If there are too many, an arbitrary
-  /// other one is finalized.
+  /// Resets a statement and clears its parameters.
   func checkIn(_ entry: CachedStatement) {
     entry.statement.reset()
     entry.statement.clearBindings()
-    guard maxCount > 0 else { return }
-    if idle.count >= maxCount, idle[entry.statement.sql] == nil {
-      idle.remove(at: idle.startIndex)
+    entry.isInUse = false
+  }
+
+  /// Keeps a statement for later uses. If there are too many, an arbitrary idle one is finalized.
+  private func keep(_ entry: CachedStatement) {
+    if kept.count >= maxCount {
+      guard let idle = kept.firstIndex(where: { !$0.value.isInUse }) else { return }
+      kept.remove(at: idle)
     }
-    idle[entry.statement.sql] = entry
+    kept[entry.statement.sql] = entry
   }
 }
 
@@ -37,6 +49,8 @@ final class StatementCache {
 final class CachedStatement {
   let statement: Statement
   var plan: RowPlan?
+  /// True while the statement is checked out.
+  var isInUse = true
 
   init(_ statement: Statement) { self.statement = statement }
 }

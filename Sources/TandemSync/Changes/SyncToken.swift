@@ -26,25 +26,43 @@ extension SyncToken: CustomStringConvertible {
 }
 
 /// The one text form of bits in messages: all digits, in lower case, so that equal bits have equal
-/// texts.
+/// texts. The width of the bits is a multiple of 64.
 enum Hexadecimal {
   static func text<Bits: FixedWidthInteger & UnsignedInteger>(of bits: Bits) -> String {
-    let digits = String(bits, radix: 16)
-    return String(repeating: "0", count: Bits.bitWidth / 4 - digits.utf8.count) + digits
+    let count = Bits.bitWidth / 4
+    return String(unsafeUninitializedCapacity: count) { digits in
+      for word in 0..<count / 16 {
+        var rest = UInt64(truncatingIfNeeded: bits >> (word * 64))
+        for place in (count - word * 16 - 16..<count - word * 16).reversed() {
+          let digit = UInt8(truncatingIfNeeded: rest & 0xF)
+          digits[place] = digit < 10 ? 0x30 + digit : 0x57 + digit
+          rest >>= 4
+        }
+      }
+      return count
+    }
   }
 
   static func value<Bits: FixedWidthInteger & UnsignedInteger>(
     of text: some StringProtocol, as: Bits.Type
   ) -> Bits? {
-    guard text.utf8.count == Bits.bitWidth / 4 else { return nil }
-    var bits: Bits = 0
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): bits = bits << 4 | Bits(byte - 0x30)
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): bits = bits << 4 | Bits(byte - 0x57)
-      default: return nil
+    var text = String(text)
+    return text.withUTF8 { digits in
+      guard digits.count == Bits.bitWidth / 4 else { return nil }
+      // Words of 64 bits, because arithmetic of 128 bits takes several times as long.
+      var bits: Bits = 0
+      for start in stride(from: 0, to: digits.count, by: 16) {
+        var word: UInt64 = 0
+        for digit in digits[start..<start + 16] {
+          switch digit {
+          case UInt8(ascii: "0")...UInt8(ascii: "9"): word = word << 4 | UInt64(digit - 0x30)
+          case UInt8(ascii: "a")...UInt8(ascii: "f"): word = word << 4 | UInt64(digit - 0x57)
+          default: return nil
+          }
+        }
+        bits = bits << 64 | Bits(truncatingIfNeeded: word)
       }
+      return bits
     }
-    return bits
   }
 }
