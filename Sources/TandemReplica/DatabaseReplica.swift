@@ -71,7 +71,7 @@ extension DatabaseReplica {
   ) async throws -> (summary: SyncSummary, writtenCount: Int) {
     let decision = step == .apply ? try await decision() : nil
     do {
-      return try await write { [merging, limits] tables in
+      return try await write(rows: step.writesRows) { [merging, limits] tables in
         var generator = SystemRandomNumberGenerator()
         let summary = try tables.perform(
           step, merging.completed(by: try tables.storedMerging()), decision: decision,
@@ -119,15 +119,18 @@ extension DatabaseReplica {
     return watch
   }
 
-  /// Runs `body` in one transaction without foreign keys.
+  /// Runs `body` in one transaction, without foreign keys if it writes rows of the application.
   private func write<Value: Sendable>(
-    _ body: @escaping @Sendable (ReplicaTables) throws -> Value
+    rows: Bool, _ body: @escaping @Sendable (ReplicaTables) throws -> Value
   ) async throws -> Value {
     let known = knownSchema.withLock { $0 }
-    let (value, schema) = try await database.writeWithoutForeignKeys { transaction in
+    let perform = { @Sendable (transaction: borrowing WriteTransaction) in
       let tables = ReplicaTables(transaction.connection, knownSchema: known)
       return (try body(tables), tables.knownSchema)
     }
+    // SQLite compiles all statements again whenever foreign keys are disabled or enabled.
+    let (value, schema) =
+      try await rows ? database.writeWithoutForeignKeys(perform) : database.write(perform)
     knownSchema.withLock { $0 = schema }
     return value
   }

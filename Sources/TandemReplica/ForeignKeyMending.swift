@@ -2,18 +2,20 @@ internal import TandemRecords
 internal import TandemSQLite
 
 /// A foreign key between two synchronized tables.
-struct ForeignKey {
+struct ForeignKey: Sendable {
   let child: ReplicaTable
   let parent: ReplicaTable
   /// The columns of the child, and those of the parent that they refer to.
   let columns: [(child: String, parent: String)]
 }
 
-extension ReplicaTables {
+extension DatabaseConnection {
   /// The foreign keys between synchronized tables.
-  func foreignKeys(_ schema: ReplicaSchema) throws -> [ForeignKey] {
+  func foreignKeys(between tables: [ReplicaTable]) throws(DatabaseError) -> [ForeignKey] {
+    let listing = try prepare(
+      "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?) ORDER BY id, seq")
     var found: [ForeignKey] = []
-    for child in schema.tables {
+    for child in tables {
       var columns: [(child: String, parent: String?)] = []
       var parent: ReplicaTable?
       func end() {
@@ -26,16 +28,15 @@ extension ReplicaTables {
         columns = []
       }
       var lastID: FieldValue?
-      for row in try rows(
-        """
-        SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq
-        """, [.text(child.name)])
-      {
+      listing.reset()
+      try listing.bind([.text(child.name)])
+      while try listing.step() {
+        let row = try listing.values()
         guard case .text(let table) = row[1], case .text(let from) = row[2] else { continue }
         if row[0] != lastID {
           end()
           lastID = row[0]
-          parent = schema.tables.first { $0.name.isSameSQLName(as: table) }
+          parent = tables.first { $0.name.isSameSQLName(as: table) }
         }
         if case .text(let to) = row[3] {
           columns.append((from, to))
@@ -47,7 +48,9 @@ extension ReplicaTables {
     }
     return found
   }
+}
 
+extension ReplicaTables {
   /// True if a row refers to a record that has no row.
   func hasChild(_ foreignKey: ForeignKey, of record: Record, _ key: [FieldValue]) throws -> Bool {
     let parent = foreignKey.parent

@@ -10,6 +10,9 @@ package struct ReplicaState: Hashable, Sendable {
     case none
     /// The changes since the revision.
     case changes
+    /// The changes since the revision, because the space objected to a commit. If there are none, the
+    /// replica's base is wrong.
+    case conflict
     /// Everything: the replica has no revision yet.
     case first
     /// Everything: the space has forgotten the deletions since the revision.
@@ -25,6 +28,15 @@ package struct ReplicaState: Hashable, Sendable {
 
     /// True if the common base is lost, so that the application has to decide.
     package var needsDecision: Bool { self == .epoch || self == .history }
+
+    /// True if the pull takes the rows that no trigger noted for the base, and brings less than
+    /// everything, or nothing of records that were deleted.
+    var trustsUntouchedRows: Bool {
+      switch self {
+      case .none, .changes, .conflict, .horizon: true
+      case .first, .columns, .epoch, .history, .repair: false
+      }
+    }
   }
 
   /// The name of the space, as it was given when the file was attached.
@@ -124,26 +136,23 @@ extension ReplicaTables {
   ///
   /// - Throws: ``ReplicaError`` with code `notAttached`, or `damaged`.
   package func state() throws -> ReplicaState {
-    try checkIsAttached()
-    return try connection.withStatement(
-      """
-      SELECT format, space, replica, sequence, revision, digest, space_digest, pull
-      FROM tandem_state
-      """
-    ) { statement throws(DatabaseError) in
-      try statement.step() ? try statement.values() : []
-    }.decodedState(path: connection.path)
+    try stored(
+      "SELECT format, space, replica, sequence, revision, digest, space_digest, pull FROM tandem_state"
+    ).decodedState(path: connection.path)
   }
 
   /// Replaces the state.
   func save(_ state: ReplicaState) throws {
-    try connection.execute(
+    try run(
       """
       UPDATE tandem_state SET space = ?, replica = ?, sequence = ?, revision = ?, digest = ?,
         space_digest = ?, pull = ?
-      """, .text(state.space), .text(state.replica.description), .integer(Int64(state.sequence)),
-      state.revision.map { .text($0.description) } ?? .null, .text(state.digest.description),
-      .text(state.spaceDigest.description), .text(state.pullNeed.rawValue))
+      """,
+      [
+        .text(state.space), .text(state.replica.description), .integer(Int64(state.sequence)),
+        state.revision.map { .text($0.description) } ?? .null, .text(state.digest.description),
+        .text(state.spaceDigest.description), .text(state.pullNeed.rawValue),
+      ])
   }
 
   /// Writes the first state of a file that is being attached.
@@ -163,13 +172,23 @@ extension ReplicaTables {
       .text(String(decoding: names, as: UTF8.self)))
   }
 
+  /// The values of a query of `tandem_state`; none if another program has emptied the table.
+  ///
+  /// - Throws: ``ReplicaError`` with code `notAttached` if there is no such table.
+  private func stored(_ sql: String) throws -> [FieldValue] {
+    do {
+      return try connection.withStatement(sql) { statement throws(DatabaseError) in
+        try statement.step() ? try statement.values() : []
+      }
+    } catch  where error.code.primary == .error {
+      try checkIsAttached()
+      throw error
+    }
+  }
+
   /// The synchronized tables, as the file declares them to the space.
   package func declarations() throws -> [SpaceTable] {
-    try checkIsAttached()
-    let stored = try connection.withStatement("SELECT tables FROM tandem_state") {
-      statement throws(DatabaseError) in try statement.step() ? try statement.value(at: 0) : .null
-    }
-    guard case .blob(let bytes) = stored,
+    guard case .blob(let bytes)? = try stored("SELECT tables FROM tandem_state").first,
       let tables = try? SyncMessageReader().tables(bytes)
     else { throw ReplicaError.damaged("tandem_state", connection.path) }
     return tables

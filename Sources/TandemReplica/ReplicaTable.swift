@@ -146,9 +146,12 @@ extension ReplicaTable {
 package struct ReplicaSchema: Sendable {
   /// The tables, in the order in which they were attached.
   package let tables: [ReplicaTable]
+  /// The foreign keys between them.
+  let foreignKeys: [ForeignKey]
 
   init(_ declarations: [SpaceTable], in connection: DatabaseConnection) throws {
     tables = try declarations.map { try ReplicaTable($0, in: connection) }
+    foreignKeys = try connection.foreignKeys(between: tables)
   }
 
   /// The table of a name, which is compared byte by byte as in messages.

@@ -47,16 +47,41 @@ extension ReplicaTables {
           + "records of both, the space's, or this file's")
     }
     try noteStanding(last.replica, &state)
+    if state.pullNeed == .conflict, last.revision == state.revision {
+      return try requireRepair(&state)
+    }
     let firesTriggers = try hasForeignTriggers(schema)
     let apply = {
       var application = try PageApplication(
         self, schema, merging, state, decision, firesTriggers: firesTriggers)
-      return try application.run()
+      let report = try application.run()
+      if !report.hasEqualDigests, state.pullNeed.trustsUntouchedRows { throw WrongBase() }
+      return report
     }
-    let report = try firesTriggers ? apply() : connection.withoutTriggers(apply)
+    let report: ReplicaApplyReport
+    do {
+      report = try connection.savepoint {
+        try firesTriggers || stagedByteCount() < minQuietByteCount
+          ? apply() : connection.withoutTriggers(apply)
+      }
+    } catch is WrongBase {
+      return try requireRepair(&state)
+    }
     try discardStaged()
     try pruneConflicts()
     return report
+  }
+
+  /// The base is not what the space had at the revision: rows have edits that no trigger noted.
+  private struct WrongBase: Error {}
+
+  /// Demands a pull of everything, and leaves all rows as they are: those that differ from the space's
+  /// records are kept as conflicts by that pull.
+  private func requireRepair(_ state: inout ReplicaState) throws -> ReplicaApplyReport {
+    state.pullNeed = .repair
+    try save(state)
+    try discardStaged()
+    return ReplicaApplyReport()
   }
 
   /// Notes that the space's history is lost if the space does not know the last commit of this
@@ -71,6 +96,10 @@ extension ReplicaTables {
     try discardStaged()
     state = try self.state()
     return true
+  }
+
+  private func stagedByteCount() throws -> Int {
+    Int(try connection.integer("SELECT sum(length(page)) FROM tandem_staged") ?? 0)
   }
 
   /// True if a table has triggers that are not those of its shadow.
@@ -100,7 +129,6 @@ private struct PageApplication {
   private var state: ReplicaState
   private var placing: RowPlacing
   private var report = ReplicaApplyReport()
-  private let foreignKeys: [ForeignKey]
   /// The changes of columns since the base was made, by table.
   private let columnChanges: [String: ColumnChanges]
 
@@ -114,11 +142,10 @@ private struct PageApplication {
     self.state = state
     self.decision = state.pullNeed.needsDecision ? decision : nil
     self.firesTriggers = firesTriggers
-    foreignKeys = try tables.foreignKeys(schema)
     columnChanges = try tables.columnChanges(schema)
     placing = RowPlacing(
       tables, firesTriggers: firesTriggers,
-      referencedTables: Set(foreignKeys.map { $0.parent.name.lowercased() }))
+      referencedTables: Set(schema.foreignKeys.map { $0.parent.name.lowercased() }))
   }
 
   mutating func run() throws -> ReplicaApplyReport {
@@ -132,7 +159,8 @@ private struct PageApplication {
     if deletesMissing { try deleteMissing() }
     try placing.finish()
     try reviveParents()
-    if isComplete { try tables.run("DROP TABLE temp.tandem_seen", []) }
+    // Emptied, not dropped: each change of the schema makes SQLite compile all statements again.
+    if isComplete { try tables.run("DELETE FROM temp.tandem_seen", []) }
     if let last { try end(at: last) }
     report.writtenCount = placing.writtenCount
     report.rejectedCount = placing.rejectedCount
@@ -140,14 +168,19 @@ private struct PageApplication {
   }
 
   /// True if the pages have every record of the space.
-  private var isComplete: Bool { state.pullNeed != .none && state.pullNeed != .changes }
+  private var isComplete: Bool {
+    switch state.pullNeed {
+    case .none, .changes, .conflict: false
+    case .first, .horizon, .columns, .epoch, .history, .repair: true
+    }
+  }
 
   /// True if a record that is not in the pages has been deleted.
   private var deletesMissing: Bool {
     switch state.pullNeed {
     case .horizon, .columns, .repair: true
     case .epoch, .history: decision == .adoptRemote
-    case .none, .changes, .first: false
+    case .none, .changes, .conflict, .first: false
     }
   }
 
@@ -156,11 +189,12 @@ private struct PageApplication {
     guard isComplete else { return }
     try tables.run(
       """
-      CREATE TEMP TABLE tandem_seen ("table" TEXT, "key" BLOB, PRIMARY KEY ("table", "key"))
+      CREATE TEMP TABLE IF NOT EXISTS tandem_seen ("table" TEXT, "key" BLOB, PRIMARY KEY ("table", "key"))
       WITHOUT ROWID
       """, [])
     switch state.pullNeed {
-    case .none, .changes, .first, .horizon: break
+    case .none, .changes, .conflict, .horizon: break
+    case .first: try assumeEmptyBase()
     case .columns, .repair: state.digest = try tables.computedDigest(schema)
     case .epoch, .history:
       state.digest = .empty
@@ -181,15 +215,23 @@ private struct PageApplication {
       try tables.park(nil, key)
     }
     for table in schema.tables {
-      let shadow = table.shadow.name.sqlQuoted
-      try tables.run("DELETE FROM \(shadow)", [])
-      guard decision != .adoptRemote else { continue }
-      let names = table.keyNames
+      try tables.run("DELETE FROM \(table.shadow.name.sqlQuoted)", [])
+    }
+    if decision != .adoptRemote { try assumeEmptyBase() }
+  }
+
+  /// Makes all rows local additions, those included that no trigger noted.
+  private func assumeEmptyBase() throws {
+    for table in schema.tables {
+      let (shadow, names) = (table.shadow.name.sqlQuoted, table.keyNames)
       let isKnown = names.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
+      try tables.run(
+        "UPDATE \(shadow) SET \(TableShadow.existed) = 0 WHERE \(TableShadow.existed) <> 0", [])
       try tables.run(
         """
         INSERT INTO \(shadow) (\((names + [TableShadow.existed]).sqlList))
         SELECT \(names.sqlList), 0 FROM \(table.name.sqlQuoted) WHERE \(isKnown)
+        ON CONFLICT DO NOTHING
         """, [])
     }
   }
@@ -268,6 +310,9 @@ extension PageApplication {
       merging.merging(of: table.name))
     if let conflict = merge.conflict {
       try record(conflict.versions, conflict.resolution, change.key, fields: conflict.fields)
+    } else if state.pullNeed == .repair, !merge.result.hasSameStorage(as: local) {
+      // The former version may have edits that no trigger noted: the merge takes them for the base.
+      try recordDifference(local, remote, .remote, change)
     }
     return merge.result
   }
@@ -325,7 +370,9 @@ extension PageApplication {
     case (let local?, nil):
       try record(.editDelete(base: local, local: local), resolution, change.key)
     case (nil, let remote?):
-      guard case .local = resolution else { return }
+      // A repair undoes deletions that no trigger noted. A file that takes over all records of the
+      // space has few of them before.
+      if case .remote = resolution, state.pullNeed != .repair { return }
       try record(.deleteEdit(base: remote, remote: remote), resolution, change.key)
     case (nil, nil): return
     }
@@ -408,7 +455,7 @@ extension PageApplication {
     for (table, key, record) in placing.deleted {
       let row = try tables.row(table, key)
       guard case .missing = row.row,
-        try foreignKeys.contains(where: { foreignKey in
+        try schema.foreignKeys.contains(where: { foreignKey in
           try foreignKey.parent.name == table.name
             && tables.hasChild(foreignKey, of: record, key)
         })

@@ -317,7 +317,7 @@ extension ReplicaState.PullNeed {
   /// Requires a pull of everything, unless one is required for a stronger reason.
   fileprivate mutating func require(_ need: ReplicaState.PullNeed) {
     switch self {
-    case .none, .changes, .horizon, .columns: self = need
+    case .none, .changes, .conflict, .horizon, .columns: self = need
     case .first, .repair, .epoch, .history: break
     }
   }

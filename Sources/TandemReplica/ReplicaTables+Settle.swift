@@ -26,7 +26,7 @@ extension ReplicaTables {
       state.sequence = pending.sequence
       try forgetWithdrawn()
       try takeBack()
-      state.requirePull()
+      if state.pullNeed == .none || state.pullNeed == .changes { state.pullNeed = .conflict }
     case .refused(let objections):
       state.sequence = pending.sequence
       try forgetWithdrawn()
@@ -103,7 +103,8 @@ extension ReplicaTables {
     case (_, .first), (_, .epoch), (_, .history), (.horizon, .horizon), (.horizon, .columns),
       (.horizon, .repair):
       return
-    case (.horizon, .none), (.horizon, .changes): state.pullNeed = .horizon
+    case (.horizon, .none), (.horizon, .changes), (.horizon, .conflict):
+      state.pullNeed = .horizon
     case (.epoch, _), (.history, _):
       state.pullNeed = gone == .epoch ? .epoch : .history
       // The space may know another commit of the same sequence.

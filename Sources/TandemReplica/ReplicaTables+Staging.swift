@@ -12,8 +12,9 @@ extension ReplicaTables {
   }
 
   /// The next page to ask for, or that all are there.
-  package func staging() throws -> Staging {
-    let state = try state()
+  package func staging() throws -> Staging { try staging(try state()) }
+
+  func staging(_ state: ReplicaState) throws -> Staging {
     let since = pullStart(state)
     let last = try rows(
       "SELECT next FROM tandem_staged WHERE since = ? ORDER BY position DESC LIMIT 1",
@@ -90,7 +91,7 @@ extension ReplicaTables {
   /// The revision that a pull continues from; `nil` if it brings everything.
   private func pullStart(_ state: ReplicaState) -> SpaceRevision? {
     switch state.pullNeed {
-    case .none, .changes: state.revision
+    case .none, .changes, .conflict: state.revision
     case .first, .horizon, .columns, .epoch, .history, .repair: nil
     }
   }

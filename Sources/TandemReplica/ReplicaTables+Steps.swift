@@ -3,7 +3,7 @@ package import TandemSync
 extension ReplicaTables {
   /// Performs a step of a synchronization.
   ///
-  /// The connection must not enforce foreign keys.
+  /// The connection must not enforce foreign keys if ``TandemSync/SyncStep/writesRows`` is true.
   ///
   /// - Parameters:
   ///   - merging: The rules for conflicts.
@@ -29,6 +29,18 @@ extension ReplicaTables {
     case .lose(let gone): try lose(gone, using: &generator)
     case .verify: _ = try verify()
     }
-    return try summary().sync
+    return try syncSummary()
+  }
+}
+
+extension SyncStep {
+  /// True if the step writes rows of the application. It needs a transaction in which foreign keys are
+  /// not enforced.
+  package var writesRows: Bool {
+    switch self {
+    case .apply, .settle(.refused, of: _): true
+    case .look, .requirePull, .freeze, .settle, .takeBack, .stage, .discardStaged, .lose, .verify:
+      false
+    }
   }
 }

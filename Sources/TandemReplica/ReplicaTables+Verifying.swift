@@ -24,9 +24,20 @@ package struct ReplicaSummary: Hashable, Sendable {
 extension ReplicaTables {
   /// The summary of this replica. Nothing is written.
   package func summary() throws -> ReplicaSummary {
+    let (sync, state) = try currentState()
+    return ReplicaSummary(
+      state: state, sync: sync,
+      openConflictCount: try count("tandem_conflicts WHERE resolution = 'unresolved'"),
+      rejectedCount: try count("tandem_rejected"))
+  }
+
+  /// The state of this replica, as far as the next step depends on it. Nothing is written.
+  func syncSummary() throws -> SyncSummary { try currentState().sync }
+
+  private func currentState() throws -> (sync: SyncSummary, state: ReplicaState) {
     let (schema, isDisturbed) = try schemaAsItIs()
     var state = try state()
-    if isDisturbed, state.pullNeed == .none || state.pullNeed == .changes {
+    if isDisturbed, state.pullNeed.trustsUntouchedRows {
       state.pullNeed = .repair
     }
     var hasChanges =
@@ -36,19 +47,17 @@ extension ReplicaTables {
     for table in schema.tables where !hasChanges {
       hasChanges = try hasChange(table)
     }
-    let pull: SyncSummary.Pull
-    switch try staging() {
-    case _ where state.pullNeed == .none: pull = .none
-    case .incomplete(let request): pull = .page(request)
-    case .complete: pull = .staged
+    var pull = SyncSummary.Pull.none
+    if state.pullNeed != .none {
+      switch try staging(state) {
+      case .incomplete(let request): pull = .page(request)
+      case .complete: pull = .staged
+      }
     }
-    return ReplicaSummary(
-      state: state,
-      sync: SyncSummary(
-        revision: state.revision, outbox: try outboxSummary(), pull: pull,
-        hasChanges: hasChanges, hasEqualDigests: state.hasEqualDigests),
-      openConflictCount: try count("tandem_conflicts WHERE resolution = 'unresolved'"),
-      rejectedCount: try count("tandem_rejected"))
+    let sync = SyncSummary(
+      revision: state.revision, outbox: try outboxSummary(), pull: pull, hasChanges: hasChanges,
+      hasEqualDigests: state.hasEqualDigests)
+    return (sync, state)
   }
 
   private func hasChange(_ table: ReplicaTable) throws -> Bool {
@@ -96,17 +105,31 @@ extension ReplicaTables {
   private func addRecords(
     _ sql: String, of table: ReplicaTable, hasParked: Bool, to digest: inout RecordDigest
   ) throws {
-    let statement = try connection.prepare(sql)
-    while try statement.step() {
-      // A text that is not UTF-8 is in no message, so the space does not have it either.
-      guard let values = try? statement.values() else { continue }
-      let key = Array(values.prefix(table.keyNames.count))
-      guard !key.contains(where: \.isNull) else { continue }
-      let row = ReplicaRow(
-        table: table, shadow: nil, row: .values(Array(values.dropFirst(key.count))),
-        parked: hasParked ? try parked(table.syncKey(key)) : nil)
-      if let record = row.base { digest.add(table.syncKey(key), record) }
+    var failure: (any Error)?
+    try connection.withStatement(sql) { statement throws(DatabaseError) in
+      while failure == nil, try statement.step() {
+        // A text that is not UTF-8 is in no message, so the space does not have it either.
+        guard let values = try? statement.values() else { continue }
+        do {
+          try addRecord(values, of: table, hasParked: hasParked, to: &digest)
+        } catch {
+          failure = error
+        }
+      }
     }
+    if let failure { throw failure }
+  }
+
+  /// Adds the record of a row to a digest.
+  private func addRecord(
+    _ values: [FieldValue], of table: ReplicaTable, hasParked: Bool, to digest: inout RecordDigest
+  ) throws {
+    let key = Array(values.prefix(table.keyNames.count))
+    guard !key.contains(where: \.isNull) else { return }
+    let row = ReplicaRow(
+      table: table, shadow: nil, row: .values(Array(values.dropFirst(key.count))),
+      parked: hasParked ? try parked(table.syncKey(key)) : nil)
+    if let record = row.base { digest.add(table.syncKey(key), record) }
   }
 
   /// Compares the whole base with the digest of the space at the revision. If they differ, the next

@@ -18,6 +18,12 @@ package final class ReplicaTables {
   /// The schema that was read last, which is good as long as the file has its version.
   package internal(set) var knownSchema: KnownSchema?
 
+  /// The size of the staged pages from which they are applied with all triggers disabled.
+  ///
+  /// The triggers of shadows do nothing that applying does not undo, so this saves time. But SQLite
+  /// compiles all statements again whenever triggers are disabled or enabled.
+  package var minQuietByteCount = 64 << 10
+
   /// The result of the last step that applied a pull.
   package internal(set) var applyReport: ReplicaApplyReport?
 
