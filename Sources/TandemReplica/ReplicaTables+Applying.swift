@@ -310,7 +310,9 @@ extension PageApplication {
       merging.merging(of: table.name))
     if let conflict = merge.conflict {
       try record(conflict.versions, conflict.resolution, change.key, fields: conflict.fields)
-    } else if state.pullNeed == .repair, !merge.result.hasSameStorage(as: local) {
+    } else if state.pullNeed == .repair, isFirst, row.isTouched,
+      !merge.result.hasSameStorage(as: local)
+    {
       // The former version may have edits that no trigger noted: the merge takes them for the base.
       try recordDifference(local, remote, .remote, change)
     }

@@ -6,30 +6,39 @@ struct DatabaseImage {
   private let tables: [(name: String, rows: [[FieldValue]])]
 
   /// The rows of a database as they are now.
-  init(_ database: Database) throws {
-    tables = try database.read { transaction in
+  init(_ database: SimulatedDatabase) throws {
+    tables = try database.read { connection in
       // Tandem's own tables come last: writing the application's tables fires triggers on them.
-      let names = try transaction.connection.allRows(
+      // Tables that refer to others come before these, which matters if foreign keys are enforced.
+      let names = try connection.allRows(
         """
         SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-        ORDER BY name LIKE 'tandem_%', name
+        ORDER BY name LIKE 'tandem_%', name DESC
         """)
       return try names.compactMap { row in
         guard case .text(let name) = row[0] else { return nil }
-        return (name, try transaction.connection.allRows("SELECT * FROM \(name)"))
+        return (name, try connection.allRows("SELECT * FROM \(name)"))
       }
     }
   }
 
   /// Replaces all rows of a database with the same schema.
-  func restore(_ database: Database) throws {
-    try database.writeWithoutForeignKeys { transaction in
-      for (name, rows) in tables {
-        try transaction.connection.run("DELETE FROM \(name)", [])
-        for row in rows {
-          let marks = row.map { _ in "?" }.joined(separator: ", ")
-          try transaction.connection.run("INSERT INTO \(name) VALUES (\(marks))", row)
-        }
+  func restore(_ database: SimulatedDatabase) throws {
+    database.nextKill = nil
+    let hasRows = tables.contains { !$0.name.hasPrefix("tandem_") && !$0.rows.isEmpty }
+    if hasRows {
+      try database.writeWithoutForeignKeys(replace)
+    } else {
+      try database.write(replace)
+    }
+  }
+
+  private func replace(_ connection: DatabaseConnection) throws {
+    for (name, rows) in tables {
+      try connection.run("DELETE FROM \(name)", [])
+      for row in rows {
+        let marks = row.map { _ in "?" }.joined(separator: ", ")
+        try connection.run("INSERT INTO \(name) VALUES (\(marks))", row)
       }
     }
   }

@@ -1,3 +1,4 @@
+import TandemSync
 import TestRandom
 
 /// The circumstances of one simulation, all drawn from its seed.
@@ -20,6 +21,12 @@ struct Scenario {
     case spaceRestore
     /// The space is replaced by a backup on purpose, with a new epoch.
     case newEpoch
+    /// Another program drops some of Tandem's triggers.
+    case triggersDropped
+    /// Another program writes while its connection fires no triggers.
+    case triggersDisabled
+    /// Messages arrive damaged.
+    case damage
   }
 
   let seed: UInt64
@@ -32,8 +39,14 @@ struct Scenario {
   let lossPercent: Int
   let duplicatePercent: Int
   let accidents: [Accident]
+  /// True if the programs enforce foreign keys. Most programs beside Tandem do not.
+  let enforcesForeignKeys: Bool
+  /// The number of changes of a page that a replica asks for.
   let maxPageChangeCount: Int
-  let maxCommitChangeCount: Int
+  /// The limits of all parties: small ones, so that they are reached.
+  let limits: SyncLimits
+  /// True if pages are applied without triggers, as only long ones are otherwise.
+  let appliesWithoutTriggers: Bool
 
   init(seed: UInt64) {
     var random = SplitMix64(seed: seed)
@@ -50,11 +63,18 @@ struct Scenario {
       switch accident {
       case .crash, .cut: Bool.random(using: &random)
       case .refusal, .forget, .fileRestore, .fileCopy: Int.random(in: 0..<4, using: &random) == 0
-      case .spaceRestore, .newEpoch: Int.random(in: 0..<8, using: &random) == 0
+      case .spaceRestore, .newEpoch, .triggersDropped, .triggersDisabled, .damage:
+        Int.random(in: 0..<8, using: &random) == 0
       }
     }
     maxPageChangeCount = Int.random(in: 1...12, using: &random)
-    maxCommitChangeCount = Int.random(in: 2...12, using: &random)
+    // A commit has room for at least some records: no record may be too long for each commit.
+    limits = SyncLimits(
+      maxCommitByteCount: 4_096 + Int.random(in: 1_000...4_000, using: &random),
+      maxCommitChangeCount: Int.random(in: 2...12, using: &random),
+      maxPageByteCount: Int.random(in: 100...4_000, using: &random))
+    enforcesForeignKeys = Bool.random(using: &random)
+    appliesWithoutTriggers = Int.random(in: 0..<16, using: &random) == 0
   }
 
   /// The random numbers of one step. They do not depend on other steps, so that steps can be left

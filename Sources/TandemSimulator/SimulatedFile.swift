@@ -1,66 +1,21 @@
-import TandemDifferences
 import TandemRecords
 import TandemReplica
 import TandemSQLite
-import TandemSpace
 import TandemSync
 import TestRandom
-
-/// Databases that scenarios use again.
-final class DatabasePool {
-  private var spaces: [Database] = []
-  private var emptySpace: DatabaseImage?
-  private var files: [[Database]] = Array(repeating: [], count: SimulatedSchema.count)
-  private var emptyFiles: [DatabaseImage?] = Array(repeating: nil, count: SimulatedSchema.count)
-  let schemas = (0..<SimulatedSchema.count).map { SimulatedSchema(variant: $0) }
-
-  /// A database with the tables of a schema, attached and without rows.
-  func file(_ variant: Int) throws -> Database {
-    if let database = files[variant].popLast() {
-      try emptyFiles[variant]?.restore(database)
-      return database
-    }
-    let database = try Database(path: ":memory:")
-    let schema = schemas[variant]
-    var random = SplitMix64(seed: 1)
-    try database.write { transaction in
-      for statement in schema.statements { try transaction.connection.execute(statement) }
-      try ReplicaTables(transaction.connection).attach(
-        schema.attachedTables, to: "space", using: &random)
-    }
-    if emptyFiles[variant] == nil { emptyFiles[variant] = try DatabaseImage(database) }
-    return database
-  }
-
-  func release(_ file: Database, _ variant: Int) { files[variant].append(file) }
-
-  /// A space without tables.
-  func space() throws -> Database {
-    if let database = spaces.popLast() {
-      try emptySpace?.restore(database)
-      return database
-    }
-    let database = try Database(path: ":memory:")
-    var random = SplitMix64(seed: 1)
-    try database.write { _ = try SpaceTables($0.connection).create(using: &random) }
-    if emptySpace == nil { emptySpace = try DatabaseImage(database) }
-    return database
-  }
-
-  func release(space: Database) { spaces.append(space) }
-}
 
 /// The file of a replica.
 final class SimulatedFile {
   let number: Int
-  let database: Database
+  let database: SimulatedDatabase
   let schema: SimulatedSchema
-  private var known: ReplicaTables?
+  /// True if a program has written without triggers since the file was last verified.
+  var hasUncapturedEdits = false
   /// The last conflict and the last rejection that the ledger knows.
   private var lastConflict: Int64 = 0
   private var lastRejection: Int64 = 0
 
-  init(_ number: Int, _ database: Database, _ schema: SimulatedSchema) throws {
+  init(_ number: Int, _ database: SimulatedDatabase, _ schema: SimulatedSchema) throws {
     self.number = number
     self.database = database
     self.schema = schema
@@ -75,22 +30,20 @@ final class SimulatedFile {
 
   /// The numbers go on after rows were deleted.
   private func lastID(_ query: String) throws -> Int64 {
-    try database.read { try $0.connection.integer(query) ?? 0 }
+    try database.read { try $0.integer(query) ?? 0 }
   }
 
   func write<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
-    try database.writeWithoutForeignKeys { try body(tables($0.connection)) }
+    try database.write { try body(database.replica($0)) }
+  }
+
+  /// Writes rows as synchronization does.
+  func writeRows<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
+    try database.writeWithoutForeignKeys { try body(database.replica($0)) }
   }
 
   func read<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
-    try database.read { try body(tables($0.connection)) }
-  }
-
-  /// The connection of a database in memory is always the same, so that the schema is read once.
-  private func tables(_ connection: DatabaseConnection) -> ReplicaTables {
-    let tables = known ?? ReplicaTables(connection)
-    known = tables
-    return tables
+    try database.read { try body(database.replica($0)) }
   }
 
   /// Takes the values of a backup or of another file. The next conflicts and rejections may get numbers that were
@@ -104,7 +57,7 @@ final class SimulatedFile {
   func identify(using random: inout SplitMix64) throws {
     let replica = SyncToken.random(using: &random)
     try database.write {
-      try $0.connection.run("UPDATE tandem_state SET replica = ?", [.text(replica.description)])
+      try $0.run("UPDATE tandem_state SET replica = ?", [.text(replica.description)])
     }
   }
 
@@ -143,7 +96,7 @@ final class SimulatedFile {
     ]
     for (position, sql) in queries.enumerated() {
       let last = position == 0 ? lastConflict : lastRejection
-      let rows = try database.read { try $0.connection.allRows(sql, [.integer(last)]) }
+      let rows = try database.read { try $0.allRows(sql, [.integer(last)]) }
       for row in rows {
         guard case .integer(let id) = row[0], case .text(let table) = row[1],
           case .text(let keyText) = row[2], case .text(let versions) = row[3],

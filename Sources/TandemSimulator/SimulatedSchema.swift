@@ -53,6 +53,9 @@ struct SimulatedSchema {
   let tables: [Table]
   let merging: ReplicaMerging
 
+  /// True if a table refers to another one.
+  var hasForeignKeys: Bool { tables.contains { $0.parentAction != nil } }
+
   /// The schema of a number below ``count``.
   init(variant: Int) {
     var random = SplitMix64(seed: 7_000 + variant)

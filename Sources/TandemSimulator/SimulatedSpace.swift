@@ -1,5 +1,4 @@
 import TandemRecords
-import TandemSQLite
 import TandemSpace
 import TandemSync
 import TestRandom
@@ -12,17 +11,22 @@ final class SimulatedSpace {
     fileprivate let acceptedCommits: Set<SyncToken>
   }
 
-  let database: Database
+  let database: SimulatedDatabase
   private(set) var head: SpaceRevision
   /// The digests of all revisions that there have ever been.
   private(set) var digests: [SpaceRevision: RecordDigest] = [:]
   private var acceptedCommits: Set<SyncToken> = []
   private var time = 0
+  private let limits: SyncLimits
 
-  init(_ database: Database, _ declarations: [SpaceTable], using random: inout SplitMix64) throws {
+  init(
+    _ database: SimulatedDatabase, _ declarations: [SpaceTable], _ limits: SyncLimits,
+    using random: inout SplitMix64
+  ) throws {
     self.database = database
-    head = try database.write { transaction in
-      let tables = SpaceTables(transaction.connection)
+    self.limits = limits
+    head = try database.write { connection in
+      let tables = SpaceTables(connection)
       _ = try tables.declare(declarations)
       try tables.startNewHistory(using: &random)
       return try tables.state().head
@@ -31,7 +35,7 @@ final class SimulatedSpace {
   }
 
   var state: SpaceState {
-    get throws { try database.read { try SpaceTables($0.connection).state() } }
+    get throws { try database.read { try SpaceTables($0).state() } }
   }
 
   /// Answers a commit.
@@ -42,8 +46,8 @@ final class SimulatedSpace {
     _ commit: SyncCommit, using random: inout SplitMix64
   ) throws -> (outcome: SyncOutcome, isNew: Bool) {
     time += 1
-    let (outcome, state) = try database.write { transaction in
-      let tables = SpaceTables(transaction.connection)
+    let (outcome, state) = try database.write { connection in
+      let tables = SpaceTables(connection, limits: limits)
       return (try tables.commit(commit, at: time, using: &random), try tables.state())
     }
     guard state.head != head else { return (outcome, false) }
@@ -59,17 +63,20 @@ final class SimulatedSpace {
   }
 
   func pull(_ pull: SyncPull) throws -> SyncPullAnswer {
-    try database.read { try SpaceTables($0.connection).page(pull) }
+    try database.read { try SpaceTables($0, limits: limits).page(pull) }
   }
 
   /// The live records.
   func records() throws -> [SyncRecordState] {
-    guard case .page(let page) = try pull(SyncPull(replica: nil, since: nil)) else { return [] }
+    let all = SyncPull(replica: nil, since: nil)
+    guard case .page(let page) = try database.read({ try SpaceTables($0).page(all) }) else {
+      return []
+    }
     return page.changes.filter { $0.fields != nil }
   }
 
   func forget(before version: Int) throws {
-    try database.write { try SpaceTables($0.connection).forget(before: version) }
+    try database.write { try SpaceTables($0).forget(before: version) }
   }
 
   func backup() throws -> Backup {
@@ -80,7 +87,7 @@ final class SimulatedSpace {
     try backup.image.restore(database)
     acceptedCommits = backup.acceptedCommits
     if startsNewHistory {
-      try database.write { try SpaceTables($0.connection).startNewHistory(using: &random) }
+      try database.write { try SpaceTables($0).startNewHistory(using: &random) }
     }
     let state = try state
     head = state.head

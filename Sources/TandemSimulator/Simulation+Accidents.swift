@@ -30,8 +30,13 @@ extension Simulation {
     case .forget:
       let version = Int.random(in: 0...space.head.version, using: &random)
       note("the space forgets the history before \(version)")
-      try space.forget(before: version)
-      oracle.forget(before: version)
+      do {
+        try space.forget(before: version)
+        oracle.forget(before: version)
+        _ = space.database.takeKill()
+      } catch is ProgramKilled {
+        note("  the space is killed")
+      }
     case .fileRestore: try restoreFile(Int.random(in: 0..<files.count, using: &random))
     case .fileCopy:
       guard files.count < Simulation.maxFileCount, chance(40) else { return }
@@ -40,6 +45,25 @@ extension Simulation {
       try copy(number)
     case .spaceRestore: try restoreSpace(startsNewHistory: false)
     case .newEpoch: try restoreSpace(startsNewHistory: true)
+    case .triggersDropped: try dropTriggers(Int.random(in: 0..<files.count, using: &random))
+    case .triggersDisabled: try editWithoutTriggers(Int.random(in: 0..<files.count, using: &random))
+    case .damage: break
+    }
+  }
+
+  /// Another program drops some of Tandem's triggers. The next synchronization installs them again.
+  private func dropTriggers(_ number: Int) throws {
+    guard chance(30) else { return }
+    let share = pick([30, 100])
+    note("file \(number): a program drops triggers")
+    files[number].database.nextKill = nil
+    try files[number].database.write { connection in
+      let names = try connection.allRows(
+        "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'tandem_%' ORDER BY name"
+      )
+      for name in names.compactMap(\.first?.textValue) where chance(share) {
+        try connection.execute("DROP TRIGGER \(name)")
+      }
     }
   }
 
@@ -66,7 +90,7 @@ extension Simulation {
     let known = Set(try spaceValues().map(\.1))
     var held = known
     for file in files {
-      held.formUnion(try file.database.read { try file.values($0.connection) }.map(\.1))
+      held.formUnion(try file.database.read { try file.values($0) }.map(\.1))
     }
     ledger.spaceLost(at: step, known: known, held: held)
   }
@@ -84,5 +108,47 @@ extension Simulation {
       }
     }
     return values
+  }
+}
+
+// MARK: - Kills
+
+extension Simulation {
+  /// Kills the program of a file or of the space: now, in its next transaction, or during a
+  /// checkpoint.
+  func killSomebody() throws {
+    let number = Int.random(in: 0...files.count, using: &random)
+    let database = number < files.count ? files[number].database : space.database
+    let name = number < files.count ? "file \(number)" : "the space"
+    let share = pick([0, 1, Double.random(in: 0...1, using: &random)])
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0:
+      note("\(name) is killed")
+      try database.kill()
+      if number < files.count { killed(files[number]) }
+    case 1:
+      note("\(name) makes a checkpoint")
+      try database.checkpoint(killedAfter: nil)
+    case 2:
+      note("\(name) is killed during a checkpoint")
+      try database.checkpoint(killedAfter: { _ in self.chance(50) })
+      if number < files.count { killed(files[number]) }
+    case 3: database.nextKill = .inTransaction(share)
+    default: database.nextKill = .inCommit(share)
+    }
+  }
+
+  /// The programs of a file start again.
+  func killed(_ file: SimulatedFile) {
+    note("file \(file.number): the programs start again")
+    for driver in drivers.indices where drivers[driver].file == file.number { restart(driver) }
+  }
+
+  /// Ends all accidents.
+  func endAccidents() throws {
+    note("the faults end")
+    isFaulty = false
+    space.database.nextKill = nil
+    for file in files { file.database.nextKill = nil }
   }
 }

@@ -8,26 +8,54 @@ extension Simulation {
   func edit(_ number: Int) throws {
     let file = files[number]
     if chance(8) { return try resolve(file) }
-    try file.database.write { transaction in
-      for _ in 0..<Int.random(in: 1...3, using: &random) {
-        let (sql, parameters) = statement(pick(schema.tables), in: number)
-        let before = try file.values(transaction.connection)
-        do {
-          try transaction.connection.run(sql, parameters)
-        } catch let error as DatabaseError where error.code.primary == .constraint {
-          continue
-        }
-        if sql.contains("visits + 1"), transaction.connection.changeCount == 1 {
-          ledger.counted(in: sql.split(separator: " ")[1].description)
-        }
-        note("file \(number): \(sql) \(parameters.map(\.description).joined(separator: ", "))")
-        ledger.statementRan(
-          in: number, at: step, before: before, after: try file.values(transaction.connection))
-      }
+    try transact(file) { connection in
+      for _ in 0..<Int.random(in: 1...3, using: &random) { try runStatement(file, connection) }
     }
     for driver in drivers.indices where drivers[driver].file == number && chance(30) {
       if drivers[driver].action == nil { try handle(.changedLocally, driver) }
     }
+  }
+
+  /// One transaction of a program whose connection fires no triggers.
+  func editWithoutTriggers(_ number: Int) throws {
+    let file = files[number]
+    note("file \(number): a program writes without triggers")
+    file.hasUncapturedEdits = true
+    // The counts of such edits get lost: neither the space nor a record of a conflict has sums.
+    ledger.copied()
+    try transact(file) { connection in
+      try connection.withoutTriggers { try runStatement(file, connection) }
+    }
+  }
+
+  /// Runs a transaction of a program, which may be killed in it.
+  private func transact(
+    _ file: SimulatedFile, _ body: (DatabaseConnection) throws -> Void
+  ) throws {
+    let former = file.database.nextKill == nil ? nil : ledger
+    do {
+      try file.database.write(body)
+      if file.database.takeKill() { killed(file) }
+    } catch is ProgramKilled {
+      if let former { ledger = former }
+      killed(file)
+    }
+  }
+
+  private func runStatement(_ file: SimulatedFile, _ connection: DatabaseConnection) throws {
+    let (sql, parameters) = statement(pick(schema.tables), in: file.number)
+    let before = try file.values(connection)
+    do {
+      try connection.run(sql, parameters)
+    } catch let error as DatabaseError where error.code.primary == .constraint {
+      return
+    }
+    if sql.contains("visits + 1"), connection.changeCount == 1 {
+      ledger.counted(in: sql.split(separator: " ")[1].description)
+    }
+    note("file \(file.number): \(sql) \(parameters.map(\.description).joined(separator: ", "))")
+    ledger.statementRan(
+      in: file.number, at: step, before: before, after: try file.values(connection))
   }
 
   private func resolve(_ file: SimulatedFile) throws {
@@ -37,13 +65,12 @@ extension Simulation {
     let choice = pick([ConflictChoice.local, .remote, .base])
     note("file \(file.number): conflict \(position) of \(open.count) is resolved by \(choice)")
     do {
-      // As a program does, that is with foreign keys.
-      try file.database.write { transaction in
-        let before = try file.values(transaction.connection)
-        try ReplicaTables(transaction.connection).resolve(conflict: open[position].id, by: choice)
+      // As a program does, that is with foreign keys if it enforces them.
+      try transact(file) { connection in
+        let before = try file.values(connection)
+        try file.database.replica(connection).resolve(conflict: open[position].id, by: choice)
         ledger.statementRan(
-          in: file.number, at: step, before: before,
-          after: try file.values(transaction.connection))
+          in: file.number, at: step, before: before, after: try file.values(connection))
       }
     } catch let error as DatabaseError where error.code.primary == .constraint {
       note("  a constraint forbids it")

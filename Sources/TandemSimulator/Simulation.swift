@@ -29,6 +29,8 @@ final class Simulation {
       case push(SyncCommit)
       case pull(SyncPull)
       case answer(SyncSession.Event)
+      /// A request that is damaged.
+      case unreadable(TextFault)
     }
 
     let driver: Int
@@ -75,21 +77,23 @@ final class Simulation {
     schema = pool.schemas[scenario.variant]
     random = scenario.random(ofStep: -1)
     var random = random
-    let first = try pool.file(scenario.variant)
+    let first = try pool.replica(scenario.variant)
     space = try SimulatedSpace(
-      try pool.space(), try first.read { try ReplicaTables($0.connection).declarations() },
-      using: &random)
+      try pool.space(), try first.read { try first.replica($0).declarations() },
+      scenario.limits, using: &random)
     oracle = SpaceOracle(head: space.head)
     self.random = random
     for number in 0..<scenario.fileCount {
-      try add(SimulatedFile(number, number == 0 ? first : pool.file(scenario.variant), schema))
+      try add(
+        SimulatedFile(number, number == 0 ? first : pool.replica(scenario.variant), schema))
       try files[number].identify(using: &self.random)
       replicas.append(try files[number].read { try $0.state().replica })
     }
     for _ in 1..<scenario.firstFileDriverCount { drivers.append(Driver(file: 0)) }
   }
 
-  private func add(_ file: SimulatedFile) {
+  private func add(_ file: SimulatedFile) throws {
+    try file.database.setEnforcesForeignKeys(scenario.enforcesForeignKeys)
     files.append(file)
     drivers.append(Driver(file: file.number))
     revisions.append(nil)
@@ -99,16 +103,17 @@ final class Simulation {
   /// Adds a copy of a file.
   func copy(_ number: Int) throws {
     let image = try DatabaseImage(files[number].database)
-    let database = try pool.file(scenario.variant)
+    let database = try pool.replica(scenario.variant)
     try image.restore(database)
-    add(try SimulatedFile(files.count, database, schema))
+    try add(SimulatedFile(files.count, database, schema))
+    files[files.count - 1].hasUncapturedEdits = files[number].hasUncapturedEdits
     ledger.copied()
   }
 
   /// Gives the databases back, for the next simulation.
-  func end() {
-    for file in files { pool.release(file.database, scenario.variant) }
-    pool.release(space: space.database)
+  func end() throws {
+    for file in files { try pool.release(replica: file.database, scenario.variant) }
+    try pool.release(space: space.database)
   }
 
   func note(_ text: @autoclosure () -> String) {
@@ -133,11 +138,13 @@ final class Simulation {
     }
     step = scenario.stepCount
     random = scenario.random(ofStep: step)
+    try endAccidents()
     try settle()
     try checkEnd()
   }
 
   private func runStep() throws {
+    if pool.usesFiles, chance(12) { try killSomebody() }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<25: try edit(Int.random(in: 0..<files.count, using: &random))
     case 25..<65: try drive(Int.random(in: 0..<drivers.count, using: &random))
@@ -195,26 +202,31 @@ extension Simulation {
 
   private func perform(_ syncStep: SyncStep, _ number: Int) throws {
     let file = files[drivers[number].file]
-    let limits = SyncLimits(maxCommitChangeCount: scenario.maxCommitChangeCount)
     let decision: EpochPolicy.Decision? =
       isFaulty && chance(20) ? nil : pick([.union, .union, .adoptRemote, .adoptLocal])
     let summary: SyncSummary
     let report: ReplicaApplyReport?
     do {
-      (summary, report) = try file.write {
-        let summary = try $0.perform(
-          syncStep, file.schema.merging, decision: decision, limits: limits, using: &random)
-        return (summary, $0.applyReport)
+      let perform = { [self] (tables: ReplicaTables) in
+        tables.minQuietByteCount = scenario.appliesWithoutTriggers ? 0 : .max
+        let summary = try tables.perform(
+          syncStep, file.schema.merging, decision: decision, limits: scenario.limits,
+          using: &random)
+        return (summary, tables.applyReport)
       }
+      (summary, report) = try syncStep.writesRows ? file.writeRows(perform) : file.write(perform)
     } catch let error as ReplicaError where error.code == .undecided {
       note("driver \(number) file \(file.number) undecided")
       return try handle(.undecided, number)
+    } catch is ProgramKilled {
+      return killed(file)
     }
     note("driver \(number) file \(file.number) \(describe(syncStep)) -> \(describe(summary))")
     if let outbox = summary.outbox, frozenSteps[outbox.commit] == nil {
       frozenSteps[outbox.commit] = step
     }
     try checkStep(syncStep, summary, report, file)
+    if file.database.takeKill() { return killed(file) }
     try handle(.performed(summary), number)
   }
 
@@ -262,7 +274,8 @@ extension Simulation {
 
   /// The receiver of a message takes it.
   func receive(_ message: Message) throws {
-    switch message.content {
+    guard let content = try arrived(message) else { return }
+    switch content {
     case .answer(let event):
       guard drivers[message.driver].request == message.request else { return }
       note("driver \(message.driver) receives \(describe(event))")
@@ -274,6 +287,7 @@ extension Simulation {
         try oracle.check(pull, answer)
         return .pulled(answer)
       }
+    case .unreadable(let fault): try reply(to: message) { throw SyncRefusal(fault) }
     }
   }
 
@@ -286,6 +300,11 @@ extension Simulation {
         event = try body()
       } catch let refusal as SyncRefusal {
         event = .refused(refusal)
+      } catch is ProgramKilled {
+        return note("the space is killed before it has stored \(message.request)")
+      }
+      if space.database.takeKill() {
+        return note("the space is killed before it answers \(message.request)")
       }
     }
     note("space answers \(message.request) of driver \(message.driver): \(describe(event))")

@@ -10,8 +10,8 @@
 @main
 struct SimulatorCommand {
   private static let help = """
-    Usage: tandem-simulator [--seeds N] [--from S]
-           tandem-simulator --seed S [--steps LIST] [--trace | --minimize]
+    Usage: tandem-simulator [--seeds N] [--from S] [--files]
+           tandem-simulator --seed S [--steps LIST] [--trace | --minimize] [--files]
 
     Simulates replicas and a space while messages get lost, come twice and late, programs crash, and
     files are restored and copied. Checks that nothing is lost, that nothing is applied twice, and that
@@ -19,6 +19,8 @@ struct SimulatorCommand {
 
       --seeds N     Run N scenarios; 2000 by default.
       --from S      Begin with the seed S; 1 by default.
+      --files       Keep the databases in files, and kill their programs: between two transactions, inside
+                    one, while one is committed, and during a checkpoint.
       --seed S      Run one scenario.
       --steps LIST  Run only these of its steps, such as 0-12,17.
       --trace       Print each step.
@@ -39,6 +41,7 @@ struct SimulatorCommand {
   private var steps: [Int]?
   private var traces = false
   private var minimizes = false
+  private var usesFiles = false
 
   static func main() {
     var command = SimulatorCommand()
@@ -50,6 +53,7 @@ struct SimulatorCommand {
         exit(0)
       case "--trace": command.traces = true
       case "--minimize": command.minimizes = true
+      case "--files": command.usesFiles = true
       case "--seeds", "--from", "--seed", "--steps":
         guard let value = arguments.popFirst(), command.set(argument, value) else {
           fail("\(argument) needs \(argument == "--steps" ? "steps, such as 0-12,17" : "a number")")
@@ -85,7 +89,13 @@ struct SimulatorCommand {
   }
 
   private func run() -> Bool {
-    let pool = DatabasePool()
+    let pool: DatabasePool
+    do {
+      pool = try DatabasePool(usesFiles: usesFiles)
+    } catch {
+      print(error)
+      return false
+    }
     if let seed {
       if minimizes { return minimize(seed, pool) }
       return report(
@@ -105,7 +115,7 @@ struct SimulatorCommand {
 
   private func report(_ seed: UInt64, _ steps: [Int]?, _ failure: String?) -> Bool {
     guard let failure else { return true }
-    let list = steps.map { " --steps \(StepList.text($0))" } ?? ""
+    let list = (steps.map { " --steps \(StepList.text($0))" } ?? "") + (usesFiles ? " --files" : "")
     print("seed \(seed) fails: \(failure)")
     print("repeat with: tandem-simulator --seed \(seed)\(list) --trace")
     return false
@@ -125,7 +135,7 @@ enum Runner {
   ) -> String? {
     do {
       let simulation = try Simulation(Scenario(seed: seed), pool, trace: trace)
-      defer { simulation.end() }
+      defer { try? simulation.end() }
       try simulation.run(steps)
       return nil
     } catch {

@@ -7,8 +7,8 @@ import Testing
 @Suite("Simulation of synchronization", .timeLimit(.minutes(20)))
 struct SimulationTests {
   @Test("All laws hold for some seeds")
-  func laws() {
-    let pool = DatabasePool()
+  func laws() throws {
+    let pool = try DatabasePool()
     for seed in 1...60 as ClosedRange<UInt64> {
       let failure = Runner.failure(seed, nil, pool)
       #expect(failure == nil, "repeat with: tandem-simulator --seed \(seed) --trace")
@@ -17,13 +17,13 @@ struct SimulationTests {
   }
 
   @Test("A seed has the same trace with new databases and with used ones")
-  func trace() {
-    let pool = DatabasePool()
+  func trace() throws {
+    let pool = try DatabasePool()
     for seed in [3, 17, 40] as [UInt64] {
       var traces: [[String]] = [[], [], []]
       _ = Runner.failure(seed, nil, pool) { traces[0].append($0) }
       _ = Runner.failure(seed, nil, pool) { traces[1].append($0) }
-      _ = Runner.failure(seed, nil, DatabasePool()) { traces[2].append($0) }
+      _ = Runner.failure(seed, nil, try DatabasePool()) { traces[2].append($0) }
       #expect(traces[0].count > 100)
       #expect(traces[0] == traces[1])
       #expect(traces[0] == traces[2])
@@ -31,8 +31,8 @@ struct SimulationTests {
   }
 
   @Test("Steps can be left out of a scenario, and their numbers are written and read")
-  func steps() {
-    let pool = DatabasePool()
+  func steps() throws {
+    let pool = try DatabasePool()
     #expect(Runner.failure(5, [0, 1, 2, 9], pool) == nil)
     #expect(Runner.minimized(5, nil, pool) == nil)
     #expect(StepList.steps("0-3,7,9-10") == [0, 1, 2, 3, 7, 9, 10])
