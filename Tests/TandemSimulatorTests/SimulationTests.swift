@@ -16,6 +16,16 @@ struct SimulationTests {
     }
   }
 
+  @Test("All laws hold while programs are killed on files")
+  func files() throws {
+    let pool = try DatabasePool(usesFiles: true)
+    for seed in 1...20 as ClosedRange<UInt64> {
+      let failure = Runner.failure(seed, nil, pool)
+      #expect(failure == nil, "repeat with: tandem-simulator --seed \(seed) --files --trace")
+      if failure != nil { return }
+    }
+  }
+
   @Test("A seed has the same trace with new databases and with used ones")
   func trace() throws {
     let pool = try DatabasePool()
