@@ -311,10 +311,10 @@ extension PageApplication {
     if let conflict = merge.conflict {
       try record(conflict.versions, conflict.resolution, change.key, fields: conflict.fields)
     } else if state.pullNeed == .repair, isFirst, row.isTouched,
-      !merge.result.hasSameStorage(as: local)
+      !merge.result.hasSameStorage(as: versions.local)
     {
       // The former version may have edits that no trigger noted: the merge takes them for the base.
-      try recordDifference(local, remote, .remote, change)
+      try recordDifference(versions.local, remote, .remote, change)
     }
     return merge.result
   }
