@@ -168,7 +168,8 @@ let package = Package(
         "TestRandom",
       ]),
     tests("TandemTests", ["Tandem", "TestFolder", "TestHTTPServer", "TestRandom"]),
-    tests("TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer"]),
+    tests(
+      "TandemCLITests", ["TandemCLI", "Tandem", "TestFolder", "TestHTTPServer", "TestRandom"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -221,7 +221,7 @@ class Replica:
     def space(self):
         connection = self["connection"]
         token = os.environ.get("TANDEM_TOKEN")
-        if connection.get("token_file") and not token:
+        if connection.get("token_file"):
             with open(connection["token_file"]) as file:
                 token = file.read().strip()
         return Space(connection["server"], connection["space"], token, connection.get("cacert"))
@@ -439,7 +439,7 @@ def main():
     attach.add_argument("--space", required=True)
     attach.add_argument("--table", action="append", required=True, help="NAME:KEY[,KEY]:COLUMN[,COLUMN]")
     attach.add_argument("--policy", action="append", default=[], help="FIELD=counter, local, remote, maximum or minimum")
-    attach.add_argument("--token-file", help="a file with the token; the variable TANDEM_TOKEN comes first")
+    attach.add_argument("--token-file", help="a file with the token; else the variable TANDEM_TOKEN is used")
     attach.add_argument("--cacert", help="certificates to trust instead of the system's")
     edit = commands.add_parser("set", help="edit a record: set note '\"plan\"' likes=5")
     delete = commands.add_parser("delete", help="delete a record")

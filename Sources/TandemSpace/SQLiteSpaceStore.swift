@@ -126,6 +126,7 @@ extension SQLiteSpaceStore {
     return try result.get()
   }
 
+  @discardableResult
   package func waitForCommit(after revision: SpaceRevision) async throws -> SpaceRevision {
     let feed = try await database.changeFeed()
     let subscription = feed.subscribe()

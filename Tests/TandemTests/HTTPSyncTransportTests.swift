@@ -179,15 +179,16 @@ struct HTTPSyncTransportTests {
       $1.respond(200, [:], Array("[]".utf8))
     } test: { server in
       let transport = try transport(server, token: .file(path))
-      let missing = await #expect(throws: RemoteError.self) { try await transport.declare([]) }
-      #expect(missing?.place == path)
+      let missing = await #expect(throws: SyncRefusal.self) { try await transport.declare([]) }
+      #expect(missing?.code == .unauthenticated)
+      #expect(missing?.message.hasPrefix(path) == true)
       for secret in ["one", "two"] {
         try folder.write(secret + "\n", to: "token")
         _ = try await transport.declare([])
         #expect(server.requests.last?.fields["Authorization"] == "Bearer \(secret)")
       }
       try folder.write("two words\n", to: "token")
-      let malformed = await #expect(throws: RemoteError.self) { try await transport.declare([]) }
+      let malformed = await #expect(throws: SyncRefusal.self) { try await transport.declare([]) }
       #expect(malformed.map { !"\($0)".contains("words") } == true)
     }
   }

@@ -86,7 +86,7 @@ extension HTTPSyncTransport {
       address = HTTPURL.setting(name, to: value, in: address)
     }
     var request = HTTPRequest(method, url: address, body: body)
-    if let token { request.fields["Authorization"] = "Bearer \(try token.secret())" }
+    if let token { request.fields["Authorization"] = "Bearer \(try secret(of: token))" }
     request.fields["Accept"] = "application/json"
     if body == nil {
       request.fields["Cache-Control"] = "no-cache"
@@ -94,6 +94,15 @@ extension HTTPSyncTransport {
       request.fields["Content-Type"] = "application/json"
     }
     return request
+  }
+
+  /// The secret; a request without it is refused before it is sent.
+  private func secret(of token: ServerToken) throws(SyncRefusal) -> String {
+    do {
+      return try token.secret()
+    } catch {
+      throw SyncRefusal(.unauthenticated, "\(error)")
+    }
   }
 
   private func response(
