@@ -1,6 +1,6 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help tool install uninstall dist demo test test-servers docs bench fuzz simulate mutants sanitize lint clean
+.PHONY: help tool install uninstall dist demo test test-servers docs bench fuzz simulate mutants soak sanitize lint clean
 
 PREFIX ?= /usr/local
 export PREFIX DESTDIR
@@ -53,6 +53,12 @@ simulate: ## Simulate synchronization with all accidents: make simulate SEEDS=10
 mutants: ## Plant bugs in synchronization, and check that the simulator finds each
 	@scripts/bootstrap
 	@scripts/mutants/run
+
+soak: ## Kill real processes behind a faulty network: make soak SECONDS=600 SEED=1
+	@scripts/bootstrap test
+	@swift build --build-tests
+	@TANDEM_SOAK_SECONDS=$(or $(SECONDS),600) $(if $(SEED),TANDEM_SOAK_SEED=$(SEED)) LC_ALL=C.UTF-8 no_proxy='*' \
+	  swift test --skip-build --no-parallel --filter SyncSoakTests
 
 sanitize: ## Run the suites with several threads under the thread sanitizer
 	@scripts/bootstrap
