@@ -28,7 +28,9 @@ extension Simulation {
       network.removeAll()
     case .refusal: break
     case .forget:
-      let version = Int.random(in: 0...space.head.version, using: &random)
+      // Often all of it, so that files fall behind the horizon.
+      let head = space.head.version
+      let version = chance(50) ? head : Int.random(in: 0...head, using: &random)
       note("the space forgets the history before \(version)")
       do {
         try space.forget(before: version)
