@@ -143,10 +143,11 @@ private struct TableChoice {
     guard let schema = try connection.schema(ofTable: choice.name),
       !TriggerSet.isOwnName(schema.name)
     else {
+      let names = try connection.tableNames()
       throw ReplicaError(
         .unsuitable,
         "\(connection.path) has no table \(choice.name) to synchronize; it has "
-          + (try connection.tableNames().joined(separator: ", ")))
+          + (names.isEmpty ? "no tables" : names.joined(separator: ", ")))
     }
     self.choice = choice
     self.connection = connection

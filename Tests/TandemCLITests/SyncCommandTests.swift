@@ -147,6 +147,28 @@ struct SyncCommandTests {
     }
   }
 
+  @Test("a column that is added while a file is watched is synchronized")
+  func alteredWhileWatched() async throws {
+    try await attachCopies()
+    let tool = try RunningTool(["sync", folder.path(of: "a.db"), "--watch", "--json", "-q"])
+    while let line = await tool.line(), !line.contains(#""status":"upToDate""#) {}
+    try await shell("sqlite3 a.db \"UPDATE note SET likes = 8\"")
+    while let line = await tool.line(), !line.contains(#".2"}"#) {}
+    try await shell(
+      """
+      sqlite3 -cmd '.timeout 10000' a.db "BEGIN IMMEDIATE; ALTER TABLE note ADD COLUMN done;
+        UPDATE note SET done = 1; COMMIT"
+      """)
+    while let line = await tool.line(), !line.contains(#".3"}"#) {}
+    tool.signal(SIGINT)
+    while await tool.line() != nil {}
+    #expect(await tool.end() == 0)
+    #expect(try await shell("$tandem rejected a.db --json").output == "[]\n")
+    #expect(
+      try await shell("sqlite3 shared.space 'SELECT fields FROM record'").output
+        .split(separator: "\n").allSatisfy { $0.contains(#""done":1"#) })
+  }
+
   @Test("a space that was replaced blocks the file until somebody decides")
   func lostHistory() async throws {
     try await attachCopies()

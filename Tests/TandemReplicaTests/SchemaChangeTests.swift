@@ -295,4 +295,169 @@ struct SchemaChangeTests {
     #expect(try a.conflicts().isEmpty)
     #expect(try space.records().values.map { $0["title"] }.contains("fine"))
   }
+
+  @Test("Files whose schemas change at random end equal, and no edit is lost", arguments: 1...12)
+  func random(seed: UInt64) throws {
+    let issues = try RandomSchemas(seed: seed).run()
+    #expect(issues.isEmpty, "seed \(seed): \(issues)")
+  }
+}
+
+/// Three files of one table, whose columns come and go.
+private final class RandomSchemas {
+  private static let columns = ["c1", "c2", "c3"]
+
+  private var random: SplitMix64
+  private let space: TestSpace
+  private var replicas: [TestReplica] = []
+  private var editCount = 0
+  /// The values that nobody has overwritten in the file where they were written.
+  private var pending: Set<String> = []
+  private var log: [String] = []
+
+  init(seed: UInt64) throws {
+    random = SplitMix64(seed: seed &* 31)
+    space = try TestSpace(seed: seed &+ 500)
+    for number in 0..<3 {
+      let replica = try TestReplica(
+        seed: seed &* 10 &+ UInt64(number), ["CREATE TABLE note (id TEXT PRIMARY KEY, c1 TEXT)"],
+        tables: [AttachedTable("note", mergesFields: seed % 3 != 0)], space: space)
+      replica.maxPageChangeCount = Int.random(in: 1...4, using: &random)
+      replicas.append(replica)
+    }
+  }
+
+  /// Returns what is wrong at the end.
+  func run() throws -> [String] {
+    for _ in 0..<80 {
+      let replica = replicas[Int.random(in: 0..<3, using: &random)]
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0..<5: try edit(replica)
+      case 5..<7: try changeSchema(replica)
+      case 7: try loseAnswer(replica)
+      default: try replica.sync(space)
+      }
+    }
+    // With the same columns, all have the same rows.
+    for replica in replicas {
+      for column in Self.columns where try !names(replica).contains(column) {
+        try replica.execute("ALTER TABLE note ADD COLUMN \(column) TEXT")
+      }
+    }
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT id, c1, c2, c3 FROM note ORDER BY id")
+    let kept = try values(replicas[0])
+    let records = try replicas.map { replica in
+      "\(try replica.rows("SELECT base || '', \"local\", remote FROM tandem_conflicts"))"
+        + "\(try replica.rows("SELECT content FROM tandem_rejected"))"
+    }.joined()
+    let lost = pending.subtracting(kept).filter { !records.contains($0) }
+    return lost.isEmpty ? [] : lost.sorted() + log
+  }
+
+  private func pick<Element>(_ choices: [Element]) -> Element {
+    choices[Int.random(in: 0..<choices.count, using: &random)]
+  }
+
+  private func names(_ replica: TestReplica) throws -> [String] {
+    try replica.rows("SELECT name FROM pragma_table_info('note') WHERE pk = 0").compactMap {
+      if case .text(let name) = $0[0] { name } else { nil }
+    }
+  }
+
+  /// The values that edits wrote, in some columns.
+  private func values(_ replica: TestReplica, _ columns: [String]? = nil) throws -> Set<String> {
+    var values: Set<String> = []
+    for column in try columns ?? names(replica) {
+      for row in try replica.rows("SELECT \(column) FROM note") {
+        if case .text(let text) = row[0], text.hasPrefix("e") { values.insert(text) }
+      }
+    }
+    return values
+  }
+
+  private func execute(_ replica: TestReplica, _ sql: String) throws {
+    log.append("\(replicas.firstIndex { $0 === replica } ?? -1): \(sql)")
+    try replica.execute(sql)
+  }
+
+  private func edit(_ replica: TestReplica) throws {
+    editCount += 1
+    let (id, value) = (pick(["a", "b", "c"]), "e\(editCount).")
+    let before = try values(replica)
+    if let column = try names(replica).randomElement(using: &random), pick([true, true, false]) {
+      try execute(
+        replica,
+        pick([
+          "UPDATE note SET \(column) = '\(value)' WHERE id = '\(id)'",
+          "INSERT OR REPLACE INTO note (id, \(column)) VALUES ('\(id)', '\(value)')",
+        ]))
+    } else {
+      // The deletion has seen the values that are kept aside as well.
+      let aside = try replica.rows("SELECT fields FROM tandem_parked WHERE id = '[\"\(id)\"]'")
+      pending = pending.filter { value in !"\(aside)".contains("\"\(value)") }
+      try execute(replica, "DELETE FROM note WHERE id = '\(id)'")
+    }
+    let after = try values(replica)
+    pending.subtract(before.subtracting(after))
+    pending.formUnion(after.subtracting(before))
+  }
+
+  private func changeSchema(_ replica: TestReplica) throws {
+    let present = try names(replica)
+    if let column = pick(Self.columns + [nil]), !present.contains(column) {
+      let rule = pick(["", " DEFAULT 'd'", " NOT NULL DEFAULT 'd'"])
+      return try execute(replica, "ALTER TABLE note ADD COLUMN \(column) TEXT\(rule)")
+    }
+    let kept = present.filter { _ in pick([true, true, false]) }
+    // What was written only here goes with its column.
+    let inSpace = Set(
+      try space.records().values.flatMap(\.values).compactMap {
+        if case .text(let text) = $0 { text } else { nil }
+      })
+    pending.subtract(
+      try values(replica, present.filter { !kept.contains($0) }).subtracting(inSpace))
+    let list = (["id"] + kept).joined(separator: ", ")
+    let definitions = ["id TEXT PRIMARY KEY"] + kept.map { "\($0) TEXT" }
+    let statements = [
+      "CREATE TABLE other (\(definitions.joined(separator: ", ")))",
+      "INSERT INTO other SELECT \(list) FROM note", "DROP TABLE note",
+      "ALTER TABLE other RENAME TO note",
+    ]
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0:
+      try replica.write { try $0.beginSchemaChange() }
+      for sql in statements { try execute(replica, sql) }
+      try edit(replica)
+      try replica.write { try $0.endSchemaChange() }
+    case 1:
+      try replica.database.migrate(
+        migrations(of: replica) + [
+          DatabaseMigration("\(log.count)") { transaction in
+            for sql in statements { try transaction.execute(SQL(text: sql)) }
+          }
+        ])
+      log.append("migrated: \(statements[0])")
+    default: for sql in statements { try execute(replica, sql) }
+    }
+  }
+
+  /// The migrations that a file has run.
+  private func migrations(of replica: TestReplica) throws -> [DatabaseMigration] {
+    guard try replica.rows("SELECT 1 FROM sqlite_schema WHERE name = 'tandem_migrations'") == [[1]]
+    else { return [] }
+    return try replica.rows("SELECT name FROM tandem_migrations ORDER BY position").compactMap {
+      guard case .text(let name) = $0[0] else { return nil }
+      return DatabaseMigration(name) { _ in }
+    }
+  }
+
+  /// Sends a commit whose answer is lost.
+  private func loseAnswer(_ replica: TestReplica) throws {
+    _ = try replica.write { try $0.schema() }
+    try space.declare(try replica.read { try $0.declarations() })
+    guard let bytes = try replica.read({ try $0.outbox() }) ?? replica.freeze() else { return }
+    log.append("an answer is lost")
+    _ = try space.push(bytes)
+  }
 }

@@ -1,3 +1,4 @@
+import Synchronization
 import Tandem
 
 /// `tandem sync`: brings a file in step with its space.
@@ -50,7 +51,9 @@ enum SyncCommand: Command {
     let decision = arguments[Option.lostHistory]
     let output = SyncOutput(
       path: arguments.operands[0], printsJSON: arguments[Option.json],
-      isQuiet: arguments[Option.quiet], watches: arguments[Option.watch])
+      isQuiet: arguments[Option.quiet], watches: arguments[Option.watch],
+      progress: SyncProgress(isShown: !arguments[Option.quiet] && !arguments[Option.watch]))
+    defer { output.progress.finish() }
     guard output.watches else { return try await synchronize(decision, output) }
     return try await Stop.ending { try await synchronize(decision, output) }
   }
@@ -61,8 +64,9 @@ enum SyncCommand: Command {
     try await ReplicaFile.with(
       output.path, epochPolicy: decision.map { decision in EpochPolicy { _ in decision } }
     ) { database, replica in
-      let spaceName = try await replica.status().space
-      return try await ReplicaFile.withSpace(named: spaceName) { space in
+      let before = try await replica.status()
+      output.progress.expect(before.pendingCount)
+      return try await ReplicaFile.withSpace(named: before.space) { space in
         let run = try await replica.run(
           until: output.watches
             ? .forever : .settled(maxFailureCount: DatabaseReplica.maxFailureCount),
@@ -79,6 +83,7 @@ enum SyncCommand: Command {
   ) throws -> Int32 {
     // Without waiting, because the task may be cancelled.
     let status = try database.read { try ReplicaTables($0.connection).status() }
+    output.progress.finish()
     try output.writeEnd(of: run, status)
     switch run.status {
     case .upToDate: break
@@ -111,9 +116,11 @@ struct SyncOutput: Sendable {
   let printsJSON: Bool
   let isQuiet: Bool
   let watches: Bool
+  let progress: SyncProgress
 
   /// Shows a state of the synchronization. An end of the reader stops the command by itself.
   func note(_ status: SyncStatus) {
+    progress.note(status)
     if printsJSON {
       try? ReplicaFile.print { $0.object { write(status, to: &$0) } }
     } else if watches, !isQuiet {
@@ -179,4 +186,44 @@ struct SyncOutput: Sendable {
           + "tandem rejected \(path)")
     }
   }
+}
+
+/// The line on a terminal that shows how far a long synchronization is.
+final class SyncProgress: Sendable {
+  private struct State {
+    let bar: ProgressBar
+    var totalCount = 0
+    /// The changes that were sent, without those of the present commit.
+    var sentCount = 0
+    /// The changes of the present commit.
+    var currentCount = 0
+  }
+
+  private let state: Mutex<State>
+
+  init(isShown: Bool) {
+    state = Mutex(State(bar: ProgressBar("sync", isQuiet: !isShown)))
+  }
+
+  /// Takes the number of rows that wait to be sent.
+  func expect(_ count: Int) { state.withLock { $0.totalCount = count } }
+
+  func note(_ status: SyncStatus) {
+    state.withLock { state in
+      state.sentCount += state.currentCount
+      state.currentCount = 0
+      switch status {
+      case .pushing(let count):
+        state.currentCount = count
+        state.bar.update(
+          state.sentCount, of: max(state.totalCount, state.sentCount + count), unit: "rows sent")
+      case .pulling: state.bar.update(state.sentCount, of: nil, unit: "rows sent, receiving")
+      case .verifying: state.bar.update(state.sentCount, of: nil, unit: "rows sent, comparing")
+      case .connecting, .offline, .upToDate, .blocked: break
+      }
+    }
+  }
+
+  /// Removes the line.
+  func finish() { state.withLock { $0.bar.finish() } }
 }
