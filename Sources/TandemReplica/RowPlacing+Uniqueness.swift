@@ -165,9 +165,14 @@ extension ReplicaTables {
     let table = placement.table
     let others = values.sorted { $0.key < $1.key }
     let names = table.keyNames + table.columnNames + others.map(\.key)
-    let marks = names.map { _ in "?" }.joined(separator: ", ")
+    let fields = table.values(of: record)
+    let marks =
+      placement.key.map { _ in "?" }
+      + fields.indices.map { table.storing(fields[$0], at: $0) } + others.map { _ in "?" }
     try run(
-      "INSERT OR ABORT INTO \(table.name.sqlQuoted) (\(names.sqlList)) VALUES (\(marks))",
-      placement.key + table.values(of: record) + others.map(\.value))
+      """
+      INSERT OR ABORT INTO \(table.name.sqlQuoted) (\(names.sqlList))
+      VALUES (\(marks.joined(separator: ", ")))
+      """, placement.key + fields + others.map(\.value))
   }
 }
