@@ -346,7 +346,7 @@ struct SyncCommandTests {
   }
 
   static let mistakes: [(command: String, status: Int32, words: String)] = [
-    ("attach a.db --table note", 2, "--space is missing: the file of the space"),
+    ("attach a.db --table note", 2, "--space is missing: the file or the name of the space"),
     ("attach a.db --space s", 2, "--table is missing: a table to synchronize"),
     ("attach a.db --space s --table note:", 2, "--table takes a table, or a table and its columns"),
     ("attach a.db --space s --table nota", 2, "a.db has no table nota to synchronize; it has"),
