@@ -1,6 +1,6 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help tool install uninstall dist demo test test-servers docs bench fuzz simulate mutants soak sanitize lint clean
+.PHONY: help tool install uninstall dist demo demo-mirror test test-servers docs bench fuzz simulate mutants soak sanitize lint clean
 
 PREFIX ?= /usr/local
 export PREFIX DESTDIR
@@ -20,9 +20,13 @@ uninstall: ## Remove what install has installed, with the same PREFIX
 dist: ## Make a Debian package and a tar file of the tool
 	@scripts/dist
 
-demo: ## Mirror a real feed into SQLite and show what changed
+demo: ## Show two phones in step on a page: make demo ARGS="--port 8000 --data demo"
 	@scripts/bootstrap
-	@scripts/demo
+	@scripts/demo $(ARGS)
+
+demo-mirror: ## Mirror a real feed into SQLite and show what changed
+	@scripts/bootstrap
+	@scripts/demo-mirror
 
 test: ## Build, lint and run everything that must pass
 	@scripts/bootstrap test

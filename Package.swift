@@ -88,8 +88,11 @@ let package = Package(
         "TandemHTTP", "TandemMirror", "TandemChannels", "TandemLinks", "TandemSync", "TandemSpace",
         "TandemReplica",
       ]),
+    .target(
+      name: "Demo", dependencies: ["Tandem", "TandemServer"], path: "Examples/Demo",
+      resources: [.embedInCode("Page")], swiftSettings: settings),
     .executableTarget(
-      name: "TandemCLI", dependencies: ["Tandem", "TandemServer"], swiftSettings: settings),
+      name: "TandemCLI", dependencies: ["Tandem", "TandemServer", "Demo"], swiftSettings: settings),
     .executableTarget(
       name: "TandemSimulator",
       dependencies: [

@@ -9,7 +9,7 @@ struct TandemCLI {
       RejectedCommand.self, AlterCommand.self, DetachCommand.self, LogCommand.self,
       ForgetCommand.self, ServeCommand.self, TokenCommand.self, TrackCommand.self,
       UntrackCommand.self,
-      ChannelCommand.self, CompletionsCommand.self, ManCommand.self,
+      ChannelCommand.self, DemoCommand.self, CompletionsCommand.self, ManCommand.self,
     ]
   }
 

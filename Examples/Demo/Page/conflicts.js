@@ -1,0 +1,49 @@
+// The conflicts of a phone: the three versions, what was done, and a way to choose otherwise.
+import { act, on } from "./events.js";
+
+const outcomes = {
+  local: "This phone's version was kept.",
+  remote: "The server's version was kept.",
+  merged: "The policy merged both.",
+  unresolved: "No policy decides. The row has the server's version until you choose.",
+};
+const versions = { base: "Before", local: "This phone", remote: "Server" };
+
+export function showConflicts(element, address, conflicts) {
+  const open = conflicts.filter(conflict => conflict.resolution === "unresolved").length;
+  element.hidden = conflicts.length === 0;
+  element.querySelector("small").textContent = open ? `${open} open` : "all resolved";
+  element.querySelector("ol").replaceChildren(...conflicts.map(conflict => card(address, conflict)));
+}
+
+function card(address, conflict) {
+  const item = document.createElement("li");
+  const isOpen = conflict.resolution === "unresolved";
+  item.className = isOpen ? "open" : "resolved";
+  item.dataset.id = conflict.id;
+  const title = document.createElement("b");
+  title.textContent = conflict.title;
+  const kind = document.createElement("span");
+  kind.textContent = conflict.kind;
+  const text = document.createElement("p");
+  text.textContent = outcomes[conflict.resolution];
+  const choices = document.createElement("div");
+  choices.className = "versions";
+  for (const [name, label] of Object.entries(versions)) choices.append(version(address, conflict, name, label));
+  item.append(title, kind, choices, text);
+  return item;
+}
+
+/** A version, which is also the button that chooses it. */
+function version(address, conflict, name, label) {
+  const button = document.createElement("button");
+  button.className = name;
+  const small = document.createElement("small");
+  small.textContent = label;
+  const value = document.createElement("span");
+  value.textContent = conflict[name] ?? "–";
+  button.append(small, value);
+  button.setAttribute("aria-label", `Use ${label}: ${conflict[name] ?? "no record"}`);
+  on(button, "click", () => act(`${address}/conflicts/resolve`, { id: conflict.id, choice: name }));
+  return button;
+}

@@ -1,0 +1,140 @@
+// One phone: everything in it comes from the process of its own replica.
+import { showConflicts } from "./conflicts.js";
+import { act, follow, on, show } from "./events.js";
+import { PlaceMap } from "./map.js";
+import { Panel } from "./panel.js";
+import { Ranking } from "./ranking.js";
+
+export class Phone {
+  address = null;
+  order = "score";
+  status = null;
+
+  constructor(element, onStatus) {
+    this.element = element;
+    this.onStatus = onStatus;
+    element.append(document.getElementById("phone").content.cloneNode(true));
+    this.find = selector => element.querySelector(selector);
+    this.map = new PlaceMap(this.find(".map"), zone => this.panel.show(this.address, zone));
+    this.panel = new Panel(this.find(".panel"));
+    this.ranking = new Ranking(this.find(".rows"), (row, current) => this.bind(row, current));
+    this.connectControls();
+    setInterval(() => this.showAge(), 1000);
+  }
+
+  /** Takes note of the process behind the phone, which may be a new one. */
+  present(process) {
+    this.find("h2").id = `${process.name}-title`;
+    this.find("h2").textContent = process.title;
+    this.find("h2").title = `process ${process.pid}`;
+    this.find("code").textContent = process.statement;
+    this.find(".dead").hidden = process.isRunning;
+    this.find(".screen").inert = !process.isRunning;
+    this.find(".online").disabled = !process.isRunning;
+    this.element.dataset.pid = process.isRunning ? process.pid : "";
+    if (!process.isRunning) return this.disconnect();
+    if (process.pid !== this.pid) {
+      this.pid = process.pid;
+      this.address = process.address;
+      this.connect();
+    }
+  }
+
+  connect() {
+    const isFirst = !this.source;
+    this.source?.close();
+    const filter = this.find(".favourites").checked ? "&only=favourites" : "";
+    let hasPins = false, hasRows = false;
+    this.source = follow(`${this.address}/events?order=${this.order}${filter}`, {
+      pins: difference => {
+        if (hasPins) this.map.apply(difference); else this.map.reset(difference.inserted);
+        hasPins = true;
+        this.find(".pin-count").textContent = this.map.pins.size;
+        if (!this.map.selection) this.map.select("Europe/Rome");
+      },
+      ranking: batches => {
+        if (hasRows) batches.forEach(batch => this.ranking.apply(batch));
+        else this.ranking.reset(batches.flatMap(batch => batch.insertions.map(([, row]) => row)));
+        hasRows = true;
+        this.find(".row-count").textContent = this.ranking.rows.length;
+      },
+      network: ({ isOnline }) => this.showStatus({ ...this.status, isOnline: !!isOnline }),
+      status: status => this.showStatus({ ...status, isOnline: this.status?.isOnline ?? true }),
+      failure: ({ message }) => show(new Error(message)),
+      push: () => { this.hasPushed = true; },
+      conflicts: conflicts => showConflicts(this.find(".conflicts"), this.address, conflicts),
+    }, () => { hasPins = hasRows = false; });
+    if (!isFirst && this.map.selection) this.panel.show(this.address, this.map.selection);
+  }
+
+  disconnect() {
+    this.source?.close();
+    this.pid = null;
+    this.find(".status b").textContent = "Killed";
+    this.find(".status span").textContent = "";
+    this.element.dataset.state = "killed";
+    this.status = { isOnline: true, state: "killed" };
+    this.onStatus(this);
+  }
+
+  showStatus(status) {
+    if (status.revision !== this.status?.revision) status.syncedAt = Date.now();
+    else status.syncedAt = this.status?.syncedAt;
+    this.status = status;
+    if (!status.state) return;
+    this.element.dataset.state = status.isOnline ? status.state : "offline";
+    this.find(".online").checked = status.isOnline;
+    const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+    this.find(".status b").textContent = !status.isOnline ? "Offline"
+      : { upToDate: "In step", pending: "Synchronizing", conflicts: count(status.conflicts, "open conflict"),
+        blocked: "Blocked" }[status.state];
+    this.showAge();
+    this.onStatus(this);
+  }
+
+  showAge() {
+    const { status } = this;
+    if (!status || status.state === "killed") return;
+    const parts = [];
+    if (status.pending) parts.push(`${status.pending} waiting`);
+    if (status.revision) parts.push(`revision ${status.revision}`);
+    if (status.syncedAt) {
+      const seconds = Math.round((Date.now() - status.syncedAt) / 1000);
+      parts.push(seconds < 2 ? "synced now" : seconds < 60 ? `synced ${seconds} s ago`
+        : `synced ${Math.floor(seconds / 60)} min ago`);
+    }
+    const text = parts.join(" · ");
+    if (this.find(".status span").textContent !== text) this.find(".status span").textContent = text;
+  }
+
+  /** Connects the controls of a row of the ranking. */
+  bind(element, current) {
+    const name = element.querySelector(".name");
+    on(element.querySelector(".more"), "click", () => this.act("players/score", { id: current().id, points: 10 }));
+    on(name, "change", () => this.act("players/rename", { id: current().id, name: name.value }));
+    name.addEventListener("blur", () => { name.value = current().name; });
+    name.addEventListener("keydown", event => { if (event.key === "Enter") name.blur(); });
+  }
+
+  connectControls() {
+    for (const name of ["shuffle", "delete", "add", "bomb"]) {
+      on(this.find(`.${name}`), "click", () => this.act(`players/${name}`));
+    }
+    for (const order of ["score", "name"]) {
+      on(this.find(`.by-${order}`), "click", () => this.sort(order));
+    }
+    on(this.find(".favourites"), "change", () => this.connect());
+    on(this.find(".online"), "change", event => this.act("network", { online: event.target.checked ? 1 : 0 }));
+    on(this.find(".kill"), "click", () => act("/phones/kill", { phone: this.element.id }));
+    on(this.find(".start"), "click", () => act("/phones/start", { phone: this.element.id }));
+    on(this.find(".copy"), "click", () => navigator.clipboard.writeText(this.find("code").textContent));
+  }
+
+  sort(order) {
+    this.order = order;
+    for (const name of ["score", "name"]) this.find(`.by-${name}`).setAttribute("aria-pressed", name === order);
+    this.connect();
+  }
+
+  act(action, values) { return act(`${this.address}/${action}`, values); }
+}

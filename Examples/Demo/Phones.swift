@@ -1,0 +1,81 @@
+import Synchronization
+import Tandem
+
+/// The settings of a phone's process.
+struct PhoneSettings: Codable, Sendable {
+  var name: String
+  var folder: String
+  /// The address of the server of the space.
+  var server: String
+  /// The port of the page, which may use the phone.
+  var page: Int
+}
+
+/// The phones as processes: started, killed and started again.
+final class Phones: Sendable {
+  static let names = ["a", "b"]
+
+  private let program: String
+  private let stage: Stage
+  private let settings: PhoneSettings
+  private let running = Mutex<[String: PhoneProcess]>([:])
+  private let starts:
+    [String: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation)]
+
+  /// Phones with these settings but the name, shown on a stage.
+  init(program: String, settings: PhoneSettings, stage: Stage) {
+    self.program = program
+    self.settings = settings
+    self.stage = stage
+    starts = Dictionary(
+      uniqueKeysWithValues: Phones.names.map {
+        ($0, AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)))
+      })
+  }
+
+  /// Runs the phones until the task is cancelled, and waits for their end.
+  func run() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for name in Phones.names { group.addTask { try await self.run(name) } }
+      try await group.waitForAll()
+    }
+  }
+
+  /// Kills a phone by `kill -9`.
+  func kill(_ name: String) {
+    running.withLock { $0[name] }?.kill()
+  }
+
+  /// Starts a phone, unless it runs.
+  func start(_ name: String) {
+    guard running.withLock({ $0[name] == nil }) else { return }
+    starts[name]?.continuation.yield()
+  }
+
+  private func run(_ name: String) async throws {
+    guard let start = starts[name] else { return }
+    start.continuation.yield()
+    var settings = settings
+    settings.name = name
+    for await _ in start.stream {
+      let (process, address) = try await PhoneProcess.start(
+        program, ["demo", "--phone"], settings: JSON.object(settings))
+      var row = PhoneRow(
+        name: name, title: "Phone \(name.uppercased())", address: address, pid: Int(process.pid),
+        isRunning: true, statement: statement(for: Phone.file(name, in: settings.folder)))
+      running.withLock { $0[name] = process }
+      try await stage.show(row)
+      await process.ended()
+      running.withLock { $0[name] = nil }
+      row.isRunning = false
+      try await stage.show(row)
+    }
+  }
+
+  /// A line for a shell that changes a file.
+  private func statement(for path: String) -> String {
+    let quoted = path.split(separator: "'", omittingEmptySubsequences: false).joined(
+      separator: "'\\''")
+    return "sqlite3 '\(quoted)' \"UPDATE player SET score = score + 100\""
+  }
+}

@@ -1,0 +1,398 @@
+"""Drives the demo's page in headless Chromium, as a person would, and compares it with the databases.
+
+usage: test-demo.py TANDEM SCREENSHOTS
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from playwright.sync_api import sync_playwright
+
+TANDEM, SCREENSHOTS = sys.argv[1], pathlib.Path(sys.argv[2])
+LIMIT = 30  # seconds for a condition
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+folder = pathlib.Path(tempfile.mkdtemp(prefix="tandem-demo-test-"))
+
+
+def until(what, condition):
+    """Waits until the condition returns something that is true."""
+    end = time.monotonic() + LIMIT
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            page.screenshot(path=SCREENSHOTS / "failure.png", full_page=True)
+            raise AssertionError(f"{LIMIT} s have passed, but not: {what}")
+        page.wait_for_timeout(20)  # lets the page run
+
+
+def step(text):
+    print(f"{time.monotonic() - start:5.1f} s  {text}", flush=True)
+
+
+def rows(phone, sql, *values):
+    with sqlite3.connect(f"file:{folder}/phone-{phone}.db?mode=ro", uri=True, timeout=10) as database:
+        return database.execute(sql, values).fetchall()
+
+
+PLACES = "SELECT zone, name, latitude, longitude, note, favourite FROM place ORDER BY zone"
+PLAYERS = "SELECT id, name, score FROM player ORDER BY score DESC, id"
+
+# What the page shows, compared with the rows of the file: pin by pin, row by row. Returns the first difference.
+COMPARE = """async ([phone, places, players]) => {
+  const { projected } = await import("/projection.js");
+  const element = document.getElementById(phone);
+  const pins = new Map([...element.querySelectorAll(".pins [data-zone]")].map(pin => [pin.dataset.zone, pin]));
+  if (pins.size !== places.length) return `${pins.size} pins, ${places.length} places`;
+  for (const [zone, name, latitude, longitude, , favourite] of places) {
+    const pin = pins.get(zone);
+    if (!pin) return `no pin for ${zone}`;
+    const [x, y] = projected(latitude, longitude).map(n => n.toFixed(2));
+    if (pin.style.transform !== `translate(${+x}px, ${+y}px)`) return `${zone}: ${pin.style.transform}`;
+    if (pin.classList.contains("favourite") !== !!favourite) return `${zone}: favourite`;
+    if (!pin.getAttribute("aria-label").startsWith(name)) return `${zone}: name`;
+  }
+  const list = element.querySelector(".rows");
+  if (list.querySelector("[aria-posinset]")?.getAttribute("aria-setsize") !== String(players.length)) return "size of the list";
+  const shown = new Map([...list.querySelectorAll("[data-id]")].map(row => [row.getAttribute("aria-posinset"), row]));
+  if (shown.size !== list.querySelectorAll("[data-id]").length) return "two rows have one place";
+  const visible = Math.ceil(list.clientHeight / 40);
+  for (const [i, [id, name, score]] of players.entries()) {
+    const row = shown.get(String(i + 1));
+    if (!row) { if (i < visible && list.scrollTop === 0) return `no row ${i + 1}`; else continue; }
+    if (row.dataset.id !== id || row.querySelector(".name").value !== name) return `row ${i + 1}: ${row.dataset.id}`;
+    if (row.querySelector(".score").textContent !== String(score)) return `score of row ${i + 1}`;
+    if (row.style.top !== `${i * 40}px`) return `place of row ${i + 1}`;
+  }
+  if (document.getAnimations().some(a => a.playState === "running")) return "animations run";
+  const order = [...list.querySelectorAll("[role=listitem]")].map(row => +row.getAttribute("aria-posinset"));
+  if (order.some((place, i) => i && order[i - 1] > place)) return "order for screen readers";
+  return null;
+}"""
+
+
+def difference(phone, players=PLAYERS):
+    return page.evaluate(COMPARE, [phone, rows(phone, PLACES), rows(phone, players)])
+
+
+def state(phone):
+    return page.evaluate("name => demo.phones.get(name)?.status", phone)
+
+
+def is_settled():
+    return page.evaluate("() => document.getElementById('server').classList.contains('equal')")
+
+
+def until_equal(what):
+    until(f"{what}: both phones in step", is_settled)
+    until(f"{what}: equal files", lambda: all(rows("a", q) == rows("b", q) for q in (PLACES, PLAYERS)) and is_settled())
+    for phone in "ab":
+        last = []
+        until(
+            f"{what}: page of phone {phone} equals its file",
+            lambda: not last.append(difference(phone)) and last[-1] is None,
+        )
+
+
+def press(phone, selector):
+    page.locator(f"#{phone} {selector}").click()
+
+
+def rename(phone, player, name):
+    field = page.locator(f"#{phone} [data-id='{player}'] .name")
+    field.fill(name)
+    field.press("Enter")
+
+
+def switch(phone, online):
+    page.locator(f"#{phone} .online").set_checked(online)
+    until(f"phone {phone} online: {online}", lambda: state(phone)["isOnline"] == online)
+
+
+def score(phone, player):
+    return rows(phone, "SELECT score FROM player WHERE id = ?", player)[0][0]
+
+
+def check_protection():
+    """Other pages cannot use the demo."""
+    addresses = [url] + [row[0] for row in sqlite3.connect(folder / "server.db").execute("SELECT address FROM phone")]
+    for address in addresses:
+        for path, fields in [
+            ("/feed/drift", {"Origin": "http://attacker.example"}),
+            ("/players/shuffle", {"Origin": "http://attacker.example"}),
+            ("/players/shuffle", {}),
+            ("/players/shuffle", {"Origin": url, "Host": "attacker.example"}),
+            ("/players/shuffle", {"Origin": "null"}),
+        ]:
+            request = urllib.request.Request(address + path, data=b"{}", headers=fields, method="POST")
+            try:
+                urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10)
+                raise AssertionError(f"{address}{path} with {fields} is not refused")
+            except urllib.error.HTTPError as error:
+                assert error.code == 403, error
+        request = urllib.request.Request(address + "/events", headers={"Origin": "http://attacker.example"})
+        try:
+            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10)
+            raise AssertionError(f"{address}/events is readable by other pages")
+        except urllib.error.HTTPError as error:
+            assert error.code == 403, error
+
+
+def check_edits_on_both():
+    rename("a", "player-10", "Ada Lovelace")
+    press("b", "[data-id='player-11'] .more")
+    page.locator("#a .note input").fill("The eternal city")
+    page.locator("#a .note input").press("Enter")
+    page.locator("#b .star input").check()
+    until_equal("edits on both")
+    assert rows("b", "SELECT name FROM player WHERE id = 'player-10'") == [("Ada Lovelace",)]
+    assert rows("a", "SELECT note, favourite FROM place WHERE zone = 'Europe/Rome'") == [("The eternal city", 1)]
+    until("both models of both phones", lambda: all(
+        page.locator(f"#{phone} .badge span").text_content() == "The eternal city"
+        and page.locator(f"#{phone} .headline input").is_checked() for phone in "ab"))
+
+
+def check_keyboard():
+    selected = "#a .pins [aria-pressed='true']"
+    page.locator(selected).focus()
+    page.keyboard.press("ArrowRight")
+    until("the next place", lambda: page.locator(selected).get_attribute("data-zone") != "Europe/Rome")
+    name = page.locator(selected).get_attribute("aria-label")
+    until("its panel", lambda: page.locator("#a .headline b").text_content() == name)
+    assert page.evaluate("() => document.activeElement === demo.phones.get('a').map.pins.get("
+                         "demo.phones.get('a').map.selection)")
+    page.evaluate("() => demo.phones.get('a').map.select('Europe/Rome')")
+
+
+def check_order_and_filter():
+    press("a", ".by-name")
+    until("order by name", lambda: difference("a", "SELECT id, name, score FROM player ORDER BY name, id") is None)
+    press("a", ".by-score")
+    page.locator("#a .favourites").check()
+    until("favourites only", lambda: page.locator("#a .pins [data-zone]").count() == 1)
+    page.locator("#a .favourites").uncheck()
+    until_equal("order and filter")
+
+
+def check_feed():
+    """The pin moves; it stays the same element, and selected."""
+    page.evaluate("() => { window.pin = demo.phones.get('b').map.pins.get('Europe/Rome'); }")
+    page.locator(".feed [name=latitude]").fill("45.5")
+    page.locator(".feed [name=longitude]").fill("20")
+    page.locator(".feed .main").click()
+    until("the place has moved", lambda: rows("b", "SELECT latitude FROM place WHERE zone = 'Europe/Rome'") == [(45.5,)])
+    until_equal("feed")
+    assert page.evaluate("() => pin === demo.phones.get('b').map.pins.get('Europe/Rome') && pin.ariaPressed === 'true'")
+    assert page.evaluate("() => pin.isConnected")
+    page.locator(".feed [name=zone]").select_option("Europe/Malta")
+    page.locator(".feed [name=remove]").click()
+    until("the place is gone", lambda: not rows("a", "SELECT 1 FROM place WHERE zone = 'Europe/Malta'"))
+    page.locator(".feed [name=drift]").click()
+    page.locator(".feed [name=reset]").click()
+    until("the place is back", lambda: rows("a", "SELECT 1 FROM place WHERE zone = 'Europe/Malta'"))
+    until_equal("feed at the start")
+
+
+def check_conflict():
+    for phone in "ab":
+        switch(phone, False)
+    before = score("a", "player-12")
+    for phone, name in [("a", "Barbara of A"), ("b", "Barbara of B")]:
+        rename(phone, "player-12", name)
+        press(phone, "[data-id='player-12'] .more")
+        until(f"edits of {phone} wait", lambda: state(phone)["pending"] > 0)
+    press("b", "[data-id='player-13'] .more")
+    assert rows("a", PLAYERS) != rows("b", PLAYERS)
+    switch("a", True)
+    until("phone A has sent", lambda: state("a")["pending"] == 0)
+    switch("b", True)
+    until("the conflict", lambda: page.locator("#b .conflicts .open").count() == 1)
+    until_equal("conflict")
+    card = page.locator("#b .conflicts .open")
+    texts = [card.locator(f".{version} span").text_content() for version in ("base", "local", "remote")]
+    assert texts == ["Barbara", "Barbara of B", "Barbara of A"], texts
+    assert score("a", "player-12") == before + 20, "no count is lost"
+    assert rows("b", "SELECT name FROM player WHERE id = 'player-12'") == [("Barbara of A",)]
+    page.evaluate("() => scrollTo(0, 0)")
+    page.screenshot(path=SCREENSHOTS / "conflict.png", full_page=True)
+    card.locator(".local").click()
+    until("another choice", lambda: rows("a", "SELECT name FROM player WHERE id = 'player-12'") == [("Barbara of B",)])
+    until_equal("conflict resolved")
+    assert page.locator("#b .conflicts .open").count() == 0
+
+
+def check_bomb():
+    for phone in "ab":
+        press(phone, ".bomb")
+    until("both bombs", lambda: all(len(rows(p, "SELECT 1 FROM player WHERE length(id) = 16")) > 9 for p in "ab"))
+    until_equal("bomb")
+    for button in ("shuffle", "delete", "add"):
+        press("a", f".{button}")
+    until_equal("buttons")
+
+
+def check_kill():
+    pid = int(page.locator("#a").get_attribute("data-pid"))
+    press("a", ".bomb")
+    press("a", ".kill")
+    until("phone A is killed", lambda: page.locator("#a .dead").is_visible())
+    try:
+        os.kill(pid, 0)
+        raise AssertionError("the process of the killed phone still runs")
+    except ProcessLookupError:
+        pass
+    page.screenshot(path=SCREENSHOTS / "killed.png")
+    press("b", ".add")
+    press("a", ".start")
+    until("a new process", lambda: page.locator("#a").get_attribute("data-pid") not in ("", str(pid)))
+    until_equal("recovery")
+    assert rows("a", "PRAGMA integrity_check") == [("ok",)]
+
+
+def check_sqlite():
+    total = sum(row[2] for row in rows("b", PLAYERS))
+    count = len(rows("b", PLAYERS))
+    subprocess.run(page.locator("#b code").text_content(), shell=True, check=True)
+    until("the page follows sqlite3", lambda: sum(row[2] for row in rows("a", PLAYERS)) == total + 100 * count)
+    until_equal("sqlite3")
+
+
+# From a click on phone A until the row of phone B changes and its animation starts.
+LATENCY = """() => new Promise(resolve => {
+  const row = document.querySelector("#b .rows [aria-posinset='1']");
+  const button = document.querySelector(`#a .rows [data-id='${row.dataset.id}'] .more`);
+  const begin = performance.now();
+  const observer = new MutationObserver(() => {
+    observer.disconnect();
+    requestAnimationFrame(() => resolve(performance.now() - begin));
+  });
+  observer.observe(row.querySelector(".score"), { childList: true });
+  button.click();
+})"""
+
+
+def measure_latency():
+    times = sorted(page.evaluate(LATENCY) for _ in range(20))
+    print(f"         click on one phone to the animation on the other: p50 {statistics.median(times):.0f} ms, "
+          f"worst {times[-1]:.0f} ms (20 clicks)")
+
+
+# The frames and the changes per second, for 3 s with at most 100 changes per second.
+FRAMES = """async () => {
+  const phone = demo.phones.get("a");
+  const begin = performance.now(), elapsed = () => performance.now() - begin;
+  let frameCount = 0, changeCount = 0;
+  const count = () => { frameCount += 1; requestAnimationFrame(count); };
+  requestAnimationFrame(count);
+  while (elapsed() < 3000) {
+    const number = () => `many-${1 + Math.floor(Math.random() * 10000)}`;
+    await Promise.all([0, 1, 2, 3, 4].flatMap(() => [
+      phone.act("players/score", { id: number(), points: 10 }),
+      phone.act("places/favourite", { zone: number(), favourite: 1 })]));
+    changeCount += 10;
+    const pause = changeCount * 10 - elapsed();
+    if (pause > 0) await new Promise(resolve => setTimeout(resolve, pause));
+  }
+  return [frameCount, changeCount].map(number => number / elapsed() * 1000);
+}"""
+
+
+def measure_frames():
+    """10,000 pins and rows, of which 100 change per second."""
+    switch("a", False)
+    with sqlite3.connect(folder / "phone-a.db", timeout=10) as database:
+        database.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) "
+            "INSERT INTO player SELECT 'many-' || i, 'Player ' || i, i % 1000 FROM n")
+        database.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) "
+            "INSERT INTO place SELECT 'many-' || i, 'Place ' || i, i % 120 - 60, i * 7 % 360 - 180, '', 0 FROM n")
+    until("10,000 rows", lambda: page.evaluate("() => demo.phones.get('a').ranking.rows.length") > 10_000)
+    until("10,000 pins", lambda: page.evaluate("() => demo.phones.get('a').map.pins.size") > 10_000)
+    frames, changes = page.evaluate(FRAMES)
+    until("the page of 10,000 rows equals the file", lambda: difference("a") is None)
+    print(f"         10,000 pins and rows, {changes:.0f} changes per second: {frames:.0f} frames per second")
+
+
+def screenshot(browser):
+    for name, width, height in [("desktop", 1440, 900), ("phone", 390, 844)]:
+        for scheme in ("light", "dark"):
+            context = browser.new_context(
+                viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce")
+            view = context.new_page()
+            watch(view)
+            view.goto(url)
+            for _ in range(LIMIT * 50):
+                if view.evaluate("() => document.getElementById('server').classList.contains('equal')"):
+                    break
+                view.wait_for_timeout(20)
+            view.screenshot(path=SCREENSHOTS / f"{name}-{scheme}.png")
+            wide = view.evaluate("() => document.documentElement.scrollWidth > innerWidth")
+            assert not wide, f"{name}: the page is wider than the screen"
+            context.close()
+
+
+def watch(view):
+    """Notes errors. A killed phone cannot be reached for a moment: such errors of the network are part of the test."""
+    view.on("pageerror", lambda error: errors.append(str(error)))
+    view.on("console", lambda message: errors.append(message.text)
+            if message.type in ("error", "warning") and "net::ERR" not in message.text else None)
+
+
+start = time.monotonic()
+errors = []
+SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+demo = subprocess.Popen([TANDEM, "demo", "--port", "0", "--data", folder], stdout=subprocess.PIPE, text=True)
+try:
+    url = demo.stdout.readline().strip()
+    assert url, "the demo did not start"
+    step(f"{url} has started")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1440, "height": 1000})
+        watch(page)
+        page.goto(url)
+        until("the page has both phones", lambda: page.evaluate("() => demo.phones.size === 2"))
+        until_equal("start")
+        step("both phones show their files")
+        check_protection()
+        step("other pages are refused")
+        screenshot(browser)
+        step("desktop and phone, light and dark")
+        for check, text in [
+            (check_edits_on_both, "edits on both phones"), (check_keyboard, "arrow keys"),
+            (check_order_and_filter, "order and filter"),
+            (check_feed, "the feed"), (check_conflict, "a conflict offline, resolved otherwise"),
+            (check_sqlite, "a change by sqlite3"), (check_bomb, "bombs on both"), (check_kill, "kill and recovery"),
+        ]:
+            check()
+            step(text)
+        measure_latency()
+        measure_frames()
+        step("figures")
+        assert not errors, errors
+        browser.close()
+    pids = [row[0] for row in sqlite3.connect(folder / "server.db").execute("SELECT pid FROM phone")]
+    demo.send_signal(signal.SIGINT)
+    assert demo.wait(10) == 0, "the demo ended with an error"
+    for pid in pids:
+        try:
+            os.kill(pid, 0)
+            raise AssertionError("a phone outlives the demo")
+        except ProcessLookupError:
+            pass
+    step("Ctrl-C has ended all processes")
+finally:
+    demo.kill()
+    shutil.rmtree(folder, ignore_errors=True)
