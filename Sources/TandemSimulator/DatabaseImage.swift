@@ -2,8 +2,13 @@ import TandemRecords
 import TandemSQLite
 
 /// All rows of a database, as a backup or a copy of its file has them.
-struct DatabaseImage {
-  private let tables: [(name: String, rows: [[FieldValue]])]
+struct DatabaseImage: Hashable {
+  private struct Table: Hashable {
+    let name: String
+    let rows: [[FieldValue]]
+  }
+
+  private let tables: [Table]
 
   /// The rows of a database as they are now.
   init(_ database: SimulatedDatabase) throws {
@@ -17,7 +22,7 @@ struct DatabaseImage {
         """)
       return try names.compactMap { row in
         guard case .text(let name) = row[0] else { return nil }
-        return (name, try connection.allRows("SELECT * FROM \(name)"))
+        return Table(name: name, rows: try connection.allRows("SELECT * FROM \(name)"))
       }
     }
   }
@@ -34,11 +39,11 @@ struct DatabaseImage {
   }
 
   private func replace(_ connection: DatabaseConnection) throws {
-    for (name, rows) in tables {
-      try connection.run("DELETE FROM \(name)", [])
-      for row in rows {
+    for table in tables {
+      try connection.run("DELETE FROM \(table.name)", [])
+      for row in table.rows {
         let marks = row.map { _ in "?" }.joined(separator: ", ")
-        try connection.run("INSERT INTO \(name) VALUES (\(marks))", row)
+        try connection.run("INSERT INTO \(table.name) VALUES (\(marks))", row)
       }
     }
   }

@@ -12,6 +12,7 @@ struct SimulatorCommand {
   private static let help = """
     Usage: tandem-simulator [--seeds N] [--from S] [--files]
            tandem-simulator --seed S [--steps LIST] [--trace | --minimize] [--files]
+           tandem-simulator --exhaustive [--operations N] [--states N]
 
     Simulates replicas and a space while messages get lost, come twice and late, programs crash, and
     files are restored and copied. Checks that nothing is lost, that nothing is applied twice, and that
@@ -21,6 +22,10 @@ struct SimulatorCommand {
       --from S      Begin with the seed S; 1 by default.
       --files       Keep the databases in files, and kill their programs: between two transactions, inside
                     one, while one is committed, and during a checkpoint.
+      --exhaustive  Visit all states of two replicas with one record, and print their number.
+      --operations N
+                    With up to N edits, at most 7; 6 by default.
+      --states N    End after N states from each start.
       --seed S      Run one scenario.
       --steps LIST  Run only these of its steps, such as 0-12,17.
       --trace       Print each step.
@@ -42,6 +47,9 @@ struct SimulatorCommand {
   private var traces = false
   private var minimizes = false
   private var usesFiles = false
+  private var isExhaustive = false
+  private var operationCount = 6
+  private var maxStateCount = Int.max
 
   static func main() {
     var command = SimulatorCommand()
@@ -54,7 +62,8 @@ struct SimulatorCommand {
       case "--trace": command.traces = true
       case "--minimize": command.minimizes = true
       case "--files": command.usesFiles = true
-      case "--seeds", "--from", "--seed", "--steps":
+      case "--exhaustive": command.isExhaustive = true
+      case "--seeds", "--from", "--seed", "--steps", "--operations", "--states":
         guard let value = arguments.popFirst(), command.set(argument, value) else {
           fail("\(argument) needs \(argument == "--steps" ? "steps, such as 0-12,17" : "a number")")
         }
@@ -83,12 +92,17 @@ struct SimulatorCommand {
     switch option {
     case "--seeds": seedCount = number
     case "--from": first = number
+    case "--operations":
+      guard number <= CompactLedger.maxEditCount - 1 else { return false }
+      operationCount = Int(number)
+    case "--states": maxStateCount = Int(clamping: number)
     default: seed = number
     }
     return true
   }
 
   private func run() -> Bool {
+    if isExhaustive { return exhaust() }
     let pool: DatabasePool
     do {
       pool = try DatabasePool(usesFiles: usesFiles)
@@ -111,6 +125,25 @@ struct SimulatorCommand {
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     print("\(count) scenarios in \(Int(seconds)) s, \(Int(Double(count) / max(seconds, 0.001)))/s")
     return failureCount == 0
+  }
+
+  /// Visits all states of two replicas with one record.
+  private func exhaust() -> Bool {
+    do {
+      let result = try Exhaustion(operationCount: operationCount).run(maxStateCount: maxStateCount)
+      if let failure = result.failure {
+        print(failure.steps.joined(separator: "\n"))
+        print("fails: \(failure.law)")
+      }
+      print(
+        "\(result.stateCount) states with up to \(operationCount) edits, made of "
+          + "\(result.fileStateCount) states of files and \(result.spaceStateCount) of the space"
+          + (result.isComplete ? "" : "; not all were visited"))
+      return result.failure == nil
+    } catch {
+      print("\(error)")
+      return false
+    }
   }
 
   private func report(_ seed: UInt64, _ steps: [Int]?, _ failure: String?) -> Bool {

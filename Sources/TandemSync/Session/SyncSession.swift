@@ -105,6 +105,16 @@ package struct SyncSession: Hashable, Sendable {
   }
 }
 
+extension SyncSession {
+  /// The session without the counts on which only the lengths of pauses depend, to compare states.
+  package var withoutPauses: SyncSession {
+    var session = self
+    session.failureCount = 0
+    session.timer = 0
+    return session
+  }
+}
+
 // MARK: - Events
 
 extension SyncSession {
