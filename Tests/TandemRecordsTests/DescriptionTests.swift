@@ -33,7 +33,7 @@ struct DescriptionTests {
     #expect("\(difference)" == "inserted [1, 2, 3, … 2 more], updated [6 → 7]")
     #expect("\(SetDifference<Int>())" == "no changes")
     let list = ListDifference(from: ["a", "b", "c"], to: ["c", "a", "d"], identifiedBy: { $0 })
-    #expect("\(list)" == "deletions [1: b], insertions [2: d], moves [0 → 1]")
+    #expect("\(list)" == "deletions [1: b], insertions [2: d], moves [2 → 0]")
     #expect("\(TextDifference(from: "the mat", to: "the sofa"))" == #"edits [4: "mat" → "sofa"]"#)
     let merge = try RecordMerge(key: ["id"]).merge(
       base: .known([ann]), local: [["id": 1, "name": "A"]], remote: [["id": 1, "name": "B"]])
