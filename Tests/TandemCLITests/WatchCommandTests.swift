@@ -98,13 +98,13 @@ struct WatchCommandTests {
     while lines.count < 4, let line = await tool.line() { lines.append(line) }
     #expect(
       lines == [
-        #"[1] - id=2  name="b""#, "[0] → [1]", #"[1] ~ id=1  name: "a" → "d""#,
+        #"[1] - id=2  name="b""#, "[2] → [0]", #"[1] ~ id=1  name: "a" → "d""#,
         #"[2] + id=4  name="e""#,
       ])
     #expect(
       await json.line() == #"{"inserted":[{"offset":2,"row":{"id":4,"name":"e"}}],"#
         + #""updated":[{"from":0,"to":1,"old":{"id":1,"name":"a"},"new":{"id":1,"name":"d"}}],"#
-        + #""moved":[{"from":0,"to":1}],"deleted":[{"offset":1,"row":{"id":2,"name":"b"}}]}"#)
+        + #""moved":[{"from":2,"to":0}],"deleted":[{"offset":1,"row":{"id":2,"name":"b"}}]}"#)
     for running in [tool, json] {
       running.signal(SIGINT)
       #expect(await running.end() == 0)
