@@ -97,6 +97,7 @@ extension SyncSpace {
   /// have resolved.
   ///
   /// - Parameters:
+  ///   - path: The path of the file.
   ///   - age: Commits of at most this age are kept; `nil` to keep none for its age.
   ///   - count: The number of the last commits that are kept, whatever their age.
   /// - Returns: The number of commits that were forgotten.
@@ -107,7 +108,8 @@ extension SyncSpace {
   ) async throws -> Int {
     let store = try await SQLiteSpaceStore.open(path: path, creates: false)
     let now = millisecondsSince1970()
-    let time = age.map { now - Int(clamping: $0.components.seconds) * 1_000 }
+    // Within thirty thousand years, so that milliseconds cannot overflow.
+    let time = age.map { now - Int(max(0, min($0.components.seconds, 1 << 40))) * 1_000 }
     let result: Result<Int, any Error>
     do {
       result = .success(try await store.forget(keepingSince: time, count: count))

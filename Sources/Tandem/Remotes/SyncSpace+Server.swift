@@ -48,7 +48,7 @@ extension SyncSpace {
   ///   - url: The address of the server, such as `https://sync.example.org`, without credentials.
   ///   - space: The name of the space: up to 128 letters, digits, dots, hyphens and underscores. If
   ///     the server has no such space, attaching a replica creates it.
-  ///   - token: The secret, if the server requires one. The ``SyncSpace/name`` has the path of its
+  ///   - token: The secret, if the server requires one. The `name` of the space has the path of its
   ///     file, and never the secret.
   ///   - certificateAuthorityFile: A file of PEM certificates to trust instead of the system's; not
   ///     on Apple platforms, where the keychain has them.
@@ -74,12 +74,12 @@ extension SyncSpace {
     return SyncSpace(at: address, token: token, client: client)
   }
 
-  /// The space that a file is attached to, by its ``SyncSpace/name``: in a file or of a server.
+  /// The space that a file is attached to, by its `name`: in a file or of a server.
   ///
   /// - Parameters:
   ///   - name: The name, as ``/TandemReplica/ReplicaStatus/space`` has it.
   ///   - token: The secret for a server, if its name has no file with it.
-  /// - Throws: As ``file(_:creates:)`` and ``server(_:space:token:certificateAuthorityFile:)``.
+  /// - Throws: As `file(_:creates:)` and ``server(_:space:token:certificateAuthorityFile:)``.
   public static func named(_ name: String, token: ServerToken? = nil) async throws -> SyncSpace {
     guard SpaceAddress.isServer(name) else { return try await file(name) }
     let address = try SpaceAddress(name: name)
