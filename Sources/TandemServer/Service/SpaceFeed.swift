@@ -38,22 +38,22 @@ struct SpaceFeed {
   private var ringByteCount = 0
   private var followers: [Follower] = []
   /// The clients that connected before the space was read.
-  private var waiting: [(follower: Follower, since: SpaceRevision?)] = []
+  private var waiting: [(follower: Follower, since: SpaceRevision)] = []
 
   init(limits: Limits = Limits()) { self.limits = limits }
 
   /// The number of clients.
   var followerCount: Int { followers.count + waiting.count }
 
-  /// Adds a client whose revision is known, or which starts now.
+  /// Adds a client by its revision.
   ///
   /// The client gets the events since then. If they are not known any more, it gets the head.
-  mutating func add(_ follower: Follower, since: SpaceRevision?) {
+  mutating func add(_ follower: Follower, since: SpaceRevision) {
     guard let head else {
       waiting.append((follower, since))
       return
     }
-    if let since, since != head {
+    if since != head {
       if let start = ring.firstIndex(where: { $0.from == since }) {
         for entry in ring[start...] { follower.stream.send(entry.bytes) }
       } else if since.epoch != head.epoch || since.version < head.version {

@@ -38,7 +38,7 @@ final class SpaceFeeds: Sendable {
   }
 
   /// Adds a client to a space.
-  func add(_ follower: SpaceFeed.Follower, to space: String, since: SpaceRevision?) {
+  func add(_ follower: SpaceFeed.Follower, to space: String, since: SpaceRevision) {
     metrics.count(.streamsOpened)
     let isNew = state.withLock { state in
       state.feeds[space, default: SpaceFeed(limits: limits)].add(follower, since: since)

@@ -216,8 +216,12 @@ extension SyncService {
   private func stream(
     _ space: String, since: SpaceRevision?, for client: Client
   ) async throws -> HTTPAnswer {
-    let answer = try await spaces.with(space) { store in
-      try await store.page(SyncPull(replica: nil, since: since, maxChangeCount: 1))
+    let (answer, head) = try await spaces.with(space) { store in
+      // Read before the client has the answer, so that it hears of each commit from then on.
+      (
+        try await store.page(SyncPull(replica: nil, since: since, maxChangeCount: 1)),
+        try await store.state().head
+      )
     }
     if case .gone(let reason) = answer {
       let reply = SyncReply.outcome(.gone(reason))
@@ -231,7 +235,7 @@ extension SyncService {
     feeds.add(
       SpaceFeed.Follower(
         stream: stream, isPermitted: { self.isPermitted(client, toRead: space) }),
-      to: space, since: since)
+      to: space, since: since ?? head)
     metrics.countAnswer(SyncRoute.events.rawValue, status: 200)
     return HTTPAnswer(
       status: 200,
