@@ -64,8 +64,14 @@ extension ReplicaTables {
     return declarations
   }
 
-  /// Throws if the file is attached to a space.
+  /// Throws if the file is attached to a space, or is one.
   func checkIsDetached() throws {
+    guard try connection.integer("PRAGMA application_id") != SyncSpace.applicationID else {
+      throw ReplicaError(
+        .unsuitable,
+        "\(connection.path) is a space, which other files are attached to; name the file of an application"
+      )
+    }
     guard try !isAttached() else {
       throw ReplicaError(
         .alreadyAttached,

@@ -65,7 +65,7 @@ struct SimulatorCommand {
       case "--exhaustive": command.isExhaustive = true
       case "--seeds", "--from", "--seed", "--steps", "--operations", "--states":
         guard let value = arguments.popFirst(), command.set(argument, value) else {
-          fail("\(argument) needs \(argument == "--steps" ? "steps, such as 0-12,17" : "a number")")
+          fail("\(argument) needs \(expectation(of: argument))")
         }
       default: fail("unknown argument \(argument)")
       }
@@ -80,6 +80,14 @@ struct SimulatorCommand {
     let line = Array("tandem-simulator: \(message); see tandem-simulator --help\n".utf8)
     _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
     exit(2)
+  }
+
+  private static func expectation(of option: String) -> String {
+    switch option {
+    case "--steps": "steps, such as 0-12,17"
+    case "--operations": "a number from 0 to \(CompactLedger.maxEditCount - 1)"
+    default: "a number"
+    }
   }
 
   /// Sets an option; `false` if the value is wrong.

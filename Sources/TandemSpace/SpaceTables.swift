@@ -29,8 +29,6 @@ package struct SpaceTables {
 // MARK: - The file
 
 extension SpaceTables {
-  /// The mark of space files in the header of SQLite's: "TSpc".
-  static let applicationID: Int64 = 0x5453_7063
   /// The version of the tables.
   static let format: Int64 = 1
 
@@ -43,7 +41,7 @@ extension SpaceTables {
     try check(allowsEmptyFile: true)
     guard try connection.integer("PRAGMA application_id") == 0 else { return false }
     for statement in SpaceTables.schema { try connection.execute(statement) }
-    try connection.execute("PRAGMA application_id=\(SpaceTables.applicationID)")
+    try connection.execute("PRAGMA application_id=\(SyncSpace.applicationID)")
     try connection.execute("PRAGMA user_version=\(SpaceTables.format)")
     let epoch = SyncToken.random(using: &generator)
     try run(
@@ -57,7 +55,7 @@ extension SpaceTables {
   /// empty file. Writes nothing.
   package func check(allowsEmptyFile: Bool = false) throws {
     switch try connection.integer("PRAGMA application_id") {
-    case SpaceTables.applicationID: try checkFormat()
+    case SyncSpace.applicationID: try checkFormat()
     case 0
     where try allowsEmptyFile && connection.integer("SELECT count(*) FROM sqlite_schema") == 0:
       break

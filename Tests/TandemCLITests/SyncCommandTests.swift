@@ -403,6 +403,10 @@ struct SyncCommandTests {
     #expect(
       try await shell("$tandem attach a.db --space other --table note", status: 2).error
         .contains("is attached to the space \(folder.path(of: "shared.space")); detach it first"))
+    #expect(
+      try await shell("$tandem attach shared.space --space other --table record", status: 2).error
+        .contains("shared.space is a space, which other files are attached to"))
+    try await shell("[ ! -e other ]")
     try await shell("$tandem detach a.db; sqlite3 c.db 'CREATE TABLE t (x)'")
     #expect(
       try await shell("$tandem attach a.db --space c.db --table note", status: 2).error

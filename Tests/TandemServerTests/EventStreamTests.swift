@@ -6,7 +6,7 @@ import TandemSync
 import TestFolder
 import Testing
 
-@Suite struct EventStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct EventStreamTests {
   @Test("Each commit reaches each client, with its changes and the revision before")
   func commits() async throws {
     try await TestEvents.with { test in
@@ -54,11 +54,18 @@ import Testing
 
   @Test("A client without a revision hears of each commit after the answer")
   func fromNowOn() async throws {
-    try await TestEvents.with { test in
-      let stream = try await test.stream(since: nil)
-      let next = try await test.commit([insertion(1)])
-      #expect(try await stream.next().revision == next)
-    }
+    // The service has not begun to read the space when the first commit is made.
+    let test = try await TestEvents()
+    let stream = try await test.stream(since: nil)
+    let witness = try await test.stream(since: test.head)
+    let first = try await test.commit([insertion(1)])
+    let run = Task { await test.service.service.run() }
+    #expect(try await witness.next().revision == first)
+    // A stream that missed the first commit would begin with the second one.
+    _ = try await test.commit([insertion(2)])
+    #expect(try await stream.next().revision == first)
+    run.cancel()
+    await run.value
   }
 
   @Test("A client whose events are not kept gets the head, and pulls")

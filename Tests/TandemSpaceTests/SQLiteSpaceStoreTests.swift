@@ -54,6 +54,20 @@ import Testing
     await store.close()
   }
 
+  @Test("Commits up to any age are kept, and all are forgotten without one")
+  func forgottenByAge() async throws {
+    let store = try await store()
+    var replica = TestReplica(seed: 1)
+    let start = try await store.state().head
+    let insert = change(1, .insert(["a": 0]))
+    _ = try await store.commit(replica.commit(start, [insert])).accepted()
+    await store.close()
+    for age in [Duration.seconds(Int64.max), .seconds(3_600)] {
+      #expect(try await SyncSpace.forgetHistory(ofFileAt: path, olderThan: age) == 0)
+    }
+    #expect(try await SyncSpace.forgetHistory(ofFileAt: path, olderThan: nil) == 1)
+  }
+
   @Test("A cancelled task neither loses the turn to write nor fails the commits of others")
   func cancellation() async throws {
     let store = try await store()

@@ -73,18 +73,22 @@ public final class AnswerStream: Sendable {
     state.resume = nil
   }
 
-  /// The next bytes, for a reader that is no server; `nil` at the end.
+  /// The next bytes, for a reader that is no server; `nil` at the end. Cancellation ends the stream.
   package func nextBytes() async -> [UInt8]? {
     while true {
-      let part = await withCheckedContinuation { (arrived: CheckedContinuation<Part, Never>) in
-        state.withLock { state in
-          if state.isEnded { return arrived.resume(returning: .end) }
-          guard state.pieces.isEmpty else {
-            defer { (state.pieces, state.waitingByteCount) = ([], 0) }
-            return arrived.resume(returning: .bytes(state.pieces.flatMap { $0 }))
+      let part = await withTaskCancellationHandler {
+        await withCheckedContinuation { (arrived: CheckedContinuation<Part, Never>) in
+          state.withLock { state in
+            if state.isEnded { return arrived.resume(returning: .end) }
+            guard state.pieces.isEmpty else {
+              defer { (state.pieces, state.waitingByteCount) = ([], 0) }
+              return arrived.resume(returning: .bytes(state.pieces.flatMap { $0 }))
+            }
+            state.resume = { arrived.resume(returning: .bytes([])) }
           }
-          state.resume = { arrived.resume(returning: .bytes([])) }
         }
+      } onCancel: {
+        end()
       }
       switch part {
       case .end: return nil

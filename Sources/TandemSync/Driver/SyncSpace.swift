@@ -3,6 +3,9 @@
 /// The module that reaches the space makes the value, such as `SyncSpace.file(_:creates:)` of
 /// TandemSpace. Any number of replicas of this process may use one value at the same time.
 public struct SyncSpace: Sendable {
+  /// The mark of a space's file in the header of SQLite's: "TSpc".
+  package static let applicationID: Int64 = 0x5453_7063
+
   /// The name by which the space can be found again: the absolute path of a space in a file.
   public let name: String
   /// The space, as a driver reaches it.
@@ -32,6 +35,7 @@ public struct SyncSpace: Sendable {
   ///   error if it cannot be reached.
   public func revision() async throws -> SpaceRevision { try await head() }
 
-  /// Closes the space. Synchronizations that use it fail from now on.
+  /// Closes the file of the space; synchronizations that use it fail from now on. A space of a server
+  /// has nothing to close, and stays usable.
   public func close() async { await end() }
 }

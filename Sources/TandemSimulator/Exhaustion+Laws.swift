@@ -1,0 +1,98 @@
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSpace
+import TandemSync
+
+/// What the laws ask about a file.
+struct FileView {
+  let hasRow: Bool
+  /// The edit that wrote the first field.
+  let value: Int?
+  let editCount: Int
+  let isUpToDate: Bool
+  let version: Int
+  let digest: RecordDigest
+  let openConflict: Int64?
+  /// The edits in records of conflicts and rejections.
+  let recorded: Set<Int>
+  let hasRecords: Bool
+}
+
+/// What the laws ask about the space.
+struct SpaceView {
+  let value: Int?
+  let hasRow: Bool
+  let count: FieldValue
+  /// The digests of all versions.
+  let digests: [RecordDigest]
+}
+
+extension Exhaustion {
+  func view(ofFile image: Int32) throws -> FileView {
+    if let view = fileViews[image] { return view }
+    try files[image].restore(file)
+    let view = try file.read { connection in
+      let tables = file.replica(connection)
+      let row = try connection.allRows("SELECT x FROM t").first
+      let summary = try tables.summary()
+      let texts = try connection.allRows(
+        """
+        SELECT ifnull(base, '') || ifnull("local", '') || ifnull(remote, '') FROM tandem_conflicts
+        UNION ALL SELECT ifnull(content, '') FROM tandem_rejected
+        """
+      ).compactMap(\.first?.textValue)
+      return FileView(
+        hasRow: row != nil,
+        value: row?[0].textValue.flatMap { EditLedger.edits(in: $0).first },
+        editCount: Int(try connection.integer("SELECT count FROM edits") ?? 0),
+        isUpToDate: summary.isUpToDate, version: summary.sync.revision?.version ?? -1,
+        digest: try tables.computedDigest(),
+        openConflict: try tables.conflicts(isOpen: true).first?.id,
+        recorded: Set(texts.flatMap(EditLedger.edits)), hasRecords: !texts.isEmpty)
+    }
+    fileViews[image] = view
+    return view
+  }
+
+  func view(ofSpace image: Int32) throws -> SpaceView {
+    if let view = spaceViews[image] { return view }
+    try spaces[image].restore(spaceDatabase)
+    let view = try spaceDatabase.read { connection in
+      let all = try SpaceTables(connection).page(SyncPull(replica: nil, since: nil))
+      var fields: Record?
+      if case .page(let page) = all { fields = page.changes.first?.fields }
+      let digests = try connection.allRows("SELECT digest FROM history ORDER BY version")
+      return SpaceView(
+        value: fields?["x"].textValue.flatMap { EditLedger.edits(in: $0).first },
+        hasRow: fields != nil, count: fields?["n"] ?? .null,
+        digests: digests.compactMap { $0[0].textValue.flatMap { RecordDigest($0) } })
+    }
+    spaceViews[image] = view
+    return view
+  }
+
+  /// The base of a file is exactly the state of the space at its revision.
+  func checkBase(_ state: State, _ number: Int) throws {
+    let view = try view(ofFile: state.files[number])
+    let digests = try self.view(ofSpace: state.space).digests
+    guard digests.indices.contains(view.version), digests[view.version] == view.digest else {
+      throw SimulationViolation(
+        "the base of file \(number) is not the state of version \(view.version)")
+    }
+  }
+
+  /// The laws of the end.
+  func checkEnd(_ state: State) throws {
+    let space = try view(ofSpace: state.space)
+    let files = try state.files.map { try view(ofFile: $0) }
+    for (number, file) in files.enumerated() where file.digest != space.digests.last {
+      throw SimulationViolation("file \(number) does not have the records of the space")
+    }
+    let recorded = files.reduce(into: Set<Int>()) { $0.formUnion($1.recorded) }
+    let ledger = ledgers[state.ledger]
+    try ledger.check(
+      final: space.value, hasRow: space.hasRow, count: space.count, recorded: recorded,
+      hasRecords: files.contains(where: \.hasRecords))
+  }
+}

@@ -1,0 +1,285 @@
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSpace
+import TandemSync
+import TestRandom
+
+extension Exhaustion {
+  typealias Step = (text: String, state: State)
+
+  /// All steps that are possible in a state.
+  func steps(from state: State) throws -> [Step] {
+    var steps: [Step] = []
+    for number in 0..<2 {
+      for operation in Operation.allCases {
+        if let next = try edit(state, number, operation) {
+          steps.append(("file \(number): \(operation.rawValue)", next))
+        }
+      }
+      let driver = state.drivers[number]
+      if let action = driver.action {
+        steps.append(("driver \(number): \(actions[action])", try act(state, number, action)))
+      } else if let request = driver.request {
+        steps.append(try delivery(state, number, request))
+        for answer in driver.answers {
+          steps.append(
+            ("driver \(number) receives \(events[answer])", try handle(answer, state, number)))
+        }
+        steps.append(("driver \(number) waits no longer", try handle(.disconnected, state, number)))
+      } else {
+        for event in [SyncSession.Event.requested, .changedLocally, .timerFired(0)] {
+          steps.append(("driver \(number): \(event)", try handle(event, state, number)))
+        }
+      }
+      var crashed = state
+      crashed.drivers[number] = Driver(session: sessions.number(of: SyncSession()))
+      steps.append(("driver \(number) crashes", crashed))
+    }
+    for commit in state.commits { steps.append(try lateDelivery(state, commit)) }
+    return steps
+  }
+
+  /// The next step without accidents; `nil` if all is synchronized.
+  func settling(_ state: State) throws -> Step? {
+    if let commit = state.commits.first { return try lateDelivery(state, commit) }
+    let head = try view(ofSpace: state.space).digests.count - 1
+    for number in 0..<2 {
+      let driver = state.drivers[number]
+      if let action = driver.action {
+        return ("driver \(number): \(actions[action])", try act(state, number, action))
+      }
+      if let request = driver.request {
+        guard let answer = driver.answers.first else {
+          return try delivery(state, number, request)
+        }
+        return ("driver \(number) receives \(events[answer])", try handle(answer, state, number))
+      }
+    }
+    for number in 0..<2 {
+      let view = try view(ofFile: state.files[number])
+      if view.isUpToDate, view.version == head { continue }
+      let session = sessions[state.drivers[number].session]
+      let fired = try handle(.timerFired(0), state, number)
+      if session.status == .offline || fired != state { return ("timer \(number)", fired) }
+      return ("driver \(number): requested", try handle(.requested, state, number))
+    }
+    return nil
+  }
+
+  /// A program edits the record, if the edit is possible.
+  func edit(_ state: State, _ number: Int, _ operation: Operation) throws -> State? {
+    let before = try view(ofFile: state.files[number])
+    let firstCount = ledgers[state.ledger].startCount
+    let counts = try state.files.map { try view(ofFile: $0).editCount }
+    guard counts.reduce(0, +) < operationCount + firstCount else { return nil }
+    switch operation {
+    case .insert: if before.hasRow { return nil }
+    case .set, .add, .delete: if !before.hasRow { return nil }
+    case .resolve: if before.openConflict == nil { return nil }
+    }
+    let edit = number * CompactLedger.maxEditCount + before.editCount
+    var next = state
+    next.files[number] = try result(of: operation, edit, in: state.files[number], before)
+    let after = try view(ofFile: next.files[number])
+    var ledger = ledgers[state.ledger]
+    ledger.note(operation, edit, file: number, before: before.value, after: after.value)
+    next.ledger = ledgers.number(of: ledger)
+    return next
+  }
+
+  private func result(
+    of operation: Operation, _ edit: Int, in image: Int32, _ before: FileView
+  ) throws -> Int32 {
+    let key = Edit(file: image, operation: operation, number: edit)
+    if let known = edited[key] { return known }
+    try files[image].restore(file)
+    let value = FieldValue.text(EditLedger.text(edit))
+    try file.write { connection in
+      switch operation {
+      case .insert: try connection.run("INSERT INTO t VALUES ('k', ?, 0)", [value])
+      case .set: try connection.run("UPDATE t SET x = ?", [value])
+      case .add: try connection.run("UPDATE t SET n = n + 1", [])
+      case .delete: try connection.run("DELETE FROM t", [])
+      case .resolve:
+        if let conflict = before.openConflict {
+          try file.replica(connection).resolve(conflict: conflict, by: .local)
+        }
+      }
+      try connection.run("UPDATE edits SET count = count + 1", [])
+    }
+    let next = files.number(of: try DatabaseImage(file))
+    edited[key] = next
+    return next
+  }
+
+  /// A program performs its next action.
+  private func act(_ state: State, _ number: Int, _ action: Int32) throws -> State {
+    var next = state
+    next.drivers[number].action = nil
+    switch actions[action] {
+    case .perform(let step):
+      let (image, event) = try perform(step, action, in: state.files[number], of: number)
+      next.files[number] = image
+      let result = try handle(event, next, number)
+      if case .apply = step { try checkBase(result, number) }
+      return result
+    case .push(let token):
+      try files[state.files[number]].restore(file)
+      guard let commit = try file.read({ try file.replica($0).pendingCommit() }), commit.id == token
+      else { return try handle(.superseded, next, number) }
+      let request = requests.number(of: .push(commit))
+      next.drivers[number].request = request
+      if !next.commits.contains(request) {
+        next.commits.append(request)
+        next.commits.sort()
+      }
+      return next
+    case .pull(let pull):
+      next.drivers[number].request = requests.number(of: .pull(pull))
+      return next
+    case .timer, .report: return next
+    }
+  }
+
+  private func perform(
+    _ step: SyncStep, _ action: Int32, in image: Int32, of number: Int
+  ) throws -> (image: Int32, event: Int32) {
+    let key = Pair(first: image, second: action)
+    if let known = performed[key] { return (known.first, known.second) }
+    let view = try view(ofFile: image)
+    try files[image].restore(file)
+    let summary = try file.write { connection in
+      let tables = file.replica(connection)
+      // The same commit has the same identity, whatever happened elsewhere before.
+      let sequence = try tables.state().sequence
+      var random = SplitMix64(
+        seed: UInt64(number) << 40 | UInt64(view.editCount) << 20 | UInt64(sequence))
+      return try tables.perform(step, merging, using: &random)
+    }
+    if case .freeze = step, let outbox = summary.outbox {
+      frozenCounts[outbox.commit] = view.editCount
+    }
+    let result = Pair(
+      first: files.number(of: try DatabaseImage(file)),
+      second: events.number(of: .performed(summary)))
+    performed[key] = result
+    return (result.first, result.second)
+  }
+
+  private func handle(
+    _ event: SyncSession.Event, _ state: State, _ number: Int
+  ) throws -> State {
+    try handle(events.number(of: event), state, number)
+  }
+
+  /// Gives an event to a session, and takes the action that follows.
+  private func handle(_ event: Int32, _ state: State, _ number: Int) throws -> State {
+    var next = state
+    switch events[event] {
+    case .pushed, .pulled, .refused, .disconnected:
+      next.drivers[number].request = nil
+      next.drivers[number].answers = []
+    default: break
+    }
+    let reaction = reaction(to: event, of: state.drivers[number].session)
+    next.drivers[number].session = reaction.session
+    next.drivers[number].action = reaction.action
+    if case .upToDate(let revision)? = reaction.status {
+      let view = try view(ofFile: next.files[number])
+      guard view.isUpToDate, view.version == revision.version else {
+        throw SimulationViolation("file \(number) is said to be up to date, but is not")
+      }
+      try checkBase(next, number)
+    }
+    return next
+  }
+
+  private func reaction(to event: Int32, of session: Int32) -> Reaction {
+    let key = Pair(first: session, second: event)
+    if let known = handled[key] { return known }
+    var next = sessions[session]
+    var action: Int32?
+    var status: SyncStatus?
+    for result in next.handle(events[event]) {
+      switch result {
+      case .report(let new): status = new
+      case .timer: break
+      case .perform, .push, .pull: action = actions.number(of: result)
+      }
+    }
+    let reaction = Reaction(
+      session: sessions.number(of: next.withoutPauses), action: action, status: status)
+    handled[key] = reaction
+    return reaction
+  }
+
+  /// A request arrives at the space, which answers it.
+  private func delivery(_ state: State, _ number: Int, _ request: Int32) throws -> Step {
+    var next = state
+    let event = try answer(request, &next)
+    if !next.drivers[number].answers.contains(event) {
+      next.drivers[number].answers.append(event)
+      next.drivers[number].answers.sort()
+    }
+    return ("the space answers driver \(number): \(events[event])", next)
+  }
+
+  /// A commit arrives once more, and nobody waits for the answer.
+  private func lateDelivery(_ state: State, _ request: Int32) throws -> Step {
+    var next = state
+    let event = try answer(request, &next)
+    return ("the space answers late: \(events[event])", next)
+  }
+
+  private func answer(_ request: Int32, _ state: inout State) throws -> Int32 {
+    let key = Pair(first: state.space, second: request)
+    let known = answered[key]
+    let result = try known ?? newAnswer(to: requests[request], in: state.space)
+    answered[key] = result
+    let isNew =
+      try view(ofSpace: state.space).digests.count
+      != view(ofSpace: result.first).digests.count
+    state.space = result.first
+    if case .push(let commit) = requests[request] {
+      // It has an outcome now, and cannot have another effect.
+      state.commits.removeAll { $0 == request }
+      if isNew { state.ledger = accepted(commit, state.ledger) }
+    }
+    return result.second
+  }
+
+  private func newAnswer(to request: Request, in image: Int32) throws -> Pair {
+    try spaces[image].restore(spaceDatabase)
+    let event: SyncSession.Event
+    switch request {
+    case .pull(let pull):
+      event = .pulled(try spaceDatabase.read { try SpaceTables($0).page(pull) })
+      return Pair(first: image, second: events.number(of: event))
+    case .push(let commit):
+      var random = SplitMix64(seed: UInt64(try view(ofSpace: image).digests.count))
+      event = .pushed(
+        try spaceDatabase.write { try SpaceTables($0).commit(commit, at: 0, using: &random) })
+      return Pair(
+        first: spaces.number(of: try DatabaseImage(spaceDatabase)),
+        second: events.number(of: event))
+    }
+  }
+
+  private func accepted(_ commit: SyncCommit, _ number: Int32) -> Int32 {
+    var ledger = ledgers[number]
+    let file = commit.replica == SyncToken(bits: 1) ? 0 : 1
+    for change in commit.changes {
+      switch change.verb {
+      case .insert(let fields), .update(let fields):
+        if let edit = fields["x"].textValue.flatMap({ EditLedger.edits(in: $0).first }) {
+          ledger.accept(edit)
+        }
+      case .delete:
+        ledger.acceptDeletion(in: file, before: frozenCounts[commit.id] ?? 0)
+      case .add: break
+      }
+    }
+    return ledgers.number(of: ledger)
+  }
+}
