@@ -38,6 +38,7 @@ let package = Package(
     .library(name: "TandemSync", targets: ["TandemSync"]),
     .library(name: "TandemSpace", targets: ["TandemSpace"]),
     .library(name: "TandemReplica", targets: ["TandemReplica"]),
+    .library(name: "TandemServer", targets: ["TandemServer"]),
     .executable(name: "tandem", targets: ["TandemCLI"]),
     .executable(name: "tandem-simulator", targets: ["TandemSimulator"]),
   ],

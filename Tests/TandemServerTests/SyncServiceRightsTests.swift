@@ -119,6 +119,22 @@ import Testing
     #expect(refused.code == "unauthorized")
   }
 
+  @Test("A service without access tokens refuses requests of a server that others can reach")
+  func others() async throws {
+    let test = try TestService()
+    try await test.makeSpace("notes")
+    for (host, status) in [("127.0.0.1", 200), ("0.0.0.0", 403)] {
+      let socket = try ListeningSocket(host: host, port: 0, allowsOthers: true)
+      let server = try HTTPServer(socket, responder: test.service)
+      let run = Task { await server.run() }
+      let connection = try RawConnection(port: socket.port)
+      await connection.send("GET /v1/spaces/notes HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+      #expect(await connection.answer()?.status == status)
+      run.cancel()
+      await run.value
+    }
+  }
+
   @Test("A replica belongs to the account that used it first")
   func account() async throws {
     let test = try TestService(tokens: Self.tokens)

@@ -48,6 +48,7 @@ public final class HTTPServer: Sendable {
 
   /// The address of the server, such as `http://127.0.0.1:7420`.
   public let url: String
+  private let isLocal: Bool
   private let responder: any HTTPResponder
   private let limits: HTTPServerLimits
   private let metrics: ServerMetrics
@@ -80,6 +81,7 @@ public final class HTTPServer: Sendable {
   ) throws(ServerError) {
     let host = socket.host.contains(":") ? "[\(socket.host)]" : socket.host
     url = "\(identity == nil ? "http" : "https")://\(host):\(socket.port)"
+    isLocal = socket.isLoopback
     self.responder = responder
     self.limits = limits
     self.metrics = metrics
@@ -297,7 +299,8 @@ extension HTTPServer {
     headOf exchange: Exchange, _ method: String, _ connection: OpaquePointer
   ) -> MHD_Result {
     let head = ServedRequestHead(
-      method: method, target: exchange.target, fields: Self.fields(of: connection))
+      method: method, target: exchange.target, fields: Self.fields(of: connection),
+      isLocal: isLocal)
     exchange.connection?.enter(.receiving)
     if let length = head.contentLength, length > limits.maxBodyByteCount {
       exchange.receive(head, refusal: nil)

@@ -8,14 +8,22 @@ public struct ServedRequestHead: Sendable {
   public let query: String?
   /// The fields of the header in their order; the names are in lower case.
   public let fields: [(name: String, value: String)]
+  /// True if only programs of this machine can have sent the request.
+  public let isLocal: Bool
 
   /// A head.
   ///
   /// - Parameters:
+  ///   - method: The method, such as `GET`.
   ///   - target: The path and the query.
   ///   - fields: The header; names may have any case.
-  public init(method: String, target: String, fields: [(name: String, value: String)] = []) {
+  ///   - isLocal: True if only programs of this machine can have sent the request.
+  public init(
+    method: String, target: String, fields: [(name: String, value: String)] = [],
+    isLocal: Bool = true
+  ) {
     self.method = method
+    self.isLocal = isLocal
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     path = String(parts[0])
     query = parts.count == 2 ? String(parts[1]) : nil

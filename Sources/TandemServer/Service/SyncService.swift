@@ -35,21 +35,25 @@ public final class SyncService: HTTPResponder {
   /// By the id of the access token; all clients have one count where there are no tokens.
   private let usages = Mutex<[String: Usage]>([:])
 
-  /// A service for all programs of this machine, with spaces as files of a folder.
+  /// A service with spaces as files of a directory.
   ///
-  /// ```swift
-  /// let service = try SyncService(spacesIn: "spaces")
-  /// let socket = try ListeningSocket(host: "127.0.0.1", port: 7420, allowsOthers: false)
-  /// let server = try HTTPServer(socket, responder: service)
-  /// await withDiscardingTaskGroup { group in
-  ///   group.addTask { await service.run() }
-  ///   group.addTask { await server.run() }
-  /// }
-  /// ```
-  ///
-  /// - Throws: ``ServerError`` with code `directory`.
-  public convenience init(spacesIn path: String) throws(ServerError) {
-    self.init(spaces: try SpaceDirectory(path: path), tokens: nil)
+  /// - Parameters:
+  ///   - path: The directory, which is created if it is missing. A space is the file `NAME.space`.
+  ///   - tokens: The path of a file of access tokens, which `tandem token` makes. Each request needs
+  ///     one. The file is read again when it changes. Without access tokens, the service answers only
+  ///     requests that a server received on loopback; they may do everything.
+  ///   - log: Called with messages for the operator, on any thread. They contain no secret.
+  /// - Throws: ``ServerError`` with code `directory` or `tokens`.
+  public convenience init(
+    spacesIn path: String, tokens: String? = nil,
+    log: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws(ServerError) {
+    let metrics = ServerMetrics()
+    var file: TokenFile?
+    if let tokens { file = try TokenFile(path: tokens) }
+    self.init(
+      spaces: try SpaceDirectory(path: path, metrics: metrics), tokens: file, metrics: metrics,
+      log: log)
   }
 
   /// A service.
@@ -355,9 +359,15 @@ extension SyncService {
     }
   }
 
-  /// Refuses the request of a web page: a browser sends the name of the page's server as host, which
-  /// may resolve to this machine.
+  /// Refuses requests of other machines, and of web pages: a browser sends the name of the page's
+  /// server as host, which may resolve to this machine.
   private func checkHost(_ head: ServedRequestHead) throws(SyncRefusal) {
+    guard head.isLocal else {
+      throw SyncRefusal(
+        .unauthorized,
+        "a server without access tokens is for programs of its machine: let it listen on 127.0.0.1, "
+          + "or give it access tokens")
+    }
     var host = head.field("host") ?? ""
     if let colon = host.lastIndex(of: ":"), host[colon...].dropFirst().allSatisfy(\.isNumber) {
       host = String(host[..<colon])
