@@ -7,7 +7,7 @@ enum RecordInsertion {
   case plain
   /// With ``RecordOperation/insertWithoutUndo``.
   case withoutUndo
-  /// While triggers are disabled; the rows are logged by other means.
+  /// While triggers are disabled; the rows are noted by other means.
   case noted(InsertionNotes)
 }
 
@@ -43,7 +43,7 @@ extension DatabaseConnection {
 
   /// Runs `body`, which inserts rows and collects them, while triggers are disabled.
   ///
-  /// Afterwards the rows in the table are logged, or the transaction has been rolled back with
+  /// Afterwards the rows in the table are noted, or the transaction has been rolled back with
   /// them.
   @usableFromInline
   func withoutTriggers(_ notes: InsertionNotes, _ body: () throws -> Void) throws {
@@ -96,34 +96,42 @@ extension DatabaseConnection {
   }
 }
 
-/// Logs the rows that a batch inserts into a tracked table, in place of its triggers.
+/// Notes the rows that a batch inserts into a table, in place of the triggers of its tracking, its
+/// shadow or both.
 ///
-/// The rows are collected by rowid, consecutive ones as one range, and logged together: the log
-/// then has the same keys as if the triggers had run. A batch replaces no row, so there are no
-/// others.
+/// The rows are collected by rowid, consecutive ones as one range, and noted together: log and
+/// shadow then have the same keys as if the triggers had run. A batch replaces no row, so there are
+/// no others.
 @usableFromInline
 final class InsertionNotes {
   /// The most rows that are collected.
   static let maxPendingCount = TableTracking.pruningInterval
 
   private let connection: DatabaseConnection
-  private let note: Statement
-  private let prune: Statement
-  /// The rows that are not logged yet.
+  /// Each notes the rows between two rowids.
+  private let notes: [Statement]
+  private let prune: Statement?
+  /// The rows that are not noted yet.
   private var runs: [ClosedRange<Int64>] = []
   private var pendingCount = 0
   private var lastRowid: Int64?
 
-  /// Prepares to log rows of a table whose only triggers are for tracking; `nil` if these are out
-  /// of date, or rows cannot be selected by rowid.
+  /// Prepares to note rows of a table whose only triggers are for tracking and its shadow; `nil` if
+  /// these are out of date, or rows cannot be selected by rowid.
   init?(_ table: String, in connection: DatabaseConnection) throws(DatabaseError) {
-    let tracking = try TableTracking(table: table, in: connection)
-    guard let rangeNote = tracking.rangeNote, try connection.isJustTracked(tracking) else {
-      return nil
+    let tracking = try connection.tracking(ofTable: table)
+    let shadow = try connection.shadow(ofTable: table)
+    guard try connection.hasJust(tracking, shadow, table) else { return nil }
+    var notes: [Statement] = []
+    for sql in [tracking.map(\.rangeNote), shadow.map(\.rangeNote)].compactMap({ $0 }) {
+      guard let sql else { return nil }
+      notes.append(try connection.prepare(sql))
     }
     self.connection = connection
-    note = try connection.prepare(rangeNote)
-    prune = try connection.prepare(tracking.pruning)
+    self.notes = notes
+    prune = try tracking.map { tracking throws(DatabaseError) in
+      try connection.prepare(tracking.pruning)
+    }
   }
 
   /// Collects the row that was just inserted.
@@ -140,34 +148,50 @@ final class InsertionNotes {
     if pendingCount == InsertionNotes.maxPendingCount { try notePending() }
   }
 
-  /// Logs the remaining rows, unless SQLite has undone the whole transaction.
+  /// Notes the remaining rows, unless SQLite has undone the whole transaction.
   func finish() throws(DatabaseError) {
     guard connection.isInTransaction, let lastRowid else { return }
     if pendingCount > 0 { try notePending() }
-    // As it would be if triggers had logged the rows.
+    // As it would be if triggers had noted the rows.
     sqlite3_set_last_insert_rowid(connection.handle.pointer, lastRowid)
   }
 
-  /// Logs the collected rows. If this fails, they stay collected.
+  /// Notes the collected rows. If this fails, they stay collected.
   private func notePending() throws(DatabaseError) {
-    for run in runs { try note.run([.integer(run.lowerBound), .integer(run.upperBound)]) }
-    try prune.run([])
+    for run in runs {
+      for note in notes {
+        try note.run([.integer(run.lowerBound), .integer(run.upperBound)])
+      }
+    }
+    try prune?.run([])
     runs.removeAll(keepingCapacity: true)
     pendingCount = 0
   }
 }
 
 extension DatabaseConnection {
-  /// True if a table is tracked in exactly this way, has no other trigger, and no temporary table
-  /// hides it.
-  fileprivate func isJustTracked(_ tracking: TableTracking) throws(DatabaseError) -> Bool {
-    guard try isTracking(tracking) else { return false }
+  /// The tracking of a table that has a log; `nil` if it has none.
+  fileprivate func tracking(ofTable table: String) throws(DatabaseError) -> TableTracking? {
+    guard try hasTrackingLog(ofTable: table) else { return nil }
+    return try TableTracking(table: table, in: self)
+  }
+
+  /// True if a table is tracked and has a shadow in exactly this way, has no other trigger, and no
+  /// temporary table hides it.
+  fileprivate func hasJust(
+    _ tracking: TableTracking?, _ shadow: TableShadow?, _ table: String
+  ) throws(DatabaseError) -> Bool {
+    if let tracking, try !isTracking(tracking) { return false }
+    if let shadow, try !isKeeping(shadow) { return false }
+    let triggers =
+      (tracking?.triggers.triggers.count ?? 0) + (shadow?.triggers.triggers.count ?? 0)
     let count = try integer(
       """
       SELECT count(*) FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
-      WHERE type IN ('table', 'view', 'trigger')
-        AND (tbl_name = ?1 COLLATE NOCASE OR tbl_name = ?2 COLLATE NOCASE)
-      """, .text(tracking.table), .text(tracking.logName))
-    return count == Int64(tracking.triggers.triggers.count) + 2
+      WHERE type IN ('table', 'view', 'trigger') AND (tbl_name = ?1 COLLATE NOCASE
+        OR tbl_name = ?2 COLLATE NOCASE OR tbl_name = ?3 COLLATE NOCASE)
+      """, .text(table), .text(TableTracking.logName(table)), .text(TableShadow.name(table)))
+    let tables = 1 + (tracking == nil ? 0 : 1) + (shadow == nil ? 0 : 1)
+    return triggers > 0 && count == Int64(triggers + tables)
   }
 }
