@@ -22,12 +22,15 @@ package struct SHA256: ~Copyable {
   #else
     private let context: OpaquePointer
 
+    /// The algorithm, which libcrypto would look for each time. It lives as long as the program.
+    private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
+
     package init() {
       guard let context = EVP_MD_CTX_new() else {
         preconditionFailure("out of memory for the context of a digest")
       }
       self.context = context
-      let status = EVP_DigestInit_ex(context, EVP_sha256(), nil)
+      let status = EVP_DigestInit_ex(context, SHA256.algorithm, nil)
       precondition(status == 1, "libcrypto has no SHA-256; its configuration must not disable it")
     }
 

@@ -21,14 +21,20 @@ struct ReplicaRow {
     /// The row had a text that is not UTF-8.
     case unreadable
 
-    /// Reads the column `tandem_existed` and the columns after it.
-    init(_ statement: Statement, at start: Int) throws(DatabaseError) {
-      guard try statement.value(at: start) == 1 else {
+    /// Reads the column `tandem_existed`, which is null if there is no former version, and the
+    /// others.
+    init?(
+      _ statement: Statement, existed: Int, _ columns: Range<Int>
+    ) throws(DatabaseError) {
+      switch try statement.value(at: existed) {
+      case .null: return nil
+      case 1: break
+      default:
         self = .absent
         return
       }
       do throws(DatabaseError) {
-        self = .values(Array(try statement.values()[(start + 1)...]))
+        self = .values(try statement.values(in: columns))
       } catch  where error.code == .mismatch {
         self = .unreadable
       }
@@ -44,10 +50,14 @@ struct ReplicaRow {
     /// The row has a text that is not UTF-8, which no message can hold.
     case unreadable
 
-    /// Reads the columns from a position.
-    init(_ statement: Statement, from start: Int) throws(DatabaseError) {
+    /// Reads a column of the key, which is null if there is no row, and the others.
+    init(_ statement: Statement, key: Int, _ columns: Range<Int>) throws(DatabaseError) {
       do throws(DatabaseError) {
-        self = .values(Array(try statement.values()[start...]))
+        if try statement.value(at: key).isNull {
+          self = .missing
+          return
+        }
+        self = .values(try statement.values(in: columns))
       } catch  where error.code == .mismatch {
         self = .unreadable
       }
@@ -84,6 +94,9 @@ struct ReplicaRow {
   /// The record as it is; `nil` if there is none.
   var local: Record? {
     guard let shadow else { return base }
+    if parked == nil, case .values(let values) = row {
+      return Record(uncheckedLayout: table.layout, values: values)
+    }
     switch (shadow, row) {
     case (.absent, .missing): return base
     case (_, .missing), (_, .unreadable): return nil

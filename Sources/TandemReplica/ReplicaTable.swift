@@ -3,8 +3,9 @@ package import TandemSQLite
 package import TandemSync
 
 /// One synchronized table of the application's file: its declaration, its schema, and the shadow
-/// that keeps the former versions of changed rows.
-package struct ReplicaTable: Sendable {
+/// that keeps the former versions of changed rows. It is a class because each row that is being
+/// merged refers to it.
+package final class ReplicaTable: Sendable {
   /// The table as this replica declares it to the space.
   package let declaration: SpaceTable
   /// The table in the file.
@@ -18,6 +19,8 @@ package struct ReplicaTable: Sendable {
   private let keyAffinities: [ColumnAffinity]
   /// The defaults of columns that cannot be null, as SQL, in the order of ``layout``.
   private let requiredDefaults: [String?]
+  /// The statements on single rows, whose texts are made once.
+  let statements: RowStatements
 
   /// A table of the file.
   ///
@@ -57,13 +60,17 @@ package struct ReplicaTable: Sendable {
     shadow = try TableShadow(
       table: declaration.name, columns: declaration.columns, in: connection)
     layout = RecordLayout(uniqueNames: declaration.columns)
+    statements = RowStatements(declaration, shadow)
   }
 
   /// The name of the table.
   var name: String { declaration.name }
 
   /// The table of the former versions that a frozen commit covers.
-  var asideName: String { "tandem_aside_\(name)" }
+  var asideName: String { ReplicaTable.asideName(name) }
+
+  /// The table of the former versions of a table's rows that a frozen commit covers.
+  static func asideName(_ table: String) -> String { "tandem_aside_\(table)" }
 
   /// The identity of a record of this table.
   func syncKey(_ id: [FieldValue]) -> SyncKey { SyncKey(table: name, id: id) }
@@ -102,15 +109,17 @@ package struct ReplicaTable: Sendable {
   /// The fields that the table cannot hold as they are: those without a column, and values that a
   /// column would alter.
   func unstorableFields(of record: Record) -> Record? {
-    let fields = zip(record.layout.names, record.values).filter { name, value in
+    let offsets = record.values.indices.filter { offset in
+      let value = record.values[offset]
       guard !value.isNull else { return false }
-      guard let offset = layout.offset(of: name) else { return true }
-      return !(affinities[offset].stored(value)?.hasSameStorage(as: value) ?? false)
+      guard let column = layout.offset(of: record.layout.names[offset]) else { return true }
+      return !(affinities[column].stored(value)?.hasSameStorage(as: value) ?? false)
     }
-    return fields.isEmpty
+    return offsets.isEmpty
       ? nil
       : Record(
-        uncheckedLayout: RecordLayout(uniqueNames: fields.map(\.0)), values: fields.map(\.1))
+        uncheckedLayout: RecordLayout(uniqueNames: offsets.map { record.layout.names[$0] }),
+        values: offsets.map { record.values[$0] })
   }
 }
 
@@ -121,15 +130,7 @@ extension ReplicaTable {
   var columnNames: [String] { declaration.columns }
 
   /// The condition on the table's key, with two parameters for each column.
-  var keyCondition: KeyCondition { KeyCondition(columns: keyNames) }
-
-  /// The condition on the key of a shadow, with one parameter for each column.
-  var shadowCondition: String { keyNames.map { "\($0.sqlQuoted) = ?" }.joined(separator: " AND ") }
-
-  /// The key and the columns of a row.
-  var selection: String {
-    "SELECT \((keyNames + columnNames).sqlList) FROM \(name.sqlQuoted)"
-  }
+  var keyCondition: KeyCondition { statements.keyCondition }
 
   /// The condition that two tables have a row of the same key, byte by byte: `row` is the alias of
   /// the application's table, whose index it uses.
@@ -139,6 +140,70 @@ extension ReplicaTable {
       return "\(pair) AND \(pair) COLLATE BINARY"
     }
     .joined(separator: " AND ")
+  }
+}
+
+/// The texts of the statements on single rows of a table and of its shadow. Except for those that
+/// write the table, their parameters are the values of the key, and those named otherwise.
+struct RowStatements: Sendable {
+  /// The first column of the key and the other columns of a row, then `tandem_existed` and the
+  /// columns of its former version. There is always one row, with nulls for what is missing.
+  let row: String
+  /// `tandem_existed` and the columns of a version that was set aside.
+  let aside: String
+  let deleteShadow: String
+  /// The parameters are the key, the columns and `tandem_existed`.
+  let replaceShadow: String
+  /// Copies a former version to those that were set aside.
+  let setAside: String
+  /// The beginning of an insertion, which the places of the columns' values and a parenthesis
+  /// follow. `OR ABORT` is explained at ``ReplicaTables/store(_:over:_:_:)``.
+  let insert: String
+  /// The beginning of an update, which assignments and the condition on the key follow.
+  let update: String
+  /// The beginning of the assignment to each column, which its value follows.
+  let assignments: [String]
+  let delete: String
+  let keyCondition: KeyCondition
+
+  init(_ table: SpaceTable, _ shadow: TableShadow) {
+    let (keys, columns) = (table.keyColumns, table.columns)
+    let name = table.name.sqlQuoted
+    let shadowName = shadow.name.sqlQuoted
+    let asideName = ReplicaTable.asideName(table.name).sqlQuoted
+    let condition = keys.map { "\($0.sqlQuoted) = ?" }.joined(separator: " AND ")
+    func list(_ alias: String, _ names: [String]) -> String {
+      names.map { "\(alias).\($0.sqlQuoted)" }.joined(separator: ", ")
+    }
+    let rowKey = keys.enumerated().map { offset, key in
+      "t.\(key.sqlQuoted) = ?\(offset + 1) AND t.\(key.sqlQuoted) = ?\(offset + 1) COLLATE BINARY"
+    }
+    let shadowKey = keys.enumerated().map { "s.\($1.sqlQuoted) = ?\($0 + 1)" }
+    row = """
+      SELECT \(list("t", [keys[0]] + columns)), \(list("s", [TableShadow.existed] + columns))
+      FROM (SELECT 1) LEFT JOIN \(name) AS t ON \(rowKey.joined(separator: " AND "))
+        LEFT JOIN \(shadowName) AS s ON \(shadowKey.joined(separator: " AND "))
+      """
+    aside = """
+      SELECT \(([TableShadow.existed] + columns).sqlList) FROM \(asideName) WHERE \(condition)
+      """
+    deleteShadow = "DELETE FROM \(shadowName) WHERE \(condition)"
+    let kept = keys + columns + [TableShadow.existed]
+    replaceShadow = """
+      INSERT OR REPLACE INTO \(shadowName) (\(kept.sqlList))
+      VALUES (\(kept.map { _ in "?" }.joined(separator: ", ")))
+      """
+    setAside = """
+      INSERT OR REPLACE INTO \(asideName) SELECT * FROM \(shadowName) WHERE \(condition)
+      """
+    insert = """
+      INSERT OR ABORT INTO \(name) (\((keys + columns).sqlList))
+      VALUES (\(keys.map { _ in "?" }.joined(separator: ", "))
+      """
+    update = "UPDATE OR ABORT \(name) SET "
+    assignments = columns.map { "\($0.sqlQuoted) = " }
+    keyCondition = KeyCondition(columns: keys)
+    delete = "DELETE FROM \(name) WHERE \(keyCondition.sql)"
   }
 }
 

@@ -52,9 +52,11 @@ extension ReplicaTables {
     }
     let firesTriggers = try hasForeignTriggers(schema)
     let apply = {
-      var application = try PageApplication(
-        self, schema, merging, state, decision, firesTriggers: firesTriggers)
-      let report = try application.run()
+      let report = try self.readingRows {
+        var application = try PageApplication(
+          self, schema, merging, state, decision, firesTriggers: firesTriggers)
+        return try application.run()
+      }
       if !report.hasEqualDigests, state.pullNeed.trustsUntouchedRows { throw WrongBase() }
       return report
     }

@@ -55,8 +55,10 @@ extension ReplicaTables {
     try discardStaged()
     var budget = FreezeBudget(limits)
     var changes: [SyncChange] = []
-    for table in schema.tables {
-      try freeze(table, merging.merging(of: table.name), into: &changes, &budget)
+    try readingRows {
+      for table in schema.tables {
+        try freeze(table, merging.merging(of: table.name), into: &changes, &budget)
+      }
     }
     let sequence = state.sequence + 1
     let overruled = try unreportedVersions(in: sequence, &budget)
@@ -117,11 +119,7 @@ extension ReplicaTables {
     case .taken: break
     }
     changes += frozen
-    try run(
-      """
-      INSERT OR REPLACE INTO \(table.asideName.sqlQuoted)
-      SELECT * FROM \(table.shadow.name.sqlQuoted) WHERE \(table.shadowCondition)
-      """, key)
+    try run(table.statements.setAside, key)
     try setShadow(nil, table, key)
     return true
   }
@@ -221,6 +219,8 @@ private struct FreezeBudget {
   private var byteCount: Int
   private var changeCount: Int
   private var overruledCount: Int
+  /// Measures the messages of changes, one after the other.
+  private var json = JSONWriter()
 
   init(_ limits: SyncLimits) {
     self.limits = limits
@@ -233,7 +233,7 @@ private struct FreezeBudget {
 
   mutating func take(_ changes: [SyncChange]) -> Answer {
     let lengths = changes.map { change in
-      var json = JSONWriter()
+      json.removeAll()
       json.write(change)
       return json.bytes.count
     }
@@ -273,8 +273,15 @@ struct RowDifference {
   private mutating func addUpdates(_ base: Record, _ local: Record, _ merging: TableMerging) {
     var updates: [(name: String, value: FieldValue)] = []
     var additions: [(name: String, value: FieldValue)] = []
-    var names = local.layout.names
-    names += base.layout.names.filter { local.layout.offset(of: $0) == nil }
+    var names: [String] = []
+    if base.layout === local.layout {
+      names = local.values.indices
+        .filter { !base.values[$0].hasSameStorage(as: local.values[$0]) }
+        .map { local.layout.names[$0] }
+    } else {
+      names = local.layout.names
+      names += base.layout.names.filter { local.layout.offset(of: $0) == nil }
+    }
     for name in names where !base[name].hasSameStorage(as: local[name]) {
       if merging.isCounter(name), case .integer(let old) = base[name],
         case .integer(let new) = local[name]
@@ -287,12 +294,18 @@ struct RowDifference {
       }
       updates.append((name, local[name]))
     }
-    if let record = Record(updates), !updates.isEmpty { verbs.append(.update(record)) }
-    if let record = Record(additions), !additions.isEmpty { verbs.append(.add(record)) }
+    if !updates.isEmpty { verbs.append(.update(Record(uniqueFields: updates))) }
+    if !additions.isEmpty { verbs.append(.add(Record(uniqueFields: additions))) }
   }
 }
 
 extension Record {
+  /// A record of fields whose names are known to be unique.
+  fileprivate init(uniqueFields fields: [(name: String, value: FieldValue)]) {
+    self.init(
+      uncheckedLayout: RecordLayout(uniqueNames: fields.map(\.name)), values: fields.map(\.value))
+  }
+
   /// The record without the fields that are null, which count as absent.
   var withoutNulls: Record {
     guard values.contains(where: \.isNull) else { return self }

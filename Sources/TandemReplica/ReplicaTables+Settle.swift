@@ -17,6 +17,15 @@ extension ReplicaTables {
     _ = try schema()
     guard try outboxSummary()?.commit == commit, let pending = try pendingCommit() else { return }
     var state = try state()
+    try readingRows { try settle(outcome, of: pending, &state, using: &generator) }
+    try save(state)
+    try pruneConflicts()
+  }
+
+  private func settle(
+    _ outcome: SyncOutcome, of pending: SyncCommit, _ state: inout ReplicaState,
+    using generator: inout some RandomNumberGenerator
+  ) throws {
     switch outcome {
     case .accepted(let revision, let digest):
       state.sequence = pending.sequence
@@ -53,8 +62,6 @@ extension ReplicaTables {
       try forgetWithdrawn()
       lose(gone, &state, using: &generator)
     }
-    try save(state)
-    try pruneConflicts()
   }
 
   /// Takes the commit in the outbox back: its changes are local edits again, and the next commit
@@ -152,7 +159,7 @@ extension ReplicaTables {
     _ table: ReplicaTable, _ key: SyncKey, _ verbs: [SyncChange.Verb]
   ) throws -> (base: Record?, record: Record?) {
     let aside = ReplicaRow(
-      table: table, shadow: try former(table.asideName, table, key.id), row: .missing,
+      table: table, shadow: try aside(table, key.id), row: .missing,
       parked: try parked(key))
     let base = aside.base
     switch verbs.first {

@@ -27,6 +27,9 @@ package final class ReplicaTables {
   /// The result of the last step that applied a pull.
   package internal(set) var applyReport: ReplicaApplyReport?
 
+  /// True while a step runs that has found no parked fields and has parked none.
+  private var isWithoutParked = false
+
   /// The replica in the file of a connection.
   ///
   /// - Parameter knownSchema: The schema that was read last, through this connection or another.
@@ -41,40 +44,27 @@ package final class ReplicaTables {
 extension ReplicaTables {
   /// All that the file knows about one record.
   func row(_ table: ReplicaTable, _ key: [FieldValue]) throws -> ReplicaRow {
-    ReplicaRow(
-      table: table, shadow: try shadow(table, key), row: try currentRow(table, key),
+    let count = table.columnNames.count
+    let (row, shadow) = try connection.withStatement(table.statements.row) {
+      statement throws(DatabaseError) in
+      try statement.bind(key)
+      guard try statement.step() else { preconditionFailure("an outer join of one row has a row") }
+      return (
+        try ReplicaRow.Current(statement, key: 0, 1..<(count + 1)),
+        try ReplicaRow.Shadow(statement, existed: count + 1, (count + 2)..<(2 * count + 2))
+      )
+    }
+    return ReplicaRow(
+      table: table, shadow: shadow, row: row,
       parked: try parked(table.syncKey(key)))
   }
 
-  /// The row of a key.
-  private func currentRow(
-    _ table: ReplicaTable, _ key: [FieldValue]
-  ) throws -> ReplicaRow.Current {
-    let condition = table.keyCondition
-    return try connection.withStatement("\(table.selection) WHERE \(condition.sql)") {
-      statement throws(DatabaseError) in
-      try statement.bind(condition.parameters(key))
-      guard try statement.step() else { return .missing }
-      return try ReplicaRow.Current(statement, from: key.count)
-    }
-  }
-
-  /// The former version of a row, if the row may have changed.
-  private func shadow(_ table: ReplicaTable, _ key: [FieldValue]) throws -> ReplicaRow.Shadow? {
-    try former(table.shadow.name, table, key)
-  }
-
-  /// The former version of a row in a shadow, or among those set aside.
-  func former(
-    _ name: String, _ table: ReplicaTable, _ key: [FieldValue]
-  ) throws -> ReplicaRow.Shadow? {
-    let columns = ([TableShadow.existed] + table.columnNames).sqlList
-    return try connection.withStatement(
-      "SELECT \(columns) FROM \(name.sqlQuoted) WHERE \(table.shadowCondition)"
-    ) { statement throws(DatabaseError) in
+  /// The former version of a row that a frozen commit covers.
+  func aside(_ table: ReplicaTable, _ key: [FieldValue]) throws -> ReplicaRow.Shadow? {
+    try connection.withStatement(table.statements.aside) { statement throws(DatabaseError) in
       try statement.bind(key)
       guard try statement.step() else { return nil }
-      return try ReplicaRow.Shadow(statement, at: 0)
+      return try ReplicaRow.Shadow(statement, existed: 0, 1..<(table.columnNames.count + 1))
     }
   }
 
@@ -83,21 +73,15 @@ extension ReplicaTables {
     _ shadow: ReplicaRow.Shadow?, _ table: ReplicaTable, _ key: [FieldValue]
   ) throws {
     guard let shadow else {
-      return try run(
-        "DELETE FROM \(table.shadow.name.sqlQuoted) WHERE \(table.shadowCondition)", key)
+      return try run(table.statements.deleteShadow, key)
     }
-    let names = (table.keyNames + table.columnNames + [TableShadow.existed])
-    let marks = names.map { _ in "?" }.joined(separator: ", ")
     let values: [FieldValue]
     switch shadow {
     case .absent: values = key + table.columnNames.map { _ in .null } + [0]
     case .values(let former): values = key + former + [1]
     case .unreadable: return
     }
-    try run(
-      """
-      INSERT OR REPLACE INTO \(table.shadow.name.sqlQuoted) (\(names.sqlList)) VALUES (\(marks))
-      """, values)
+    try run(table.statements.replaceShadow, values)
   }
 
   /// Runs a statement of the cache to its end.
@@ -121,8 +105,17 @@ extension ReplicaTables {
 // MARK: - Values that the schema cannot hold
 
 extension ReplicaTables {
+  /// Runs a step that reads many rows. If no record has parked fields, it does not look for those
+  /// of each.
+  func readingRows<Value>(_ body: () throws -> Value) throws -> Value {
+    isWithoutParked = try rows("SELECT 1 FROM tandem_parked LIMIT 1").isEmpty
+    defer { isWithoutParked = false }
+    return try body()
+  }
+
   /// The fields of a record that its table cannot hold.
   func parked(_ key: SyncKey) throws -> ParkedFields? {
+    if isWithoutParked { return nil }
     let rows = try rows(
       """
       SELECT fields, is_whole FROM tandem_parked WHERE "table" = ? AND "key" = ?
@@ -140,6 +133,7 @@ extension ReplicaTables {
     guard let parked else {
       return try run("DELETE FROM tandem_parked WHERE \"table\" = ? AND \"key\" = ?", place)
     }
+    isWithoutParked = false
     try run(
       """
       INSERT OR REPLACE INTO tandem_parked ("table", "key", id, fields, is_whole)

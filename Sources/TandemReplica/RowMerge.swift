@@ -209,9 +209,11 @@ private struct FieldMerge {
 
   private mutating func set(_ name: FieldName, _ value: FieldValue) {
     let value = value.isNull ? nil : value
-    base?[field: name] = value
-    local[field: name] = value
-    remote[field: name] = value
+    if let old = base?[name.text], !old.hasSameStorage(as: value ?? .null) {
+      base?[field: name] = value
+    }
+    if !local[name.text].hasSameStorage(as: value ?? .null) { local[field: name] = value }
+    if !remote[name.text].hasSameStorage(as: value ?? .null) { remote[field: name] = value }
   }
 }
 

@@ -273,36 +273,28 @@ extension ReplicaTables {
   func store(
     _ record: Record?, over current: ReplicaRow.Current, _ table: ReplicaTable, _ key: [FieldValue]
   ) throws {
-    let condition = table.keyCondition
+    let statements = table.statements
     guard let record else {
       if case .missing = current { return }
-      return try run(
-        "DELETE FROM \(table.name.sqlQuoted) WHERE \(condition.sql)", condition.parameters(key))
+      return try run(statements.delete, statements.keyCondition.parameters(key))
     }
     let values = table.values(of: record)
     let changed: [Int]
     switch current {
     case .missing:
-      let names = table.keyNames + table.columnNames
-      let marks = key.map { _ in "?" } + values.indices.map { table.storing(values[$0], at: $0) }
-      return try run(
-        """
-        INSERT OR ABORT INTO \(table.name.sqlQuoted) (\(names.sqlList))
-        VALUES (\(marks.joined(separator: ", ")))
-        """, key + values)
+      let marks = values.indices.map { ", \(table.storing(values[$0], at: $0))" }
+      return try run("\(statements.insert)\(marks.joined()))", key + values)
     case .unreadable: changed = Array(values.indices)
     case .values(let old):
       changed = values.indices.filter { !values[$0].hasSameStorage(as: old[$0]) }
     }
     guard !changed.isEmpty else { return }
     let list = changed.map {
-      "\(table.columnNames[$0].sqlQuoted) = \(table.storing(values[$0], at: $0))"
+      "\(statements.assignments[$0])\(table.storing(values[$0], at: $0))"
     }
     try run(
-      """
-      UPDATE OR ABORT \(table.name.sqlQuoted) SET \(list.joined(separator: ", ")) WHERE \(condition.sql)
-      """,
-      changed.map { values[$0] } + condition.parameters(key))
+      "\(statements.update)\(list.joined(separator: ", ")) WHERE \(statements.keyCondition.sql)",
+      changed.map { values[$0] } + statements.keyCondition.parameters(key))
   }
 }
 

@@ -23,6 +23,12 @@ package struct JSONWriter {
     self.bytes = bytes
   }
 
+  /// Begins a new text, in the memory of the last one.
+  package mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    needsComma = false
+  }
+
   /// Writes a value.
   package mutating func write(_ value: some JSONWritable) { value.write(to: &self) }
 

@@ -37,7 +37,7 @@ extension DatabaseConnection {
   }
 
   /// The shadow of a table with the columns that are kept and that the table still has.
-  private func keptShadow(of table: String) throws(DatabaseError) -> TableShadow? {
+  func keptShadow(of table: String) throws(DatabaseError) -> TableShadow? {
     guard let facts = try TableFacts(table, in: self), facts.isOrdinary,
       !facts.schema.primaryKey.isEmpty
     else { return nil }

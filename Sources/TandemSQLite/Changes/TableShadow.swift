@@ -244,15 +244,6 @@ extension TableShadow {
 // MARK: - In the database
 
 extension DatabaseConnection {
-  /// The shadow of a table, with the columns that it was created with; `nil` if there is none.
-  package func shadow(ofTable table: String) throws(DatabaseError) -> TableShadow? {
-    guard let kept = try schema(ofTable: TableShadow.name(table)) else { return nil }
-    let columns = kept.columnNames.filter { name in
-      !kept.primaryKey.contains(name) && name != TableShadow.existed
-    }
-    return try TableShadow(table: table, columns: columns, in: self)
-  }
-
   /// Begins to keep former versions, with an empty shadow, in the transaction that is open.
   package func keep(_ shadow: TableShadow) throws(DatabaseError) {
     try stopKeeping(shadow.table)

@@ -120,7 +120,7 @@ final class InsertionNotes {
   /// these are out of date, or rows cannot be selected by rowid.
   init?(_ table: String, in connection: DatabaseConnection) throws(DatabaseError) {
     let tracking = try connection.tracking(ofTable: table)
-    let shadow = try connection.shadow(ofTable: table)
+    let shadow = try connection.keptShadow(of: table)
     guard try connection.hasJust(tracking, shadow, table) else { return nil }
     var notes: [Statement] = []
     for sql in [tracking.map(\.rangeNote), shadow.map(\.rangeNote)].compactMap({ $0 }) {

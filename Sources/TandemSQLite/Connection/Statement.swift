@@ -194,10 +194,19 @@ extension Statement {
   ///
   /// - Throws: ``DatabaseError`` with code `mismatch` if a text is not valid UTF-8.
   package func values() throws(DatabaseError) -> [FieldValue] {
+    try values(in: 0..<Int(sqlite3_data_count(handle)))
+  }
+
+  /// The values of some columns of the current row.
+  ///
+  /// - Throws: As ``value(at:)``.
+  package func values(in columns: Range<Int>) throws(DatabaseError) -> [FieldValue] {
+    if columns.upperBound > Int(sqlite3_data_count(handle)) {
+      _ = try value(at: columns.upperBound - 1)
+    }
     var values: [FieldValue] = []
-    let count = Int(sqlite3_data_count(handle))
-    values.reserveCapacity(count)
-    for column in 0..<count { values.append(try uncheckedValue(at: column)) }
+    values.reserveCapacity(columns.count)
+    for column in columns { values.append(try uncheckedValue(at: column)) }
     return values
   }
 

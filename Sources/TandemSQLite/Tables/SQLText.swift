@@ -3,6 +3,7 @@ package import TandemRecords
 extension String {
   /// The name as SQL quotes it: `"a ""quoted"" name"`.
   package var sqlQuoted: String {
+    guard utf8.contains(UInt8(ascii: "\"")) else { return "\"" + self + "\"" }
     var quoted = "\"".unicodeScalars
     for scalar in unicodeScalars {
       // As a character, a quote followed by a combining accent would not be recognised.
