@@ -55,7 +55,28 @@
         #expect(difference?.updated.count == 1 && difference?.count == 1)
       }
     }
+
+    @Test("elements that the consumer has dropped are not kept, however late the next ones come")
+    func deliveredElements() async throws {
+      let folder = try TemporaryFolder()
+      let database = try await folder.database(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY)", "INSERT INTO t VALUES (1), (2), (3)")
+      let elements = WeakReferences()
+      let query = LiveQuery(table: "t").map { _ in
+        let element = Element()
+        elements.append(element)
+        return element
+      }
+      var iterator = query.differences(in: database).makeAsyncIterator()
+      #expect(try await iterator.next()?.inserted.count == 3)
+      #expect(try await comesToHold { elements.liveCount == 0 })
+      #expect(elements.count == 3)
+      try await database.run("DELETE FROM t")
+      #expect(try await iterator.next()?.deleted.count == 3)
+    }
   }
+
+  private final class Element: Sendable {}
 
   /// Starts a run, waits for its first element, cancels it and waits for its end.
   private func startAndCancel(_ database: Database, _ runs: WeakReferences) async throws {

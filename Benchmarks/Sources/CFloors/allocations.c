@@ -4,6 +4,8 @@
 
 #include <malloc.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
 
 // The program's own malloc goes before that of the C library, also for other libraries.
 extern void *__libc_malloc(size_t size);
@@ -34,8 +36,19 @@ int64_t floor_allocated_byte_count(void) {
   return (int64_t)(information.uordblks + information.hblkhd);
 }
 
+int64_t floor_resident_byte_count(void) {
+  malloc_trim(0);
+  FILE *file = fopen("/proc/self/statm", "r");
+  long long size = 0, resident = -1;
+  if (file == NULL) return -1;
+  if (fscanf(file, "%lld %lld", &size, &resident) != 2) resident = -1;
+  fclose(file);
+  return resident < 0 ? -1 : (int64_t)resident * sysconf(_SC_PAGESIZE);
+}
+
 #else
 
+int64_t floor_resident_byte_count(void) { return -1; }
 int64_t floor_allocation_count(void) { return -1; }
 int64_t floor_allocated_byte_count(void) { return -1; }
 

@@ -90,7 +90,11 @@ final class LiveRun<State: LiveState>: LiveRunning {
 
   private func nextOutput() throws -> State.Output? {
     try progress.withLock { progress in
-      if let output = progress.outputs.popFirst() { return output }
+      if let output = progress.outputs.popFirst() {
+        // A slice keeps the elements before it, such as a first difference with all rows.
+        if progress.outputs.isEmpty { progress.outputs = [] }
+        return output
+      }
       if let failure = progress.failure { throw failure }
       return nil
     }

@@ -47,6 +47,18 @@ extension QueryPlan {
     return KeyedRow(key: try checkedKey(of: record), record: record)
   }
 
+  /// The key of the row at which a statement with the columns of the result stands.
+  func currentKey(_ statement: Statement) throws(DatabaseError) -> RecordKey {
+    if keyOffsets.count == 1 {
+      return RecordKey(try checkedValue(statement.value(at: keyOffsets[0]), keyOffsets[0]))
+    }
+    var values: [FieldValue] = []
+    for offset in keyOffsets {
+      values.append(try checkedValue(statement.value(at: offset), offset))
+    }
+    return RecordKey(values)
+  }
+
   /// All rows as a list, those in reserve included.
   ///
   /// - Throws: ``DatabaseError`` with code `constraint` if two have the same key.
@@ -81,13 +93,18 @@ extension QueryPlan {
   ///
   /// - Throws: ``DatabaseError`` with code `constraint` if a value of it is null.
   func checkedKey(of record: Record) throws(DatabaseError) -> RecordKey {
-    for offset in keyOffsets where record.values[offset].isNull {
-      let example = rowidQuery.map { ", such as the rowid of \($0)" } ?? ""
-      throw keyError(
-        "a row has no value in the key column \(layout.names[offset]); choose a key that is unique "
-          + "and never null\(example)")
-    }
+    for offset in keyOffsets { _ = try checkedValue(record.values[offset], offset) }
     return key(of: record)
+  }
+
+  private func checkedValue(
+    _ value: FieldValue, _ offset: Int
+  ) throws(DatabaseError) -> FieldValue {
+    guard value.isNull else { return value }
+    let example = rowidQuery.map { ", such as the rowid of \($0)" } ?? ""
+    throw keyError(
+      "a row has no value in the key column \(layout.names[offset]); choose a key that is unique "
+        + "and never null\(example)")
   }
 
   /// Two rows of the result have the same key.

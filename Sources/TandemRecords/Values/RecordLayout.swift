@@ -38,7 +38,7 @@ public final class RecordLayout: Sendable {
   }
 
   /// Returns true if the other layout has the same names in the same order.
-  func hasSameOrder(as other: RecordLayout) -> Bool {
+  package func hasSameOrder(as other: RecordLayout) -> Bool {
     self === other
       || names.count == other.names.count
         && zip(names, other.names).allSatisfy { UTF8Order.areEqual($0, $1) }

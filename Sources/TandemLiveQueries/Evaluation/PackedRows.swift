@@ -1,0 +1,271 @@
+internal import TandemRecords
+internal import TandemSQLite
+
+/// The rows of a result by key, packed: about half as much again as their bytes in the file.
+///
+/// Each row has a slot, whose number it keeps while it is in the result.
+struct PackedRows: Sendable {
+  /// The fields of the rows.
+  private(set) var layout: RecordLayout
+  private let keyOffsets: [Int]
+  private var storage = PackedStorage()
+  /// The place of the row of each slot, or ``PackedStorage/Place/none`` if the slot is free.
+  private var places: [PackedStorage.Place] = []
+  private var freeSlots: [Int] = []
+  private var index = SlotIndex()
+
+  init(_ layout: RecordLayout, keyOffsets: [Int]) {
+    self.layout = layout
+    self.keyOffsets = keyOffsets
+  }
+
+  /// Takes the layout of a new plan for the same rows; `false` if it has other fields or another key.
+  mutating func adopt(_ layout: RecordLayout, keyOffsets: [Int]) -> Bool {
+    guard self.layout.hasSameOrder(as: layout), self.keyOffsets == keyOffsets else { return false }
+    self.layout = layout
+    return true
+  }
+
+  /// The number of rows.
+  var count: Int { places.count - freeSlots.count }
+  /// The number of bytes of all rows, and of those that are no longer needed.
+  var byteCount: Int { storage.byteCount }
+  /// The number of slots, some of which may be free.
+  var slotCount: Int { places.count }
+
+  func isFree(_ slot: Int) -> Bool { places[slot] == PackedStorage.Place.none }
+
+  /// The slot of the row of a key.
+  func slot(of key: RecordKey) -> Int? {
+    index.slot(hash: key.hashValue) { self.key(at: $0) == key }
+  }
+
+  /// True if a slot has a row with these bytes.
+  func hasRow(_ packed: [UInt8], at slot: Int) -> Bool {
+    !isFree(slot) && storage.hasBytes(packed, at: places[slot])
+  }
+
+  /// The row of a slot.
+  func record(at slot: Int) -> Record {
+    withReader(at: slot) { reader in
+      var values: [FieldValue] = []
+      values.reserveCapacity(layout.names.count)
+      for _ in layout.names { values.append(reader.next()) }
+      return Record(uncheckedLayout: layout, values: values)
+    }
+  }
+
+  /// The key of the row of a slot.
+  func key(at slot: Int) -> RecordKey {
+    if keyOffsets.count == 1 { return RecordKey(value(at: slot, keyOffsets[0])) }
+    return RecordKey(keyOffsets.map { value(at: slot, $0) })
+  }
+
+  private func value(at slot: Int, _ offset: Int) -> FieldValue {
+    withReader(at: slot) { reader in
+      reader.skip(offset)
+      return reader.next()
+    }
+  }
+
+  private func withReader<Value>(
+    at slot: Int, _ body: (inout PackedRow.Reader) -> Value
+  ) -> Value {
+    precondition(!isFree(slot), "A free slot has no row")
+    return storage.withBytes(at: places[slot]) { start in
+      var reader = PackedRow.Reader(start)
+      return body(&reader)
+    }
+  }
+
+  /// All rows.
+  func records() -> [Record] { places.indices.filter { !isFree($0) }.map(record) }
+}
+
+// MARK: - Changing
+
+extension PackedRows {
+  /// Adds the row of a new key, and returns its slot.
+  mutating func insert(_ packed: [UInt8], _ key: RecordKey) -> Int {
+    let place = storage.append(packed)
+    let slot = freeSlots.popLast() ?? places.count
+    if slot == places.count { places.append(place) } else { places[slot] = place }
+    index.insert(slot, hash: key.hashValue)
+    return slot
+  }
+
+  /// Replaces a row by another one of the same key.
+  mutating func replace(at slot: Int, by packed: [UInt8]) {
+    let count = byteCount(at: slot)
+    if count == packed.count {
+      storage.write(packed, at: places[slot])
+    } else {
+      storage.discard(count)
+      places[slot] = storage.append(packed)
+      compact()
+    }
+  }
+
+  /// Removes a row.
+  mutating func remove(at slot: Int) {
+    index.remove(slot, hash: key(at: slot).hashValue)
+    storage.discard(byteCount(at: slot))
+    places[slot] = .none
+    freeSlots.append(slot)
+    compact()
+  }
+
+  private func byteCount(at slot: Int) -> Int {
+    withReader(at: slot) { reader in
+      reader.skip(layout.names.count)
+      return reader.byteCount
+    }
+  }
+
+  /// Copies all rows if most bytes are no longer those of a row.
+  private mutating func compact() {
+    guard storage.isMostlyDiscarded else { return }
+    var compacted = PackedStorage()
+    var packed: [UInt8] = []
+    for slot in places.indices where !isFree(slot) {
+      let count = byteCount(at: slot)
+      packed.removeAll(keepingCapacity: true)
+      storage.withBytes(at: places[slot]) {
+        packed.append(contentsOf: UnsafeRawBufferPointer(start: $0, count: count))
+      }
+      places[slot] = compacted.append(packed)
+    }
+    storage = compacted
+  }
+}
+
+/// Bytes in blocks, so that adding more moves none.
+private struct PackedStorage {
+  /// The place of the bytes of a row.
+  struct Place: Equatable {
+    fileprivate var block: UInt32
+    fileprivate var offset: UInt32
+
+    static let none = Place(block: .max, offset: .max)
+  }
+
+  /// The number of bytes of a block, unless a row is longer.
+  static var blockByteCount: Int { 256 << 10 }
+
+  private var blocks: [[UInt8]] = []
+  private(set) var byteCount = 0
+  private var discardedByteCount = 0
+
+  /// True if more bytes have been discarded than are left, and it is worth while to copy these.
+  var isMostlyDiscarded: Bool {
+    discardedByteCount > max(byteCount - discardedByteCount, Self.blockByteCount)
+  }
+
+  mutating func append(_ bytes: [UInt8]) -> Place {
+    byteCount += bytes.count
+    if let last = blocks.last, last.count + bytes.count <= Self.blockByteCount {
+      let offset = last.count
+      blocks[blocks.count - 1].append(contentsOf: bytes)
+      return Place(block: UInt32(blocks.count - 1), offset: UInt32(offset))
+    }
+    var block: [UInt8] = []
+    block.reserveCapacity(blocks.isEmpty ? bytes.count : Self.blockByteCount)
+    block.append(contentsOf: bytes)
+    blocks.append(block)
+    return Place(block: UInt32(blocks.count - 1), offset: 0)
+  }
+
+  /// Writes bytes over as many others.
+  mutating func write(_ bytes: [UInt8], at place: Place) {
+    blocks[Int(place.block)].withUnsafeMutableBytes { block in
+      bytes.withUnsafeBytes {
+        UnsafeMutableRawBufferPointer(rebasing: block[Int(place.offset)...]).copyMemory(from: $0)
+      }
+    }
+  }
+
+  /// Notes that bytes are no longer needed.
+  mutating func discard(_ count: Int) { discardedByteCount += count }
+
+  func hasBytes(_ bytes: [UInt8], at place: Place) -> Bool {
+    blocks[Int(place.block)].withUnsafeBytes { block in
+      let rest = UnsafeRawBufferPointer(rebasing: block[Int(place.offset)...])
+      return bytes.withUnsafeBytes { bytes in
+        UTF8Order.compare(bytes, UnsafeRawBufferPointer(rebasing: rest.prefix(bytes.count))) == 0
+      }
+    }
+  }
+
+  func withBytes<Value>(at place: Place, _ body: (UnsafeRawPointer) -> Value) -> Value {
+    blocks[Int(place.block)].withUnsafeBytes { block in
+      guard let start = block.baseAddress else { preconditionFailure("No block is empty") }
+      return body(start + Int(place.offset))
+    }
+  }
+}
+
+/// A flat hash table from keys to the slots of their rows (Knuth, The Art of Computer Programming,
+/// volume 3, 6.4, algorithms L and R). It stores no keys: an entry is half of the hash, and the slot.
+private struct SlotIndex {
+  /// `0` if free, otherwise the lower half of the hash, above slot + 1.
+  private var entries = [UInt64](repeating: 0, count: 16)
+  private var count = 0
+
+  private var mask: Int { entries.count - 1 }
+
+  private static func tag(_ hash: Int) -> UInt64 { UInt64(truncatingIfNeeded: hash) << 32 }
+  private static func slot(_ entry: UInt64) -> Int {
+    Int(truncatingIfNeeded: entry & 0xFFFF_FFFF) - 1
+  }
+  private func home(_ entry: UInt64) -> Int { Int(truncatingIfNeeded: entry >> 32) & mask }
+
+  func slot(hash: Int, where isSame: (Int) -> Bool) -> Int? {
+    let tag = Self.tag(hash)
+    var place = home(tag)
+    while entries[place] != 0 {
+      let entry = entries[place]
+      if entry & ~0xFFFF_FFFF == tag, isSame(Self.slot(entry)) { return Self.slot(entry) }
+      place = (place + 1) & mask
+    }
+    return nil
+  }
+
+  /// Adds a slot, which must not be there.
+  mutating func insert(_ slot: Int, hash: Int) {
+    precondition(slot < Int(UInt32.max), "Fewer rows than fit any memory have slots")
+    if (count + 1) * 4 > entries.count * 3 { grow() }
+    count += 1
+    add(Self.tag(hash) | UInt64(slot + 1))
+  }
+
+  private mutating func add(_ entry: UInt64) {
+    var place = home(entry)
+    while entries[place] != 0 { place = (place + 1) & mask }
+    entries[place] = entry
+  }
+
+  private mutating func grow() {
+    let old = entries
+    entries = [UInt64](repeating: 0, count: old.count * 2)
+    for entry in old where entry != 0 { add(entry) }
+  }
+
+  /// Removes a slot, which must be there.
+  mutating func remove(_ slot: Int, hash: Int) {
+    let removed = Self.tag(hash) | UInt64(slot + 1)
+    var free = home(removed)
+    while entries[free] != removed { free = (free + 1) & mask }
+    count -= 1
+    // Entries that follow without a gap move up, unless that would be before their home.
+    var place = free
+    while true {
+      entries[free] = 0
+      repeat {
+        place = (place + 1) & mask
+        if entries[place] == 0 { return }
+      } while (place - home(entries[place])) & mask < (place - free) & mask
+      entries[free] = entries[place]
+      free = place
+    }
+  }
+}

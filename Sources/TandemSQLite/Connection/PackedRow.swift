@@ -1,0 +1,145 @@
+internal import CSQLite
+package import TandemRecords
+
+/// The values of a row as bytes, one after the other: a tag, and for texts and blobs their length.
+///
+/// Rows with the same number of columns are stored identically if and only if their bytes are equal,
+/// and no packed row is the beginning of another one. So a row can be compared with kept ones, and
+/// kept, without an allocation.
+package enum PackedRow {
+  private enum Tag {
+    static let null: UInt8 = 0
+    static let byte: UInt8 = 1
+    static let word: UInt8 = 2
+    static let integer: UInt8 = 3
+    static let real: UInt8 = 4
+    static let text: UInt8 = 5
+    static let blob: UInt8 = 6
+  }
+
+  /// Appends a row.
+  package static func append(_ values: [FieldValue], to bytes: inout [UInt8]) {
+    for value in values {
+      switch value {
+      case .integer(let number): append(number, to: &bytes)
+      case .real(let number): append(number, to: &bytes)
+      case .text(let text):
+        UTF8Order.withBytes(of: text) { append($0, tag: Tag.text, to: &bytes) }
+      case .blob(let blob): blob.withUnsafeBytes { append($0, tag: Tag.blob, to: &bytes) }
+      case .null: bytes.append(Tag.null)
+      }
+    }
+  }
+
+  /// Appends the value of a column. A text may be invalid UTF-8.
+  fileprivate static func append(_ column: ColumnValue, to bytes: inout [UInt8]) {
+    switch column.type {
+    case SQLITE_INTEGER: append(column.integer, to: &bytes)
+    case SQLITE_FLOAT: append(column.real, to: &bytes)
+    case SQLITE_TEXT: append(column.text, tag: Tag.text, to: &bytes)
+    case SQLITE_BLOB: append(column.blob, tag: Tag.blob, to: &bytes)
+    default: bytes.append(Tag.null)
+    }
+  }
+
+  private static func append(_ number: Int64, to bytes: inout [UInt8]) {
+    if let byte = Int8(exactly: number) {
+      bytes.append(Tag.byte)
+      bytes.append(UInt8(bitPattern: byte))
+    } else if let word = Int32(exactly: number) {
+      append(word, tag: Tag.word, to: &bytes)
+    } else {
+      append(number, tag: Tag.integer, to: &bytes)
+    }
+  }
+
+  private static func append(_ number: Double, to bytes: inout [UInt8]) {
+    // SQLite stores a NaN as null.
+    if number.isNaN { bytes.append(Tag.null) } else { append(number, tag: Tag.real, to: &bytes) }
+  }
+
+  private static func append<Number: BitwiseCopyable>(
+    _ number: Number, tag: UInt8, to bytes: inout [UInt8]
+  ) {
+    bytes.append(tag)
+    withUnsafeBytes(of: number) { bytes.append(contentsOf: $0) }
+  }
+
+  private static func append(_ data: UnsafeRawBufferPointer, tag: UInt8, to bytes: inout [UInt8]) {
+    bytes.append(tag)
+    var count = data.count
+    while count >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: count) | 0x80)
+      count >>= 7
+    }
+    bytes.append(UInt8(count))
+    bytes.append(contentsOf: data)
+  }
+
+  /// Reads the values of packed rows, one after the other, of memory that this type wrote.
+  package struct Reader {
+    private let start: UnsafeRawPointer
+    private var position: UnsafeRawPointer
+
+    package init(_ start: UnsafeRawPointer) {
+      self.start = start
+      position = start
+    }
+
+    /// The number of bytes read and skipped.
+    package var byteCount: Int { position - start }
+
+    /// The next value.
+    package mutating func next() -> FieldValue {
+      switch take(UInt8.self) {
+      case Tag.byte: .integer(Int64(take(Int8.self)))
+      case Tag.word: .integer(Int64(take(Int32.self)))
+      case Tag.integer: .integer(take(Int64.self))
+      case Tag.real: .real(take(Double.self))
+      case Tag.text: .text(String(decoding: takeData(), as: UTF8.self))
+      case Tag.blob: .blob(Array(takeData()))
+      default: .null
+      }
+    }
+
+    /// Skips some values.
+    package mutating func skip(_ count: Int) {
+      for _ in 0..<count {
+        switch take(UInt8.self) {
+        case Tag.byte: position += 1
+        case Tag.word: position += 4
+        case Tag.integer, Tag.real: position += 8
+        case Tag.text, Tag.blob: _ = takeData()
+        default: break
+        }
+      }
+    }
+
+    private mutating func take<Value: BitwiseCopyable>(_ type: Value.Type) -> Value {
+      defer { position += MemoryLayout<Value>.size }
+      return position.loadUnaligned(as: type)
+    }
+
+    private mutating func takeData() -> UnsafeRawBufferPointer {
+      var count = 0
+      var shift = 0
+      while true {
+        let byte = take(UInt8.self)
+        count |= Int(byte & 0x7F) << shift
+        if byte < 0x80 { break }
+        shift += 7
+      }
+      defer { position += count }
+      return UnsafeRawBufferPointer(start: position, count: count)
+    }
+  }
+}
+
+extension Statement {
+  /// Appends the values of the current row in the form of ``PackedRow``. Its texts are not checked.
+  package func appendRow(to bytes: inout [UInt8]) {
+    for column in 0..<Int(sqlite3_data_count(handle)) {
+      PackedRow.append(self.column(column), to: &bytes)
+    }
+  }
+}
