@@ -59,7 +59,7 @@ COMPARE = """async ([phone, places, players]) => {
     const pin = pins.get(zone);
     if (!pin) return `no pin for ${zone}`;
     const [x, y] = projected(latitude, longitude).map(n => n.toFixed(2));
-    if (pin.style.transform !== `translate(${+x}px, ${+y}px)`) return `${zone}: ${pin.style.transform}`;
+    if (pin.getAttribute("cx") !== x || pin.getAttribute("cy") !== y) return `${zone}: at another place`;
     if (pin.classList.contains("favourite") !== !!favourite) return `${zone}: favourite`;
     if (!pin.getAttribute("aria-label").startsWith(name)) return `${zone}: name`;
   }

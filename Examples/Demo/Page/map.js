@@ -22,6 +22,8 @@ export class PlaceMap {
     this.onSelect = onSelect;
     this.draw();
     this.layer = svg("g", { class: "pins" }, element);
+    this.layer.addEventListener("animationend", ({ target }) => target.classList.contains("gone") ? target.remove()
+      : target.classList.remove("new"));
     element.addEventListener("click", event => this.select(this.nearest(event)));
     element.addEventListener("keydown", event => this.walk(event));
   }
@@ -54,10 +56,11 @@ export class PlaceMap {
 
   /** Applies a difference of Tandem. */
   apply({ deleted, inserted, updated }, isQuiet = false) {
-    for (const { zone } of deleted) this.remove(zone);
-    for (const place of inserted) this.put(place, isQuiet);
+    const isMany = this.pins.size + inserted.length > maxMovingCount;
+    for (const { zone } of deleted) this.remove(zone, isMany);
+    for (const place of inserted) this.put(place, isQuiet || isMany);
     for (const { old, new: place } of updated) {
-      if (old.zone !== place.zone) this.remove(old.zone);
+      if (old.zone !== place.zone) this.remove(old.zone, isMany);
       this.put(place, isQuiet);
     }
     this.element.classList.toggle("many", this.pins.size > maxMovingCount);
@@ -68,7 +71,6 @@ export class PlaceMap {
     if (!pin) {
       pin = svg("circle", { r: 2, role: "button", tabindex: -1 }, this.layer);
       if (!isQuiet) pin.classList.add("new");
-      pin.addEventListener("animationend", () => pin.classList.remove("new"));
       this.pins.set(place.zone, pin);
     }
     pin.place = place;
@@ -76,12 +78,14 @@ export class PlaceMap {
     pin.setAttribute("aria-label", place.name + (place.favourite ? ", favourite" : ""));
     pin.classList.toggle("favourite", !!place.favourite);
     const [x, y] = projected(place.latitude, place.longitude);
-    const transform = `translate(${x.toFixed(2)}px, ${y.toFixed(2)}px)`;
-    if (pin.style.transform !== transform) pin.style.transform = transform;
+    // Not by a transform: Chromium makes a layer of each transformed pin, and compares all for each frame.
+    for (const [name, value] of [["cx", x.toFixed(2)], ["cy", y.toFixed(2)]]) {
+      if (pin.getAttribute(name) !== value) pin.setAttribute(name, value);
+    }
     if (this.selection === place.zone) this.mark(pin);
   }
 
-  remove(zone) {
+  remove(zone, isQuiet) {
     const pin = this.pins.get(zone);
     if (!pin) return;
     this.pins.delete(zone);
@@ -90,9 +94,8 @@ export class PlaceMap {
       this.onSelect(null);
     }
     delete pin.dataset.zone;
+    if (isQuiet || !matchMedia("(prefers-reduced-motion: no-preference)").matches) return pin.remove();
     pin.classList.add("gone");
-    pin.addEventListener("animationend", () => pin.remove());
-    if (!matchMedia("(prefers-reduced-motion: no-preference)").matches) pin.remove();
   }
 
   /** Selects a place, which stays selected when it is updated. */

@@ -14,14 +14,26 @@ export class Ranking {
     this.element = element;
     this.actions = actions;
     this.content = element.appendChild(document.createElement("div"));
-    element.addEventListener("scroll", () => this.draw(), { passive: true });
-    new ResizeObserver(() => this.draw()).observe(element);
+    element.addEventListener("scroll", () => { this.top = element.scrollTop; this.change(); }, { passive: true });
+    new ResizeObserver(([{ contentRect }]) => { this.height = contentRect.height; this.change(); }).observe(element);
+  }
+
+  /** The visible part, so that drawing asks for no layout. */
+  top = 0;
+  height = 0;
+
+  /** Draws at the next frame, whatever changes until then. */
+  change() {
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = null;
+      this.draw();
+    });
   }
 
   /** Shows a whole list: the start of a stream. */
   reset(rows) {
     this.rows = rows;
-    this.draw();
+    this.change();
   }
 
   /** Offsets of deletions, updates and origins count before the batch, all others after it. */
@@ -36,13 +48,13 @@ export class Ranking {
       rows.push(arriving.has(offset) ? arriving.get(offset) : staying[next++]);
     }
     this.rows = rows;
-    this.draw();
+    this.change();
   }
 
   /** Draws the rows in the visible part. An element that has another place now travels to it (FLIP). */
   draw() {
-    const first = Math.max(0, Math.floor(this.element.scrollTop / rowHeight) - margin);
-    const end = Math.ceil((this.element.scrollTop + this.element.clientHeight) / rowHeight) + margin;
+    const first = Math.max(0, Math.floor(this.top / rowHeight) - margin);
+    const end = Math.ceil((this.top + this.height) / rowHeight) + margin;
     const visible = this.rows.slice(first, end);
     const drawn = new Set(visible.map(row => row.id));
     const isStart = this.elements.size === 0;
