@@ -13,8 +13,10 @@ let settings: [SwiftSetting] = [
 let isForURLSession = Context.environment["TANDEM_URLSESSION"] != nil
 
 /// A target that exists in ARCHITECTURE.md's table, with the arrows that table allows and no others.
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func library(
+  _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil
+) -> Target {
+  .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -77,7 +79,7 @@ let package = Package(
       [
         "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords", "TandemDigests", "CMicroHTTP",
         "CZlib",
-      ]),
+      ], resources: [.embedInCode("Inspector/Page")]),
     // Models in memory
     library("TandemChannels"),
     library("TandemLinks", ["TandemChannels", "TandemRecords"]),

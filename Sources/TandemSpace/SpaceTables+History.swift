@@ -81,7 +81,7 @@ extension SpaceTables {
     }
   }
 
-  private func allRows(of statement: borrowing Statement) throws(DatabaseError) -> [[FieldValue]] {
+  func allRows(of statement: borrowing Statement) throws(DatabaseError) -> [[FieldValue]] {
     var rows: [[FieldValue]] = []
     while try statement.step() { rows.append(try statement.values()) }
     return rows

@@ -72,7 +72,7 @@ extension SpaceTable {
 extension AccessToken {
   /// The token of a secret.
   static func of(
-    _ secret: String, _ account: String, _ access: SpaceListing.Access, _ spaces: [String]
+    _ secret: String, _ account: String, _ access: AccessToken.Access, _ spaces: [String]
   ) -> AccessToken {
     AccessToken(
       hash: SHA256Digest(of: secret.utf8), account: account, access: access,

@@ -21,6 +21,13 @@ enum ServeCommand: Command {
       "tls-cert", "FILE", help: "Serve over TLS: the certificate and its chain, in PEM.")
     static let key = ValueOption<String>(
       "tls-key", "FILE", help: "The key of the certificate, in PEM, without a passphrase.")
+    static let inspect = Flag(
+      "inspect",
+      help: """
+        Serve a page for operators, URL/inspect: spaces, replicas,
+        commits, conflicts, metrics; no fields of records. With
+        --tokens it needs a token of: tandem token create --inspect
+        """)
     static let json = Flag(
       "json",
       help: """
@@ -82,8 +89,9 @@ enum ServeCommand: Command {
       """,
     operands: [],
     options: [
-      Option.data, Option.listen, Option.tokens, Option.certificate, Option.key, Option.json,
-      Option.maxConnections, Option.maxAddressConnections, Option.maxHeader, Option.maxRequests,
+      Option.data, Option.listen, Option.tokens, Option.certificate, Option.key, Option.inspect,
+      Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
+      Option.maxRequests,
       Option.maxTokenRequests, Option.maxTokenStreams, Option.maxBodies, Option.maxSpaces,
       Option.maxOpenSpaces, Option.idleTime, Option.heartbeat,
     ],
@@ -91,6 +99,7 @@ enum ServeCommand: Command {
       "tandem serve --data spaces",
       "tandem serve --data spaces --listen 0.0.0.0:7420 --tokens tokens "
         + "--tls-cert cert.pem --tls-key key.pem",
+      "tandem serve --data spaces --tokens tokens --inspect",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -113,9 +122,10 @@ enum ServeCommand: Command {
     let (stops, stop) = AsyncStream<Void>.makeStream()
     let interruption = Interruption { stop.yield() }
     defer { interruption.end() }
+    let responder: any HTTPResponder = arguments[Option.inspect] ? Inspector(service) : service
     let server = try HTTPServer(
       socket, identity: identity, limits: serverLimits(arguments), metrics: metrics,
-      responder: service)
+      responder: responder)
     if tokens == nil {
       TandemCLI.report(
         "serving this machine only: without --tokens, each of its programs may read and change "
@@ -124,6 +134,9 @@ enum ServeCommand: Command {
       TandemCLI.report(
         "without --tls-cert, access tokens travel unencrypted: put a proxy with TLS before this "
           + "server")
+    }
+    if arguments[Option.inspect] {
+      TandemCLI.report("inspect the spaces in a browser: \(server.url)\(Inspector.path)")
     }
     try print("listening", url: server.url, arguments)
     await withDiscardingTaskGroup { group in

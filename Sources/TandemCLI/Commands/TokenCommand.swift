@@ -18,6 +18,12 @@ enum TokenCommand: Command {
     static let write = Flag(
       "write",
       help: "The token permits to change the spaces, and to create\nthem. Otherwise: to read.")
+    static let inspect = Flag(
+      "inspect",
+      help: """
+        The token permits to see who changed the spaces when, on the
+        page of tandem serve --inspect, and not to read records.
+        """)
     static let json = Flag(
       "json",
       help:
@@ -48,9 +54,12 @@ enum TokenCommand: Command {
         offer: .words(Action.allCases.map(\.rawValue))),
       .init(name: "[ID]", help: "The token to revoke, as list shows it.", offer: .text),
     ],
-    options: [Option.tokens, Option.account, Option.space, Option.write, Option.json],
+    options: [
+      Option.tokens, Option.account, Option.space, Option.write, Option.inspect, Option.json,
+    ],
     examples: [
       "tandem token create --tokens tokens --account ada --space notes --write",
+      "tandem token create --tokens tokens --account ops --space '*' --inspect",
       "tandem token list --tokens tokens", "tandem token revoke 1b2c3d4e5f60 --tokens tokens",
     ],
     repeatsLastOperand: true)
@@ -85,13 +94,22 @@ enum TokenCommand: Command {
     }
     let secret = TokenList.newSecret()
     let token = AccessToken(
-      secret: secret, account: account, access: arguments[Option.write] ? .write : .read,
-      scope: scope)
+      secret: secret, account: account, access: try right(arguments), scope: scope)
     try change(path, creates: true) { list in try list.add(token) }
     TandemCLI.report(
       "token \(token.id) of \(account) may \(token.access.rawValue) \(token.scopeText); "
         + "keep it: it is not shown again")
     try OutputStream.write(Array("\(secret)\n".utf8), to: STDOUT_FILENO)
+  }
+
+  private static func right(_ arguments: ParsedArguments) throws(UsageError) -> AccessToken.Access {
+    switch (arguments[Option.write], arguments[Option.inspect]) {
+    case (false, false): return .read
+    case (true, false): return .write
+    case (false, true): return .inspect
+    case (true, true):
+      throw arguments.error("--write and --inspect are for different tokens: create two")
+    }
   }
 
   private static func revoke(_ path: String, _ arguments: ParsedArguments) throws {

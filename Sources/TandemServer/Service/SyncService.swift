@@ -29,7 +29,7 @@ public final class SyncService: HTTPResponder {
   package let spaces: SpaceDirectory
   private let tokens: TokenFile?
   private let limits: Limits
-  private let metrics: ServerMetrics
+  let metrics: ServerMetrics
   private let log: @Sendable (String) -> Void
   private let feeds: SpaceFeeds
   /// By the id of the access token; all clients have one count where there are no tokens.
@@ -128,14 +128,18 @@ extension SyncService {
     } catch let refusal as SyncRefusal {
       return answer(.refusal(refusal), route: route, request.head)
     } catch {
-      // The message may contain paths of this machine: it is for the operator only.
-      log("\(request.head.method) \(request.head.path): \(error)")
-      metrics.count(.spaceErrors)
-      let refusal = SyncRefusal(
-        .unavailable, "the server cannot use the file of the space; its log has the reason",
-        retryAfter: .seconds(5))
-      return answer(.refusal(refusal), route: route, request.head)
+      return answer(.refusal(refusal(for: error, of: request.head)), route: route, request.head)
     }
+  }
+
+  /// The refusal of a request that failed because of the file of a space.
+  func refusal(for error: any Error, of head: ServedRequestHead) -> SyncRefusal {
+    // The message may contain paths of this machine: it is for the operator only.
+    log("\(head.method) \(head.path): \(error)")
+    metrics.count(.spaceErrors)
+    return SyncRefusal(
+      .unavailable, "the server cannot use the file of the space; its log has the reason",
+      retryAfter: .seconds(5))
   }
 
   private func answer(
@@ -263,7 +267,8 @@ extension SyncService {
     if isTooMany { throw .tooManyRequests }
   }
 
-  private func begin(_ client: Client) throws(SyncRefusal) {
+  /// Counts a request of a client, until ``end(_:)``.
+  func begin(_ client: Client) throws(SyncRefusal) {
     let isTooMany = usages.withLock { usages in
       guard usages[client.id, default: Usage()].requestCount < limits.maxTokenRequestCount else {
         return true
@@ -274,7 +279,7 @@ extension SyncService {
     if isTooMany { throw .tooManyRequests }
   }
 
-  private func end(_ client: Client) {
+  func end(_ client: Client) {
     usages.withLock { usages in
       usages[client.id]?.requestCount -= 1
       if usages[client.id]?.requestCount == 0, usages[client.id]?.streams.isEmpty == true {
@@ -301,6 +306,14 @@ extension SyncService {
       }
     }
 
+    /// True if the client may inspect a space.
+    func mayInspect(_ space: String) -> Bool {
+      switch self {
+      case .local: true
+      case .token(let token): token.mayInspect(space)
+      }
+    }
+
     var account: String? {
       switch self {
       case .local: nil
@@ -322,6 +335,16 @@ extension SyncService {
     of head: ServedRequestHead, for request: RoutedRequest
   ) throws(SyncRefusal) -> Client {
     if request.route.isOpen { return .local }
+    let client = try client(of: head)
+    // As for a space that does not exist.
+    if request.route.hasSpace, client.access(to: request.space) == nil {
+      throw .unknownSpace(request.space)
+    }
+    return client
+  }
+
+  /// The client of a request.
+  func client(of head: ServedRequestHead) throws(SyncRefusal) -> Client {
     guard let tokens = try tokenList() else {
       try checkHost(head)
       return .local
@@ -331,10 +354,6 @@ extension SyncService {
       throw SyncRefusal(
         .unauthenticated, "the access token is missing or unknown: send Authorization: Bearer TOKEN"
       )
-    }
-    // As for a space that does not exist.
-    if request.route.hasSpace, token.access(to: request.space) == nil {
-      throw .unknownSpace(request.space)
     }
     return .token(token)
   }
@@ -393,7 +412,7 @@ extension TokenList {
 
 extension SyncOutcome {
   /// The name of the outcome, as messages have it.
-  fileprivate var name: String {
+  var name: String {
     switch self {
     case .accepted: "accepted"
     case .conflict: "conflict"

@@ -28,18 +28,27 @@ package struct AccessToken: Hashable, Sendable {
     case spaces([String])
   }
 
+  /// The rights of a token in its spaces.
+  package enum Access: String, CaseIterable, Sendable {
+    case read
+    /// To read, to change, and to create the spaces.
+    case write
+    /// To see in ``Inspector`` who changed the spaces when, and nothing else: no records.
+    case inspect
+  }
+
   /// The SHA-256 of the secret.
   package let hash: SHA256Digest
   /// The account that the token stands for.
   package let account: String
   /// The rights in the spaces.
-  package let access: SpaceListing.Access
+  package let access: Access
   /// The spaces.
   package let scope: Scope
 
   /// A token.
   package init(
-    hash: SHA256Digest, account: String, access: SpaceListing.Access, scope: Scope
+    hash: SHA256Digest, account: String, access: Access, scope: Scope
   ) {
     self.hash = hash
     self.account = account
@@ -49,7 +58,7 @@ package struct AccessToken: Hashable, Sendable {
 
   /// The token of a secret.
   package init(
-    secret: String, account: String, access: SpaceListing.Access, scope: Scope
+    secret: String, account: String, access: Access, scope: Scope
   ) {
     self.init(
       hash: SHA256Digest(of: secret.utf8), account: account, access: access, scope: scope)
@@ -58,11 +67,23 @@ package struct AccessToken: Hashable, Sendable {
   /// The token's name in lists: the first digits of its hash.
   package var id: String { String(hash.description.prefix(12)) }
 
-  /// The rights in a space; `nil` if there are none.
+  /// The rights of a replica in a space; `nil` if there are none.
   package func access(to space: String) -> SpaceListing.Access? {
+    guard isFor(space) else { return nil }
+    return switch access {
+    case .read: .read
+    case .write: .write
+    case .inspect: nil
+    }
+  }
+
+  /// True if the token permits to inspect a space.
+  func mayInspect(_ space: String) -> Bool { access == .inspect && isFor(space) }
+
+  private func isFor(_ space: String) -> Bool {
     switch scope {
-    case .all: access
-    case .spaces(let names): names.contains { $0.utf8.elementsEqual(space.utf8) } ? access : nil
+    case .all: true
+    case .spaces(let names): names.contains { $0.utf8.elementsEqual(space.utf8) }
     }
   }
 
@@ -92,9 +113,9 @@ package struct AccessToken: Hashable, Sendable {
 
 /// The access tokens of a server, as their file lists them.
 ///
-/// The file has one line for each token: the SHA-256 of its secret, the account, `read` or `write`,
-/// and the spaces with commas between them, or `*` for all. Empty lines and lines that begin with `#`
-/// are ignored.
+/// The file has one line for each token: the SHA-256 of its secret, the account, `read`, `write` or
+/// `inspect`, and the spaces with commas between them, or `*` for all. Empty lines and lines that
+/// begin with `#` are ignored.
 package struct TokenList: Sendable {
   /// The maximum number of tokens. Each request is compared with all.
   package static let maxTokenCount = 10_000
@@ -117,13 +138,13 @@ package struct TokenList: Sendable {
       let words = line.split(whereSeparator: \.isWhitespace).map { String($0) }
       guard let first = words.first, !first.hasPrefix("#") else { continue }
       guard words.count == 4, let hash = SHA256Digest(hexadecimal: words[0]),
-        AccessToken.isAccount(words[1]), let access = SpaceListing.Access(rawValue: words[2]),
+        AccessToken.isAccount(words[1]), let access = AccessToken.Access(rawValue: words[2]),
         let scope = AccessToken.scope(
           words[3].split(separator: ",", omittingEmptySubsequences: false).map { String($0) })
       else {
         throw ServerError(
           .tokens,
-          "line \(number + 1) is not \"HASH ACCOUNT read|write SPACE[,SPACE]\": correct or remove it"
+          "line \(number + 1) is not \"HASH ACCOUNT read|write|inspect SPACE[,SPACE]\": correct or remove it"
         )
       }
       try add(AccessToken(hash: hash, account: words[1], access: access, scope: scope))

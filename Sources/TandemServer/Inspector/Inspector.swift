@@ -1,0 +1,163 @@
+internal import TandemSpace
+internal import TandemSync
+
+/// Shows the spaces of a server to its operators, on a page at ``path``. It changes nothing, and it
+/// shows no fields of records.
+///
+/// The page needs no access token, because it has no data. It asks its reader for a token, and
+/// requests the data with it. The token must permit to inspect; it covers the spaces that it is for.
+package final class Inspector: HTTPResponder {
+  /// The address of the page.
+  package static let path = "/inspect"
+  /// The maximum number of spaces in an answer.
+  package static let maxSpaceCount = 20
+  /// The maximum number of replicas, of commits, and of overruled versions in an answer.
+  package static let maxRowCount = 50
+
+  private let service: SyncService
+
+  /// An inspector beside a service, which answers all other requests.
+  package init(_ service: SyncService) { self.service = service }
+
+  package func refusal(of head: ServedRequestHead) -> HTTPAnswer? {
+    guard let route = InspectorRoute(head) else { return service.refusal(of: head) }
+    do throws(SyncRefusal) {
+      if route == .state { _ = try client(of: head) }
+      guard ["GET", "HEAD"].contains(head.method) else {
+        throw SyncRefusal(.methodNotAllowed, "this address knows GET, not \(head.method)")
+      }
+      return nil
+    } catch {
+      return answer(.refusal(error))
+    }
+  }
+
+  package func answer(_ request: ServedRequest) async -> HTTPAnswer {
+    switch InspectorRoute(request.head) {
+    case nil: await service.answer(request)
+    case .file(let file): counted(file.answer)
+    case .state: await answerState(request.head)
+    }
+  }
+
+  package func answer(to trouble: ServerTrouble) -> HTTPAnswer { service.answer(to: trouble) }
+
+  private func answerState(_ head: ServedRequestHead) async -> HTTPAnswer {
+    do {
+      let client = try client(of: head)
+      let query = try InspectorQuery(head)
+      try service.begin(client)
+      defer { service.end(client) }
+      let report = try await report(query, for: client)
+      return answer(.text(report.text, type: "application/json"))
+    } catch let refusal as SyncRefusal {
+      return answer(.refusal(refusal))
+    } catch {
+      return answer(.refusal(service.refusal(for: error, of: head)))
+    }
+  }
+
+  private func answer(_ reply: SyncReply) -> HTTPAnswer {
+    var answer = reply.answer
+    if answer.status == 405 { answer.fields.append(("Allow", "GET")) }
+    return counted(answer)
+  }
+
+  private func counted(_ answer: HTTPAnswer) -> HTTPAnswer {
+    service.metrics.countAnswer("inspect", status: answer.status)
+    return answer
+  }
+}
+
+// MARK: - The report
+
+extension Inspector {
+  /// The client of a request, if it may inspect at all.
+  private func client(of head: ServedRequestHead) throws(SyncRefusal) -> SyncService.Client {
+    let client = try service.client(of: head)
+    if case .token(let token) = client, token.access != .inspect {
+      throw SyncRefusal(
+        .unauthorized,
+        "the access token does not permit to inspect; tandem token create --inspect makes one "
+          + "that does")
+    }
+    return client
+  }
+
+  private func report(
+    _ query: InspectorQuery, for client: SyncService.Client
+  ) async throws -> InspectorReport {
+    let names = try service.spaces.names().filter { client.mayInspect($0) }
+    let found = names.filter { query.isFound($0) }
+    var report = InspectorReport(
+      time: millisecondsSince1970(), spaceCount: names.count, foundCount: found.count)
+    for name in found.prefix(Inspector.maxSpaceCount) {
+      report.spaces.append(await entry(of: name))
+    }
+    guard let space = query.space else { return report }
+    // As for a space that does not exist.
+    guard client.mayInspect(space) else { throw SyncRefusal.unknownSpace(space) }
+    report.inspection = try await service.spaces.with(space) { store in
+      (space, try await store.inspection(maxCount: Inspector.maxRowCount))
+    }
+    return report
+  }
+
+  /// A line of the list. A space whose file is unusable must not hide the others.
+  private func entry(of name: String) async -> InspectorReport.Entry {
+    let state = try? await service.spaces.with(name) { store in try await store.state() }
+    return InspectorReport.Entry(name: name, version: state?.head.version)
+  }
+}
+
+// MARK: - Requests
+
+/// The requests that an ``Inspector`` answers.
+enum InspectorRoute: Equatable {
+  case file(InspectorFile)
+  case state
+
+  /// The route of a request; `nil` if another responder answers it.
+  init?(_ head: ServedRequestHead) {
+    if head.path == "\(Inspector.path)/state" {
+      self = .state
+    } else if let file = InspectorFile(path: head.path) {
+      self = .file(file)
+    } else {
+      return nil
+    }
+  }
+}
+
+/// The parameters of a request for the state.
+struct InspectorQuery {
+  /// The space to inspect; `nil` for the list alone.
+  private(set) var space: String?
+  /// A part of the names in the list.
+  private(set) var search = ""
+
+  /// Reads the parameters.
+  ///
+  /// - Throws: ``TandemSync/SyncRefusal`` with code `malformed`.
+  init(_ head: ServedRequestHead) throws(SyncRefusal) {
+    guard let parameters = head.parameters else {
+      throw SyncRefusal(.malformed, "the query is not percent-encoded UTF-8")
+    }
+    for (name, value) in parameters {
+      switch name {
+      case "space" where space == nil && SpaceName.isValid(value): space = value
+      case "space":
+        throw SyncRefusal(
+          .malformed, "the parameter space, once, is a name that matches \(SpaceName.pattern)")
+      case "search": search = value.asciiLowercased
+      default:
+        throw SyncRefusal(.malformed, "this address takes the parameters space and search")
+      }
+    }
+  }
+
+  /// True if a name has the part that is searched for.
+  func isFound(_ name: String) -> Bool {
+    search.isEmpty || name.asciiLowercased.contains(search)
+  }
+}

@@ -1,0 +1,248 @@
+// The inspector's page: asks the server for its state again and again, and shows it. It changes nothing.
+
+const interval = 2000, pauseAfterFailure = 10_000;
+const find = selector => document.querySelector(selector);
+const storage = sessionStorage;
+/** The space that the address of the page names. */
+const named = () => {
+  try { return decodeURIComponent(location.hash.slice(1)) || null; } catch { return null; }
+};
+let space = named();
+let timer = null;
+let lastAnswer = null;
+
+// MARK: Requests
+
+class Refusal extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function get(address) {
+  const token = storage.getItem("token");
+  const answer = await fetch(address, { cache: "no-store", headers: token ? { Authorization: `Bearer ${token}` } : {} });
+  const text = await answer.text();
+  if (answer.ok) return text;
+  let message = text;
+  try { message = JSON.parse(text).message; } catch { /* A proxy answered. */ }
+  throw new Refusal(answer.status, message || `status ${answer.status}`);
+}
+
+/** The list of spaces, with the chosen one. If that is gone, the list alone. */
+async function state() {
+  const search = encodeURIComponent(find(".search input").value);
+  try {
+    return JSON.parse(await get(`inspect/state?search=${search}${space ? `&space=${encodeURIComponent(space)}` : ""}`));
+  } catch (refusal) {
+    if (!space || ![400, 404, 503].includes(refusal.status)) throw refusal;
+    return { ...JSON.parse(await get(`inspect/state?search=${search}`)), problem: `${space}: ${refusal.message}` };
+  }
+}
+
+let turn = 0;
+
+/** Asks once; then again after a while, unless the page is hidden or a later request has begun. */
+async function refresh() {
+  clearTimeout(timer);
+  const own = turn += 1;
+  let pause = interval;
+  try {
+    const report = await state();
+    const metrics = await get("metrics");
+    if (own !== turn) return;
+    if (!space && report.spaces.length) return choose(report.spaces[0].name);
+    lastAnswer = Date.now();
+    if (report.problem) pause = pauseAfterFailure;
+    show(report);
+    showMetrics(parsed(metrics));
+  } catch (error) {
+    if (own !== turn) return;
+    if ([401, 403].includes(error.status)) return askForToken(error);
+    pause = pauseAfterFailure;
+    find(".age").dataset.problem = error.message;
+  }
+  showAge();
+  if (!document.hidden) timer = setTimeout(refresh, pause);
+}
+
+function choose(name) {
+  space = name;
+  history.replaceState(null, "", name ? `#${encodeURIComponent(name)}` : location.pathname);
+  return refresh();
+}
+
+// MARK: The token
+
+function askForToken(error) {
+  const hadToken = storage.getItem("token") !== null;
+  storage.removeItem("token");
+  find("main").hidden = true;
+  find(".leave").hidden = true;
+  find(".token").hidden = false;
+  find(".age").textContent = "";
+  find(".token .problem").hidden = error.status === 401 && !hadToken;
+  find(".token .problem").textContent = error.message;
+  find(".token input").focus();
+}
+
+find(".token").addEventListener("submit", event => {
+  event.preventDefault();
+  storage.setItem("token", find(".token input").value.trim());
+  find(".token input").value = "";
+  refresh();
+});
+
+find(".leave").addEventListener("click", () => {
+  storage.removeItem("token");
+  location.reload();
+});
+
+// MARK: What is shown
+
+const element = (name, attributes = {}, ...children) => {
+  const made = Object.assign(document.createElement(name), attributes);
+  made.append(...children);
+  return made;
+};
+const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+const short = id => id.slice(0, 8);
+
+function text(selector, value) {
+  const place = find(selector);
+  if (place.textContent !== String(value)) place.textContent = value;
+}
+
+/** Makes the children of a list equal to rows. Elements of rows that did not change stay. */
+function list(selector, rows, make) {
+  const place = find(selector);
+  rows.forEach((row, i) => {
+    const key = JSON.stringify(row);
+    const old = place.children[i];
+    if (old?.dataset.key === key) return;
+    const made = make(row);
+    made.dataset.key = key;
+    if (old) old.replaceWith(made); else place.append(made);
+  });
+  while (place.children.length > rows.length) place.lastChild.remove();
+}
+
+function show(report) {
+  find("main").hidden = false;
+  find(".token").hidden = true;
+  find(".leave").hidden = storage.getItem("token") === null;
+  delete find(".age").dataset.problem;
+  text(".space-count", report.spaceCount.toLocaleString("en"));
+  const rows = report.spaces.map(entry => ({ ...entry, isChosen: entry.name === space }));
+  const focused = document.activeElement?.dataset?.name;
+  list(".spaces", rows, spaceRow);
+  if (focused) document.querySelector(`.spaces [data-name="${CSS.escape(focused)}"]`)?.focus();
+  const hiddenCount = report.foundCount - report.spaces.length;
+  find(".more").hidden = report.foundCount > 0 && hiddenCount === 0;
+  text(".more", report.spaceCount === 0 ? "There is no space that this token may inspect."
+    : report.foundCount === 0 ? "No name has this part."
+    : `${plural(hiddenCount, "more space")}: type a part of the name.`);
+  find(".details > .problem").hidden = !report.problem;
+  text(".details > .problem", report.problem ?? "");
+  find(".space").hidden = !report.space;
+  if (report.space) showSpace(report.space);
+}
+
+function spaceRow({ name, version, isChosen }) {
+  const button = element("button", {}, element("span", { textContent: name }),
+    element("span", { textContent: version ?? "unusable" }));
+  button.dataset.name = name;
+  if (isChosen) button.setAttribute("aria-current", "true");
+  button.addEventListener("click", () => choose(name));
+  return element("li", { className: version === null ? "unusable" : "" }, button);
+}
+
+function showSpace({ name, state, byteCount, replicaCount, replicas, commits, overruledCount, overruled }) {
+  const version = Number(state.revision.split(".")[1]);
+  text("#space-title", name);
+  text(".log-name", name);
+  text(".revision", version.toLocaleString("en"));
+  text(".replica-count", replicaCount.toLocaleString("en"));
+  text(".size", size(byteCount));
+  text(".tables", state.tables.map(table => table.name).join(", ") || "none yet");
+  text(".digest", state.digest.replace(/(.{8})(?=.)/g, "$1 "));
+  text(".horizon", state.horizon === 0 ? "complete" : `since version ${state.horizon.toLocaleString("en")}; older commits are forgotten`);
+  list(".replicas", replicas, replicaRow);
+  text(".overruled-count", overruledCount > overruled.length
+    ? `the last ${overruled.length} of ${overruledCount.toLocaleString("en")}` : "");
+  list(".overruled", overruled, row => element("tr", {}, cell(row.record), cell(row.recordVersion, "number"), cell(row.version, "number")));
+  list(".commits", commits, row => element("tr", {}, cell(row.version), cell(time(row.time), "time"), cell(row.account ?? "–"),
+    cell(short(row.replica), "id", row.replica)));
+}
+
+function replicaRow({ id, account, sequence, outcome, time: accepted, recordCount, records }) {
+  const row = element("tr", { className: outcome === "accepted" ? "" : "attention" }, cell(short(id), "id", id), cell(account ?? "–"),
+    cell(outcome), cell(accepted === null ? "–" : time(accepted), "time"), cell(sequence, "number"));
+  if (recordCount) {
+    const others = recordCount - records.length;
+    row.children[2].append(element("small", { textContent: records.join("; ") + (others ? `; ${others} more` : "") }));
+  }
+  return row;
+}
+
+const cell = (value, className = "", title = "") => element("td", { textContent: value, className, title });
+
+const time = milliseconds => new Date(milliseconds).toLocaleString("en-GB",
+  { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+function size(bytes) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let i = 0;
+  for (; bytes >= 1000 && i < units.length - 1; i += 1) bytes /= 1000;
+  return `${bytes.toLocaleString("en", { maximumSignificantDigits: 3 })} ${units[i]}`;
+}
+
+/** The text of Prometheus as an array of name, labels and value. */
+function parsed(metrics) {
+  return [...metrics.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)].map(([, name, labels = "", value]) => ({ name, labels, value: Number(value) }));
+}
+
+function showMetrics(samples) {
+  const sum = (name, has = () => true) => samples.filter(sample => sample.name === name && has(sample.labels))
+    .reduce((total, sample) => total + sample.value, 0);
+  const outcome = name => sum("tandem_commits_total", labels => labels.includes(`"${name}"`));
+  const count = sum("tandem_commit_seconds_count");
+  const quantile = share => {
+    const bucket = samples.filter(sample => sample.name === "tandem_commit_seconds_bucket").find(sample => sample.value >= share * count);
+    const bound = bucket?.labels.match(/le="(.*)"/)[1];
+    return !count ? "–" : bound === "+Inf" ? "over 5 s" : `within ${Number(bound) * 1000} ms`;
+  };
+  const figures = [
+    ["Event streams", sum("tandem_event_streams")],
+    ["Connections", sum("tandem_http_connections")],
+    ["Requests", sum("tandem_http_requests_total")],
+    ["Commits accepted", outcome("accepted")],
+    ["Commits in conflict", outcome("conflict")],
+    ["Half of the commits", quantile(0.5)],
+    ["99 % of the commits", quantile(0.99)],
+    ["Commits refused", outcome("refused")],
+    ["Without a valid token", sum("tandem_authentication_failures_total")],
+    ["Streams cut off", sum("tandem_event_streams_cut_total")],
+    ["Answers 5xx", sum("tandem_http_requests_total", labels => labels.includes('status="5')), true],
+    ["Errors of files", sum("tandem_space_errors_total") + sum("tandem_token_file_errors_total"), true],
+  ];
+  list(".metrics", figures, ([name, value, isAlarm]) => element("div", { className: isAlarm && value ? "alarm" : "" },
+    element("dt", { textContent: name }), element("dd", { textContent: value.toLocaleString("en") })));
+}
+
+function showAge() {
+  const age = find(".age");
+  if (!find(".token").hidden) return;
+  age.classList.toggle("late", !!age.dataset.problem);
+  text(".age", age.dataset.problem
+    ? `No answer${lastAnswer ? ` since ${new Date(lastAnswer).toLocaleTimeString("en-GB")}` : ""}: ${age.dataset.problem}`
+    : `Read only · refreshed every ${interval / 1000} seconds`);
+}
+
+// MARK: Events
+
+find(".search input").addEventListener("input", refresh);
+document.addEventListener("visibilitychange", () => { if (!document.hidden && find(".token").hidden) refresh(); });
+window.addEventListener("hashchange", () => choose(named()));
+refresh();

@@ -1,0 +1,142 @@
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+/// A space as its operators see it: who changed it when, and the keys of records in conflict. It has
+/// no fields of records.
+package struct SpaceInspection: Hashable, Sendable {
+  /// A replica that has sent commits.
+  package struct Replica: Hashable, Sendable {
+    package let id: SyncToken
+    /// The account that it belongs to; `nil` if it has none.
+    package let account: String?
+    /// The number of its last commit, and the outcome.
+    package let sequence: Int
+    package let outcome: SyncOutcome
+    /// The time of that commit, in milliseconds since 1970; `nil` if it was not accepted, or the
+    /// space has forgotten it.
+    package let time: Int?
+  }
+
+  /// An accepted commit.
+  package struct Commit: Hashable, Sendable {
+    package let version: Int
+    /// The time when the space accepted it, in milliseconds since 1970.
+    package let time: Int
+    package let replica: SyncToken
+    package let account: String?
+  }
+
+  /// A version of a record that lost a merge on a replica, or waits for a decision there.
+  package struct Overruled: Hashable, Sendable {
+    package let key: SyncKey
+    /// The commit that reported it.
+    package let version: Int
+    /// The commit that made the version.
+    package let recordVersion: Int
+  }
+
+  package let state: SpaceState
+  /// The size of the file in bytes, without the newest commits in its log.
+  package let byteCount: Int
+  /// The number of all replicas that have sent commits.
+  package let replicaCount: Int
+  /// Those whose last commit was not accepted, then the others, the last active first.
+  package let replicas: [Replica]
+  /// The last commits, the newest first.
+  package let commits: [Commit]
+  /// The number of all versions that are kept.
+  package let overruledCount: Int
+  /// The last ones, the newest first.
+  package let overruled: [Overruled]
+}
+
+extension SpaceTables {
+  /// What operators see. It reads all replicas and the rows that it returns, no records.
+  ///
+  /// - Parameter maxCount: The maximum number of replicas, of commits, and of overruled versions.
+  package func inspection(maxCount: Int) throws -> SpaceInspection {
+    let pageCount = try connection.integer("PRAGMA page_count") ?? 0
+    return SpaceInspection(
+      state: try state(),
+      byteCount: Int(pageCount * (try connection.integer("PRAGMA page_size") ?? 0)),
+      replicaCount: Int(try connection.integer("SELECT count(*) FROM replica") ?? 0),
+      replicas: try replicas(maxCount), commits: try commits(maxCount),
+      overruledCount: Int(try connection.integer("SELECT count(*) FROM overruled") ?? 0),
+      overruled: try overruled(maxCount))
+  }
+
+  private func replicas(_ maxCount: Int) throws -> [SpaceInspection.Replica] {
+    try rows(
+      """
+      SELECT id, account, time FROM replica
+        LEFT JOIN history ON history.commit_id = replica.commit_id
+        ORDER BY json_extract(outcome, '$.outcome') = 'accepted', version DESC, id LIMIT ?
+      """, maxCount
+    ).map { row in
+      guard case .text(let idText) = row[0], let id = SyncToken(idText),
+        let standing = try standing(of: id)
+      else { throw damaged("the replicas") }
+      return SpaceInspection.Replica(
+        id: id, account: row[1].text, sequence: standing.sequence, outcome: standing.outcome,
+        time: row[2].integer)
+    }
+  }
+
+  private func commits(_ maxCount: Int) throws -> [SpaceInspection.Commit] {
+    try rows(
+      """
+      SELECT version, time, replica, account FROM history
+        LEFT JOIN replica ON replica.id = history.replica
+        WHERE history.commit_id IS NOT NULL AND version > (SELECT horizon FROM space)
+        ORDER BY version DESC LIMIT ?
+      """, maxCount
+    ).map { row in
+      guard let version = row[0].integer, let time = row[1].integer,
+        let replica = row[2].text.flatMap({ SyncToken($0) })
+      else { throw damaged("the history") }
+      return SpaceInspection.Commit(
+        version: version, time: time, replica: replica, account: row[3].text)
+    }
+  }
+
+  private func overruled(_ maxCount: Int) throws -> [SpaceInspection.Overruled] {
+    try rows(
+      "SELECT tab, id, version, record_version FROM overruled ORDER BY version DESC, rowid LIMIT ?",
+      maxCount
+    ).map { row in
+      guard let table = row[0].text, let idText = row[1].text, let version = row[2].integer,
+        let recordVersion = row[3].integer
+      else { throw damaged("the overruled versions") }
+      let id = try decoded("a key of the table \(table)") { () throws(TextFault) in
+        try reader.id(Array(idText.utf8))
+      }
+      return SpaceInspection.Overruled(
+        key: SyncKey(table: table, id: id), version: version, recordVersion: recordVersion)
+    }
+  }
+
+  private func rows(_ sql: String, _ maxCount: Int) throws(DatabaseError) -> [[FieldValue]] {
+    try connection.withStatement(sql) { (statement) throws(DatabaseError) in
+      try statement.bind([.integer(Int64(maxCount))])
+      return try allRows(of: statement)
+    }
+  }
+}
+
+extension FieldValue {
+  fileprivate var text: String? {
+    if case .text(let text) = self { text } else { nil }
+  }
+
+  fileprivate var integer: Int? {
+    if case .integer(let integer) = self { Int(integer) } else { nil }
+  }
+}
+
+extension SQLiteSpaceStore {
+  /// What operators see of the space, at one moment.
+  package func inspection(maxCount: Int) async throws -> SpaceInspection {
+    try await read { try $0.inspection(maxCount: maxCount) }
+  }
+}
