@@ -2,10 +2,8 @@ extension String {
   /// The text with control characters as JSON escapes, so that a list cannot control the terminal. This includes
   /// characters that break lines or change the direction of writing. Line feeds may be kept.
   package func escapingControls(keepsLineFeeds: Bool = false) -> String {
-    // The bytes of U+0000 to U+001F and U+007F, and the first of U+0080 to U+009F and of U+2000 on.
-    guard utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }) else {
-      return self
-    }
+    var text = self
+    guard text.withUTF8({ Self.mayHaveControls($0) }) else { return self }
     var result = ""
     for scalar in unicodeScalars {
       let isControl =
@@ -18,6 +16,21 @@ extension String {
       }
     }
     return result
+  }
+
+  /// True if some bytes are those of a character to escape; looking up categories is slow.
+  private static func mayHaveControls(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    for offset in bytes.indices {
+      switch bytes[offset] {
+      case 0..<0x20, 0x7F: return true
+      // U+0080 to U+009F.
+      case 0xC2 where offset + 1 < bytes.count && bytes[offset + 1] < 0xA0: return true
+      // U+2000 to U+207F.
+      case 0xE2 where offset + 1 < bytes.count && bytes[offset + 1] < 0x82: return true
+      default: continue
+      }
+    }
+    return false
   }
 }
 

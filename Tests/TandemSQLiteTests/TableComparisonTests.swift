@@ -39,6 +39,70 @@ struct TableComparisonTests {
       try changes(key: "a", "b").map(\.lowercased) == expected, "seed \(seed), \(kind), \(other)")
   }
 
+  @Test(
+    "copies that have gone their ways differ as their rows do, whatever became of the rowids",
+    arguments: 0..<60)
+  func copies(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+    let create = "CREATE TABLE t (a, b, v, w, PRIMARY KEY (a, b))"
+    for connection in [old, new] { try connection.execute(create) }
+    // Keys in no order.
+    for number in 0..<200 {
+      let insertion = "INSERT INTO t VALUES ('key \(number * 7919 % 1_009)', \(number), 'v', 0)"
+      for connection in [old, new] { try connection.execute(insertion) }
+    }
+    for _ in 0..<below(40) {
+      let connection = below(4) == 0 ? old : new
+      let row = "WHERE rowid = \(below(200) + 1)"
+      switch below(6) {
+      case 0: try connection.execute("DELETE FROM t \(row)")
+      case 1: try connection.execute("UPDATE t SET v = 'changed \(below(3))' \(row)")
+      case 2: try connection.execute("UPDATE t SET v = 'x', w = 0.0 \(row)")
+      case 3: try connection.execute("UPDATE OR IGNORE t SET a = 'key \(below(1_009))' \(row)")
+      case 4: try connection.execute("UPDATE t SET rowid = (SELECT max(rowid) + 1 FROM t) \(row)")
+      default:
+        try connection.execute("INSERT OR IGNORE INTO t VALUES ('new \(below(9))', 1, 'v', 0)")
+      }
+    }
+    if seed % 10 == 9 {
+      try new.execute("CREATE TEMP TABLE u AS SELECT * FROM t")
+      try new.execute("DELETE FROM t")
+      try new.execute("INSERT INTO t SELECT * FROM u ORDER BY b DESC")
+    }
+    let expected = TestTable.naiveChanges(
+      from: try TestTable.records(in: old), to: try TestTable.records(in: new))
+    #expect(try changes(key: "a", "b") == expected, "seed \(seed)")
+  }
+
+  @Test("copies of a large table whose rowids are unrelated differ as their rows do")
+  func unrelatedRowids() throws {
+    for (connection, order) in [(old, "i"), (new, "-i")] {
+      try connection.execute("CREATE TABLE t (k TEXT PRIMARY KEY, v)")
+      try connection.execute(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 19999)
+        INSERT INTO t SELECT 'key ' || i, i FROM n ORDER BY \(order)
+        """)
+    }
+    try new.execute("UPDATE t SET v = -1 WHERE k = 'key 77'")
+    #expect(
+      try changes(key: "k") == [
+        .updated(old: ["k": "key 77", "v": 77], new: ["k": "key 77", "v": -1])
+      ])
+  }
+
+  @Test("a null in the key of a table with rowids is an error, wherever it is")
+  func nullInKey() throws {
+    for connection in [old, new] {
+      try connection.execute("CREATE TABLE t (k TEXT PRIMARY KEY, v)")
+      try connection.execute("INSERT INTO t VALUES ('a', 1), ('b', 2)")
+    }
+    try new.execute("INSERT INTO t VALUES (NULL, 3)")
+    let error = #expect(throws: DatabaseError.self) { try changes(key: "k") }
+    #expect(error?.message.contains("no value in the key column k") == true)
+  }
+
   @Test("a table has no difference from itself, over one connection", arguments: TestTable.allCases)
   func same(kind: TestTable) throws {
     var random = SplitMix64(seed: 1)

@@ -67,7 +67,8 @@ struct DifferenceText {
 
   private func changes<Shown: ShownRecord>(from old: Shown, to new: Shown) -> String {
     var newOffsets: [FieldName: Int] = [:]
-    if old.layout !== new.layout {
+    let isSameLayout = old.layout.hasSameOrder(as: new.layout)
+    if !isSameLayout {
       for (offset, name) in new.layout.names.enumerated() { newOffsets[FieldName(name)] = offset }
     }
     var texts = [keyText(of: new)]
@@ -79,8 +80,7 @@ struct DifferenceText {
         "\(name): \(before?.description ?? absent) → \(after?.description ?? absent)")
     }
     for (offset, name) in old.layout.names.enumerated() {
-      let match =
-        old.layout === new.layout ? offset : newOffsets.removeValue(forKey: FieldName(name))
+      let match = isSameLayout ? offset : newOffsets.removeValue(forKey: FieldName(name))
       add(name, old.values[offset], match.map { new.values[$0] })
     }
     for offset in newOffsets.values.sorted() {
@@ -95,7 +95,9 @@ struct DifferenceText {
       .map { "\($0.0)=\($0.1)" }.joined(separator: " ")
   }
 
-  private func isKey(_ name: String) -> Bool { key.contains(where: name.isSameSQLName) }
+  private func isKey(_ name: String) -> Bool {
+    key.contains { UTF8Order.areEqual($0, name) || $0.isSameSQLName(as: name) }
+  }
 }
 
 extension SetDifference {

@@ -17,7 +17,8 @@ extension String {
   /// True if SQLite treats two names as the same: it ignores the case of ASCII letters.
   package func isSameSQLName(as other: String) -> Bool {
     utf8.count == other.utf8.count
-      && zip(utf8, other.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+      && (UTF8Order.compare(self, other) == 0
+        || zip(utf8, other.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased })
   }
 }
 

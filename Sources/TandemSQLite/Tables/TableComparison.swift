@@ -9,8 +9,9 @@ public import TandemRecords
 ///       try comparison.forEachChange(from: transaction, to: transaction) { change in print(change) }
 ///     }
 ///
-/// Memory does not grow with the tables, as long as an index has the order of the key. A column
-/// that only one of the tables has counts as null in the other.
+/// Memory does not grow with the tables, as long as an index has the order of the key; rows that
+/// differ are kept, at most 64 MB of them, where that saves reading by the index. A column that only
+/// one of the tables has counts as null in the other.
 public struct TableComparison: Hashable, Sendable {
   /// The table to compare from.
   public var old: TableSchema
@@ -52,16 +53,23 @@ public struct TableComparison: Hashable, Sendable {
     from oldConnection: DatabaseConnection, to newConnection: DatabaseConnection,
     _ body: (SetChange<Record>) throws -> Void
   ) throws {
-    let old = try Side(old, key: key, of: oldConnection, allowsAnyKey: allowsAnyKey)
-    let new = try Side(new, key: key, of: newConnection, allowsAnyKey: allowsAnyKey)
+    let old = try ComparedTable(old, key: key, of: oldConnection, allowsAnyKey: allowsAnyKey)
+    let new = try ComparedTable(new, key: key, of: newConnection, allowsAnyKey: allowsAnyKey)
     try oldConnection.snapshot {
-      try newConnection.snapshot { try Walk(old, new).forEachChange(body) }
+      try newConnection.snapshot {
+        let columns = ComparedColumns(old, new)
+        if let changes = try RowidWalk(old, new, columns)?.changes() {
+          for change in changes { try body(change) }
+        } else {
+          try Walk(old, new, columns).forEachChange(body)
+        }
+      }
     }
   }
 }
 
 /// One of two tables to compare.
-private struct Side {
+struct ComparedTable {
   let connection: DatabaseConnection
   let schema: TableSchema
   let layout: RecordLayout
@@ -104,16 +112,14 @@ private struct Side {
   }
 }
 
-/// One run through both tables.
-private struct Walk {
-  let old: TableScan
-  let new: TableScan
+/// The columns of two tables by which their rows are compared.
+struct ComparedColumns {
   /// The columns of both tables that are no part of the key.
   private var pairs: [(old: Int, new: Int)] = []
   private var onlyOld: [Int] = []
   private let onlyNew: [Int]
 
-  init(_ old: Side, _ new: Side) throws(DatabaseError) {
+  init(_ old: ComparedTable, _ new: ComparedTable) {
     let newNames = new.layout.names
     for (offset, name) in old.layout.names.enumerated() {
       if let match = newNames.firstIndex(where: { $0.isSameSQLName(as: name) }) {
@@ -127,6 +133,35 @@ private struct Walk {
     onlyNew = newNames.indices.filter { offset in
       !oldNames.contains(where: newNames[offset].isSameSQLName)
     }
+  }
+
+  /// True if the current rows of two statements, of the same key, have equal values.
+  func areEqual(_ old: Statement, _ new: Statement) -> Bool {
+    for pair in pairs where old.column(pair.old).compare(to: new.column(pair.new)) != 0 {
+      return false
+    }
+    return onlyOld.allSatisfy { old.column($0).isNull }
+      && onlyNew.allSatisfy { new.column($0).isNull }
+  }
+
+  /// The same for two records.
+  func areEqual(_ old: Record, _ new: Record) -> Bool {
+    pairs.allSatisfy { old.values[$0.old] == new.values[$0.new] }
+      && onlyOld.allSatisfy { old.values[$0].isNull }
+      && onlyNew.allSatisfy { new.values[$0].isNull }
+  }
+}
+
+/// One run through both tables.
+private struct Walk {
+  let old: TableScan
+  let new: TableScan
+  let columns: ComparedColumns
+
+  init(
+    _ old: ComparedTable, _ new: ComparedTable, _ columns: ComparedColumns
+  ) throws(DatabaseError) {
+    self.columns = columns
     self.old = try old.scan()
     self.new = try new.scan()
   }
@@ -143,20 +178,12 @@ private struct Walk {
         try body(.inserted(new.record()))
         hasNew = try new.advance()
       } else {
-        if !isEqual { try body(.updated(old: old.record(), new: new.record())) }
+        if !columns.areEqual(old.statement, new.statement) {
+          try body(.updated(old: old.record(), new: new.record()))
+        }
         hasOld = try old.advance()
         hasNew = try new.advance()
       }
     }
-  }
-
-  /// True if the current rows have equal values.
-  private var isEqual: Bool {
-    for pair in pairs
-    where old.statement.column(pair.old).compare(to: new.statement.column(pair.new)) != 0 {
-      return false
-    }
-    return onlyOld.allSatisfy { old.statement.column($0).isNull }
-      && onlyNew.allSatisfy { new.statement.column($0).isNull }
   }
 }

@@ -4,32 +4,31 @@ import Foundation
 enum CommandCases {
   static let diff = BenchmarkGroup(name: "command-diff") {
     let folder = try TemporaryFolder()
-    let sqlite = try Program.system("sqlite3")
-    let sqldiff = try Program.system("sqldiff")
-    let tandem = try Program.tandem()
-    let create = """
-      CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, a INTEGER, b REAL);
-      WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999)
-      INSERT INTO t SELECT i, 'name of row ' || i, i * 7919 % 1000003, i * 0.37 FROM n;
-      """
     let change = """
-      DELETE FROM t WHERE id % 300 = 0;
-      UPDATE t SET name = name || ' changed' WHERE id % 300 = 1;
-      INSERT INTO t SELECT id + 2000000, name, a, b FROM t WHERE id % 300 = 2;
+      DELETE FROM t WHERE rowid % 300 = 0;
+      UPDATE t SET name = name || ' changed' WHERE rowid % 300 = 1;
       """
-    try sqlite.output([folder.path("old.db"), create])
-    try sqlite.output([folder.path("new.db"), create + change])
-    // A function, so that the contenders hold on to the folder.
-    func files() -> [String] { [folder.path("old.db"), folder.path("new.db")] }
+    let numbered = try DatabaseVersions(
+      folder, "numbered", key: "id INTEGER PRIMARY KEY", keyOfRow: "i",
+      changes: [
+        "changed": change
+          + "INSERT INTO t SELECT id + 2000000, name, a, b FROM t WHERE id % 300 = 2;",
+        "rewritten": "UPDATE t SET name = name || ' changed' WHERE rowid % 10 = 1;",
+      ])
+    let named = try DatabaseVersions(
+      folder, "named", key: "id TEXT PRIMARY KEY", keyOfRow: "hex(randomblob(16))",
+      changes: [
+        "changed": change
+          + "INSERT INTO t SELECT id || 'x', name, a, b FROM t WHERE rowid % 300 = 2;"
+      ])
     return [
-      Benchmark(
-        name: "difference of two SQLite files, 1 M rows, 1 % changed",
-        ours: .init(name: "tandem diff") {
-          // Two lines name the files.
-          try tandem.output(["diff"] + files(), statuses: [1]).lineCount - 2
-        },
-        others: [.init(name: "sqldiff") { try sqldiff.output(files()).lineCount }],
-        goals: [Benchmark.goal(atLeast: 1.3, timesFasterThan: "sqldiff")])
+      try numbered.benchmark(
+        "difference of two SQLite files, 1 M rows, 1 % changed", "changed", atLeast: 1.3),
+      try numbered.benchmark(
+        "difference of two SQLite files, 1 M rows, 10 % updated", "rewritten", atLeast: 1),
+      try named.benchmark(
+        "difference of two SQLite files by a TEXT key, 1 M rows, 1 % changed", "changed",
+        atLeast: 1),
     ]
   }
 
@@ -90,6 +89,52 @@ enum CommandCases {
         """
     }
     return "[" + lines.joined(separator: ",\n") + "]\n"
+  }
+}
+
+/// A table of 1 M rows, and copies of its file in which rows were changed.
+private struct DatabaseVersions {
+  private let folder: TemporaryFolder
+  private let name: String
+  private let tandem: Program
+  private let sqldiff: Program
+
+  init(
+    _ folder: TemporaryFolder, _ name: String, key: String, keyOfRow: String,
+    changes: [String: String]
+  ) throws {
+    self.folder = folder
+    self.name = name
+    tandem = try Program.tandem()
+    sqldiff = try Program.system("sqldiff")
+    let sqlite = try Program.system("sqlite3")
+    let create = """
+      CREATE TABLE t (\(key), name TEXT, a INTEGER, b REAL);
+      WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999)
+      INSERT INTO t SELECT \(keyOfRow), 'name of row ' || i, i * 7919 % 1000003, i * 0.37 FROM n;
+      """
+    try sqlite.output([folder.path("\(name).db"), create])
+    for (version, change) in changes {
+      let path = folder.path("\(name)-\(version).db")
+      try FileManager.default.copyItem(atPath: folder.path("\(name).db"), toPath: path)
+      try sqlite.output([path, change])
+    }
+  }
+
+  func benchmark(
+    _ title: String, _ version: String, atLeast factor: Double
+  ) throws -> Benchmark {
+    let files = ["\(name).db", "\(name)-\(version).db"]
+    return Benchmark(
+      name: title,
+      ours: .init(name: "tandem diff") {
+        // Two lines name the files.
+        try tandem.output(["diff"] + files.map(folder.path), statuses: [1]).lineCount - 2
+      },
+      others: [
+        .init(name: "sqldiff") { try sqldiff.output(files.map(folder.path)).lineCount }
+      ],
+      goals: [Benchmark.goal(atLeast: factor, timesFasterThan: "sqldiff")])
   }
 }
 

@@ -1,0 +1,174 @@
+internal import TandemDifferences
+internal import TandemRecords
+
+/// One run through two tables in the order of their rowids, where an index of its own holds the key.
+///
+/// Reading in the order of such an index jumps through the file, at several times the cost. Copies of
+/// one table have most keys at the same rowids, and such rows are compared where they stand. Others
+/// are put aside, and paired by key in the end.
+struct RowidWalk {
+  /// The most bytes of rows, about, that are put aside.
+  static let maxAsideByteCount = 64 << 20
+  /// The number of rows put aside after which they must be fewer than half of those read.
+  static let maxUnrelatedCount = 10_000
+
+  private let old: RowidScan
+  private let new: RowidScan
+  private let columns: ComparedColumns
+
+  /// `nil` if a table has no rowid, or if the key is the rowid or need not be unique.
+  init?(
+    _ old: ComparedTable, _ new: ComparedTable, _ columns: ComparedColumns
+  ) throws(DatabaseError) {
+    guard let oldScan = try RowidScan(old), let newScan = try RowidScan(new) else { return nil }
+    self.old = oldScan
+    self.new = newScan
+    self.columns = columns
+  }
+
+  /// All changes, in the order of the keys; `nil` if the rows have to be read in that order, because
+  /// too many are not at the same rowids, or because a key has a null.
+  func changes() throws(DatabaseError) -> [SetChange<Record>]? {
+    var changes = AsideRows()
+    var hasOld = try old.advance()
+    var hasNew = try new.advance()
+    var rowCount = 0
+    while hasOld || hasNew {
+      rowCount += 1
+      guard changes.isWorthwhile(afterRows: rowCount) else { return nil }
+      let order = !hasNew ? -1 : !hasOld ? 1 : old.compareRowid(to: new)
+      if hasOld, order <= 0, old.hasNullInKey { return nil }
+      if hasNew, order >= 0, new.hasNullInKey { return nil }
+      if order == 0, old.hasSameKey(as: new) {
+        if !columns.areEqual(old.statement, new.statement) {
+          changes.update(try old.keyedRecord(), try new.keyedRecord())
+        }
+      } else {
+        if order <= 0 { changes.putAside(old: try old.keyedRecord()) }
+        if order >= 0 { changes.putAside(new: try new.keyedRecord()) }
+      }
+      if order <= 0 { hasOld = try old.advance() }
+      if order >= 0 { hasNew = try new.advance() }
+    }
+    return changes.sorted(columns)
+  }
+}
+
+/// A table read once, ascending by rowid.
+private struct RowidScan {
+  let statement: Statement
+  private let layout: RecordLayout
+  private let keyOffsets: [Int]
+
+  init?(_ table: ComparedTable) throws(DatabaseError) {
+    let primaryKey = table.schema.primaryKey
+    let keyNames = table.keyOffsets.map { table.layout.names[$0] }
+    guard !table.allowsAnyKey, !primaryKey.isEmpty,
+      primaryKey.allSatisfy({ keyNames.contains(where: $0.isSameSQLName) }),
+      let facts = try TableFacts(table.schema.name, in: table.connection), facts.isOrdinary,
+      let rowid = facts.rowidName, !facts.isIdentifiedByRowid
+    else { return nil }
+    layout = table.layout
+    keyOffsets = table.keyOffsets
+    // The rowid comes last.
+    let list = (layout.names + [rowid]).sqlList
+    statement = try table.connection.prepare(
+      "SELECT \(list) FROM \(table.schema.name.sqlQuoted) ORDER BY \(rowid)")
+  }
+
+  func advance() throws(DatabaseError) -> Bool { try statement.step() }
+
+  private var rowid: Int64 { statement.column(layout.names.count).integer }
+
+  /// Negative, zero or positive as the current row's rowid is less than, equal to or greater than
+  /// that of another scan.
+  func compareRowid(to other: RowidScan) -> Int {
+    let (first, second) = (rowid, other.rowid)
+    return first < second ? -1 : first == second ? 0 : 1
+  }
+
+  func hasSameKey(as other: RowidScan) -> Bool {
+    zip(keyOffsets, other.keyOffsets).allSatisfy { offset, otherOffset in
+      statement.column(offset).compare(to: other.statement.column(otherOffset)) == 0
+    }
+  }
+
+  var hasNullInKey: Bool { keyOffsets.contains { statement.column($0).isNull } }
+
+  func keyedRecord() throws(DatabaseError) -> KeyedRecord {
+    var values = try statement.values()
+    values.removeLast()
+    return KeyedRecord(
+      key: RecordKey(keyOffsets.map { values[$0] }),
+      record: Record(uncheckedLayout: layout, values: values))
+  }
+}
+
+private struct KeyedRecord {
+  var key: RecordKey
+  var record: Record
+
+  /// The bytes that it occupies, about.
+  var byteCount: Int {
+    record.values.reduce(64) { sum, value in
+      switch value {
+      case .text(let text): sum + 32 + text.utf8.count
+      case .blob(let bytes): sum + 32 + bytes.count
+      case .null, .integer, .real: sum + 24
+      }
+    }
+  }
+}
+
+/// Rows that are not the same at the same rowid.
+private struct AsideRows {
+  private var updated: [(key: RecordKey, change: SetChange<Record>)] = []
+  private var old: [KeyedRecord] = []
+  private var new: [KeyedRecord] = []
+  private var byteCount = 0
+
+  func isWorthwhile(afterRows rowCount: Int) -> Bool {
+    let count = old.count + new.count
+    return byteCount <= RowidWalk.maxAsideByteCount
+      && (count <= RowidWalk.maxUnrelatedCount || count <= rowCount / 2)
+  }
+
+  mutating func update(_ old: KeyedRecord, _ new: KeyedRecord) {
+    byteCount += old.byteCount + new.byteCount
+    updated.append((new.key, .updated(old: old.record, new: new.record)))
+  }
+
+  mutating func putAside(old row: KeyedRecord) {
+    byteCount += row.byteCount
+    old.append(row)
+  }
+
+  mutating func putAside(new row: KeyedRecord) {
+    byteCount += row.byteCount
+    new.append(row)
+  }
+
+  /// The changes, in the order of the keys.
+  consuming func sorted(_ columns: ComparedColumns) -> [SetChange<Record>] {
+    old.sort { $0.key < $1.key }
+    new.sort { $0.key < $1.key }
+    var changes = updated
+    var rest = old[...]
+    for row in new {
+      while let former = rest.first, former.key < row.key {
+        changes.append((former.key, .deleted(former.record)))
+        rest.removeFirst()
+      }
+      if let former = rest.first, former.key == row.key {
+        if !columns.areEqual(former.record, row.record) {
+          changes.append((row.key, .updated(old: former.record, new: row.record)))
+        }
+        rest.removeFirst()
+      } else {
+        changes.append((row.key, .inserted(row.record)))
+      }
+    }
+    for former in rest { changes.append((former.key, .deleted(former.record))) }
+    return changes.sorted { $0.key < $1.key }.map(\.change)
+  }
+}
