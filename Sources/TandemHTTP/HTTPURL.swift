@@ -109,6 +109,15 @@ extension HTTPURL {
     return url.text
   }
 
+  /// True if a request to `text` does not leave this machine: its host is `localhost`, `127.0.0.1` or
+  /// another number that begins with 127, or `[::1]`.
+  package static func isLoopback(_ text: String) -> Bool {
+    guard let host = HTTPURL(text)?.host.lowercased() else { return false }
+    let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+    return host == "localhost" || host == "[::1]"
+      || numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
+  }
+
   /// The password of a URL, or the user name if there is no password: some servers expect a token
   /// there.
   package static func password(in text: String) -> String? {

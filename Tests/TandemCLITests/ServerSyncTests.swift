@@ -60,6 +60,14 @@ struct ServerSyncTests {
       """)
   }
 
+  /// The number of pulls that the server has answered.
+  private func pullCount() async throws -> String {
+    try await shell(
+      "curl -s -H \"Authorization: Bearer $(cat token)\" $server/metrics "
+        + "| grep 'http_requests_total{.*changes'"
+    ).output
+  }
+
   // MARK: The commands
 
   @Test("two copies edited apart come in step, and no file has the token")
@@ -95,8 +103,11 @@ struct ServerSyncTests {
       while let line = await tool.line(), !line.contains(#""status":"upToDate""#) {}
       tools.append(tool)
     }
+    let pullCount = try await pullCount()
     try await shell("sqlite3 a.db \"INSERT INTO note VALUES ('new', 'New', 1)\"")
     while let line = await tools[1].line(), !line.contains(#".2"}"#) {}
+    // The event of the commit had the row.
+    #expect(try await self.pullCount() == pullCount)
     #expect(try await shell("sqlite3 b.db 'SELECT count(*) FROM note'").output == "3\n")
     // A server that is killed, and one at the same address afterwards.
     server.signal(SIGKILL)
@@ -144,6 +155,8 @@ struct ServerSyncTests {
       ("--server http://ann:pw@127.0.0.1 --space notes", "no credentials"),
       ("--server ftp://127.0.0.1 --space notes", "not supported"),
       ("--space notes --token-file token", "--server"),
+      ("--space notes --insecure-http", "--server"),
+      ("--server http://sync.example.org --space notes --token-file token", "--insecure-http"),
       ("--space $server", "--server URL --space NAME"),
       ("--server http://127.0.0.1:1 --space notes", "127.0.0.1:1"),
     ])

@@ -52,14 +52,17 @@ extension SyncSpace {
   ///     file, and never the secret.
   ///   - certificateAuthorityFile: A file of PEM certificates to trust instead of the system's; not
   ///     on Apple platforms, where the keychain has them.
+  ///   - allowsInsecureHTTP: True to send the secret to another machine over `http`, where whoever
+  ///     sees the network can read it. The `name` of the space keeps this decision.
   /// - Throws: ``/TandemHTTP/TransportError`` with code `invalidURL` for another address or name, and
   ///   with code `unavailable` if the system has no thread for the client.
   public static func server(
     _ url: String, space: String, token: ServerToken? = nil,
-    certificateAuthorityFile: String? = nil
+    certificateAuthorityFile: String? = nil, allowsInsecureHTTP: Bool = false
   ) throws -> SyncSpace {
     let address = try SpaceAddress(
-      server: url, space: space, token: token, certificateAuthorityFile: certificateAuthorityFile)
+      server: url, space: space, token: token, certificateAuthorityFile: certificateAuthorityFile,
+      allowsInsecureHTTP: allowsInsecureHTTP)
     return try SyncSpace(at: address, token: token)
   }
 
@@ -67,11 +70,13 @@ extension SyncSpace {
   ///
   /// - Throws: ``/TandemHTTP/TransportError`` with code `invalidURL`.
   public static func server(
-    _ url: String, space: String, token: ServerToken? = nil, client: any HTTPClient
+    _ url: String, space: String, token: ServerToken? = nil, client: any HTTPClient,
+    allowsInsecureHTTP: Bool = false
   ) throws -> SyncSpace {
     let address = try SpaceAddress(
-      server: url, space: space, token: token, certificateAuthorityFile: nil)
-    return SyncSpace(at: address, token: token, client: client)
+      server: url, space: space, token: token, certificateAuthorityFile: nil,
+      allowsInsecureHTTP: allowsInsecureHTTP)
+    return try SyncSpace(at: address, token: token, client: client)
   }
 
   /// The space that a file is attached to, by its `name`: in a file or of a server.
@@ -89,10 +94,19 @@ extension SyncSpace {
   private init(at address: SpaceAddress, token: ServerToken?) throws(TransportError) {
     var options = HTTPClientOptions()
     options.certificateAuthorityFile = address.certificateAuthorityFile
-    self.init(at: address, token: token, client: try SystemHTTPClient(options: options))
+    try self.init(at: address, token: token, client: SystemHTTPClient(options: options))
   }
 
-  private init(at address: SpaceAddress, token: ServerToken?, client: any HTTPClient) {
+  private init(
+    at address: SpaceAddress, token: ServerToken?, client: any HTTPClient
+  ) throws(TransportError) {
+    guard token == nil || address.keepsSecrets else {
+      throw TransportError(
+        .invalidURL,
+        "the access token would travel unencrypted, and whoever sees the network could use it; use "
+          + "https, or permit it when attaching (--insecure-http, allowsInsecureHTTP)",
+        url: address.url)
+    }
     let transport = HTTPSyncTransport(url: address.url, token: token, client: client)
     self.init(
       name: address.name, remote: transport, head: { try await transport.state().head }, end: {})
@@ -105,14 +119,18 @@ struct SpaceAddress: Hashable, Sendable {
   let url: String
   let tokenFile: String?
   let certificateAuthorityFile: String?
+  /// True if secrets may travel unencrypted.
+  let allowsInsecureHTTP: Bool
 
   private static let maxSpaceNameByteCount = 128
   private static let route = "/v1/spaces/"
   private static let tokenFileKey = "token-file"
   private static let certificateKey = "cacert"
+  private static let insecureKey = "insecure-http"
 
   init(
-    server: String, space: String, token: ServerToken?, certificateAuthorityFile: String?
+    server: String, space: String, token: ServerToken?, certificateAuthorityFile: String?,
+    allowsInsecureHTTP: Bool = false
   ) throws(TransportError) {
     var base = server
     while base.hasSuffix("/") { base.removeLast() }
@@ -133,6 +151,12 @@ struct SpaceAddress: Hashable, Sendable {
     if case .file(let path)? = token { file = path }
     tokenFile = file.map { Self.absolute($0) }
     self.certificateAuthorityFile = certificateAuthorityFile.map { Self.absolute($0) }
+    self.allowsInsecureHTTP = allowsInsecureHTTP
+  }
+
+  /// True if nobody else can read what is sent, or if that was permitted.
+  var keepsSecrets: Bool {
+    url.hasPrefix("https:") || HTTPURL.isLoopback(url) || allowsInsecureHTTP
   }
 
   /// True if the name of a space is that of one on a server.
@@ -145,23 +169,25 @@ struct SpaceAddress: Hashable, Sendable {
     let parts = name.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
     url = try HTTPURL.validated(String(parts[0]))
     let fragment = parts.count > 1 ? parts[1] : ""
-    var files: [Substring: String] = [:]
+    var values: [Substring: String] = [:]
     for pair in fragment.split(separator: "&") {
       let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard sides.count == 2 else { continue }
-      files[sides[0]] = String(
+      values[sides[0]] = String(
         decoding: HTTPURL.percentDecoded(String(sides[1])), as: UTF8.self)
     }
-    tokenFile = files[Substring(Self.tokenFileKey)]
-    certificateAuthorityFile = files[Substring(Self.certificateKey)]
+    tokenFile = values[Substring(Self.tokenFileKey)]
+    certificateAuthorityFile = values[Substring(Self.certificateKey)]
+    allowsInsecureHTTP = values[Substring(Self.insecureKey)] == "yes"
   }
 
-  /// The URL, with the paths of the files in its fragment, which is never sent.
+  /// The URL, with the paths of the files and the permission in its fragment, which is never sent.
   var name: String {
-    let files = [
+    let values = [
       (Self.tokenFileKey, tokenFile), (Self.certificateKey, certificateAuthorityFile),
-    ].compactMap { key, path in path.map { "\(key)=\(Self.escaped($0))" } }
-    return url + (files.isEmpty ? "" : "#" + files.joined(separator: "&"))
+      (Self.insecureKey, allowsInsecureHTTP ? "yes" : nil),
+    ].compactMap { key, value in value.map { "\(key)=\(Self.escaped($0))" } }
+    return url + (values.isEmpty ? "" : "#" + values.joined(separator: "&"))
   }
 
   /// A path as a value of the fragment.

@@ -27,6 +27,13 @@ enum AttachCommand: Command {
       help:
         "Trust the certificates in this PEM file instead of the\nsystem's. The database keeps its path."
     )
+    static let insecureHTTP = Flag(
+      "insecure-http",
+      help: """
+        Send the token to another machine over http, where
+        whoever sees the network can read it. The database
+        keeps this decision.
+        """)
     static let table = ValueOption<TableChoice>(
       "table", "T[:COLUMN,…]", isRepeatable: true,
       takes: "a table, or a table and its columns, such as note:title,body",
@@ -82,7 +89,8 @@ enum AttachCommand: Command {
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [
-      Option.space, Option.server, Option.tokenFile, Option.cacert, Option.table, Option.whole,
+      Option.space, Option.server, Option.tokenFile, Option.cacert, Option.insecureHTTP,
+      Option.table, Option.whole,
       Option.policy, Option.allowAssignedKeys, Option.allowBlindSpots, Option.quiet,
     ],
     examples: [
@@ -129,7 +137,8 @@ enum AttachCommand: Command {
     _ name: String, _ arguments: ParsedArguments
   ) throws -> SyncSpace? {
     guard let server = arguments[Option.server] else {
-      for option in [Option.tokenFile, Option.cacert] where arguments.has(option) {
+      let options: [any CommandOption] = [Option.tokenFile, Option.cacert, Option.insecureHTTP]
+      if let option = options.first(where: arguments.has) {
         throw arguments.error("--\(option.name) is for a space of a server: it needs --server")
       }
       guard !name.hasPrefix("https://"), !name.hasPrefix("http://") else {
@@ -140,7 +149,8 @@ enum AttachCommand: Command {
     let token = arguments[Option.tokenFile].map { ServerToken.file($0) }
     return try SyncSpace.server(
       server, space: name, token: token ?? ReplicaFile.environmentToken,
-      certificateAuthorityFile: arguments[Option.cacert])
+      certificateAuthorityFile: arguments[Option.cacert],
+      allowsInsecureHTTP: arguments[Option.insecureHTTP])
   }
 
   /// The tables with their policies.
