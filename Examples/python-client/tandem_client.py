@@ -168,7 +168,7 @@ class Space:
         except (OSError, EOFError, ValueError, http.client.HTTPException) as error:
             raise Unanswered(f"{self.url}: {error}") from None
         if isinstance(answer, dict) and answer.get("outcome") == "rejected":
-            if answer["code"] == "unavailable":
+            if answer["code"] in ("unavailable", "tooManyRequests"):
                 raise Unanswered(answer["message"])
             raise Refusal(answer)
         return answer

@@ -62,8 +62,8 @@ extension DatabaseReplica {
   /// Keeps the file in step with the space until the task is cancelled: it follows the commits of
   /// all programs to both.
   ///
-  /// It continues by itself after failures, with pauses of up to five minutes. While another program
-  /// keeps the file locked, it waits.
+  /// It continues by itself after failures, with pauses of up to half a minute, or of up to five minutes
+  /// if the space asks for that. While another program keeps the file locked, it waits.
   ///
   /// - Parameters:
   ///   - space: The space that the file is attached to.

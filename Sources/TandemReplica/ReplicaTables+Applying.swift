@@ -33,13 +33,52 @@ extension ReplicaTables {
     _ merging: ReplicaMerging, decision: EpochPolicy.Decision? = nil,
     using generator: inout some RandomNumberGenerator
   ) throws -> ReplicaApplyReport {
+    try applyStaged(merging, decision, namesReplica: true, using: &generator)
+  }
+
+  /// Applies the page of an event, which has the changes after a revision, in place of a pull: if the
+  /// replica is exactly at the revision, no commit waits for its outcome, and nothing but such a pull
+  /// is needed. Otherwise demands a pull, unless the replica is at the revision of the page.
+  ///
+  /// An event names no replica, so it cannot show that the space has lost an outcome of this one. It
+  /// need not: the mark of the revision shows that the space has the history which the replica has,
+  /// and the next commit or pull shows the rest.
+  ///
+  /// The connection must not enforce foreign keys.
+  func receive(
+    _ page: SyncPage, after revision: SpaceRevision, _ merging: ReplicaMerging,
+    using generator: inout some RandomNumberGenerator
+  ) throws -> ReplicaApplyReport? {
+    var state = try state()
+    guard state.revision != page.revision else { return nil }
+    let isNext =
+      try state.revision == revision && [.none, .changes].contains(state.pullNeed)
+      && outboxSummary() == nil && !hasWithdrawn()
+    state.requirePull()
+    try save(state)
+    guard isNext else { return nil }
+    // Another process may be in the middle of a pull. It starts again where this one ends.
+    try discardStaged()
+    guard try stage(page, for: SyncPull(replica: state.replica, since: revision)) else {
+      return nil
+    }
+    return try applyStaged(merging, nil, namesReplica: false, using: &generator)
+  }
+
+  /// - Parameter namesReplica: True if the pages have the last commit of the replica.
+  private func applyStaged(
+    _ merging: ReplicaMerging, _ decision: EpochPolicy.Decision?, namesReplica: Bool,
+    using generator: inout some RandomNumberGenerator
+  ) throws -> ReplicaApplyReport {
     guard try outboxSummary() == nil, try staging() == .complete else {
       return ReplicaApplyReport()
     }
     let schema = try schema()
     var state = try state()
     guard let last = try lastStagedPage() else { return ReplicaApplyReport() }
-    if try hasLostCommits(last, &state, using: &generator) { return ReplicaApplyReport() }
+    if namesReplica, try hasLostCommits(last, &state, using: &generator) {
+      return ReplicaApplyReport()
+    }
     if state.pullNeed.needsDecision, decision == nil {
       throw ReplicaError(
         .undecided,

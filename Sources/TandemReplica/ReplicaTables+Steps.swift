@@ -26,6 +26,8 @@ extension ReplicaTables {
     case .discardStaged: try discardStaged()
     case .apply:
       applyReport = try applyStaged(merging, decision: decision, using: &generator)
+    case .receive(let page, let revision):
+      applyReport = try receive(page, after: revision, merging, using: &generator)
     case .lose(let gone): try lose(gone, using: &generator)
     case .verify: _ = try verify()
     }
@@ -38,7 +40,7 @@ extension SyncStep {
   /// not enforced.
   package var writesRows: Bool {
     switch self {
-    case .apply, .settle(.refused, of: _): true
+    case .apply, .receive, .settle(.refused, of: _): true
     case .look, .requirePull, .freeze, .settle, .takeBack, .stage, .discardStaged, .lose, .verify:
       false
     }

@@ -5,6 +5,8 @@ import TestRandom
 
 /// A space on a real database, and what it has answered.
 final class SimulatedSpace {
+  private static let maxEventCount = 6
+
   /// The space as a backup has it.
   struct Backup {
     fileprivate let image: DatabaseImage
@@ -15,6 +17,8 @@ final class SimulatedSpace {
   private(set) var head: SpaceRevision
   /// The digests of all revisions that there have ever been.
   private(set) var digests: [SpaceRevision: RecordDigest] = [:]
+  /// The last events. Replicas get them lost, repeated and in any order.
+  private(set) var events: [SyncEvent] = []
   private var acceptedCommits: Set<SyncToken> = []
   private var time = 0
   private let limits: SyncLimits
@@ -54,10 +58,14 @@ final class SimulatedSpace {
     guard state.head.version == head.version + 1 else {
       throw SimulationViolation("the head went from \(head.version) to \(state.head.version)")
     }
+    let former = head
     head = state.head
     digests[head] = state.digest
     guard acceptedCommits.insert(commit.id).inserted else {
       throw SimulationViolation("the commit \(commit.id) was applied twice")
+    }
+    if case .page(let page) = try pull(SyncPull(replica: nil, since: former)), page.next == nil {
+      events = events.suffix(Self.maxEventCount - 1) + [.commit(from: former, page)]
     }
     return (outcome, true)
   }

@@ -24,9 +24,13 @@ extension Simulation {
     }
     try checkDigests(syncStep, summary, report, file)
     revisions[file.number] = summary.revision
-    guard case .apply = syncStep, summary.pull == .none, summary.outbox == nil,
-      let revision = summary.revision
-    else { return }
+    switch syncStep {
+    case .apply, .receive: break
+    default: return
+    }
+    guard summary.pull == .none, summary.outbox == nil, let revision = summary.revision else {
+      return
+    }
     try checkBase(of: file, at: revision, "after \(describe(syncStep))")
   }
 
@@ -49,6 +53,9 @@ extension Simulation {
         isApplied = mayLoseCommits
       }
       isRight = isApplied || !oracle.areSuccessive(pulledRevisions[file.number] ?? [])
+    case .receive(let page, let from):
+      let isApplied = report.map { $0.revision == page.revision && $0.hasEqualDigests } ?? true
+      isRight = isApplied || !oracle.areSuccessive([from, page.revision])
     case .settle(.accepted, _):
       if case .page(let pull) = summary.pull { isRight = pull.since != nil }
     case .verify: isRight = summary.hasEqualDigests
@@ -247,6 +254,8 @@ extension Simulation {
     case .stage(let page, _):
       "stage \(page.changes.count) changes to version \(page.revision.version)"
         + (page.next == nil ? "" : ", more follow")
+    case .receive(let page, let from):
+      "receive \(page.changes.count) changes from version \(from.version) to \(page.revision.version)"
     case .look, .requirePull, .freeze, .takeBack, .discardStaged, .apply, .lose, .verify:
       String(describing: step)
     }

@@ -172,7 +172,8 @@ extension Simulation {
         drivers[number].timer = nil
         try handle(.timerFired(timer), number)
       } else {
-        try handle(pick([.requested, .announced, .changedLocally]), number)
+        let event = space.events.isEmpty || chance(20) ? .head(space.head) : pick(space.events)
+        try handle(pick([.requested, .announced(event), .changedLocally]), number)
         if drivers[number].action == nil { return }
       }
     }

@@ -90,7 +90,7 @@ final class TestReplica {
   var decision: EpochPolicy.Decision?
   var limits = SyncLimits()
   var maxPageChangeCount = 10_000
-  private var random: SplitMix64
+  var random: SplitMix64
   private var known: ReplicaTables?
   /// The reports of all pulls.
   private(set) var reports: [ReplicaApplyReport] = []

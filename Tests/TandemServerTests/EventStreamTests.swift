@@ -135,6 +135,7 @@ import Testing
       #expect(await test.service.answer("GET", path).status == 200)
       let third = await test.service.answer("GET", path)
       #expect(third.status == 429)
+      #expect(third.code == "tooManyRequests")
       #expect(third.field("Retry-After") == "1")
       first.stream?.end()
       #expect(await test.service.answer("GET", path).status == 200)

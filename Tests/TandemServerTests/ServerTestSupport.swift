@@ -142,25 +142,18 @@ final class TestReplicaBox: Sendable {
 /// Reads the events of a stream as a server does.
 final class EventReader {
   private let stream: AnswerStream
-  private var bytes: [UInt8] = []
+  private var reader = EventStreamReader()
+  private var events: [SyncEvent] = []
 
   init(_ stream: AnswerStream) { self.stream = stream }
 
   /// The next event.
   func next() async throws -> SyncEvent {
-    while true {
-      if let end = bytes.firstRange(of: Array("\n\n".utf8)) {
-        let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).split(separator: "\n")
-        bytes.removeSubrange(..<end.upperBound)
-        guard let data = lines.first(where: { $0.hasPrefix("data: ") }) else { continue }
-        let event = try SyncMessageReader().event(Array(data.dropFirst(6).utf8))
-        #expect(lines.contains("event: \(event.name)"))
-        #expect(lines.contains("id: \(event.revision)"))
-        return event
-      }
-      guard let piece = await stream.nextBytes() else { throw CancellationError() }
-      bytes += piece
+    while events.isEmpty {
+      guard let bytes = await stream.nextBytes() else { throw CancellationError() }
+      events += try reader.events(adding: bytes)
     }
+    return events.removeFirst()
   }
 
   /// Waits until the stream ends.

@@ -64,9 +64,11 @@ import Testing
     #expect(remote.requestCount == 1)
   }
 
-  @Test("A run for ever sends edits and fetches commits as they come, and ends when cancelled")
-  func forever() async throws {
-    let remote = CountingRemote()
+  @Test(
+    "A run for ever sends edits and fetches commits as they come, and ends when cancelled",
+    arguments: [false, true])
+  func forever(sendsChanges: Bool) async throws {
+    let remote = CountingRemote(sendsChanges: sendsChanges)
     let replica = CountingReplica()
     let statuses = Statuses()
     let run = Task { try await driver(replica, remote, statuses).run(until: .forever) }
@@ -78,10 +80,28 @@ import Testing
     #expect(remote.editCount == 10)
     // One connection is enough, however many commits there are.
     #expect(remote.followerCount == 1)
-    // Its own commits give a replica no reason to pull.
-    #expect(remote.pullCount <= 11)
+    // Its own commits give a replica no reason to pull, nor do those that events have.
+    #expect(remote.pullCount <= (sendsChanges ? 1 : 11))
     run.cancel()
     await #expect(throws: CancellationError.self) { try await run.value }
+  }
+
+  @Test("Events that come lost, repeated and in any order lead to the space all the same")
+  func jumbledEvents() async throws {
+    let remote = CountingRemote(sendsChanges: true)
+    let replica = CountingReplica()
+    let statuses = Statuses()
+    let run = Task { try await driver(replica, remote, statuses).run(until: .forever) }
+    await statuses.reach { $0 == .upToDate(self.revision(0)) }
+    // From version to version: repeated, one missing, older ones, one whose end is known already.
+    for (from, version) in [(0, 1), (0, 1), (2, 3), (1, 2), (0, 3), (2, 4), (3, 5), (5, 6), (6, 6)]
+    {
+      remote.commit(to: version, eventFrom: from)
+    }
+    await statuses.reach { $0 == .upToDate(self.revision(6)) }
+    #expect(replica.base == 6)
+    run.cancel()
+    _ = await run.result
   }
 
   @Test("A wait for commits that fails is repeated after growing pauses")
@@ -315,6 +335,10 @@ extension CountingReplica.State {
         needsPull = true
       }
     case .stage(let page, _): staged = page
+    case .receive(let page, let from):
+      guard base != page.revision.version else { return }
+      needsPull = needsPull || base != from.version || outbox != nil
+      if !needsPull { base = page.revision.version }
     case .apply:
       guard let page = staged, outbox == nil else { return }
       base = page.revision.version
@@ -347,6 +371,8 @@ private final class CountingRemote: SyncRemote, SyncAnnouncements {
     var pullCount = 0
     /// The number of times that somebody began to follow the space.
     var followerCount = 0
+    /// Events to send before the usual ones.
+    var events: [SyncEvent] = []
   }
 
   static let refusal = SyncRefusal(.unauthorized, "no rights")
@@ -356,8 +382,11 @@ private final class CountingRemote: SyncRemote, SyncAnnouncements {
   }
 
   private let state: Watched<State>
+  /// True if events have the changes.
+  private let sendsChanges: Bool
 
-  init(faults: [Fault] = [], failingWaitCount: Int = 0) {
+  init(faults: [Fault] = [], failingWaitCount: Int = 0, sendsChanges: Bool = false) {
+    self.sendsChanges = sendsChanges
     state = Watched(State(faults: faults, failingWaitCount: failingWaitCount))
   }
 
@@ -368,6 +397,21 @@ private final class CountingRemote: SyncRemote, SyncAnnouncements {
   var pullCount: Int { state.current.pullCount }
 
   func commit() { state.change { $0.version += 1 } }
+
+  /// Makes commits up to a version, announced by an event of the changes since any version.
+  func commit(to version: Int, eventFrom from: Int) {
+    state.change {
+      $0.version = max($0.version, version)
+      $0.events.append(CountingRemote.event(from, version))
+    }
+  }
+
+  private static func event(_ from: Int, _ version: Int) -> SyncEvent {
+    .commit(
+      from: revision(from),
+      SyncPage(
+        revision: revision(version), digest: .empty, replica: nil, changes: [], next: nil))
+  }
 
   func reach(_ condition: @escaping @Sendable (State) -> Bool) async {
     await state.reach(condition)
@@ -410,9 +454,11 @@ private final class CountingRemote: SyncRemote, SyncAnnouncements {
       return state.failingWaitCount >= 0
     }
     if fails { throw Lost() }
-    await state.reach { $0.version != known.version }
+    await state.reach { $0.version != known.version || !$0.events.isEmpty }
     try Task.checkCancellation()
-    return .head(revision)
+    let event = state.change { $0.events.isEmpty ? nil : $0.events.removeFirst() }
+    if let event { return event }
+    return sendsChanges ? Self.event(known.version, revision.version) : .head(revision)
   }
 
   private func request<Answer: Sendable>(

@@ -2,12 +2,17 @@ import TandemSync
 import Testing
 
 /// Every order of events that a session can meet with a small file, a small space and a network with
-/// faults: two local edits, a commit of others, two faults and a crash.
+/// faults.
 @Suite struct SyncSessionTests {
-  @Test("In every order of events, nothing is counted twice, and the session ends up to date")
-  func exhaustive() {
-    var seen: Set<SessionWorld> = [SessionWorld()]
-    var open = [SessionWorld()]
+  @Test(
+    "In every order of events, nothing is counted twice, and the session ends up to date",
+    arguments: [
+      SessionWorld.Budget(edits: 2, commits: 1, faults: 2, crashes: 1, announcements: 0),
+      SessionWorld.Budget(edits: 1, commits: 1, faults: 1, crashes: 1, announcements: 2),
+    ])
+  fileprivate func exhaustive(budget: SessionWorld.Budget) {
+    var seen: Set<SessionWorld> = [SessionWorld(budget)]
+    var open = [SessionWorld(budget)]
     var violations: [String] = []
     while let world = open.popLast(), violations.isEmpty {
       for next in world.successors {
@@ -153,6 +158,54 @@ import Testing
     #expect(session.handle(.performed(summary(pull: .page(request)))).last == .pull(request))
   }
 
+  @Test("Commits that an event has are applied at once only by a session that waits for nothing")
+  func announcements() {
+    let event = SyncEvent.commit(from: revision, page)
+    var session = SyncSession()
+    _ = session.handle(.requested)
+    #expect(session.handle(.announced(event)) == [], "while a step is under way")
+    // A pull fetches what was announced.
+    #expect(session.handle(.performed(summary())) == [.perform(.requirePull)])
+    _ = session.handle(.performed(summary(pull: .page(request))))
+    _ = session.handle(.pulled(.page(page)))
+    _ = session.handle(.performed(summary(pull: .staged)))
+    #expect(session.handle(.performed(summary())).last == .report(.upToDate(revision)))
+    var other = session
+    #expect(
+      session.handle(.announced(event)) == [
+        .report(.pulling), .perform(.receive(page, after: revision)),
+      ])
+    #expect(session.handle(.performed(summary())) == [.report(.upToDate(revision))])
+    #expect(other.handle(.announced(.head(revision))) == [.perform(.look)])
+    #expect(other.handle(.performed(summary())) == [.perform(.requirePull)])
+  }
+
+  @Test("A space that never knows the revision it named is asked after pauses, and named")
+  func alwaysGone() throws {
+    var session = SyncSession()
+    _ = session.handle(.requested)
+    var actions = session.handle(.performed(summary(pull: .page(request))))
+    for round in 1...6 {
+      #expect(actions.last == .pull(request), "round \(round)")
+      #expect(session.handle(.pulled(.gone(.epoch))) == [.perform(.lose(.epoch))])
+      actions = session.handle(.performed(summary(pull: .page(request))))
+      let count = round - SyncSession.maxImmediateFailureCount
+      guard count > 0 else { continue }
+      #expect(actions.last == .timer(count, failureCount: count, atLeast: nil))
+      guard case .blocked(.refused(let refusal)) = session.status else {
+        Issue.record("\(session.status)")
+        return
+      }
+      #expect(refusal.message.contains("several servers"))
+      #expect(session.handle(.timerFired(count)) == [.perform(.look)])
+      actions = session.handle(.performed(summary(pull: .page(request))))
+    }
+    // A page ends it.
+    _ = session.handle(.pulled(.page(page)))
+    _ = session.handle(.performed(summary(pull: .staged)))
+    #expect(session.handle(.performed(summary())) == [.report(.upToDate(revision))])
+  }
+
   @Test("Pauses double up to a bound, and chance shortens them by at most a half")
   func backoff() {
     let backoff = SyncBackoff(first: .seconds(2), max: .seconds(30))
@@ -164,6 +217,13 @@ import Testing
     #expect(
       SyncBackoff(first: .seconds(9), max: .seconds(3)).delay(afterFailure: 1, chance: 1)
         == .seconds(3))
+    // The space may ask for longer pauses, but not for any.
+    let bounded = SyncBackoff(first: .seconds(2), maxRequested: .seconds(60))
+    let pauses = [nil, 1, 50, 1 << 40].map {
+      bounded.delay(afterFailure: 1, atLeast: $0.map { .seconds($0) }, chance: 1)
+    }
+    #expect(pauses == [2, 2, 50, 60].map { .seconds($0) })
+    #expect(SyncBackoff().delay(afterFailure: .max, chance: 1) == .seconds(30))
   }
 
   private let token = SyncToken(bits: 5)
@@ -208,17 +268,19 @@ private struct SessionWorld: Hashable {
     var lastOutcome: SyncOutcome?
   }
 
-  private struct Budget: Hashable {
-    var edits = 2
-    var commits = 1
-    var faults = 2
-    var crashes = 1
+  struct Budget: Hashable {
+    var edits: Int
+    var commits: Int
+    var faults: Int
+    var crashes: Int
+    /// Events with the changes of commits.
+    var announcements: Int
   }
 
   private var session = SyncSession()
   private var file = File()
   private var space = Space()
-  private var budget = Budget()
+  private var budget: Budget
   /// The action under way.
   private var action: SyncSession.Action?
   private var timer: Int?
@@ -232,7 +294,10 @@ private struct SessionWorld: Hashable {
   private var unanswered: Set<SyncToken> = []
   private(set) var violations: [String] = []
 
-  init() { handle(.requested) }
+  init(_ budget: Budget) {
+    self.budget = budget
+    handle(.requested)
+  }
 }
 
 extension SessionWorld {
@@ -263,7 +328,16 @@ extension SessionWorld {
         add {
           $0.budget.commits -= 1
           $0.space.version += 1
-          if isAnnounced { $0.handle(.announced) }
+          if isAnnounced { $0.handle(.announced(.head(SessionWorld.revision($0.space.version)))) }
+        }
+      }
+    }
+    // Events come late, repeatedly and in any order, also those of own commits.
+    if budget.announcements > 0 {
+      for version in 0..<max(0, space.version) {
+        add {
+          $0.budget.announcements -= 1
+          $0.handle(.announced(SessionWorld.event(to: version + 1)))
         }
       }
     }
@@ -309,6 +383,13 @@ extension SessionWorld {
     SpaceRevision(epoch: SyncToken(bits: 0), version: version, mark: 0)
   }
 
+  private static func event(to version: Int) -> SyncEvent {
+    .commit(
+      from: revision(version - 1),
+      SyncPage(
+        revision: revision(version), digest: .empty, replica: nil, changes: [], next: nil))
+  }
+
   private mutating func handle(_ event: SyncSession.Event) {
     for next in session.handle(event) {
       check(next)
@@ -329,7 +410,7 @@ extension SessionWorld {
   private mutating func check(_ action: SyncSession.Action) {
     let hasOutbox = file.outbox != nil
     switch action {
-    case .pull, .perform(.stage), .perform(.apply), .perform(.freeze):
+    case .pull, .perform(.stage), .perform(.apply), .perform(.freeze), .perform(.receive):
       if hasOutbox { violations.append("\(action) while a commit has no outcome") }
     case .perform(.takeBack(let commit)):
       if unanswered.contains(commit) || space.lastCommit == commit {
@@ -488,6 +569,10 @@ extension SessionWorld {
     case .stage(let page, let request):
       if request.cursor == file.pages.last?.next { file.pages.append(page) }
     case .discardStaged: file.pages = []
+    case .receive(let page, let from):
+      guard file.base != page.revision.version else { return }
+      file.needsPull = file.needsPull || file.base != from.version
+      if !file.needsPull { file.base = page.revision.version }
     case .apply:
       guard file.outbox == nil, let last = file.pages.last, last.next == nil else { return }
       file.base = last.revision.version

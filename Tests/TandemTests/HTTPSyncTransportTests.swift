@@ -124,17 +124,21 @@ struct HTTPSyncTransportTests {
       #expect(!refusal.isTransient)
     }
     let busy = #"{"outcome":"rejected","code":"unavailable","message":"m"}"#
-    for status in [429, 503] {
+    for (status, code) in [(429, SyncRefusal.Code.tooManyRequests), (503, .unavailable)] {
+      let body = #"{"outcome":"rejected","code":"\#(code.rawValue)","message":"m"}"#
       let refusal = try #require(
-        try await pushError(status, busy, ["Retry-After": "7"]) as? SyncRefusal)
-      #expect(refusal == SyncRefusal(.unavailable, "m", retryAfter: .seconds(7)))
+        try await pushError(status, body, ["Retry-After": "7"]) as? SyncRefusal)
+      #expect(refusal == SyncRefusal(code, "m", retryAfter: .seconds(7)))
+      #expect(refusal.isTransient)
     }
     let precise =
       #"{"outcome":"rejected","code":"unavailable","message":"m","retryAfterMilliseconds":250}"#
     let refusal = try await pushError(503, precise, ["Retry-After": "7"]) as? SyncRefusal
     #expect(refusal?.retryAfter == .milliseconds(250))
+    // The driver bounds the pause, for a space in a file as well.
     let years = try await pushError(503, busy, ["Retry-After": "99999999"]) as? SyncRefusal
-    #expect(years?.retryAfter == HTTPSyncTransport.maxRetryDelay)
+    #expect(
+      SyncBackoff().delay(afterFailure: 1, atLeast: years?.retryAfter, chance: 1) == .seconds(300))
   }
 
   @Test("An answer that is not the server's leaves the outcome unknown, whatever its status says")
@@ -224,6 +228,30 @@ struct HTTPSyncTransportTests {
       server: "http://localhost", space: "s", token: .file("token"), certificateAuthorityFile: nil)
     #expect(relative.tokenFile?.hasPrefix("/") == true)
     #expect(relative.tokenFile?.hasSuffix("/token") == true)
+  }
+
+  @Test("A token leaves this machine unencrypted only by permission, which the name keeps")
+  func insecureHTTP() async throws {
+    let token = ServerToken.text("secret-of-a")
+    for host in ["localhost", "127.0.0.1:7420", "127.9.9.9", "[::1]:80", "LOCALHOST:1"] {
+      _ = try SyncSpace.server("http://\(host)", space: "s", token: token)
+    }
+    for host in ["sync.example.org", "127.0.0.1.example.org", "10.0.0.1", "[::2]", "localhost.a"] {
+      let url = "http://\(host)"
+      let error = #expect(throws: TransportError.self) {
+        try SyncSpace.server(url, space: "s", token: token)
+      }
+      #expect(error?.message.contains("--insecure-http") == true)
+      // Without a secret, and with a permission, it is the application's own affair.
+      let open = try SyncSpace.server(url, space: "s")
+      await #expect(throws: TransportError.self) {
+        try await SyncSpace.named(open.name, token: token)
+      }
+      let permitted = try SyncSpace.server(
+        url, space: "s", token: .file("/token"), allowsInsecureHTTP: true)
+      #expect(permitted.name == "\(url)/v1/spaces/s#token-file=/token&insecure-http=yes")
+      _ = try await SyncSpace.named(permitted.name)
+    }
   }
 
   @Test(

@@ -15,8 +15,6 @@ struct HTTPSyncTransport: SyncRemote {
   private let limits = SyncLimits()
   private var reader: SyncMessageReader { SyncMessageReader(limits: limits) }
 
-  /// The longest wait that a server may ask for.
-  static let maxRetryDelay = Duration.seconds(300)
   /// The time without a byte of an event stream after which it is given up. The server sends a heartbeat
   /// every 15 seconds.
   static let maxEventPause = Duration.seconds(45)
@@ -87,12 +85,8 @@ extension HTTPSyncTransport {
     }
     var request = HTTPRequest(method, url: address, body: body)
     if let token { request.fields["Authorization"] = "Bearer \(try secret(of: token))" }
-    request.fields["Accept"] = "application/json"
-    if body == nil {
-      request.fields["Cache-Control"] = "no-cache"
-    } else {
-      request.fields["Content-Type"] = "application/json"
-    }
+    // No further fields: a commit of one row is as small as they are.
+    if body != nil { request.fields["Content-Type"] = "application/json" }
     return request
   }
 
@@ -151,7 +145,8 @@ extension HTTPSyncTransport {
   private func failure(_ response: HTTPResponse) -> any Error {
     guard case .failure(let refusal)? = answer(response) else { return foreign(response.head) }
     guard refusal.isTransient else { return refusal }
-    return unavailable(refusal.message, refusal.retryAfter ?? response.head.retryDelay)
+    return SyncRefusal(
+      refusal.code, refusal.message, retryAfter: refusal.retryAfter ?? response.head.retryDelay)
   }
 
   /// The error of an answer that is not a Tandem server's.
@@ -165,12 +160,8 @@ extension HTTPSyncTransport {
     } catch let status {
       error = status
     }
-    return error.isTransient ? unavailable("\(error)", error.retryDelay) : error
-  }
-
-  private func unavailable(_ message: String, _ retryAfter: Duration?) -> SyncRefusal {
-    SyncRefusal(
-      .unavailable, message, retryAfter: retryAfter.map { min($0, Self.maxRetryDelay) })
+    return error.isTransient
+      ? SyncRefusal(.unavailable, "\(error)", retryAfter: error.retryDelay) : error
   }
 }
 

@@ -19,7 +19,7 @@ struct SpaceFeed {
     /// at once when it connects again.
     var maxByteCount = 512 << 10
     /// The maximum length of an event. The changes of longer ones are pulled.
-    var maxEventByteCount = 256 << 10
+    var maxEventByteCount = SyncLimits.maxEventByteCount
   }
 
   private struct Entry {

@@ -51,9 +51,16 @@ package enum SyncReply: Hashable, Sendable {
     var type = "application/json"
     if case .text(_, let other) = self { type = other }
     var answer = HTTPAnswer(status: status, type: type, body)
-    // No cache may keep records, nor an answer for one access token for another one.
-    answer.fields.append(("Cache-Control", "no-store"))
-    answer.fields.append(("X-Content-Type-Options", "nosniff"))
+    // No cache may keep records, nor an answer for one access token for another one. Answers to
+    // commits need no such word: a cache keeps an answer to POST only if that says so (RFC 9110,
+    // section 9.3.3).
+    switch self {
+    case .outcome(.gone): answer.fields.append(("Cache-Control", "no-store"))
+    case .outcome: break
+    default: answer.fields.append(("Cache-Control", "no-store"))
+    }
+    // Browsers guess the type of a text, but not that of JSON.
+    if case .text = self { answer.fields.append(("X-Content-Type-Options", "nosniff")) }
     if case .refusal(let refusal) = self {
       if let pause = refusal.retryAfter {
         answer.fields.append(("Retry-After", "\(pause.wholeSeconds)"))
@@ -69,7 +76,7 @@ package enum SyncReply: Hashable, Sendable {
 extension SyncRefusal {
   /// The refusal of a client that has too many requests under way.
   static let tooManyRequests = SyncRefusal(
-    .unavailable, "this client has too many requests under way; send them one after the other",
+    .tooManyRequests, "this client has too many requests under way; send them one after the other",
     retryAfter: .seconds(1))
 
   /// The status code of the refusal.
@@ -83,7 +90,7 @@ extension SyncRefusal {
     case .differentTables: 409
     case .overLimit: 413
     case .unsupportedMedia: 415
-    case .unavailable: self == .tooManyRequests ? 429 : 503
+    case .tooManyRequests: 429
     default: 503
     }
   }

@@ -20,6 +20,23 @@ package enum SyncEvent: Hashable, Sendable {
     }
   }
 
+  /// The events in their order as one; `nil` for none.
+  ///
+  /// - Returns: A commit if all are commits and each begins where the one before ends; otherwise the
+  ///   last head.
+  static func joined(_ events: some Collection<SyncEvent>) -> SyncEvent? {
+    guard let first = events.first else { return nil }
+    return events.dropFirst().reduce(first) { joined, next in
+      guard case .commit(let from, let page) = joined, case .commit(page.revision, let last) = next
+      else { return .head(next.revision) }
+      return .commit(
+        from: from,
+        SyncPage(
+          revision: last.revision, digest: last.digest, replica: nil,
+          changes: page.changes + last.changes, next: nil))
+    }
+  }
+
   /// The name of the event in the stream.
   package var name: String {
     switch self {

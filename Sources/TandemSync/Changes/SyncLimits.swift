@@ -11,6 +11,10 @@ package struct SyncLimits: Hashable, Sendable {
   /// table. The position of a page contains a key.
   package static let maxKeyByteCount = 1_024
 
+  /// The maximum length of an event of a space, in bytes. Of longer commits, an event has only the
+  /// head.
+  package static let maxEventByteCount = 256 << 10
+
   /// The maximum length of a record's message, in bytes.
   package var maxRecordByteCount: Int
   /// The maximum length of a commit's message, in bytes.

@@ -100,6 +100,8 @@ public struct SyncRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     public static let unsupportedMedia = Code(rawValue: "unsupportedMedia")
     /// The tables of the replica are not those of the space.
     public static let differentTables = Code(rawValue: "differentTables")
+    /// The client has too many requests under way. The same bytes may be sent again.
+    public static let tooManyRequests = Code(rawValue: "tooManyRequests")
     /// The space cannot answer now. The outcome is unknown; the same bytes may be sent again.
     public static let unavailable = Code(rawValue: "unavailable")
   }
@@ -119,7 +121,7 @@ public struct SyncRefusal: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// True if the same request may succeed later.
-  public var isTransient: Bool { code == .unavailable }
+  public var isTransient: Bool { code == .unavailable || code == .tooManyRequests }
 
   /// The message.
   public var description: String { message }

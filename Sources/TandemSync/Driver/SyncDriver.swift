@@ -96,10 +96,12 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
         case .announced(let event, let announcements): watch.end(event, by: announcements)
         case .lostAnnouncements:
           watch.fail()
-          actions = session.handle(.announced)
+          actions = session.handle(.requested)
         }
         // An announcement of the replica's own commit may come before the outcome of that commit.
-        if !session.isBusy, watch.takeNews() { actions += session.handle(.announced) }
+        if !session.isBusy, let event = watch.takeNews() {
+          actions += session.handle(.announced(event))
+        }
       }
     }
   }
@@ -136,10 +138,12 @@ private struct SpaceWatch {
   private(set) var announcements: (any SyncAnnouncements)?
   /// The number of waits in a row that failed.
   private(set) var failureCount = 0
+  /// The maximum number of announcements that wait for the session. Of more, the last head is kept.
+  private static let maxNewsCount = 16
   /// The head that was announced last.
   private var announced: SpaceRevision?
-  /// True if the session does not know the head that was announced last.
-  private var hasNews = false
+  /// The announcements that the session does not know.
+  private var news: [SyncEvent] = []
   /// True while a child task waits.
   private var isWaiting = false
 
@@ -156,7 +160,7 @@ private struct SpaceWatch {
     failureCount = 0
     self.announcements = announcements
     announced = event.revision
-    hasNews = true
+    news = news.count < Self.maxNewsCount ? news + [event] : [.head(event.revision)]
   }
 
   /// Takes note that following failed. It begins anew at the revision of the replica.
@@ -165,14 +169,14 @@ private struct SpaceWatch {
     failureCount += 1
     announcements = nil
     announced = nil
-    hasNews = false
+    news = []
   }
 
-  /// Returns true, once, if the space has announced something that the replica does not have.
-  mutating func takeNews() -> Bool {
-    guard hasNews, let announced, let revision else { return false }
-    hasNews = false
-    return announced.isNews(to: revision)
+  /// Returns, once, the announcements of what the replica does not have.
+  mutating func takeNews() -> SyncEvent? {
+    guard let revision else { return nil }
+    defer { news = [] }
+    return SyncEvent.joined(news.filter { $0.revision.isNews(to: revision) })
   }
 }
 
@@ -192,7 +196,8 @@ extension SyncDriver {
         try await answer { .pulled(try await remote.pull(request)) }
       }
     case .timer(let number, let failureCount, let least):
-      let pause = max(backoff.delay(afterFailure: failureCount, chance: chance()), least ?? .zero)
+      let pause = backoff.delay(
+        afterFailure: failureCount, atLeast: least, chance: chance())
       group.addTask {
         try await clock.sleep(for: pause)
         return .happened(.timerFired(number))

@@ -7,7 +7,7 @@ package import TandemRecords
 /// `id`. Comments, such as heartbeats, and other fields are skipped.
 package struct EventStreamReader {
   private let reader: SyncMessageReader
-  private let maxByteCount: Int
+  private let maxByteCount = SyncLimits.maxEventByteCount
   /// The bytes of the line that is not complete.
   private var line: [UInt8] = []
   /// True if the last byte was a carriage return, which a line feed may follow.
@@ -19,7 +19,6 @@ package struct EventStreamReader {
   /// A reader that accepts events of the given limits.
   package init(limits: SyncLimits = SyncLimits()) {
     reader = SyncMessageReader(limits: limits)
-    maxByteCount = limits.maxPageMessageByteCount
   }
 
   /// Takes the next bytes of the stream; returns the events that are complete with them.

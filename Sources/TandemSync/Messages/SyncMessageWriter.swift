@@ -31,10 +31,10 @@ package enum SyncMessageWriter {
   /// The data of an event.
   package static func bytes(_ event: SyncEvent) -> [UInt8] { message { $0.write(event) } }
 
-  /// An event as `text/event-stream` has it: its name, its revision as its id, its data, and an empty
-  /// line. The data has no line break, because JSON escapes it.
+  /// An event as `text/event-stream` has it: its name, its data, and an empty line. The data has the
+  /// revision, and no line break, because JSON escapes it.
   package static func streamBytes(_ event: SyncEvent) -> [UInt8] {
-    var bytes = Array("event: \(event.name)\nid: \(event.revision)\ndata: ".utf8)
+    var bytes = Array("event:\(event.name)\ndata:".utf8)
     bytes.appendJSON { $0.write(event) }
     bytes += [UInt8(ascii: "\n"), UInt8(ascii: "\n")]
     return bytes

@@ -32,8 +32,8 @@ package struct SyncSession: Hashable, Sendable {
     case disconnected
     /// Rows of the file may have changed.
     case changedLocally
-    /// The space may have new commits.
-    case announced
+    /// The space has announced commits that the file may not have.
+    case announced(SyncEvent)
     /// The timer of this number has fired.
     case timerFired(Int)
   }
@@ -54,8 +54,9 @@ package struct SyncSession: Hashable, Sendable {
     case report(SyncStatus)
   }
 
-  /// The number of commits in a row that the space did not accept, after which the next one waits.
-  /// So busy replicas do not prevent each other, and a space that accepts nothing has a pause.
+  /// The number of commits in a row that the space did not accept, and of pulls in a row that it could
+  /// not answer from the revision it had named, after which the next one waits. So busy replicas do
+  /// not prevent each other, and a space that accepts nothing has a pause.
   package static let maxImmediateFailureCount = 3
 
   private enum Activity: Hashable {
@@ -78,6 +79,8 @@ package struct SyncSession: Hashable, Sendable {
   private var failureCount = 0
   /// The number of commits in a row that the space did not accept.
   private var failedCommitCount = 0
+  /// The number of pulls in a row that the space could not answer from the revision.
+  private var lostPullCount = 0
   /// True if the next commit has to wait, because several were not accepted.
   private var delaysCommit = false
   /// The commit that was frozen by this session and of which each attempt, if any, was answered.
@@ -124,7 +127,8 @@ extension SyncSession {
   /// under way for are ignored: they are late.
   package mutating func handle(_ event: Event) -> [Action] {
     switch event {
-    case .requested, .announced: return resume()
+    case .requested: return resume()
+    case .announced(let event): return announced(event)
     case .changedLocally:
       isLookNeeded = true
       isStuck = false
@@ -147,11 +151,7 @@ extension SyncSession {
       return pushed(outcome, commit)
     case .pulled(let answer):
       guard case .pulling(let request) = activity else { return [] }
-      failureCount = 0
-      switch answer {
-      case .page(let page): return perform(.stage(page, for: request))
-      case .gone(let gone): return perform(.lose(gone))
-      }
+      return pulled(answer, request)
     case .refused(let refusal): return refused(refusal)
     case .disconnected: return disconnected(retryAfter: nil)
     }
@@ -161,10 +161,44 @@ extension SyncSession {
   private mutating func resume() -> [Action] {
     isPullNeeded = true
     guard !isBusy else { return [] }
+    endWait()
+    return look()
+  }
+
+  private mutating func endWait() {
     failureCount = 0
     isStuck = false
     isRepaired = false
-    return look()
+  }
+
+  /// Commits of the space are applied at once if the file waits for nothing else; otherwise a pull
+  /// fetches them.
+  private mutating func announced(_ event: SyncEvent) -> [Action] {
+    guard case .commit(let from, let page) = event, activity == .waiting else { return resume() }
+    endWait()
+    // The summary of the step is a look.
+    isLookNeeded = false
+    return perform(.receive(page, after: from))
+  }
+
+  private mutating func pulled(_ answer: SyncPullAnswer, _ request: SyncPull) -> [Action] {
+    switch answer {
+    case .page(let page):
+      (failureCount, lostPullCount) = (0, 0)
+      return perform(.stage(page, for: request))
+    case .gone(let gone):
+      lostPullCount += 1
+      if lostPullCount > SyncSession.maxImmediateFailureCount {
+        block = .refused(
+          SyncRefusal(
+            .unavailable,
+            "the space does not know the revision that it has just named, \(lostPullCount) times in a "
+              + "row; check whether several servers with different data answer at its address"))
+      } else {
+        failureCount = 0
+      }
+      return perform(.lose(gone))
+    }
   }
 
   private mutating func pushed(_ outcome: SyncOutcome, _ commit: SyncToken) -> [Action] {
@@ -214,7 +248,7 @@ extension SyncSession {
     case .freeze:
       isStuck = summary.hasChanges && summary.outbox == nil && summary.pull == .none
       certainCommit = summary.outbox?.commit
-    case .apply: isStuck = false
+    case .apply, .receive: isStuck = false
     case .verify: isRepaired = !summary.hasEqualDigests
     case .look, .requirePull, .settle, .takeBack, .stage, .discardStaged, .lose: break
     }
@@ -271,7 +305,7 @@ extension SyncSession {
     activity = .performing(step)
     switch step {
     case .verify: return report(.verifying) + [.perform(step)]
-    case .stage, .apply: return report(.pulling) + [.perform(step)]
+    case .stage, .apply, .receive: return report(.pulling) + [.perform(step)]
     case .look, .requirePull, .freeze, .settle, .takeBack, .discardStaged, .lose:
       return [.perform(step)]
     }

@@ -68,6 +68,9 @@ package enum SyncStep: Hashable, Sendable {
   case discardStaged
   /// Applies the staged pages.
   case apply
+  /// Applies the page of an event as the answer to a pull of the changes after a revision, if the
+  /// replica is exactly there and no commit waits for its outcome. Otherwise it demands a pull.
+  case receive(SyncPage, after: SpaceRevision)
   /// Takes note that the space cannot continue from the revision.
   case lose(SyncGone)
   /// Compares the base with the digest of the space, and demands a pull of everything if they
@@ -110,13 +113,30 @@ public enum SyncStatus: Hashable, Sendable {
 package struct SyncBackoff: Hashable, Sendable {
   /// The longest pause after the first failure.
   package var first: Duration
-  /// The longest pause of all.
+  /// The longest pause of all, unless the space asks for a longer one.
   package var max: Duration
+  /// The longest pause that a space may ask for.
+  package var maxRequested: Duration
 
-  /// Pauses of up to a second after the first failure, and of up to five minutes later.
-  package init(first: Duration = .seconds(1), max: Duration = .seconds(300)) {
+  /// Pauses of up to a second after the first failure, of up to half a minute later, and of up to five
+  /// minutes if the space asks for that.
+  package init(
+    first: Duration = .seconds(1), max: Duration = .seconds(30),
+    maxRequested: Duration = .seconds(300)
+  ) {
     self.first = first
     self.max = max
+    self.maxRequested = maxRequested
+  }
+
+  /// The pause after a number of failures in a row, the last of which asked for a pause.
+  ///
+  /// - Parameter chance: A random number from 0 to 1.
+  package func delay(
+    afterFailure count: Int, atLeast requested: Duration?, chance: Double
+  ) -> Duration {
+    let requested = Swift.min(requested ?? .zero, maxRequested)
+    return Swift.max(delay(afterFailure: count, chance: chance), requested)
   }
 
   /// The pause after a number of failures in a row.
