@@ -6,7 +6,7 @@ let folder = NSTemporaryDirectory() + "server-\(UUID().uuidString)"
 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
 defer { try? FileManager.default.removeItem(atPath: folder) }
 let database = try Database(path: "\(folder)/notes.db")
-try await database.write { transaction in
+try database.write { transaction in
   try transaction.execute("CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT)")
 }
 
