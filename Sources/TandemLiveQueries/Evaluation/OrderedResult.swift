@@ -7,8 +7,8 @@ struct OrderedResult: Sendable {
   private var reader: QueryReader
   /// The rows, if their values determine their places.
   private var placed: OrderedRows?
-  /// The rows otherwise.
-  private var unplaced: [KeyedRow] = []
+  /// The rows otherwise; `nil` before the first read.
+  private var unplaced: UnplacedRows?
 
   init(
     _ definition: QueryDefinition, reserveCount: Int = RowWindow.defaultReserveCount
@@ -44,11 +44,25 @@ struct OrderedResult: Sendable {
   private mutating func rerun(
     _ plan: QueryPlan, _ connection: DatabaseConnection
   ) throws(DatabaseError) -> ListDifference<KeyedRow> {
-    let old = placed?.visible ?? unplaced
-    let rows = try plan.listRows(in: connection)
-    placed = plan.list.order.map { OrderedRows(rows, order: $0, window: plan.list.window) }
-    unplaced = placed == nil ? rows : []
-    let new = placed?.visible ?? unplaced
+    if plan.list.order == nil, let difference = try unplaced?.rerun(plan, connection) {
+      return difference
+    }
+    let old = placed?.visible ?? unplaced?.keyedRows ?? []
+    placed = nil
+    unplaced = nil
+    let new: [KeyedRow]
+    if let order = plan.list.order {
+      let rows = try OrderedRows(
+        plan.listRows(in: connection), order: order, window: plan.list.window)
+      placed = rows
+      new = rows.visible
+    } else {
+      var rows = UnplacedRows(plan)
+      let difference = try rows.rerun(plan, connection)
+      unplaced = rows
+      if old.isEmpty, let difference { return difference }
+      new = rows.keyedRows
+    }
     guard !old.isEmpty else { return OrderedResult.insertion(of: new) }
     return ListDifference(
       from: old, to: new, identifiedBy: \.key, by: { $0.record.hasSameStorage(as: $1.record) })

@@ -59,22 +59,14 @@ extension QueryPlan {
     return RecordKey(values)
   }
 
-  /// All rows as a list, those in reserve included.
-  ///
-  /// - Throws: ``DatabaseError`` with code `constraint` if two have the same key.
+  /// All rows in an order in which they can be placed, those in reserve included. Such rows have the
+  /// primary key of their table.
   func listRows(in connection: DatabaseConnection) throws(DatabaseError) -> [KeyedRow] {
     var rows: [KeyedRow] = []
-    var keys: Set<RecordKey> = []
     try connection.withStatement(list.sql) { statement throws(DatabaseError) in
       try statement.bind(list.parameters)
-      while try statement.step() {
-        let row = try currentRow(statement)
-        // Rows that are placed have the primary key of their table.
-        if list.order == nil, !keys.insert(row.key).inserted { throw duplicateError(row.key) }
-        rows.append(row)
-      }
+      while try statement.step() { rows.append(try currentRow(statement)) }
     }
-    if list.isSortedByKey { rows.sort { $0.key < $1.key } }
     return rows
   }
 }
