@@ -19,10 +19,14 @@ extension ReplicaTables {
     let last = try rows(
       "SELECT next FROM tandem_staged WHERE since = ? ORDER BY position DESC LIMIT 1",
       [.text(since.name)])
+    func incomplete(_ cursor: String?) -> Staging {
+      .incomplete(
+        SyncPull(
+          replica: state.replica, since: since, cursor: cursor, knownSequence: state.sequence))
+    }
     switch last.first?[0] {
-    case nil: return .incomplete(SyncPull(replica: state.replica, since: since))
-    case .text(let next)?:
-      return .incomplete(SyncPull(replica: state.replica, since: since, cursor: next))
+    case nil: return incomplete(nil)
+    case .text(let next)?: return incomplete(next)
     default: return .complete
     }
   }
@@ -30,12 +34,13 @@ extension ReplicaTables {
   /// Stores a page, as the bytes of its message.
   ///
   /// - Parameter pull: The request that the page answers. If another process has synchronized the
-  ///   file since, or a commit waits for its outcome, the page is of no use and is not stored.
+  ///   file since, or a commit waits for its outcome, the page is of no use and is not stored. A page
+  ///   from before the outcome of a commit would even seem to show that the space has lost it.
   /// - Returns: True if the page was stored.
   @discardableResult
   package func stage(_ page: SyncPage, for pull: SyncPull) throws -> Bool {
     guard try outboxSummary() == nil, case .incomplete(let next) = try staging(),
-      next.replica == pull.replica,
+      next.replica == pull.replica, next.knownSequence == pull.knownSequence,
       next.since == pull.since, next.cursor == pull.cursor
     else { return false }
     try run("DELETE FROM tandem_staged WHERE since <> ?", [.text(pull.since.name)])

@@ -292,4 +292,27 @@ struct ReplicaAccidentTests {
     try a.settle(try space.push(bytes), bytes)
     #expect(try !a.write { try $0.stage(page, for: pull) })
   }
+
+  @Test("A page from before a conflict, which another process brought, does not mean a loss")
+  func lateStanding() throws {
+    let (a, b) = (try replica(1), try replica(2))
+    try a.execute("INSERT INTO note VALUES ('n', 1, 1)")
+    try a.sync(space)
+    try b.sync(space)
+    let replica = try a.state.replica
+    guard case .incomplete(let request) = try a.read({ try $0.staging() }),
+      case .page(let page) = try space.pull(request)
+    else {
+      Issue.record("no page")
+      return
+    }
+    try b.execute("UPDATE note SET title = 'b'")
+    try b.sync(space)
+    try a.execute("UPDATE note SET title = 'a'")
+    let bytes = try #require(try a.freeze())
+    try a.settle(try space.push(bytes), bytes)
+    #expect(try !a.write { try $0.stage(page, for: request) })
+    try a.sync(space)
+    #expect(try a.state.replica == replica)
+  }
 }

@@ -161,7 +161,7 @@ final class TestReplica {
       replica: next.replica, since: next.since, cursor: next.cursor,
       maxChangeCount: maxPageChangeCount)
     switch try space.pull(pull) {
-    case .page(let page): _ = try write { try $0.stage(page, for: pull) }
+    case .page(let page): _ = try write { try $0.stage(page, for: next) }
     case .gone(let gone): try write { try $0.lose(gone, using: &random) }
     }
     return try read { try $0.staging() } == .complete

@@ -39,15 +39,20 @@ package struct SyncPull: Hashable, Sendable {
   package let cursor: String?
   /// The maximum number of changes; the space may return fewer.
   package let maxChangeCount: Int
+  /// The sequence of the replica's last commit that had an outcome when it asked. It is not sent: it
+  /// shows whether an answer comes too late.
+  package let knownSequence: Int
 
   /// A request.
   package init(
-    replica: SyncToken?, since: SpaceRevision?, cursor: String? = nil, maxChangeCount: Int = .max
+    replica: SyncToken?, since: SpaceRevision?, cursor: String? = nil, maxChangeCount: Int = .max,
+    knownSequence: Int = 0
   ) {
     self.replica = replica
     self.since = since
     self.cursor = cursor
     self.maxChangeCount = maxChangeCount
+    self.knownSequence = knownSequence
   }
 }
 
