@@ -39,6 +39,11 @@ struct Scenario {
   let lossPercent: Int
   let duplicatePercent: Int
   let accidents: [Accident]
+  /// The number of keys that edits choose from in each table. With few, edits meet each other.
+  let keyCount: Int
+  /// The share of a program's turns in which it synchronizes undisturbed, in percent. Otherwise
+  /// files seldom have a common past.
+  let calmPercent: Int
   /// True if the programs enforce foreign keys. Most programs beside Tandem do not.
   let enforcesForeignKeys: Bool
   /// The number of changes of a page that a replica asks for.
@@ -67,6 +72,8 @@ struct Scenario {
         Int.random(in: 0..<8, using: &random) == 0
       }
     }
+    keyCount = Int.random(in: 1...4, using: &random)
+    calmPercent = Int.random(in: 0...30, using: &random)
     maxPageChangeCount = Int.random(in: 1...12, using: &random)
     // A commit has room for at least some records: no record may be too long for each commit.
     limits = SyncLimits(

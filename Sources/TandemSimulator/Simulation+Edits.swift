@@ -82,7 +82,7 @@ extension Simulation {
     _ table: SimulatedSchema.Table, in file: Int
   ) -> (sql: String, parameters: [FieldValue]) {
     let name = table.name
-    let keys = 0..<4
+    let keys = 0..<scenario.keyCount
     let key = table.key(Int.random(in: keys, using: &random))
     let condition = table.keyColumns.map { "\($0) = ?" }.joined(separator: " AND ")
     func value() -> FieldValue {
@@ -149,7 +149,9 @@ extension Simulation {
     }
     if table.parentAction != nil {
       columns.append("parent")
-      parameters += chance(20) ? [.null] : schema.tables[0].key(pick([0, 1, 2, 3]))
+      parameters +=
+        chance(20)
+        ? [.null] : schema.tables[0].key(Int.random(in: 0..<scenario.keyCount, using: &random))
     }
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     return (

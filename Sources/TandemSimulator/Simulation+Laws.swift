@@ -149,7 +149,7 @@ extension Simulation {
   }
 
   /// Synchronizes a file until its session waits.
-  private func rest(_ number: Int) throws {
+  func rest(_ number: Int) throws {
     if drivers[number].request != nil { try handle(.disconnected, number) }
     try handle(.requested, number)
     for _ in 0..<Simulation.maxEventCount {

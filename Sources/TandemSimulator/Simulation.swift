@@ -160,6 +160,7 @@ final class Simulation {
 extension Simulation {
   /// Lets a program do the next thing.
   private func drive(_ number: Int) throws {
+    if chance(scenario.calmPercent) { return try rest(number) }
     // Most actions follow at once; between any two, something else may happen.
     for _ in 0..<Int.random(in: 1...5, using: &random) {
       let driver = drivers[number]
