@@ -59,9 +59,9 @@ extension ReplicaTables {
     guard isNext else { return nil }
     // Another process may be in the middle of a pull. It starts again where this one ends.
     try discardStaged()
-    guard try stage(page, for: SyncPull(replica: state.replica, since: revision)) else {
-      return nil
-    }
+    let request = SyncPull(
+      replica: state.replica, since: revision, knownSequence: state.sequence)
+    guard try stage(page, for: request) else { return nil }
     return try applyStaged(merging, nil, namesReplica: false, using: &generator)
   }
 
