@@ -174,7 +174,9 @@ struct ServerSyncTests {
   @Test("the client in Python agrees with all vectors")
   func vectors() async throws {
     let vectors = Self.root.appendingPathComponent("Tests/Vectors").path
-    #expect(try await shell("client '\(vectors)' vectors").output.hasSuffix(" vectors agree\n"))
+    let check = Self.root.appendingPathComponent("Examples/python-client/check_vectors.py").path
+    let result = try await shell("python3 -B '\(check)' '\(vectors)'")
+    #expect(result.output.hasSuffix(" vectors agree\n"))
   }
 
   @Test("the client in Python merges fields, counts, conflicts and deletions as the others do")
