@@ -170,7 +170,7 @@ extension ReplicaTables {
   }
 
   /// The versions that merges overruled and no commit has reported; they are reported in the given
-  /// commit.
+  /// commit. One that is too long for a message stays in `tandem_conflicts` alone.
   private func unreportedVersions(
     in sequence: Int, _ budget: inout FreezeBudget
   ) throws -> [SyncRecordState] {
@@ -188,12 +188,19 @@ extension ReplicaTables {
       let overruled = row[6] == "local" ? row[5] : row[4]
       var fields: Record?
       if case .text(let text) = overruled {
-        fields = try? SyncMessageReader().fields(Array(text.utf8))
+        guard let record = try? SyncMessageReader(limits: .unlimited).fields(Array(text.utf8))
+        else {
+          throw ReplicaError.damaged("tandem_conflicts", connection.path)
+        }
+        fields = record
       }
       let state = SyncRecordState(
         key: SyncKey(table: table, id: id), version: Int(clamping: version), fields: fields)
-      guard budget.take(state) else { break }
-      versions.append(state)
+      switch budget.take(state) {
+      case .spent: return versions
+      case .taken: versions.append(state)
+      case .tooLarge: break
+      }
       try run(
         "UPDATE tandem_conflicts SET reported_in = ? WHERE id = ?",
         [.integer(Int64(sequence)), row[0]])
@@ -245,13 +252,14 @@ private struct FreezeBudget {
     return .taken
   }
 
-  mutating func take(_ state: SyncRecordState) -> Bool {
+  mutating func take(_ state: SyncRecordState) -> Answer {
     var json = JSONWriter()
     json.write(state)
-    guard overruledCount > 0, json.bytes.count < byteCount else { return false }
+    guard json.bytes.count <= limits.maxRecordByteCount else { return .tooLarge }
+    guard overruledCount > 0, json.bytes.count < byteCount else { return .spent }
     overruledCount -= 1
     byteCount -= json.bytes.count + 1
-    return true
+    return .taken
   }
 }
 

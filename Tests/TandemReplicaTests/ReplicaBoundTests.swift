@@ -1,5 +1,6 @@
 import TandemRecords
 import TandemReplica
+import TandemSQLite
 import TandemSync
 import Testing
 
@@ -37,6 +38,12 @@ struct ReplicaBoundTests {
     try b.write { try $0.resolve(conflict: conflict.id, by: .remote) }
     try converge([a, b], space)
     try expectEqualRows([a, b], "SELECT * FROM note", [["n", "short"]])
+    // No message can hold the version that lost. It is not reported as a deletion instead.
+    let overruled = try space.database.read {
+      try $0.connection.allRows("SELECT fields FROM overruled")
+    }
+    #expect(overruled == [])
+    #expect(try b.conflicts().first?.local == conflict.local)
   }
 
   @Test("A key over the limit is noted, and can be read")
