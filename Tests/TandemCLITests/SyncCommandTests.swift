@@ -31,6 +31,20 @@ struct SyncCommandTests {
       """)
   }
 
+  @Test("a file that cannot be written is named as such, without SQL")
+  func readOnlyFile() async throws {
+    try await attachCopies()
+    // A file of a later write format is read-only for SQLite, for every user.
+    try await shell(
+      "sqlite3 a.db 'PRAGMA journal_mode=DELETE' && printf '\\3' | dd of=a.db bs=1 seek=18 conv=notrunc"
+    )
+    let refused = try await shell("$tandem sync a.db", status: 2)
+    #expect(
+      refused.error
+        == "tandem: a.db: cannot be written: it is read-only; let this user write the file and its "
+        + "directory, or use a copy\n")
+  }
+
   @Test("two copies edited apart come in step; the conflict shows three versions, and is resolved")
   func story() async throws {
     try await attachCopies("--table note --policy likes=counter")

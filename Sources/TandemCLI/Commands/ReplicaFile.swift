@@ -23,6 +23,11 @@ enum ReplicaFile {
         database, DatabaseReplica(database, epochPolicy: epochPolicy))
       await database.close()
       return result
+    } catch let error as DatabaseError where error.code.primary == .readOnly {
+      await database.close()
+      throw FileError(
+        path: path, action: "written",
+        reason: "it is read-only; let this user write the file and its directory, or use a copy")
     } catch {
       await database.close()
       throw error
