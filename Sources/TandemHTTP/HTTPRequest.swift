@@ -43,6 +43,9 @@ public struct HTTPRequest: Hashable, Sendable {
   public var maxDecompressedByteCount: Int?
   /// Timeouts for this request, in place of the client's.
   public var timeouts: HTTPTimeouts?
+  /// True to send no field that the server does not need: no `User-Agent`, `Accept` and
+  /// `Accept-Encoding` unless `fields` has them. For many small messages to one server.
+  package var isBrief = false
 
   /// A request for `url`.
   public init(
@@ -64,7 +67,7 @@ public struct HTTPRequest: Hashable, Sendable {
   func prepared(by options: HTTPClientOptions) throws(TransportError) -> HTTPRequest {
     var request = self
     request.url = try HTTPURL.validated(url)
-    request.fields.addUnlessPresent("User-Agent", options.userAgent)
+    if !isBrief { request.fields.addUnlessPresent("User-Agent", options.userAgent) }
     if body != nil { request.fields.addUnlessPresent("Content-Type", "application/octet-stream") }
     guard isHTTPToken(method.rawValue) else {
       let message = "\"\(method.rawValue)\" is no request method; use a word such as GET"

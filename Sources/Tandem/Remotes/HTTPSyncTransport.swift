@@ -85,8 +85,10 @@ extension HTTPSyncTransport {
     }
     var request = HTTPRequest(method, url: address, body: body)
     if let token { request.fields["Authorization"] = "Bearer \(try secret(of: token))" }
-    // No further fields: a commit of one row is as small as they are.
-    if body != nil { request.fields["Content-Type"] = "application/json" }
+    guard body != nil else { return request }
+    request.fields["Content-Type"] = "application/json"
+    // A commit of one row is no longer than the fields would be.
+    request.isBrief = true
     return request
   }
 

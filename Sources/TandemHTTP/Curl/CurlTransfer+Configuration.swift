@@ -64,7 +64,10 @@
         appendField(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
       }
       // Decoded by ``GzipDecoder``, which verifies its end.
-      if request.fields["Accept-Encoding"] == nil { appendField("Accept-Encoding: gzip") }
+      if request.fields["Accept-Encoding"] == nil, !request.isBrief {
+        appendField("Accept-Encoding: gzip")
+      }
+      if request.fields["Accept"] == nil, request.isBrief { appendField("Accept:") }
       // Of its own accord libcurl would ask first whether to send a long body, and wait a second.
       if request.fields["Expect"] == nil { appendField("Expect:") }
       ccurl_set_list(easy, CURLOPT_HTTPHEADER, fieldList)
