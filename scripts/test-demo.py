@@ -240,7 +240,9 @@ def check_bomb():
     until("both bombs", lambda: all(len(rows(p, "SELECT 1 FROM player WHERE length(id) = 16")) > 9 for p in "ab"))
     until_equal("bomb")
     for button in ("shuffle", "delete", "add"):
+        before = rows("a", PLAYERS)
         press("a", f".{button}")
+        until(f"effect of the button {button}", lambda: rows("a", PLAYERS) != before)
     until_equal("buttons")
 
 
@@ -260,6 +262,24 @@ def check_kill():
     until("a new process", lambda: page.locator("#a").get_attribute("data-pid") not in ("", str(pid)))
     until_equal("recovery")
     assert rows("a", "PRAGMA integrity_check") == [("ok",)]
+
+
+def check_terminal():
+    """Without a browser, the demo says how to change one phone and look at the other one."""
+    change, look = (lines[-2].removeprefix("tandem:"), lines[-1].removeprefix("tandem:"))
+    player, score = rows("a", "SELECT name, score + 100 FROM player ORDER BY score DESC, id LIMIT 1")[0]
+    subprocess.run(change, shell=True, check=True)
+    until("the other phone shows the change", lambda: f"{score}|{player}\n" in subprocess.run(
+        look, shell=True, check=True, capture_output=True, text=True).stdout)
+    until_equal("terminal")
+
+
+def check_folder():
+    """A folder that cannot be used is refused, with the remedy."""
+    (folder / "file").touch()
+    for path, part in [(folder, "is in use by another demo"), ("/proc/none", "cannot be created"), (folder / "file", "--data")]:
+        result = subprocess.run([TANDEM, "demo", "--port", "0", "--data", path], capture_output=True, text=True, timeout=LIMIT)
+        assert result.returncode == 1 and part in result.stderr and "--data" in result.stderr, result.stderr
 
 
 def check_sqlite():
@@ -387,10 +407,12 @@ def watch(view):
 start = time.monotonic()
 errors = []
 SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-demo = subprocess.Popen([TANDEM, "demo", "--port", "0", "--data", folder], stdout=subprocess.PIPE, text=True)
+demo = subprocess.Popen([TANDEM, "demo", "--port", "0", "--data", folder], stdout=subprocess.PIPE,
+                        stderr=subprocess.PIPE, text=True)
 try:
     url = demo.stdout.readline().strip()
-    assert url, "the demo did not start"
+    assert url, f"the demo did not start: {demo.stderr.read()}"
+    lines = [demo.stderr.readline().rstrip("\n") for _ in range(4)]
     step(f"{url} has started")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
@@ -408,7 +430,8 @@ try:
             (check_edits_on_both, "edits on both phones"), (check_keyboard, "arrow keys"),
             (check_order_and_filter, "order and filter"),
             (check_feed, "the feed"), (check_conflict, "a conflict offline, resolved otherwise"),
-            (check_sqlite, "a change by sqlite3"), (check_bomb, "bombs on both"), (check_kill, "kill and recovery"),
+            (check_sqlite, "a change by sqlite3"), (check_terminal, "the lines for a terminal"),
+            (check_folder, "folders that cannot be used"), (check_bomb, "bombs on both"), (check_kill, "kill and recovery"),
         ]:
             check()
             step(text)

@@ -18,6 +18,15 @@ package struct Demo: Sendable {
     self.folder = try Folder(folder)
   }
 
+  /// Two lines for a shell: the first one changes the file of one phone, and the second one shows
+  /// the change in the file of the other phone.
+  package var statements: [String] {
+    [
+      Phones.change(Phone.file("a", in: folder.path)),
+      Phones.look(Phone.file("b", in: folder.path)),
+    ]
+  }
+
   /// Opens an address in a browser; false if there is none, or if nobody would see it.
   package static func openBrowser(_ url: String) -> Bool { Program.openBrowser(url) }
 

@@ -62,7 +62,7 @@ final class Phones: Sendable {
         program, ["demo", "--phone"], settings: JSON.object(settings))
       var row = PhoneRow(
         name: name, title: "Phone \(name.uppercased())", address: address, pid: Int(process.pid),
-        isRunning: true, statement: statement(for: Phone.file(name, in: settings.folder)))
+        isRunning: true, statement: Phones.change(Phone.file(name, in: settings.folder)))
       running.withLock { $0[name] = process }
       try await stage.show(row)
       await process.ended()
@@ -72,10 +72,17 @@ final class Phones: Sendable {
     }
   }
 
-  /// A line for a shell that changes a file.
-  private func statement(for path: String) -> String {
-    let quoted = path.split(separator: "'", omittingEmptySubsequences: false).joined(
-      separator: "'\\''")
-    return "sqlite3 '\(quoted)' \"UPDATE player SET score = score + 100\""
+  /// A line for a shell that changes the file of a phone.
+  static func change(_ path: String) -> String {
+    "sqlite3 \(quoted(path)) \"UPDATE player SET score = score + 100\""
+  }
+
+  /// A line for a shell that shows the first players of the file of a phone.
+  static func look(_ path: String) -> String {
+    "sqlite3 \(quoted(path)) \"SELECT score, name FROM player ORDER BY score DESC LIMIT 3\""
+  }
+
+  private static func quoted(_ path: String) -> String {
+    "'\(path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
   }
 }

@@ -44,10 +44,13 @@ enum DemoCommand: Command {
         try await demo.run { url in
           try? OutputStream.write(Array("\(url)\n".utf8), to: STDOUT_FILENO)
           let isOpen = isatty(STDOUT_FILENO) == 1 && Demo.openBrowser(url)
-          TandemCLI.report(
-            isOpen
-              ? "the page is open; Ctrl-C ends the demo"
-              : "open \(url) in a browser; Ctrl-C ends the demo")
+          if isOpen {
+            TandemCLI.report("the page is open; Ctrl-C ends the demo")
+          } else {
+            TandemCLI.report("open \(url) in a browser; Ctrl-C ends the demo")
+            TandemCLI.report("without a browser: change one phone, and look at the other one")
+            for statement in demo.statements { TandemCLI.report("  \(statement)") }
+          }
         }
       } catch is CancellationError {}
     }
