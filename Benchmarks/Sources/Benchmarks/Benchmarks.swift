@@ -28,6 +28,7 @@ struct Benchmarks {
       LiveQueryCases.oneRow, LiveQueryCases.manyRows, LiveQueryCases.rerun,
       LiveQueryCases.manyQueries,
       SyncCases.triggers, SyncCases.edit, SyncCases.merge, SyncCases.writers,
+      ServerCases.commits, ServerCases.latency, ServerCases.streams, ServerCases.bytes,
       MirrorCases.files, MirrorCases.comparison, MirrorCases.unchanged,
       ChannelCases.one, ChannelCases.million,
       CommandCases.diff, CommandCases.mirror, WatchCases.tracked,

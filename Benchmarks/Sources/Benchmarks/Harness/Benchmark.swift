@@ -18,6 +18,7 @@ struct Benchmark {
   /// What our time is held against.
   enum Goal {
     case atMost(Double, times: String)
+    case atMostMore(Double, times: String, plusMilliseconds: Double)
     case atLeast(Double, timesFasterThan: String)
     case within(milliseconds: Double)
     case size(atMost: Double, bytesPer: String, measured: Double)
@@ -30,6 +31,13 @@ struct Benchmark {
 
   static func goal(atMost factor: Double, times contender: String) -> Goal {
     .atMost(factor, times: contender)
+  }
+
+  /// A bound of so many times another contender, and a time that does not depend on it.
+  static func goal(
+    atMost factor: Double, times contender: String, plusMilliseconds milliseconds: Double
+  ) -> Goal {
+    .atMostMore(factor, times: contender, plusMilliseconds: milliseconds)
   }
 
   static func goal(atLeast factor: Double, timesFasterThan contender: String) -> Goal {

@@ -34,6 +34,14 @@ struct BenchmarkResult {
         direction: "atMost", contender: contender, bound: bound, value: value,
         isKept: value <= bound,
         text: "\(Self.short(value)) × \(contender) (goal: at most \(Self.plain(bound)) ×)")
+    case .atMostMore(let factor, let contender, let milliseconds):
+      guard let other = median(of: contender) else { return nil }
+      let bound = factor * other + milliseconds
+      return Verdict(
+        direction: "withinMilliseconds", contender: contender, bound: bound, value: ours.median,
+        isKept: ours.median <= bound,
+        text: "\(Self.short(ours.median)) ms (goal: at most \(Self.plain(factor)) × \(contender)"
+          + " + \(Self.plain(milliseconds)) ms, which is \(Self.short(bound)) ms)")
     case .atLeast(let bound, let contender):
       guard let other = median(of: contender) else { return nil }
       let value = other / ours.median

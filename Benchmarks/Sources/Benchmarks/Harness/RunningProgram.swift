@@ -4,7 +4,7 @@ import Foundation
 /// here, line by line. It is ended with this.
 final class RunningProgram {
   private let path: String
-  private var process: pid_t = 0
+  private(set) var process: pid_t = 0
   private let input: Int32
   private let output: Int32
   private var pending: [UInt8] = []
@@ -60,7 +60,8 @@ final class RunningProgram {
     return false
   }
 
-  private func nextLine(withinMilliseconds limit: Int32) throws -> String? {
+  /// The next line; `nil` if none is written for so long.
+  func nextLine(withinMilliseconds limit: Int32) throws -> String? {
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
     while true {
       if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
