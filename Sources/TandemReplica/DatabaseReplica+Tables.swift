@@ -81,7 +81,7 @@ extension DatabaseReplica {
 
   /// Changes the schema by SQL statements, in one transaction. Foreign keys are checked at its end.
   package func changeSchema(by statements: [String]) async throws {
-    try await database.writeWithoutForeignKeys { transaction in
+    try await database.write(foreignKeys: .ignored) { transaction in
       let tables = ReplicaTables(transaction.connection)
       _ = try tables.schema()
       try transaction.changeSchema("this change") { transaction in

@@ -128,9 +128,8 @@ extension DatabaseReplica {
       let tables = ReplicaTables(transaction.connection, knownSchema: known)
       return (try body(tables), tables.knownSchema)
     }
-    // SQLite compiles all statements again whenever foreign keys are disabled or enabled.
-    let (value, schema) =
-      try await rows ? database.writeWithoutForeignKeys(perform) : database.write(perform)
+    let (value, schema) = try await database.write(
+      foreignKeys: rows ? .ignored : .unconcerned, perform)
     knownSchema.withLock { $0 = schema }
     return value
   }

@@ -31,11 +31,7 @@ struct DatabaseImage: Hashable {
   func restore(_ database: SimulatedDatabase) throws {
     database.nextKill = nil
     let hasRows = tables.contains { !$0.name.hasPrefix("tandem_") && !$0.rows.isEmpty }
-    if hasRows {
-      try database.writeWithoutForeignKeys(replace)
-    } else {
-      try database.write(replace)
-    }
+    try database.write(foreignKeys: hasRows ? .ignored : .unconcerned, replace)
   }
 
   private func replace(_ connection: DatabaseConnection) throws {

@@ -6,8 +6,8 @@ import TandemSync
 /// The database of a replica or of the space, in memory or in a file whose program can be killed.
 ///
 /// One connection does everything, outside a transaction if it only reads: SQLite compiles all
-/// statements of a connection again whenever it begins or ends to write, or to enforce foreign
-/// keys, and that takes longer than everything else.
+/// statements of a connection again whenever it begins or ends to write, and that takes longer than
+/// everything else.
 final class SimulatedDatabase {
   /// The moment at which the program is killed.
   enum Kill {
@@ -22,7 +22,8 @@ final class SimulatedDatabase {
   /// The place of the file; `nil` in memory.
   private var disk: SimulatedDisk?
   private let hasForeignKeys: Bool
-  private var enforcesForeignKeys = true
+  /// True if the program enforces foreign keys.
+  var enforcesForeignKeys = true
   /// The replica; its schema is read once.
   private var tables: ReplicaTables?
   /// The kill that the next transaction meets.
@@ -56,13 +57,6 @@ final class SimulatedDatabase {
     return tables
   }
 
-  /// Sets whether the program enforces foreign keys.
-  func setEnforcesForeignKeys(_ enforces: Bool) throws {
-    guard hasForeignKeys, enforces != enforcesForeignKeys else { return }
-    enforcesForeignKeys = enforces
-    try database.withWriter { try $0.execute("PRAGMA foreign_keys=\(enforces ? "ON" : "OFF")") }
-  }
-
   /// Ends the use of a file, and deletes it.
   func end() throws {
     guard let disk else { return }
@@ -78,33 +72,28 @@ extension SimulatedDatabase {
     try database.withWriter(body)
   }
 
-  /// Writes in one transaction.
+  /// Writes in one transaction, as a program does.
   ///
   /// - Throws: ``ProgramKilled`` if the program was killed, and nothing was written.
   func write<Value>(_ body: (DatabaseConnection) throws -> Value) throws -> Value {
-    try transaction(switchesForeignKeysOff: false, body)
+    try write(foreignKeys: enforcesForeignKeys ? .enforced : .ignored, body)
   }
 
-  /// Writes in one transaction as synchronization writes rows.
+  /// Writes in one transaction, as synchronization does.
   ///
   /// - Throws: ``ProgramKilled`` if the program was killed, and nothing was written.
-  func writeWithoutForeignKeys<Value>(
-    _ body: (DatabaseConnection) throws -> Value
+  func write<Value>(
+    foreignKeys: ForeignKeyTreatment, _ body: (DatabaseConnection) throws -> Value
   ) throws -> Value {
-    try transaction(switchesForeignKeysOff: hasForeignKeys && enforcesForeignKeys, body)
-  }
-
-  private func transaction<Value>(
-    switchesForeignKeysOff: Bool, _ body: (DatabaseConnection) throws -> Value
-  ) throws -> Value {
-    guard let kill = nextKill else { return try commit(switchesForeignKeysOff, body) }
+    let foreignKeys = hasForeignKeys ? foreignKeys : .unconcerned
+    guard let kill = nextKill else { return try commit(foreignKeys, body) }
     nextKill = nil
     let before = try content()
     switch kill {
     case .inTransaction(let share):
       var torn = before
       do {
-        try commit(switchesForeignKeysOff) { connection in
+        try commit(foreignKeys) { connection in
           _ = try body(connection)
           torn = try content().losing(since: before, keeping: share)
           throw ProgramKilled()
@@ -113,7 +102,7 @@ extension SimulatedDatabase {
       try reopen(torn)
       throw ProgramKilled()
     case .inCommit(let share):
-      let value = try commit(switchesForeignKeysOff, body)
+      let value = try commit(foreignKeys, body)
       let after = try content()
       let torn = after.losing(since: before, keeping: share)
       try reopen(torn)
@@ -124,11 +113,9 @@ extension SimulatedDatabase {
   }
 
   private func commit<Value>(
-    _ switchesForeignKeysOff: Bool, _ body: (DatabaseConnection) throws -> Value
+    _ foreignKeys: ForeignKeyTreatment, _ body: (DatabaseConnection) throws -> Value
   ) throws -> Value {
-    switchesForeignKeysOff
-      ? try database.writeWithoutForeignKeys { try body($0.connection) }
-      : try database.write { try body($0.connection) }
+    try database.write(foreignKeys: foreignKeys) { try body($0.connection) }
   }
 }
 
@@ -178,8 +165,5 @@ extension SimulatedDatabase {
     disk = next
     tables = nil
     database = try Database(path: next.path, configuration: SimulatedDatabase.configuration)
-    if !enforcesForeignKeys {
-      try database.withWriter { try $0.execute("PRAGMA foreign_keys=OFF") }
-    }
   }
 }

@@ -34,12 +34,12 @@ final class SimulatedFile {
   }
 
   func write<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
-    try database.write { try body(database.replica($0)) }
+    try database.write(foreignKeys: .unconcerned) { try body(database.replica($0)) }
   }
 
   /// Writes rows as synchronization does.
   func writeRows<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
-    try database.writeWithoutForeignKeys { try body(database.replica($0)) }
+    try database.write(foreignKeys: .ignored) { try body(database.replica($0)) }
   }
 
   func read<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {

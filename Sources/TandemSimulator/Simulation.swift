@@ -93,7 +93,7 @@ final class Simulation {
   }
 
   private func add(_ file: SimulatedFile) throws {
-    try file.database.setEnforcesForeignKeys(scenario.enforcesForeignKeys)
+    file.database.enforcesForeignKeys = scenario.enforcesForeignKeys
     files.append(file)
     drivers.append(Driver(file: file.number))
     revisions.append(nil)

@@ -128,7 +128,7 @@ final class TestReplica {
   }
 
   func write<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
-    try database.writeWithoutForeignKeys { try body(tables(in: $0.connection)) }
+    try database.write(foreignKeys: .ignored) { try body(tables(in: $0.connection)) }
   }
 
   func read<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {

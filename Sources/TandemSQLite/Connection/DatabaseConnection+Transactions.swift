@@ -18,6 +18,17 @@ package protocol CommitObserver: AnyObject {
   func didRollback(_ connection: DatabaseConnection)
 }
 
+/// The treatment of foreign keys in a transaction that writes.
+package enum ForeignKeyTreatment: Sendable {
+  /// They are enforced, and their actions run.
+  case enforced
+  /// They are not enforced, and their actions do not run. It is up to the caller to leave none without
+  /// its row.
+  case ignored
+  /// The transaction writes no table with foreign keys. It treats them as the one before.
+  case unconcerned
+}
+
 extension DatabaseConnection {
   /// The moment at which a transaction takes the lock that writing needs.
   package enum TransactionKind: String, Sendable {
@@ -47,17 +58,26 @@ extension DatabaseConnection {
   }
 
   /// A write of a database.
-  ///
-  /// - Parameter enforcesForeignKeys: False if foreign keys are not enforced, and their actions do
-  ///   not run.
   func write<Value>(
-    enforcesForeignKeys: Bool = true, _ cancellation: AccessCancellation?,
+    foreignKeys: ForeignKeyTreatment = .enforced, _ cancellation: AccessCancellation?,
     _ body: (borrowing WriteTransaction) throws -> Value
   ) throws -> Value {
-    // The pragma has no effect inside a transaction.
-    if !enforcesForeignKeys { try run("PRAGMA foreign_keys=OFF") }
-    defer { if !enforcesForeignKeys { try? run("PRAGMA foreign_keys=ON") } }
+    switch foreignKeys {
+    case .enforced: try enforceForeignKeys(true)
+    case .ignored: try enforceForeignKeys(false)
+    case .unconcerned: break
+    }
     return try transaction(.immediate, cancellation) { try withTransaction(body) }
+  }
+
+  /// Makes SQLite enforce foreign keys in the next transactions, or ignore them.
+  ///
+  /// The pragma makes SQLite compile all statements again, so it runs only for a change.
+  private func enforceForeignKeys(_ enforces: Bool) throws(DatabaseError) {
+    // Inside a transaction, the pragma has no effect. The next transaction then fails to begin.
+    guard enforces != enforcesForeignKeys, !isInTransaction else { return }
+    try run("PRAGMA foreign_keys=\(enforces ? "ON" : "OFF")")
+    enforcesForeignKeys = enforces
   }
 
   /// A read of a database.
@@ -184,12 +204,18 @@ extension DatabaseConnection {
   }
 
   private func commit() throws(DatabaseError) {
-    guard isReadOnly else {
+    do throws(DatabaseError) {
+      try run("COMMIT")
+    } catch {
+      // A statement that is unfinished prevents the commit if it writes, and keeps an interruption
+      // pending.
+      guard [.busy, .interrupted].contains(error.code.primary), isInTransaction,
+        !unfinishedStatements.isEmpty
+      else { throw error }
       resetStatements()
-      return try run("COMMIT")
+      try run("COMMIT")
     }
-    try run("COMMIT")
-    // A reader may keep many statements. Only one that is unfinished keeps the transaction open.
+    // A connection may keep many statements. Only one that is unfinished keeps the transaction open.
     let state = sqlite3_txn_state(handle.pointer, nil)
     if state != SQLITE_TXN_NONE { resetStatements() }
   }

@@ -19,6 +19,8 @@ package final class DatabaseConnection {
   private(set) var observer: (any CommitObserver)?
   /// The journal that the first transaction that writes is to establish; `nil` once it has.
   var pendingJournal: DatabaseConfiguration.Journal?
+  /// True if the connection enforces foreign keys. Only a write that needs another setting changes it.
+  var enforcesForeignKeys = true
   /// True while a read of a database uses the connection, which then writes nothing.
   var isReading = false
   /// True if the connection was opened for reading only.

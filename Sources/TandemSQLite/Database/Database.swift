@@ -131,24 +131,24 @@ extension Database {
     }
   }
 
-  /// Writes in one transaction in which foreign keys are not enforced, and their actions do not
-  /// run. It is up to the caller to leave none without its row.
+  /// Writes in one transaction with the given treatment of foreign keys.
   ///
   /// - Throws: As ``write(_:)-async``.
-  package func writeWithoutForeignKeys<Value: Sendable>(
+  package func write<Value: Sendable>(
+    foreignKeys: ForeignKeyTreatment,
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Value
   ) async throws -> Value {
     try await writer().withConnection { connection, cancellation in
-      try connection.write(enforcesForeignKeys: false, cancellation, body)
+      try connection.write(foreignKeys: foreignKeys, cancellation, body)
     }
   }
 
-  /// Writes in one transaction in which foreign keys are not enforced; blocks this thread.
-  package func writeWithoutForeignKeys<Value>(
-    _ body: (borrowing WriteTransaction) throws -> Value
+  /// Writes in one transaction with the given treatment of foreign keys; blocks this thread.
+  package func write<Value>(
+    foreignKeys: ForeignKeyTreatment, _ body: (borrowing WriteTransaction) throws -> Value
   ) throws -> Value {
     try writer().withConnection { connection in
-      try connection.write(enforcesForeignKeys: false, nil, body)
+      try connection.write(foreignKeys: foreignKeys, nil, body)
     }
   }
 

@@ -18,7 +18,7 @@ struct DatabaseMigrations {
     if try connection.read(cancellation, isComplete) { return [] }
     var ran: [String] = []
     while try connection.write(
-      enforcesForeignKeys: false, cancellation, { try runNext($0, noting: &ran) })
+      foreignKeys: .ignored, cancellation, { try runNext($0, noting: &ran) })
     {}
     return ran
   }

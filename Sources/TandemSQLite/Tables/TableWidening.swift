@@ -214,7 +214,7 @@ extension Database {
   /// commit.
   package func widen(_ columns: [String], ofTable name: String) async throws {
     try await withWriter { connection in
-      try connection.write(enforcesForeignKeys: false, nil) { transaction in
+      try connection.write(foreignKeys: .ignored, nil) { transaction in
         let earlier = try ForeignKeyViolations(transaction)
         try TableWidening(columns, ofTable: name, in: transaction.connection).run()
         try ForeignKeyViolations(transaction).check(
