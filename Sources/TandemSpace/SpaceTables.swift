@@ -322,9 +322,9 @@ extension SpaceTables {
 
   /// Decodes a text of the file.
   func decoded<Value>(
-    _ what: String, _ body: () throws(TextFault) -> Value
+    _ what: @autoclosure () -> String, _ body: () throws(TextFault) -> Value
   ) throws(SpaceError) -> Value {
-    do { return try body() } catch { throw damaged("\(what) (\(error))") }
+    do { return try body() } catch { throw damaged("\(what()) (\(error))") }
   }
 
   func damaged(_ what: String) -> SpaceError {

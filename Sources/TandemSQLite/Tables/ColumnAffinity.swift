@@ -19,7 +19,10 @@ package enum ColumnAffinity: String, Hashable, Sendable {
   package init(declaredType: String) {
     // By bytes: as a character, the T of INT with an accent would not be one.
     let type = declaredType.utf8.map(\.asciiLowercased)
-    func hasAny(_ words: String...) -> Bool { words.contains { type.contains($0.utf8) } }
+    func hasAny(_ words: String...) -> Bool {
+      // `contains` of a collection would take a tenth of the time in which a file is attached.
+      words.contains { word in type.indices.contains { type[$0...].starts(with: word.utf8) } }
+    }
     if hasAny("int") {
       self = .integer
     } else if hasAny("char", "clob", "text") {

@@ -31,7 +31,10 @@ public struct SpaceRevision: Hashable, Sendable {
 extension SpaceRevision: CustomStringConvertible {
   /// Reads `epoch.version.mark` in the form of ``description``. Returns `nil` for any other text.
   public init?(_ text: some StringProtocol) {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    // By bytes: a step of a synchronization reads several revisions, and characters take longer.
+    let parts = String(text).utf8.split(
+      separator: UInt8(ascii: "."), omittingEmptySubsequences: false
+    ).map { Substring($0) }
     guard parts.count == 3, let epoch = SyncToken(parts[0]), let version = Int(parts[1]),
       (0...SpaceRevision.maxVersion).contains(version), String(version) == parts[1],
       let mark = Hexadecimal.value(of: parts[2], as: UInt64.self)
