@@ -64,6 +64,18 @@ struct ReplicaRow {
     }
   }
 
+  /// Reads a row and its former version: a column of the key, which is null if there is no row, the
+  /// columns of the row, `tandem_existed`, and the columns of the former version.
+  static func versions(
+    _ statement: Statement, at start: Int, columnCount count: Int
+  ) throws(DatabaseError) -> (row: Current, shadow: Shadow?) {
+    let existed = start + 1 + count
+    return (
+      try Current(statement, key: start, (start + 1)..<existed),
+      try Shadow(statement, existed: existed, (existed + 1)..<(existed + 1 + count))
+    )
+  }
+
   let table: ReplicaTable
   /// The former version, if the row may have changed.
   var shadow: Shadow?

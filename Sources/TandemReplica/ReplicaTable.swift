@@ -131,11 +131,13 @@ extension ReplicaTable {
 
   /// The condition on the table's key, with two parameters for each column.
   var keyCondition: KeyCondition { statements.keyCondition }
+}
 
+extension SpaceTable {
   /// The condition that two tables have a row of the same key, byte by byte: `row` is the alias of
   /// the application's table, whose index it uses.
   func sameKey(_ row: String, _ other: String) -> String {
-    keyNames.map { name in
+    keyColumns.map { name in
       let pair = "\(row).\(name.sqlQuoted) = \(other).\(name.sqlQuoted)"
       return "\(pair) AND \(pair) COLLATE BINARY"
     }
@@ -146,9 +148,16 @@ extension ReplicaTable {
 /// The texts of the statements on single rows of a table and of its shadow. Except for those that
 /// write the table, their parameters are the values of the key, and those named otherwise.
 struct RowStatements: Sendable {
+  /// The number of rows that ``touched`` and ``touchedAfter`` return at most.
+  static let touchedStepCount = 500
+
   /// The first column of the key and the other columns of a row, then `tandem_existed` and the
   /// columns of its former version. There is always one row, with nulls for what is missing.
   let row: String
+  /// The rows with a former version, in the order of their keys: the key, and the columns of ``row``.
+  let touched: String
+  /// The same after a given key.
+  let touchedAfter: String
   /// `tandem_existed` and the columns of a version that was set aside.
   let aside: String
   let deleteShadow: String
@@ -156,6 +165,10 @@ struct RowStatements: Sendable {
   let replaceShadow: String
   /// Copies a former version to those that were set aside.
   let setAside: String
+  /// Copies all former versions. Into an empty table, SQLite copies whole pages.
+  let setAllAside: String
+  let deleteShadows: String
+  let countShadows: String
   /// The beginning of an insertion, which the places of the columns' values and a parenthesis
   /// follow. `OR ABORT` is explained at ``ReplicaTables/store(_:over:_:_:)``.
   let insert: String
@@ -184,18 +197,33 @@ struct RowStatements: Sendable {
       FROM (SELECT 1) LEFT JOIN \(name) AS t ON \(rowKey.joined(separator: " AND "))
         LEFT JOIN \(shadowName) AS s ON \(shadowKey.joined(separator: " AND "))
       """
+    let touched = """
+      SELECT \(list("s", keys)), \(list("t", [keys[0]] + columns)),
+        \(list("s", [TableShadow.existed] + columns))
+      FROM \(shadowName) AS s LEFT JOIN \(name) AS t ON \(table.sameKey("t", "s"))
+      """
+    let order = "ORDER BY \(list("s", keys)) LIMIT \(RowStatements.touchedStepCount)"
+    let marks = keys.map { _ in "?" }.joined(separator: ", ")
+    self.touched = "\(touched) \(order)"
+    touchedAfter = "\(touched) WHERE (\(list("s", keys))) > (\(marks)) \(order)"
     aside = """
       SELECT \(([TableShadow.existed] + columns).sqlList) FROM \(asideName) WHERE \(condition)
       """
     deleteShadow = "DELETE FROM \(shadowName) WHERE \(condition)"
     let kept = keys + columns + [TableShadow.existed]
+    // Not by REPLACE, which would write the entry of the index anew.
+    let assigned = (columns + [TableShadow.existed]).map {
+      "\($0.sqlQuoted) = excluded.\($0.sqlQuoted)"
+    }
     replaceShadow = """
-      INSERT OR REPLACE INTO \(shadowName) (\(kept.sqlList))
+      INSERT INTO \(shadowName) (\(kept.sqlList))
       VALUES (\(kept.map { _ in "?" }.joined(separator: ", ")))
+      ON CONFLICT (\(keys.sqlList)) DO UPDATE SET \(assigned.joined(separator: ", "))
       """
-    setAside = """
-      INSERT OR REPLACE INTO \(asideName) SELECT * FROM \(shadowName) WHERE \(condition)
-      """
+    setAllAside = "INSERT OR REPLACE INTO \(asideName) SELECT * FROM \(shadowName)"
+    setAside = "\(setAllAside) WHERE \(condition)"
+    deleteShadows = "DELETE FROM \(shadowName)"
+    countShadows = "SELECT count(*) FROM \(shadowName)"
     insert = """
       INSERT OR ABORT INTO \(name) (\((keys + columns).sqlList))
       VALUES (\(keys.map { _ in "?" }.joined(separator: ", "))

@@ -94,7 +94,7 @@ extension ReplicaTables {
       let report = try self.readingRows {
         var application = try PageApplication(
           self, schema, merging, state, decision, firesTriggers: firesTriggers)
-        return try application.run()
+        return try application.run(last)
       }
       if !report.hasEqualDigests, state.pullNeed.trustsUntouchedRows { throw WrongBase() }
       return report
@@ -189,12 +189,11 @@ private struct PageApplication {
       referencedTables: Set(schema.foreignKeys.map { $0.parent.name.lowercased() }))
   }
 
-  mutating func run() throws -> ReplicaApplyReport {
+  /// - Parameter last: The last page.
+  mutating func run(_ last: SyncPage) throws -> ReplicaApplyReport {
     try prepare()
-    var last: SyncPage?
-    try tables.forEachStagedPage { page in
+    try tables.forEachStagedPage(last) { page in
       for change in page.changes { try apply(change) }
-      last = page
     }
     try placing.finish()
     if deletesMissing { try deleteMissing() }
@@ -202,7 +201,7 @@ private struct PageApplication {
     try reviveParents()
     // Emptied, not dropped: each change of the schema makes SQLite compile all statements again.
     if isComplete { try tables.run("DELETE FROM temp.tandem_seen", []) }
-    if let last { try end(at: last) }
+    try end(at: last)
     report.writtenCount = placing.writtenCount
     report.rejectedCount = placing.rejectedCount
     return report

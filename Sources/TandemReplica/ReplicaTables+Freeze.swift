@@ -78,57 +78,62 @@ extension ReplicaTables {
     _ table: ReplicaTable, _ merging: TableMerging, into changes: inout [SyncChange],
     _ budget: inout FreezeBudget
   ) throws {
-    var last: [FieldValue] = []
-    while !budget.isSpent {
-      let (keys, isFull) = try touchedKeys(table, after: last)
-      for key in keys {
-        guard try freeze(table, key, merging, into: &changes, &budget) else { return }
+    var frozen: [[FieldValue]] = []
+    var last: [FieldValue]? = []
+    while !budget.isSpent, let after = last {
+      var unchanged: [[FieldValue]] = []
+      last = try forEachTouchedRow(table, after: after) { key, row in
+        guard let verbs = try sendableChange(of: row, key, merging) else { return true }
+        guard !verbs.isEmpty else {
+          unchanged.append(key)
+          return true
+        }
+        let change = verbs.map { SyncChange(key: table.syncKey(key), verb: $0) }
+        switch budget.take(change) {
+        case .tooLarge:
+          try reject(
+            table.syncKey(key),
+            "the record is longer than \(budget.limits.maxRecordByteCount) bytes", nil)
+        case .spent: return false
+        case .taken:
+          changes += change
+          frozen.append(key)
+        }
+        return !budget.isSpent
       }
-      guard isFull, let next = keys.last else { return }
-      last = next
+      for key in unchanged { try setShadow(nil, table, key) }
     }
+    try setAside(table, frozen)
   }
 
-  /// Freezes the change of one row; `false` if the budget does not suffice for it.
-  private func freeze(
-    _ table: ReplicaTable, _ key: [FieldValue], _ merging: TableMerging,
-    into changes: inout [SyncChange], _ budget: inout FreezeBudget
-  ) throws -> Bool {
-    let row = try row(table, key)
-    let syncKey = table.syncKey(key)
+  /// The change of a row; empty if there is none, `nil` if no message can hold it, which is noted.
+  private func sendableChange(
+    of row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging
+  ) throws -> [SyncChange.Verb]? {
+    let syncKey = row.table.syncKey(key)
     guard !row.isUnreadable else {
       try reject(syncKey, "a text is not UTF-8; store it as a blob, or repair it", nil)
-      return true
+      return nil
     }
     guard RecordEncoding.byteCount(of: syncKey) <= SyncLimits.maxKeyByteCount else {
       try reject(syncKey, "the key is longer than \(SyncLimits.maxKeyByteCount) bytes", nil)
-      return true
+      return nil
     }
-    let verbs = RowDifference(base: row.base, local: row.local, merging).verbs
-    guard !verbs.isEmpty else {
-      try setShadow(nil, table, key)
-      return true
-    }
-    let frozen = verbs.map { SyncChange(key: syncKey, verb: $0) }
-    switch budget.take(frozen) {
-    case .tooLarge:
-      try reject(
-        syncKey, "the record is longer than \(budget.limits.maxRecordByteCount) bytes", nil)
-      return true
-    case .spent: return false
-    case .taken: break
-    }
-    changes += frozen
-    try run(table.statements.setAside, key)
-    try setShadow(nil, table, key)
-    return true
+    return RowDifference(base: row.base, local: row.local, merging).verbs
   }
 
-  /// The keys of rows that may have changed.
-  private func touchedKeys(
-    _ table: ReplicaTable, after last: [FieldValue]
-  ) throws -> (keys: [[FieldValue]], isFull: Bool) {
-    try keys(of: table, in: table.shadow.name, after: last)
+  /// Sets the former versions of frozen rows aside.
+  private func setAside(_ table: ReplicaTable, _ keys: [[FieldValue]]) throws {
+    let statements = table.statements
+    guard !keys.isEmpty else { return }
+    guard try connection.integer(statements.countShadows) != Int64(keys.count) else {
+      try run(statements.setAllAside, [])
+      return try run(statements.deleteShadows, [])
+    }
+    for key in keys {
+      try run(statements.setAside, key)
+      try setShadow(nil, table, key)
+    }
   }
 
   /// Some keys of a table with the key columns of another one, ascending, after a given key.

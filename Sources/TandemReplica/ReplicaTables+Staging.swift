@@ -65,18 +65,24 @@ extension ReplicaTables {
   }
 
   /// Calls `body` with each staged page, in order.
-  func forEachStagedPage(_ body: (SyncPage) throws -> Void) throws {
-    var last: FieldValue = .integer(.min)
+  ///
+  /// - Parameter last: The last of them, which is not read again.
+  func forEachStagedPage(_ last: SyncPage, _ body: (SyncPage) throws -> Void) throws {
+    var position: FieldValue = .integer(.min)
     while let row = try rows(
-      "SELECT position, page FROM tandem_staged WHERE position > ? ORDER BY position LIMIT 1",
-      [last]
+      """
+      SELECT position, page FROM tandem_staged
+      WHERE position > ? AND position < (SELECT max(position) FROM tandem_staged)
+      ORDER BY position LIMIT 1
+      """, [position]
     ).first {
       guard case .blob(let bytes) = row[1] else {
         throw ReplicaError.damaged("tandem_staged", connection.path)
       }
       try body(try stagedPage(bytes))
-      last = row[0]
+      position = row[0]
     }
+    try body(last)
   }
 
   /// The last page; `nil` if there is none.

@@ -83,7 +83,7 @@ extension ReplicaTables {
       let (shadow, names) = (table.shadow.name, (table.keyNames + table.columnNames).sqlList)
       let untouched = """
         SELECT \(names) FROM \(table.name.sqlQuoted) AS t
-        WHERE NOT EXISTS (SELECT 1 FROM \(shadow.sqlQuoted) AS s WHERE \(table.sameKey("t", "s")))
+        WHERE NOT EXISTS (SELECT 1 FROM \(shadow.sqlQuoted) AS s WHERE \(table.declaration.sameKey("t", "s")))
         """
       let former =
         "SELECT \(names) FROM \(shadow.sqlQuoted) WHERE \(TableShadow.existed)"
@@ -105,19 +105,13 @@ extension ReplicaTables {
   private func addRecords(
     _ sql: String, of table: ReplicaTable, hasParked: Bool, to digest: inout RecordDigest
   ) throws {
-    var failure: (any Error)?
-    try connection.withStatement(sql) { statement throws(DatabaseError) in
-      while failure == nil, try statement.step() {
-        // A text that is not UTF-8 is in no message, so the space does not have it either.
-        guard let values = try? statement.values() else { continue }
-        do {
-          try addRecord(values, of: table, hasParked: hasParked, to: &digest)
-        } catch {
-          failure = error
-        }
+    try forEachRow(sql, []) { statement in
+      // A text that is not UTF-8 is in no message, so the space does not have it either.
+      if let values = try? statement.values() {
+        try addRecord(values, of: table, hasParked: hasParked, to: &digest)
       }
+      return true
     }
-    if let failure { throw failure }
   }
 
   /// Adds the record of a row to a digest.

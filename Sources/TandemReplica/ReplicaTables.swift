@@ -49,14 +49,40 @@ extension ReplicaTables {
       statement throws(DatabaseError) in
       try statement.bind(key)
       guard try statement.step() else { preconditionFailure("an outer join of one row has a row") }
-      return (
-        try ReplicaRow.Current(statement, key: 0, 1..<(count + 1)),
-        try ReplicaRow.Shadow(statement, existed: count + 1, (count + 2)..<(2 * count + 2))
-      )
+      return try ReplicaRow.versions(statement, at: 0, columnCount: count)
     }
     return ReplicaRow(
       table: table, shadow: shadow, row: row,
       parked: try parked(table.syncKey(key)))
+  }
+
+  /// Calls `body` with some rows that may have changed, in the order of their keys, until it returns
+  /// false. It must not write the table or its shadow. Rows whose key is not UTF-8 are left out: no
+  /// message can name them.
+  ///
+  /// - Parameter last: The key before those of the rows; empty for the first ones.
+  /// - Returns: The key to continue after; `nil` if there are no more rows, or `body` returned false.
+  func forEachTouchedRow(
+    _ table: ReplicaTable, after last: [FieldValue],
+    _ body: ([FieldValue], ReplicaRow) throws -> Bool
+  ) throws -> [FieldValue]? {
+    let (keyCount, count) = (table.keyNames.count, table.columnNames.count)
+    let statements = table.statements
+    var next: [FieldValue]?
+    var rowCount = 0
+    var isStopped = false
+    try forEachRow(last.isEmpty ? statements.touched : statements.touchedAfter, last) { statement in
+      rowCount += 1
+      guard let key = try? statement.values(in: 0..<keyCount) else { return true }
+      next = key
+      let (row, shadow) = try ReplicaRow.versions(statement, at: keyCount, columnCount: count)
+      isStopped = try !body(
+        key,
+        ReplicaRow(
+          table: table, shadow: shadow, row: row, parked: try parked(table.syncKey(key))))
+      return !isStopped
+    }
+    return isStopped || rowCount < RowStatements.touchedStepCount ? nil : next
   }
 
   /// The former version of a row that a frozen commit covers.
@@ -89,6 +115,24 @@ extension ReplicaTables {
     try connection.withStatement(sql) { statement throws(DatabaseError) in
       try statement.run(values)
     }
+  }
+
+  /// Calls `body` with a statement of the cache at each of its rows, until it returns false.
+  func forEachRow(
+    _ sql: String, _ values: [FieldValue], _ body: (Statement) throws -> Bool
+  ) throws {
+    var failure: (any Error)?
+    try connection.withStatement(sql) { statement throws(DatabaseError) in
+      try statement.bind(values)
+      while failure == nil, try statement.step() {
+        do {
+          guard try body(statement) else { return }
+        } catch {
+          failure = error
+        }
+      }
+    }
+    if let failure { throw failure }
   }
 
   /// The rows of a query, which are few.
