@@ -19,6 +19,7 @@ package final class ReplicaTable: Sendable {
   private let keyAffinities: [ColumnAffinity]
   /// The defaults of columns that cannot be null, as SQL, in the order of ``layout``.
   private let requiredDefaults: [String?]
+  private let hasRequiredDefaults: Bool
   /// The statements on single rows, whose texts are made once.
   let statements: RowStatements
 
@@ -55,6 +56,7 @@ package final class ReplicaTable: Sendable {
     requiredDefaults = declaration.columns.map { name in
       defaults.first { $0.column.isSameSQLName(as: name) }?.sql
     }
+    hasRequiredDefaults = requiredDefaults.contains { $0 != nil }
     self.declaration = declaration
     self.schema = schema
     shadow = try TableShadow(
@@ -97,13 +99,20 @@ package final class ReplicaTable: Sendable {
 
   /// True if a row gets a default for a field that is null in its record.
   func hasDefaults(for record: Record?) -> Bool {
-    guard let record else { return false }
+    guard let record, hasRequiredDefaults else { return false }
     return zip(layout.names, requiredDefaults).contains { $1 != nil && record[$0].isNull }
   }
 
   /// The values of the columns that store a record. Other fields are left out.
   func values(of record: Record) -> [FieldValue] {
-    layout.names.map { record[$0] }
+    record.layout === layout ? record.values : layout.names.map { record[$0] }
+  }
+
+  /// The same record with the layout of this table if it has the same fields in the same order, as
+  /// most records of the space have: no step that follows then has to look for fields by their names.
+  func adopting(_ record: Record) -> Record {
+    record.layout.hasSameOrder(as: layout)
+      ? Record(uncheckedLayout: layout, values: record.values) : record
   }
 
   /// The fields that the table cannot hold as they are: those without a column, and values that a
@@ -112,7 +121,9 @@ package final class ReplicaTable: Sendable {
     let offsets = record.values.indices.filter { offset in
       let value = record.values[offset]
       guard !value.isNull else { return false }
-      guard let column = layout.offset(of: record.layout.names[offset]) else { return true }
+      let column =
+        record.layout === layout ? offset : layout.offset(of: record.layout.names[offset])
+      guard let column else { return true }
       return !(affinities[column].stored(value)?.hasSameStorage(as: value) ?? false)
     }
     return offsets.isEmpty

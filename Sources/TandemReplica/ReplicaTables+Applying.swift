@@ -299,6 +299,8 @@ extension PageApplication {
     guard let table = schema.table(named: change.key.table), table.keeps(key: change.key.id) else {
       return try park(change, isFirst: isFirst)
     }
+    let change = SyncRecordState(
+      key: change.key, version: change.version, fields: change.fields.map(table.adopting))
     let row = try tables.row(table, change.key.id)
     account(change.key, base: row.base, change.fields, isFirst: isFirst)
     let result =

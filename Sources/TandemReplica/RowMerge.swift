@@ -168,7 +168,12 @@ private struct FieldMerge {
     self.local = local
     self.remote = remote
     var names = remote.layout.names
-    names += local.layout.names.filter { remote.layout.offset(of: $0) == nil }
+    if remote.layout === local.layout {
+      // Most fields are the same in all versions.
+      names = remote.values.indices.filter { !isSettled($0) }.map { names[$0] }
+    } else {
+      names += local.layout.names.filter { remote.layout.offset(of: $0) == nil }
+    }
     for name in names {
       if let value = merged(name, base.map { $0[name] }, local[name], remote[name], merging) {
         set(FieldName(name), value)
@@ -176,6 +181,13 @@ private struct FieldMerge {
         unresolved.append(name)
       }
     }
+  }
+
+  /// True if a field has the same value in all versions, which have one layout.
+  private func isSettled(_ offset: Int) -> Bool {
+    guard let base, base.layout === local.layout else { return false }
+    return local.values[offset].hasSameStorage(as: remote.values[offset])
+      && base.values[offset].hasSameStorage(as: remote.values[offset])
   }
 
   /// The value of a field that merges; `nil` if it stays in conflict.

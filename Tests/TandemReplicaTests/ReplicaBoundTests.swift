@@ -46,6 +46,37 @@ struct ReplicaBoundTests {
     #expect(try b.conflicts().first?.local == conflict.local)
   }
 
+  @Test(
+    "Very many rows are frozen together, and those that are not sent stay",
+    arguments: [true, false])
+  func manyRows(hasUnsendableRow: Bool) throws {
+    let count = 1_201
+    try a.execute(
+      """
+      WITH numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < \(count))
+      INSERT INTO note SELECT printf('%05d', n), 'title ' || n FROM numbers
+      """)
+    try a.sync(space)
+    try a.execute("UPDATE note SET title = title || '!'")
+    // Every seventh row is as it was, and the last one of the first part cannot be sent.
+    try a.execute("UPDATE note SET title = rtrim(title, '!') WHERE id % 7 = 0")
+    if hasUnsendableRow {
+      try a.execute("UPDATE note SET title = CAST(x'ff' AS TEXT) WHERE id = '00500'")
+    }
+    let sent = (1...count).filter { $0 % 7 != 0 && !(hasUnsendableRow && $0 == 500) }
+    let commit = try SyncMessageReader().commit(#require(try a.freeze()))
+    #expect(commit.changes.map(\.key.id) == sent.map { [.text(format5($0))] })
+    let left: [[FieldValue]] = hasUnsendableRow ? [["00500", "title 500"]] : []
+    #expect(try a.rows("SELECT id, title FROM tandem_shadow_note") == left)
+    #expect(
+      try a.rows("SELECT id, title FROM tandem_aside_note ORDER BY id")
+        == sent.map { [.text(format5($0)), .text("title \($0)")] })
+  }
+
+  private func format5(_ number: Int) -> String {
+    String(repeating: "0", count: 5 - String(number).count) + String(number)
+  }
+
   @Test("A key over the limit is noted, and can be read")
   func longKey() throws {
     let length = SyncLimits().maxRecordByteCount + 1
