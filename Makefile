@@ -1,6 +1,6 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help tool install uninstall dist demo demo-mirror test test-servers docs bench fuzz simulate mutants soak sanitize lint clean
+.PHONY: help tool install uninstall dist demo demo-mirror test test-servers docs bench fuzz fuzz-server simulate mutants soak sanitize lint clean
 
 PREFIX ?= /usr/local
 export PREFIX DESTDIR
@@ -48,6 +48,10 @@ bench: ## Measure beside baselines and peers: make bench ARGS="--filter set --js
 fuzz: ## Compare live queries with fresh queries: make fuzz SEED=1 COUNT=2000
 	@scripts/bootstrap
 	@scripts/fuzz $(SEED) $(COUNT)
+
+fuzz-server: ## Send a server random requests by its own description: make fuzz-server COUNT=200 SEED=1
+	@scripts/bootstrap servers
+	@scripts/fuzz-server $(or $(COUNT),100) $(SEED)
 
 simulate: ## Simulate synchronization with all accidents: make simulate SEEDS=10000 FROM=1
 	@scripts/bootstrap

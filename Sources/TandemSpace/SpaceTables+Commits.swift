@@ -30,6 +30,11 @@ extension SpaceTables {
       return .sequence(last: last, fate: try fate(of: commit.id, state))
     }
     if let gone = try gone(commit.base, state) { return .gone(gone) }
+    guard try fate(of: commit.id, state) == nil else {
+      throw SyncRefusal(
+        .malformed,
+        "another commit has the identity \(commit.id); draw a random one for each commit")
+    }
     try checkRequest(commit, account, isKnown: standing != nil)
     let outcome = try outcome(of: commit, state, at: time, mark: generator.next())
     try store(outcome, of: commit, account)

@@ -134,6 +134,22 @@ import Testing
     _ = try space.commit(fewer, account: "ann").accepted()
   }
 
+  @Test("A commit with the identity of another one is refused, and nothing is written")
+  func usedIdentity() throws {
+    let space = try TestSpace()
+    var replica = TestReplica(seed: 1)
+    let first = replica.commit(try space.head, [change(1, .insert(["a": 1]))])
+    let head = try space.commit(first).accepted()
+    let second = replica.commit(head, [change(2, .insert(["a": 2]))])
+    let reused = SyncCommit(
+      replica: second.replica, sequence: second.sequence, id: first.id, base: head,
+      changes: second.changes)
+    let refusal = #expect(throws: SyncRefusal.self) { try space.commit(reused) }
+    #expect(refusal?.code == .malformed)
+    #expect(try space.head == head)
+    _ = try space.commit(second).accepted()
+  }
+
   @Test("Values keep their types and bits, and overruled versions are kept with their commit")
   func values() throws {
     let space = try TestSpace()
