@@ -190,8 +190,10 @@ extension ReplicaTables {
       let frozen = try frozen(table, key, verbs)
       try reject(key, "the space refused it: \(reason)", frozen.record ?? frozen.base)
       let row = try row(table, key.id)
-      // If the row has not changed since, it is as it was frozen.
-      let local = row.isTouched ? row.local : frozen.record
+      // A row that no trigger noted since is as it was frozen, unless a program wrote without triggers.
+      // Fields that the table cannot hold are those of the former version.
+      let isReadable = row.isTouched || row.parked == nil && !row.isUnreadable
+      let local = isReadable ? row.local : frozen.record
       let merge = RowMerge(
         base: frozen.record, local: local, remote: frozen.base, .field,
         TableMerging(record: .editBeatsDelete.then(.keepLocal)))

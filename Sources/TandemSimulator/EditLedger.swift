@@ -48,7 +48,7 @@ struct EditLedger {
   /// The number of edits that count, for each table.
   private(set) var countedEdits: [String: Int] = [:]
   /// True if effects may be lost or doubled lawfully: a file with edits that the space does not know
-  /// was copied or replaced by a backup.
+  /// was copied or replaced by a backup, or the space refused changes.
   private(set) var hasInexactCounts = false
 
   /// The number of edits.
@@ -161,6 +161,9 @@ extension EditLedger {
 
   /// Takes note that a file was copied.
   mutating func copied() { hasInexactCounts = true }
+
+  /// Takes note that the space refused changes.
+  mutating func refused() { hasInexactCounts = true }
 
   /// Takes note that the space lost commits.
   ///

@@ -27,6 +27,8 @@ struct Scenario {
     case triggersDisabled
     /// Messages arrive damaged.
     case damage
+    /// The space takes shorter records than the files have, so that it refuses single changes.
+    case recordLimit
   }
 
   let seed: UInt64
@@ -48,8 +50,10 @@ struct Scenario {
   let enforcesForeignKeys: Bool
   /// The number of changes of a page that a replica asks for.
   let maxPageChangeCount: Int
-  /// The limits of all parties: small ones, so that they are reached.
+  /// The limits of the files: small ones, so that they are reached.
   let limits: SyncLimits
+  /// The limits of the space.
+  let spaceLimits: SyncLimits
   /// True if pages are applied without triggers, as only long ones are otherwise.
   let appliesWithoutTriggers: Bool
 
@@ -68,7 +72,7 @@ struct Scenario {
       switch accident {
       case .crash, .cut: Bool.random(using: &random)
       case .refusal, .forget, .fileRestore, .fileCopy: Int.random(in: 0..<4, using: &random) == 0
-      case .spaceRestore, .newEpoch, .triggersDropped, .triggersDisabled, .damage:
+      case .spaceRestore, .newEpoch, .triggersDropped, .triggersDisabled, .damage, .recordLimit:
         Int.random(in: 0..<8, using: &random) == 0
       }
     }
@@ -80,6 +84,10 @@ struct Scenario {
       maxCommitByteCount: 4_096 + Int.random(in: 1_000...4_000, using: &random),
       maxCommitChangeCount: Int.random(in: 2...12, using: &random),
       maxPageByteCount: Int.random(in: 100...4_000, using: &random))
+    var spaceLimits = limits
+    let maxRecordByteCount = Int.random(in: 30...60, using: &random)
+    if accidents.contains(.recordLimit) { spaceLimits.maxRecordByteCount = maxRecordByteCount }
+    self.spaceLimits = spaceLimits
     enforcesForeignKeys = Bool.random(using: &random)
     appliesWithoutTriggers = Int.random(in: 0..<16, using: &random) == 0
   }

@@ -83,11 +83,14 @@ final class SimulatedFile {
   }
 
   /// Gives the conflicts and rejections that are new to the ledger.
+  ///
+  /// - Throws: ``SimulationViolation`` if a conflict has only one side.
   func report(to ledger: inout EditLedger, at step: Int) throws -> Int {
     var count = 0
     let queries = [
       """
-      SELECT id, "table", "key", ifnull(base, '') || ifnull("local", '') || ifnull(remote, '')
+      SELECT id, "table", "key", ifnull(base, '') || ifnull("local", '') || ifnull(remote, ''),
+        kind, base, "local", remote
       FROM tandem_conflicts WHERE id > ? ORDER BY id
       """,
       """
@@ -103,10 +106,37 @@ final class SimulatedFile {
           let key = try? SyncMessageReader().id(Array(keyText.utf8))
         else { continue }
         if position == 0 { lastConflict = id } else { lastRejection = id }
+        if position == 0, row[4] == "edit/edit" {
+          try checkConflict(in: table, base: row[5], local: row[6], remote: row[7])
+        }
         ledger.record(versions, of: SyncKey(table: table, id: key), at: step)
         count += 1
       }
     }
     return count
+  }
+
+  /// Edits of two sides conflict only where both have changed the same field, or the same record if
+  /// records change as a whole.
+  private func checkConflict(
+    in table: String, base: FieldValue, local: FieldValue, remote: FieldValue
+  ) throws {
+    let versions = [base, local, remote].compactMap { version in
+      version.textValue.flatMap { try? SyncMessageReader().fields(Array($0.utf8)) }
+    }
+    guard versions.count == 3, let table = schema.tables.first(where: { $0.name == table }) else {
+      return
+    }
+    let names = Set(versions.flatMap(\.layout.names))
+    let changed = versions.dropFirst().map { version in
+      names.filter { !versions[0][$0].hasSameStorage(as: version[$0]) }
+    }
+    let isTwoSided =
+      table.granularity == .record
+      ? changed.allSatisfy { !$0.isEmpty } : !changed[0].isDisjoint(with: changed[1])
+    guard isTwoSided else {
+      throw SimulationViolation(
+        "file \(number) has a conflict of edits that do not meet: \(versions)")
+    }
   }
 }

@@ -49,7 +49,7 @@ extension Simulation {
     case .newEpoch: try restoreSpace(startsNewHistory: true)
     case .triggersDropped: try dropTriggers(Int.random(in: 0..<files.count, using: &random))
     case .triggersDisabled: try editWithoutTriggers(Int.random(in: 0..<files.count, using: &random))
-    case .damage: break
+    case .damage, .recordLimit: break
     }
   }
 

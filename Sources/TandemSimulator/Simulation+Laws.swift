@@ -216,7 +216,7 @@ extension Simulation {
   /// All rows that others refer to exist. The exceptions are accidents after which no file may have the
   /// row any more, and rows of the first table that had to yield to another one's unique value.
   private func checkForeignKeys() throws {
-    let accidents: Set<Scenario.Accident> = [.fileRestore, .spaceRestore, .newEpoch]
+    let accidents: Set<Scenario.Accident> = [.fileRestore, .spaceRestore, .newEpoch, .recordLimit]
     guard accidents.isDisjoint(with: scenario.accidents), !mayMissEdits,
       scenario.enforcesForeignKeys, !schema.tables[0].hasCode
     else { return }

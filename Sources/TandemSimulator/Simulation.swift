@@ -80,7 +80,7 @@ final class Simulation {
     let first = try pool.replica(scenario.variant)
     space = try SimulatedSpace(
       try pool.space(), try first.read { try first.replica($0).declarations() },
-      scenario.limits, using: &random)
+      scenario.spaceLimits, using: &random)
     oracle = SpaceOracle(head: space.head)
     self.random = random
     for number in 0..<scenario.fileCount {
@@ -317,6 +317,8 @@ extension Simulation {
   private func push(_ commit: SyncCommit, _ driver: Int) throws -> SyncSession.Event {
     let (outcome, isNew) = try space.push(commit, using: &random)
     try oracle.check(commit, outcome)
+    // The additions of a refused change are kept as a rejection, and do not count.
+    if case .refused = outcome { ledger.refused() }
     guard isNew else { return .pushed(outcome) }
     for change in commit.changes {
       switch change.verb {

@@ -82,6 +82,17 @@ struct UncapturedEditTests {
     #expect(try overruledNames(a) == ["Büsingen"])
   }
 
+  @Test("A refusal of an earlier change does not undo such an edit")
+  func refused() throws {
+    try a.sync(space)
+    try a.execute("INSERT INTO place VALUES ('1', 'Büsingen', 1)")
+    let bytes = try #require(try a.freeze())
+    try write("UPDATE place SET name = 'Campione'", in: a)
+    let key = SyncKey(table: "place", id: [.text("1")])
+    try a.settle(.refused([SyncObjection(key: key, reason: .tooLarge)]), bytes)
+    #expect(try a.rows(rows) == [["1", "Campione", 1]])
+  }
+
   @Test("A repair records a deletion that it undoes")
   func deletion() throws {
     try a.execute("INSERT INTO place VALUES ('1', 'Büsingen', 1)")
