@@ -45,6 +45,8 @@ package struct AccessToken: Hashable, Sendable {
   package let access: Access
   /// The spaces.
   package let scope: Scope
+  /// The token's name in lists: the first digits of its hash.
+  package let id: String
 
   /// A token.
   package init(
@@ -54,6 +56,7 @@ package struct AccessToken: Hashable, Sendable {
     self.account = account
     self.access = access
     self.scope = scope
+    id = String(hash.description.prefix(12))
   }
 
   /// The token of a secret.
@@ -63,9 +66,6 @@ package struct AccessToken: Hashable, Sendable {
     self.init(
       hash: SHA256Digest(of: secret.utf8), account: account, access: access, scope: scope)
   }
-
-  /// The token's name in lists: the first digits of its hash.
-  package var id: String { String(hash.description.prefix(12)) }
 
   /// The rights of a replica in a space; `nil` if there are none.
   package func access(to space: String) -> SpaceListing.Access? {
@@ -115,28 +115,49 @@ package struct AccessToken: Hashable, Sendable {
 ///
 /// The file has one line for each token: the SHA-256 of its secret, the account, `read`, `write` or
 /// `inspect`, and the spaces with commas between them, or `*` for all. Empty lines and lines that
-/// begin with `#` are ignored.
+/// begin with `#` are comments, which are kept. Lines may end as on any system.
 package struct TokenList: Sendable {
-  /// The maximum number of tokens. Each request is compared with all.
+  private enum Line {
+    case token(AccessToken)
+    /// A comment or an empty line.
+    case other(String)
+  }
+
+  /// The maximum number of tokens.
   package static let maxTokenCount = 10_000
   /// The maximum length of the file, in bytes.
   package static let maxByteCount = 64 << 20
 
-  /// The tokens in the order of the file.
-  package private(set) var tokens: [AccessToken] = []
-  private var places: [SHA256Digest: Int] = [:]
+  private var lines: [Line] = []
+  private var tokensByHash: [SHA256Digest: AccessToken] = [:]
 
   /// No tokens.
-  package init() {}
+  package init() {
+    lines = [
+      .other("# Access tokens of tandem serve. Change this file by: tandem token create, revoke")
+    ]
+  }
+
+  /// The tokens in the order of the file.
+  package var tokens: [AccessToken] {
+    lines.compactMap { line in
+      if case .token(let token) = line { token } else { nil }
+    }
+  }
 
   /// The tokens of a file's text.
   ///
   /// - Throws: ``ServerError`` with code `tokens` that names the line.
   package init(text: String) throws(ServerError) {
-    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
-    {
+    // A carriage return and a line feed are one character, which is no line feed.
+    var texts = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    if texts.last?.isEmpty == true { texts.removeLast() }
+    for (number, line) in texts.enumerated() {
       let words = line.split(whereSeparator: \.isWhitespace).map { String($0) }
-      guard let first = words.first, !first.hasPrefix("#") else { continue }
+      guard let first = words.first, !first.hasPrefix("#") else {
+        lines.append(.other(String(line)))
+        continue
+      }
       guard words.count == 4, let hash = SHA256Digest(hexadecimal: words[0]),
         AccessToken.isAccount(words[1]), let access = AccessToken.Access(rawValue: words[2]),
         let scope = AccessToken.scope(
@@ -153,40 +174,45 @@ package struct TokenList: Sendable {
 
   /// Adds a token.
   package mutating func add(_ token: AccessToken) throws(ServerError) {
-    guard tokens.count < Self.maxTokenCount else {
+    guard tokensByHash.count < Self.maxTokenCount else {
       throw ServerError(.tokens, "a file has at most \(Self.maxTokenCount) tokens: revoke some")
     }
-    guard places.updateValue(tokens.count, forKey: token.hash) == nil else {
+    guard tokensByHash.updateValue(token, forKey: token.hash) == nil else {
       throw ServerError(.tokens, "the token \(token.id) is listed twice: remove a line")
     }
-    tokens.append(token)
+    lines.append(.token(token))
   }
 
   /// Removes the tokens that a condition holds for; returns them.
   package mutating func revoke(where condition: (AccessToken) -> Bool) -> [AccessToken] {
     let revoked = tokens.filter(condition)
-    tokens.removeAll(where: condition)
-    places = [:]
-    for (place, token) in tokens.enumerated() { places[token.hash] = place }
+    for token in revoked { tokensByHash[token.hash] = nil }
+    lines.removeAll { line in
+      if case .token(let token) = line { tokensByHash[token.hash] == nil } else { false }
+    }
     return revoked
   }
 
   /// The text of the file.
   package var text: String {
-    "# Access tokens of tandem serve. Change this file by: tandem token create, revoke\n"
-      + tokens.map { "\($0.hash) \($0.account) \($0.access.rawValue) \($0.scopeText)\n" }.joined()
+    lines.map { line in
+      switch line {
+      case .token(let token):
+        "\(token.hash) \(token.account) \(token.access.rawValue) \(token.scopeText)\n"
+      case .other(let text): "\(text)\n"
+      }
+    }.joined()
   }
 
   /// The token of a hash, as the file has it now; `nil` if it was revoked.
-  func token(hash: SHA256Digest) -> AccessToken? { places[hash].map { tokens[$0] } }
+  func token(hash: SHA256Digest) -> AccessToken? { tokensByHash[hash] }
 
-  /// The token of a secret; `nil` if there is none. The time does not depend on how much of a hash is
-  /// right, nor on the place of the token.
+  /// The token of a secret; `nil` if there is none.
+  ///
+  /// The time tells nothing of use about the secrets: it may depend on the bits of a hash that are
+  /// right, and nobody can choose the hash of a guess bit by bit.
   package func token(ofSecret secret: String) -> AccessToken? {
-    let hash = SHA256Digest(of: secret.utf8)
-    var found: AccessToken?
-    for token in tokens where token.hash.matches(hash) { found = token }
-    return found
+    token(hash: SHA256Digest(of: secret.utf8))
   }
 
   /// A new secret: 256 random bits.
