@@ -94,7 +94,12 @@ extension SQLiteSpaceStore {
   package func state() async throws -> SpaceState { try await read { try $0.state() } }
 
   package func page(_ pull: SyncPull) async throws -> SyncPullAnswer {
-    try await read { try $0.page(pull) }
+    try await page(pull, account: nil)
+  }
+
+  /// A page for an account, which sees the last commits of its own replicas only.
+  package func page(_ pull: SyncPull, account: String?) async throws -> SyncPullAnswer {
+    try await read { try $0.page(pull, account: account) }
   }
 
   package func declare(

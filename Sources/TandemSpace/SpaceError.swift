@@ -6,6 +6,8 @@ public struct SpaceError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The file is a SQLite database, but not a space.
     public static let notASpace = Code(name: "notASpace")
+    /// The file is empty, as after a space could not be created.
+    public static let empty = Code(name: "empty")
     /// A newer version of Tandem wrote the file.
     public static let newerFormat = Code(name: "newerFormat")
     /// A row of the file cannot be read: something else than Tandem has changed it.

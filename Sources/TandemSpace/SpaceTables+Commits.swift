@@ -41,11 +41,14 @@ extension SpaceTables {
     return outcome
   }
 
-  /// The last commit of a replica; `nil` if the space has none.
-  func standing(of replica: SyncToken) throws -> ReplicaStanding? {
+  /// The last commit of a replica; `nil` if the space has none, or the replica belongs to another
+  /// account.
+  ///
+  /// - Parameter account: The account that asks; `nil` for a reader that may see all replicas.
+  func standing(of replica: SyncToken, for account: String? = nil) throws -> ReplicaStanding? {
     let row = try row(
-      "SELECT sequence, commit_id, outcome FROM replica WHERE id = ?",
-      [.text(replica.description)])
+      "SELECT sequence, commit_id, outcome FROM replica WHERE id = ? AND coalesce(account = ?, TRUE)",
+      [.text(replica.description), account.map { .text($0) } ?? .null])
     guard let row else { return nil }
     guard case .integer(let sequence) = row[0], case .text(let id) = row[1],
       let commit = SyncToken(id), case .text(let text) = row[2]
@@ -101,8 +104,8 @@ extension SpaceTables {
     let ledger = SpaceLedger(tables: state.tables, horizon: state.horizon, limits: limits)
     let verdict = try ledger.verdict(on: commit, as: revision.version) { try record($0) }
     switch verdict {
-    case .conflict(let objections): return .conflict(objections)
-    case .refused(let objections): return .refused(objections)
+    case .conflict(let objections): return .conflict(bounded(objections))
+    case .refused(let objections): return .refused(bounded(objections))
     case .accepted(let edits):
       var digest = state.digest
       for edit in edits {
@@ -115,6 +118,16 @@ extension SpaceTables {
       try run("UPDATE space SET head = ?", [.integer(Int64(revision.version))])
       return .accepted(revision, digest)
     }
+  }
+
+  /// The first objections, at least one. The replica gets others with its next commits.
+  private func bounded(_ objections: [SyncObjection]) -> [SyncObjection] {
+    var byteCount = 0
+    return Array(
+      objections.prefix(SyncLimits.maxObjectionCount).prefix { objection in
+        defer { byteCount += RecordEncoding.byteCount(of: objection.key) }
+        return byteCount < SyncLimits.maxObjectionByteCount
+      })
   }
 
   private func store(

@@ -56,9 +56,12 @@ extension SpaceTables {
   package func check(allowsEmptyFile: Bool = false) throws {
     switch try connection.integer("PRAGMA application_id") {
     case SyncSpace.applicationID: try checkFormat()
-    case 0
-    where try allowsEmptyFile && connection.integer("SELECT count(*) FROM sqlite_schema") == 0:
-      break
+    case 0 where try connection.integer("SELECT count(*) FROM sqlite_schema") == 0:
+      guard allowsEmptyFile else {
+        throw SpaceError(
+          .empty, "it is empty, not a space; attach a database to make it one",
+          path: connection.path)
+      }
     default:
       throw SpaceError(
         .notASpace, "it is another database; a space has a file of its own", path: connection.path)
@@ -200,11 +203,13 @@ extension SpaceTables {
         .overLimit, "a space has at most \(SyncLimits.maxTableCount) tables; attach fewer")
     }
     let bytes = SyncMessageWriter.bytes(declared)
-    guard bytes.count <= SyncLimits().maxCommitByteCount else {
-      throw SyncRefusal(
-        .overLimit, "the names of the tables and columns of the space are too long; attach fewer")
-    }
     if declared != state.tables {
+      guard bytes.count <= SyncLimits.maxDeclarationByteCount else {
+        throw SyncRefusal(
+          .overLimit,
+          "the tables and columns of the space would need more than "
+            + "\(SyncLimits.maxDeclarationByteCount) bytes of names; attach fewer")
+      }
       guard adds else {
         throw SyncRefusal(
           .unauthorized,

@@ -417,7 +417,7 @@ import Testing
       let error = #expect(throws: SpaceError.self) { try body(SpaceTables(connection)) }
       return error?.code
     }
-    #expect(code { try $0.check() } == .notASpace)
+    #expect(code { try $0.check() } == .empty)
     #expect(try SpaceTables(connection).create(using: &generator))
     let state = try SpaceTables(connection).state()
     #expect(try !SpaceTables(connection).create(using: &generator))

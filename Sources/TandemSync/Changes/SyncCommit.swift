@@ -1,3 +1,13 @@
+/// The part of a commit that distinguishes it from all others.
+package struct SyncCommitIdentity: Hashable, Sendable {
+  /// The replica that made the commit.
+  package let replica: SyncToken
+  /// The number of the commit among those of the replica.
+  package let sequence: Int
+  /// The identity of the commit.
+  package let id: SyncToken
+}
+
 /// Changes of records that become visible together, as one new version of a space.
 ///
 /// A commit changes a record at most once, with one exception: an ``SyncChange/Verb/update(_:)`` and

@@ -10,6 +10,14 @@ package struct SyncLimits: Hashable, Sendable {
   /// The maximum length of a key in bytes: the ``RecordEncoding`` of its values, and the name of its
   /// table. The position of a page contains a key.
   package static let maxKeyByteCount = 1_024
+  /// The maximum length of the declaration of all tables of a space, in bytes. Each request of the
+  /// space reads it.
+  package static let maxDeclarationByteCount = 1 << 20
+  /// The maximum number of objections in the outcome of a commit. The space stores the outcome, and
+  /// the replica's pulls repeat it.
+  package static let maxObjectionCount = 1_000
+  /// The length of the objections' keys in bytes after which an outcome has no more objections.
+  package static let maxObjectionByteCount = 256 << 10
 
   /// The maximum length of an event of a space, in bytes. Of longer commits, an event has only the
   /// head.

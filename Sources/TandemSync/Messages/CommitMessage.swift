@@ -38,6 +38,25 @@ extension SyncMessageReading {
       overruled: overruled ?? [])
   }
 
+  /// Reads what identifies a commit, without its changes.
+  mutating func commitIdentity() throws(TextFault) -> SyncCommitIdentity {
+    let start = cursor.index
+    var replica: SyncToken?
+    var sequence: Int?
+    var id: SyncToken?
+    try object { (reading, field) throws(TextFault) in
+      switch field.name {
+      case "replica": try field.set(&replica, try reading.token())
+      case "sequence": try field.set(&sequence, try reading.count(from: 1))
+      case "commit": try field.set(&id, try reading.token())
+      default: try reading.cursor.skipValue()
+      }
+    }
+    return SyncCommitIdentity(
+      replica: try required(replica, "replica", start),
+      sequence: try required(sequence, "sequence", start), id: try required(id, "commit", start))
+  }
+
   private mutating func change() throws(TextFault) -> SyncChange {
     let start = cursor.index
     var key = KeyFields()

@@ -20,6 +20,13 @@ package struct SyncMessageReader: Sendable {
     }
   }
 
+  /// Reads what identifies a commit. It needs no memory for the changes.
+  package func commitIdentity(_ bytes: [UInt8]) throws(TextFault) -> SyncCommitIdentity {
+    try read(bytes, limits.maxCommitByteCount) { (reading) throws(TextFault) in
+      try reading.commitIdentity()
+    }
+  }
+
   /// Reads the answer to a commit: its outcome, or the refusal of the request as a whole.
   package func answer(_ bytes: [UInt8]) throws(TextFault) -> Result<SyncOutcome, SyncRefusal> {
     try read(bytes, limits.maxAnswerByteCount) { (reading) throws(TextFault) in
