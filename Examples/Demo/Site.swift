@@ -37,13 +37,13 @@ final class Site: HTTPResponder {
     }
   }
 
-  func refusal(of head: ServedRequestHead) -> HTTPAnswer? {
+  func admission(of head: ServedRequestHead) -> HTTPAdmission {
     let host = head.field("host")?.split(separator: ":").first
     let origin = head.field("origin")
     guard host == "127.0.0.1" || host == "localhost",
       origin.map(origins.contains) ?? (head.method == "GET")
-    else { return HTTPAnswer(status: 403, "Only the page of the demo may do this.") }
-    return nil
+    else { return .refused(HTTPAnswer(status: 403, "Only the page of the demo may do this.")) }
+    return .accepted(client: nil)
   }
 
   func answer(_ request: ServedRequest) async -> HTTPAnswer {
@@ -61,7 +61,11 @@ final class Site: HTTPResponder {
   }
 
   func answer(to trouble: ServerTrouble) -> HTTPAnswer {
-    HTTPAnswer(status: trouble == .bodyTooLong ? 413 : 503, "Try again.")
+    switch trouble {
+    case .malformedHead: HTTPAnswer(status: 400, "The header is not valid.")
+    case .bodyTooLong, .unexpectedBody: HTTPAnswer(status: 413, "Send less.")
+    case .overloaded, .clientOverloaded, .stopping: HTTPAnswer(status: 503, "Try again.")
+    }
   }
 
   private func answer(_ reply: Reply) -> HTTPAnswer {

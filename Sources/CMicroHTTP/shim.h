@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 // Variadic functions are not imported into Swift, and the options of a daemon are variadic.
 
@@ -61,12 +64,16 @@ static inline struct MHD_Daemon *cmicrohttp_start(const cmicrohttp_options *opti
       {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)options->notify, options->context},
       {MHD_OPTION_END, 0, NULL},
       {MHD_OPTION_END, 0, NULL},
+      {MHD_OPTION_END, 0, NULL},
       {MHD_OPTION_END, 0, NULL}};
-  size_t last = sizeof items / sizeof *items - 3;
+  size_t last = sizeof items / sizeof *items - 4;
   if (options->key) {
     items[last] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)options->key};
     items[last + 1] =
         (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)options->certificate};
+    // RFC 8996 forbids the versions before.
+    items[last + 2] = (struct MHD_OptionItem){
+        MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"};
   }
   return MHD_start_daemon(flags, 0, NULL, NULL, options->handle, options->context,
                           MHD_OPTION_ARRAY, items, MHD_OPTION_END);
@@ -83,6 +90,13 @@ static inline void *cmicrohttp_context(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info ? info->socket_context : NULL;
+}
+
+// Returns freed memory to the system. glibc otherwise keeps what large bodies and answers took.
+static inline void cmicrohttp_trim_memory(void) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 // Neither macros of these values nor these names of closed enumerations are imported into Swift.

@@ -32,6 +32,38 @@ import Testing
     }
   }
 
+  @Test("More spaces can be followed than may be open, and each client hears of each commit")
+  func moreSpacesThanFiles() async throws {
+    var limits = SyncService.Limits()
+    limits.heartbeat = .seconds(3_600)
+    let test = try TestService(limits: limits, maxOpenCount: 2)
+    let run = Task { await test.service.run() }
+    var followed: [(name: String, head: SpaceRevision, reader: EventReader)] = []
+    for name in ["a", "b", "c", "d", "e"] {
+      let head = try await test.makeSpace(name)
+      let answer = await test.answer("GET", "/v1/spaces/\(name)/events")
+      followed.append((name, head, EventReader(try #require(answer.stream))))
+    }
+    for round in 1...3 {
+      for place in followed.indices {
+        var replica = TestReplica(seed: 10 * round + place)
+        let commit = replica.commit(followed[place].head, [insertion(round)])
+        let answer = await test.answer(
+          "POST", "/v1/spaces/\(followed[place].name)/commits",
+          body: SyncMessageWriter.bytes(commit))
+        guard case .accepted(let head, _) = try answer.outcome() else {
+          Issue.record("\(answer.text)")
+          return
+        }
+        followed[place].head = head
+        while try await followed[place].reader.next().revision != head {}
+      }
+    }
+    #expect(test.metrics.text.contains("tandem_space_errors_total 0\n"))
+    run.cancel()
+    await run.value
+  }
+
   @Test("A client that connects again gets the events since its revision")
   func resumed() async throws {
     try await TestEvents.with { test in

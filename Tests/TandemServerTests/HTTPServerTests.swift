@@ -325,6 +325,9 @@ import Testing
       let request = HTTPRequest("POST", url: http.server.url + "/echo", body: Array("abc".utf8))
       let response = try await client.response(to: request, maxBodyByteCount: 1_000)
       #expect(response.body == Array("abc".utf8))
+      for (version, isServed) in [("1", false), ("1_1", false), ("1_2", true), ("1_3", true)] {
+        #expect(try connects(http.port, tls: version) == isServed, "TLS \(version)")
+      }
       // Bytes that are not TLS get no answer.
       let plain = try http.connect()
       await plain.send(TestHTTP.post("/echo", "a"))
@@ -334,6 +337,22 @@ import Testing
       let broken = HTTPServer.Identity(
         certificate: Array("x".utf8), key: folder.bytes(of: "key.pem"))
       #expect(throws: ServerError.self) { _ = try TestHTTP(identity: broken) }
+    }
+
+    /// True if a client that knows only one version of TLS can connect.
+    private func connects(_ port: UInt16, tls version: String) throws -> Bool {
+      let client = Process()
+      client.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+      // Without the security level, this client would refuse the old versions by itself.
+      client.arguments =
+        "s_client -connect 127.0.0.1:\(port) -tls\(version) -cipher ALL:@SECLEVEL=0"
+        .components(separatedBy: " ")
+      client.standardInput = FileHandle.nullDevice
+      client.standardOutput = FileHandle.nullDevice
+      client.standardError = FileHandle.nullDevice
+      try client.run()
+      client.waitUntilExit()
+      return client.terminationStatus == 0
     }
 
     private func makeCertificate(in folder: TemporaryFolder) throws {
@@ -354,9 +373,13 @@ import Testing
 final class TestHTTP: Sendable {
   static let large = Array(String(repeating: "a line of text\n", count: 4_000).utf8)
 
+  /// More than the system keeps for a client that does not read.
+  static let huge = [UInt8](repeating: 0x78, count: 12 << 20)
+
   let responder: TestResponder
+  let metrics = ServerMetrics()
   let server: HTTPServer
-  private let port: UInt16
+  let port: UInt16
 
   init(
     _ limits: HTTPServerLimits = HTTPServerLimits(), identity: HTTPServer.Identity? = nil
@@ -364,7 +387,8 @@ final class TestHTTP: Sendable {
     responder = TestResponder()
     let socket = try ListeningSocket(host: "127.0.0.1", port: 0, allowsOthers: false)
     port = socket.port
-    server = try HTTPServer(socket, identity: identity, limits: limits, responder: responder)
+    server = try HTTPServer(
+      socket, identity: identity, limits: limits, metrics: metrics, responder: responder)
   }
 
   /// Runs a server while `body` runs.
@@ -419,15 +443,25 @@ final class TestResponder: HTTPResponder {
     (streams, newStream) = AsyncStream.makeStream()
   }
 
-  func refusal(of head: ServedRequestHead) -> HTTPAnswer? { nil }
+  func admission(of head: ServedRequestHead) -> HTTPAdmission {
+    .accepted(client: head.field("client"))
+  }
 
   func answer(to trouble: ServerTrouble) -> HTTPAnswer {
-    HTTPAnswer(status: trouble == .bodyTooLong ? 413 : 503, "\(trouble)")
+    let status =
+      switch trouble {
+      case .malformedHead: 400
+      case .bodyTooLong, .unexpectedBody: 413
+      case .clientOverloaded: 429
+      case .overloaded, .stopping: 503
+      }
+    return HTTPAnswer(status: status, "\(trouble)")
   }
 
   func answer(_ request: ServedRequest) async -> HTTPAnswer {
     switch request.head.path {
     case "/large": return HTTPAnswer(type: "text/plain", TestHTTP.large)
+    case "/huge": return HTTPAnswer(type: "text/plain", TestHTTP.huge)
     case "/stream":
       let stream = AnswerStream(maxBacklogByteCount: 100_000)
       newStream.yield(stream)

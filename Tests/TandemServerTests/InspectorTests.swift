@@ -247,7 +247,7 @@ extension TestService {
     let inspector = Inspector(service)
     let authorization = secret.map { [("Authorization", "Bearer \($0)")] } ?? []
     let head = ServedRequestHead(method: method, target: target, fields: fields + authorization)
-    if let refusal = inspector.refusal(of: head) { return refusal }
+    if case .refused(let refusal) = inspector.admission(of: head) { return refusal }
     return await inspector.answer(ServedRequest(head: head))
   }
 

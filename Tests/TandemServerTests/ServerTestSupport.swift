@@ -50,7 +50,7 @@ final class TestService: Sendable {
       all.append(("Content-Type", "application/json"))
     }
     let head = ServedRequestHead(method: method, target: target, fields: all)
-    if let refusal = service.refusal(of: head) { return refusal }
+    if case .refused(let refusal) = service.admission(of: head) { return refusal }
     return await service.answer(ServedRequest(head: head, body: body))
   }
 

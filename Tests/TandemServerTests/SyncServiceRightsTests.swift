@@ -135,6 +135,57 @@ import Testing
     }
   }
 
+  @Test("Of a commit of a client that may only read, the changes are not even decoded")
+  func undecodedCommit() async throws {
+    let test = try TestService(tokens: Self.tokens)
+    let head = try await test.makeSpace("notes")
+    let token = String(repeating: "a0", count: 16)
+    let body = Array(
+      #"{"replica":"\#(token)","sequence":1,"commit":"\#(token)","base":"\#(head)","changes":7}"#
+        .utf8)
+    let path = "/v1/spaces/notes/commits"
+    #expect(await test.answer("POST", path, secret: "reader", body: body).code == "unauthorized")
+    #expect(await test.answer("POST", path, secret: "writer", body: body).code == "malformed")
+  }
+
+  @Test("The last commit of a replica is for its own account only")
+  func standing() async throws {
+    let test = try TestService(tokens: Self.tokens)
+    let head = try await test.makeSpace("notes")
+    var replica = TestReplica(seed: 1)
+    let first = SyncMessageWriter.bytes(replica.commit(head, [insertion(1)]))
+    let path = "/v1/spaces/notes"
+    #expect(
+      await test.answer("POST", "\(path)/commits", secret: "writer", body: first).status == 200)
+    func sequence(_ secret: String) async throws -> Int? {
+      let answer = await test.answer("GET", "\(path)/changes?replica=\(replica.id)", secret: secret)
+      return try SyncMessageReader().page(answer.bytes).replica?.sequence
+    }
+    #expect(try await sequence("writer") == 1)
+    #expect(try await sequence("reader") == nil)
+    #expect(try await sequence("writerOfAll") == nil)
+  }
+
+  @Test("The requests of each token have a share of the memory, and so have those without a token")
+  func shares() throws {
+    func client(_ test: TestService, _ target: String, _ secret: String) throws -> String? {
+      let head = ServedRequestHead(
+        method: "GET", target: target,
+        fields: [("Host", "127.0.0.1"), ("Authorization", "Bearer \(secret)")])
+      guard case .accepted(let client) = test.service.admission(of: head) else {
+        throw CancellationError()
+      }
+      return client
+    }
+    let test = try TestService(tokens: Self.tokens)
+    let reader = try client(test, "/v1/spaces", "reader")
+    let writer = try client(test, "/v1/spaces", "writer")
+    let open = try client(test, "/v1/openapi.json", "writer")
+    #expect(Set([reader, writer, open]).count == 3)
+    #expect(reader != nil && writer != nil && open != nil)
+    #expect(try client(TestService(), "/v1/spaces", "none") == nil)
+  }
+
   @Test("A replica belongs to the account that used it first")
   func account() async throws {
     let test = try TestService(tokens: Self.tokens)

@@ -1,5 +1,6 @@
 import Foundation
 import TandemRecords
+import TandemSQLite
 import TandemServer
 import TandemSpace
 import TandemSync
@@ -125,6 +126,13 @@ import Testing
     #expect(answer.code == "overLimit")
   }
 
+  @Test("The number of open spaces follows the number of files that the system allows")
+  func openSpaces() {
+    #expect(SpaceDirectory.defaultOpenCount(fileLimit: 1_024) == 25)
+    #expect(SpaceDirectory.defaultOpenCount(fileLimit: OpenFileLimit.maxCount) == 1_000)
+    #expect(SpaceDirectory.defaultOpenCount(fileLimit: 10) == 1)
+  }
+
   @Test("Spaces beyond the open ones are closed and opened again, and one too many is not created")
   func manySpaces() async throws {
     let test = try TestService(maxOpenCount: 2, maxSpaceCount: 5)
@@ -137,6 +145,111 @@ import Testing
     }
     #expect(await test.answer("POST", "/v1/spaces/s6/tables", body: tables).code == "overLimit")
     #expect(test.metrics.text.contains("tandem_spaces_open 2\n"))
+  }
+
+  @Test(
+    "An empty file, as a full disk leaves it, is no space, and becomes one for who may create it")
+  func emptyFile() async throws {
+    let test = try TestService()
+    let tables = SyncMessageWriter.bytes([SpaceTable.t])
+    try test.folder.write("", to: "spaces/empty.space")
+    // SQLite has written its first page, but no table.
+    let file = try await Database.open(path: test.spaces.file(of: "blank"))
+    try await file.write { transaction in
+      try transaction.execute("CREATE TABLE t (a)")
+      try transaction.execute("DROP TABLE t")
+    }
+    await file.close()
+    #expect(try test.spaces.names() == ["blank"])
+    for name in ["empty", "blank"] {
+      #expect(await test.answer("GET", "/v1/spaces/\(name)").code == "unknownSpace")
+      let made = await test.answer("POST", "/v1/spaces/\(name)/tables", body: tables)
+      #expect(made.status == 200, "\(made.text)")
+      #expect(await test.answer("GET", "/v1/spaces/\(name)").status == 200)
+    }
+  }
+
+  @Test("A directory that nobody can write into is refused at the start")
+  func unwritableDirectory() {
+    // Not even the superuser can create files there.
+    #expect { _ = try SpaceDirectory(path: "/proc/self") } throws: {
+      ($0 as? ServerError)?.code == .directory
+    }
+  }
+
+  @Test("A request that is cancelled because the server stops is no error of a space")
+  func cancelled() async throws {
+    let test = try TestService()
+    let head = try await test.makeSpace("notes")
+    var replica = TestReplica(seed: 1)
+    let commit = SyncMessageWriter.bytes(replica.commit(head, [insertion(1)]))
+    let answer = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await test.answer("POST", "/v1/spaces/notes/commits", body: commit)
+    }.value
+    #expect(answer.status == 503)
+    #expect(answer.text.contains("stops"))
+    #expect(test.metrics.text.contains("tandem_space_errors_total 0\n"))
+  }
+
+  @Test("An outcome has a bounded number of objections, however many changes are at fault")
+  func manyObjections() async throws {
+    let test = try TestService()
+    let head = try await test.makeSpace("notes")
+    var replica = TestReplica(seed: 1)
+    func objections(_ count: Int, _ id: (Int) -> FieldValue) async throws -> [SyncObjection] {
+      let changes = (0..<count).map { number in
+        SyncChange(key: SyncKey(table: "none", id: [id(number)]), verb: .delete)
+      }
+      let body = SyncMessageWriter.bytes(replica.commit(head, changes))
+      let answer = await test.answer("POST", "/v1/spaces/notes/commits", body: body)
+      guard case .refused(let objections) = try answer.outcome() else { return [] }
+      return objections
+    }
+    let many = try await objections(1_500) { .integer(Int64($0)) }
+    #expect(many.count == SyncLimits.maxObjectionCount)
+    #expect(many.last?.key.id == [.integer(999)])
+    let text = String(repeating: "x", count: SyncLimits.maxObjectionByteCount / 2)
+    #expect(try await objections(5) { .text("\($0)\(text)") }.count == 2)
+    #expect(try await objections(2) { .text("\($0)\(text)\(text)\(text)") }.count == 1)
+  }
+
+  @Test("The declarations of a space are bounded, and what it has declared stays valid")
+  func largeDeclaration() async throws {
+    let test = try TestService()
+    try await test.makeSpace("notes")
+    func declare(_ name: String) async -> HTTPAnswer {
+      let columns = (0..<600).map { "\($0)" + String(repeating: "c", count: 1_000) }
+      let table = SpaceTable(
+        name: name, columns: columns, keyColumns: ["id"], granularity: .field)
+      return await test.answer(
+        "POST", "/v1/spaces/notes/tables", body: SyncMessageWriter.bytes([table]))
+    }
+    #expect(await declare("u").status == 200)
+    #expect(await declare("v").code == "overLimit")
+    #expect(await declare("u").status == 200)
+    let body = Array("[\(String(repeating: " ", count: SyncLimits.maxDeclarationByteCount))]".utf8)
+    #expect(await test.answer("POST", "/v1/spaces/notes/tables", body: body).code == "overLimit")
+  }
+
+  @Test("Large requests that arrive at the same time are all answered")
+  func largeRequests() async throws {
+    let test = try TestService()
+    let head = try await test.makeSpace("notes")
+    let text = String(repeating: "x", count: 2 << 20)
+    let outcomes = await withTaskGroup(of: Int.self) { group in
+      for number in 0..<8 {
+        group.addTask {
+          var replica = TestReplica(seed: number)
+          let commit = replica.commit(head, [insertion(number, text)])
+          return await test.answer(
+            "POST", "/v1/spaces/notes/commits", body: SyncMessageWriter.bytes(commit)
+          ).status
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(outcomes == [Int](repeating: 200, count: 8))
   }
 
   @Test("A file that is no space is an error of the server, whose reason only the log has")

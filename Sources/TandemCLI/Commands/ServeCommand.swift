@@ -56,12 +56,17 @@ enum ServeCommand: Command {
     static let maxBodies = ValueOption.byteCount(
       "max-bodies",
       help: "The maximum length of the bodies of all requests at a\ntime. Default: 256M.")
+    static let maxAnswers = ValueOption.byteCount(
+      "max-answers",
+      help: "The maximum length of the answers that are being sent.\nDefault: 256M.")
     static let maxSpaces = ValueOption(
       "max-spaces", in: 1...10_000_000,
       help: "The number of spaces beyond which none is created.\nDefault: 10000.")
     static let maxOpenSpaces = ValueOption(
       "max-open-spaces", in: 1...100_000,
-      help: "The maximum number of open files of spaces. Default: 64.")
+      help:
+        "The maximum number of open spaces. Default: one for each\n40 files that the system allows, at most 1000."
+    )
     static let idleTime = ValueOption.seconds(
       "idle-time",
       help: "Close a connection that sends no complete header for so\nlong. Default: 60.")
@@ -91,9 +96,9 @@ enum ServeCommand: Command {
     options: [
       Option.data, Option.listen, Option.tokens, Option.certificate, Option.key, Option.inspect,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
-      Option.maxRequests,
-      Option.maxTokenRequests, Option.maxTokenStreams, Option.maxBodies, Option.maxSpaces,
-      Option.maxOpenSpaces, Option.idleTime, Option.heartbeat,
+      Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams, Option.maxBodies,
+      Option.maxAnswers, Option.maxSpaces, Option.maxOpenSpaces, Option.idleTime,
+      Option.heartbeat,
     ],
     examples: [
       "tandem serve --data spaces",
@@ -103,13 +108,14 @@ enum ServeCommand: Command {
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    OpenFileLimit.raise()
     let identity = try identity(arguments)
     let tokens = try arguments[Option.tokens].map { try TokenFile(path: $0) }
     let metrics = ServerMetrics()
     let limits = serviceLimits(arguments)
     let spaces = try SpaceDirectory(
       path: arguments[Option.data] ?? defaultDirectory,
-      maxOpenCount: arguments[Option.maxOpenSpaces] ?? SpaceDirectory.defaultOpenCount,
+      maxOpenCount: arguments[Option.maxOpenSpaces] ?? SpaceDirectory.defaultOpenCount(),
       maxSpaceCount: arguments[Option.maxSpaces] ?? SpaceDirectory.defaultSpaceCount,
       limits: limits.messages, metrics: metrics)
     let service = SyncService(spaces: spaces, tokens: tokens, limits: limits, metrics: metrics) {
@@ -184,6 +190,8 @@ enum ServeCommand: Command {
     limits.maxConcurrentRequestCount =
       arguments[Option.maxRequests] ?? limits.maxConcurrentRequestCount
     limits.maxTotalBodyByteCount = arguments[Option.maxBodies] ?? limits.maxTotalBodyByteCount
+    limits.maxTotalAnswerByteCount =
+      arguments[Option.maxAnswers] ?? limits.maxTotalAnswerByteCount
     limits.maxIdleTime = arguments[Option.idleTime] ?? limits.maxIdleTime
     return limits
   }

@@ -33,9 +33,13 @@ final class Exchange: Sendable {
   private struct State {
     var phase = Phase.begun
     var head: ServedRequestHead?
+    /// The client that the body and the answer are counted for.
+    var client: String?
     var body: [UInt8] = []
     var refusal: HTTPAnswer?
     var ignoredByteCount = 0
+    /// The length of the answer, as far as it counts.
+    var answerByteCount = 0
   }
 
   /// The most bytes of a refused body that are read, so that the client can read the answer.
@@ -62,6 +66,9 @@ final class Exchange: Sendable {
   /// The answer that was decided before the body had arrived.
   var refusal: HTTPAnswer? { state.withLock { $0.refusal } }
 
+  /// The client that the body and the answer are counted for.
+  var client: String? { state.withLock { $0.client } }
+
   var acceptsGzip: Bool { state.withLock { $0.head?.acceptsGzip ?? false } }
 
   /// The complete request.
@@ -74,11 +81,14 @@ final class Exchange: Sendable {
     }
   }
 
-  func receive(_ head: ServedRequestHead, refusal: HTTPAnswer?) {
+  func receive(_ head: ServedRequestHead, _ admission: HTTPAdmission) {
     state.withLock { state in
       state.phase = .receiving
       state.head = head
-      state.refusal = refusal
+      switch admission {
+      case .refused(let refusal): state.refusal = refusal
+      case .accepted(let client): state.client = client
+      }
     }
   }
 
@@ -122,12 +132,15 @@ final class Exchange: Sendable {
     }
   }
 
-  /// Releases the memory of the request. Returns the number of bytes of its body.
-  func end() -> Int {
+  /// Notes the length of the answer that is being sent.
+  func count(answerByteCount: Int) { state.withLock { $0.answerByteCount = answerByteCount } }
+
+  /// Releases the memory of the request. Returns the lengths of its body and of its answer.
+  func end() -> (bodyByteCount: Int, answerByteCount: Int) {
     state.withLock { state in
       defer { state.body = [] }
       state.phase = .sending
-      return state.body.count
+      return (state.body.count, state.answerByteCount)
     }
   }
 }
@@ -154,7 +167,7 @@ extension Exchange {
         MHD_create_response_from_buffer($0.count, $0.baseAddress, .RESPMEM_MUST_COPY)
       }
     case .stream(let stream):
-      connection?.enter(.streaming)
+      connection?.enter(.streaming(stream))
       return MHD_create_response_from_callback(
         cmicrohttp_unknown_size, Self.streamPieceByteCount,
         { context, _, buffer, count in
@@ -204,7 +217,9 @@ final class ServerConnection: Sendable {
     /// The server prepares the answer.
     case waiting
     case sending
-    case streaming
+    case streaming(AnswerStream)
+    /// The stream has ended. The client reads its end, or sends another request.
+    case ending
   }
 
   let descriptor: Int32
@@ -217,12 +232,19 @@ final class ServerConnection: Sendable {
 
   /// True if the client takes longer than it may.
   func isOverdue(_ now: ContinuousClock.Instant, _ limits: HTTPServerLimits) -> Bool {
-    let (phase, start) = state.withLock { $0 }
-    switch phase {
-    case .idle: return start + limits.maxIdleTime < now
-    case .receiving: return start + limits.maxBodyTime < now
-    case .sending: return start + limits.maxSendTime < now
-    case .waiting, .streaming: return false
+    state.withLock { state in
+      let (phase, start) = state
+      switch phase {
+      case .idle: return start + limits.maxIdleTime < now
+      case .receiving: return start + limits.maxBodyTime < now
+      case .sending: return start + limits.maxSendTime < now
+      case .ending: return start + limits.maxStreamEndTime < now
+      case .streaming(let stream):
+        // The library notices the end of a stream only when the client reads.
+        if !stream.isOpen { state = (.ending, now) }
+        return false
+      case .waiting: return false
+      }
     }
   }
 }

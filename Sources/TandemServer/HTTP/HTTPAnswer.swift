@@ -35,10 +35,10 @@ public struct HTTPAnswer: Sendable {
 
 /// The program behind an ``HTTPServer``.
 public protocol HTTPResponder: Sendable {
-  /// Answers a request by its header alone; `nil` to receive the body first.
+  /// Decides by the header of a request whether to receive its body.
   ///
   /// Called on the server's thread: it must neither wait nor compute for long.
-  func refusal(of head: ServedRequestHead) -> HTTPAnswer?
+  func admission(of head: ServedRequestHead) -> HTTPAdmission
 
   /// Answers a request. Called in a task of its own.
   func answer(_ request: ServedRequest) async -> HTTPAnswer
@@ -47,13 +47,31 @@ public protocol HTTPResponder: Sendable {
   func answer(to trouble: ServerTrouble) -> HTTPAnswer
 }
 
+/// The decision about a request by its header alone.
+public enum HTTPAdmission: Sendable {
+  /// The request gets this answer.
+  case refused(HTTPAnswer)
+  /// The request is answered when its body has arrived.
+  ///
+  /// The bodies and the answers of all requests with the same `client` take at most a share of the
+  /// memory that the server's limits allow, so that one client does not keep others from being
+  /// served. Requests without a `client` have no such share.
+  case accepted(client: String?)
+}
+
 /// The reasons for an answer that an ``HTTPServer`` gives by itself.
 public enum ServerTrouble: Hashable, Sendable {
+  /// The end of the request cannot be told for sure: its header is not valid, or has two lengths.
+  case malformedHead
+  /// The request has a body, but not the method `POST`, `PUT` or `PATCH`.
+  case unexpectedBody
   /// The body of the request is longer than ``HTTPServerLimits/maxBodyByteCount``.
   case bodyTooLong
-  /// ``HTTPServerLimits/maxConcurrentRequestCount`` or
-  /// ``HTTPServerLimits/maxTotalBodyByteCount`` is reached.
+  /// ``HTTPServerLimits/maxConcurrentRequestCount``, ``HTTPServerLimits/maxTotalBodyByteCount`` or
+  /// ``HTTPServerLimits/maxTotalAnswerByteCount`` is reached.
   case overloaded
+  /// The client has used up its share of one of these lengths.
+  case clientOverloaded
   /// The server stops.
   case stopping
 }
@@ -68,8 +86,13 @@ public struct HTTPServerLimits: Hashable, Sendable {
   public var connectionByteCount = 8 << 10
   /// The maximum length of the body of a request, in bytes.
   public var maxBodyByteCount = 16 << 20
-  /// The maximum length of the bodies of all requests that are not answered, in bytes.
+  /// The maximum length of the bodies of all requests that are not answered, in bytes. The share of
+  /// one client is a quarter.
   public var maxTotalBodyByteCount = 256 << 20
+  /// The maximum length of all answers that are being sent, in bytes. The share of one client is a
+  /// quarter. Answers that are no longer than ``connectionByteCount`` do not count, so that a small
+  /// answer is always sent; nor do streams, which have bounds of their own.
+  public var maxTotalAnswerByteCount = 256 << 20
   /// The maximum number of requests that are not answered.
   public var maxConcurrentRequestCount = 1_000
   /// The maximum time from the begin of a connection, or the end of the answer before, until the
@@ -79,6 +102,8 @@ public struct HTTPServerLimits: Hashable, Sendable {
   public var maxBodyTime = Duration.seconds(120)
   /// The maximum time for an answer that is no stream to be read by the client.
   public var maxSendTime = Duration.seconds(300)
+  /// The maximum time for a client to read the end of a stream, and then to send another request.
+  public var maxStreamEndTime = Duration.seconds(5)
   /// The maximum time that stopping waits for requests to be answered and read.
   public var maxStopTime = Duration.milliseconds(700)
   /// The least length of an answer that is compressed, in bytes.

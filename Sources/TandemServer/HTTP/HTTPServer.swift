@@ -35,7 +35,10 @@ public final class HTTPServer: Sendable {
     /// The requests that tasks answer.
     var waiting: [ObjectIdentifier: Exchange] = [:]
     var streams: [ObjectIdentifier: AnswerStream] = [:]
-    var bodyByteCount = 0
+    var bodies: MemoryShares
+    var answers: MemoryShares
+    /// The bytes of bodies and answers that were released since memory was returned to the system.
+    var releasedByteCount = 0
     var isStopping = false
     /// `nil` before the start and after the end.
     var daemon: Daemon?
@@ -52,7 +55,7 @@ public final class HTTPServer: Sendable {
   private let responder: any HTTPResponder
   private let limits: HTTPServerLimits
   private let metrics: ServerMetrics
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private let connections = Mutex<[ObjectIdentifier: ServerConnection]>([:])
   private let exchanges: AsyncStream<Exchange>
   private let exchangesContinuation: AsyncStream<Exchange>.Continuation
@@ -85,6 +88,14 @@ public final class HTTPServer: Sendable {
     self.responder = responder
     self.limits = limits
     self.metrics = metrics
+    state = Mutex(
+      State(
+        bodies: MemoryShares(
+          maxByteCount: limits.maxTotalBodyByteCount,
+          maxClientByteCount: max(limits.maxTotalBodyByteCount / 4, limits.maxBodyByteCount)),
+        answers: MemoryShares(
+          maxByteCount: limits.maxTotalAnswerByteCount,
+          maxClientByteCount: limits.maxTotalAnswerByteCount / 4)))
     (exchanges, exchangesContinuation) = AsyncStream.makeStream()
     guard let daemon = start(socket.descriptor, identity) else {
       close(socket.descriptor)
@@ -150,15 +161,8 @@ public final class HTTPServer: Sendable {
 
   /// The maximum number of connections, fewer if the system allows fewer descriptors.
   private static func maxConnectionCount(_ limits: HTTPServerLimits) -> Int {
-    var limit = rlimit()
-    #if canImport(Glibc)
-      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #else
-      let resource = RLIMIT_NOFILE
-    #endif
-    guard getrlimit(resource, &limit) == 0 else { return limits.maxConnectionCount }
     // The rest is for the files of spaces.
-    return min(limits.maxConnectionCount, max(1, Int(clamping: limit.rlim_cur) / 2))
+    min(limits.maxConnectionCount, max(1, OpenFileLimit.current / 2))
   }
 }
 
@@ -221,8 +225,21 @@ extension HTTPServer {
           metrics.count(.connectionsClosedByServer)
         }
       }
+      trimMemory()
       try? await Task.sleep(for: Self.overdueCheckPause(limits))
     }
+  }
+
+  /// The released bytes after which memory is returned to the system.
+  private static let trimmedByteCount = 32 << 20
+
+  private func trimMemory() {
+    let isDue = state.withLock { state in
+      guard state.releasedByteCount >= Self.trimmedByteCount else { return false }
+      state.releasedByteCount = 0
+      return true
+    }
+    if isDue { cmicrohttp_trim_memory() }
   }
 
   private static func overdueCheckPause(_ limits: HTTPServerLimits) -> Duration {
@@ -302,18 +319,27 @@ extension HTTPServer {
       method: method, target: exchange.target, fields: Self.fields(of: connection),
       isLocal: isLocal)
     exchange.connection?.enter(.receiving)
-    if let length = head.contentLength, length > limits.maxBodyByteCount {
-      exchange.receive(head, refusal: nil)
-      return queue(responder.answer(to: .bodyTooLong), for: exchange)
+    if let trouble = trouble(with: head) {
+      exchange.receive(head, .accepted(client: nil))
+      return queue(responder.answer(to: trouble), for: exchange, closes: true)
     }
-    let refusal = responder.refusal(of: head)
-    exchange.receive(head, refusal: refusal)
-    // A client reads the answer only after it has sent a short body.
+    let admission =
+      head.hasBody && !head.mayHaveBody
+      ? .refused(responder.answer(to: .unexpectedBody)) : responder.admission(of: head)
+    exchange.receive(head, admission)
+    guard case .refused(let refusal) = admission else { return cmicrohttp_yes }
+    // A client reads the answer only after it has sent a short body. After an answer that is given
+    // before the body has arrived, the library closes the connection.
     let isShort =
       head.field("transfer-encoding") == nil
       && head.contentLength ?? 0 <= Exchange.maxIgnoredByteCount
-    if let refusal, !isShort { return queue(refusal, for: exchange) }
-    return cmicrohttp_yes
+    return isShort ? cmicrohttp_yes : queue(refusal, for: exchange, closes: true)
+  }
+
+  /// The reason why the body of a request must not be read.
+  private func trouble(with head: ServedRequestHead) -> ServerTrouble? {
+    if head.isAmbiguous { return .malformedHead }
+    return head.contentLength ?? 0 > limits.maxBodyByteCount ? .bodyTooLong : nil
   }
 
   private static func fields(of connection: OpaquePointer) -> [(name: String, value: String)] {
@@ -334,11 +360,8 @@ extension HTTPServer {
   private func receive(_ bytes: UnsafeRawBufferPointer, of exchange: Exchange) -> MHD_Result {
     switch exchange.append(bytes, maxByteCount: limits.maxBodyByteCount) {
     case .kept:
-      let isTooMuch = state.withLock { state in
-        state.bodyByteCount += bytes.count
-        return state.bodyByteCount > limits.maxTotalBodyByteCount
-      }
-      if isTooMuch { refuse(exchange, .overloaded) }
+      let trouble = state.withLock { $0.bodies.add(bytes.count, for: exchange.client) }
+      if let trouble { refuse(exchange, trouble) }
       return cmicrohttp_yes
     case .tooLong:
       refuse(exchange, .bodyTooLong)
@@ -350,7 +373,7 @@ extension HTTPServer {
 
   private func refuse(_ exchange: Exchange, _ trouble: ServerTrouble) {
     let byteCount = exchange.refuse(responder.answer(to: trouble))
-    state.withLock { $0.bodyByteCount -= byteCount }
+    state.withLock { $0.bodies.remove(byteCount, for: exchange.client) }
   }
 
   /// The request is complete: a task answers it, or its refusal is sent.
@@ -370,9 +393,28 @@ extension HTTPServer {
     return cmicrohttp_yes
   }
 
-  private func queue(_ answer: HTTPAnswer, for exchange: Exchange) -> MHD_Result {
-    let isStopping = state.withLock { $0.isStopping }
-    return exchange.send(answer, closes: isStopping)
+  private func queue(
+    _ answer: HTTPAnswer, for exchange: Exchange, closes: Bool = false
+  ) -> MHD_Result {
+    let byteCount = countedByteCount(answer)
+    let (isStopping, trouble) = state.withLock { state -> (Bool, ServerTrouble?) in
+      guard byteCount > 0 else { return (state.isStopping, nil) }
+      let trouble = state.answers.add(byteCount, for: exchange.client)
+      if trouble != nil { state.answers.remove(byteCount, for: exchange.client) }
+      return (state.isStopping, trouble)
+    }
+    if let trouble {
+      return exchange.send(responder.answer(to: trouble), closes: closes || isStopping)
+    }
+    exchange.count(answerByteCount: byteCount)
+    return exchange.send(answer, closes: closes || isStopping)
+  }
+
+  /// The length of an answer; 0 if it does not count.
+  private func countedByteCount(_ answer: HTTPAnswer) -> Int {
+    guard case .bytes(let bytes) = answer.content, bytes.count > limits.connectionByteCount
+    else { return 0 }
+    return bytes.count
   }
 
   /// A request has ended: its answer was sent, or its connection was closed.
@@ -382,13 +424,16 @@ extension HTTPServer {
     guard let context = request?.pointee else { return }
     request?.pointee = nil
     let exchange = Unmanaged<Exchange>.fromOpaque(context).takeRetainedValue()
-    exchange.connection?.enter(.idle)
-    let byteCount = exchange.end()
+    let (bodyByteCount, answerByteCount) = exchange.end()
     let stream = state.withLock { state in
       state.activeCount -= 1
-      state.bodyByteCount -= byteCount
+      state.bodies.remove(bodyByteCount, for: exchange.client)
+      state.answers.remove(answerByteCount, for: exchange.client)
+      state.releasedByteCount += bodyByteCount + answerByteCount
       return state.streams.removeValue(forKey: ObjectIdentifier(exchange))
     }
+    // A client that was cut off often reads no more, and sends no other request.
+    exchange.connection?.enter(stream == nil ? .idle : .ending)
     stream?.end()
   }
 

@@ -63,6 +63,21 @@ public struct ServedRequestHead: Sendable {
   /// The declared length of the body, in bytes; `nil` if none is declared.
   var contentLength: Int? { field("content-length").flatMap { Int($0) } }
 
+  /// True if a program before this server might see another end of the request, or another host.
+  var isAmbiguous: Bool {
+    let lengths = fields.filter { $0.name == "content-length" }
+    let codings = fields.filter { $0.name == "transfer-encoding" }
+    return lengths.count + codings.count > 1 || fields.filter { $0.name == "host" }.count > 1
+      || codings.contains { $0.value.asciiLowercased != "chunked" }
+      || !fields.allSatisfy { $0.name.utf8.allSatisfy(\.isTokenCharacter) }
+  }
+
+  /// True if the request has a body.
+  var hasBody: Bool { contentLength ?? 0 > 0 || field("transfer-encoding") != nil }
+
+  /// True if requests of this method have bodies.
+  var mayHaveBody: Bool { ["POST", "PUT", "PATCH"].contains(method) }
+
   /// True if the client accepts an answer in gzip.
   var acceptsGzip: Bool {
     (field("accept-encoding") ?? "").split(separator: ",").contains { part in
@@ -115,6 +130,14 @@ extension String {
 }
 
 extension UInt8 {
+  /// True for a character of a field's name (RFC 9110, section 5.6.2).
+  fileprivate var isTokenCharacter: Bool {
+    switch self {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+    }
+  }
+
   fileprivate var hexadecimalDigit: UInt8? {
     switch self {
     case 0x30...0x39: self - 0x30

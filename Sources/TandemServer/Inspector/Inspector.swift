@@ -19,16 +19,16 @@ package final class Inspector: HTTPResponder {
   /// An inspector beside a service, which answers all other requests.
   package init(_ service: SyncService) { self.service = service }
 
-  package func refusal(of head: ServedRequestHead) -> HTTPAnswer? {
-    guard let route = InspectorRoute(head) else { return service.refusal(of: head) }
+  package func admission(of head: ServedRequestHead) -> HTTPAdmission {
+    guard let route = InspectorRoute(head) else { return service.admission(of: head) }
     do throws(SyncRefusal) {
-      if route == .state { _ = try client(of: head) }
+      let client = route == .state ? try client(of: head) : .local
       guard ["GET", "HEAD"].contains(head.method) else {
         throw SyncRefusal(.methodNotAllowed, "this address knows GET, not \(head.method)")
       }
-      return nil
+      return service.admission(for: client)
     } catch {
-      return answer(.refusal(error))
+      return .refused(answer(.refusal(error)))
     }
   }
 

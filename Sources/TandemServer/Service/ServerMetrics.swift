@@ -8,7 +8,7 @@ package final class ServerMetrics: Sendable {
     case connectionsOpened, connectionsEnded, connectionsClosedByServer
     case streamsOpened, streamsEnded, streamsCut
     case eventsSent
-    case spacesOpened, spacesClosed, spaceErrors
+    case spacesOpened, spacesClosed, spacesBusy, spaceErrors
     case authenticationFailures, tokenFileErrors
   }
 
@@ -104,6 +104,9 @@ package final class ServerMetrics: Sendable {
       .streamsCut)
     addCounter("tandem_events_sent_total", "Events sent to streams.", .eventsSent)
     addGauge("tandem_spaces_open", "Open files of spaces.", .spacesOpened, .spacesClosed)
+    addCounter(
+      "tandem_spaces_busy_total",
+      "Requests refused because all files that may be open were in use.", .spacesBusy)
     addCounter(
       "tandem_space_errors_total", "Requests that failed because of a file of a space.",
       .spaceErrors)

@@ -20,13 +20,24 @@ package actor SpaceDirectory {
     var lastUse = 0
     /// True after an error of the file, which may have been replaced: it is opened again.
     var hasFailed = false
+    /// The task that waits for commits, which gives up its place for other spaces.
+    var follower: Task<Void, any Error>?
+    /// True if the follower was asked to give up its place.
+    var isLeaving = false
 
     init(_ opening: Task<SQLiteSpaceStore, any Error>) { self.opening = opening }
   }
 
   private static let suffix = ".space"
-  /// The maximum number of open files, unless specified otherwise.
-  package static let defaultOpenCount = 64
+  /// The number of descriptors of an open space: of the file, its log, and their readers.
+  private static let descriptorCount = 20
+
+  /// The maximum number of open spaces, unless specified otherwise: they take half of the files that
+  /// the process may have open, and connections the other half.
+  package static func defaultOpenCount(fileLimit: Int = OpenFileLimit.current) -> Int {
+    min(1_000, max(1, fileLimit / 2 / descriptorCount))
+  }
+
   /// The number of spaces beyond which none is created, unless specified otherwise.
   package static let defaultSpaceCount = 10_000
 
@@ -37,6 +48,8 @@ package actor SpaceDirectory {
   private nonisolated let metrics: ServerMetrics
   private var entries: [String: Entry] = [:]
   private var useCount = 0
+  /// Called when a request no longer uses a space.
+  private var releases: [CheckedContinuation<Void, Never>] = []
 
   /// The spaces in a directory, which is created if it is missing.
   ///
@@ -45,7 +58,7 @@ package actor SpaceDirectory {
   ///   - maxSpaceCount: The number of spaces beyond which none is created.
   /// - Throws: ``ServerError`` with code `directory`.
   package init(
-    path: String, maxOpenCount: Int = SpaceDirectory.defaultOpenCount,
+    path: String, maxOpenCount: Int = SpaceDirectory.defaultOpenCount(),
     maxSpaceCount: Int = SpaceDirectory.defaultSpaceCount,
     limits: SyncLimits = SyncLimits(), metrics: ServerMetrics = ServerMetrics()
   ) throws(ServerError) {
@@ -58,6 +71,20 @@ package actor SpaceDirectory {
     self.limits = limits
     self.metrics = metrics
     _ = try names()
+    try checkWritable()
+  }
+
+  /// Creates something and removes it, so that a directory that cannot hold spaces is noticed at the
+  /// start.
+  private nonisolated func checkWritable() throws(ServerError) {
+    let probe = "\(path)/.tandem-\(getpid())"
+    guard mkdir(probe, 0o700) == 0 || errno == EEXIST else {
+      throw ServerError(
+        .directory,
+        "cannot write into the directory \(path): \(systemReason()). Choose a directory with free "
+          + "space that belongs to the user of the server")
+    }
+    rmdir(probe)
   }
 
   /// The spaces in a directory that exists, to look at.
@@ -90,14 +117,15 @@ package actor SpaceDirectory {
       }
       guard file.hasSuffix(Self.suffix) else { continue }
       let name = String(file.dropLast(Self.suffix.count))
-      if SpaceName.isValid(name) { names.append(name) }
+      if contains(name) { names.append(name) }
     }
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  /// True if a space exists.
+  /// True if a space exists. An empty file, as a full disk leaves it, is no space.
   package nonisolated func contains(_ name: String) -> Bool {
-    SpaceName.isValid(name) && access(file(of: name), F_OK) == 0
+    var status = stat()
+    return SpaceName.isValid(name) && stat(file(of: name), &status) == 0 && status.st_size > 0
   }
 
   /// Runs `body` with a space.
@@ -123,6 +151,33 @@ package actor SpaceDirectory {
     }
   }
 
+  /// Runs `body`, which waits for commits most of the time, with a space.
+  ///
+  /// - Throws: `CancellationError` if another space needs the place of this one among the open files;
+  ///   otherwise as ``with(_:creates:_:)``.
+  nonisolated func follow(
+    _ name: String, _ body: @escaping @Sendable (SQLiteSpaceStore) async throws -> Void
+  ) async throws {
+    try await with(name) { store in
+      let follower = Task { try await body(store) }
+      await self.set(follower, of: name)
+      let result = await withTaskCancellationHandler {
+        await follower.result
+      } onCancel: {
+        follower.cancel()
+      }
+      await self.set(nil, of: name)
+      // A read that was interrupted may have failed otherwise.
+      if follower.isCancelled { throw CancellationError() }
+      try result.get()
+    }
+  }
+
+  private func set(_ follower: Task<Void, any Error>?, of name: String) {
+    entries[name]?.follower = follower
+    if follower != nil { entries[name]?.isLeaving = false }
+  }
+
   private func open(_ name: String, creates: Bool) async throws -> SQLiteSpaceStore {
     if entries[name] == nil {
       if !contains(name), try names().count >= maxSpaceCount {
@@ -143,7 +198,10 @@ package actor SpaceDirectory {
         entries[name] = nil
         metrics.count(.spacesClosed)
       }
-      throw error
+      guard let error = error as? SpaceError, error.code == .empty else { throw error }
+      // The file was opened for another request, which does not create spaces.
+      if creates { return try await open(name, creates: true) }
+      throw SyncRefusal.unknownSpace(name)
     }
   }
 
@@ -160,23 +218,46 @@ package actor SpaceDirectory {
     guard let entry = entries[name] else { return }
     entry.userCount -= 1
     entry.hasFailed = entry.hasFailed || hasFailed
+    for release in releases { release.resume() }
+    releases = []
     guard entry.hasFailed, entry.userCount == 0 else { return }
     entries[name] = nil
     await close(entry.opening)
   }
 
   /// Closes the file whose last use is longest ago, if as many are open as may be.
+  ///
+  /// If all are in use, a task that only waits for commits gives up its place.
   private func makeRoom() async throws(SyncRefusal) {
-    guard entries.count >= maxOpenCount else { return }
-    let unused = entries.filter { $0.value.userCount == 0 }
-    guard let oldest = unused.min(by: { $0.value.lastUse < $1.value.lastUse }) else {
-      throw SyncRefusal(
-        .unavailable, "the server uses \(maxOpenCount) spaces, the most at a time; try again",
-        retryAfter: .seconds(1))
+    while entries.count >= maxOpenCount {
+      if let (name, entry) = oldest(where: { $0.userCount == 0 }) {
+        entries[name] = nil
+        await close(entry.opening)
+      } else if let (_, entry) = oldest(where: {
+        $0.userCount == 1 && $0.follower != nil && !$0.isLeaving
+      }) {
+        entry.isLeaving = true
+        entry.follower?.cancel()
+        await nextRelease()
+      } else if entries.values.contains(where: \.isLeaving) {
+        await nextRelease()
+      } else {
+        metrics.count(.spacesBusy)
+        throw SyncRefusal(
+          .unavailable, "the server uses \(maxOpenCount) spaces, the most at a time; try again",
+          retryAfter: .seconds(1))
+      }
     }
-    entries[oldest.key] = nil
-    await close(oldest.value.opening)
   }
+
+  /// The space that a condition holds for, whose last use is longest ago.
+  private func oldest(where condition: (Entry) -> Bool) -> (name: String, entry: Entry)? {
+    let oldest = entries.filter { condition($0.value) }
+      .min { $0.value.lastUse < $1.value.lastUse }
+    return oldest.map { ($0.key, $0.value) }
+  }
+
+  private func nextRelease() async { await withCheckedContinuation { releases.append($0) } }
 
   private func close(_ opening: Task<SQLiteSpaceStore, any Error>) async {
     if let store = try? await opening.value { await store.close() }

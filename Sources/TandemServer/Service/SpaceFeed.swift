@@ -7,8 +7,9 @@ struct SpaceFeed {
   /// A client that follows the space.
   struct Follower {
     let stream: AnswerStream
-    /// Returns false when the client may not read the space any more.
-    let isPermitted: @Sendable () -> Bool
+    /// Returns false when the client may not read the space any more, by the access tokens; `nil` if
+    /// there are none, or if they cannot be read.
+    let isPermitted: @Sendable (TokenList?) -> Bool
   }
 
   /// The bounds of the events that are kept for clients which connect again.
@@ -101,8 +102,10 @@ struct SpaceFeed {
   }
 
   /// Keeps the streams alive. A client that has left is noticed by the second heartbeat at the latest.
-  mutating func beat() -> (sentCount: Int, cutCount: Int) {
-    for follower in followers + waiting.map(\.follower) where !follower.isPermitted() {
+  ///
+  /// - Parameter tokens: The access tokens as they are now.
+  mutating func beat(_ tokens: TokenList?) -> (sentCount: Int, cutCount: Int) {
+    for follower in followers + waiting.map(\.follower) where !follower.isPermitted(tokens) {
       follower.stream.end()
     }
     waiting.removeAll { !$0.follower.stream.send(Self.heartbeat) }

@@ -11,6 +11,10 @@ final class SpaceFeeds: Sendable {
     var feeds: [String: SpaceFeed] = [:]
     /// The spaces that a task reads.
     var followed: Set<String> = []
+    /// The pauses of the spaces whose files were closed for others.
+    var resting: [String: Task<Void, Never>] = [:]
+    /// The followed spaces with a commit since their files were opened.
+    var changed: Set<String> = []
   }
 
   /// The pause before a space is read again that could not be read.
@@ -19,6 +23,7 @@ final class SpaceFeeds: Sendable {
   private let spaces: SpaceDirectory
   private let limits: SpaceFeed.Limits
   private let heartbeat: Duration
+  private let tokens: TokenFile?
   private let metrics: ServerMetrics
   private let log: @Sendable (String) -> Void
   private let state = Mutex(State())
@@ -27,11 +32,12 @@ final class SpaceFeeds: Sendable {
 
   init(
     _ spaces: SpaceDirectory, limits: SpaceFeed.Limits, heartbeat: Duration,
-    metrics: ServerMetrics, log: @escaping @Sendable (String) -> Void
+    tokens: TokenFile?, metrics: ServerMetrics, log: @escaping @Sendable (String) -> Void
   ) {
     self.spaces = spaces
     self.limits = limits
     self.heartbeat = heartbeat
+    self.tokens = tokens
     self.metrics = metrics
     self.log = log
     (starts, startsContinuation) = AsyncStream.makeStream()
@@ -64,10 +70,11 @@ final class SpaceFeeds: Sendable {
   private func beat() async {
     while !Task.isCancelled {
       do { try await Task.sleep(for: heartbeat) } catch { return }
+      let tokens = try? tokens?.tokens()
       state.withLock { state in
         for space in state.feeds.keys {
           guard let before = state.feeds[space]?.followerCount else { continue }
-          let counts = state.feeds[space]?.beat()
+          let counts = state.feeds[space]?.beat(tokens)
           count(before, state.feeds[space]?.followerCount ?? 0, counts?.cutCount ?? 0)
         }
       }
@@ -82,13 +89,17 @@ final class SpaceFeeds: Sendable {
   /// Reads a space until no client follows it.
   private func follow(_ space: String) async {
     while !Task.isCancelled {
+      state.withLock { _ = $0.changed.remove(space) }
       do {
-        try await spaces.with(space) { store in try await self.follow(space, in: store) }
+        try await spaces.follow(space) { store in try await self.follow(space, in: store) }
       } catch let refusal as SyncRefusal where refusal.code == .unknownSpace {
         state.withLock { state in
           count(state.feeds[space]?.followerCount ?? 0, 0, 0)
           state.feeds[space]?.end()
         }
+      } catch is CancellationError where !Task.isCancelled {
+        // Another space needs the place of this one among the open files.
+        await rest(space)
       } catch {
         if Task.isCancelled { return }
         log("space \(space): \(error)")
@@ -99,9 +110,35 @@ final class SpaceFeeds: Sendable {
         guard state.feeds[space]?.followerCount ?? 0 == 0 else { return false }
         state.feeds[space] = nil
         state.followed.remove(space)
+        state.changed.remove(space)
         return true
       }
       if isEnd { return }
+    }
+  }
+
+  /// Waits for a commit through this server, or for a heartbeat: other programs may have made one.
+  private func rest(_ space: String) async {
+    let pause = Task { [heartbeat] in _ = try? await Task.sleep(for: heartbeat) }
+    let isChanged = state.withLock { state in
+      state.resting[space] = pause
+      return state.changed.contains(space)
+    }
+    if isChanged { pause.cancel() }
+    await withTaskCancellationHandler {
+      await pause.value
+    } onCancel: {
+      pause.cancel()
+    }
+    state.withLock { $0.resting[space] = nil }
+  }
+
+  /// Notes a commit, so that its space is read also if its file was closed for others.
+  func noteCommit(in space: String) {
+    state.withLock { state in
+      guard state.followed.contains(space) else { return }
+      state.changed.insert(space)
+      state.resting[space]?.cancel()
     }
   }
 

@@ -90,6 +90,8 @@ package enum SyncCall: Sendable {
   case state
   case declare([SpaceTable])
   case commit(SyncCommit)
+  /// A commit of a client that may only read.
+  case repeatedCommit(SyncCommitIdentity)
   case changes(SyncPull)
   case events(since: SpaceRevision?)
 }
@@ -142,9 +144,10 @@ package struct RoutedRequest: Sendable {
 
   /// Reads the parameters and the body.
   ///
+  /// - Parameter mayWrite: False for a client that may only read: of its commit, no changes are read.
   /// - Throws: ``TandemSync/SyncRefusal`` with code `malformed` or `overLimit`.
   package func call(
-    _ request: ServedRequest, limits: SyncLimits = SyncLimits()
+    _ request: ServedRequest, mayWrite: Bool = true, limits: SyncLimits = SyncLimits()
   ) throws(SyncRefusal) -> SyncCall {
     let parameters = try QueryParameters(request.head, of: route)
     let reader = SyncMessageReader(limits: limits)
@@ -155,8 +158,16 @@ package struct RoutedRequest: Sendable {
       case .description: return .description
       case .spaces: return .spaces
       case .space: return .state
-      case .tables: return .declare(try reader.tables(request.body))
-      case .commits: return .commit(try reader.commit(request.body))
+      case .tables:
+        guard request.body.count <= SyncLimits.maxDeclarationByteCount else {
+          throw TextFault(
+            .limitExceeded,
+            "the declaration has more than \(SyncLimits.maxDeclarationByteCount) bytes",
+            at: SyncLimits.maxDeclarationByteCount)
+        }
+        return .declare(try reader.tables(request.body))
+      case .commits where mayWrite: return .commit(try reader.commit(request.body))
+      case .commits: return .repeatedCommit(try reader.commitIdentity(request.body))
       case .changes: break
       case .events: break
       }

@@ -32,6 +32,8 @@ public final class SyncService: HTTPResponder {
   let metrics: ServerMetrics
   private let log: @Sendable (String) -> Void
   private let feeds: SpaceFeeds
+  /// Lets requests with large bodies in.
+  private let gate = RequestGate(width: SyncService.maxLargeRequestCount)
   /// By the id of the access token; all clients have one count where there are no tokens.
   private let usages = Mutex<[String: Usage]>([:])
 
@@ -72,7 +74,8 @@ public final class SyncService: HTTPResponder {
     self.metrics = metrics
     self.log = log
     feeds = SpaceFeeds(
-      spaces, limits: SpaceFeed.Limits(), heartbeat: limits.heartbeat, metrics: metrics, log: log)
+      spaces, limits: SpaceFeed.Limits(), heartbeat: limits.heartbeat, tokens: tokens,
+      metrics: metrics, log: log)
   }
 
   /// Sends events to streams until the task is cancelled; then ends the streams.
@@ -82,21 +85,33 @@ public final class SyncService: HTTPResponder {
 // MARK: - Requests
 
 extension SyncService {
-  /// Answers a request whose route, token or header it refuses.
-  public func refusal(of head: ServedRequestHead) -> HTTPAnswer? {
+  /// Refuses a request by its route, its token or its header; or accepts it for its token.
+  public func admission(of head: ServedRequestHead) -> HTTPAdmission {
     do throws(SyncRefusal) {
       let request = try RoutedRequest(head)
-      _ = try client(of: head, for: request)
-      return nil
+      return admission(for: try client(of: head, for: request))
     } catch {
-      return answer(.refusal(error), route: nil, head)
+      return .refused(answer(.refusal(error), route: nil, head))
     }
+  }
+
+  /// Accepts a request. Where there are no tokens, there are no clients to distinguish.
+  func admission(for client: Client) -> HTTPAdmission {
+    .accepted(client: tokens == nil ? nil : client.id)
   }
 
   /// The rejection for a limit that the server has reached.
   public func answer(to trouble: ServerTrouble) -> HTTPAnswer {
     let refusal =
       switch trouble {
+      case .malformedHead:
+        SyncRefusal(
+          .malformed,
+          "the header is not valid: send one Host, and one Content-Length or Transfer-Encoding: "
+            + "chunked")
+      case .unexpectedBody:
+        SyncRefusal(.overLimit, "only a POST request has a body: send this one without")
+      case .clientOverloaded: SyncRefusal.tooManyRequests
       case .bodyTooLong:
         SyncRefusal(
           .overLimit,
@@ -111,6 +126,12 @@ extension SyncService {
     return SyncReply.refusal(refusal).answer
   }
 
+  /// The length of a body in bytes beyond which a request is large.
+  private static let maxSmallBodyByteCount = 1 << 20
+  /// The maximum number of large requests at a time, because a message may take ten times its length
+  /// of memory: all processors but one, which small requests share, and at most four.
+  private static let maxLargeRequestCount = min(4, max(1, processorCount() - 1))
+
   /// Answers a request of a replica.
   public func answer(_ request: ServedRequest) async -> HTTPAnswer {
     var route: SyncRoute?
@@ -118,15 +139,21 @@ extension SyncService {
       let routed = try RoutedRequest(request.head)
       route = routed.route
       let client = try client(of: request.head, for: routed)
-      let call = try routed.call(request, limits: limits.messages)
       try begin(client)
       defer { end(client) }
+      let isLarge = request.body.count > Self.maxSmallBodyByteCount
+      if isLarge { await gate.enter() }
+      defer { if isLarge { gate.leave() } }
+      let call = try routed.call(
+        request, mayWrite: client.access(to: routed.space) == .write, limits: limits.messages)
       if case .events(let since) = call {
         return try await stream(routed.space, since: since, for: client)
       }
       return answer(try await reply(to: call, routed.space, client), route: route, request.head)
     } catch let refusal as SyncRefusal {
       return answer(.refusal(refusal), route: route, request.head)
+    } catch is CancellationError {
+      return answer(to: .stopping)
     } catch {
       return answer(.refusal(refusal(for: error, of: request.head)), route: route, request.head)
     }
@@ -166,9 +193,15 @@ extension SyncService {
     case .spaces: return .spaces(try listings(for: client))
     case .state: return .state(try await spaces.with(space) { try await $0.state() })
     case .changes(let pull):
-      return SyncReply(try await spaces.with(space) { try await $0.page(pull) })
+      return SyncReply(
+        try await spaces.with(space) { try await $0.page(pull, account: client.account) })
     case .declare(let tables): return .tables(try await declare(tables, in: space, client))
-    case .commit(let commit): return .outcome(try await self.commit(commit, in: space, client))
+    case .commit(let commit):
+      return .outcome(
+        try await outcome(in: space) { try await $0.commit(commit, account: client.account) })
+    case .repeatedCommit(let commit):
+      return .outcome(
+        try await outcome(in: space) { try await self.repeatedOutcome(of: commit, in: $0) })
     case .events: preconditionFailure("an event stream is answered before")
     }
   }
@@ -188,24 +221,21 @@ extension SyncService {
     }
   }
 
-  private func commit(
-    _ commit: SyncCommit, in space: String, _ client: Client
+  /// Answers a commit by `body`, and counts it.
+  private func outcome(
+    in space: String, _ body: @Sendable (SQLiteSpaceStore) async throws -> SyncOutcome
   ) async throws -> SyncOutcome {
     let start = ContinuousClock.now
-    let outcome = try await spaces.with(space) { store in
-      guard client.access(to: space) == .write else {
-        return try await self.repeatedOutcome(of: commit, in: store)
-      }
-      return try await store.commit(commit, account: client.account)
-    }
+    let outcome = try await spaces.with(space, body)
     metrics.countCommit(outcome.name, ContinuousClock.now - start)
+    if case .accepted = outcome { feeds.noteCommit(in: space) }
     return outcome
   }
 
   /// The stored outcome of a commit of a client that may only read: it may have lost the right to
   /// write after it sent the commit, and the outcome then.
   private func repeatedOutcome(
-    of commit: SyncCommit, in store: SQLiteSpaceStore
+    of commit: SyncCommitIdentity, in store: SQLiteSpaceStore
   ) async throws -> SyncOutcome {
     let pull = SyncPull(replica: commit.replica, since: nil, maxChangeCount: 1)
     guard case .page(let page) = try await store.page(pull), let standing = page.replica,
@@ -242,7 +272,7 @@ extension SyncService {
     stream.send(SpaceFeed.heartbeat)
     feeds.add(
       SpaceFeed.Follower(
-        stream: stream, isPermitted: { self.isPermitted(client, toRead: space) }),
+        stream: stream, isPermitted: { client.isPermitted(toRead: space, $0) }),
       to: space, since: since ?? head)
     metrics.countAnswer(SyncRoute.events.rawValue, status: 200)
     return HTTPAnswer(
@@ -321,6 +351,14 @@ extension SyncService {
       }
     }
 
+    /// True if it may still read a space, by the tokens as they are now.
+    func isPermitted(toRead space: String, _ tokens: TokenList?) -> Bool {
+      switch self {
+      case .local: true
+      case .token(let token): tokens?.token(hash: token.hash)?.access(to: space) != nil
+      }
+    }
+
     /// The name under which its requests are counted.
     var id: String {
       switch self {
@@ -356,12 +394,6 @@ extension SyncService {
       )
     }
     return .token(token)
-  }
-
-  private func isPermitted(_ client: Client, toRead space: String) -> Bool {
-    guard case .token(let token) = client else { return true }
-    guard let tokens = try? tokenList() else { return false }
-    return tokens.token(hash: token.hash)?.access(to: space) != nil
   }
 
   /// The tokens; `nil` if the server has none.

@@ -1,0 +1,136 @@
+import Foundation
+import TandemServer
+import Testing
+
+/// Clients that send or read as they should not, on real connections.
+@Suite(.timeLimit(.minutes(2))) struct HostileClientTests {
+  @Test("A body of a request that has none is refused, and takes no memory from others")
+  func unexpectedBodies() async throws {
+    var limits = HTTPServerLimits()
+    limits.maxTotalBodyByteCount = 1_000
+    try await TestHTTP.with(limits) { http in
+      let short = try http.connect()
+      await short.send("GET /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+      #expect(await short.answer()?.status == 413)
+      for field in ["Transfer-Encoding: chunked", "Content-Length: 10000000"] {
+        let long = try http.connect()
+        await long.send("GET /echo HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n")
+        let answer = await long.text(until: "no end")
+        #expect(answer.hasPrefix("HTTP/1.1 413"))
+        #expect(answer.contains("Connection: close"))
+      }
+      // Bodies that never become complete.
+      var held: [RawConnection] = []
+      for _ in 0..<17 {
+        let connection = try http.connect()
+        await connection.send("GET /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n")
+        await connection.send(String(repeating: "x", count: 899))
+        held.append(connection)
+      }
+      try await http.expectService()
+      withExtendedLifetime(held) {}
+    }
+  }
+
+  @Test("The bodies of one client take a share of the memory, and others are served meanwhile")
+  func bodyShares() async throws {
+    var limits = HTTPServerLimits()
+    limits.maxBodyByteCount = 1_000
+    limits.maxTotalBodyByteCount = 4_000
+    try await TestHTTP.with(limits) { http in
+      func post(_ client: String, _ count: Int) -> String {
+        "POST /echo HTTP/1.1\r\nHost: a\r\nClient: \(client)\r\nContent-Length: \(count)\r\n\r\n"
+      }
+      for _ in 0..<3 {
+        let first = try http.connect()
+        await first.send(post("a", 900) + String(repeating: "x", count: 800))
+        // The server has the first part when it answers a later request on its one thread.
+        try await http.expectService()
+        let second = try http.connect()
+        await second.send(post("a", 300) + String(repeating: "y", count: 300))
+        #expect(await second.answer()?.status == 429)
+        let other = try http.connect()
+        await other.send(post("b", 300) + String(repeating: "z", count: 300))
+        #expect(await other.answer()?.status == 200)
+        await first.send(String(repeating: "x", count: 100))
+        #expect(await first.answer()?.status == 200)
+      }
+    }
+  }
+
+  @Test(
+    "Answers that are not read are bounded, small ones are sent meanwhile, and memory comes back")
+  func unreadAnswers() async throws {
+    var limits = HTTPServerLimits()
+    limits.maxTotalAnswerByteCount = 2 * TestHTTP.huge.count
+    try await TestHTTP.with(limits) { http in
+      let request = "GET /huge HTTP/1.1\r\nHost: a\r\n\r\n"
+      let client = try http.connect()
+      await client.send("GET /huge HTTP/1.1\r\nHost: a\r\nClient: a\r\n\r\n")
+      #expect(await client.answer()?.status == 429)
+      var unread: [RawConnection] = []
+      for _ in 0..<2 {
+        let connection = try http.connect(receiveBufferByteCount: 4_096)
+        await connection.send(request)
+        #expect(await connection.text(until: "HTTP/1.1 200").hasPrefix("HTTP/1.1 200"))
+        unread.append(connection)
+      }
+      let third = try http.connect()
+      await third.send(request)
+      #expect(await third.answer()?.status == 503)
+      try await http.expectService()
+      unread = []
+      var status: Int? = 503
+      while status == 503 {
+        await third.send(request)
+        status = await third.answer()?.status
+      }
+      #expect(status == 200)
+    }
+  }
+
+  @Test(
+    "A request whose end or host is ambiguous is refused, and its connection closed",
+    arguments: [
+      "Host: a\r\nContent-Length: 2\r\nContent-Length: 5\r\n",
+      "Host: a\r\nContent-Length: 2\r\nContent-Length: 2\r\n",
+      "Host: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n",
+      "Host: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+      "Host: a\r\nTransfer-Encoding: gzip, chunked\r\n",
+      "Host: a\r\nTransfer-Encoding: xchunked\r\n",
+      "Host: a\r\nTransfer-Encoding: identity\r\n",
+      "Host: a\r\nHost: b\r\nContent-Length: 2\r\n",
+      "Host: a\r\nContent-Length : 2\r\n",
+      "Host: a\r\nTransfer-Encoding : chunked\r\nContent-Length: 2\r\n",
+    ])
+  func ambiguousRequests(fields: String) async throws {
+    try await TestHTTP.with { http in
+      let connection = try http.connect()
+      await connection.send(
+        "POST /echo HTTP/1.1\r\n\(fields)\r\n[]GET /echo HTTP/1.1\r\nHost: a\r\n\r\n")
+      let answer = await connection.text(until: "no end")
+      #expect(answer.hasPrefix("HTTP/1.1 400"))
+      #expect(answer.contains("Connection: close"))
+      // What follows is not taken for a request.
+      #expect(answer.components(separatedBy: "HTTP/1.1 ").count == 2)
+      try await http.expectService()
+    }
+  }
+
+  @Test("The connection of a client that was cut off, and reads no more, is closed")
+  func cutReader() async throws {
+    var limits = HTTPServerLimits()
+    limits.maxIdleTime = .seconds(3_600)
+    limits.maxStreamEndTime = .milliseconds(100)
+    try await TestHTTP.with(limits) { http in
+      let connection = try http.connect(receiveBufferByteCount: 4_096)
+      await connection.send("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+      let stream = await http.responder.stream()
+      let piece = [UInt8](repeating: 0x78, count: 16_000)
+      while stream.send(piece) {}
+      while await connection.send("x") { try await Task.sleep(for: .milliseconds(20)) }
+      #expect(http.metrics.text.contains("tandem_http_connections_overdue_total 1\n"))
+      try await http.expectService()
+    }
+  }
+}
