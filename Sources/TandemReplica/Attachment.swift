@@ -59,6 +59,7 @@ extension ReplicaTables {
         throw ReplicaError(.unsuitable, "the table \(declaration.name) is named twice")
       }
       _ = try choice.policies(for: declaration)
+      try connection.checkStatements(on: try ReplicaTable(declaration, in: connection), .unsuitable)
       declarations.append(declaration)
     }
     return declarations

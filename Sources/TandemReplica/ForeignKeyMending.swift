@@ -1,81 +1,133 @@
 internal import TandemRecords
 internal import TandemSQLite
+internal import TandemSync
 
-/// A foreign key between two synchronized tables.
+/// A foreign key that refers to a synchronized table.
 struct ForeignKey: Sendable {
-  let child: ReplicaTable
+  /// The name of the table that has it, which need not be synchronized.
+  let child: String
+  /// That table, if it is synchronized.
+  let attachedChild: ReplicaTable?
   let parent: ReplicaTable
   /// The columns of the child, and those of the parent that they refer to.
   let columns: [(child: String, parent: String)]
+  /// True if the columns become null when the parent is deleted.
+  let setsNull: Bool
+
+  /// The values by which rows refer to a row of the parent; `nil` if none can, or if they are not
+  /// synchronized.
+  func values(of record: Record, _ key: [FieldValue]) -> [FieldValue]? {
+    var values: [FieldValue] = []
+    for column in columns {
+      guard let value = parent.value(of: column.parent, in: record, key), !value.isNull else {
+        return nil
+      }
+      values.append(value)
+    }
+    return values
+  }
+
+  /// True if a record of the child has exactly these values in the columns.
+  func refers(_ record: Record, _ key: [FieldValue], to values: [FieldValue]) -> Bool {
+    guard let attachedChild else { return false }
+    return zip(columns, values).allSatisfy { column, value in
+      attachedChild.value(of: column.child, in: record, key)?.hasSameStorage(as: value) ?? false
+    }
+  }
+
+  /// The record with null in the columns; `nil` if one of them is part of the key.
+  func withoutReference(_ record: Record) -> Record? {
+    var record = record
+    for column in columns {
+      guard let name = attachedChild?.columnNames.first(where: column.child.isSameSQLName) else {
+        return nil
+      }
+      record[field: FieldName(name)] = nil
+    }
+    return record
+  }
+}
+
+extension ReplicaTable {
+  /// The value of a synchronized column; `nil` if the column is not synchronized.
+  fileprivate func value(
+    of column: String, in record: Record, _ key: [FieldValue]
+  ) -> FieldValue? {
+    if let offset = keyNames.firstIndex(where: column.isSameSQLName) { return key[offset] }
+    return columnNames.first(where: column.isSameSQLName).map { record[$0] }
+  }
 }
 
 extension DatabaseConnection {
-  /// The foreign keys between synchronized tables.
-  func foreignKeys(between tables: [ReplicaTable]) throws(DatabaseError) -> [ForeignKey] {
+  /// The foreign keys that refer to synchronized tables, those of all other tables included.
+  func foreignKeys(to tables: [ReplicaTable]) throws(DatabaseError) -> [ForeignKey] {
     let listing = try prepare(
-      "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?) ORDER BY id, seq")
+      """
+      SELECT t.name, f.id, f."table", f."from", f."to", f.on_delete
+      FROM main.sqlite_schema AS t, pragma_foreign_key_list(t.name) AS f
+      WHERE t.type = 'table' ORDER BY t.name, f.id, f.seq
+      """)
+    func table(_ name: String) -> ReplicaTable? {
+      tables.first { $0.name.isSameSQLName(as: name) }
+    }
     var found: [ForeignKey] = []
-    for child in tables {
-      var columns: [(child: String, parent: String?)] = []
-      var parent: ReplicaTable?
-      func end() {
-        if let parent, !columns.isEmpty {
-          let names = columns.enumerated().map { offset, pair in
-            (child: pair.child, parent: pair.parent ?? parent.keyNames[safe: offset] ?? "")
-          }
-          found.append(ForeignKey(child: child, parent: parent, columns: names))
-        }
-        columns = []
+    var last: (child: String, id: FieldValue)?
+    while try listing.step() {
+      let row = try listing.values()
+      guard case .text(let child) = row[0], case .text(let name) = row[2],
+        case .text(let column) = row[3], let parent = table(name)
+      else { continue }
+      var columns: [(child: String, parent: String)] = []
+      if let last, last.child == child, last.id == row[1], let former = found.popLast() {
+        columns = former.columns
       }
-      var lastID: FieldValue?
-      listing.reset()
-      try listing.bind([.text(child.name)])
-      while try listing.step() {
-        let row = try listing.values()
-        guard case .text(let table) = row[1], case .text(let from) = row[2] else { continue }
-        if row[0] != lastID {
-          end()
-          lastID = row[0]
-          parent = tables.first { $0.name.isSameSQLName(as: table) }
-        }
-        if case .text(let to) = row[3] {
-          columns.append((from, to))
-        } else {
-          columns.append((from, nil))
-        }
+      last = (child, row[1])
+      if case .text(let to) = row[4] {
+        columns.append((column, to))
+      } else if columns.count < parent.keyNames.count {
+        columns.append((column, parent.keyNames[columns.count]))
       }
-      end()
+      found.append(
+        ForeignKey(
+          child: child, attachedChild: table(child), parent: parent, columns: columns,
+          setsNull: row[5] == "SET NULL"))
     }
     return found
   }
 }
 
 extension ReplicaTables {
-  /// True if a row refers to a record that has no row.
-  func hasChild(_ foreignKey: ForeignKey, of record: Record, _ key: [FieldValue]) throws -> Bool {
-    let parent = foreignKey.parent
-    var values: [FieldValue] = []
-    for column in foreignKey.columns {
-      if let offset = parent.keyNames.firstIndex(where: column.parent.isSameSQLName) {
-        values.append(key[offset])
-      } else if let name = parent.columnNames.first(where: column.parent.isSameSQLName) {
-        values.append(record[name])
-      } else {
-        return false
-      }
+  /// True if a row refers to the given values. Of a synchronized table, only the chosen rows count.
+  func hasReference(
+    _ foreignKey: ForeignKey, to values: [FieldValue], where isChosen: (SyncKey) -> Bool
+  ) throws -> Bool {
+    guard let child = foreignKey.attachedChild else {
+      return try !rows("\(foreignKey.selection("1")) LIMIT 1", values).isEmpty
     }
-    guard !values.contains(where: \.isNull) else { return false }
-    let condition = foreignKey.columns.map { "\($0.child.sqlQuoted) = ?" }
-      .joined(separator: " AND ")
-    return try !rows(
-      "SELECT 1 FROM \(foreignKey.child.name.sqlQuoted) WHERE \(condition) LIMIT 1", values
-    ).isEmpty
+    return try connection.withStatement(foreignKey.selection(child.keyNames.sqlList)) {
+      statement throws(DatabaseError) in
+      try statement.bind(values)
+      while try statement.step() {
+        // No message can name a key with a text that is not UTF-8.
+        guard let key = try? statement.values() else { return true }
+        if key.contains(where: \.isNull) || isChosen(child.syncKey(key)) { return true }
+      }
+      return false
+    }
+  }
+
+  /// The keys of the rows of a synchronized table that refer to the given values.
+  func references(_ foreignKey: ForeignKey, to values: [FieldValue]) throws -> [[FieldValue]] {
+    guard let child = foreignKey.attachedChild else { return [] }
+    return try readableRows(foreignKey.selection(child.keyNames.sqlList), values).rows
+      .filter { !$0.contains(where: \.isNull) }
   }
 }
 
-extension Array {
-  /// The element at an offset, or `nil`.
-  fileprivate subscript(safe offset: Int) -> Element? {
-    indices.contains(offset) ? self[offset] : nil
+extension ForeignKey {
+  /// The query for rows of the child, with a parameter for each column.
+  fileprivate func selection(_ result: String) -> String {
+    let condition = columns.map { "\($0.child.sqlQuoted) = ?" }.joined(separator: " AND ")
+    return "SELECT \(result) FROM main.\(child.sqlQuoted) WHERE \(condition)"
   }
 }

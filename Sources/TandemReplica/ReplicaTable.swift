@@ -246,16 +246,65 @@ struct RowStatements: Sendable {
   }
 }
 
+extension DatabaseConnection {
+  /// Throws if SQLite cannot compile the statements that write a table, as when one of its triggers
+  /// calls a function that only the application defines.
+  func checkStatements(on table: ReplicaTable, _ code: ReplicaError.Code) throws {
+    let statements = table.statements
+    let marks = table.columnNames.map { _ in ", ?" }.joined()
+    let assignments = statements.assignments.map { "\($0)?" }.joined(separator: ", ")
+    let update = "\(statements.update)\(assignments) WHERE \(statements.keyCondition.sql)"
+    let writes = ["\(statements.insert)\(marks))", statements.delete]
+    for sql in writes + (assignments.isEmpty ? [] : [update]) {
+      if let message = reasonNotToCompile(sql) {
+        let triggers = try triggers(blamedBy: message)
+        let place = triggers.isEmpty ? "" : " in the trigger \(triggers.sqlList)"
+        throw ReplicaError(
+          code,
+          "the table \(table.name) cannot be written by this program: \(message)\(place); "
+            + "synchronize in the program that defines it, or change the schema")
+      }
+    }
+  }
+
+  /// The message of the mistake for which SQLite cannot compile a statement; `nil` if it can.
+  private func reasonNotToCompile(_ sql: String) -> String? {
+    do {
+      _ = try prepare(sql)
+      return nil
+    } catch {
+      return error.code.primary == .error ? error.message : nil
+    }
+  }
+
+  /// The triggers whose text has the name at the end of one of SQLite's messages.
+  private func triggers(blamedBy message: String) throws(DatabaseError) -> [String] {
+    guard let separator = message.utf8.lastIndex(of: UInt8(ascii: ":")) else { return [] }
+    let name = message[separator...].dropFirst(2)
+    let listing = try prepare(
+      """
+      SELECT name FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
+      WHERE type = 'trigger' AND instr(lower(sql), lower(?)) ORDER BY name
+      """)
+    try listing.bind([.text(String(name))])
+    var names: [String] = []
+    while try listing.step() {
+      if case .text(let name) = try listing.value(at: 0) { names.append(name) }
+    }
+    return names
+  }
+}
+
 /// The synchronized tables of a file.
 package struct ReplicaSchema: Sendable {
   /// The tables, in the order in which they were attached.
   package let tables: [ReplicaTable]
-  /// The foreign keys between them.
+  /// The foreign keys that refer to them, those of other tables included.
   let foreignKeys: [ForeignKey]
 
   init(_ declarations: [SpaceTable], in connection: DatabaseConnection) throws {
     tables = try declarations.map { try ReplicaTable($0, in: connection) }
-    foreignKeys = try connection.foreignKeys(between: tables)
+    foreignKeys = try connection.foreignKeys(to: tables)
   }
 
   /// The table of a name, which is compared byte by byte as in messages.

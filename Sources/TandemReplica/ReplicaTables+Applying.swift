@@ -15,7 +15,7 @@ package struct ReplicaApplyReport: Hashable, Sendable {
   package var openCount = 0
   /// The number of rows that were noted in `tandem_rejected`.
   package var rejectedCount = 0
-  /// The number of rows that were deleted by the space and revived, because rows refer to them.
+  /// The number of rows that the space deleted and that stay, because rows refer to them.
   package var revivedCount = 0
   /// True if the base is what the space has at the revision. Otherwise another pull is needed.
   package var hasEqualDigests = true
@@ -90,6 +90,9 @@ extension ReplicaTables {
       return try requireRepair(&state)
     }
     let firesTriggers = try hasForeignTriggers(schema)
+    if firesTriggers {
+      for table in schema.tables { try connection.checkStatements(on: table, .schema) }
+    }
     let apply = {
       let report = try self.readingRows {
         var application = try PageApplication(
@@ -103,7 +106,7 @@ extension ReplicaTables {
     do {
       report = try connection.savepoint {
         try firesTriggers || stagedByteCount() < minQuietByteCount
-          ? apply() : connection.withoutTriggers(apply)
+          ? apply() : quietly(apply)
       }
     } catch is WrongBase {
       return try requireRepair(&state)
@@ -185,8 +188,7 @@ private struct PageApplication {
     self.firesTriggers = firesTriggers
     columnChanges = try tables.columnChanges(schema)
     placing = RowPlacing(
-      tables, firesTriggers: firesTriggers,
-      referencedTables: Set(schema.foreignKeys.map { $0.parent.name.lowercased() }))
+      tables, firesTriggers: firesTriggers, foreignKeys: schema.foreignKeys)
   }
 
   /// - Parameter last: The last page.
@@ -195,10 +197,10 @@ private struct PageApplication {
     try tables.forEachStagedPage(last) { page in
       for change in page.changes { try apply(change) }
     }
-    try placing.finish()
+    // Before any record takes a unique value from another one, which the space may have deleted.
     if deletesMissing { try deleteMissing() }
     try placing.finish()
-    try reviveParents()
+    try recordKept()
     // Emptied, not dropped: each change of the schema makes SQLite compile all statements again.
     if isComplete { try tables.run("DELETE FROM temp.tandem_seen", []) }
     try end(at: last)
@@ -295,12 +297,14 @@ extension PageApplication {
   /// Merges one record of the space with its row.
   private mutating func apply(_ change: SyncRecordState) throws {
     let isFirst = try see(change.key)
-    if placing.isBlocked(change.key) { try placing.finish() }
     guard let table = schema.table(named: change.key.table), table.keeps(key: change.key.id) else {
       return try park(change, isFirst: isFirst)
     }
     let change = SyncRecordState(
       key: change.key, version: change.version, fields: change.fields.map(table.adopting))
+    if let waiting = placing.waitingPlacement(of: change.key) {
+      return try apply(change, to: waiting)
+    }
     let row = try tables.row(table, change.key.id)
     account(change.key, base: row.base, change.fields, isFirst: isFirst)
     let result =
@@ -311,6 +315,17 @@ extension PageApplication {
     // A row that no message can hold stays as it is: it is noted when changes are frozen.
     if row.isUnreadable { return try placing.makeBase(placement) }
     try placing.place(placement)
+  }
+
+  /// Merges a record of the space with the one that waits for its row: both came in this pull.
+  private mutating func apply(_ change: SyncRecordState, to waiting: RowPlacement) throws {
+    account(change.key, base: waiting.remote, change.fields, isFirst: false)
+    let result = try merge(
+      (base: waiting.remote, local: waiting.result), with: change, in: waiting.table)
+    placing.replaceWaiting(
+      RowPlacement(
+        table: waiting.table, key: waiting.key, row: waiting.row, remote: change.fields,
+        result: result))
   }
 
   /// Keeps a record for which the file has no table.
@@ -333,28 +348,43 @@ extension PageApplication {
   private mutating func merge(
     _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable, isFirst: Bool
   ) throws -> Record? {
-    let (local, remote) = (row.local, change.fields)
-    switch decision {
-    case .adoptRemote?:
-      try recordDifference(local, remote, .remote, change)
-      return remote
-    case .adoptLocal?:
-      try recordDifference(local, remote, .local, change)
-      return local
-    case .union?, nil: break
-    }
     // The second time, the base is what came the first time.
     let versions =
-      try isFirst
+      try isFirst && !isDecided
       ? versions(row, with: change, in: table) : (base: row.base, local: row.local)
+    let isRepaired = state.pullNeed == .repair && isFirst && row.isTouched
+    return try merge(versions, with: change, in: table, isRepaired: isRepaired)
+  }
+
+  /// True if one side decides on all records.
+  private var isDecided: Bool {
+    switch decision {
+    case .adoptRemote?, .adoptLocal?: true
+    case .union?, nil: false
+    }
+  }
+
+  /// - Parameter isRepaired: True if the base may have edits that no trigger noted.
+  private mutating func merge(
+    _ versions: (base: Record?, local: Record?), with change: SyncRecordState,
+    in table: ReplicaTable, isRepaired: Bool = false
+  ) throws -> Record? {
+    let remote = change.fields
+    switch decision {
+    case .adoptRemote?:
+      try recordDifference(versions.local, remote, .remote, change)
+      return remote
+    case .adoptLocal?:
+      try recordDifference(versions.local, remote, .local, change)
+      return versions.local
+    case .union?, nil: break
+    }
     let merge = RowMerge(
       base: versions.base, local: versions.local, remote: remote, table.declaration.granularity,
       merging.merging(of: table.name))
     if let conflict = merge.conflict {
       try record(conflict.versions, conflict.resolution, change.key, fields: conflict.fields)
-    } else if state.pullNeed == .repair, isFirst, row.isTouched,
-      !merge.result.hasSameStorage(as: versions.local)
-    {
+    } else if isRepaired, !merge.result.hasSameStorage(as: versions.local) {
       // The former version may have edits that no trigger noted: the merge takes them for the base.
       try recordDifference(versions.local, remote, .remote, change)
     }
@@ -470,10 +500,8 @@ extension PageApplication {
     var last: [FieldValue] = []
     while true {
       let (keys, isFull) = try tables.keys(of: table, in: list, after: last)
-      for key in keys where !key.contains(where: \.isNull) {
-        try deleteIfMissing(table.syncKey(key))
-      }
-      guard isFull, let next = keys.last(where: { !$0.contains(where: \.isNull) }) else { return }
+      for key in keys { try deleteIfMissing(table.syncKey(key)) }
+      guard isFull, let next = keys.last else { return }
       last = next
     }
   }
@@ -490,28 +518,15 @@ extension PageApplication {
 // MARK: - Foreign keys
 
 extension PageApplication {
-  /// Revives rows that the space deleted while rows still refer to them. It is an ordinary edit,
-  /// which the next commit contains.
-  ///
-  /// A row whose parent this file has never had stays without it: a replica that has the parent
-  /// revives it.
-  private mutating func reviveParents() throws {
-    for (table, key, record) in placing.deleted {
-      let row = try tables.row(table, key)
-      guard case .missing = row.row,
-        try schema.foreignKeys.contains(where: { foreignKey in
-          try foreignKey.parent.name == table.name
-            && tables.hasChild(foreignKey, of: record, key)
-        })
+  /// Records the deletions of the space that rows of this file overruled, because they refer to the
+  /// deleted rows.
+  private mutating func recordKept() throws {
+    for placement in placing.kept {
+      guard let record = placement.result,
+        case .values = try tables.row(placement.table, placement.key).row
       else { continue }
-      do {
-        try tables.store(record, over: row.row, table, key)
-      } catch let error as DatabaseError where error.code.primary == .constraint {
-        continue
-      }
-      try tables.setShadow(row.base.map { .values(table.values(of: $0)) } ?? .absent, table, key)
       report.revivedCount += 1
-      try self.record(.editDelete(base: record, local: record), .local, table.syncKey(key))
+      try self.record(.editDelete(base: record, local: record), .local, placement.syncKey)
     }
   }
 }

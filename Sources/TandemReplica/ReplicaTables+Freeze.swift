@@ -136,7 +136,8 @@ extension ReplicaTables {
     }
   }
 
-  /// Some keys of a table with the key columns of another one, ascending, after a given key.
+  /// Some keys of a table with the key columns of another one, ascending, after a given key. Keys
+  /// with a null are left out.
   ///
   /// - Returns: Also true if there may be more.
   func keys(
@@ -144,10 +145,11 @@ extension ReplicaTables {
   ) throws -> (keys: [[FieldValue]], isFull: Bool) {
     let names = table.keyNames.sqlList
     let marks = last.map { _ in "?" }.joined(separator: ", ")
-    let condition = last.isEmpty ? "" : "WHERE (\(names)) > (\(marks))"
+    var condition = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
+    if !last.isEmpty { condition += " AND (\(names)) > (\(marks))" }
     let (rows, count) = try readableRows(
       """
-      SELECT \(names) FROM \(list.sqlQuoted) \(condition)
+      SELECT \(names) FROM \(list.sqlQuoted) WHERE \(condition)
       ORDER BY \(names) LIMIT \(ReplicaTables.keyStepCount)
       """, last)
     return (rows, count == ReplicaTables.keyStepCount)

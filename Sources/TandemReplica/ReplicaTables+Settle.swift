@@ -184,7 +184,7 @@ extension ReplicaTables {
     let reasons = Dictionary(
       objections.map { ($0.key, $0.reason.rawValue) }, uniquingKeysWith: { first, _ in first })
     var records = FrozenRecords(commit)
-    var placing = RowPlacing(self, firesTriggers: true, referencedTables: [])
+    var placing = RowPlacing(self, firesTriggers: true, foreignKeys: [])
     while let (key, verbs) = records.next() {
       guard let reason = reasons[key], let table = schema.table(named: key.table) else { continue }
       let frozen = try frozen(table, key, verbs)

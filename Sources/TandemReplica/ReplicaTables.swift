@@ -30,12 +30,28 @@ package final class ReplicaTables {
   /// True while a step runs that has found no parked fields and has parked none.
   private var isWithoutParked = false
 
+  /// True while ``quietly(_:)`` runs.
+  private var isQuiet = false
+
   /// The replica in the file of a connection.
   ///
   /// - Parameter knownSchema: The schema that was read last, through this connection or another.
   package init(_ connection: DatabaseConnection, knownSchema: KnownSchema? = nil) {
     self.connection = connection
     self.knownSchema = knownSchema
+  }
+}
+
+// MARK: - Triggers
+
+extension ReplicaTables {
+  /// Runs `body` while no triggers run, those of the shadows included. No statement may be
+  /// unfinished.
+  func quietly<Value>(_ body: () throws -> Value) rethrows -> Value {
+    if isQuiet { return try body() }
+    isQuiet = true
+    defer { isQuiet = false }
+    return try connection.withoutTriggers(body)
   }
 }
 

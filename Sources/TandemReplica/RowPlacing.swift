@@ -12,6 +12,9 @@ struct RowPlacement {
   let remote: Record?
   /// The record for the row, which differs from ``remote`` if local edits remain.
   var result: Record?
+  /// True if the row has lost local edits, or the record of the space, because the table cannot have
+  /// them. What it lost is noted in `tandem_rejected`.
+  var isRejected = false
 
   var syncKey: SyncKey { table.syncKey(key) }
 
@@ -23,70 +26,127 @@ struct RowPlacement {
 ///
 /// Afterwards a row is touched only if it differs from the record of the space, whether because of
 /// local edits or because a trigger of the application changed it.
+///
+/// Records that cannot be placed at once wait until ``finish()``: those with a unique value that
+/// another row has, and deletions of rows that others may refer to.
 struct RowPlacing {
   let tables: ReplicaTables
   /// True if triggers of the application run.
   let firesTriggers: Bool
-  /// The records that wait for a unique value that another row has.
-  var blocked: [RowPlacement] = []
-  var blockedKeys: Set<SyncKey> = []
+  /// The foreign keys that refer to each table, by its name in lower case.
+  let references: [String: [ForeignKey]]
+  /// The records that wait, in the order in which they came.
+  var waiting: [RowPlacement] = []
+  /// Their positions.
+  var waitingOffsets: [SyncKey: Int] = [:]
+  /// The rows that others may refer to and that had to go, because the table cannot have them.
+  var removed: [RowPlacement] = []
+  /// The rows that the space deleted and that stay, because rows refer to them.
+  var kept: [RowPlacement] = []
   /// The number of rows that were written.
   private(set) var writtenCount = 0
   /// The number of rows that were noted in `tandem_rejected`.
   private(set) var rejectedCount = 0
-  /// The rows that were deleted from tables to which others refer.
-  private(set) var deleted: [(table: ReplicaTable, key: [FieldValue], record: Record)] = []
-  private let referencedTables: Set<String>
 
-  /// - Parameter referencedTables: The tables to which foreign keys refer, in lower case.
-  init(_ tables: ReplicaTables, firesTriggers: Bool, referencedTables: Set<String>) {
+  /// - Parameter foreignKeys: Those that refer to the synchronized tables.
+  init(_ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey]) {
     self.tables = tables
     self.firesTriggers = firesTriggers
-    self.referencedTables = referencedTables
+    references = Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
+  }
+
+  /// The foreign keys that refer to a table.
+  func references(to table: ReplicaTable) -> [ForeignKey] {
+    references[table.name.lowercased()] ?? []
   }
 
   /// Places a record, now or at ``finish()``.
   mutating func place(_ placement: RowPlacement) throws {
-    if try !isPlaced(placement) {
-      blocked.append(placement)
-      blockedKeys.insert(placement.syncKey)
+    var placement = placement
+    if mayBeReferenced(placement) {
+      wait(placement)
+    } else if try !isPlaced(&placement) {
+      wait(placement)
     }
+  }
+
+  /// The placement of a record that waits; `nil` if it does not wait.
+  func waitingPlacement(of key: SyncKey) -> RowPlacement? {
+    waitingOffsets[key].map { waiting[$0] }
+  }
+
+  /// Replaces the placement of a record that waits, as when the record comes a second time.
+  mutating func replaceWaiting(_ placement: RowPlacement) {
+    guard let offset = waitingOffsets[placement.syncKey] else { return wait(placement) }
+    waiting[offset] = placement
+  }
+
+  private mutating func wait(_ placement: RowPlacement) {
+    waitingOffsets[placement.syncKey] = waiting.count
+    waiting.append(placement)
+  }
+
+  /// True if the space has deleted a row that others may refer to.
+  private func mayBeReferenced(_ placement: RowPlacement) -> Bool {
+    placement.result == nil && !placement.isRejected && !placement.row.row.isMissing
+      && !references(to: placement.table).isEmpty
   }
 
   /// Places a record; `false` if another row has one of its unique values.
-  mutating func isPlaced(
-    _ placement: RowPlacement, by write: ((RowPlacement) throws -> Void)? = nil
-  ) throws -> Bool {
-    do {
-      if let write {
-        try write(placement)
-      } else {
-        try tables.store(placement.result, over: placement.row.row, placement.table, placement.key)
-      }
-    } catch let error as DatabaseError where error.isAboutUniqueness {
-      return false
-    } catch let error as DatabaseError where error.forbidsRow {
-      try parkWhole(placement, error.message)
+  ///
+  /// If a constraint or a trigger of the application forbids local edits beside the space's version,
+  /// the edits are noted in `tandem_rejected`, and the row gets the space's version. If a trigger
+  /// forbids that version, it is written without triggers: the space has accepted it. If a constraint
+  /// forbids it, it is kept beside the table.
+  mutating func isPlaced(_ placement: inout RowPlacement) throws -> Bool {
+    var obstacle = try obstacle(to: placement)
+    if let found = obstacle, !found.isAboutUniqueness, placement.hasEdits {
+      try rejectEdits(of: &placement, found.message)
+      obstacle = try self.obstacle(to: placement)
+    }
+    if firesTriggers, let found = obstacle,
+      !found.isAboutUniqueness || placement.result == nil
+    {
+      obstacle = try tables.quietly { try self.obstacle(to: placement) }
+    }
+    guard let obstacle else {
+      try complete(placement)
       return true
     }
-    note(placement)
-    try settle(placement)
+    if obstacle.isAboutUniqueness { return false }
+    try parkWhole(placement, obstacle.message)
     return true
   }
 
-  private mutating func note(_ placement: RowPlacement) {
-    let before = placement.row.local
-    guard !before.hasSameStorage(as: placement.result) else { return }
-    writtenCount += 1
-    if placement.result == nil, let before,
-      referencedTables.contains(placement.table.name.lowercased())
+  /// Writes the row of a placement; returns the error of a constraint that forbids it.
+  private func obstacle(to placement: RowPlacement) throws -> DatabaseError? {
+    do {
+      try tables.store(placement.result, over: placement.row.row, placement.table, placement.key)
+      return nil
+    } catch let error as DatabaseError
+      where error.forbidsRow && tables.connection.isInTransaction
     {
-      deleted.append((placement.table, placement.key, before))
+      return error
     }
   }
 
-  /// True if a record waits for a unique value.
-  func isBlocked(_ key: SyncKey) -> Bool { blockedKeys.contains(key) }
+  /// Gives the local edits of a row up, and notes them.
+  mutating func rejectEdits(of placement: inout RowPlacement, _ reason: String) throws {
+    try reject(placement.syncKey, reason, placement.row.local ?? placement.result)
+    placement.result = placement.remote
+    placement.isRejected = true
+  }
+
+  /// Takes note that a row was written, and makes the record of the space its base.
+  mutating func complete(_ placement: RowPlacement) throws {
+    if !placement.row.local.hasSameStorage(as: placement.result) {
+      writtenCount += 1
+      if placement.result == nil, placement.isRejected, !references(to: placement.table).isEmpty {
+        removed.append(placement)
+      }
+    }
+    try settle(placement)
+  }
 
   /// Makes a record of the space the base of a row that stays as it is.
   func makeBase(_ placement: RowPlacement) throws {
@@ -100,13 +160,14 @@ struct RowPlacing {
     rejectedCount += 1
   }
 
-  /// Keeps a record beside its table, which cannot have it as a row.
+  /// Keeps a record beside its table, which cannot have it as a row. It is no deletion, so no
+  /// trigger of the application runs.
   mutating func parkWhole(_ placement: RowPlacement, _ reason: String) throws {
     let (table, key) = (placement.table, placement.key)
-    if placement.row.isTouched || placement.hasEdits, placement.row.local != nil {
+    if placement.row.isTouched, !placement.isRejected, placement.row.local != nil {
       try reject(placement.syncKey, reason, placement.row.local)
     }
-    try tables.store(nil, over: placement.row.row, table, key)
+    try tables.quietly { try tables.store(nil, over: placement.row.row, table, key) }
     try tables.setShadow(nil, table, key)
     try tables.park(
       placement.remote.map { ParkedFields(fields: $0, isWhole: true) }, placement.syncKey)
@@ -131,7 +192,7 @@ extension RowPlacing {
   }
 
   /// The row after it was written. If a trigger of the application has changed it at once, as one
-  /// that notes the time of each change does, it is written again.
+  /// that notes the time of each change does, or has prevented the change, it is written again.
   ///
   /// Otherwise the change of the trigger would be a local edit, which the triggers of all other
   /// replicas would answer with edits of their own, without end. So the second time no triggers
@@ -141,10 +202,15 @@ extension RowPlacing {
   ) throws -> ReplicaRow.Current {
     let (table, key) = (placement.table, placement.key)
     let row = try tables.row(table, key).row
-    guard firesTriggers, case .values = row, let result = placement.result,
-      !row.holds(result, table, except: parked)
-    else { return row }
-    try tables.connection.withoutTriggers { try tables.store(result, over: row, table, key) }
+    let isAsWritten =
+      placement.result.map { row.holds($0, table, except: parked) } ?? row.isMissing
+    guard firesTriggers, !isAsWritten else { return row }
+    do {
+      try tables.quietly { try tables.store(placement.result, over: row, table, key) }
+    } catch let error as DatabaseError where error.forbidsRow {
+      // The trigger has written another row with the same unique value.
+      return row
+    }
     return try tables.row(table, key).row
   }
 

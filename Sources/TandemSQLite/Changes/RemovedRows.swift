@@ -107,12 +107,6 @@ package struct RemovedRows: Sendable {
     }
   }
 
-  /// The columns of each unique index that is on columns alone, with their collations, except for an
-  /// index that holds just the key. A partial index holds only some of the rows.
-  package var uniqueColumns: [[(name: String, collation: String)]] {
-    (plainIndexes + indirectIndexes).map(\.columns)
-  }
-
   /// The condition that a new row takes the rowid of one of another key. Before an insertion, `new`
   /// has the new rowid if the statement names it; otherwise an arbitrary row may meet the
   /// condition.

@@ -69,8 +69,8 @@ package struct TableShadow: Sendable {
       .map { ($0.column, $0.sql) }
   }
 
-  /// The columns of each unique index by which rows of different keys exclude each other.
-  package var uniqueColumns: [[(name: String, collation: String)]] { removedRows.uniqueColumns }
+  /// A name of the rowid if the rows have one that is not their key.
+  package var rowidName: String? { isByRowid ? nil : rowidNames.first }
 
   /// The table that holds the former versions.
   package var name: String { TableShadow.name(table) }

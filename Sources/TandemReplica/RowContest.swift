@@ -1,0 +1,417 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+/// Places records whose rows wait for unique values of each other, or of rows that no record has
+/// come for.
+///
+/// First, all rows that take part are taken out of their tables. So rows that only exchange values
+/// come back without a conflict. Two rows of a table cannot have the same unique value, but the space
+/// accepts such records from two replicas. Then one row has to go: local edits first, otherwise the
+/// record with the greater key, so that all replicas choose the same.
+///
+/// Until then no triggers run, so that those of the application see no row that goes and comes back.
+/// In the end, each row changes once more, from its former to its final version, with triggers, while
+/// the others are out of the way.
+///
+/// SQLite itself decides which rows are in the way: `REPLACE` removes exactly these, whether a unique
+/// index is partial, on a generated column, on an expression or none of them. This is tried and undone.
+struct RowContest {
+  /// A row that takes part.
+  private struct Entry {
+    var placement: RowPlacement
+    /// True if the file had the row.
+    let existed: Bool
+    /// True if the row as it was is kept aside.
+    var isKept = false
+    /// True if the table has the row now.
+    var isInTable: Bool
+    /// The reason for which the table cannot have the row at all.
+    var obstacle: String?
+  }
+
+  /// A change that was given up.
+  struct Rejection {
+    let key: SyncKey
+    let reason: String
+    let content: Record?
+  }
+
+  private let tables: ReplicaTables
+  private var entries: [Entry] = []
+  private var numbers: [SyncKey: Int] = [:]
+  private var stages: [String: ContestStage] = [:]
+  /// The changes that were given up, in order.
+  private(set) var rejections: [Rejection] = []
+
+  private static let reason = "another row has the same unique value"
+
+  /// A contest of records that wait. Their rows are as they are in the file.
+  init(_ tables: ReplicaTables, _ waiting: [RowPlacement]) {
+    self.tables = tables
+    for placement in waiting { add(placement) }
+  }
+
+  @discardableResult
+  private mutating func add(_ placement: RowPlacement) -> Int {
+    let exists = !placement.row.row.isMissing
+    numbers[placement.syncKey] = entries.count
+    entries.append(Entry(placement: placement, existed: exists, isInTable: exists))
+    return entries.count - 1
+  }
+
+  /// The final versions, which the tables have, except for those with an obstacle.
+  var placements: [(placement: RowPlacement, obstacle: String?)] {
+    entries.map { ($0.placement, $0.obstacle) }
+  }
+
+  /// Decides the contest, and writes the rows.
+  ///
+  /// - Parameter firingTriggers: True if tables have triggers of the application.
+  mutating func run(firingTriggers: Bool) throws {
+    let connection = tables.connection
+    try tables.quietly {
+      // Only so do triggers run for rows that `REPLACE` removes.
+      let wasRecursive = try connection.integer("PRAGMA recursive_triggers") ?? 0
+      try connection.execute("PRAGMA recursive_triggers = 1")
+      defer { try? connection.execute("PRAGMA recursive_triggers = \(wasRecursive)") }
+      try decide()
+    }
+    if firingTriggers {
+      do {
+        try connection.savepoint { try repeatWithTriggers() }
+      } catch let error as DatabaseError where error.forbidsRow && connection.isInTransaction {
+        // A trigger has taken one of the values. The rows are right without the triggers.
+      }
+    }
+    for stage in stages.values { try stage.drop(connection) }
+  }
+}
+
+// MARK: - Without triggers
+
+extension RowContest {
+  private mutating func decide() throws {
+    var queue = entries.indices.sorted {
+      entries[$0].placement.syncKey < entries[$1].placement.syncKey
+    }
+    for number in queue { try takeOut(number) }
+    // Rows that lose their local edits follow with the record of the space.
+    var position = 0
+    while position < queue.count {
+      queue += try place(queue[position])
+      position += 1
+    }
+  }
+
+  /// Places a row, at the expense of others if necessary; returns the rows that have to be placed
+  /// again, without their local edits.
+  private mutating func place(_ number: Int) throws -> [Int] {
+    if try isPlaced(number) { return [] }
+    if entries[number].placement.hasEdits {
+      rejectEdits(number, RowContest.reason)
+      if try isPlaced(number) { return [] }
+    }
+    guard var holders = try holders(number) else {
+      entries[number].obstacle = RowContest.reason
+      return []
+    }
+    let edited = holders.filter { entries[$0].placement.hasEdits }
+    for holder in edited {
+      try takeOut(holder)
+      rejectEdits(holder, RowContest.reason)
+    }
+    holders.removeAll(where: edited.contains)
+    let key = entries[number].placement.syncKey
+    if holders.contains(where: { entries[$0].placement.syncKey < key }) {
+      giveUp(number)
+      return edited
+    }
+    for holder in holders {
+      try takeOut(holder)
+      giveUp(holder)
+    }
+    if try !isPlaced(number) { entries[number].obstacle = RowContest.reason }
+    return edited
+  }
+
+  /// Writes a row that is not in its table; `false` if another one has one of its unique values.
+  private mutating func isPlaced(_ number: Int) throws -> Bool {
+    guard entries[number].placement.result != nil else { return true }
+    do {
+      try insert(number, "ABORT")
+      entries[number].isInTable = true
+      return true
+    } catch let error as DatabaseError where error.isAboutUniqueness {
+      return false
+    } catch let error as DatabaseError where error.forbidsRow {
+      if entries[number].placement.hasEdits {
+        rejectEdits(number, error.message)
+        return try isPlaced(number)
+      }
+      entries[number].obstacle = error.message
+      return true
+    }
+  }
+
+  /// The rows that prevent a row; `nil` if one of them is unknown or cannot be read.
+  private mutating func holders(_ number: Int) throws -> [Int]? {
+    let table = entries[number].placement.table
+    let stage = try stage(of: table)
+    var found: (keys: [[FieldValue]], count: Int) = ([], 0)
+    do {
+      try tables.connection.savepoint {
+        try tables.run(stage.forgetRemoved, [])
+        try insert(number, "REPLACE")
+        let (keys, count) = try tables.readableRows(stage.removed, [])
+        found = (keys, count)
+        throw Undone()
+      }
+    } catch is Undone {}
+    guard found.count > 0, found.keys.count == found.count else { return nil }
+    var holders: [Int] = []
+    for key in found.keys {
+      guard !key.contains(where: \.isNull) else { return nil }
+      if let known = numbers[table.syncKey(key)] {
+        holders.append(known)
+      } else {
+        let row = try tables.row(table, key)
+        guard !row.isUnreadable else { return nil }
+        holders.append(
+          add(RowPlacement(table: table, key: key, row: row, remote: row.base, result: row.local)))
+      }
+    }
+    return holders
+  }
+
+  private struct Undone: Error {}
+
+  private mutating func rejectEdits(_ number: Int, _ reason: String) {
+    let placement = entries[number].placement
+    rejections.append(
+      Rejection(
+        key: placement.syncKey, reason: reason, content: placement.row.local ?? placement.result))
+    entries[number].placement.result = placement.remote
+    entries[number].placement.isRejected = true
+  }
+
+  /// Gives a record of the space up: its deletion becomes a local edit.
+  private mutating func giveUp(_ number: Int) {
+    let placement = entries[number].placement
+    rejections.append(
+      Rejection(key: placement.syncKey, reason: RowContest.reason, content: placement.remote))
+    entries[number].placement.result = nil
+    entries[number].placement.isRejected = true
+  }
+}
+
+// MARK: - With triggers
+
+extension RowContest {
+  /// Changes each row once more, from its former to its final version, with triggers. A row that a
+  /// trigger forbids stays as it is without.
+  private mutating func repeatWithTriggers() throws {
+    let present = entries.map(\.isInTable)
+    try tables.quietly {
+      for number in entries.indices where present[number] {
+        try keep(number, isFinal: true)
+        try takeOut(number)
+      }
+    }
+    for number in entries.indices where present[number] || entries[number].isKept {
+      let placement = entries[number].placement
+      let row = placement.row.row
+      let isUnchanged = placement.result.map { row.holds($0, placement.table, except: nil) }
+      if isUnchanged ?? (entries[number].obstacle != nil) { continue }
+      if entries[number].isKept { try tables.quietly { try putBack(number, isFinal: false) } }
+      do {
+        if entries[number].isKept {
+          try tables.store(placement.result, over: row, placement.table, placement.key)
+        } else {
+          try insert(number, "ABORT")
+        }
+      } catch let error as DatabaseError
+        where error.forbidsRow && tables.connection.isInTransaction
+      {
+        try tables.quietly { try remove(number) }
+        continue
+      }
+      try tables.quietly {
+        if present[number] { try keep(number, isFinal: true) }
+        try remove(number)
+      }
+    }
+    try tables.quietly {
+      for number in entries.indices where present[number] {
+        try putBack(number, isFinal: true)
+        entries[number].isInTable = true
+      }
+    }
+  }
+}
+
+// MARK: - Rows
+
+extension RowContest {
+  /// Takes a row out of its table. All its values are kept as they were before the contest.
+  private mutating func takeOut(_ number: Int) throws {
+    guard entries[number].isInTable else { return }
+    if entries[number].existed, !entries[number].isKept {
+      try keep(number, isFinal: false)
+      entries[number].isKept = true
+    }
+    try remove(number)
+    entries[number].isInTable = false
+  }
+
+  private func remove(_ number: Int) throws {
+    let placement = entries[number].placement
+    let statements = placement.table.statements
+    try tables.run(statements.delete, statements.keyCondition.parameters(placement.key))
+  }
+
+  /// The number of the place in which a version of a row is kept.
+  private func place(of number: Int, isFinal: Bool) -> FieldValue {
+    .integer(Int64(2 * number + (isFinal ? 1 : 0)))
+  }
+
+  private mutating func keep(_ number: Int, isFinal: Bool) throws {
+    let placement = entries[number].placement
+    try tables.run(
+      try stage(of: placement.table).keep,
+      [place(of: number, isFinal: isFinal)]
+        + placement.table.statements.keyCondition.parameters(placement.key))
+  }
+
+  private mutating func putBack(_ number: Int, isFinal: Bool) throws {
+    try tables.run(
+      try stage(of: entries[number].placement.table).putBack,
+      [place(of: number, isFinal: isFinal)])
+  }
+
+  /// Inserts the row of a placement. Columns that are not synchronized get the values that they had.
+  private mutating func insert(_ number: Int, _ clause: String) throws {
+    let placement = entries[number].placement
+    guard let record = placement.result else { return }
+    let stage = try stage(of: placement.table)
+    let (sql, values) = stage.insertion(
+      of: record, placement.key, clause,
+      from: entries[number].isKept ? place(of: number, isFinal: false) : nil,
+      number: number)
+    try tables.run(sql, values)
+  }
+
+  private mutating func stage(of table: ReplicaTable) throws -> ContestStage {
+    if let stage = stages[table.name] { return stage }
+    let stage = try ContestStage(table, number: stages.count, tables)
+    stages[table.name] = stage
+    return stage
+  }
+}
+
+/// The temporary tables of a contest for the rows of one table: rows that are out of the table, and
+/// the keys of those that `REPLACE` removes.
+private struct ContestStage {
+  private let table: ReplicaTable
+  private let rowsName: String
+  private let keysName: String
+  /// The columns that are stored and not synchronized, and the rowid if it is not the key: others
+  /// may refer to it.
+  private let others: [String]
+  private let rowidName: String?
+  /// A rowid that is greater than those of all rows.
+  private let firstNewRowid: Int64
+
+  init(_ table: ReplicaTable, number: Int, _ tables: ReplicaTables) throws {
+    self.table = table
+    rowsName = "tandem_contest_\(number)"
+    keysName = "tandem_removed_\(number)"
+    let synchronized = table.keyNames + table.columnNames
+    let rowidName = table.shadow.rowidName
+    self.rowidName = rowidName
+    others =
+      table.schema.columns.filter { !$0.isGenerated && !synchronized.contains($0.name) }
+      .map(\.name) + (rowidName.map { [$0] } ?? [])
+    let name = table.name.sqlQuoted
+    let connection = tables.connection
+    let last = try rowidName.map { try connection.integer("SELECT max(\($0)) FROM main.\(name)") }
+    let (next, isTooGreat) = max(0, (last ?? 0) ?? 0).addingReportingOverflow(1)
+    firstNewRowid = isTooGreat ? .max : next
+    let places = (0..<(synchronized.count + others.count)).map { ", c\($0)" }.joined()
+    try connection.execute(
+      "CREATE TEMP TABLE \(rowsName) (place INTEGER PRIMARY KEY\(places))")
+    let keys = table.keyNames.indices.map { "k\($0)" }.joined(separator: ", ")
+    try connection.execute("CREATE TEMP TABLE \(keysName) (\(keys))")
+    // It runs even while triggers are disabled, because it is a temporary one.
+    try connection.execute(
+      """
+      CREATE TEMP TRIGGER \(keysName)_note BEFORE DELETE ON main.\(name) BEGIN
+        INSERT INTO \(keysName) VALUES (\(
+          table.keyNames.map { "old.\($0.sqlQuoted)" }.joined(separator: ", "))); END
+      """)
+  }
+
+  func drop(_ connection: DatabaseConnection) throws {
+    try connection.execute("DROP TRIGGER temp.\(keysName)_note")
+    try connection.execute("DROP TABLE temp.\(keysName)")
+    try connection.execute("DROP TABLE temp.\(rowsName)")
+  }
+
+  private var names: [String] { table.keyNames + table.columnNames + others }
+
+  /// Keeps a row, in a place that is the first parameter; the others are those of the key's
+  /// condition.
+  var keep: String {
+    """
+    INSERT OR REPLACE INTO temp.\(rowsName) SELECT ?, \(names.sqlList)
+    FROM main.\(table.name.sqlQuoted) WHERE \(table.keyCondition.sql)
+    """
+  }
+
+  /// Puts a row back that is kept in a place.
+  var putBack: String {
+    let places = names.indices.map { "c\($0)" }.joined(separator: ", ")
+    return """
+      INSERT OR ABORT INTO main.\(table.name.sqlQuoted) (\(names.sqlList))
+      SELECT \(places) FROM temp.\(rowsName) WHERE place = ?
+      """
+  }
+
+  var forgetRemoved: String { "DELETE FROM temp.\(keysName)" }
+  var removed: String { "SELECT * FROM temp.\(keysName)" }
+
+  /// Inserts a row with a record.
+  ///
+  /// - Parameters:
+  ///   - place: The place in which the row is kept that has the values of other columns; `nil` if
+  ///     there was no row.
+  ///   - number: The number of the row. A new row gets a rowid that no other one has, those included
+  ///     that are out of the table.
+  func insertion(
+    of record: Record, _ key: [FieldValue], _ clause: String, from place: FieldValue?,
+    number: Int
+  ) -> (sql: String, values: [FieldValue]) {
+    let fields = table.values(of: record)
+    var marks =
+      key.map { _ in "?" } + fields.indices.map { table.storing(fields[$0], at: $0) }
+    var values = key + fields
+    var columns = table.keyNames + table.columnNames
+    var source = ""
+    if let place {
+      marks += others.indices.map { "c\(columns.count + $0)" }
+      columns += others
+      source = " FROM temp.\(rowsName) WHERE place = ?"
+      values.append(place)
+    } else if let rowidName {
+      let (rowid, isTooGreat) = firstNewRowid.addingReportingOverflow(Int64(number))
+      marks.append("?")
+      columns.append(rowidName)
+      values.append(isTooGreat ? .null : .integer(rowid))
+    }
+    let sql = """
+      INSERT OR \(clause) INTO main.\(table.name.sqlQuoted) (\(columns.sqlList))
+      SELECT \(marks.joined(separator: ", "))\(source)
+      """
+    return (sql, values)
+  }
+}
