@@ -16,6 +16,8 @@ public struct ReplicaError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let unsuitable = Code(rawValue: "unsuitable")
     /// The schema of the file no longer fits the synchronized tables.
     public static let schema = Code(rawValue: "schema")
+    /// The file waits for the end of a change of its schema.
+    public static let paused = Code(rawValue: "paused")
     /// There is no such conflict, or it has been resolved.
     public static let unknownConflict = Code(rawValue: "unknownConflict")
     /// There is no such rejected change, or it has no content to write.
@@ -42,4 +44,12 @@ public struct ReplicaError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// The message.
   public var description: String { message }
+
+  /// The error of a file whose schema is being changed.
+  static func paused(_ path: String) -> ReplicaError {
+    ReplicaError(
+      .paused,
+      "\(path) is paused for a change of its schema; end the change first: tandem alter \(path) --end"
+    )
+  }
 }

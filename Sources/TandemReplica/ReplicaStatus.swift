@@ -31,6 +31,9 @@ public struct ReplicaStatus: Hashable, Sendable {
 
   /// The condition.
   public let state: State
+  /// The reason why the synchronization is blocked, with what to do; `nil` if it is not. Reasons that
+  /// only a request can show, such as a space that refuses it, are in ``TandemSync/SyncStatus``.
+  public let blockReason: ReplicaError?
   /// The identity of the replica: 32 hexadecimal digits.
   public let replica: String
   /// The name of the space.
@@ -54,13 +57,12 @@ extension ReplicaTables {
   /// - Complexity: O(*n*) for *n* rows that wait.
   package func status() throws -> ReplicaStatus {
     let summary = try summary()
-    let isBlocked =
-      try isPaused() || summary.state.pullNeed.needsDecision
-      || (summary.state.pullNeed == .none && !summary.state.hasEqualDigests)
+    let blockReason = try blockReason(summary.state)
     return ReplicaStatus(
-      state: isBlocked
+      state: blockReason != nil
         ? .blocked
         : summary.openConflictCount > 0 ? .conflicts : summary.isUpToDate ? .upToDate : .pending,
+      blockReason: blockReason,
       replica: summary.state.replica.description, space: summary.state.space,
       revision: summary.state.revision,
       tables: try schemaAsItIs().schema.tables.map { table in
@@ -68,6 +70,13 @@ extension ReplicaTables {
           name: table.name, keyColumns: table.keyNames, columns: table.columnNames,
           pendingCount: try pendingCount(table))
       }, conflictCount: summary.openConflictCount, rejectedCount: summary.rejectedCount)
+  }
+
+  private func blockReason(_ state: ReplicaState) throws -> ReplicaError? {
+    if try isPaused() { return .paused(connection.path) }
+    if state.pullNeed.needsDecision { return ReplicaError(.undecided) }
+    guard state.pullNeed == .none, !state.hasEqualDigests else { return nil }
+    return ReplicaError(.differentDigests)
   }
 
   /// The number of rows that may differ from the base, or whose change has no outcome.

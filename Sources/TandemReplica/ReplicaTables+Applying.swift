@@ -53,7 +53,8 @@ extension ReplicaTables {
     guard state.revision != page.revision else { return nil }
     let isNext =
       try state.revision == revision && [.none, .changes].contains(state.pullNeed)
-      && outboxSummary() == nil && !hasWithdrawn()
+      // Otherwise the base has a commit of this replica that the page may lack.
+      && state.hasEqualDigests && outboxSummary() == nil && !hasWithdrawn()
     state.requirePull()
     try save(state)
     guard isNext else { return nil }

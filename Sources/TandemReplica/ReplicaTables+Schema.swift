@@ -22,18 +22,13 @@ extension ReplicaTables {
 
   /// The synchronized tables as they are now, after all changes of the schema were taken over.
   ///
-  /// - Throws: ``ReplicaError`` with code `schema` if a table is gone or has another key, or if the
-  ///   file is paused.
+  /// - Throws: ``ReplicaError`` with code `schema` if a table is gone or has another key, or `paused`
+  ///   if the file waits for the end of a change of its schema.
   /// - Complexity: O(*n*) in the number of rows if triggers were gone.
   package func schema() throws -> ReplicaSchema {
     let version = try connection.schemaVersion()
     if let knownSchema, knownSchema.version == version { return knownSchema.schema }
-    guard try !isPaused() else {
-      throw ReplicaError(
-        .schema,
-        "\(connection.path) is paused for a change of its schema; end the change first: "
-          + "tandem alter --end")
-    }
+    guard try !isPaused() else { throw ReplicaError.paused(connection.path) }
     let schema = try refreshedSchema()
     knownSchema = KnownSchema(version: try connection.schemaVersion(), schema: schema)
     return schema

@@ -91,10 +91,18 @@ extension ReplicaTables {
 
   /// Notes that the space cannot continue from the replica's revision. Written down before anything
   /// follows from it.
+  ///
+  /// - Parameter pull: The request that the space could not answer. If another process has
+  ///   synchronized the file since, or a commit waits for its outcome, this only demands a pull.
   package func lose(
-    _ gone: SyncGone, using generator: inout some RandomNumberGenerator
+    _ gone: SyncGone, for pull: SyncPull, using generator: inout some RandomNumberGenerator
   ) throws {
-    if try outboxSummary() != nil { try takeBack() }
+    guard try awaits(answerTo: pull) else { return try requirePull() }
+    try lose(gone, using: &generator)
+  }
+
+  /// Notes that the space has lost the history of the replica's base. No commit waits.
+  func lose(_ gone: SyncGone, using generator: inout some RandomNumberGenerator) throws {
     try forgetWithdrawn()
     var state = try state()
     try discardStaged()

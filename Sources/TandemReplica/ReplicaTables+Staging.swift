@@ -19,30 +19,38 @@ extension ReplicaTables {
     let last = try rows(
       "SELECT next FROM tandem_staged WHERE since = ? ORDER BY position DESC LIMIT 1",
       [.text(since.name)])
-    func incomplete(_ cursor: String?) -> Staging {
-      .incomplete(
-        SyncPull(
-          replica: state.replica, since: since, cursor: cursor, knownSequence: state.sequence))
-    }
+    var cursor: String?
     switch last.first?[0] {
-    case nil: return incomplete(nil)
-    case .text(let next)?: return incomplete(next)
+    case nil: break
+    case .text(let next)?: cursor = next
     default: return .complete
     }
+    return .incomplete(
+      SyncPull(replica: state.replica, since: since, cursor: cursor, knownSequence: state.sequence))
+  }
+
+  /// True if the answer to a request is of use. It is late if a commit waits for its outcome, or if
+  /// another process has synchronized the file since the request: then it may not know what that
+  /// process sent, and would look like a space that has lost it.
+  func awaits(answerTo pull: SyncPull) throws -> Bool {
+    guard try outboxSummary() == nil, case .incomplete(let next) = try staging() else {
+      return false
+    }
+    return next.limited(to: pull.maxChangeCount) == pull
   }
 
   /// Stores a page, as the bytes of its message.
   ///
   /// - Parameter pull: The request that the page answers. If another process has synchronized the
-  ///   file since, or a commit waits for its outcome, the page is of no use and is not stored. A page
-  ///   from before the outcome of a commit would even seem to show that the space has lost it.
+  ///   file since, or a commit waits for its outcome, the page is not stored. If it shows another
+  ///   revision than the file has, a pull follows.
   /// - Returns: True if the page was stored.
   @discardableResult
   package func stage(_ page: SyncPage, for pull: SyncPull) throws -> Bool {
-    guard try outboxSummary() == nil, case .incomplete(let next) = try staging(),
-      next.replica == pull.replica, next.knownSequence == pull.knownSequence,
-      next.since == pull.since, next.cursor == pull.cursor
-    else { return false }
+    guard try awaits(answerTo: pull) else {
+      if try state().revision != page.revision { try requirePull() }
+      return false
+    }
     try run("DELETE FROM tandem_staged WHERE since <> ?", [.text(pull.since.name)])
     try run(
       "INSERT INTO tandem_staged (since, next, page) VALUES (?, ?, ?)",

@@ -28,7 +28,7 @@ extension ReplicaTables {
       applyReport = try applyStaged(merging, decision: decision, using: &generator)
     case .receive(let page, let revision):
       applyReport = try receive(page, after: revision, merging, using: &generator)
-    case .lose(let gone): try lose(gone, using: &generator)
+    case .lose(let gone, let pull): try lose(gone, for: pull, using: &generator)
     case .verify: _ = try verify()
     }
     return try syncSummary()

@@ -193,11 +193,7 @@ extension Simulation {
       }
       send(.push(commit), number)
     case .pull(let request):
-      send(
-        .pull(
-          SyncPull(
-            replica: request.replica, since: request.since, cursor: request.cursor,
-            maxChangeCount: scenario.maxPageChangeCount)), number)
+      send(.pull(request.limited(to: scenario.maxPageChangeCount)), number)
     case .timer, .report: break
     }
   }

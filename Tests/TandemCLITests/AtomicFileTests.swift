@@ -26,4 +26,19 @@ struct AtomicFileTests {
     #expect(try folder.text(of: "file") == "new")
     #expect(folder.names() == ["file"])
   }
+
+  @Test(
+    "a file keeps its owner and permissions, as when root changes the tokens of a service",
+    .enabled(if: geteuid() == 0, "only root can give files away"))
+  func owner() throws {
+    try folder.write("old", to: "file")
+    let path = folder.path(of: "file")
+    #expect(chown(path, 65_534, 65_534) == 0 && chmod(path, 0o640) == 0)
+    try AtomicFile.write(Array("new".utf8), to: path)
+    var status = stat()
+    #expect(stat(path, &status) == 0)
+    #expect(status.st_uid == 65_534 && status.st_gid == 65_534)
+    #expect(status.st_mode & 0o7777 == 0o640)
+    #expect(try folder.text(of: "file") == "new")
+  }
 }

@@ -135,7 +135,7 @@ struct CompletionTests {
   func unknownShell() async throws {
     let result = try await Tool.run(["completions", "fis"])
     #expect(result.status == 2)
-    #expect(result.error.contains("SHELL is bash, zsh, fish, not 'fis'; did you mean fish?"))
+    #expect(result.error.contains("SHELL is bash, zsh or fish, not 'fis'; did you mean fish?"))
   }
 }
 

@@ -128,7 +128,9 @@ struct SyncCommandTests {
     #expect(try await state("a.db").contains(#""state":"pending""#))
     #expect(try await shell("$tandem status a.db").output.contains("state      pending\n"))
     try await shell("mv shared.space moved")
-    #expect(try await state("b.db", status: 1).contains(#""state":"blocked""#))
+    let lost = try await state("b.db", status: 1)
+    #expect(
+      lost.hasPrefix(#"{"state":"blocked","reason":"the space cannot be read: "#), "\(lost)")
     let result = try await shell("$tandem sync b.db", status: 2)
     #expect(result.error.contains("cannot open it: it does not exist"), "\(result.error)")
     #expect(!FileManager.default.fileExists(atPath: folder.path(of: "shared.space")))
@@ -197,7 +199,7 @@ struct SyncCommandTests {
     #expect(blocked.error.contains("see --lost-history"))
     #expect(
       try await shell("$tandem status b.db --json", status: 1).output
-        .hasPrefix(#"{"state":"blocked""#))
+        .hasPrefix(#"{"state":"blocked","reason":"the space was restored or replaced"#))
     try await shell("$tandem sync b.db --lost-history union && $tandem sync c.db")
     #expect(
       try await shell("sqlite3 c.db 'SELECT title FROM note ORDER BY id'").output == "Plan\nkept\n")
@@ -243,6 +245,19 @@ struct SyncCommandTests {
     #expect(try await shell(dump).output == before)
   }
 
+  @Test(
+    "a file whose table no longer fits can be detached",
+    arguments: ["", "CREATE TABLE note (other TEXT PRIMARY KEY, title TEXT, likes INTEGER)"])
+  func detachWithoutTable(creation: String) async throws {
+    try await attachCopies()
+    try await shell("sqlite3 a.db 'DROP TABLE note; \(creation)'")
+    let refused = try await shell("$tandem sync a.db", status: 2)
+    #expect(refused.error.contains("detach the file"), "\(refused.error)")
+    #expect(try await shell("$tandem detach a.db").error == "tandem: a.db is detached\n")
+    #expect(
+      try await shell("sqlite3 a.db .schema").output == (creation.isEmpty ? "" : creation + ";\n"))
+  }
+
   @Test("alter drops a column, which SQLite refuses otherwise; the other copy keeps it")
   func alter() async throws {
     try await attachCopies()
@@ -282,9 +297,11 @@ struct SyncCommandTests {
     try await attachCopies()
     let begun = try await shell("$tandem alter a.db --begin")
     #expect(begun.error == "tandem: a.db: can be changed; then: tandem alter a.db --end\n")
-    #expect(
-      try await shell("$tandem status a.db --json", status: 1).output.contains(#""blocked""#))
-    #expect(try await shell("$tandem sync a.db", status: 2).error.contains("tandem alter --end"))
+    let status = try await shell("$tandem status a.db", status: 1)
+    #expect(status.output.hasPrefix("state      blocked\nreason     "))
+    #expect(status.output.contains("end the change first: tandem alter "))
+    let paused = try await shell("$tandem sync a.db", status: 1)
+    #expect(paused.error.hasSuffix("a.db --end\n"), "\(paused.error)")
     try await shell(
       """
       sqlite3 a.db "ALTER TABLE note DROP COLUMN likes; DELETE FROM note WHERE id = 'trip';
@@ -312,7 +329,7 @@ struct SyncCommandTests {
     let lines = try await shell("$tandem log --space shared.space").output.split(separator: "\n")
     #expect(lines.count == 4 && lines[0].hasPrefix("3 20"), "\(lines)")
     #expect(
-      lines[1] == #"  overruled: note "plan", made to version 1: {"title":"of b","likes":5}"#)
+      lines[1] == #"  overruled: note "plan", edited version 1: {"title":"of b","likes":5}"#)
     let json = try await shell("$tandem log --space shared.space --count 1 --json").output
     #expect(
       json.hasPrefix(#"{"version":3,"time":"20"#) && json.contains(#""title":"of b""#), "\(json)")
@@ -377,7 +394,7 @@ struct SyncCommandTests {
       "note and other have a column likes; write TABLE.COLUMN"
     ),
     ("attach a.db --space s --table note --whole nota", 2, "--whole nota: name the table by"),
-    ("alter a.db", 2, "give one of: SQL statements, --begin and --end"),
+    ("alter a.db", 2, "give one of: SQL statements, --begin or --end"),
     ("alter a.db --begin --end", 2, "give one of"), ("alter a.db --begin", 2, "is not attached"),
     ("alter a.db 'SELECT 1'", 2, "is not attached"),
     ("log", 2, "--space is missing"), ("log --space a.db", 1, "it is another database"),

@@ -280,7 +280,7 @@ struct ReplicaAccidentTests {
   func stalePages() throws {
     let a = try replica(1)
     try a.sync(space)
-    let pull = SyncPull(replica: try a.state.replica, since: try a.state.revision)
+    let pull = try request(of: a)
     guard case .page(let page) = try space.pull(pull) else {
       Issue.record("no page")
       return
@@ -315,4 +315,60 @@ struct ReplicaAccidentTests {
     try a.sync(space)
     #expect(try a.state.replica == replica)
   }
+
+  @Test("A page that is older than a commit of another process is no loss of history")
+  func latePage() throws {
+    let a = try replica(1)
+    let b = try replica(2)
+    try converge([a, b], space)
+    let late = try request(of: a)
+    guard case .page(let page) = try space.pull(late) else {
+      Issue.record("no page")
+      return
+    }
+    // Another process pulls, which brings nothing, and sends a commit. One of b comes between.
+    try a.pull(space)
+    try a.execute("INSERT INTO note VALUES ('a', 1, 1)")
+    let bytes = try #require(try a.freeze())
+    try b.execute("INSERT INTO note VALUES ('b', 1, 1)")
+    try b.sync(space)
+    try a.settle(try space.push(bytes), bytes)
+    #expect(try a.state.revision == late.since)
+    #expect(try !a.write { try $0.stage(page, for: late) })
+    try converge([a, b], space)
+    #expect(try a.state.pullNeed == .none)
+    #expect(try a.rows("SELECT id FROM note ORDER BY id") == [["a"], ["b"]])
+  }
+
+  @Test("An answer that history was lost is of no use after another process has repaired the file")
+  func lateLoss() throws {
+    let a = try replica(1)
+    try a.execute("INSERT INTO note VALUES ('a', 1, 1)")
+    try a.sync(space)
+    let late = try request(of: a)
+    let other = try TestSpace()
+    guard case .gone(let gone) = try other.pull(late) else {
+      Issue.record("the space knows the revision of another one")
+      return
+    }
+    // Another process gets the same answer, and decides.
+    try a.lose(gone, for: late)
+    #expect(try a.state.pullNeed.needsDecision)
+    a.decision = .union
+    try a.sync(other)
+    let repaired = try a.state
+    try a.lose(gone, for: late)
+    #expect(try a.state.replica == repaired.replica && a.state.pullNeed == .changes)
+    try a.sync(other)
+    #expect(try a.state.revision == repaired.revision && a.conflicts().isEmpty)
+  }
+
+  /// The request that a file would make now.
+  private func request(of file: TestReplica) throws -> SyncPull {
+    let staging = try file.read { try $0.staging() }
+    guard case .incomplete(let pull) = staging else { throw AllPagesAreThere() }
+    return pull
+  }
 }
+
+private struct AllPagesAreThere: Error {}

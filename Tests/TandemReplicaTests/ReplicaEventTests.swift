@@ -93,6 +93,33 @@ struct ReplicaEventTests {
     #expect(try a.perform(own).pull == .none)
   }
 
+  @Test("An event that is older than an accepted commit of the replica only demands a pull")
+  func betweenOwnCommits() throws {
+    try a.execute("UPDATE note SET likes = likes + 1")
+    let bytes = try #require(try a.freeze())
+    // A commit of b comes between, and its event after the outcome of that of a.
+    let head = try space.state.head
+    try b.execute("UPDATE note SET likes = likes + 10")
+    try b.sync(space)
+    let between = try event(since: head)
+    let outcome = try space.push(bytes)
+    guard case .accepted = outcome else {
+      Issue.record("additions conflict")
+      return
+    }
+    try a.settle(outcome, bytes)
+    let summary = try a.perform(between)
+    guard case .page(let pull) = summary.pull else {
+      Issue.record("no pull is demanded: \(summary)")
+      return
+    }
+    // Not a pull of everything, which would be a repair.
+    #expect(pull.since == head)
+    try converge([a, b], space)
+    try expectEqualRows([a, b], Self.query, [["n", "title", 16]])
+    #expect(try a.conflicts().isEmpty)
+  }
+
   @Test("An event of another history of the same length demands a pull, which finds out")
   func otherHistory() throws {
     let backup = try space.backup()

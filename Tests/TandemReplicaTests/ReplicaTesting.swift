@@ -157,14 +157,16 @@ final class TestReplica {
   /// Asks for one page and stores it; returns true if all pages are there.
   func pullPage(_ space: TestSpace) throws -> Bool {
     guard case .incomplete(let next) = try read({ try $0.staging() }) else { return true }
-    let pull = SyncPull(
-      replica: next.replica, since: next.since, cursor: next.cursor,
-      maxChangeCount: maxPageChangeCount)
+    let pull = next.limited(to: maxPageChangeCount)
     switch try space.pull(pull) {
-    case .page(let page): _ = try write { try $0.stage(page, for: next) }
-    case .gone(let gone): try write { try $0.lose(gone, using: &random) }
+    case .page(let page): _ = try write { try $0.stage(page, for: pull) }
+    case .gone(let gone): try lose(gone, for: pull)
     }
     return try read { try $0.staging() } == .complete
+  }
+
+  func lose(_ gone: SyncGone, for pull: SyncPull) throws {
+    try write { try $0.lose(gone, for: pull, using: &random) }
   }
 
   @discardableResult

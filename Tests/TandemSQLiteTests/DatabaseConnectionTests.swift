@@ -19,7 +19,7 @@ struct DatabaseConnectionTests {
     let connection = try folder.open()
     #expect(try connection.valueRows("PRAGMA journal_mode") == [["wal"]])
     #expect(try connection.integer("PRAGMA foreign_keys") == 1)
-    #expect(try connection.integer("PRAGMA synchronous") == 2)
+    #expect(try connection.integer("PRAGMA synchronous") == 3)
     #expect(connection.path == folder.file())
   }
 

@@ -55,6 +55,26 @@ import Testing
     #expect(statuses.errors.contains { $0 is CountingRemote.Lost })
   }
 
+  @Test("A space whose pages do not end is out of order, and a run gives up")
+  func endlessPages() async throws {
+    let remote = CountingRemote(faults: Array(repeating: .repeatedPage, count: 100))
+    let status = try await driver(CountingReplica(), remote, clock: RecordingClock())
+      .run(until: .settled(maxFailureCount: 3))
+    #expect(status == .offline)
+    #expect(remote.requestCount == 3)
+  }
+
+  @Test("A space that refuses each commit, and no record of it, does not keep a run for ever")
+  func refusedCommits() async throws {
+    let remote = CountingRemote(faults: Array(repeating: .refusedCommit, count: 100))
+    let replica = CountingReplica()
+    replica.edit()
+    let status = try await driver(replica, remote, clock: RecordingClock())
+      .run(until: .settled(maxFailureCount: 3))
+    #expect(status == .pulling || status == .pushing(1))
+    #expect(remote.editCount == 0 && remote.requestCount < 20)
+  }
+
   @Test("A refusal of the space ends a run that is to settle")
   func refusal() async throws {
     let remote = CountingRemote(faults: [.refused])
@@ -358,6 +378,10 @@ private final class CountingRemote: SyncRemote, SyncAnnouncements {
     case replyLost
     case busy
     case refused
+    /// A page that is followed by itself.
+    case repeatedPage
+    /// A commit is refused for no record of it.
+    case refusedCommit
   }
 
   struct State: Sendable {
@@ -376,6 +400,8 @@ private final class CountingRemote: SyncRemote, SyncAnnouncements {
   }
 
   static let refusal = SyncRefusal(.unauthorized, "no rights")
+  static let repeatedPage = SyncPullAnswer.page(
+    SyncPage(revision: revision(0), digest: .empty, replica: nil, changes: [], next: "again"))
 
   static func revision(_ version: Int) -> SpaceRevision {
     SpaceRevision(epoch: SyncToken(bits: 0), version: version, mark: 0)
@@ -474,6 +500,8 @@ private final class CountingRemote: SyncRemote, SyncAnnouncements {
         return .failure(Lost())
       case .busy: return .failure(SyncRefusal(.unavailable, "busy", retryAfter: .seconds(9)))
       case .refused: return .failure(CountingRemote.refusal)
+      case .repeatedPage: return .success(CountingRemote.repeatedPage as? Answer ?? body(&state))
+      case .refusedCommit: return .success(SyncOutcome.refused([]) as? Answer ?? body(&state))
       }
     }.get()
   }

@@ -187,7 +187,7 @@ import Testing
     var actions = session.handle(.performed(summary(pull: .page(request))))
     for round in 1...6 {
       #expect(actions.last == .pull(request), "round \(round)")
-      #expect(session.handle(.pulled(.gone(.epoch))) == [.perform(.lose(.epoch))])
+      #expect(session.handle(.pulled(.gone(.epoch))) == [.perform(.lose(.epoch, for: request))])
       actions = session.handle(.performed(summary(pull: .page(request))))
       let count = round - SyncSession.maxImmediateFailureCount
       guard count > 0 else { continue }

@@ -1,6 +1,6 @@
 /// Suggests corrections of misspelt words.
 enum Spelling {
-  /// The candidate with the smallest distance from `word`, or `nil` if more than two letters, and more than a
+  /// The candidate with the smallest distance from `word`, or `nil` if more than one letter, and more than a
   /// third of them, differ. Candidates that begin with `word` come first.
   static func closest(to word: String, among candidates: [String]) -> String? {
     func nearest(_ candidates: [String]) -> (candidate: String, distance: Int)? {
@@ -8,7 +8,7 @@ enum Spelling {
     }
     guard !word.isEmpty else { return nil }
     if let longer = nearest(candidates.filter { $0.hasPrefix(word) }) { return longer.candidate }
-    guard let best = nearest(candidates), best.distance <= max(2, word.count / 3) else {
+    guard let best = nearest(candidates), best.distance <= max(1, (word.count + 1) / 3) else {
       return nil
     }
     return best.candidate

@@ -29,6 +29,8 @@ enum AlterCommand: Command {
       Adding a column needs neither: tandem sync notices it. If a table was attached with all its
       columns, new ones are synchronized. A copy that lacks a column of others keeps their values
       aside, and gets them when the column is added. Tables keep their names and primary keys.
+
+      Exit status: 0 success, 2 errors.
       """,
     operands: [
       .init(name: "DATABASE", help: "A SQLite file that is attached."),
@@ -46,7 +48,7 @@ enum AlterCommand: Command {
     let statements = Array(arguments.operands.dropFirst())
     let (begins, ends) = (arguments[Option.begin], arguments[Option.end])
     guard [!statements.isEmpty, begins, ends].count(where: { $0 }) == 1 else {
-      throw arguments.error("give one of: SQL statements, --begin and --end")
+      throw arguments.error("give one of: SQL statements, --begin or --end")
     }
     let reports = try await ReplicaFile.with(path) { _, replica in
       let before = try await replica.declarations()

@@ -2,7 +2,7 @@ import Tandem
 
 /// Replaces files atomically.
 enum AtomicFile {
-  /// Replaces the contents of a file, durably, and keeps its permissions. The new contents are written to a
+  /// Replaces the contents of a file, durably, and keeps its owner and its permissions. The new contents are written to a
   /// temporary file beside it, synchronized to disk, and renamed. A symbolic link stays a symbolic link.
   ///
   /// - Parameter mode: The permissions of a new file, less those that the process takes away.
@@ -18,7 +18,14 @@ enum AtomicFile {
     guard descriptor >= 0 else { throw FileError(path: path, action: "written", code: errno) }
     do {
       defer { close(descriptor) }
-      if exists { _ = fchmod(descriptor, status.st_mode & 0o7777) }
+      if exists {
+        // The owner first, because a change of the owner may take permissions away. Only root can
+        // give a file away; others keep a group that is theirs.
+        if fchown(descriptor, status.st_uid, status.st_gid) != 0 {
+          _ = fchown(descriptor, uid_t.max, status.st_gid)
+        }
+        _ = fchmod(descriptor, status.st_mode & 0o7777)
+      }
       try OutputStream.write(bytes, to: descriptor)
       guard fsync(descriptor) == 0, rename(temporary, target) == 0 else {
         throw FileError(path: path, action: "written", code: errno)

@@ -86,6 +86,8 @@ enum AttachCommand: Command {
       local and remote take the version of this file or of the space, maximum and minimum compare.
       Edits of different fields do not conflict, except in tables named by --whole. Give every copy
       the same policies.
+
+      Exit status: 0 success, 2 errors.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [
@@ -251,6 +253,8 @@ enum DetachCommand: Command {
       Removes the triggers and tables that tandem attach added to a SQLite file. The space and its
       other copies do not change. Conflicts and rejected changes are removed. Changes that were not
       sent stay in the rows: run tandem sync first to send them.
+
+      Exit status: 0 success, 2 errors.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
     options: [quiet],
@@ -259,14 +263,24 @@ enum DetachCommand: Command {
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let path = arguments.operands[0]
     try await ReplicaFile.with(path) { _, replica in
-      let status = try await replica.status()
+      let status = try await readableStatus(of: replica)
       try await replica.detach()
       guard !arguments[quiet] else { return }
+      guard let status else { return TandemCLI.report("\(path) is detached") }
       let unsent =
         status.pendingCount == 0
         ? "" : "; \(Quantity.count(status.pendingCount, "row")) had changes that were not sent"
       TandemCLI.report("\(path) is detached from \(status.space)\(unsent)")
     }
     return ReplicaFile.inStep
+  }
+
+  /// The status, unless the tables do not fit any more: then detaching is the remedy.
+  private static func readableStatus(of replica: DatabaseReplica) async throws -> ReplicaStatus? {
+    do {
+      return try await replica.status()
+    } catch let error as ReplicaError where error.code == .schema || error.code == .damaged {
+      return nil
+    }
   }
 }

@@ -44,7 +44,7 @@ enum CompletionsCommand: Command {
     guard let shell = Shell(rawValue: name) else {
       let names = Shell.allCases.map(\.rawValue)
       let hint = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-      throw arguments.error("SHELL is \(names.joined(separator: ", ")), not '\(name)'\(hint)")
+      throw arguments.error("SHELL is bash, zsh or fish, not '\(name)'\(hint)")
     }
     let script = shell.script(for: TandemCLI.specifications + [TandemCLI.help])
     try OutputStream.write(Array(script.utf8), to: STDOUT_FILENO)

@@ -22,12 +22,14 @@ enum ForgetCommand: Command {
     summary: "Forget the oldest commits of a space.",
     discussion: """
       A space keeps its history: its commits, the records that were deleted, and the versions that
-      lost a merge. This command forgets the oldest part. With --older-than and --keep, only commits
-      that both allow to forget are forgotten. The records stay.
+      lost a merge. This command forgets the oldest part. Give --older-than, --keep or both; with both,
+      a commit is forgotten only if it is older than AGE and not among the last N. The records stay.
 
       A copy that has not synchronized since then fetches all records the next time. It loses no
       edit. So choose an age that is longer than the time for which a copy is usually away. The file
       does not shrink; its free space is used again.
+
+      Exit status: 0 success, 2 errors.
       """,
     operands: [],
     options: [

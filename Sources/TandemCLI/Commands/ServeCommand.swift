@@ -266,7 +266,7 @@ enum LogCommand: Command {
       replica, or wait for a decision there. So they can be read without the device that made them.
       A server may be using the space.
 
-      Exit status: 0, or 1 after errors.
+      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [],
     options: [Option.space, Option.data, Option.count, Option.json],
@@ -316,7 +316,7 @@ extension SpaceCommit {
   fileprivate var lines: [String] {
     ["\(version) \(timeText) \(account ?? "-") \(replica)"]
       + overruled.map { state in
-        "  overruled: \(state.key.table) \(state.key.id.keyText), made to version "
+        "  overruled: \(state.key.table) \(state.key.id.keyText), edited version "
           + "\(state.version): \(state.fields.text)"
       }
   }

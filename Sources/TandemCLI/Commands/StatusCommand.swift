@@ -9,7 +9,8 @@ enum StatusCommand: Command {
       Print one JSON object:
       {"state":"upToDate|pending|conflicts|blocked",
       "replica":ID,"space":NAME,"revision":"EPOCH.VERSION",
-      "pending":N,"conflicts":N,"rejected":N,"tables":[…]}
+      "pending":N,"conflicts":N,"rejected":N,"tables":[…]},
+      and "reason":TEXT if it is blocked
       """)
 
   static let specification = CommandSpecification(
@@ -17,10 +18,10 @@ enum StatusCommand: Command {
     summary: "Show whether a database is in step with its space.",
     discussion: """
       Reads the file and its space; neither is changed. The states are:
-        upToDate   the file has exactly the rows of the space
+        upToDate   the synchronized columns equal the space, and nothing waits
         pending    changes wait to be sent or received: run tandem sync
         conflicts  conflicts are open: see tandem conflicts
-        blocked    the space cannot be read, or tandem sync needs help: it says why
+        blocked    the space cannot be read, or tandem sync needs help: see the reason
 
       Exit status: 0 upToDate or pending, 1 conflicts or blocked, 2 errors.
       """,
@@ -33,17 +34,18 @@ enum StatusCommand: Command {
       try await $1.status()
     }
     var state = status.state
+    var reason = status.blockReason.map { "\($0)" }
     do {
       let head = try await ReplicaFile.withSpace(named: status.space) { try await $0.revision() }
       if state == .upToDate, head != status.revision { state = .pending }
     } catch {
-      TandemCLI.report("\(status.space): \(error)")
+      reason = reason ?? "the space cannot be read: \(error)"
       state = .blocked
     }
     if arguments[json] {
-      try ReplicaFile.print { status.write(state, to: &$0) }
+      try ReplicaFile.print { status.write(state, reason, to: &$0) }
     } else {
-      try ReplicaFile.print(status.lines(state))
+      try ReplicaFile.print(status.lines(state, reason))
     }
     switch state {
     case .upToDate, .pending: return ReplicaFile.inStep
@@ -53,9 +55,10 @@ enum StatusCommand: Command {
 }
 
 extension ReplicaStatus {
-  fileprivate func write(_ state: State, to json: inout JSONWriter) {
+  fileprivate func write(_ state: State, _ reason: String?, to json: inout JSONWriter) {
     json.object { json in
       json.field("state", state.rawValue)
+      if let reason { json.field("reason", reason) }
       json.field("replica", replica)
       json.field("space", space)
       json.field("revision", revision?.shortText)
@@ -75,14 +78,14 @@ extension ReplicaStatus {
     }
   }
 
-  fileprivate func lines(_ state: State) -> [String] {
+  fileprivate func lines(_ state: State, _ reason: String?) -> [String] {
     let rows: [(String, String)] = [
-      ("state", state.rawValue), ("space", space),
+      ("state", state.rawValue), ("reason", reason ?? ""), ("space", space),
       ("revision", revision?.shortText ?? "none: never synchronized"), ("replica", replica),
       ("pending", "\(pendingCount)"), ("conflicts", "\(conflictCount)"),
       ("rejected", "\(rejectedCount)"),
     ]
-    return rows.map { "\($0.0.padded(to: 11))\($0.1)" }
+    return rows.filter { !$0.1.isEmpty }.map { "\($0.0.padded(to: 11))\($0.1)" }
       + tables.map { table in
         "\("table".padded(to: 11))\(table.name) by \(table.keyColumns.joined(separator: ", ")): "
           + "\(table.columns.joined(separator: ", ")); \(table.pendingCount) pending"

@@ -12,7 +12,9 @@ enum SyncCommand: Command {
     static let json = Flag(
       "json",
       help: """
-        Print one JSON object per line: the states, and at the end
+        Print one JSON object per line: the states, such as
+        {"event":"status","status":"connecting|pushing|pulling|
+        verifying|upToDate|offline|blocked"}, and at the end
         {"event":"end","revision":"EPOCH.VERSION","pushed":N,
         "pulled":N,"conflicts":N,"rejected":N,"pending":N}
         """)
@@ -31,8 +33,8 @@ enum SyncCommand: Command {
     name: "sync",
     summary: "Bring a database in step with its space.",
     discussion: """
-      Sends the changes of all programs to the space that the file is attached to, and writes those
-      of other copies into it, in one transaction. Edits of different fields, and fields with a
+      Sends the changes of all programs to the space that the file is attached to, and writes the
+      changes of other copies into the file, in one transaction. Edits of different fields, and fields with a
       policy, are merged. Other edits of both sides are conflicts: the row gets the version of the
       space, and tandem conflicts shows all versions. An edit beats a deletion.
 
@@ -41,7 +43,8 @@ enum SyncCommand: Command {
       For a space of a server, the token is read from the file that tandem attach was given, or
       from the variable TANDEM_TOKEN.
 
-      Exit status: 0 in step, 1 blocked or with open conflicts, 2 errors.
+      Exit status: 0 in step without open conflicts, 1 blocked or with open conflicts, 2 errors. With
+      --watch, 0 also after Ctrl-C while the space cannot be reached.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
     options: [Option.watch, Option.json, Option.lostHistory, Option.quiet],
@@ -65,6 +68,10 @@ enum SyncCommand: Command {
       output.path, epochPolicy: decision.map { decision in EpochPolicy { _ in decision } }
     ) { database, replica in
       let before = try await replica.status()
+      if let reason = before.blockReason, reason.code == .paused {
+        TandemCLI.report("\(reason)")
+        return ReplicaFile.needsHelp
+      }
       output.progress.expect(before.pendingCount)
       return try await ReplicaFile.withSpace(named: before.space) { space in
         let run = try await replica.run(
@@ -92,8 +99,11 @@ enum SyncCommand: Command {
       return ReplicaFile.needsHelp
     case .offline, .connecting, .pushing, .pulling, .verifying:
       guard !output.watches else { break }
-      TandemCLI.report(
-        "\(output.path): \(run.cause.map { "\($0)" } ?? "the space cannot be reached")")
+      let reason =
+        run.status == .offline
+        ? "the space cannot be reached"
+        : "the space accepts no commit of this file; other copies may be busy, so try again later"
+      TandemCLI.report("\(output.path): \(run.cause.map { "\($0)" } ?? reason)")
       return ReplicaFile.trouble
     }
     return status.conflictCount > 0 || status.state == .blocked
@@ -170,7 +180,10 @@ struct SyncOutput: Sendable {
     }
     guard !isQuiet else { return }
     if case .upToDate(let revision) = run.status, !watches {
-      TandemCLI.report("\(path): in step at revision \(revision.shortText)")
+      let conflicts =
+        status.conflictCount == 0
+        ? "" : ", with \(Quantity.count(status.conflictCount, "open conflict"))"
+      TandemCLI.report("\(path): in step at revision \(revision.shortText)\(conflicts)")
     }
     TandemCLI.report(
       "\(path): \(Quantity.count(run.pushedCount, "change")) sent, "

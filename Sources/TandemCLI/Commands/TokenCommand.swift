@@ -46,7 +46,7 @@ enum TokenCommand: Command {
 
       A replica belongs to the account that used it first.
 
-      Exit status: 0, or 1 after errors.
+      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
       .init(

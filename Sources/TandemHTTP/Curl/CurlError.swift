@@ -52,7 +52,11 @@
       case CURLE_PARTIAL_FILE, CURLE_HTTP2_STREAM:
         (.truncated, "the response ended before it was complete; try again")
       case CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
-        (.connectionLost, "the server closed the connection before the response; try again")
+        (
+          .connectionLost,
+          "the server closed the connection before the response; try again, or write https:// if it "
+            + "uses TLS"
+        )
       case CURLE_SSL_CONNECT_ERROR:
         (.connectionLost, "no encrypted connection was made; try again, or check the port")
       case CURLE_HTTP2:

@@ -225,11 +225,15 @@ extension MirrorState {
   ) throws(DatabaseError) {
     let triggers = MirrorState.triggers(table: name)
     let formerNames = MirrorState.events.map { "tandem_mirror_\(name)_\($0)" }
-    for name in try triggers.installedNames(kinds: MirrorState.events, in: connection) + formerNames
-    {
+    // A change of the schema makes all programs compile their statements again.
+    var areRight = false
+    if hasValidators { areRight = try triggers.isInstalled(in: connection) }
+    let installedNames =
+      areRight ? [] : try triggers.installedNames(kinds: MirrorState.events, in: connection)
+    for name in installedNames + formerNames {
       try connection.execute("DROP TRIGGER IF EXISTS \(name.sqlQuoted)")
     }
-    if hasValidators { try triggers.install(in: connection) }
+    if hasValidators, !areRight { try triggers.install(in: connection) }
   }
 
   /// True if all triggers that guard the validators are in place.

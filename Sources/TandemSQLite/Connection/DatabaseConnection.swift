@@ -3,7 +3,7 @@ package import TandemRecords
 
 /// One connection to a SQLite file, beneath a ``Database``.
 ///
-/// Foreign keys are enforced, and a commit is on disk when it returns (`synchronous=FULL`). A
+/// Foreign keys are enforced, and a commit is on disk when it returns (`synchronous=EXTRA`). A
 /// statement that meets another connection's lock waits for it, up to the busy timeout.
 ///
 /// A connection and its statements belong to one isolation domain at a time; they are not
@@ -62,7 +62,8 @@ package final class DatabaseConnection {
       return
     }
     pendingJournal = configuration.journal
-    try execute("PRAGMA synchronous=FULL")
+    // Without a write-ahead log, a commit is the removal of the journal, which only EXTRA makes durable.
+    try execute("PRAGMA synchronous=EXTRA")
     switch configuration.checkpointPolicy {
     case .automatic(let pageCount):
       try execute("PRAGMA wal_autocheckpoint=\(max(1, pageCount))")

@@ -1,3 +1,5 @@
+internal import TandemRecords
+
 /// The compiled statements of a connection, by their text.
 ///
 /// A statement in use is checked out, so that the same text may run again meanwhile, for instance
@@ -5,7 +7,8 @@
 final class StatementCache {
   private let handle: DatabaseHandle
   private let maxCount: Int
-  private var kept: [String: CachedStatement] = [:]
+  /// By the bytes of the text: two texts that Swift takes for equal may name different columns.
+  private var kept: [FieldName: CachedStatement] = [:]
 
   /// An empty cache, which keeps at most `maxCount` statements.
   init(_ handle: DatabaseHandle, maxCount: Int) {
@@ -15,7 +18,7 @@ final class StatementCache {
 
   /// A statement that is reset and without parameters.
   func checkOut(_ sql: String) throws(DatabaseError) -> CachedStatement {
-    guard let entry = kept[sql] else {
+    guard let entry = kept[FieldName(sql)] else {
       let entry = CachedStatement(try Statement(sql, database: handle))
       keep(entry)
       return entry
@@ -40,7 +43,7 @@ final class StatementCache {
       guard let idle = kept.firstIndex(where: { !$0.value.isInUse }) else { return }
       kept.remove(at: idle)
     }
-    kept[entry.statement.sql] = entry
+    kept[FieldName(entry.statement.sql)] = entry
   }
 }
 

@@ -10,7 +10,7 @@ internal import Synchronization
 ///
 /// - **Writes** run one after the other, in the order in which they were requested. Each is a
 ///   transaction: committed when its closure returns, rolled back in full when it throws, and on
-///   disk when `write` returns (`synchronous=FULL`).
+///   disk when `write` returns (`synchronous=EXTRA`).
 /// - **Reads** run concurrently with each other and with a write, up to
 ///   ``DatabaseConfiguration/maxReaderCount`` at a time. Each sees one state of the file, which
 ///   includes every commit made before the read was requested.

@@ -54,6 +54,13 @@ package struct SyncPull: Hashable, Sendable {
     self.maxChangeCount = maxChangeCount
     self.knownSequence = knownSequence
   }
+
+  /// The request with another maximum number of changes.
+  package func limited(to maxChangeCount: Int) -> SyncPull {
+    SyncPull(
+      replica: replica, since: since, cursor: cursor, maxChangeCount: maxChangeCount,
+      knownSequence: knownSequence)
+  }
 }
 
 /// The answer to a ``SyncPull``.

@@ -1,6 +1,7 @@
 /// The end of a run.
 package enum SyncGoal: Hashable, Sendable {
-  /// Ends when the replica is up to date or blocked, or after so many failed requests in a row.
+  /// Ends when the replica is up to date or blocked, or after so many failures in a row: requests
+  /// without an answer, or commits that the space did not accept.
   case settled(maxFailureCount: Int)
   /// Ends when the replica is up to date at this revision or a later one, at any revision of
   /// another history, or when it is blocked.
@@ -75,7 +76,7 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
       var cause: (any Error)?
       while true {
         for action in actions {
-          if isEnd(action, session.status, goal) { return session.status }
+          if isEnd(action, goal) { return session.status }
           begin(action, cause, in: &group)
         }
         if isEnd(session, goal) { return session.status }
@@ -119,12 +120,10 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
     }
   }
 
-  /// True if a run ends instead of performing an action.
-  private func isEnd(
-    _ action: SyncSession.Action, _ status: SyncStatus, _ goal: SyncGoal
-  ) -> Bool {
-    guard case .settled(let maxFailureCount) = goal, status == .offline,
-      case .timer(_, let failureCount, _) = action
+  /// True if a run ends instead of performing an action: after so many requests in a row that had no
+  /// answer, or commits in a row that the space did not accept.
+  private func isEnd(_ action: SyncSession.Action, _ goal: SyncGoal) -> Bool {
+    guard case .settled(let maxFailureCount) = goal, case .timer(_, let failureCount, _) = action
     else { return false }
     return failureCount >= maxFailureCount
   }
@@ -193,7 +192,11 @@ extension SyncDriver {
     case .push(let commit): group.addTask { try await push(commit) }
     case .pull(let request):
       group.addTask {
-        try await answer { .pulled(try await remote.pull(request)) }
+        try await answer {
+          let answer = try await remote.pull(request)
+          guard answer.advances(request) else { throw RepeatedPage() }
+          return .pulled(answer)
+        }
       }
     case .timer(let number, let failureCount, let least):
       let pause = backoff.delay(
@@ -266,5 +269,18 @@ extension SyncDriver {
       return .announced(try await announcements.next(after: revision), by: announcements)
     }
     return .announced(try await known.next(after: revision), by: known)
+  }
+}
+
+/// The error of a space whose pages would never end.
+private struct RepeatedPage: Error, CustomStringConvertible {
+  var description: String { "the space answers with pages that do not end; it is out of order" }
+}
+
+extension SyncPullAnswer {
+  /// True unless the page after this one is this one again, or this one has nothing.
+  fileprivate func advances(_ request: SyncPull) -> Bool {
+    guard case .page(let page) = self, let next = page.next else { return true }
+    return next != request.cursor && !page.changes.isEmpty
   }
 }

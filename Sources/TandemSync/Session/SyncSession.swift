@@ -197,7 +197,7 @@ extension SyncSession {
       } else {
         failureCount = 0
       }
-      return perform(.lose(gone))
+      return perform(.lose(gone, for: request))
     }
   }
 

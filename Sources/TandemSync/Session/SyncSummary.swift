@@ -71,8 +71,8 @@ package enum SyncStep: Hashable, Sendable {
   /// Applies the page of an event as the answer to a pull of the changes after a revision, if the
   /// replica is exactly there and no commit waits for its outcome. Otherwise it demands a pull.
   case receive(SyncPage, after: SpaceRevision)
-  /// Takes note that the space cannot continue from the revision.
-  case lose(SyncGone)
+  /// Takes note that the space cannot continue from the revision of a request.
+  case lose(SyncGone, for: SyncPull)
   /// Compares the base with the digest of the space, and demands a pull of everything if they
   /// differ.
   case verify
