@@ -181,6 +181,7 @@ private struct TableChoice {
           + "no two devices choose")
     }
     let columns = try columns()
+    try choice.checkCounters(in: schema)
     let shadow = try TableShadow(table: schema.name, columns: columns, in: connection)
     if !choice.allowsBlindSpots, !shadow.blindSpots.isEmpty {
       throw unsuitable(

@@ -94,6 +94,27 @@ extension DatabaseReplica {
   }
 }
 
+// MARK: - Policies
+
+extension DatabaseReplica {
+  /// Sets the rule by which edits of both sides of a column are merged from now on. The file keeps
+  /// it. Set the same rule in all copies.
+  ///
+  /// - Parameter policy: The rule; `nil` for none, so that such edits are open conflicts.
+  /// - Throws: ``ReplicaError`` with code `unsuitable` if the column is not synchronized, or is to be
+  ///   a counter and turns integers into other values; `notAttached`; `DatabaseError`.
+  public func setPolicy(
+    _ policy: FieldPolicy?, forColumn column: String, of table: String
+  ) async throws {
+    try await writingTables { try $0.setPolicy(policy, column, of: table) }
+  }
+
+  /// The rules that the file keeps.
+  package func policies() async throws -> [(table: String, column: String, policy: String)] {
+    try await readingTables { try $0.policies() }
+  }
+}
+
 // MARK: - Status
 
 extension DatabaseReplica {
@@ -134,10 +155,14 @@ extension DatabaseReplica {
 
   /// Resolves an open conflict by an ordinary edit of its row, which the next synchronization sends.
   ///
-  /// If the conflict is about some fields, only these are written.
+  /// If the conflict is about some fields, only these are written. The remote version leaves the row
+  /// as it is. If the row has changed since the conflict, another version replaces that change too,
+  /// and the replaced version is recorded as a resolved conflict. Older open conflicts of the record
+  /// in the same fields are resolved with this one.
   ///
-  /// - Throws: ``ReplicaError`` with code `unknownConflict`; `DatabaseError` with code `constraint`
-  ///   if the table does not accept the version. Nothing is changed then.
+  /// - Throws: ``ReplicaError`` with code `unknownConflict`; with code `unsuitable` if the version
+  ///   needs a column that the table no longer has; with code `constraint` if the table does not
+  ///   accept the version. Nothing is changed then.
   public func resolve(conflict id: ReplicaConflict.ID, by choice: ConflictChoice) async throws {
     try await writingTables { try $0.resolve(conflict: id, by: choice) }
   }
@@ -155,11 +180,14 @@ extension DatabaseReplica {
     }
   }
 
-  /// Writes the content of a rejected change into its row again, as an ordinary edit, and forgets
-  /// the rejection.
+  /// Makes a rejected change again, as an ordinary edit of its row, and forgets the rejection.
   ///
-  /// - Throws: ``ReplicaError`` with code `unknownRejection`; `DatabaseError` with code `constraint`
-  ///   if the table does not accept it. Nothing is changed then.
+  /// Only the fields that it changed are written, so that later edits of the row remain. If the row
+  /// has another new value in one of these, the version that is replaced is recorded as a resolved
+  /// conflict. A record of the space that the table did not accept gets its row.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unknownRejection`; with code `constraint` if the table
+  ///   does not accept it. Nothing is changed then.
   public func retry(rejection id: ReplicaRejection.ID) async throws {
     try await writingTables { try $0.retry(rejection: id) }
   }

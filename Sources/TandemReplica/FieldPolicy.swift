@@ -57,12 +57,63 @@ extension AttachedTable {
   }
 }
 
+extension AttachedTable {
+  /// Throws if a counter is a column that turns integers into other values.
+  func checkCounters(in schema: TableSchema) throws(ReplicaError) {
+    for (name, policy) in policies.sorted(by: { $0.key < $1.key }) where policy == .counter {
+      guard let column = schema.column(named: name) else { continue }
+      switch column.affinity {
+      case .integer, .numeric, .none: continue
+      case .real, .text:
+        throw ReplicaError(
+          .unsuitable,
+          "the table \(schema.name) has the counter \(column.name), which turns integers into other "
+            + "values; declare it INTEGER, or choose another policy: only integers are counted "
+            + "exactly")
+      }
+    }
+  }
+}
+
 extension ReplicaTables {
   /// Notes the rule for a column.
   func insert(_ policy: FieldPolicy, _ column: String, of table: String) throws {
     try run(
       "INSERT INTO tandem_policies (\"table\", \"column\", policy) VALUES (?, ?, ?)",
       [.text(table), .text(column), .text(policy.rawValue)])
+  }
+
+  /// Replaces the rule for a synchronized column; `nil` removes it. Rules for columns that the table
+  /// no longer has are removed.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unsuitable` if the column is not synchronized, or cannot
+  ///   be counted.
+  package func setPolicy(_ policy: FieldPolicy?, _ column: String, of table: String) throws {
+    guard let found = try schema().tables.first(where: { $0.name.isSameSQLName(as: table) }) else {
+      throw ReplicaError(.unsuitable, "the table \(table) is not attached")
+    }
+    let choice = AttachedTable(found.name, policies: policy.map { [column: $0] } ?? [:])
+    try choice.checkCounters(in: found.schema)
+    // Also finds the name as declared.
+    let named = AttachedTable(found.name, policies: [column: .remote])
+    guard let name = try named.policies(for: found.declaration).first?.0 else { return }
+    for entry in try policies() where UTF8Order.areEqual(entry.table, found.name) {
+      guard entry.column == name || found.layout.offset(of: entry.column) == nil else { continue }
+      try run(
+        "DELETE FROM tandem_policies WHERE \"table\" = ? AND \"column\" = ?",
+        [.text(entry.table), .text(entry.column)])
+    }
+    if let policy { try insert(policy, name, of: found.name) }
+  }
+
+  /// The rules that the file keeps, by table and column.
+  package func policies() throws -> [(table: String, column: String, policy: String)] {
+    try rows("SELECT \"table\", \"column\", policy FROM tandem_policies ORDER BY 1, 2").map { row in
+      guard case .text(let table) = row[0], case .text(let column) = row[1],
+        case .text(let policy) = row[2]
+      else { throw ReplicaError.damaged("tandem_policies", connection.path) }
+      return (table, column, policy)
+    }
   }
 
   /// The rules that the file keeps.

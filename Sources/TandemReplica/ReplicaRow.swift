@@ -7,6 +7,10 @@ struct ParkedFields {
   /// True if the table has no row of the record at all, because a constraint forbids it or its key
   /// would be altered, or because the file has no such table.
   var isWhole: Bool
+  /// The reason for which the table has no row; `nil` if the file has no such table.
+  var reason: String?
+  /// The values that the former row had in columns that are not synchronized, by their names.
+  var others: Record?
 }
 
 /// All that a replica knows about one record: its row as it is, the row as it was at the replica's
@@ -102,6 +106,16 @@ struct ReplicaRow {
     case (.unreadable?, _), (nil, .unreadable): nil
     }
   }
+
+  /// True if a program wrote the row anew while the record of the space was kept beside the table.
+  /// It has not seen that record.
+  var isWrittenAnew: Bool {
+    guard case .absent? = shadow, case .values = row else { return false }
+    return parked?.isWhole ?? false
+  }
+
+  /// The version that local edits were made from; `nil` if there was none.
+  var seenBase: Record? { isWrittenAnew ? nil : base }
 
   /// The record as it is; `nil` if there is none.
   var local: Record? {

@@ -94,12 +94,14 @@ extension ReplicaTables {
     """
     CREATE TABLE tandem_rejected (
       id INTEGER PRIMARY KEY, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
-      reason TEXT NOT NULL, content TEXT, UNIQUE ("table", "key", reason, content))
+      kind TEXT NOT NULL, reason TEXT NOT NULL, base TEXT, content TEXT, others TEXT,
+      UNIQUE ("table", "key", reason, content))
     """,
     """
     CREATE TABLE tandem_parked (
       "table" TEXT NOT NULL, "key" BLOB NOT NULL, id TEXT NOT NULL, fields TEXT NOT NULL,
-      is_whole INTEGER NOT NULL, PRIMARY KEY ("table", "key")) WITHOUT ROWID
+      is_whole INTEGER NOT NULL, reason TEXT, others TEXT,
+      PRIMARY KEY ("table", "key")) WITHOUT ROWID
     """,
     """
     CREATE TABLE tandem_policies (
@@ -116,7 +118,7 @@ extension ReplicaTables {
   ]
 
   /// The version of these tables.
-  static let format: Int64 = 2
+  static let format: Int64 = 3
 
   /// True if the file is attached to a space.
   package func isAttached() throws -> Bool {

@@ -9,6 +9,8 @@ public struct ReplicaStatus: Hashable, Sendable {
     case upToDate
     /// Changes wait to be sent or applied, or the file was never synchronized.
     case pending
+    /// There are rejected changes.
+    case rejected
     /// There are open conflicts.
     case conflicts
     /// The synchronization needs a decision or the end of a change of the schema, or the rows differ
@@ -46,6 +48,9 @@ public struct ReplicaStatus: Hashable, Sendable {
   public let conflictCount: Int
   /// The number of rejected changes.
   public let rejectedCount: Int
+  /// The policies of columns that a table no longer has, such as `note.likes=counter`. If a column was
+  /// renamed, its new name needs the policy.
+  public let voidPolicies: [String]
 
   /// The number of rows of all tables that wait.
   public var pendingCount: Int { tables.reduce(0) { $0 + $1.pendingCount } }
@@ -61,7 +66,9 @@ extension ReplicaTables {
     return ReplicaStatus(
       state: blockReason != nil
         ? .blocked
-        : summary.openConflictCount > 0 ? .conflicts : summary.isUpToDate ? .upToDate : .pending,
+        : summary.openConflictCount > 0
+          ? .conflicts
+          : summary.rejectedCount > 0 ? .rejected : summary.isUpToDate ? .upToDate : .pending,
       blockReason: blockReason,
       replica: summary.state.replica.description, space: summary.state.space,
       revision: summary.state.revision,
@@ -69,7 +76,16 @@ extension ReplicaTables {
         ReplicaStatus.Table(
           name: table.name, keyColumns: table.keyNames, columns: table.columnNames,
           pendingCount: try pendingCount(table))
-      }, conflictCount: summary.openConflictCount, rejectedCount: summary.rejectedCount)
+      }, conflictCount: summary.openConflictCount, rejectedCount: summary.rejectedCount,
+      voidPolicies: try voidPolicies())
+  }
+
+  /// The policies of columns that a table no longer has.
+  private func voidPolicies() throws -> [String] {
+    let tables = try schemaAsItIs().schema
+    return try policies().filter { entry in
+      tables.table(named: entry.table)?.schema.column(named: entry.column) == nil
+    }.map { "\($0.table).\($0.column)=\($0.policy)" }
   }
 
   private func blockReason(_ state: ReplicaState) throws -> ReplicaError? {

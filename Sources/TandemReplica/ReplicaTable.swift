@@ -20,6 +20,8 @@ package final class ReplicaTable: Sendable {
   /// The defaults of columns that cannot be null, as SQL, in the order of ``layout``.
   private let requiredDefaults: [String?]
   private let hasRequiredDefaults: Bool
+  /// The columns that are stored and not synchronized.
+  let otherColumns: [String]
   /// The statements on single rows, whose texts are made once.
   let statements: RowStatements
 
@@ -57,6 +59,10 @@ package final class ReplicaTable: Sendable {
       defaults.first { $0.column.isSameSQLName(as: name) }?.sql
     }
     hasRequiredDefaults = requiredDefaults.contains { $0 != nil }
+    let synchronized = declaration.keyColumns + declaration.columns
+    otherColumns = schema.columns.filter { column in
+      !column.isGenerated && !synchronized.contains(where: column.name.isSameSQLName)
+    }.map(\.name)
     self.declaration = declaration
     self.schema = schema
     shadow = try TableShadow(
@@ -169,6 +175,8 @@ struct RowStatements: Sendable {
   let touched: String
   /// The same after a given key.
   let touchedAfter: String
+  /// The same after a key whose marks are put between both.
+  let touchedAfterMarks: (String, String)
   /// `tandem_existed` and the columns of a version that was set aside.
   let aside: String
   let deleteShadow: String
@@ -216,7 +224,8 @@ struct RowStatements: Sendable {
     let order = "ORDER BY \(list("s", keys)) LIMIT \(RowStatements.touchedStepCount)"
     let marks = keys.map { _ in "?" }.joined(separator: ", ")
     self.touched = "\(touched) \(order)"
-    touchedAfter = "\(touched) WHERE (\(list("s", keys))) > (\(marks)) \(order)"
+    touchedAfterMarks = ("\(touched) WHERE (\(list("s", keys))) > (", ") \(order)")
+    touchedAfter = "\(touchedAfterMarks.0)\(marks)\(touchedAfterMarks.1)"
     aside = """
       SELECT \(([TableShadow.existed] + columns).sqlList) FROM \(asideName) WHERE \(condition)
       """
@@ -292,6 +301,15 @@ extension DatabaseConnection {
       if case .text(let name) = try listing.value(at: 0) { names.append(name) }
     }
     return names
+  }
+}
+
+extension RowStatements {
+  /// The rows with a former version after a key.
+  func touched(after key: KeyPage.Position) -> String {
+    guard key.isRaw else { return touchedAfter }
+    let marks = key.marks.joined(separator: ", ")
+    return "\(touchedAfterMarks.0)\(marks)\(touchedAfterMarks.1)"
   }
 }
 

@@ -114,6 +114,7 @@ extension ReplicaTables {
     }
     try discardStaged()
     try pruneConflicts()
+    try pruneNotes()
     return report
   }
 
@@ -333,7 +334,11 @@ extension PageApplication {
   private mutating func park(_ change: SyncRecordState, isFirst: Bool) throws {
     let old = try tables.parked(change.key)?.fields
     account(change.key, base: old, change.fields, isFirst: isFirst)
-    try tables.park(change.fields.map { ParkedFields(fields: $0, isWhole: true) }, change.key)
+    let reason = schema.table(named: change.key.table).map { table in
+      "the table \(table.name) would store the primary key as another value"
+    }
+    try tables.park(
+      change.fields.map { ParkedFields(fields: $0, isWhole: true, reason: reason) }, change.key)
   }
 
   /// Changes the digest of the base. In a base that was forgotten, each record is new when it comes
@@ -396,7 +401,7 @@ extension PageApplication {
   private mutating func versions(
     _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable
   ) throws -> (base: Record?, local: Record?) {
-    var (base, local) = (row.base, row.local)
+    var (base, local) = (row.seenBase, row.local)
     let changes = columnChanges[table.name] ?? ColumnChanges(added: [], dropped: [])
     // The record is the base if it has not changed since.
     if let remote = change.fields, var former = base,
@@ -498,13 +503,12 @@ extension PageApplication {
   }
 
   private mutating func deleteMissing(_ table: ReplicaTable, listedIn list: String) throws {
-    var last: [FieldValue] = []
-    while true {
-      let (keys, isFull) = try tables.keys(of: table, in: list, after: last)
-      for key in keys { try deleteIfMissing(table.syncKey(key)) }
-      guard isFull, let next = keys.last else { return }
-      last = next
-    }
+    var last: KeyPage.Position?
+    repeat {
+      let page = try tables.keys(of: table, in: list, after: last)
+      for key in page.keys { try deleteIfMissing(table.syncKey(key)) }
+      last = page.next
+    } while last != nil
   }
 
   private mutating func deleteIfMissing(_ key: SyncKey) throws {

@@ -1,3 +1,4 @@
+internal import TandemDifferences
 internal import TandemRecords
 internal import TandemSQLite
 package import TandemSync
@@ -57,9 +58,10 @@ extension ReplicaTables {
     var changes: [SyncChange] = []
     try readingRows {
       for table in schema.tables {
-        try freeze(table, merging.merging(of: table.name), into: &changes, &budget)
+        try freeze(table, merging.merging(of: table.name), base, into: &changes, &budget)
       }
     }
+    try pruneNotes()
     let sequence = state.sequence + 1
     let overruled = try unreportedVersions(in: sequence, &budget)
     guard !changes.isEmpty || !overruled.isEmpty else { return nil }
@@ -75,34 +77,49 @@ extension ReplicaTables {
 
   /// Freezes the changes of one table, as far as the budget goes.
   private func freeze(
-    _ table: ReplicaTable, _ merging: TableMerging, into changes: inout [SyncChange],
-    _ budget: inout FreezeBudget
+    _ table: ReplicaTable, _ merging: TableMerging, _ base: SpaceRevision,
+    into changes: inout [SyncChange], _ budget: inout FreezeBudget
   ) throws {
     var frozen: [[FieldValue]] = []
-    var last: [FieldValue]? = []
-    while !budget.isSpent, let after = last {
+    var last: KeyPage.Position?
+    repeat {
       var unchanged: [[FieldValue]] = []
-      last = try forEachTouchedRow(table, after: after) { key, row in
+      var isFull = false
+      var step = try forEachTouchedRow(table, after: last) { key, row in
         guard let verbs = try sendableChange(of: row, key, merging) else { return true }
+        let syncKey = table.syncKey(key)
         guard !verbs.isEmpty else {
           unchanged.append(key)
+          if row.isWrittenAnew { try unpark(table, syncKey, row.local) }
           return true
         }
-        let change = verbs.map { SyncChange(key: table.syncKey(key), verb: $0) }
+        let change = verbs.map { SyncChange(key: syncKey, verb: $0) }
         switch budget.take(change) {
         case .tooLarge:
-          try reject(
-            table.syncKey(key),
-            "the record is longer than \(budget.limits.maxRecordByteCount) bytes", nil)
-        case .spent: return false
+          try noteRow(
+            syncKey, "the record is longer than \(budget.limits.maxRecordByteCount) bytes")
+        case .spent:
+          isFull = true
+          return false
         case .taken:
           changes += change
           frozen.append(key)
+          if row.isWrittenAnew, let local = row.local, let unseen = row.base {
+            // The row has only a version that the table can hold. The one that it replaces is recorded.
+            try record(
+              .addAdd(local: local, remote: unseen), .local, syncKey, version: base.version)
+          }
         }
         return !budget.isSpent
       }
+      if step.hasUnreadable, !isFull {
+        let page = try keys(of: table, in: table.shadow.name, after: last)
+        for key in page.unreadable { try noteUnreadable(key, table) }
+        step.next = page.next
+      }
       for key in unchanged { try setShadow(nil, table, key) }
-    }
+      last = step.next
+    } while last != nil && !budget.isSpent
     try setAside(table, frozen)
   }
 
@@ -112,11 +129,11 @@ extension ReplicaTables {
   ) throws -> [SyncChange.Verb]? {
     let syncKey = row.table.syncKey(key)
     guard !row.isUnreadable else {
-      try reject(syncKey, "a text is not UTF-8; store it as a blob, or repair it", nil)
+      try noteRow(syncKey, "a text is not UTF-8; store it as a blob, or repair it")
       return nil
     }
     guard RecordEncoding.byteCount(of: syncKey) <= SyncLimits.maxKeyByteCount else {
-      try reject(syncKey, "the key is longer than \(SyncLimits.maxKeyByteCount) bytes", nil)
+      try noteRow(syncKey, "the key is longer than \(SyncLimits.maxKeyByteCount) bytes")
       return nil
     }
     return RowDifference(base: row.base, local: row.local, merging).verbs
@@ -136,43 +153,74 @@ extension ReplicaTables {
     }
   }
 
-  /// Some keys of a table with the key columns of another one, ascending, after a given key. Keys
+  /// Some keys of a table with the key columns of another one, ascending, after a given one. Keys
   /// with a null are left out.
-  ///
-  /// - Returns: Also true if there may be more.
   func keys(
-    of table: ReplicaTable, in list: String, after last: [FieldValue]
-  ) throws -> (keys: [[FieldValue]], isFull: Bool) {
+    of table: ReplicaTable, in list: String, after last: KeyPage.Position?
+  ) throws -> KeyPage {
     let names = table.keyNames.sqlList
-    let marks = last.map { _ in "?" }.joined(separator: ", ")
-    var condition = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
-    if !last.isEmpty { condition += " AND (\(names)) > (\(marks))" }
-    let (rows, count) = try readableRows(
-      """
-      SELECT \(names) FROM \(list.sqlQuoted) WHERE \(condition)
+    var conditions = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }
+    if let last { conditions.append("(\(names)) > (\(last.marks.joined(separator: ", ")))") }
+    let rest = """
+      FROM \(list.sqlQuoted) WHERE \(conditions.joined(separator: " AND "))
       ORDER BY \(names) LIMIT \(ReplicaTables.keyStepCount)
-      """, last)
-    return (rows, count == ReplicaTables.keyStepCount)
+      """
+    let (keys, unreadable) = try readableRows("SELECT \(names) \(rest)", last?.values ?? [])
+    var page = KeyPage(keys: keys)
+    if !unreadable.isEmpty {
+      // Again, with the bytes of texts.
+      let columns = table.keyNames.map { name in
+        let name = name.sqlQuoted
+        return "CASE typeof(\(name)) WHEN 'text' THEN CAST(\(name) AS BLOB) ELSE \(name) END, "
+          + "typeof(\(name)) = 'text'"
+      }
+      let raw = try rows(
+        "SELECT \(columns.joined(separator: ", ")) \(rest)", last?.values ?? []
+      ).map(KeyPage.Position.init(columns:))
+      page.unreadable = unreadable.map { raw[$0] }
+      page.next = raw.last
+    } else {
+      page.next = keys.last.map(KeyPage.Position.init(key:))
+    }
+    // In a UTF-16 database, SQLite may alter the bytes of such a text, so that nothing comes after it.
+    let isLast = keys.count + unreadable.count < ReplicaTables.keyStepCount
+    if isLast || page.next?.values == last?.values { page.next = nil }
+    return page
   }
 
-  /// The rows of a query, and their number. Those with a text that is not UTF-8 are left out: no
-  /// message can name such a key.
+  /// Notes a row whose key is a text that is not UTF-8. If there is no such row any more, forgets
+  /// that it has changed: the space never had it.
+  private func noteUnreadable(_ key: KeyPage.Position, _ table: ReplicaTable) throws {
+    let condition = zip(table.keyNames, key.marks).map { "\($0.sqlQuoted) = \($1)" }
+      .joined(separator: " AND ")
+    let name = table.name.sqlQuoted
+    if try rows("SELECT 1 FROM \(name) WHERE \(condition)", key.values).isEmpty {
+      try run("DELETE FROM \(table.shadow.name.sqlQuoted) WHERE \(condition)", key.values)
+    } else {
+      try noteRow(
+        table.syncKey(key.values),
+        "the key has a text that is not UTF-8 (its bytes are shown as a blob); repair it")
+    }
+  }
+
+  /// The rows of a query, and the offsets of those that are left out because they have a text that
+  /// is not UTF-8: no message can name such a key.
   func readableRows(
     _ sql: String, _ values: [FieldValue]
-  ) throws -> (rows: [[FieldValue]], count: Int) {
+  ) throws -> (rows: [[FieldValue]], unreadable: [Int]) {
     try connection.withStatement(sql) { statement throws(DatabaseError) in
       try statement.bind(values)
       var rows: [[FieldValue]] = []
-      var count = 0
+      var unreadable: [Int] = []
       while try statement.step() {
-        count += 1
         do throws(DatabaseError) {
           rows.append(try statement.values())
         } catch {
           guard error.code == .mismatch else { throw error }
+          unreadable.append(rows.count + unreadable.count)
         }
       }
-      return (rows, count)
+      return (rows, unreadable)
     }
   }
 
@@ -190,7 +238,7 @@ extension ReplicaTables {
     for row in found {
       guard case .text(let table) = row[1], case .text(let idText) = row[2],
         case .integer(let version) = row[7],
-        let id = try? SyncMessageReader().id(Array(idText.utf8))
+        let id = try? SyncMessageReader(limits: .unlimited).id(Array(idText.utf8))
       else { throw ReplicaError.damaged("tandem_conflicts", connection.path) }
       let overruled = row[6] == "local" ? row[5] : row[4]
       var fields: Record?
@@ -214,6 +262,42 @@ extension ReplicaTables {
     }
     return versions
   }
+}
+
+/// Some keys of a table, in ascending order.
+struct KeyPage {
+  /// A key, with texts that are not UTF-8.
+  struct Position {
+    /// The values; texts are blobs of their bytes if one of them is not UTF-8.
+    let values: [FieldValue]
+    /// The expressions of the values, each with a parameter. A cast has an affinity, which could
+    /// change the comparison; the sign removes it.
+    let marks: [String]
+
+    /// True if it has bytes of texts.
+    var isRaw: Bool { marks.contains { $0 != "?" } }
+
+    /// A key that can be read.
+    init(key: [FieldValue]) {
+      values = key
+      marks = key.map { _ in "?" }
+    }
+
+    /// A key as a query returns it: for each column its value, and whether it is a text.
+    init(columns: [FieldValue]) {
+      values = columns.indices.filter { $0 % 2 == 0 }.map { columns[$0] }
+      marks = columns.indices.filter { $0 % 2 == 1 }.map { offset in
+        columns[offset] == 1 ? "+CAST(? AS TEXT)" : "?"
+      }
+    }
+  }
+
+  /// The keys that can be read.
+  var keys: [[FieldValue]]
+  /// The other keys.
+  var unreadable: [Position] = []
+  /// The last key, if there may be more.
+  var next: Position?
 }
 
 /// The room that is left in a commit.

@@ -196,7 +196,7 @@ extension ReplicaTables {
     while let (key, verbs) = records.next() {
       guard let reason = reasons[key], let table = schema.table(named: key.table) else { continue }
       let frozen = try frozen(table, key, verbs)
-      try reject(key, "the space refused it: \(reason)", frozen.record ?? frozen.base)
+      try reject(key, "the space refused it: \(reason)", frozen.record, from: frozen.base)
       let row = try row(table, key.id)
       // A row that no trigger noted since is as it was frozen, unless a program wrote without triggers.
       // Fields that the table cannot hold are those of the former version.

@@ -76,20 +76,26 @@ extension ReplicaTables {
   /// false. It must not write the table or its shadow. Rows whose key is not UTF-8 are left out: no
   /// message can name them.
   ///
-  /// - Parameter last: The key before those of the rows; empty for the first ones.
+  /// - Parameter last: The key before those of the rows; `nil` for the first ones.
   /// - Returns: The key to continue after; `nil` if there are no more rows, or `body` returned false.
+  ///   Also true if keys were left out; the key to continue after may be one of these then.
   func forEachTouchedRow(
-    _ table: ReplicaTable, after last: [FieldValue],
+    _ table: ReplicaTable, after last: KeyPage.Position?,
     _ body: ([FieldValue], ReplicaRow) throws -> Bool
-  ) throws -> [FieldValue]? {
+  ) throws -> (next: KeyPage.Position?, hasUnreadable: Bool) {
     let (keyCount, count) = (table.keyNames.count, table.columnNames.count)
     let statements = table.statements
     var next: [FieldValue]?
     var rowCount = 0
     var isStopped = false
-    try forEachRow(last.isEmpty ? statements.touched : statements.touchedAfter, last) { statement in
+    var hasUnreadable = false
+    let sql = last.map { statements.touched(after: $0) } ?? statements.touched
+    try forEachRow(sql, last?.values ?? []) { statement in
       rowCount += 1
-      guard let key = try? statement.values(in: 0..<keyCount) else { return true }
+      guard let key = try? statement.values(in: 0..<keyCount) else {
+        hasUnreadable = true
+        return true
+      }
       next = key
       let (row, shadow) = try ReplicaRow.versions(statement, at: keyCount, columnCount: count)
       isStopped = try !body(
@@ -98,7 +104,8 @@ extension ReplicaTables {
           table: table, shadow: shadow, row: row, parked: try parked(table.syncKey(key))))
       return !isStopped
     }
-    return isStopped || rowCount < RowStatements.touchedStepCount ? nil : next
+    let isLast = isStopped || rowCount < RowStatements.touchedStepCount
+    return (isLast ? nil : next.map(KeyPage.Position.init(key:)), hasUnreadable)
   }
 
   /// The former version of a row that a frozen commit covers.
@@ -178,27 +185,50 @@ extension ReplicaTables {
     if isWithoutParked { return nil }
     let rows = try rows(
       """
-      SELECT fields, is_whole FROM tandem_parked WHERE "table" = ? AND "key" = ?
+      SELECT fields, is_whole, reason, others FROM tandem_parked WHERE "table" = ? AND "key" = ?
       """, [.text(key.table), .blob(key.canonicalBytes)])
-    guard let row = rows.first, case .text(let text) = row[0] else { return nil }
-    guard let fields = try? SyncMessageReader(limits: .unlimited).fields(Array(text.utf8)) else {
-      throw ReplicaError.damaged("tandem_parked", connection.path)
+    guard let row = rows.first, let fields = try record(row[0], of: "tandem_parked") else {
+      return nil
     }
-    return ParkedFields(fields: fields, isWhole: row[1] == 1)
+    var parked = ParkedFields(fields: fields, isWhole: row[1] == 1)
+    if case .text(let reason) = row[2] { parked.reason = reason }
+    parked.others = try record(row[3], of: "tandem_parked")
+    return parked
+  }
+
+  /// The record that a column of one of Tandem's tables has as JSON; `nil` if it is null.
+  func record(_ value: FieldValue, of name: String) throws -> Record? {
+    guard case .text(let text) = value else { return nil }
+    guard let record = try? SyncMessageReader(limits: .unlimited).fields(Array(text.utf8)) else {
+      throw ReplicaError.damaged(name, connection.path)
+    }
+    return record
   }
 
   /// Sets the fields of a record that its table cannot hold; `nil` if it can hold all.
+  ///
+  /// A record that has no row, and should have one, is noted in `tandem_rejected` until it has one.
   func park(_ parked: ParkedFields?, _ key: SyncKey) throws {
     let place: [FieldValue] = [.text(key.table), .blob(key.canonicalBytes)]
+    let former = try self.parked(key)
+    let old = former.flatMap { $0.isWhole ? $0.fields : nil }
+    let new = parked.flatMap { $0.isWhole ? $0.fields : nil }
+    // The note of the same record may have been discarded.
+    if !old.hasSameStorage(as: new) { try noteParked(new, parked?.reason, key) }
     guard let parked else {
       return try run("DELETE FROM tandem_parked WHERE \"table\" = ? AND \"key\" = ?", place)
     }
     isWithoutParked = false
     try run(
       """
-      INSERT OR REPLACE INTO tandem_parked ("table", "key", id, fields, is_whole)
-      VALUES (?, ?, ?, ?, ?)
-      """, place + [.text(key.idText), .text(parked.fields.text), parked.isWhole ? 1 : 0])
+      INSERT OR REPLACE INTO tandem_parked ("table", "key", id, fields, is_whole, reason, others)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """,
+      place + [
+        .text(key.idText), .text(parked.fields.text), parked.isWhole ? 1 : 0,
+        parked.reason.map { .text($0) } ?? .null,
+        (parked.isWhole ? parked.others ?? former?.others : nil).map { .text($0.text) } ?? .null,
+      ])
   }
 }
 

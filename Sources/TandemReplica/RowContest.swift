@@ -22,6 +22,8 @@ struct RowContest {
     var placement: RowPlacement
     /// True if the file had the row.
     let existed: Bool
+    /// The values that it had in columns that are not synchronized.
+    let others: Record?
     /// True if the row as it was is kept aside.
     var isKept = false
     /// True if the table has the row now.
@@ -35,6 +37,8 @@ struct RowContest {
     let key: SyncKey
     let reason: String
     let content: Record?
+    /// The values of the row in columns that are not synchronized.
+    let others: Record?
   }
 
   private let tables: ReplicaTables
@@ -47,22 +51,24 @@ struct RowContest {
   private static let reason = "another row has the same unique value"
 
   /// A contest of records that wait. Their rows are as they are in the file.
-  init(_ tables: ReplicaTables, _ waiting: [RowPlacement]) {
+  init(_ tables: ReplicaTables, _ waiting: [RowPlacement]) throws {
     self.tables = tables
-    for placement in waiting { add(placement) }
+    for placement in waiting { try add(placement) }
   }
 
   @discardableResult
-  private mutating func add(_ placement: RowPlacement) -> Int {
+  private mutating func add(_ placement: RowPlacement) throws -> Int {
     let exists = !placement.row.row.isMissing
     numbers[placement.syncKey] = entries.count
-    entries.append(Entry(placement: placement, existed: exists, isInTable: exists))
+    let others = exists ? try tables.otherValues(placement.table, placement.key) : nil
+    entries.append(
+      Entry(placement: placement, existed: exists, others: others, isInTable: exists))
     return entries.count - 1
   }
 
   /// The final versions, which the tables have, except for those with an obstacle.
-  var placements: [(placement: RowPlacement, obstacle: String?)] {
-    entries.map { ($0.placement, $0.obstacle) }
+  var placements: [(placement: RowPlacement, obstacle: String?, others: Record?)] {
+    entries.map { ($0.placement, $0.obstacle, $0.others) }
   }
 
   /// Decides the contest, and writes the rows.
@@ -158,17 +164,17 @@ extension RowContest {
   private mutating func holders(_ number: Int) throws -> [Int]? {
     let table = entries[number].placement.table
     let stage = try stage(of: table)
-    var found: (keys: [[FieldValue]], count: Int) = ([], 0)
+    var found: (keys: [[FieldValue]], unreadable: [Int]) = ([], [])
     do {
       try tables.connection.savepoint {
         try tables.run(stage.forgetRemoved, [])
         try insert(number, "REPLACE")
-        let (keys, count) = try tables.readableRows(stage.removed, [])
-        found = (keys, count)
+        let (keys, unreadable) = try tables.readableRows(stage.removed, [])
+        found = (keys, unreadable)
         throw Undone()
       }
     } catch is Undone {}
-    guard found.count > 0, found.keys.count == found.count else { return nil }
+    guard !found.keys.isEmpty, found.unreadable.isEmpty else { return nil }
     var holders: [Int] = []
     for key in found.keys {
       guard !key.contains(where: \.isNull) else { return nil }
@@ -178,7 +184,8 @@ extension RowContest {
         let row = try tables.row(table, key)
         guard !row.isUnreadable else { return nil }
         holders.append(
-          add(RowPlacement(table: table, key: key, row: row, remote: row.base, result: row.local)))
+          try add(
+            RowPlacement(table: table, key: key, row: row, remote: row.base, result: row.local)))
       }
     }
     return holders
@@ -190,7 +197,8 @@ extension RowContest {
     let placement = entries[number].placement
     rejections.append(
       Rejection(
-        key: placement.syncKey, reason: reason, content: placement.row.local ?? placement.result))
+        key: placement.syncKey, reason: reason, content: placement.row.local ?? placement.result,
+        others: entries[number].others))
     entries[number].placement.result = placement.remote
     entries[number].placement.isRejected = true
   }
@@ -199,7 +207,9 @@ extension RowContest {
   private mutating func giveUp(_ number: Int) {
     let placement = entries[number].placement
     rejections.append(
-      Rejection(key: placement.syncKey, reason: RowContest.reason, content: placement.remote))
+      Rejection(
+        key: placement.syncKey, reason: RowContest.reason, content: placement.remote,
+        others: entries[number].others))
     entries[number].placement.result = nil
     entries[number].placement.isRejected = true
   }

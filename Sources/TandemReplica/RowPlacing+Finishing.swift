@@ -40,12 +40,14 @@ extension RowPlacing {
 
   /// Places all records that wait, together.
   private mutating func contest() throws {
-    var contest = RowContest(tables, takeWaiting())
+    var contest = try RowContest(tables, takeWaiting())
     try contest.run(firingTriggers: firesTriggers)
-    for entry in contest.rejections { try reject(entry.key, entry.reason, entry.content) }
-    for (placement, obstacle) in contest.placements {
+    for entry in contest.rejections {
+      try reject(entry.key, entry.reason, entry.content, others: entry.others)
+    }
+    for (placement, obstacle, others) in contest.placements {
       if let obstacle {
-        try parkWhole(placement, obstacle)
+        try parkWhole(placement, obstacle, others: others)
       } else {
         try complete(placement)
       }

@@ -155,22 +155,32 @@ struct RowPlacing {
   }
 
   /// Notes a row that cannot be synchronized.
-  mutating func reject(_ key: SyncKey, _ reason: String, _ content: Record?) throws {
-    try tables.reject(key, reason, content)
+  ///
+  /// - Parameter others: The values of the row in columns that are not synchronized, if it has been
+  ///   removed.
+  mutating func reject(
+    _ key: SyncKey, _ reason: String, _ content: Record?, others: Record? = nil
+  ) throws {
+    try tables.reject(key, reason, content, others: others)
     rejectedCount += 1
   }
 
   /// Keeps a record beside its table, which cannot have it as a row. It is no deletion, so no
   /// trigger of the application runs.
-  mutating func parkWhole(_ placement: RowPlacement, _ reason: String) throws {
+  mutating func parkWhole(
+    _ placement: RowPlacement, _ reason: String, others: Record? = nil
+  ) throws {
     let (table, key) = (placement.table, placement.key)
     if placement.row.isTouched, !placement.isRejected, placement.row.local != nil {
       try reject(placement.syncKey, reason, placement.row.local)
     }
+    let others = try others ?? tables.otherValues(table, key)
     try tables.quietly { try tables.store(nil, over: placement.row.row, table, key) }
     try tables.setShadow(nil, table, key)
     try tables.park(
-      placement.remote.map { ParkedFields(fields: $0, isWhole: true) }, placement.syncKey)
+      placement.remote.map {
+        ParkedFields(fields: $0, isWhole: true, reason: reason, others: others)
+      }, placement.syncKey)
   }
 }
 

@@ -43,14 +43,32 @@ public struct ReplicaConflict: Hashable, Sendable, Identifiable {
 /// A change that could not be synchronized: the space refused it, a constraint forbids it, or no
 /// message can hold it.
 public struct ReplicaRejection: Hashable, Sendable, Identifiable {
+  /// The place of the change.
+  public enum Kind: String, Hashable, Sendable, CaseIterable {
+    /// A change of this file that was taken out of its row: ``ReplicaRejection/content`` has it.
+    case edit
+    /// A change of this file that is still in its row and cannot be sent. The note goes away when the
+    /// row is corrected.
+    case row
+    /// A record of the space that has no row in this file, because the table does not accept it:
+    /// ``ReplicaRejection/content`` has it. The note goes away when there is a row again.
+    case record
+  }
+
   /// The number of the rejection in its file.
   public let id: Int64
   /// The identity of the record.
   package let key: SyncKey
+  /// The place of the change.
+  public let kind: Kind
   /// The reason.
   public let reason: String
-  /// The record as it was; `nil` if it could not be read, or is still in its row.
+  /// The version that the change was made from; `nil` if there was none.
+  public let base: Record?
+  /// The record with the change; `nil` if the change is a deletion, or is still in its row.
   public let content: Record?
+  /// The values that the row had in columns that are not synchronized.
+  let others: Record?
 
   /// The name of the table.
   public var table: String { key.table }
@@ -137,8 +155,9 @@ extension ReplicaTables {
       else { throw ReplicaError.damaged("tandem_conflicts", connection.path) }
       return ReplicaConflict(
         id: id, key: SyncKey(table: table, id: key), kind: kind, fields: try fieldNames(row[8]),
-        base: try version(row[4]),
-        local: try version(row[5]), remote: try version(row[6]), resolution: resolution)
+        base: try record(row[4], of: "tandem_conflicts"),
+        local: try record(row[5], of: "tandem_conflicts"),
+        remote: try record(row[6], of: "tandem_conflicts"), resolution: resolution)
     }
   }
 
@@ -150,66 +169,137 @@ extension ReplicaTables {
     return values.compactMap { if case .text(let name) = $0 { name } else { nil } }
   }
 
-  private func version(_ value: FieldValue) throws -> Record? {
-    guard case .text(let text) = value else { return nil }
-    guard let record = try? SyncMessageReader(limits: .unlimited).fields(Array(text.utf8)) else {
-      throw ReplicaError.damaged("tandem_conflicts", connection.path)
-    }
-    return record
-  }
-
   /// Resolves an open conflict by an ordinary edit of its row, which the next commit contains. Only
   /// the fields in conflict are written.
   ///
-  /// - Throws: ``ReplicaError`` with code `unknownConflict`; `DatabaseError` with code `constraint`
-  ///   if the table does not accept the version.
+  /// The remote version is in the row already, or was replaced by a later edit: the row stays as it
+  /// is. Another version replaces the row as it is now. If the row has changed since the conflict, the
+  /// version that is replaced is recorded as another conflict, which is resolved.
+  ///
+  /// Older open conflicts of the record in the same fields are resolved too.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unknownConflict`; with code `unsuitable` if the version
+  ///   needs a column that the table no longer has; with code `constraint` if the table does not
+  ///   accept the version.
   package func resolve(conflict id: Int64, by choice: ConflictChoice) throws {
-    guard let conflict = try conflicts(isOpen: true).first(where: { $0.id == id }),
+    let open = try conflicts(isOpen: true)
+    guard let conflict = open.first(where: { $0.id == id }),
       let table = try schema().table(named: conflict.key.table)
     else {
       throw ReplicaError(
         .unknownConflict, "there is no open conflict with the number \(id)")
     }
-    let record: Record?
     let resolution: ReplicaConflict.Resolution
     switch choice {
-    case .base: (record, resolution) = (conflict.base, .merged)
-    case .local: (record, resolution) = (conflict.local, .local)
-    case .remote: (record, resolution) = (conflict.remote, .remote)
-    case .record(let chosen): (record, resolution) = (chosen, .merged)
-    case .fields(let fields):
-      record = try conflict.changing(fields, of: try row(table, conflict.key.id).local, in: table)
-      resolution = .merged
+    case .remote: resolution = .remote
+    case .local: resolution = .local
+    case .base, .record, .fields: resolution = .merged
     }
-    let key = conflict.key.id
-    let row = try row(table, key)
-    var chosen = record
-    if case .fields = choice {
-      // They are changes of the row as it is.
-    } else if let fields = conflict.fields, let record, var current = row.local {
-      // The other fields were merged, and may have changed since.
-      for name in fields {
-        current[field: FieldName(name)] = record[name].isNull ? nil : record[name]
+    if choice != .remote { try write(choice, of: conflict, in: table) }
+    try close(id, resolution)
+    for older in open where older.id < id && older.key == conflict.key {
+      if older.isAbout(fieldsOf: conflict) {
+        try close(older.id, choice == .remote ? .remote : .merged)
       }
-      chosen = current
     }
-    try store(chosen, over: row.row, table, key)
+  }
+
+  private func close(_ id: Int64, _ resolution: ReplicaConflict.Resolution) throws {
     try run(
       "UPDATE tandem_conflicts SET resolution = ? WHERE id = ?",
       [.text(resolution.rawValue), .integer(id)])
   }
 
-  /// The changes that could not be synchronized, in the order in which they came.
-  package func rejections() throws -> [ReplicaRejection] {
-    try rows("SELECT id, \"table\", \"key\", reason, content FROM tandem_rejected ORDER BY id").map
+  /// Writes the version that resolves a conflict.
+  private func write(
+    _ choice: ConflictChoice, of conflict: ReplicaConflict, in table: ReplicaTable
+  ) throws {
+    let row = try row(table, conflict.key.id)
+    let present = row.local
+    var fields = conflict.fields
+    var chosen: Record?
+    switch choice {
+    case .base: chosen = conflict.base
+    case .local: chosen = conflict.local
+    case .remote: return
+    case .record(let record): (chosen, fields) = (record, nil)
+    case .fields(let values):
+      chosen = try conflict.changing(values, of: present, in: table)
+      fields = values.layout.names
+    }
+    try conflict.checkColumns(of: chosen, among: fields, in: table)
+    if let fields, let version = chosen, var current = present {
+      // The other fields were merged, and may have changed since.
+      for name in fields {
+        current[field: FieldName(name)] = version[name].isNull ? nil : version[name]
+      }
+      chosen = current
+    }
+    if !present.hasSameStorage(as: conflict.remote, among: fields),
+      !present.hasSameStorage(as: chosen, among: fields)
     {
-      row in
+      try recordReplaced(present, by: chosen, conflict)
+    }
+    try accepting("--take", conflict.key) {
+      try store(chosen, over: row.row, table, conflict.key.id)
+    }
+  }
+
+  /// Records the version of a row that changed after a conflict, and that its resolution replaces.
+  private func recordReplaced(
+    _ present: Record?, by chosen: Record?, _ conflict: ReplicaConflict
+  ) throws {
+    let versions =
+      MergeConflict(base: conflict.remote, local: chosen, remote: present)
+      ?? present.map { .deleteEdit(base: $0, remote: $0) }
+    guard let versions else { return }
+    try record(
+      versions, .local, conflict.key, fields: conflict.fields,
+      version: try state().revision?.version ?? 0)
+  }
+
+  /// Runs `body`, which writes a row as a person asked for, and words the error of a constraint.
+  private func accepting(_ option: String, _ key: SyncKey, _ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch let error as DatabaseError where error.forbidsRow {
+      let reason =
+        error.isAboutUniqueness ? "another row has the same unique value" : "it forbids this row"
+      throw ReplicaError(
+        .constraint,
+        "the table \(key.table) does not accept this version of \(key.idText): \(reason) "
+          + "(\(error.message)); nothing was changed. "
+          + (option == "--take"
+            ? "Change the rows that are in the way, or take other values"
+            : "Change the rows that are in the way, or write the row yourself and discard the change")
+      )
+    }
+  }
+}
+
+// MARK: - Rejected changes
+
+extension ReplicaTables {
+  /// The changes that could not be synchronized, in the order in which they came.
+  package func rejections() throws -> [ReplicaRejection] { try rejections("TRUE") }
+
+  private func rejections(_ condition: String) throws -> [ReplicaRejection] {
+    try rows(
+      """
+      SELECT id, "table", "key", kind, reason, base, content, others FROM tandem_rejected
+      WHERE \(condition) ORDER BY id
+      """
+    ).map { row in
       guard case .integer(let id) = row[0], case .text(let table) = row[1],
-        case .text(let keyText) = row[2], case .text(let reason) = row[3],
+        case .text(let keyText) = row[2], case .text(let kindText) = row[3],
+        case .text(let reason) = row[4], let kind = ReplicaRejection.Kind(rawValue: kindText),
         let key = try? SyncMessageReader(limits: .unlimited).id(Array(keyText.utf8))
       else { throw ReplicaError.damaged("tandem_rejected", connection.path) }
       return ReplicaRejection(
-        id: id, key: SyncKey(table: table, id: key), reason: reason, content: try version(row[4]))
+        id: id, key: SyncKey(table: table, id: key), kind: kind, reason: reason,
+        base: try record(row[5], of: "tandem_rejected"),
+        content: try record(row[6], of: "tandem_rejected"),
+        others: try record(row[7], of: "tandem_rejected"))
     }
   }
 
@@ -223,43 +313,157 @@ extension ReplicaTables {
     try run("DELETE FROM tandem_rejected WHERE id = ?", [.integer(id)])
   }
 
-  /// Writes the content of a rejected change into its row again, as an ordinary edit, and forgets the
-  /// rejection.
+  /// Makes a rejected change again, as an ordinary edit of its row, and forgets the rejection.
   ///
-  /// - Throws: ``ReplicaError`` with code `unknownRejection` if there is none of that number or it has
-  ///   no content; `DatabaseError` with code `constraint` if the table does not accept it.
+  /// The change is merged with the row as it is now: only the fields that it changed are written. If
+  /// the row has another new value in one of them, that version is recorded as a conflict, which is
+  /// resolved. A record of the space that had no row gets one.
+  ///
+  /// - Throws: ``ReplicaError`` with code `unknownRejection` if there is none of that number or it is
+  ///   still in its row; with code `unsuitable` if it needs a column that the table no longer has;
+  ///   with code `constraint` if the table does not accept it.
   package func retry(rejection id: Int64) throws {
     guard let rejection = try rejections().first(where: { $0.id == id }),
       let table = try schema().table(named: rejection.key.table)
     else {
       throw ReplicaError(.unknownRejection, "there is no rejected change with the number \(id)")
     }
-    guard let content = rejection.content else {
+    switch rejection.kind {
+    case .row:
       throw ReplicaError(
         .unknownRejection,
-        "the rejected change \(id) is still in its row: correct the row, and discard the rejection")
+        "the rejected change \(id) is still in its row: correct the row, and synchronize")
+    case .edit: try repeatEdit(rejection, in: table)
+    case .record: try placeParked(rejection, in: table)
     }
-    try store(content, over: try row(table, rejection.key.id).row, table, rejection.key.id)
-    try discard(rejection: id)
+    try run("DELETE FROM tandem_rejected WHERE id = ?", [.integer(id)])
   }
 
-  /// Notes a change that cannot be synchronized, with the row as it was.
-  func reject(_ key: SyncKey, _ reason: String, _ content: Record?) throws {
-    let content = content.map { FieldValue.text($0.text) } ?? .null
-    let entry: [FieldValue] = [.text(key.table), .text(key.idText), .text(reason), content]
+  private func repeatEdit(_ rejection: ReplicaRejection, in table: ReplicaTable) throws {
+    let (key, version) = (rejection.key, rejection.content)
+    let row = try row(table, key.id)
+    var merging = try storedMerging().merging(of: table.name)
+    merging.record = .keepLocal
+    let merge = RowMerge(
+      base: rejection.base, local: version, remote: row.local, table.declaration.granularity,
+      merging)
+    if row.base == nil, row.parked == nil {
+      let fields = merge.result.flatMap(table.unstorableFields)
+      try park(fields.map { ParkedFields(fields: $0, isWhole: false) }, key)
+    } else if let result = merge.result {
+      try table.checkColumns(
+        result.layout.names.filter { name in
+          !(row.local.map { $0[name].hasSameStorage(as: result[name]) } ?? result[name].isNull)
+        })
+    }
+    try accepting("--retry", key) {
+      try store(merge.result, over: row.row, table, key.id, others: rejection.others)
+    }
+    if let conflict = merge.conflict {
+      try record(
+        conflict.versions, conflict.resolution, key, fields: conflict.fields,
+        version: try state().revision?.version ?? 0)
+    }
+  }
+
+  /// Writes a record into its table that did not accept it before.
+  private func placeParked(_ rejection: ReplicaRejection, in table: ReplicaTable) throws {
+    let key = rejection.key
+    let row = try row(table, key.id)
+    guard let parked = row.parked, parked.isWhole, case .missing = row.row else {
+      throw ReplicaError(
+        .unknownRejection,
+        "the record of the rejection \(rejection.id) has a row now: synchronize")
+    }
+    guard table.keeps(key: key.id) else {
+      throw ReplicaError(.constraint, "\(rejection.reason); change the type of the column first")
+    }
+    var placing = RowPlacing(self, firesTriggers: true, foreignKeys: [])
+    try placing.place(
+      RowPlacement(
+        table: table, key: key.id, row: row, remote: parked.fields, result: parked.fields))
+    try placing.finish()
+    guard try self.row(table, key.id).row.isMissing else { return }
+    throw ReplicaError(
+      .constraint,
+      "the table \(table.name) still does not accept \(key.idText): \(parked.reason ?? ""); "
+        + "change its constraint, or the row in another copy")
+  }
+
+  /// Notes a change that was taken out of its row, with the record as it was.
+  ///
+  /// Call it while the former version of the row is there, and before the row is deleted: columns
+  /// that are not synchronized are kept with it.
+  func reject(
+    _ key: SyncKey, _ reason: String, _ content: Record?, others: Record? = nil
+  ) throws {
+    let base = try schema().table(named: key.table).flatMap { try row($0, key.id).base }
+    // A row without edits that has to go is written as a whole when it comes back.
+    try reject(
+      key, reason, content, from: base.hasSameStorage(as: content) ? nil : base, others: others)
+  }
+
+  /// Notes a change from one version to another that was taken out of its row.
+  func reject(
+    _ key: SyncKey, _ reason: String, _ content: Record?, from base: Record?, others: Record? = nil
+  ) throws {
+    let others =
+      try others ?? schema().table(named: key.table).flatMap { try otherValues($0, key.id) }
+    try note(.edit, key, reason, from: base, content, others: others)
+  }
+
+  /// Notes a change that is still in its row and cannot be sent.
+  func noteRow(_ key: SyncKey, _ reason: String) throws { try note(.row, key, reason, nil) }
+
+  /// Notes a record of the space that its table does not accept; `nil` if it has a row, or no longer
+  /// exists.
+  func noteParked(_ fields: Record?, _ reason: String?, _ key: SyncKey) throws {
+    try run(
+      "DELETE FROM tandem_rejected WHERE \"table\" = ? AND \"key\" = ? AND kind = 'record'",
+      [.text(key.table), .text(key.idText)])
+    guard let fields, let reason else { return }
+    try note(.record, key, "this file has no row for it: \(reason)", fields)
+  }
+
+  private func note(
+    _ kind: ReplicaRejection.Kind, _ key: SyncKey, _ reason: String, from base: Record? = nil,
+    _ content: Record?, others: Record? = nil
+  ) throws {
+    let texts = [base, content, others].map { $0.map { FieldValue.text($0.text) } ?? .null }
+    let entry: [FieldValue] = [
+      .text(key.table), .text(key.idText), .text(reason), texts[1], .text(kind.rawValue), texts[0],
+      texts[2],
+    ]
     let known = try rows(
       """
       SELECT 1 FROM tandem_rejected
       WHERE "table" = ? AND "key" = ? AND reason = ? AND content IS ?
-      """, entry)
+      """, Array(entry.prefix(4)))
     guard known.isEmpty else { return }
     // Numbers of changes that were discarded are not used again.
     try run("UPDATE tandem_state SET last_rejection = last_rejection + 1", [])
     try run(
       """
-      INSERT INTO tandem_rejected (id, "table", "key", reason, content)
-      VALUES ((SELECT last_rejection FROM tandem_state), ?, ?, ?, ?)
+      INSERT INTO tandem_rejected (id, "table", "key", reason, content, kind, base, others)
+      VALUES ((SELECT last_rejection FROM tandem_state), ?, ?, ?, ?, ?, ?, ?)
       """, entry)
+  }
+
+  /// Forgets the notes on rows whose changes have been sent, undone or replaced. A replaced version
+  /// is kept as a conflict.
+  func pruneNotes() throws {
+    for note in try rejections("kind = 'row'") {
+      guard let table = try schema().table(named: note.key.table) else { continue }
+      let isTouched = table.keyNames.map { name in
+        "\(name.sqlQuoted) IN (?, +CAST(? AS TEXT))"
+      }.joined(separator: " AND ")
+      let found = try rows(
+        "SELECT 1 FROM \(table.shadow.name.sqlQuoted) WHERE \(isTouched)",
+        note.key.id.flatMap { [$0, $0] })
+      if found.isEmpty {
+        try run("DELETE FROM tandem_rejected WHERE id = ?", [.integer(note.id)])
+      }
+    }
   }
 }
 
@@ -270,8 +474,12 @@ extension ReplicaTables {
   ///
   /// `OR ABORT` overrides the conflict clause that the table declares: `REPLACE` would remove other
   /// rows, and `IGNORE` would not write this one.
+  ///
+  /// - Parameter others: The values of a new row in columns that are not synchronized. By default,
+  ///   those of the former row of a record that was kept beside the table.
   func store(
-    _ record: Record?, over current: ReplicaRow.Current, _ table: ReplicaTable, _ key: [FieldValue]
+    _ record: Record?, over current: ReplicaRow.Current, _ table: ReplicaTable, _ key: [FieldValue],
+    others: Record? = nil
   ) throws {
     let statements = table.statements
     guard let record else {
@@ -283,7 +491,9 @@ extension ReplicaTables {
     switch current {
     case .missing:
       let marks = values.indices.map { ", \(table.storing(values[$0], at: $0))" }
-      return try run("\(statements.insert)\(marks.joined()))", key + values)
+      try run("\(statements.insert)\(marks.joined()))", key + values)
+      guard !table.otherColumns.isEmpty else { return }
+      return try restore(try others ?? parked(table.syncKey(key))?.others, table, key)
     case .unreadable: changed = Array(values.indices)
     case .values(let old):
       changed = values.indices.filter { !values[$0].hasSameStorage(as: old[$0]) }
@@ -295,6 +505,34 @@ extension ReplicaTables {
     try run(
       "\(statements.update)\(list.joined(separator: ", ")) WHERE \(statements.keyCondition.sql)",
       changed.map { values[$0] } + statements.keyCondition.parameters(key))
+  }
+
+  /// The values of a row in columns that are not synchronized; `nil` if there are none.
+  func otherValues(_ table: ReplicaTable, _ key: [FieldValue]) throws -> Record? {
+    let names = table.otherColumns
+    guard !names.isEmpty else { return nil }
+    let condition = table.keyCondition
+    let rows = try readableRows(
+      "SELECT \(names.sqlList) FROM \(table.name.sqlQuoted) WHERE \(condition.sql)",
+      condition.parameters(key)
+    ).rows
+    return rows.first.map {
+      Record(uncheckedLayout: RecordLayout(uniqueNames: names), values: $0).withoutNulls
+    }
+  }
+
+  /// Writes the values of a new row in columns that are not synchronized, as far as the table still
+  /// has them and accepts them.
+  private func restore(_ others: Record?, _ table: ReplicaTable, _ key: [FieldValue]) throws {
+    guard let others else { return }
+    let names = table.otherColumns.filter { !others[$0].isNull }
+    guard !names.isEmpty else { return }
+    let list = names.map { "\($0.sqlQuoted) = ?" }.joined(separator: ", ")
+    do {
+      try run(
+        "\(table.statements.update)\(list) WHERE \(table.keyCondition.sql)",
+        names.map { others[$0] } + table.keyCondition.parameters(key))
+    } catch let error as DatabaseError where error.forbidsRow {}
   }
 }
 
@@ -318,5 +556,45 @@ extension ReplicaConflict {
       record[field: FieldName(name)] = value.isNull ? nil : value
     }
     return record
+  }
+
+  /// Throws if a version needs a column that the table no longer has.
+  ///
+  /// - Parameter fields: The fields that are written; if `nil`, all that the version changes.
+  fileprivate func checkColumns(
+    of chosen: Record?, among fields: [String]?, in table: ReplicaTable
+  ) throws {
+    guard let chosen else { return }
+    let changed = chosen.layout.names.filter { name in
+      base.map { !$0[name].hasSameStorage(as: chosen[name]) } ?? false
+    }
+    try table.checkColumns(fields ?? changed)
+  }
+
+  /// True if this conflict is about no other fields than a later one of the same record.
+  fileprivate func isAbout(fieldsOf later: ReplicaConflict) -> Bool {
+    guard let others = later.fields else { return true }
+    return fields?.allSatisfy(others.contains) ?? false
+  }
+}
+
+extension ReplicaTable {
+  /// Throws if a column that is to be written is not synchronized.
+  fileprivate func checkColumns(_ names: [String]) throws {
+    let missing = names.filter { layout.offset(of: $0) == nil }
+    guard missing.isEmpty else {
+      throw ReplicaError(
+        .unsuitable,
+        "the table \(name) no longer has the column \(missing.joined(separator: ", ")) of this "
+          + "version; add it again, or choose values of other columns. Nothing was changed")
+    }
+  }
+}
+
+extension Optional where Wrapped == Record {
+  /// True if both are absent, or store the given fields identically; all fields if `nil`.
+  fileprivate func hasSameStorage(as other: Record?, among names: [String]?) -> Bool {
+    guard let names, let one = self, let other else { return hasSameStorage(as: other) }
+    return names.allSatisfy { one[$0].hasSameStorage(as: other[$0]) }
   }
 }

@@ -214,11 +214,16 @@ struct SyncCommandTests {
         $tandem attach $f.db --space s --table t && $tandem sync $f.db || exit 9
       done
       sqlite3 a.db "INSERT INTO t VALUES ('x', 'same')"; sqlite3 b.db "INSERT INTO t VALUES ('y', 'same')"
-      $tandem sync a.db && $tandem sync b.db
+      $tandem sync a.db
       """)
-    let shown = try await shell("$tandem rejected b.db --json").output
-    #expect(shown.hasPrefix(#"[{"id":1,"table":"t","key":"y","reason":""#), "\(shown)")
-    #expect(shown.hasSuffix(#""content":{"name":"same"}}]"# + "\n"), "\(shown)")
+    #expect(try await shell("$tandem sync b.db", status: 1).error.contains("1 rejected change"))
+    #expect(
+      try await shell("$tandem status b.db --json", status: 1).output
+        .hasPrefix(#"{"state":"rejected""#))
+    let shown = try await shell("$tandem rejected b.db --json", status: 1).output
+    #expect(
+      shown.hasPrefix(#"[{"id":1,"table":"t","key":"y","kind":"edit","reason":""#), "\(shown)")
+    #expect(shown.hasSuffix(#""base":null,"content":{"name":"same"}}]"# + "\n"), "\(shown)")
     #expect(
       try await shell("$tandem rejected b.db --retry 1", status: 2).error.contains("UNIQUE"))
     try await shell("sqlite3 b.db \"UPDATE t SET name = 'other' WHERE id = 'x'\"")
@@ -230,6 +235,33 @@ struct SyncCommandTests {
     #expect(
       try await shell("$tandem rejected b.db --discard 1", status: 2).error
         .contains("no rejected change with the number 1"))
+  }
+
+  @Test("a name with a colon is quoted, and a policy is changed and shown when its column is gone")
+  func quotedNamesAndPolicies() async throws {
+    try await shell(
+      """
+      sqlite3 a.db 'CREATE TABLE "a:b" ("i,d" TEXT PRIMARY KEY, "x""y" INT)'; cp a.db b.db
+      for f in a b; do
+        $tandem attach $f.db --space s --table '"a:b":"x""y"' && $tandem sync $f.db || exit 9
+      done
+      sqlite3 a.db 'INSERT INTO "a:b" VALUES (1, 1)'; $tandem sync a.db && $tandem sync b.db
+      """)
+    for file in ["a.db", "b.db"] {
+      let set = try await shell("$tandem alter \(file) --policy 'x\"y=counter'")
+      #expect(set.error == "tandem: \(file): a:b.x\"y has the policy counter\n", "\(set.error)")
+      try await shell("sqlite3 \(file) 'UPDATE \"a:b\" SET \"x\"\"y\" = \"x\"\"y\" + 1'")
+    }
+    try await shell("$tandem sync a.db && $tandem sync b.db && $tandem sync a.db")
+    for file in ["a.db", "b.db"] {
+      #expect(try await shell("sqlite3 \(file) 'SELECT * FROM \"a:b\"'").output == "1|3\n")
+    }
+    let altered = try await shell(
+      "$tandem alter a.db 'ALTER TABLE \"a:b\" RENAME COLUMN \"x\"\"y\" TO z'")
+    #expect(altered.error.contains("policy a:b.x\"y=counter is void"), "\(altered.error)")
+    #expect(
+      try await shell("$tandem alter a.db --policy \"x=none\"", status: 2).error.contains(
+        "no attached"))
   }
 
   @Test("detach leaves the file as it was before attach", arguments: ["DELETE", "WAL"])
@@ -394,7 +426,11 @@ struct SyncCommandTests {
       "note and other have a column likes; write TABLE.COLUMN"
     ),
     ("attach a.db --space s --table note --whole nota", 2, "--whole nota: name the table by"),
-    ("alter a.db", 2, "give one of: SQL statements, --begin or --end"),
+    ("alter a.db", 2, "give one of: SQL statements, --begin, --end or --policy"),
+    ("alter a.db --policy n=most", 2, "--policy takes COLUMN=POLICY"),
+    ("attach a.db --space s --table '\"no:te\":title'", 2, "no table no:te"),
+    ("attach a.db --space s --table '\"note'", 2, "--table takes a table"),
+    ("attach a.db --space s --table real --policy n=counter", 2, "only integers are counted"),
     ("alter a.db --begin --end", 2, "give one of"), ("alter a.db --begin", 2, "is not attached"),
     ("alter a.db 'SELECT 1'", 2, "is not attached"),
     ("log", 2, "--space is missing"), ("log --space a.db", 1, "it is another database"),
@@ -421,7 +457,7 @@ struct SyncCommandTests {
     try await shell(
       """
       sqlite3 a.db "\(Self.schema) CREATE TABLE other (id TEXT PRIMARY KEY, likes);
-        CREATE TABLE number (id INTEGER PRIMARY KEY)"; cp a.db before.db
+        CREATE TABLE number (id INTEGER PRIMARY KEY); CREATE TABLE real (id TEXT PRIMARY KEY, n REAL)"; cp a.db before.db
       """)
     let result = try await shell("$tandem \(command)", status: status)
     #expect(result.error.contains(words) && result.output.isEmpty, "\(result.error)")

@@ -79,7 +79,7 @@ struct ReplicaConstraintTests {
     #expect(
       rejection.key == SyncKey(table: "t", id: ["a"]) && rejection.content?["name"] == "local")
     // It is refused as long as the value is taken.
-    #expect(throws: DatabaseError.self) {
+    #expect(throws: ReplicaError.self) {
       try replicas[1].write { try $0.retry(rejection: rejection.id) }
     }
     try replicas[1].execute("UPDATE t SET mail = 'other' WHERE id = 'z'")

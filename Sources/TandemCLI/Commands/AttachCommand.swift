@@ -37,7 +37,11 @@ enum AttachCommand: Command {
     static let table = ValueOption<TableChoice>(
       "table", "T[:COLUMN,…]", isRepeatable: true,
       takes: "a table, or a table and its columns, such as note:title,body",
-      help: "A table to synchronize, with all columns or these.\nRequired. May be repeated."
+      help: """
+        A table to synchronize, with all columns or these.
+        Required. May be repeated. A name with a colon or a
+        comma is written in double quotes.
+        """
     ) { TableChoice($0) }
     static let whole = ValueOption<String>(
       "whole", "T", isRepeatable: true,
@@ -201,12 +205,41 @@ extension AttachCommand {
     /// The columns; `nil` for all.
     let columns: [String]?
 
+    /// Names with a colon or a comma are in double quotes, in which a double quote is doubled.
     init?(_ text: String) {
-      let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      let columns = parts.dropFirst().first?.split(separator: ",", omittingEmptySubsequences: false)
-      guard !parts[0].isEmpty, !(columns ?? []).contains(where: \.isEmpty) else { return nil }
-      name = String(parts[0])
-      self.columns = columns?.map { String($0) }
+      var rest = Substring(text)
+      guard let name = TableChoice.name(before: ":", in: &rest) else { return nil }
+      self.name = name
+      guard rest.popFirst() != nil else {
+        columns = nil
+        return
+      }
+      var columns: [String] = []
+      repeat {
+        guard let column = TableChoice.name(before: ",", in: &rest) else { return nil }
+        columns.append(column)
+      } while rest.popFirst() != nil
+      self.columns = columns
+    }
+
+    /// Removes a name from the front, up to a separator.
+    private static func name(before separator: Character, in rest: inout Substring) -> String? {
+      var name = ""
+      if rest.first == "\"" {
+        repeat {
+          let start = rest.dropFirst()
+          guard let end = start.firstIndex(of: "\"") else { return nil }
+          name += start[..<end]
+          rest = start[end...].dropFirst()
+          if rest.first == "\"" { name.append("\"") }
+        } while rest.first == "\""
+        guard rest.first.map({ $0 == separator }) ?? true else { return nil }
+      } else {
+        let end = rest.firstIndex(of: separator) ?? rest.endIndex
+        name = String(rest[..<end])
+        rest = rest[end...]
+      }
+      return name.isEmpty ? nil : name
     }
   }
 

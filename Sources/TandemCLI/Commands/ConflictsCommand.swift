@@ -11,8 +11,9 @@ enum ConflictsCommand: Command {
       takes: "local, remote, base, or a JSON object of fields such as '{\"title\":\"new\"}'",
       help: """
         The version that resolves it: local (of this file), remote
-        (of the space), base (before both), or a JSON object with
-        new values of some fields; null deletes the row.
+        (of the space: leaves the row as it is), base (before
+        both), or a JSON object with new values of some fields;
+        null deletes the row.
         """
     ) { ConflictsCommand.choice($0) }
     static let json = Flag(
@@ -32,11 +33,14 @@ enum ConflictsCommand: Command {
     summary: "Show the conflicts of a database, or resolve one.",
     discussion: """
       Shows the open conflicts with their three versions: of the base that both sides started from,
-      of this file (local) and of the space (remote). Until a conflict is resolved, the row has the
-      version of the space.
+      of this file (local) and of the space (remote). When a conflict is found, the row gets the
+      version of the space; it may have changed since.
 
       "resolve ID" with --take resolves one by an ordinary edit of its row; run tandem sync
-      afterwards. If both sides changed only some fields, only these are written.
+      afterwards. If both sides changed only some fields, only these are written. --take remote
+      leaves the row as it is. Another version replaces the row as it is now: if the row has changed
+      since the conflict, the version that is replaced is kept as a resolved conflict. Older
+      conflicts of the row in the same fields are resolved too.
 
       Exit status: 0 no conflict is open, 1 conflicts are open, 2 errors.
       """,
@@ -145,12 +149,17 @@ enum RejectedCommand: Command {
   /// The options, each declared once.
   enum Option {
     static let retry = ValueOption(
-      "retry", "ID", in: 1...Int.max, help: "Write the change into its row again, and forget it.")
+      "retry", "ID", in: 1...Int.max,
+      help: "Make the change in its row again, and forget it.\nLater edits of other fields remain.")
     static let discard = ValueOption(
       "discard", "ID", in: 1...Int.max, help: "Forget the change.")
     static let json = Flag(
       "json",
-      help: "Print an array:\n{\"id\":N,\"table\":T,\"key\":KEY,\"reason\":TEXT,\"content\":ROW}")
+      help: """
+        Print an array:
+        {"id":N,"table":T,"key":KEY,"kind":"edit|row|record",
+        "reason":TEXT,"base":ROW,"content":ROW}
+        """)
     static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
@@ -159,11 +168,14 @@ enum RejectedCommand: Command {
     summary: "Show the changes that could not be synchronized.",
     discussion: """
       Shows the changes that the space refused, that a constraint of this file forbids, or that no
-      message can hold, with the reason. If a change was removed from its row, its content is kept
-      here: correct the cause, and --retry it, or --discard it. If it is still in its row (no
-      content is shown), correct the row, and --discard it.
+      message can hold, with the reason:
+        edit    was taken out of its row, and is kept here: correct the cause, and --retry it, or
+                --discard it. --retry writes only the fields that it changed
+        row     is still in its row, and cannot be sent: correct the row, and run tandem sync
+        record  is a record of the space that a table of this file does not accept: correct the
+                table, and --retry it. Until then, the other copies have it
 
-      Exit status: 0, or 2 after errors.
+      Exit status: 0 if there are none, 1 if there are, 2 errors.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
     options: [Option.retry, Option.discard, Option.json, Option.quiet],
@@ -177,12 +189,13 @@ enum RejectedCommand: Command {
       throw arguments.error("choose one of --retry, --discard and --json")
     }
     guard let id = retry ?? discard else { return try await list(path, arguments) }
-    try await ReplicaFile.with(path) { _, replica in
+    let count = try await ReplicaFile.with(path) { _, replica in
       if retry != nil {
         try await replica.retry(rejection: Int64(id))
       } else {
         try await replica.discard(rejection: Int64(id))
       }
+      return try await replica.status().rejectedCount
     }
     if !arguments[Option.quiet] {
       TandemCLI.report(
@@ -190,7 +203,7 @@ enum RejectedCommand: Command {
           ? "\(path): rejected change \(id) is discarded"
           : "\(path): rejected change \(id) is in its row again: tandem sync \(path)")
     }
-    return ReplicaFile.inStep
+    return count == 0 ? ReplicaFile.inStep : ReplicaFile.needsHelp
   }
 
   private static func list(_ path: String, _ arguments: ParsedArguments) async throws -> Int32 {
@@ -204,7 +217,9 @@ enum RejectedCommand: Command {
             json.field("id", Int(rejection.id))
             json.field("table", rejection.table)
             json.field("key") { rejection.primaryKey.writeKey(to: &$0) }
+            json.field("kind", rejection.kind.rawValue)
             json.field("reason", rejection.reason)
+            json.field("base", rejection.base)
             json.field("content", rejection.content)
           }
         }
@@ -213,14 +228,15 @@ enum RejectedCommand: Command {
       try ReplicaFile.print(
         rejections.flatMap { rejection in
           [
-            "rejected \(rejection.id): \(rejection.table) \(rejection.primaryKey.keyText): "
-              + rejection.reason
-          ] + (rejection.content.map { ["  content  \(Optional($0).text)"] } ?? [])
+            "rejected \(rejection.id): \(rejection.kind.rawValue) \(rejection.table) "
+              + "\(rejection.primaryKey.keyText): \(rejection.reason)"
+          ] + (rejection.base.map { ["  base     \(Optional($0).text)"] } ?? [])
+            + (rejection.kind == .row ? [] : ["  content  \(rejection.content.text)"])
         })
       if !arguments[Option.quiet] {
         TandemCLI.report("\(path): \(Quantity.count(rejections.count, "rejected change"))")
       }
     }
-    return ReplicaFile.inStep
+    return rejections.isEmpty ? ReplicaFile.inStep : ReplicaFile.needsHelp
   }
 }

@@ -20,10 +20,11 @@ enum StatusCommand: Command {
       Reads the file and its space; neither is changed. The states are:
         upToDate   the synchronized columns equal the space, and nothing waits
         pending    changes wait to be sent or received: run tandem sync
+        rejected   changes could not be synchronized: see tandem rejected
         conflicts  conflicts are open: see tandem conflicts
         blocked    the space cannot be read, or tandem sync needs help: see the reason
 
-      Exit status: 0 upToDate or pending, 1 conflicts or blocked, 2 errors.
+      Exit status: 0 upToDate or pending, 1 rejected, conflicts or blocked, 2 errors.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
     options: [json],
@@ -49,7 +50,7 @@ enum StatusCommand: Command {
     }
     switch state {
     case .upToDate, .pending: return ReplicaFile.inStep
-    case .conflicts, .blocked: return ReplicaFile.needsHelp
+    case .rejected, .conflicts, .blocked: return ReplicaFile.needsHelp
     }
   }
 }

@@ -43,7 +43,7 @@ enum SyncCommand: Command {
       For a space of a server, the token is read from the file that tandem attach was given, or
       from the variable TANDEM_TOKEN.
 
-      Exit status: 0 in step without open conflicts, 1 blocked or with open conflicts, 2 errors. With
+      Exit status: 0 in step, 1 blocked, or with open conflicts or rejected changes, 2 errors. With
       --watch, 0 also after Ctrl-C while the space cannot be reached.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
@@ -106,7 +106,7 @@ enum SyncCommand: Command {
       TandemCLI.report("\(output.path): \(run.cause.map { "\($0)" } ?? reason)")
       return ReplicaFile.trouble
     }
-    return status.conflictCount > 0 || status.state == .blocked
+    return status.conflictCount > 0 || status.rejectedCount > 0 || status.state == .blocked
       ? ReplicaFile.needsHelp : ReplicaFile.inStep
   }
 
@@ -193,6 +193,7 @@ struct SyncOutput: Sendable {
         "\(path): \(Quantity.count(status.conflictCount, "open conflict")): tandem conflicts \(path)"
       )
     }
+    for line in status.voidPolicyLines(path) { TandemCLI.report("\(path): \(line)") }
     if status.rejectedCount > 0 {
       TandemCLI.report(
         "\(path): \(Quantity.count(status.rejectedCount, "rejected change")): "

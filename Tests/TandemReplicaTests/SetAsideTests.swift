@@ -1,0 +1,396 @@
+import TandemDifferences
+import TandemRecords
+import TandemReplica
+import TandemSQLite
+import TandemSpace
+import TandemSync
+import Testing
+
+@Suite("Changes that are set aside")
+struct SetAsideTests {
+  let space: TestSpace
+
+  init() throws { space = try TestSpace() }
+
+  private func pair(
+    _ schema: [String], _ tables: [AttachedTable], second: [String]? = nil
+  ) throws -> [TestReplica] {
+    try [schema, second ?? schema].enumerated().map { offset, schema in
+      try TestReplica(seed: UInt64(offset) + 1, schema, tables: tables, space: space)
+    }
+  }
+
+  private func rejections(_ replica: TestReplica) throws -> [ReplicaRejection] {
+    try replica.read { try $0.rejections() }
+  }
+
+  private func retry(_ replica: TestReplica, _ id: Int64) throws {
+    try replica.write { try $0.retry(rejection: id) }
+  }
+
+  private func resolve(_ replica: TestReplica, _ id: Int64, by choice: ConflictChoice) throws {
+    try replica.write { try $0.resolve(conflict: id, by: choice) }
+  }
+
+  // MARK: - Records that a table does not accept
+
+  @Test("A record that the table does not accept is noted until it has a row")
+  func parked() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT)"], [AttachedTable("t")],
+      second: ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT CHECK (n < 100))"])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 1)")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET n = 200")
+    try converge(replicas, space)
+    let note = try #require(try rejections(replicas[1]).first)
+    #expect(note.kind == .record && note.content?["n"] == 200 && note.reason.contains("CHECK"))
+    #expect(try replicas[1].read { try $0.status() }.state == .rejected)
+    // It cannot be placed yet, and discarding it is remembered.
+    #expect(throws: ReplicaError.self) { try retry(replicas[1], note.id) }
+    try replicas[1].write { try $0.discard(rejection: note.id) }
+    try converge(replicas, space)
+    #expect(try rejections(replicas[1]).isEmpty)
+    // A newer version is noted, and the note ends with the row.
+    try replicas[0].execute("UPDATE t SET n = 300")
+    try converge(replicas, space)
+    #expect(try rejections(replicas[1]).map(\.content?["n"]) == [300])
+    try replicas[0].execute("UPDATE t SET n = 5")
+    try converge(replicas, space)
+    #expect(try rejections(replicas[1]).isEmpty)
+    try expectEqualRows(replicas, "SELECT * FROM t", [["r", 5]])
+  }
+
+  @Test("A record whose key the table would alter is noted")
+  func alteredKey() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, n)"], [AttachedTable("t")],
+      second: ["CREATE TABLE t (id INT PRIMARY KEY, n)"])
+    try replicas[0].execute("INSERT INTO t VALUES ('007', 1)")
+    try converge(replicas, space)
+    let note = try #require(try rejections(replicas[1]).first)
+    #expect(note.kind == .record && note.reason.contains("primary key"))
+    #expect(throws: ReplicaError.self) { try retry(replicas[1], note.id) }
+  }
+
+  @Test("A record that has no row gets one when the table accepts it")
+  func placedByRetry() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT, extra)"], [AttachedTable("t")],
+      second: ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT CHECK (n < 100))"])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 200, 'more')")
+    try converge(replicas, space)
+    let note = try #require(try rejections(replicas[1]).first)
+    try replicas[1].write { try $0.beginSchemaChange() }
+    for statement in [
+      "CREATE TABLE u (id TEXT PRIMARY KEY, n INT)", "INSERT INTO u SELECT * FROM t",
+      "DROP TABLE t",
+      "ALTER TABLE u RENAME TO t",
+    ] {
+      try replicas[1].execute(statement)
+    }
+    try replicas[1].write { try $0.endSchemaChange() }
+    try retry(replicas[1], note.id)
+    #expect(try replicas[1].rows("SELECT * FROM t") == [["r", 200]])
+    #expect(try rejections(replicas[1]).isEmpty)
+    try converge(replicas, space)
+    try expectEqualRows([replicas[0]], "SELECT * FROM t", [["r", 200, "more"]])
+  }
+
+  @Test(
+    "A row that is written anew does not replace a version that was never shown without a record")
+  func writtenAnew() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT, note TEXT)"], [AttachedTable("t")],
+      second: ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT CHECK (n < 100), note TEXT)"])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 200, 'precious')")
+    try converge(replicas, space)
+    #expect(try replicas[1].rows("SELECT * FROM t").isEmpty)
+    try replicas[1].execute("INSERT INTO t VALUES ('r', 3, 'new')")
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT * FROM t", [["r", 3, "new"]])
+    let conflict = try #require(try replicas[1].conflicts().first)
+    #expect(conflict.kind == .addAdd && conflict.resolution == .local)
+    #expect(conflict.remote?["note"] == "precious" && conflict.local?["note"] == "new")
+    #expect(
+      try space.database.read {
+        try $0.connection.allRows("SELECT count(*) FROM overruled")
+      } == [[1]])
+    #expect(try rejections(replicas[1]).isEmpty)
+  }
+
+  @Test("A row that is written anew is merged with a newer record as an addition")
+  func writtenAnewAndChanged() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT, note TEXT)"], [AttachedTable("t")],
+      second: ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT CHECK (n < 100), note TEXT)"])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 200, 'precious')")
+    try converge(replicas, space)
+    try replicas[1].execute("INSERT INTO t VALUES ('r', 3, 'new')")
+    try replicas[0].execute("UPDATE t SET n = 50")
+    try replicas[0].sync(space)
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT * FROM t", [["r", 50, "precious"]])
+    let conflict = try #require(try replicas[1].conflicts(isOpen: true).first)
+    #expect(conflict.kind == .addAdd && conflict.local?["note"] == "new")
+  }
+
+  @Test("Columns that are not synchronized come back with a row that was away")
+  func otherColumns() throws {
+    let choice = [AttachedTable("t", columns: ["n"])]
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT, secret TEXT)"], choice,
+      second: ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT CHECK (n < 100), secret TEXT)"])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 1, NULL)")
+    try converge(replicas, space)
+    try replicas[1].execute("UPDATE t SET secret = 'only here'")
+    for n in [200, 300] {
+      try replicas[0].execute("UPDATE t SET n = \(n)")
+      try converge(replicas, space)
+      #expect(try replicas[1].rows("SELECT * FROM t").isEmpty)
+    }
+    try replicas[0].execute("UPDATE t SET n = 5")
+    try converge(replicas, space)
+    #expect(try replicas[1].rows("SELECT * FROM t") == [["r", 5, "only here"]])
+  }
+
+  @Test("Columns that are not synchronized come back with a change that is made again")
+  func otherColumnsOfEdit() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, slug TEXT UNIQUE, secret TEXT)"],
+      [AttachedTable("t", columns: ["slug"])])
+    try converge(replicas, space)
+    try replicas[0].execute("INSERT INTO t VALUES ('1', 's', NULL)")
+    try replicas[0].sync(space)
+    try replicas[1].execute("INSERT INTO t VALUES ('2', 's', 'only here')")
+    try converge(replicas, space)
+    let note = try #require(try rejections(replicas[1]).first)
+    try replicas[1].execute("UPDATE t SET slug = 'other'")
+    try retry(replicas[1], note.id)
+    try converge(replicas, space)
+    #expect(
+      try replicas[1].rows("SELECT * FROM t WHERE id = '2'") == [["2", "s", "only here"]])
+  }
+
+  // MARK: - Rejected changes
+
+  @Test("A rejected change that is made again leaves later edits of other fields as they are")
+  func retryMerges() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, slug TEXT UNIQUE, note TEXT)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 'r', 'n'), ('q', 'q', 'n')")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET slug = 'x' WHERE id = 'q'")
+    try replicas[0].sync(space)
+    try replicas[1].execute("UPDATE t SET slug = 'x' WHERE id = 'r'")
+    try converge(replicas, space)
+    let note = try #require(try rejections(replicas[1]).first)
+    #expect(note.kind == .edit && note.base?["slug"] == "r" && note.content?["slug"] == "x")
+    let error = #expect(throws: ReplicaError.self) { try retry(replicas[1], note.id) }
+    #expect(error?.code == .constraint && error?.message.contains("unique") == true)
+    try replicas[0].execute("UPDATE t SET note = 'later' WHERE id = 'r'")
+    try replicas[0].execute("UPDATE t SET slug = 'y' WHERE id = 'q'")
+    try converge(replicas, space)
+    try retry(replicas[1], note.id)
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT * FROM t ORDER BY id", [["q", "y", "n"], ["r", "x", "later"]])
+    #expect(try replicas[1].conflicts().isEmpty)
+  }
+
+  @Test("A rejected change that is made again over another edit of the field records that one")
+  func retryRecords() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, slug TEXT UNIQUE)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 'r'), ('q', 'q')")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET slug = 'x' WHERE id = 'q'")
+    try replicas[0].sync(space)
+    try replicas[1].execute("UPDATE t SET slug = 'x' WHERE id = 'r'")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET slug = 'y' WHERE id = 'q'")
+    try replicas[0].execute("UPDATE t SET slug = 'newer' WHERE id = 'r'")
+    try converge(replicas, space)
+    try retry(replicas[1], try #require(try rejections(replicas[1]).first).id)
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT slug FROM t WHERE id = 'r'", [["x"]])
+    let conflict = try #require(try replicas[1].conflicts().last)
+    #expect(conflict.resolution == .local && conflict.remote?["slug"] == "newer")
+  }
+
+  // MARK: - Conflicts
+
+  /// Two files with an open conflict of the second one, after which the first has changed the field
+  /// again.
+  private func conflict() throws -> [TestReplica] {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, x TEXT, y TEXT)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', '0', '0')")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET x = 'A1'")
+    try replicas[1].execute("UPDATE t SET x = 'B1'")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET x = 'A2', y = 'A2'")
+    try converge(replicas, space)
+    return replicas
+  }
+
+  @Test("The remote version leaves a row that has changed since as it is")
+  func takeRemote() throws {
+    let replicas = try conflict()
+    try resolve(replicas[1], 1, by: .remote)
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT x FROM t", [["A2"]])
+    #expect(try replicas[1].conflicts().map(\.resolution) == [.remote])
+  }
+
+  @Test(
+    "Another version records the one that it replaces",
+    arguments: [
+      ConflictChoice.local, .base, .fields(["x": "mine"]), .record(nil),
+      .record(["x": "mine", "y": "mine"]),
+    ])
+  func takeOther(choice: ConflictChoice) throws {
+    let replicas = try conflict()
+    try resolve(replicas[1], 1, by: choice)
+    try converge(replicas, space)
+    let conflicts = try replicas[1].conflicts()
+    #expect(conflicts.count == 2 && conflicts[1].resolution == .local)
+    #expect(conflicts[1].remote?["x"] == "A2" && conflicts[1].base?["x"] == "A1")
+    let expected: [[FieldValue]] =
+      switch choice {
+      case .local: [["B1", "A2"]]
+      case .base: [["0", "A2"]]
+      case .fields: [["mine", "A2"]]
+      case .record(nil): []
+      case .record, .remote: [["mine", "mine"]]
+      }
+    try expectEqualRows(replicas, "SELECT x, y FROM t", expected)
+  }
+
+  @Test("A resolution closes older conflicts of the row in the same fields")
+  func olderConflicts() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, x, y)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 0, 0)")
+    try converge(replicas, space)
+    for (number, column) in [(1, "x"), (2, "y"), (3, "x")] {
+      try replicas[0].execute("UPDATE t SET \(column) = 'A\(number)'")
+      try replicas[1].execute("UPDATE t SET \(column) = 'B\(number)'")
+      try converge(replicas, space)
+    }
+    try resolve(replicas[1], 3, by: .local)
+    #expect(try replicas[1].conflicts(isOpen: true).map(\.id) == [2])
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT x, y FROM t", [["B3", "A2"]])
+  }
+
+  @Test("A version of a column that was dropped is refused with the column's name")
+  func droppedColumn() throws {
+    let replicas = try conflict()
+    try replicas[1].write { try $0.beginSchemaChange() }
+    try replicas[1].execute("ALTER TABLE t DROP COLUMN x")
+    try replicas[1].write { try $0.endSchemaChange() }
+    let error = #expect(throws: ReplicaError.self) { try resolve(replicas[1], 1, by: .local) }
+    #expect(error?.code == .unsuitable && error?.message.contains("column x") == true)
+    #expect(try replicas[1].conflicts(isOpen: true).count == 1)
+    try resolve(replicas[1], 1, by: .remote)
+  }
+
+  @Test("A version that the table does not accept is refused in words")
+  func constraint() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, x TEXT UNIQUE)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', '0')")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET x = 'A'")
+    try replicas[1].execute("UPDATE t SET x = 'B'")
+    try converge(replicas, space)
+    try replicas[1].execute("INSERT INTO t VALUES ('q', 'B')")
+    let error = #expect(throws: ReplicaError.self) { try resolve(replicas[1], 1, by: .local) }
+    #expect(error?.code == .constraint && error?.message.contains("unique") == true)
+  }
+
+  // MARK: - Versions and keys that no message can hold
+
+  @Test("The note on a row that cannot be sent goes away when the change has left the row")
+  func noteOnRow() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, x TEXT)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', '0')")
+    try converge(replicas, space)
+    try replicas[1].execute("UPDATE t SET x = hex(zeroblob(2500000))")
+    try replicas[1].sync(space)
+    let note = try #require(try rejections(replicas[1]).first)
+    #expect(note.kind == .row && note.content == nil)
+    #expect(throws: ReplicaError.self) { try retry(replicas[1], note.id) }
+    try replicas[1].execute("UPDATE t SET x = 'short'")
+    try converge(replicas, space)
+    #expect(try rejections(replicas[1]).isEmpty)
+    try expectEqualRows(replicas, "SELECT x FROM t", [["short"]])
+  }
+
+  @Test("Keys that are not UTF-8 hold no other row back, and are noted")
+  func unreadableKeys() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT, k, x, PRIMARY KEY (id, k))"], [AttachedTable("t")])
+    try converge(replicas, space)
+    try replicas[0].execute(
+      """
+      WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 600)
+      INSERT INTO t SELECT CAST(x'61ff' AS TEXT), i, i FROM c
+      """)
+    try replicas[0].execute("INSERT INTO t VALUES ('zzz', 1, 'important')")
+    try replicas[0].sync(space)
+    try replicas[1].sync(space)
+    #expect(try replicas[1].rows("SELECT x FROM t WHERE id = 'zzz'") == [["important"]])
+    #expect(try rejections(replicas[0]).count == 600)
+    try replicas[0].execute("DELETE FROM t WHERE id <> 'zzz'")
+    try converge(replicas, space)
+    #expect(try rejections(replicas[0]).isEmpty)
+  }
+
+  // MARK: - Policies
+
+  @Test("A policy of a column that is gone is shown until the table has another one")
+  func renamedCounter() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT, x)"],
+      [AttachedTable("t", policies: ["n": .counter])])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 1, 0)")
+    try converge(replicas, space)
+    for replica in replicas {
+      try replica.write { try $0.beginSchemaChange() }
+      try replica.execute("ALTER TABLE t RENAME COLUMN n TO m")
+      try replica.write { try $0.endSchemaChange() }
+      #expect(try replica.read { try $0.status() }.voidPolicies == ["t.n=counter"])
+      try replica.write { try $0.setPolicy(.counter, "m", of: "t") }
+      #expect(try replica.read { try $0.status() }.voidPolicies.isEmpty)
+      #expect(try replica.read { try $0.policies() }.map(\.column) == ["m"])
+    }
+  }
+
+  @Test("A policy can be changed, and a counter has to be a column of integers")
+  func policies() throws {
+    let replica = try TestReplica(
+      seed: 1, ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT, r REAL)"],
+      tables: [AttachedTable("t")],
+      space: space)
+    try replica.write { try $0.setPolicy(.counter, "N", of: "T") }
+    try replica.write { try $0.setPolicy(.maximum, "r", of: "t") }
+    #expect(try replica.read { try $0.policies() }.map(\.policy) == ["counter", "maximum"])
+    try replica.write { try $0.setPolicy(nil, "n", of: "t") }
+    #expect(try replica.read { try $0.policies() }.map(\.column) == ["r"])
+    for (column, word) in [("r", "integers"), ("none", "none")] {
+      let error = #expect(throws: ReplicaError.self) {
+        try replica.write { try $0.setPolicy(.counter, column, of: "t") }
+      }
+      #expect(error?.message.contains(word) == true)
+    }
+    let other = try TestReplica(seed: 2)
+    try other.execute("CREATE TABLE t (id TEXT PRIMARY KEY, r REAL)")
+    #expect(throws: ReplicaError.self) {
+      try other.attach([AttachedTable("t", policies: ["r": .counter])], space)
+    }
+  }
+}
