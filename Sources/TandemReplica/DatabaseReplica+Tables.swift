@@ -100,7 +100,10 @@ extension DatabaseReplica {
   /// Sets the rule by which edits of both sides of a column are merged from now on. The file keeps
   /// it. Set the same rule in all copies.
   ///
-  /// - Parameter policy: The rule; `nil` for none, so that such edits are open conflicts.
+  /// - Parameters:
+  ///   - policy: The rule; `nil` for none, so that such edits are open conflicts.
+  ///   - column: The name of the column.
+  ///   - table: The name of the table.
   /// - Throws: ``ReplicaError`` with code `unsuitable` if the column is not synchronized, or is to be
   ///   a counter and turns integers into other values; `notAttached`; `DatabaseError`.
   public func setPolicy(

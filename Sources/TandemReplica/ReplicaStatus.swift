@@ -34,7 +34,7 @@ public struct ReplicaStatus: Hashable, Sendable {
   /// The condition.
   public let state: State
   /// The reason why the synchronization is blocked, with what to do; `nil` if it is not. Reasons that
-  /// only a request can show, such as a space that refuses it, are in ``TandemSync/SyncStatus``.
+  /// only a request can show, such as a space that refuses it, are in ``/TandemSync/SyncStatus``.
   public let blockReason: ReplicaError?
   /// The identity of the replica: 32 hexadecimal digits.
   public let replica: String

@@ -84,7 +84,8 @@ extension SyncSpace {
   /// - Parameters:
   ///   - name: The name, as ``/TandemReplica/ReplicaStatus/space`` has it.
   ///   - token: The secret for a server, if its name has no file with it.
-  /// - Throws: As `file(_:creates:)` and ``server(_:space:token:certificateAuthorityFile:)``.
+  /// - Throws: As `file(_:creates:)` and
+  ///   ``server(_:space:token:certificateAuthorityFile:allowsInsecureHTTP:)``.
   public static func named(_ name: String, token: ServerToken? = nil) async throws -> SyncSpace {
     guard SpaceAddress.isServer(name) else { return try await file(name) }
     let address = try SpaceAddress(name: name)
