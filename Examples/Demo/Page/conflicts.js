@@ -5,7 +5,7 @@ const outcomes = {
   local: "This phone's version was kept.",
   remote: "The server's version was kept.",
   merged: "The policy merged both.",
-  unresolved: "No policy decides. The row has the server's version until you choose.",
+  unresolved: "No policy decides. Choose a version; until then, the row has the server's.",
 };
 const versions = { base: "Before", local: "This phone", remote: "Server" };
 
