@@ -77,7 +77,7 @@ struct GrowthTable {
     ),
     (
       "`ListDifference`, order mostly kept", false,
-      { try ListDifference(from: $0.base, to: $0.local).batches.count }
+      { ListDifference(from: $0.base, to: $0.local).batches.count }
     ),
   ]
 
