@@ -31,6 +31,19 @@ struct StatementTests {
     }
   }
 
+  @Test("texts of statements that Swift takes for equal are two statements")
+  func canonicallyEqualStatements() throws {
+    let (composed, decomposed) = ("\u{e9}", "e\u{301}")
+    #expect(composed == decomposed)
+    for (text, count) in [(composed, 2), (decomposed, 3), (composed, 2)] {
+      let sql = "SELECT length(CAST('\(text)' AS BLOB))"
+      let length = try connection.withStatement(sql) { statement throws(DatabaseError) in
+        try statement.step() ? try statement.values() : []
+      }
+      #expect(length == [.integer(Int64(count))])
+    }
+  }
+
   @Test("a NaN, which SQLite does not have, becomes null")
   func notANumber() throws {
     for value in [Double.nan, -.nan, .signalingNaN] {
