@@ -6,12 +6,13 @@ struct Benchmarks {
     usage: Benchmarks [--filter TEXT] [--runs N] [--json | --markdown] [--list]
            Benchmarks --growth [--seed N] [--runs N]
 
-    Measures Tandem beside a floor or a peer in the same run, and prints medians and ratios.
+    Measures Tandem beside a floor or a peer in the same run, and prints medians, the most memory that each occupied,
+    and ratios; at the end README's table and the number of goals that were kept.
 
       --filter TEXT   only groups whose name contains TEXT
       --runs N        measured runs per contender, 7 or more (default 7)
       --json          one JSON object per case and line
-      --markdown      a table, as in Documentation/Figures.md
+      --markdown      the table of Documentation/Figures.md, then README's
       --list          the names of the groups
       --growth        a table of the times for 100 to 1,000,000 records, and their growth
       --seed N        the seed of the records of --growth (default 1)
@@ -34,6 +35,48 @@ struct Benchmarks {
       CommandCases.diff, CommandCases.mirror, WatchCases.tracked,
     ]
   }
+
+  /// README's rows: how the name of a case begins, and the words for it in README.
+  static let rowsOfReadme = [
+    ("1 M integer keys, sorted", "set difference, 1 M sorted integer keys, 1 % changed"),
+    ("1 M integer keys, shuffled", "… integer keys, shuffled"),
+    (
+      "list of 100000 UUID: 10000 deleted",
+      "list difference, 100,000 UUIDs, 10 % deleted and inserted, 2 % moved"
+    ),
+    (
+      "1 M records with a string, sorted",
+      "three-way merge, 1 M sorted records with a string, 1 % changed on each side"
+    ),
+    (
+      "difference of two SQLite files, 1 M rows, 1 % changed",
+      "`tandem diff`, two SQLite files of 1 M rows, 1 % changed"
+    ),
+    (
+      "100,000 records of a JSON file into a new table",
+      "`tandem mirror`, 100,000 records of JSON into a new table"
+    ),
+    (
+      "10,000 items of 4 KiB from nginx, 8 at a time",
+      "10,000 contents of 4 KiB from nginx into files, 8 at a time"
+    ),
+    ("200,000 typed records inserted in one transaction", "200,000 typed records inserted"),
+    (
+      "one row of 1 M updated and its difference delivered",
+      "one row of 1 M updated, its difference delivered"
+    ),
+    (
+      "another process updates a row of 1 M, tandem watch prints it",
+      "another process commits, `tandem watch` prints; 1 M rows, tracked"
+    ),
+    (
+      "one edit of 1 M rows in step",
+      "one edit of 1 M rows in step, frozen, sent and settled"
+    ),
+    ("commits of one row by 64 clients of a server", "commits to `tandem serve`, 64 clients"),
+    ("a commit reaches", "… one commit reaches 2,000 event streams"),
+    ("a number to one bound object", "one value sent to one bound object, 0 allocations"),
+  ]
 
   static func main() {
     do {
@@ -77,6 +120,7 @@ struct Benchmarks {
     }
     if printsGrowth { return try GrowthTable(seed: seed, runs: runs).print() }
     let runner = BenchmarkRunner(runs: runs)
+    var results: [BenchmarkResult] = []
     if format == .markdown { print(BenchmarkResult.heading) }
     for group in groups where filter.isEmpty || group.name.contains(filter) {
       for benchmark in try group.prepare() {
@@ -90,7 +134,25 @@ struct Benchmarks {
         case .markdown: print(result.row)
         }
         fflush(nil)
+        results.append(result)
       }
+    }
+    guard format != .json else { return }
+    if filter.isEmpty { try printReadme(results) }
+    let verdicts = results.flatMap { result in
+      result.benchmark.goals.compactMap(result.verdict)
+    }
+    print("\n\(verdicts.count { $0.isKept }) of \(verdicts.count) goals kept")
+  }
+
+  /// Prints README's table, of the results of all cases.
+  private static func printReadme(_ results: [BenchmarkResult]) throws {
+    print("\n\(BenchmarkResult.headingOfReadme)")
+    for (name, words) in rowsOfReadme {
+      guard let result = results.first(where: { $0.benchmark.name.hasPrefix(name) }) else {
+        throw UsageError(description: "README shows a case that does not exist: \(name)")
+      }
+      print(result.rowOfReadme(words))
     }
   }
 }

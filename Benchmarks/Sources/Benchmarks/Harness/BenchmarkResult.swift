@@ -6,6 +6,8 @@ struct BenchmarkResult {
     var contender: String
     var median: Double
     var minimum: Double
+    /// The most memory that it occupied at a time, beyond what was occupied before.
+    var peakByteCount: Int?
     var changes: Int?
   }
 
@@ -22,6 +24,19 @@ struct BenchmarkResult {
     var value: Double
     var isKept: Bool
     var text: String
+
+    /// The value alone, with a mark if the goal was missed.
+    var ratio: String {
+      let figure = String(format: value < 10 ? "%.2f" : "%.0f", value)
+      let words =
+        switch direction {
+        case "atMost": "\(figure) ×"
+        case "atLeastFasterBy": value < 1 ? "\(figure) × as fast" : "\(figure) × faster"
+        case "atMostBytes": "\(figure) bytes"
+        default: "\(figure) ms"
+        }
+      return isKept ? words : "\(words), goal missed"
+    }
   }
 
   /// Whether a goal is kept; `nil` if the contender that it names is missing.
@@ -76,7 +91,9 @@ struct BenchmarkResult {
     var text = "\(benchmark.name)\n"
     for line in [ours] + others {
       let name = line.contender.padding(toLength: 44, withPad: " ", startingAt: 0)
-      text += "  \(name) \(Self.format(line.median)) ms   (fastest \(Self.format(line.minimum)))\n"
+      let memory = line.peakByteCount.map { ", peak memory \(Self.memory($0))" } ?? ""
+      text +=
+        "  \(name) \(Self.format(line.median)) ms   (fastest \(Self.format(line.minimum))\(memory))\n"
     }
     for verdict in benchmark.goals.compactMap(verdict) {
       text += "  → \(verdict.text) \(verdict.isKept ? "kept" : "MISSED")\n"
@@ -90,6 +107,7 @@ struct BenchmarkResult {
       [
         "name": line.contender, "medianMilliseconds": line.median,
         "minimumMilliseconds": line.minimum,
+        "peakByteCount": line.peakByteCount.map { $0 as Any } ?? NSNull(),
         "changes": line.changes.map { $0 as Any } ?? NSNull(),
       ]
     }
@@ -114,13 +132,30 @@ struct BenchmarkResult {
 
   /// The result as a row of a Markdown table.
   var row: String {
-    func cell(_ line: Line) -> String { "\(line.contender): \(Self.time(line.median))" }
+    func cell(_ line: Line) -> String {
+      let memory = line.peakByteCount.map { ", \(Self.memory($0))" } ?? ""
+      return "\(line.contender): \(Self.time(line.median))\(memory)"
+    }
     let verdicts = benchmark.goals.compactMap(verdict).map { verdict in
       verdict.text + (verdict.isKept ? "" : ": **missed**")
     }
     let beside = others.map(cell).joined(separator: "<br>")
     return "| \(benchmark.name) | \(cell(ours)) | \(beside) | "
       + "\(verdicts.joined(separator: "<br>")) |"
+  }
+
+  /// The first lines of README's table.
+  static let headingOfReadme = """
+    | case | Tandem | beside | ratio |
+    |---|---|---|---|
+    """
+
+  /// The result as a row of README's table. Beside it stands the contender of the first goal.
+  func rowOfReadme(_ words: String) -> String {
+    let verdict = benchmark.goals.lazy.compactMap(verdict).first
+    let other = others.first { $0.contender == verdict?.contender } ?? others.first
+    let beside = other.map { "\($0.contender) \(Self.time($0.median))" } ?? ""
+    return "| \(words) | \(Self.time(ours.median)) | \(beside) | \(verdict?.ratio ?? "") |"
   }
 
   /// A time with a unit that fits it.
@@ -131,6 +166,10 @@ struct BenchmarkResult {
     case 0.01...: String(format: "%.2g ms", milliseconds)
     default: String(format: "%.2g µs", milliseconds * 1_000)
     }
+  }
+
+  private static func memory(_ byteCount: Int) -> String {
+    String(format: byteCount < 10 << 20 ? "%.1f MB" : "%.0f MB", Double(byteCount) / 1e6)
   }
 
   private static func format(_ milliseconds: Double) -> String {

@@ -1,4 +1,5 @@
-/// Runs cases: one warm-up, then the contenders in turn, so that a noisy minute hits all of them.
+/// Runs cases: one warm-up, in which memory is measured, then the contenders in turn, so that a noisy minute hits all of
+/// them.
 struct BenchmarkRunner {
   /// Measured runs per contender; the median is reported.
   var runs: Int
@@ -11,11 +12,16 @@ struct BenchmarkRunner {
     let contenders = [benchmark.ours] + benchmark.others
     var times = [[Double]](repeating: [], count: contenders.count)
     var changes = [Int?](repeating: nil, count: contenders.count)
-    for round in 0...runs {
+    var peaks = [Int?](repeating: nil, count: contenders.count)
+    for (index, contender) in contenders.enumerated() {
+      try contender.prepare()
+      peaks[index] = try PeakMemory.byteCount { changes[index] = try contender.run() }
+    }
+    for _ in 0..<runs {
       for (index, contender) in contenders.enumerated() {
         try contender.prepare()
         let elapsed = try contender.stopwatch.milliseconds { changes[index] = try contender.run() }
-        if round > 0 { times[index].append(elapsed / Double(contender.operationCount)) }
+        times[index].append(elapsed / Double(contender.operationCount))
       }
     }
     guard Set(changes.compactMap { $0 }).count <= 1 else {
@@ -26,7 +32,7 @@ struct BenchmarkRunner {
       let sorted = times[index].sorted()
       return BenchmarkResult.Line(
         contender: contenders[index].name, median: sorted[sorted.count / 2], minimum: sorted[0],
-        changes: changes[index])
+        peakByteCount: peaks[index], changes: changes[index])
     }
     return BenchmarkResult(
       benchmark: benchmark, runs: runs, ours: lines[0], others: Array(lines.dropFirst()))

@@ -36,7 +36,9 @@ struct Program {
   /// measured here.
   @discardableResult
   func output(_ arguments: [String], statuses: Set<Int32> = [0]) throws -> String {
-    let command = ([path] + arguments).map(Self.quoted).joined(separator: " ")
+    let isMeasured = PeakMemory.isMeasured
+    let words = isMeasured ? [CommandLine.arguments[0], Self.peakOption, path] : [path]
+    let command = (words + arguments).map(Self.quoted).joined(separator: " ")
     guard let pipe = popen(command, "r") else { throw Failure(description: "cannot run \(path)") }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
@@ -46,6 +48,12 @@ struct Program {
     let status = pclose(pipe)
     guard status & 0x7F == 0, statuses.contains(status >> 8) else {
       throw Failure(description: "\(path) ended with wait status \(status)")
+    }
+    if isMeasured {
+      // The last line is the figure.
+      let end = bytes.dropLast().lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+      PeakMemory.note(Int(String(decoding: bytes[end...].dropLast(), as: UTF8.self)) ?? 0)
+      bytes.removeSubrange(end...)
     }
     return String(decoding: bytes, as: UTF8.self)
   }
@@ -65,7 +73,8 @@ struct Program {
 
   static let peakOption = "--peak-memory-of"
 
-  /// Runs a program with its arguments, and prints the most memory that it occupied at a time.
+  /// Runs a program with its arguments, prints the most memory that it occupied at a time as a last line, and exits with
+  /// its status.
   static func printPeakByteCount(_ command: [String]) throws {
     guard let path = command.first else { throw Failure(description: "no program") }
     var process = pid_t()
@@ -77,7 +86,7 @@ struct Program {
     }
     var status: Int32 = 0
     var usage = rusage()
-    guard wait4(process, &status, 0, &usage) == process, status == 0 else {
+    guard wait4(process, &status, 0, &usage) == process, status & 0x7F == 0 else {
       throw Failure(description: "\(path) ended with wait status \(status)")
     }
     #if canImport(Darwin)
@@ -86,6 +95,8 @@ struct Program {
       let unit = 1_024
     #endif
     print(usage.ru_maxrss * unit)
+    fflush(nil)
+    exit(status >> 8)
   }
 
   /// The argument as a shell takes it literally.
