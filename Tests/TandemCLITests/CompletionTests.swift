@@ -35,6 +35,8 @@ struct CompletionTests {
     Line("tandem merge --base list.", "tandem merge --base list.json "),
     Line("tandem merge --base=list.", "tandem merge --base=list.json "),
     Line("tandem merge -o list.", "tandem merge -o list.json "),
+    Line("tandem channel --id u li", "tandem channel --id u listen "),
+    Line("tandem conflicts --json list.", "tandem conflicts --json list.json "),
     Line("tandem diff 'two w", "tandem diff 'two words.csv' "),
     // A directory, although a file begins with these letters too.
     Line("tandem mirror - a.db --into lis", "tandem mirror - a.db --into listings/"),

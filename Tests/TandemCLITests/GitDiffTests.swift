@@ -14,7 +14,7 @@ struct GitDiffTests {
       mkdir -p repository && cd repository && git init -q . || exit 9
       git config user.name t && git config user.email t@example.org
       git config diff.tandem.command \\
-        'f() { tandem diff --exit-zero --label "a/$1" --label "b/$1" "$2" "$5"; }; f'
+        'f() { set -- "$2" "$5" --exit-zero --label "a/$1" --label "b/$1"; tandem diff "$@" || tandem diff --text "$@"; }; f'
       printf '*.db diff=tandem\\n*.csv diff=tandem\\n' >.gitattributes
       \(lines)
       """, in: folder)
@@ -48,6 +48,34 @@ struct GitDiffTests {
         --- a/list.csv
         +++ b/list.csv
         - id="1"  n="b"
+
+        """)
+  }
+
+  @Test("a list without the key is compared by lines, and does not end git diff")
+  func withoutKey() async throws {
+    let result = try await git(
+      """
+      printf 'name\nOslo\n' >list.csv
+      printf 'id,n\n1,a\n' >more.csv
+      git add . && git commit -qm one || exit 9
+      printf 'name\nBergen\n' >list.csv
+      printf 'id,n\n1,b\n' >more.csv
+      git --no-pager diff
+      """)
+    #expect(result.status == 0, "\(result.error)")
+    #expect(result.error.contains("id"), "\(result.error)")
+    #expect(
+      result.output == """
+        --- a/list.csv
+        +++ b/list.csv
+        @@ -1,2 +1,2 @@
+         name
+        -Oslo
+        +Bergen
+        --- a/more.csv
+        +++ b/more.csv
+        ~ id="1"  n: "a" → "b"
 
         """)
   }

@@ -23,9 +23,22 @@ struct FishCompletions {
         test (count $words) -gt 1; and test "$words[2]" = $argv[1]
       end
 
-      # True for the word after the command.
-      function __tandem_begins
-        test (count (commandline -opc)) -eq 2; and __tandem_command_is $argv[1]
+      # True for the operand with a number, from 1, of a command whose options with a value follow.
+      function __tandem_operand_is
+        __tandem_command_is $argv[1]; or return
+        set -l words (commandline -opc)
+        set -l number 1
+        set -l isValue 0
+        for word in $words[3..]
+          if test $isValue -eq 1
+            set isValue 0
+          else if contains -- $word $argv[3..]
+            set isValue 1
+          else if not string match -q -- '-?*' $word
+            set number (math $number + 1)
+          end
+        end
+        test $number -eq $argv[2]
       end
 
       complete -c tandem -f
@@ -40,12 +53,17 @@ struct FishCompletions {
       let value = option.offer.map { " -r \(action($0))" } ?? ""
       return "\(condition) \(names(option))\(value) -d \(quoted(option.shortHelp))"
     }
-    let operands: [String] = command.operands.map(\.offer).compactMap { offer in
-      switch offer {
-      case .text: nil
-      case .files where !command.operands.contains { $0.offer == .text }: "\(condition) -F"
-      case .files: "-n '__tandem_begins \(command.name)' -F"
-      case .directories, .words, .commands: "-n '__tandem_begins \(command.name)' \(action(offer))"
+    let hasText = command.operands.contains { $0.offer == .text }
+    let valueOptions = command.allOptions.filter { $0.offer != nil }.flatMap { option in
+      ["--\(option.name)"] + (option.letter.map { ["-\($0)"] } ?? [])
+    }
+    let operands: [String] = command.operands.enumerated().compactMap { offset, operand in
+      switch operand.offer {
+      case .text: return nil
+      case .files where !hasText: return "\(condition) -F"
+      case .files, .directories, .words, .commands:
+        let words = [command.name, "\(offset + 1)"] + valueOptions
+        return "-n '__tandem_operand_is \(words.joined(separator: " "))' \(action(operand.offer))"
       }
     }
     return options + Array(Set(operands)).sorted()
