@@ -99,8 +99,8 @@ let package = Package(
     .executableTarget(
       name: "TandemSimulator",
       dependencies: [
-        "TandemReplica", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
-        "TandemDifferences", "TestRandom",
+        "TandemReplica", "TandemServer", "TandemSpace", "TandemSync", "TandemSQLite",
+        "TandemRecords", "TandemDifferences", "TestRandom",
       ], swiftSettings: settings),
     .executableTarget(
       name: "LiveScreen", dependencies: ["Tandem"], path: "Examples/LiveScreen",

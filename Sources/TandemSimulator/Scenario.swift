@@ -56,6 +56,8 @@ struct Scenario {
   let spaceLimits: SyncLimits
   /// True if pages are applied without triggers, as only long ones are otherwise.
   let appliesWithoutTriggers: Bool
+  /// True if programs reach the space through the service of a server.
+  let usesService: Bool
 
   init(seed: UInt64) {
     var random = SplitMix64(seed: seed)
@@ -90,6 +92,7 @@ struct Scenario {
     self.spaceLimits = spaceLimits
     enforcesForeignKeys = Bool.random(using: &random)
     appliesWithoutTriggers = Int.random(in: 0..<16, using: &random) == 0
+    usesService = Int.random(in: 0..<4, using: &random) == 0
   }
 
   /// The random numbers of one step. They do not depend on other steps, so that steps can be left

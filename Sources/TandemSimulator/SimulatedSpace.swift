@@ -21,7 +21,9 @@ final class SimulatedSpace {
   private(set) var events: [SyncEvent] = []
   private var acceptedCommits: Set<SyncToken> = []
   private var time = 0
-  private let limits: SyncLimits
+  let limits: SyncLimits
+  /// Called when the head has changed.
+  var onChange: () -> Void = {}
 
   init(
     _ database: SimulatedDatabase, _ declarations: [SpaceTable], _ limits: SyncLimits,
@@ -42,36 +44,52 @@ final class SimulatedSpace {
     get throws { try database.read { try SpaceTables($0).state() } }
   }
 
-  /// Answers a commit.
+  /// The answer to a commit.
+  struct Answer {
+    let result: Result<SyncOutcome, any Error>
+    /// True if the commit made a new version.
+    let isNew: Bool
+  }
+
+  /// Answers commits in one transaction.
   ///
-  /// - Returns: The outcome; true if the commit made a new version.
-  /// - Throws: ``SimulationViolation`` if a commit is applied twice.
+  /// - Throws: ``SimulationViolation`` if a commit is applied twice; ``ProgramKilled``.
   func push(
-    _ commit: SyncCommit, using random: inout SplitMix64
-  ) throws -> (outcome: SyncOutcome, isNew: Bool) {
+    _ entries: [CommitQueue.Entry], using random: inout SplitMix64
+  ) throws -> [Answer] {
     time += 1
-    let (outcome, state) = try database.write { connection in
+    let answers = try database.write { connection in
       let tables = SpaceTables(connection, limits: limits)
-      return (try tables.commit(commit, at: time, using: &random), try tables.state())
+      return try entries.map { entry in
+        (try tables.answer(entry, at: time, using: &random), try tables.state())
+      }
     }
-    guard state.head != head else { return (outcome, false) }
+    return try zip(entries, answers).map { entry, answer in
+      Answer(result: answer.0, isNew: try note(answer.1, after: entry.commit))
+    }
+  }
+
+  /// Takes note of the state after a commit; returns true if it is a new one.
+  private func note(_ state: SpaceState, after commit: SyncCommit) throws -> Bool {
+    guard state.head != head else { return false }
     guard state.head.version == head.version + 1 else {
       throw SimulationViolation("the head went from \(head.version) to \(state.head.version)")
     }
     let former = head
     head = state.head
     digests[head] = state.digest
+    onChange()
     guard acceptedCommits.insert(commit.id).inserted else {
       throw SimulationViolation("the commit \(commit.id) was applied twice")
     }
     if case .page(let page) = try pull(SyncPull(replica: nil, since: former)), page.next == nil {
       events = events.suffix(Self.maxEventCount - 1) + [.commit(from: former, page)]
     }
-    return (outcome, true)
+    return true
   }
 
-  func pull(_ pull: SyncPull) throws -> SyncPullAnswer {
-    try database.read { try SpaceTables($0, limits: limits).page(pull) }
+  func pull(_ pull: SyncPull, account: String? = nil) throws -> SyncPullAnswer {
+    try database.read { try SpaceTables($0, limits: limits).page(pull, account: account) }
   }
 
   /// The live records.
@@ -100,6 +118,7 @@ final class SimulatedSpace {
     let state = try state
     head = state.head
     digests[head] = state.digest
+    onChange()
   }
 }
 

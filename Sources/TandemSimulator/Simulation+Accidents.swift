@@ -26,6 +26,7 @@ extension Simulation {
     case .cut:
       note("all messages are lost")
       network.removeAll()
+      if let service { restart(service) }
     case .refusal: break
     case .forget:
       // Often all of it, so that files fall behind the horizon.

@@ -192,6 +192,7 @@ extension Simulation {
       _ = try file.report(to: &ledger, at: step)
     }
     try checkForeignKeys()
+    if let service { try checkFollowings(service) }
     try checkIdentities()
     // A table may be unable to hold a record, which is parked then; so the space decides.
     let violations = ledger.violations(final: try spaceValues())

@@ -2,6 +2,7 @@ import TandemDifferences
 import TandemRecords
 import TandemReplica
 import TandemSQLite
+import TandemSpace
 import TandemSync
 import TestRandom
 
@@ -46,6 +47,10 @@ final class Simulation {
   let scenario: Scenario
   let schema: SimulatedSchema
   let space: SimulatedSpace
+  /// The server of the space, if programs reach it through one.
+  private(set) var service: SimulatedService?
+  /// The event streams of the programs.
+  var followings: [Int: Following] = [:]
   var files: [SimulatedFile] = []
   var drivers: [Driver] = []
   var network: [Message] = []
@@ -90,6 +95,7 @@ final class Simulation {
       replicas.append(try files[number].read { try $0.state().replica })
     }
     for _ in 1..<scenario.firstFileDriverCount { drivers.append(Driver(file: 0)) }
+    if scenario.usesService { service = SimulatedService(self, using: &self.random) }
   }
 
   private func add(_ file: SimulatedFile) throws {
@@ -112,6 +118,7 @@ final class Simulation {
 
   /// Gives the databases back, for the next simulation.
   func end() throws {
+    service?.end()
     for file in files { try pool.release(replica: file.database, scenario.variant) }
     try pool.release(space: space.database)
   }
@@ -173,11 +180,17 @@ extension Simulation {
         drivers[number].timer = nil
         try handle(.timerFired(timer), number)
       } else {
-        let event = space.events.isEmpty || chance(20) ? .head(space.head) : pick(space.events)
-        try handle(pick([.requested, .announced(event), .changedLocally]), number)
+        try handle(
+          pick([.requested, .announced(try announcement(to: number)), .changedLocally]), number)
         if drivers[number].action == nil { return }
       }
     }
+  }
+
+  /// What a program hears of the space: events get lost, come twice and late.
+  private func announcement(to number: Int) throws -> SyncEvent {
+    if let service, chance(80), let event = try nextEvent(for: number, service) { return event }
+    return space.events.isEmpty || chance(20) ? .head(space.head) : pick(space.events)
   }
 
   /// Performs the action of a program.
@@ -273,6 +286,8 @@ extension Simulation {
   /// The receiver of a message takes it.
   func receive(_ message: Message) throws {
     guard let content = try arrived(message) else { return }
+    let message = Message(driver: message.driver, request: message.request, content: content)
+    if let service, message.isRequest { return try exchange(message, service) }
     switch content {
     case .answer(let event):
       guard drivers[message.driver].request == message.request else { return }
@@ -311,11 +326,20 @@ extension Simulation {
   }
 
   private func push(_ commit: SyncCommit, _ driver: Int) throws -> SyncSession.Event {
-    let (outcome, isNew) = try space.push(commit, using: &random)
+    let answer = try space.push([CommitQueue.Entry(commit: commit, account: nil)], using: &random)[
+      0]
+    return .pushed(try note(answer, to: commit, of: driver))
+  }
+
+  /// Takes note of the answer of the space to a commit; returns the outcome.
+  func note(
+    _ answer: SimulatedSpace.Answer, to commit: SyncCommit, of driver: Int
+  ) throws -> SyncOutcome {
+    let outcome = try answer.result.get()
     try oracle.check(commit, outcome)
     // The additions of a refused change are kept as a rejection, and do not count.
     if case .refused = outcome { ledger.refused() }
-    guard isNew else { return .pushed(outcome) }
+    guard answer.isNew else { return outcome }
     for change in commit.changes {
       switch change.verb {
       case .insert(let fields), .update(let fields):
@@ -328,6 +352,6 @@ extension Simulation {
           of: change.key, from: drivers[driver].file, frozenAt: frozenSteps[commit.id] ?? step)
       }
     }
-    return .pushed(outcome)
+    return outcome
   }
 }

@@ -1,4 +1,3 @@
-internal import Synchronization
 internal import TandemSQLite
 package import TandemSync
 
@@ -12,39 +11,13 @@ package import TandemSync
 
 /// A space in a SQLite file of its own. Several programs may use the file at the same time.
 ///
-/// Commits that wait at the same time are written in one transaction, so that they share the time
-/// that the disk takes. Each is in a savepoint of its own: an error of one does not affect others.
+/// Commits that wait at the same time are written in one transaction, by a ``CommitQueue``. Each is in
+/// a savepoint of its own: an error of one does not affect others.
 package final class SQLiteSpaceStore: SpaceStore {
-  /// The maximum number of commits in one transaction.
-  package static let maxGroupedCommitCount = 128
-
-  /// A commit that waits for the transaction that writes it.
-  private struct Request: Sendable {
-    let id: Int
-    let commit: SyncCommit
-    let account: String?
-    /// Called once, with the next step of the task that waits; `nil` for a task that writes.
-    var resume: (@Sendable (Step) -> Void)?
-  }
-
-  private enum Step: Sendable {
-    /// The commit was answered.
-    case end(Result<SyncOutcome, any Error>)
-    /// The task writes the commits that wait.
-    case write
-  }
-
-  private struct State {
-    var waiting: [Request] = []
-    /// True while a task writes, or is about to.
-    var isWriting = false
-    var lastID = 0
-  }
-
   private let database: Database
   private let limits: SyncLimits
   private let now: @Sendable () -> Int
-  private let state = Mutex(State())
+  private let queue = CommitQueue()
 
   /// The space in an open database.
   private init(_ database: Database, limits: SyncLimits, now: @escaping @Sendable () -> Int) {
@@ -93,18 +66,11 @@ package final class SQLiteSpaceStore: SpaceStore {
 extension SQLiteSpaceStore {
   package func state() async throws -> SpaceState { try await read { try $0.state() } }
 
-  package func page(_ pull: SyncPull) async throws -> SyncPullAnswer {
-    try await page(pull, account: nil)
-  }
-
-  /// A page for an account, which sees the last commits of its own replicas only.
   package func page(_ pull: SyncPull, account: String?) async throws -> SyncPullAnswer {
     try await read { try $0.page(pull, account: account) }
   }
 
-  package func declare(
-    _ tables: [SpaceTable], adds: Bool = true
-  ) async throws -> [SpaceTable] {
+  package func declare(_ tables: [SpaceTable], adds: Bool) async throws -> [SpaceTable] {
     try await write { try $0.declare(tables, adds: adds) }
   }
 
@@ -190,74 +156,13 @@ extension SQLiteSpaceStore {
 // MARK: - Commits
 
 extension SQLiteSpaceStore {
-  package func commit(_ commit: SyncCommit, account: String? = nil) async throws -> SyncOutcome {
-    switch await enqueue(commit, account) {
-    case (_, .end(let result)): return try result.get()
-    case (let id, .write): return try await writeGroup(for: id)
-    }
-  }
-
-  /// Waits until the commit is answered, or until it is this task's turn to write.
-  private func enqueue(_ commit: SyncCommit, _ account: String?) async -> (Int, Step) {
-    await withCheckedContinuation { continuation in
-      let turn = state.withLock { state -> Int? in
-        state.lastID += 1
-        let id = state.lastID
-        var request = Request(id: id, commit: commit, account: account)
-        let writes = !state.isWriting
-        if !writes { request.resume = { continuation.resume(returning: (id, $0)) } }
-        state.isWriting = true
-        state.waiting.append(request)
-        return writes ? id : nil
-      }
-      if let turn { continuation.resume(returning: (turn, .write)) }
-    }
-  }
-
-  /// Writes the commits that wait, that of this task among them, and passes the turn on.
-  private func writeGroup(for id: Int) async throws -> SyncOutcome {
-    let group = state.withLock { state in
-      // This task's commit may be behind others, if a cancelled task has passed the turn on.
-      let own = state.waiting.firstIndex { $0.id == id }
-      guard let own else { preconditionFailure("a task that writes has a commit that waits") }
-      var group = [state.waiting.remove(at: own)]
-      let count = min(state.waiting.count, SQLiteSpaceStore.maxGroupedCommitCount - 1)
-      group += state.waiting.prefix(count)
-      state.waiting.removeFirst(count)
-      return group
-    }
-    let results: [Result<SyncOutcome, any Error>]
-    do {
-      results = try await write { [now] space in
+  package func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome {
+    try await queue.commit(CommitQueue.Entry(commit: commit, account: account)) { entries in
+      try await write { [now] space in
         var generator = SystemRandomNumberGenerator()
-        return try group.map { request in
-          try space.answer(request.commit, request.account, at: now(), using: &generator)
-        }
+        return try entries.map { try space.answer($0, at: now(), using: &generator) }
       }
-    } catch is CancellationError {
-      // Nothing was written. The other commits are none of this task's business.
-      passTurn(returning: Array(group.dropFirst()))
-      throw CancellationError()
-    } catch {
-      results = group.map { _ in .failure(error) }
     }
-    passTurn(returning: [])
-    for (request, result) in zip(group, results) { request.resume?(.end(result)) }
-    return try results[0].get()
-  }
-
-  /// Lets the next task write, if a commit waits.
-  private func passTurn(returning requests: [Request]) {
-    let next = state.withLock { state -> (@Sendable (Step) -> Void)? in
-      state.waiting = requests + state.waiting
-      guard !state.waiting.isEmpty else {
-        state.isWriting = false
-        return nil
-      }
-      defer { state.waiting[0].resume = nil }
-      return state.waiting[0].resume
-    }
-    next?(.write)
   }
 }
 
@@ -267,13 +172,12 @@ extension SpaceTables {
   /// - Returns: A failure if only this commit failed; what it wrote is undone.
   /// - Throws: An error that has ended the transaction.
   package func answer(
-    _ commit: SyncCommit, _ account: String?, at time: Int,
-    using generator: inout some RandomNumberGenerator
+    _ entry: CommitQueue.Entry, at time: Int, using generator: inout some RandomNumberGenerator
   ) throws -> Result<SyncOutcome, any Error> {
     do {
       return .success(
         try connection.savepoint {
-          try self.commit(commit, account: account, at: time, using: &generator)
+          try commit(entry.commit, account: entry.account, at: time, using: &generator)
         })
     } catch  where connection.isInTransaction {
       return .failure(error)

@@ -22,7 +22,10 @@ package protocol SpaceStore: Sendable {
   func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome
 
   /// Returns a page of the records that changed after a revision.
-  func page(_ pull: SyncPull) async throws -> SyncPullAnswer
+  ///
+  /// - Parameter account: The account that asks, which sees the last commits of its own replicas only;
+  ///   `nil` for a reader that may see all.
+  func page(_ pull: SyncPull, account: String?) async throws -> SyncPullAnswer
 
   /// Waits until the head is not this revision, whichever program makes the next commit. Returns the
   /// head.
@@ -31,6 +34,26 @@ package protocol SpaceStore: Sendable {
 
   /// Forgets the deletions up to a version, and the history below it.
   func forget(before version: Int) async throws
+
+  /// The replicas, the commits and the overruled versions, the newest ones first.
+  func inspection(maxCount: Int) async throws -> SpaceInspection
+}
+
+extension SpaceStore {
+  /// Declares the tables of a replica that may write.
+  package func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable] {
+    try await declare(tables, adds: true)
+  }
+
+  /// Answers a commit where there are no accounts.
+  package func commit(_ commit: SyncCommit) async throws -> SyncOutcome {
+    try await self.commit(commit, account: nil)
+  }
+
+  /// Returns a page for a reader that may see all replicas.
+  package func page(_ pull: SyncPull) async throws -> SyncPullAnswer {
+    try await page(pull, account: nil)
+  }
 }
 
 /// A space as the replicas of one account reach it in this process.

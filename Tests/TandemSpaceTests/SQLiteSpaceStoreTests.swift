@@ -111,7 +111,10 @@ import Testing
         // The first change of this one is written before the second one fails.
         second.commit(base, [change(3, .insert(["a": 1])), change(2, .update(["a": 2]))]),
         first.commit(base, [change(4, .insert(["a": 1]))]),
-      ].map { try space.answer($0, nil, at: 0, using: &generator) }
+      ].map { commit in
+        let entry = CommitQueue.Entry(commit: commit, account: nil)
+        return try space.answer(entry, at: 0, using: &generator)
+      }
     }
     #expect((try? results[0].get().accepted().version) == 2)
     #expect(throws: DatabaseError.self) { try results[1].get() }

@@ -73,6 +73,14 @@ public final class AnswerStream: Sendable {
     state.resume = nil
   }
 
+  /// The bytes that wait, for a reader that is no server; `nil` after the end.
+  package func takeBytes() -> [UInt8]? { state.withLock { $0.isEnded ? nil : take(&$0) } }
+
+  private func take(_ state: inout State) -> [UInt8] {
+    defer { (state.pieces, state.waitingByteCount) = ([], 0) }
+    return state.pieces.flatMap { $0 }
+  }
+
   /// The next bytes, for a reader that is no server; `nil` at the end. Cancellation ends the stream.
   package func nextBytes() async -> [UInt8]? {
     while true {
@@ -81,8 +89,7 @@ public final class AnswerStream: Sendable {
           state.withLock { state in
             if state.isEnded { return arrived.resume(returning: .end) }
             guard state.pieces.isEmpty else {
-              defer { (state.pieces, state.waitingByteCount) = ([], 0) }
-              return arrived.resume(returning: .bytes(state.pieces.flatMap { $0 }))
+              return arrived.resume(returning: .bytes(take(&state)))
             }
             state.resume = { arrived.resume(returning: .bytes([])) }
           }

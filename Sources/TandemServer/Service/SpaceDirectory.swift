@@ -10,10 +10,42 @@ package import TandemSync
   internal import Musl
 #endif
 
+/// The spaces of a ``SyncService``.
+package protocol ServedSpaces: Sendable {
+  /// The names of all spaces, sorted by their bytes.
+  func names() throws(ServerError) -> [String]
+
+  /// Runs `body` with a space.
+  ///
+  /// - Parameter creates: True if a space that does not exist is created.
+  /// - Throws: ``SyncRefusal`` with code `unknownSpace`, `overLimit` or `unavailable`; errors of the
+  ///   file, and of `body`.
+  func with<Result: Sendable>(
+    _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
+  ) async throws -> Result
+
+  /// Runs `body`, which waits for commits most of the time, with a space.
+  ///
+  /// - Throws: `CancellationError` if another space needs the place of this one among the open files;
+  ///   otherwise as ``with(_:creates:_:)``.
+  func follow(
+    _ name: String, _ body: @escaping @Sendable (any SpaceStore) async throws -> Void
+  ) async throws
+}
+
+extension ServedSpaces {
+  /// Runs `body` with a space that exists.
+  package func with<Result: Sendable>(
+    _ name: String, _ body: @Sendable (any SpaceStore) async throws -> Result
+  ) async throws -> Result {
+    try await with(name, creates: false, body)
+  }
+}
+
 /// The spaces of a server: the files `NAME.space` of one directory.
 ///
 /// Files stay open while they are in use, and the last used ones after that, up to a limit.
-package actor SpaceDirectory {
+package actor SpaceDirectory: ServedSpaces {
   private final class Entry {
     let opening: Task<SQLiteSpaceStore, any Error>
     var userCount = 0
@@ -102,8 +134,6 @@ package actor SpaceDirectory {
   /// The file of a space.
   package nonisolated func file(of name: String) -> String { "\(path)/\(name)\(Self.suffix)" }
 
-  /// The names of all spaces, sorted by their bytes.
-  ///
   /// - Throws: ``ServerError`` with code `directory`.
   package nonisolated func names() throws(ServerError) -> [String] {
     guard let directory = opendir(path) else {
@@ -128,14 +158,8 @@ package actor SpaceDirectory {
     return SpaceName.isValid(name) && stat(file(of: name), &status) == 0 && status.st_size > 0
   }
 
-  /// Runs `body` with a space.
-  ///
-  /// - Parameter creates: True if a space that does not exist is created.
-  /// - Throws: ``SyncRefusal`` with code `unknownSpace`, `overLimit` or `unavailable`; errors of the
-  ///   file.
   package nonisolated func with<Result: Sendable>(
-    _ name: String, creates: Bool = false,
-    _ body: @Sendable (SQLiteSpaceStore) async throws -> Result
+    _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
   ) async throws -> Result {
     guard contains(name) || creates && SpaceName.isValid(name) else {
       throw SyncRefusal.unknownSpace(name)
@@ -151,12 +175,8 @@ package actor SpaceDirectory {
     }
   }
 
-  /// Runs `body`, which waits for commits most of the time, with a space.
-  ///
-  /// - Throws: `CancellationError` if another space needs the place of this one among the open files;
-  ///   otherwise as ``with(_:creates:_:)``.
-  nonisolated func follow(
-    _ name: String, _ body: @escaping @Sendable (SQLiteSpaceStore) async throws -> Void
+  package nonisolated func follow(
+    _ name: String, _ body: @escaping @Sendable (any SpaceStore) async throws -> Void
   ) async throws {
     try await with(name) { store in
       let follower = Task { try await body(store) }
@@ -274,7 +294,7 @@ package actor SpaceDirectory {
 
 extension SyncRefusal {
   /// The refusal for a space that does not exist, or whose existence the client may not know.
-  static func unknownSpace(_ name: String) -> SyncRefusal {
+  package static func unknownSpace(_ name: String) -> SyncRefusal {
     SyncRefusal(
       .unknownSpace,
       "there is no space \(name) that this client may read; check its name and the access token")

@@ -3,7 +3,7 @@ internal import TandemSync
 /// The event streams of one space, and its last events.
 ///
 /// A value without tasks: ``SpaceFeeds`` reads the space and calls it.
-struct SpaceFeed {
+package struct SpaceFeed {
   /// A client that follows the space.
   struct Follower {
     let stream: AnswerStream
@@ -13,14 +13,17 @@ struct SpaceFeed {
   }
 
   /// The bounds of the events that are kept for clients which connect again.
-  struct Limits: Hashable, Sendable {
+  package struct Limits: Hashable, Sendable {
     /// The maximum number of events.
-    var maxEventCount = 1_000
+    package var maxEventCount = 1_000
     /// The maximum length of all events, in bytes: less than the backlog of a stream, which gets them
     /// at once when it connects again.
-    var maxByteCount = 512 << 10
+    package var maxByteCount = 512 << 10
     /// The maximum length of an event. The changes of longer ones are pulled.
-    var maxEventByteCount = SyncLimits.maxEventByteCount
+    package var maxEventByteCount = SyncLimits.maxEventByteCount
+
+    /// The usual limits.
+    package init() {}
   }
 
   private struct Entry {

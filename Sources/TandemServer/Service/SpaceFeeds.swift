@@ -20,10 +20,11 @@ final class SpaceFeeds: Sendable {
   /// The pause before a space is read again that could not be read.
   private static let retryPause = Duration.seconds(1)
 
-  private let spaces: SpaceDirectory
+  private let spaces: any ServedSpaces
   private let limits: SpaceFeed.Limits
   private let heartbeat: Duration
-  private let tokens: TokenFile?
+  private let tokens: (any TokenSource)?
+  private let clock: any Clock<Duration>
   private let metrics: ServerMetrics
   private let log: @Sendable (String) -> Void
   private let state = Mutex(State())
@@ -31,13 +32,15 @@ final class SpaceFeeds: Sendable {
   private let startsContinuation: AsyncStream<String>.Continuation
 
   init(
-    _ spaces: SpaceDirectory, limits: SpaceFeed.Limits, heartbeat: Duration,
-    tokens: TokenFile?, metrics: ServerMetrics, log: @escaping @Sendable (String) -> Void
+    _ spaces: any ServedSpaces, limits: SpaceFeed.Limits, heartbeat: Duration,
+    tokens: (any TokenSource)?, clock: any Clock<Duration>, metrics: ServerMetrics,
+    log: @escaping @Sendable (String) -> Void
   ) {
     self.spaces = spaces
     self.limits = limits
     self.heartbeat = heartbeat
     self.tokens = tokens
+    self.clock = clock
     self.metrics = metrics
     self.log = log
     (starts, startsContinuation) = AsyncStream.makeStream()
@@ -69,7 +72,7 @@ final class SpaceFeeds: Sendable {
 
   private func beat() async {
     while !Task.isCancelled {
-      do { try await Task.sleep(for: heartbeat) } catch { return }
+      do { try await clock.sleep(for: heartbeat) } catch { return }
       let tokens = try? tokens?.tokens()
       state.withLock { state in
         for space in state.feeds.keys {
@@ -104,7 +107,7 @@ final class SpaceFeeds: Sendable {
         if Task.isCancelled { return }
         log("space \(space): \(error)")
         metrics.count(.spaceErrors)
-        try? await Task.sleep(for: Self.retryPause)
+        try? await clock.sleep(for: Self.retryPause)
       }
       let isEnd = state.withLock { state in
         guard state.feeds[space]?.followerCount ?? 0 == 0 else { return false }
@@ -119,7 +122,7 @@ final class SpaceFeeds: Sendable {
 
   /// Waits for a commit through this server, or for a heartbeat: other programs may have made one.
   private func rest(_ space: String) async {
-    let pause = Task { [heartbeat] in _ = try? await Task.sleep(for: heartbeat) }
+    let pause = Task { [clock, heartbeat] in _ = try? await clock.sleep(for: heartbeat) }
     let isChanged = state.withLock { state in
       state.resting[space] = pause
       return state.changed.contains(space)
@@ -142,7 +145,7 @@ final class SpaceFeeds: Sendable {
     }
   }
 
-  private func follow(_ space: String, in store: SQLiteSpaceStore) async throws {
+  private func follow(_ space: String, in store: any SpaceStore) async throws {
     var head = try await store.state().head
     let start = head
     state.withLock { $0.feeds[space]?.begin(at: start) }
@@ -163,15 +166,15 @@ final class SpaceFeeds: Sendable {
 
   /// Waits for a commit; returns false after a heartbeat without one, when the last client may have
   /// left.
-  private func waits(for store: SQLiteSpaceStore, after head: SpaceRevision) async throws -> Bool {
-    let pause = heartbeat
+  private func waits(for store: any SpaceStore, after head: SpaceRevision) async throws -> Bool {
+    let (clock, pause) = (clock, heartbeat)
     return try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
         _ = try await store.waitForCommit(after: head)
         return true
       }
       group.addTask {
-        try await Task.sleep(for: pause)
+        try await clock.sleep(for: pause)
         return false
       }
       defer { group.cancelAll() }
@@ -181,7 +184,7 @@ final class SpaceFeeds: Sendable {
 
   /// The commits after a revision as one event.
   private func event(
-    after head: SpaceRevision, in store: SQLiteSpaceStore
+    after head: SpaceRevision, in store: any SpaceStore
   ) async throws -> SyncEvent {
     switch try await store.page(SyncPull(replica: nil, since: head)) {
     case .page(let page) where page.next == nil: return .commit(from: head, page)

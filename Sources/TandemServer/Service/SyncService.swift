@@ -12,6 +12,8 @@ public final class SyncService: HTTPResponder {
     package var maxTokenStreamCount = 4_000
     /// The maximum number of requests of one access token that are not answered.
     package var maxTokenRequestCount = 256
+    /// The bounds of the events that are kept for each space.
+    package var feed = SpaceFeed.Limits()
     /// The time between two heartbeats of an event stream.
     package var heartbeat = Duration.seconds(15)
 
@@ -26,8 +28,8 @@ public final class SyncService: HTTPResponder {
   }
 
   /// The spaces.
-  package let spaces: SpaceDirectory
-  private let tokens: TokenFile?
+  package let spaces: any ServedSpaces
+  private let tokens: (any TokenSource)?
   private let limits: Limits
   let metrics: ServerMetrics
   private let log: @Sendable (String) -> Void
@@ -63,10 +65,12 @@ public final class SyncService: HTTPResponder {
   /// - Parameters:
   ///   - tokens: The access tokens; `nil` to serve programs of this machine, all of which may do
   ///     everything.
+  ///   - clock: The clock of the heartbeats.
   ///   - log: Called with messages for the operator. They contain no secret.
   package init(
-    spaces: SpaceDirectory, tokens: TokenFile?, limits: Limits = Limits(),
-    metrics: ServerMetrics = ServerMetrics(), log: @escaping @Sendable (String) -> Void = { _ in }
+    spaces: any ServedSpaces, tokens: (any TokenSource)?, limits: Limits = Limits(),
+    clock: any Clock<Duration> = .continuous, metrics: ServerMetrics = ServerMetrics(),
+    log: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.spaces = spaces
     self.tokens = tokens
@@ -74,7 +78,7 @@ public final class SyncService: HTTPResponder {
     self.metrics = metrics
     self.log = log
     feeds = SpaceFeeds(
-      spaces, limits: SpaceFeed.Limits(), heartbeat: limits.heartbeat, tokens: tokens,
+      spaces, limits: limits.feed, heartbeat: limits.heartbeat, tokens: tokens, clock: clock,
       metrics: metrics, log: log)
   }
 
@@ -223,7 +227,7 @@ extension SyncService {
 
   /// Answers a commit by `body`, and counts it.
   private func outcome(
-    in space: String, _ body: @Sendable (SQLiteSpaceStore) async throws -> SyncOutcome
+    in space: String, _ body: @Sendable (any SpaceStore) async throws -> SyncOutcome
   ) async throws -> SyncOutcome {
     let start = ContinuousClock.now
     let outcome = try await spaces.with(space, body)
@@ -235,7 +239,7 @@ extension SyncService {
   /// The stored outcome of a commit of a client that may only read: it may have lost the right to
   /// write after it sent the commit, and the outcome then.
   private func repeatedOutcome(
-    of commit: SyncCommitIdentity, in store: SQLiteSpaceStore
+    of commit: SyncCommitIdentity, in store: any SpaceStore
   ) async throws -> SyncOutcome {
     let pull = SyncPull(replica: commit.replica, since: nil, maxChangeCount: 1)
     guard case .page(let page) = try await store.page(pull), let standing = page.replica,

@@ -8,8 +8,16 @@ internal import Synchronization
   internal import Musl
 #endif
 
+/// The access tokens of a ``SyncService``, which may change at any time.
+package protocol TokenSource: Sendable {
+  /// The tokens as they are now.
+  ///
+  /// - Throws: ``ServerError`` with code `tokens`: then no token is accepted.
+  func tokens() throws(ServerError) -> TokenList
+}
+
 /// The file of the access tokens, which is read again whenever it changes.
-package final class TokenFile: Sendable {
+package final class TokenFile: TokenSource {
   /// The facts that change when the file does.
   private struct Stamp: Equatable {
     let device: UInt64
@@ -38,8 +46,6 @@ package final class TokenFile: Sendable {
     state = Mutex(State(stamp: stamp, tokens: .success(try Self.read(path))))
   }
 
-  /// The tokens of the file as it is now.
-  ///
   /// - Throws: ``ServerError`` with code `tokens`, also if the file could be read before.
   package func tokens() throws(ServerError) -> TokenList {
     let stamp = Self.stamp(path)
