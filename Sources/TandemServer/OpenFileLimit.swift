@@ -8,9 +8,6 @@
 
 /// The number of files and connections that this process may have open.
 package enum OpenFileLimit {
-  /// The number beyond which the limit is not raised: more than the usual limits of a server need.
-  package static let maxCount = 65_536
-
   #if canImport(Glibc)
     private static var resource: __rlimit_resource_t { .init(RLIMIT_NOFILE.rawValue) }
   #else
@@ -21,14 +18,5 @@ package enum OpenFileLimit {
   package static var current: Int {
     var limit = rlimit()
     return getrlimit(resource, &limit) == 0 ? Int(clamping: limit.rlim_cur) : .max
-  }
-
-  /// Raises the limit as far as the system permits it to this process. Systems choose a low limit for
-  /// old programs that cannot handle larger descriptors, and permit more.
-  package static func raise() {
-    var limit = rlimit()
-    guard getrlimit(resource, &limit) == 0, limit.rlim_cur < maxCount else { return }
-    limit.rlim_cur = min(limit.rlim_max, rlim_t(maxCount))
-    setrlimit(resource, &limit)
   }
 }

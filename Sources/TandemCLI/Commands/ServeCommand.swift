@@ -108,7 +108,6 @@ enum ServeCommand: Command {
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    OpenFileLimit.raise()
     let identity = try identity(arguments)
     let tokens = try arguments[Option.tokens].map { try TokenFile(path: $0) }
     let metrics = ServerMetrics()
