@@ -132,7 +132,10 @@ struct DiffCommandTests {
     let noKey = try await diff(list, list)
     #expect(noKey.status == 2)
     #expect(
-      noKey.error.contains("\(list): record 1: the record has no value in the key field \"id\""))
+      noKey.error.contains("\(list): line 1, column 1: the header has no field \"id\""))
+    let prose = try folder.write("no list\n", to: "prose.csv")
+    let noList = try await diff(prose, "/dev/null")
+    #expect(noList.status == 2 && noList.error.contains("the header has no field \"id\""))
     let sameColumn = try await diff(folder.path(of: "a.db"), list, "--key", "n,N")
     #expect(sameColumn.output == byN.output)
     let noColumn = try await diff(folder.path(of: "a.db"), list, "--key", "x")

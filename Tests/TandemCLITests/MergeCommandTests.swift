@@ -364,4 +364,14 @@ struct MergeCommandTests {
       "$tandem merge --local l.json --remote r.json \(key) \(options)", in: folder)
     #expect(result.status == 2 && !result.error.isEmpty && result.output.isEmpty)
   }
+
+  @Test("a CSV whose header lacks the key is an error, not an empty list")
+  func headerWithoutKey() async throws {
+    try folder.write("id,n\n1,a\n", to: "list.csv")
+    try folder.write("no list\n", to: "prose.csv")
+    let result = try await Tool.shell(
+      "$tandem merge --base list.csv --local list.csv --remote prose.csv --key id", in: folder)
+    #expect(result.status == 2 && result.output.isEmpty)
+    #expect(result.error.contains("prose.csv: line 1, column 1: the header has no field \"id\""))
+  }
 }

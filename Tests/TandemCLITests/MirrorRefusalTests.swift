@@ -78,6 +78,8 @@ struct MirrorRefusalTests {
       (#"[{"id":1},{"id":1.0}]"#, ["the records 1 and 2 have the same key id = 1"]),
       (#"[{"id":"x","a":1,"A":2}]"#, [#"the fields "a" and "A" differ only in case"#]),
       (#"[{"id":1,"":2}]"#, ["empty name"]),
+      ("Bad Gateway\n", ["line 1", "the header has no field \"id\""]),
+      ("code,name\n", ["the header has no field \"id\""]),
     ])
   func badKeys(list: String, words: [String]) async throws {
     try await expectRefusal(words, input: list)

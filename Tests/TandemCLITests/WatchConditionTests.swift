@@ -61,7 +61,7 @@ struct WatchConditionTests {
     for (path, words) in [
       ("missing.db", "cannot open it: it does not exist"), (".", "is a folder"),
       ("text.db", "file is not a database; it may be another kind of file, or encrypted"),
-      ("/dev/null", "it has no table"),
+      ("/dev/null", "cannot open it: it is no regular file"),
     ] {
       let result = try await Tool.shell("$tandem watch \(path)", in: folder)
       #expect(result.status == 1)

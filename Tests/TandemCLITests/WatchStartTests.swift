@@ -10,7 +10,8 @@
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test("a signal ends the wait for a lock, with a summary", arguments: [SIGINT, SIGTERM])
+    @Test(
+      "a signal ends the wait for a lock, with a summary", arguments: [SIGINT, SIGTERM, SIGHUP])
     func signalWhileLocked(signal: Int32) async throws {
       try folder.execute(
         "test.db", "CREATE TABLE t (id INTEGER PRIMARY KEY)", "PRAGMA journal_mode=DELETE")
@@ -32,19 +33,18 @@
           "-c", "echo $$; exec '\(Tool.path)' watch '\(folder.path(of: "test.db"))' --table t",
         ], executable: "/bin/sh")
       let process = try #require(await tool.line().flatMap { Int($0) })
-      try await comesToCatchBoth(process)
+      try await comesToCatch([SIGINT, SIGTERM, signal], process)
       tool.signal(signal)
       return (await tool.errorLine(), await tool.end())
     }
 
-    /// Returns when a process has come to catch both signals, of which a shell catches one itself, or
-    /// has ended.
-    private func comesToCatchBoth(_ process: Int) async throws {
-      let both: UInt64 = 1 << (SIGINT - 1) | 1 << (SIGTERM - 1)
+    /// Returns when a process has come to catch signals, of which a shell catches one itself, or has ended.
+    private func comesToCatch(_ signals: Set<Int32>, _ process: Int) async throws {
+      let all = signals.reduce(0) { $0 | UInt64(1) << UInt64($1 - 1) }
       while let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8) {
         let line = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }
         guard let mask = line?.split(separator: "\t").last else { return }
-        if try #require(UInt64(mask, radix: 16)) & both == both { return }
+        if try #require(UInt64(mask, radix: 16)) & all == all { return }
         try await Task.sleep(for: .milliseconds(1))
       }
     }

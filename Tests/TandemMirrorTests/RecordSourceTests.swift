@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TandemDifferences
 import TandemHTTP
 import TandemMirror
@@ -24,6 +25,27 @@ struct RecordSourceTests {
       format: format, client: try SystemHTTPClient(), maxByteCount: maxByteCount)
     guard case .records(let records, _, _) = list else { return [] }
     return records
+  }
+
+  @Test("a file that changes while it is read is an error")
+  func changingFile() async throws {
+    let path = try folder.write(String(repeating: "x\n", count: 1 << 20), to: "list.csv")
+    let isDone = Mutex(false)
+    Thread.detachNewThread {
+      guard let file = FileHandle(forWritingAtPath: path) else { return }
+      _ = try? file.seekToEnd()
+      while !isDone.withLock({ $0 }) { try? file.write(contentsOf: Data("y\n".utf8)) }
+    }
+    defer { isDone.withLock { $0 = true } }
+    // The writer may not have begun, or have to wait, while the file is read.
+    while true {
+      do {
+        _ = try await records(.file(path))
+      } catch let error as TransportError {
+        #expect(error.code == .truncated && error.description.contains("changed while it was read"))
+        return
+      }
+    }
   }
 
   @Test("an argument is standard input, a URL or a path, as it looks")

@@ -51,7 +51,10 @@ extension ChannelCommand {
   ) async throws {
     let listener = try SocketListener(at: address)
     defer { listener.close() }
-    TandemCLI.report("listening at \(listener.address)")
+    let place = "\(listener.address)"
+    let isLocal = ["unix:", "127.", "[::1]"].contains(where: place.hasPrefix)
+    TandemCLI.report(
+      "listening at \(place)" + (isLocal ? "" : "; any machine that reaches it may send and read"))
     try await withTaskCancellationHandler {
       try await withThrowingDiscardingTaskGroup { group in
         let places = ConnectionPlaces(ChannelLinkOptions())

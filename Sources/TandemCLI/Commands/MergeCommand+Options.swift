@@ -44,6 +44,7 @@ extension MergeCommand {
       columnPolicy = arguments[Option.prefer]?.policy() ?? .unresolved
       format = arguments[Option.format]
       csv = try arguments.csvOptions()
+      csv.requiredFields = key
       if let format { try arguments.checkCSVOptions(for: [format]) }
       request = try ListRequest(arguments, format: format)
       request.list.key = key

@@ -25,7 +25,7 @@ extension MirrorCommand.Options {
     begin.finish()
     let count = try await watching.value
     guard !isQuiet, !isJSON else { return 0 }
-    let text = "mirrored \(count.runs) times, \(count.failures) of them with errors\n"
+    let text = "mirrored \(count.runs) time\(count.runs == 1 ? "" : "s"), \(count.failures) of them with errors\n"
     try OutputStream.write(Array(text.utf8), to: STDOUT_FILENO)
     return 0
   }

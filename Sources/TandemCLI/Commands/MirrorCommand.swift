@@ -71,15 +71,17 @@ enum MirrorCommand: Command {
       a column is added for each new field. Columns for which the list never had a field are not
       changed. Shows the rows that were inserted (+), updated (~) and deleted (-).
 
-      A value that its column would change, or reject, is an error: 007 or abc in a column of
-      type INTEGER. With --widen, the column loses its type, and keeps every value from then on.
-      A column of type TEXT stores numbers as texts, and true as 1; that is no error.
+      A value that its column would change, or reject, is an error: 007 in a column of type
+      INTEGER, or abc in one of a STRICT table. With --widen, the column loses its type, and keeps
+      every value from then on. No error are 1.0 and "1" in a column of type INTEGER, which stores
+      both as 1, and a number in one of type TEXT, which stores its digits.
 
       SOURCE may also be a SQLite file. The table of the same name, or of --from-table, is then
       the list: all its columns and values, in their types. The primary key is the key.
 
       An incomplete list changes nothing. CSV and NDJSON may end after any line, so they are
-      accepted from a URL only if the server declares their end. A response that names a next page
+      accepted from a URL only if the server declares their end. A file, or standard input, counts
+      as complete at its end; a file that changes while it is read is an error. A response that names a next page
       is rejected without --page. Files and responses in gzip are decompressed and verified. A list
       is rejected if it is empty, or if it would delete more than half of the rows of a table of
       more than \(MirrorDeletionLimit.maxUnguardedCount).

@@ -1,11 +1,23 @@
 internal import Dispatch
 
-/// Handles SIGINT and SIGTERM. The first one calls a closure instead of ending the process; the second one
+/// Handles SIGINT, SIGTERM and SIGHUP. The first one calls a closure instead of ending the process; the second one
 /// ends it.
 final class Interruption {
   private let sources: [any DispatchSourceSignal]
 
-  private static let signals = [SIGINT, SIGTERM]
+  /// A SIGHUP that is ignored stays so: `nohup` asks for that.
+  private static let signals = [SIGINT, SIGTERM] + (isIgnored(SIGHUP) ? [] : [SIGHUP])
+
+  private static func isIgnored(_ number: Int32) -> Bool {
+    var action = sigaction()
+    guard sigaction(number, nil, &action) == 0 else { return false }
+    #if canImport(Darwin)
+      let handler = action.__sigaction_u.__sa_handler
+    #else
+      let handler = action.__sigaction_handler.sa_handler
+    #endif
+    return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
 
   /// Calls `body` at the first signal. No signal is missed after the return.
   init(_ body: @escaping @Sendable () -> Void) {

@@ -1,5 +1,5 @@
-/// Shows the progress of a job in a line on standard error, if this is a terminal and the job takes longer
-/// than half a second.
+/// Shows the progress of a job in a line on standard error, if this is a terminal that can redraw a line and the job
+/// takes longer than half a second.
 final class ProgressBar {
   private let label: String
   private let isShown: Bool
@@ -12,7 +12,7 @@ final class ProgressBar {
 
   init(_ label: String, isQuiet: Bool) {
     self.label = label
-    isShown = Terminal.error.isTerminal && !isQuiet
+    isShown = Terminal.error.redrawsLines && !isQuiet
     nextDrawing = clock.now + Self.delay
   }
 

@@ -2,6 +2,8 @@
 struct Terminal {
   /// True if the descriptor is a terminal.
   let isTerminal: Bool
+  /// True if a line may be drawn again in place: the terminal is not "dumb".
+  let redrawsLines: Bool
   /// True if colours may be used (https://no-color.org).
   let hasColors: Bool
   private let descriptor: Int32
@@ -12,10 +14,8 @@ struct Terminal {
   init(descriptor: Int32) {
     self.descriptor = descriptor
     isTerminal = isatty(descriptor) == 1
-    let isForbidden =
-      Terminal.environment("NO_COLOR")?.isEmpty == false
-      || Terminal.environment("TERM") == "dumb"
-    hasColors = isTerminal && !isForbidden
+    redrawsLines = isTerminal && Terminal.environment("TERM") != "dumb"
+    hasColors = redrawsLines && Terminal.environment("NO_COLOR")?.isEmpty != false
   }
 
   private static func environment(_ name: String) -> String? {

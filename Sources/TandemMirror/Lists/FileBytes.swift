@@ -30,13 +30,20 @@ enum FileBytes {
     descriptor: Int32, name: String, maxByteCount: Int
   ) throws(TransportError) -> [UInt8] {
     var bytes: [UInt8] = []
-    var status = stat()
-    if fstat(descriptor, &status) == 0, status.st_size > 0, status.st_size <= maxByteCount {
-      bytes.reserveCapacity(Int(status.st_size))
+    let version = FileVersion(descriptor)
+    if let byteCount = version?.byteCount, byteCount <= maxByteCount {
+      bytes.reserveCapacity(byteCount)
     }
     while true {
       let count = appendChunk(to: &bytes, from: descriptor)
-      if count == 0 { return bytes }
+      if count == 0 {
+        guard version == FileVersion(descriptor) else {
+          throw TransportError(
+            .truncated, "the file changed while it was read; try again when it is complete",
+            path: name)
+        }
+        return bytes
+      }
       if count < 0, errno != EINTR { throw error(errno, path: name) }
       guard bytes.count <= maxByteCount else {
         var error = TransportError(
@@ -81,6 +88,26 @@ enum FileBytes {
   private static func error(_ code: Int32, path: String) -> TransportError {
     TransportError(
       .cannotRead, "cannot be read: \(String(cString: strerror(code)).lowercased())", path: path)
+  }
+}
+
+/// The size of a file and the time of its last change, by which a change is noticed while the file is read.
+private struct FileVersion: Equatable {
+  let byteCount: Int
+  private let seconds: Int
+  private let nanoseconds: Int
+
+  /// `nil` if it is no regular file, such as a pipe.
+  init?(_ descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    byteCount = Int(status.st_size)
+    #if canImport(Darwin)
+      let time = status.st_mtimespec
+    #else
+      let time = status.st_mtim
+    #endif
+    (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec)
   }
 }
 

@@ -63,6 +63,7 @@ final class DatabaseMirrorSteps: MirrorSteps {
     self.listOptions = {
       var options = listOptions
       options.key = mirror.key
+      options.csv.requiredFields = mirror.key
       return options
     }()
     self.isConditional = isConditional

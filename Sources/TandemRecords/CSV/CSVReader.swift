@@ -13,6 +13,7 @@ struct CSVReader: RecordTextReader {
   private var column: Int?
   private let maxRecordByteCount: Int
   private let allowsRaggedRows: Bool
+  private let requiredFields: [String]
   /// True if a comma is the delimiter because no other one was named.
   private let assumesComma: Bool
 
@@ -29,6 +30,7 @@ struct CSVReader: RecordTextReader {
       bytes, delimiter: options.delimiter(of: format), comment: options.comment)
     maxRecordByteCount = limits.maxRecordByteCount
     allowsRaggedRows = options.allowsRaggedRows
+    requiredFields = options.requiredFields
     assumesComma = options.delimiter == nil && format == .csv
   }
 
@@ -103,6 +105,11 @@ struct CSVReader: RecordTextReader {
       throw TextFault(.malformed, "no field of the header has a name", at: start)
     }
     try checkDelimiter(at: start)
+    let present = Set(names.map { FieldName($0) })
+    if let missing = requiredFields.first(where: { !present.contains(FieldName($0)) }) {
+      throw TextFault(
+        .missingKey, "the header has no field \(FieldValue.text(missing))", at: start)
+    }
     columns = Array(repeating: CSVColumn(), count: names.count)
   }
 
