@@ -25,7 +25,8 @@ extension MirrorCommand.Options {
     begin.finish()
     let count = try await watching.value
     guard !isQuiet, !isJSON else { return 0 }
-    let text = "mirrored \(count.runs) time\(count.runs == 1 ? "" : "s"), \(count.failures) of them with errors\n"
+    let times = count.runs == 1 ? "once" : "\(count.runs) times"
+    let text = "mirrored \(times), \(count.failures) of them with errors\n"
     try OutputStream.write(Array(text.utf8), to: STDOUT_FILENO)
     return 0
   }
