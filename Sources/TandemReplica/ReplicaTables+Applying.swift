@@ -91,9 +91,7 @@ extension ReplicaTables {
       return try requireRepair(&state)
     }
     let firesTriggers = try hasForeignTriggers(schema)
-    if firesTriggers {
-      for table in schema.tables { try connection.checkStatements(on: table, .schema) }
-    }
+    if firesTriggers { try checkStatements(schema) }
     let apply = {
       let report = try self.readingRows {
         var application = try PageApplication(

@@ -18,6 +18,8 @@ extension ReplicaTables {
   package struct KnownSchema: Sendable {
     fileprivate let version: Int64
     fileprivate let schema: ReplicaSchema
+    /// True if SQLite can compile the statements that write the tables.
+    fileprivate var isChecked = false
   }
 
   /// The synchronized tables as they are now, after all changes of the schema were taken over.
@@ -61,6 +63,14 @@ extension ReplicaTables {
 
   /// Forgets the schema, as after attaching.
   func forgetSchema() { knownSchema = nil }
+
+  /// Throws if SQLite cannot compile the statements that write the tables. Each version of the schema is
+  /// checked once.
+  func checkStatements(_ schema: ReplicaSchema) throws {
+    if knownSchema?.isChecked == true { return }
+    for table in schema.tables { try connection.checkStatements(on: table, .schema) }
+    knownSchema?.isChecked = true
+  }
 
   private func isKeeping(_ table: ReplicaTable) throws -> Bool {
     try connection.isKeeping(table.shadow)
