@@ -15,8 +15,6 @@ struct CompactLedger: Hashable {
   /// True if additions may be lost with a deleted record, or with the version that a person did not
   /// choose.
   private var hasInexactCount = false
-  /// The number of edits before the search begins.
-  private(set) var startCount = 0
 
   mutating func note(
     _ operation: Exhaustion.Operation, _ edit: Int, file: Int, before: Int?, after: Int?
@@ -66,7 +64,7 @@ struct CompactLedger: Hashable {
           kept |= bit
         }
       } else if deletions & bit != 0,
-        isAccepted || !hasRow || hasRecords || !deletesAcceptedValue(bit)
+        isAccepted || !hasRow || hasRecords || isOfNoConcern(bit)
       {
         kept |= bit
       }
@@ -87,9 +85,19 @@ struct CompactLedger: Hashable {
     }
   }
 
-  /// True if the space had a value of the record that was deleted. Otherwise the deletion is of no
-  /// concern to others.
-  private func deletesAcceptedValue(_ deletion: UInt16) -> Bool {
+  /// True if another deletion that the space accepted has deleted all values that the space had and
+  /// that this one has deleted.
+  private func isOfNoConcern(_ deletion: UInt16) -> Bool {
+    var others: UInt16 = 0
+    for edit in 0..<16 {
+      let bit: UInt16 = 1 << UInt16(edit)
+      if bit != deletion, deletions & accepted & bit != 0 { others |= values(replacedBy: bit) }
+    }
+    return values(replacedBy: deletion) & accepted & ~others == 0
+  }
+
+  /// The values that a deletion has replaced, directly or by other edits before it.
+  private func values(replacedBy deletion: UInt16) -> UInt16 {
     var replaced = deletion
     var before: UInt16 = 0
     while before != replaced {
@@ -99,7 +107,7 @@ struct CompactLedger: Hashable {
         replaced |= 1 << UInt16(edit)
       }
     }
-    return replaced & accepted != 0
+    return replaced & values
   }
 
   private func names(_ edits: UInt16) -> String {

@@ -14,12 +14,15 @@ extension Exhaustion {
   /// The greatest number of steps from a state until all is synchronized.
   private static let maxSettlingCount = 500
 
-  /// Visits all states, those that fewer steps reach first.
+  /// Visits all states: those that fewer interruptions reach first, and of these those that fewer steps
+  /// reach.
   ///
   /// - Parameter maxStateCount: The number of states after which the search ends.
   func run(maxStateCount: Int) throws -> Result {
     var result = Result()
     for start in [try emptyStart(), try synchronizedStart()] where result.failure == nil {
+      startEditCount = try start.files.reduce(0) { try $0 + view(ofFile: $1).editCount }
+      settled = []
       try visit(from: start, maxStateCount, &result)
     }
     result.fileStateCount = files.values.count
@@ -27,23 +30,67 @@ extension Exhaustion {
     return result
   }
 
+  /// A state that was visited: the one that led to it, and the place of the step among its steps.
+  private struct Origin {
+    let parent: Int32
+    let place: Int16
+    /// True if the place is one among the independent steps.
+    let isIndependent: Bool
+    let interruptionCount: UInt8
+  }
+
   private func visit(from start: State, _ maxStateCount: Int, _ result: inout Result) throws {
-    // The state that led to each state, and the position of the step among its steps.
-    var origins: [(parent: Int32, step: Int16)] = [(-1, 0)]
-    var seen: Set<Fingerprint> = [Fingerprint(start)]
-    var layer: [(number: Int32, state: State)] = [(0, start)]
+    var origins: [Origin] = []
+    var seen: Set<Fingerprint> = []
+    var layer = [
+      (Origin(parent: -1, place: 0, isIndependent: false, interruptionCount: 0), start)
+    ]
+    // The states that one more interruption reaches wait until all others are visited.
+    var later = layer
+    later.removeAll()
+    var laterSeen: Set<Fingerprint> = []
     let before = result.stateCount
     defer { result.stateCount = before + seen.count }
-    while !layer.isEmpty {
-      var next: [(number: Int32, state: State)] = []
-      for (number, state) in layer {
+    while true {
+      if layer.isEmpty {
+        (layer, later, laterSeen) = (later, [], [])
+        if layer.isEmpty { return }
+      }
+      var next = layer
+      next.removeAll()
+      for (origin, state) in layer where seen.insert(Fingerprint(state)).inserted {
+        let number = Int32(origins.count)
+        origins.append(origin)
+        let interruptionCount = Int(origin.interruptionCount)
+        func visit(_ steps: [Step], isIndependent: Bool) -> Bool {
+          var hasNew = false
+          for (place, step) in steps.enumerated() {
+            let fingerprint = Fingerprint(step.state)
+            guard !seen.contains(fingerprint) else { continue }
+            let count = interruptionCount + (step.isInterruption ? 1 : 0)
+            let new = Origin(
+              parent: number, place: Int16(place), isIndependent: isIndependent,
+              interruptionCount: UInt8(clamping: count))
+            if !step.isInterruption {
+              hasNew = true
+              next.append((new, step.state))
+            } else if laterSeen.insert(fingerprint).inserted {
+              later.append((new, step.state))
+            }
+          }
+          return hasNew
+        }
         do {
           try settle(state)
-          for (position, (_, state)) in try steps(from: state).enumerated()
-          where seen.insert(Fingerprint(state)).inserted {
-            origins.append((number, Int16(position)))
-            next.append((Int32(origins.count - 1), state))
+          let hasInterruptions = interruptionCount < maxInterruptionCount
+          // If all were visited before, the steps of others could be put off for ever.
+          if let steps = try independentSteps(from: state),
+            visit(steps, isIndependent: true)
+          {
+            continue
           }
+          _ = visit(
+            try steps(from: state, hasInterruptions: hasInterruptions), isIndependent: false)
         } catch let violation as SimulationViolation {
           result.failure = (violation.description, try path(to: number, origins, from: start))
           return
@@ -59,20 +106,27 @@ extension Exhaustion {
 
   /// The steps from the start to a state, and those without accidents that follow.
   private func path(
-    to number: Int32, _ origins: [(parent: Int32, step: Int16)], from start: State
+    to number: Int32, _ origins: [Origin], from start: State
   ) throws -> [String] {
-    var positions: [Int] = []
+    var places: [Origin] = []
     var number = number
-    while number > 0 {
-      positions.append(Int(origins[Int(number)].step))
+    while origins[Int(number)].parent >= 0 {
+      places.append(origins[Int(number)])
       number = origins[Int(number)].parent
     }
     var state = start
     var texts: [String] = []
-    for position in positions.reversed() {
-      let step = try steps(from: state)[position]
+    var interruptionCount = 0
+    for origin in places.reversed() {
+      let hasInterruptions = interruptionCount < maxInterruptionCount
+      let choices =
+        origin.isIndependent
+        ? try independentSteps(from: state) ?? []
+        : try steps(from: state, hasInterruptions: hasInterruptions)
+      let step = choices[Int(origin.place)]
       texts.append(step.text)
       state = step.state
+      interruptionCount = Int(origin.interruptionCount)
     }
     texts.append("no accident any more:")
     for _ in 0..<Exhaustion.maxSettlingCount {
@@ -87,6 +141,7 @@ extension Exhaustion {
   private func settle(_ state: State) throws {
     var path: [Fingerprint] = []
     var state = state
+    state.running = nil
     while true {
       let fingerprint = Fingerprint(state)
       if settled.contains(fingerprint) { break }

@@ -6,38 +6,116 @@ import TandemSync
 import TestRandom
 
 extension Exhaustion {
-  typealias Step = (text: String, state: State)
+  struct Step {
+    let text: String
+    var state: State
+    /// True for a crash, a lost message and a repeated one, and for any step between those of a
+    /// synchronization that is under way.
+    var isInterruption = false
+  }
 
   /// All steps that are possible in a state.
-  func steps(from state: State) throws -> [Step] {
+  ///
+  /// - Parameter hasInterruptions: False if no more interruptions happen.
+  func steps(from state: State, hasInterruptions: Bool) throws -> [Step] {
     var steps: [Step] = []
+    let isRunning = state.running != nil
     for number in 0..<2 {
-      for operation in Operation.allCases {
-        if let next = try edit(state, number, operation) {
-          steps.append(("file \(number): \(operation.rawValue)", next))
+      if hasInterruptions || !isRunning, try editCount(state) < operationCount {
+        for operation in Operation.allCases {
+          if let next = try edit(state, number, operation) {
+            steps.append(
+              Step(
+                text: "file \(number): \(operation.rawValue)", state: next,
+                isInterruption: isRunning))
+          }
         }
       }
+      let isOther = isRunning && state.running != number
+      if hasInterruptions || !isOther {
+        for var step in try driverSteps(number, from: state, hasInterruptions) {
+          step.isInterruption = step.isInterruption || isOther
+          steps.append(step)
+        }
+      }
+    }
+    if hasInterruptions || !isRunning {
+      for commit in state.commits {
+        var step = try lateDelivery(state, commit)
+        step.isInterruption = isRunning
+        steps.append(step)
+      }
+    }
+    return steps
+  }
+
+  /// The steps of one program, if these commute with all steps of others that may come before them;
+  /// `nil` if there is no such program, or if interruptions are counted.
+  ///
+  /// Then it is enough to visit their results: whatever others do first can also be done afterwards,
+  /// and leads to the same states ("ample sets"; Clarke, Grumberg and Peled, "Model Checking", chapter
+  /// 10). A program shares its file with those who edit it, and the space with the other program. The
+  /// start of a synchronization and the sending of a request touch neither.
+  func independentSteps(from state: State) throws -> [Step]? {
+    guard maxInterruptionCount == .max, !visitsAllOrders else { return nil }
+    for number in 0..<2 {
       let driver = state.drivers[number]
-      if let action = driver.action {
-        steps.append(("driver \(number): \(actions[action])", try act(state, number, action)))
-      } else if let request = driver.request {
-        steps.append(try delivery(state, number, request))
-        for answer in driver.answers {
-          steps.append(
-            ("driver \(number) receives \(events[answer])", try handle(answer, state, number)))
-        }
-        steps.append(("driver \(number) waits no longer", try handle(.disconnected, state, number)))
-      } else {
-        for event in [SyncSession.Event.requested, .changedLocally, .timerFired(0)] {
-          steps.append(("driver \(number): \(event)", try handle(event, state, number)))
-        }
+      var isIndependent = driver.request == nil
+      if let action = driver.action, case .perform = actions[action] {
+        isIndependent = try editCount(state) == operationCount
       }
+      if isIndependent { return try driverSteps(number, from: state, true) }
+    }
+    return nil
+  }
+
+  private func driverSteps(
+    _ number: Int, from state: State, _ hasInterruptions: Bool
+  ) throws -> [Step] {
+    let driver = state.drivers[number]
+    var steps: [Step] = []
+    if let action = driver.action {
+      steps.append(
+        Step(
+          text: "driver \(number): \(actions[action])", state: try act(state, number, action)))
+    } else if let request = driver.request {
+      if driver.answers.isEmpty || hasInterruptions {
+        var delivery = try delivery(state, number, request)
+        delivery.isInterruption = !driver.answers.isEmpty
+        steps.append(delivery)
+      }
+      for answer in driver.answers {
+        steps.append(
+          Step(
+            text: "driver \(number) receives \(events[answer])",
+            state: try handle(answer, state, number)))
+      }
+      if hasInterruptions {
+        steps.append(
+          Step(
+            text: "driver \(number) waits no longer",
+            state: try handle(.disconnected, state, number), isInterruption: true))
+      }
+    } else {
+      for event in [SyncSession.Event.requested, .changedLocally, .timerFired(0)] {
+        steps.append(
+          Step(text: "driver \(number): \(event)", state: try handle(event, state, number)))
+      }
+    }
+    if hasInterruptions {
       var crashed = state
       crashed.drivers[number] = Driver(session: sessions.number(of: SyncSession()))
-      steps.append(("driver \(number) crashes", crashed))
+      steps.append(Step(text: "driver \(number) crashes", state: crashed, isInterruption: true))
     }
-    for commit in state.commits { steps.append(try lateDelivery(state, commit)) }
-    return steps
+    guard maxInterruptionCount < .max else { return steps }
+    return steps.map { step in
+      var step = step
+      let other = 1 - number
+      step.state.running =
+        step.state.drivers[number].isActive
+        ? number : step.state.drivers[other].isActive ? other : nil
+      return step
+    }
   }
 
   /// The next step without accidents; `nil` if all is synchronized.
@@ -47,13 +125,16 @@ extension Exhaustion {
     for number in 0..<2 {
       let driver = state.drivers[number]
       if let action = driver.action {
-        return ("driver \(number): \(actions[action])", try act(state, number, action))
+        return Step(
+          text: "driver \(number): \(actions[action])", state: try act(state, number, action))
       }
       if let request = driver.request {
         guard let answer = driver.answers.first else {
           return try delivery(state, number, request)
         }
-        return ("driver \(number) receives \(events[answer])", try handle(answer, state, number))
+        return Step(
+          text: "driver \(number) receives \(events[answer])",
+          state: try handle(answer, state, number))
       }
     }
     for number in 0..<2 {
@@ -61,18 +142,23 @@ extension Exhaustion {
       if view.isUpToDate, view.version == head { continue }
       let session = sessions[state.drivers[number].session]
       let fired = try handle(.timerFired(0), state, number)
-      if session.status == .offline || fired != state { return ("timer \(number)", fired) }
-      return ("driver \(number): requested", try handle(.requested, state, number))
+      if session.status == .offline || fired != state {
+        return Step(text: "timer \(number)", state: fired)
+      }
+      return Step(
+        text: "driver \(number): requested", state: try handle(.requested, state, number))
     }
     return nil
+  }
+
+  /// The number of edits since the start.
+  private func editCount(_ state: State) throws -> Int {
+    try state.files.reduce(-startEditCount) { try $0 + view(ofFile: $1).editCount }
   }
 
   /// A program edits the record, if the edit is possible.
   func edit(_ state: State, _ number: Int, _ operation: Operation) throws -> State? {
     let before = try view(ofFile: state.files[number])
-    let firstCount = ledgers[state.ledger].startCount
-    let counts = try state.files.map { try view(ofFile: $0).editCount }
-    guard counts.reduce(0, +) < operationCount + firstCount else { return nil }
     switch operation {
     case .insert: if before.hasRow { return nil }
     case .set, .add, .delete: if !before.hasRow { return nil }
@@ -222,14 +308,14 @@ extension Exhaustion {
       next.drivers[number].answers.append(event)
       next.drivers[number].answers.sort()
     }
-    return ("the space answers driver \(number): \(events[event])", next)
+    return Step(text: "the space answers driver \(number): \(events[event])", state: next)
   }
 
   /// A commit arrives once more, and nobody waits for the answer.
   private func lateDelivery(_ state: State, _ request: Int32) throws -> Step {
     var next = state
     let event = try answer(request, &next)
-    return ("the space answers late: \(events[event])", next)
+    return Step(text: "the space answers late: \(events[event])", state: next)
   }
 
   private func answer(_ request: Int32, _ state: inout State) throws -> Int32 {

@@ -9,9 +9,10 @@ import TestRandom
 /// Visits all states that two replicas of one record with two fields can reach: each action, crash
 /// and delivery of a message at each moment, in every order.
 ///
-/// A message that was sent may arrive at any later moment, any number of times or never, so losses,
-/// duplicates and delays need no steps of their own. Each state is also continued without accidents
-/// until all is synchronized, and the laws of the end are checked.
+/// A message that was sent may arrive at any later moment, any number of times or never. Each state is
+/// also continued without accidents until all is synchronized, and the laws of the end are checked.
+///
+/// States that differ only by the order of steps that commute are visited once.
 ///
 /// The databases are real. A step on one of them is a function of its rows, so that each is performed
 /// once; the states of the whole are combinations of few states of its parts.
@@ -24,6 +25,8 @@ final class Exhaustion {
     /// The commits on their way that the space has not processed.
     var commits: [Int32] = []
     var ledger: Int32
+    /// The program whose synchronization is under way, if interruptions are counted.
+    var running: Int?
   }
 
   /// A program that synchronizes a file.
@@ -33,6 +36,9 @@ final class Exhaustion {
     var request: Int32?
     /// The answers to the request that are on their way.
     var answers: [Int32] = []
+
+    /// True if a synchronization is under way.
+    var isActive: Bool { action != nil || request != nil }
   }
 
   enum Request: Hashable {
@@ -47,6 +53,14 @@ final class Exhaustion {
 
   /// The number of edits that are made after the start.
   let operationCount: Int
+  /// The number of interruptions at most: crashes, lost and repeated messages, and steps between those
+  /// of a synchronization that is under way. Most mistakes need few of them (Musuvathi and Qadeer,
+  /// "Iterative Context Bounding for Systematic Testing of Multithreaded Programs", 2007).
+  let maxInterruptionCount: Int
+  /// True if all orders of steps that commute are visited, to see that they lead to the same states.
+  let visitsAllOrders: Bool
+  /// The number of edits that the start has.
+  var startEditCount = 0
   let file: SimulatedDatabase
   let spaceDatabase: SimulatedDatabase
   let merging = ReplicaMerging([
@@ -87,8 +101,12 @@ final class Exhaustion {
     let status: SyncStatus?
   }
 
-  init(operationCount: Int) throws {
+  init(
+    operationCount: Int, maxInterruptionCount: Int = .max, visitsAllOrders: Bool = false
+  ) throws {
     self.operationCount = operationCount
+    self.maxInterruptionCount = maxInterruptionCount
+    self.visitsAllOrders = visitsAllOrders
     file = try SimulatedDatabase(hasForeignKeys: false)
     spaceDatabase = try SimulatedDatabase(hasForeignKeys: false)
     var random = SplitMix64(seed: 1)
@@ -124,7 +142,8 @@ final class Exhaustion {
 
   /// Both files and the space with the same record.
   func synchronizedStart() throws -> State {
-    var state = try edit(try emptyStart(), 0, .insert) ?? emptyStart()
+    let start = try emptyStart()
+    var state = try edit(start, 0, .insert) ?? start
     while let next = try settling(state)?.state { state = next }
     for number in 0..<2 {
       state.drivers[number] = Driver(session: sessions.number(of: SyncSession()))

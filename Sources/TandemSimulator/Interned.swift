@@ -31,6 +31,7 @@ struct Fingerprint: Hashable {
     }
     for commit in state.commits { add(commit) }
     add(state.ledger)
+    add(Int32(state.running ?? -1))
   }
 
   private mutating func add(_ number: Int32) {

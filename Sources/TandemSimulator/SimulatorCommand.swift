@@ -25,6 +25,10 @@ struct SimulatorCommand {
       --exhaustive  Visit all states of two replicas with one record, and print their number.
       --operations N
                     With up to N edits, at most 7; 6 by default.
+      --interruptions N
+                    With up to N interruptions, each a crash of a program, a lost or repeated message, or
+                    an edit or a step of the other program while a synchronization is under way; any
+                    number by default.
       --states N    End after N states from each start.
       --seed S      Run one scenario.
       --steps LIST  Run only these of its steps, such as 0-12,17.
@@ -49,6 +53,7 @@ struct SimulatorCommand {
   private var usesFiles = false
   private var isExhaustive = false
   private var operationCount = 6
+  private var maxInterruptionCount = Int.max
   private var maxStateCount = Int.max
 
   static func main() {
@@ -63,7 +68,8 @@ struct SimulatorCommand {
       case "--minimize": command.minimizes = true
       case "--files": command.usesFiles = true
       case "--exhaustive": command.isExhaustive = true
-      case "--seeds", "--from", "--seed", "--steps", "--operations", "--states":
+      case "--seeds", "--from", "--seed", "--steps", "--operations", "--interruptions",
+        "--states":
         guard let value = arguments.popFirst(), command.set(argument, value) else {
           fail("\(argument) needs \(expectation(of: argument))")
         }
@@ -103,6 +109,7 @@ struct SimulatorCommand {
     case "--operations":
       guard number <= CompactLedger.maxEditCount - 1 else { return false }
       operationCount = Int(number)
+    case "--interruptions": maxInterruptionCount = Int(clamping: number)
     case "--states": maxStateCount = Int(clamping: number)
     default: seed = number
     }
@@ -138,13 +145,17 @@ struct SimulatorCommand {
   /// Visits all states of two replicas with one record.
   private func exhaust() -> Bool {
     do {
-      let result = try Exhaustion(operationCount: operationCount).run(maxStateCount: maxStateCount)
+      let result = try Exhaustion(
+        operationCount: operationCount, maxInterruptionCount: maxInterruptionCount
+      ).run(maxStateCount: maxStateCount)
       if let failure = result.failure {
         print(failure.steps.joined(separator: "\n"))
         print("fails: \(failure.law)")
       }
       print(
-        "\(result.stateCount) states with up to \(operationCount) edits, made of "
+        "\(result.stateCount) states with up to \(operationCount) edits and "
+          + (maxInterruptionCount == .max ? "any number of" : "up to \(maxInterruptionCount)")
+          + " interruptions, made of "
           + "\(result.fileStateCount) states of files and \(result.spaceStateCount) of the space"
           + (result.isComplete ? "" : "; not all were visited"))
       return result.failure == nil
