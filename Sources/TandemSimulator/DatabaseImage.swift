@@ -5,6 +5,8 @@ import TandemSQLite
 struct DatabaseImage: Hashable {
   private struct Table: Hashable {
     let name: String
+    /// The columns that are stored, without those that are computed.
+    let columns: String
     let rows: [[FieldValue]]
   }
 
@@ -13,16 +15,10 @@ struct DatabaseImage: Hashable {
   /// The rows of a database as they are now.
   init(_ database: SimulatedDatabase) throws {
     tables = try database.read { connection in
-      // Tandem's own tables come last: writing the application's tables fires triggers on them.
-      // Tables that refer to others come before these, which matters if foreign keys are enforced.
-      let names = try connection.allRows(
-        """
-        SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-        ORDER BY name LIKE 'tandem_%', name DESC
-        """)
-      return try names.compactMap { row in
-        guard case .text(let name) = row[0] else { return nil }
-        return Table(name: name, rows: try connection.allRows("SELECT * FROM \(name)"))
+      try database.storedTables(connection).map { name, columns in
+        Table(
+          name: name, columns: columns,
+          rows: try connection.allRows("SELECT \(columns) FROM \(name)"))
       }
     }
   }
@@ -39,7 +35,7 @@ struct DatabaseImage: Hashable {
       try connection.run("DELETE FROM \(table.name)", [])
       for row in table.rows {
         let marks = row.map { _ in "?" }.joined(separator: ", ")
-        try connection.run("INSERT INTO \(table.name) VALUES (\(marks))", row)
+        try connection.run("INSERT INTO \(table.name) (\(table.columns)) VALUES (\(marks))", row)
       }
     }
   }

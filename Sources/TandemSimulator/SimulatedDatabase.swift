@@ -26,6 +26,8 @@ final class SimulatedDatabase {
   var enforcesForeignKeys = true
   /// The replica; its schema is read once.
   private var tables: ReplicaTables?
+  /// The tables and their stored columns, which are read once.
+  private var listing: [(table: String, columns: String)]?
   /// The kill that the next transaction meets.
   var nextKill: Kill?
   private var wasKilled = false
@@ -55,6 +57,27 @@ final class SimulatedDatabase {
     let tables = tables ?? ReplicaTables(connection)
     self.tables = tables
     return tables
+  }
+
+  /// The tables and the columns that they store. Tandem's own tables come last: writing the
+  /// application's tables fires triggers on them. Tables that refer to others come before these, which
+  /// matters if foreign keys are enforced.
+  func storedTables(
+    _ connection: DatabaseConnection
+  ) throws -> [(table: String, columns: String)] {
+    if let listing { return listing }
+    let names = try connection.allRows(
+      """
+      SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+      ORDER BY name LIKE 'tandem_%', name DESC
+      """)
+    let listing = try names.compactMap(\.first?.textValue).map { name in
+      // Without columns that are computed.
+      let columns = try connection.allRows("SELECT name FROM pragma_table_info(?)", [.text(name)])
+      return (name, columns.compactMap(\.first?.textValue).sqlList)
+    }
+    self.listing = listing
+    return listing
   }
 
   /// Ends the use of a file, and deletes it.

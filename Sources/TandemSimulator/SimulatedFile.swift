@@ -37,9 +37,13 @@ final class SimulatedFile {
     try database.write(foreignKeys: .unconcerned) { try body(database.replica($0)) }
   }
 
-  /// Writes rows as synchronization does.
-  func writeRows<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
-    try database.write(foreignKeys: .ignored) { try body(database.replica($0)) }
+  /// Writes as a step of synchronization does.
+  func perform<Value>(
+    _ step: SyncStep, _ body: (ReplicaTables, DatabaseConnection) throws -> Value
+  ) throws -> Value {
+    try database.write(foreignKeys: step.writesRows ? .ignored : .unconcerned) {
+      try body(database.replica($0), $0)
+    }
   }
 
   func read<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
@@ -58,6 +62,7 @@ final class SimulatedFile {
     let replica = SyncToken.random(using: &random)
     try database.write {
       try $0.run("UPDATE tandem_state SET replica = ?", [.text(replica.description)])
+      try $0.run("UPDATE clock SET now = ?", [.integer(Int64(number * 1_000))])
     }
   }
 
@@ -80,6 +85,22 @@ final class SimulatedFile {
       }
     }
     return values
+  }
+
+  /// The values of the columns that are not synchronized.
+  func notes(_ connection: DatabaseConnection) throws -> [SyncKey: FieldValue] {
+    var notes: [SyncKey: FieldValue] = [:]
+    for table in schema.tables where table.hasNote {
+      let rows = try connection.allRows(
+        "SELECT \((table.keyColumns + ["note"]).joined(separator: ", ")) FROM \(table.name)")
+      for row in rows { notes[SyncKey(table: table.name, id: row.dropLast())] = row.last }
+    }
+    return notes
+  }
+
+  /// The start of each staged page's pull and the cursor of the page after it, by position.
+  func staged(_ connection: DatabaseConnection) throws -> [[FieldValue]] {
+    try connection.allRows("SELECT position, since, next FROM tandem_staged ORDER BY position")
   }
 
   /// Gives the conflicts and rejections that are new to the ledger.

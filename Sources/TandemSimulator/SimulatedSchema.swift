@@ -9,7 +9,10 @@ import TestRandom
 struct SimulatedSchema {
   /// The number of different schemas. It is bounded, so that databases can be used again: opening one
   /// takes longer than a whole scenario.
-  static let count = 24
+  static let count = 32
+  /// The number of the first schema whose tables form three generations, with constraints of several
+  /// kinds.
+  private static let firstConstrained = 24
 
   /// One table.
   struct Table {
@@ -19,21 +22,50 @@ struct SimulatedSchema {
       case composite
     }
 
+    enum CodeIndex: CaseIterable {
+      case plain
+      case partial
+      case computed
+    }
+
+    /// The work of a trigger of the application, which writes the column `size`.
+    enum Trigger: CaseIterable {
+      /// It keeps the length of the first value.
+      case length
+      /// It counts all changes of the file, so that it writes another value in each file.
+      case clock
+    }
+
     let name: String
     let keyKind: KeyKind
     /// The columns in which every edit writes a value of its own.
     let valueColumns: [String]
     /// True if the column `visits` counts. One row is for counting, and is never deleted.
     let counts: Bool
-    /// True if the column `code` is unique.
-    let hasCode: Bool
-    /// The action on deletion of the referenced row of the first table, if the table refers to it.
-    let parentAction: String?
-    /// True if a trigger of the application keeps the length of the first value.
-    let hasTrigger: Bool
+    /// The unique index on the column `code`, if there is one.
+    let codeIndex: CodeIndex?
+    /// True if a constraint forbids a value of `code` beside one of `extra`.
+    let isChecked: Bool
+    /// The table that this one refers to, and the action on deletion of the referenced row.
+    let parent: (name: String, action: String)?
+    /// The trigger of the application, if there is one.
+    let trigger: Trigger?
+    /// True if the column `note` is not synchronized.
+    let hasNote: Bool
     let granularity: SpaceTable.Granularity
 
+    /// The values of the column `code`.
+    var codes: [FieldValue] {
+      [.null, .text("x"), .text("y")] + (codeIndex == .computed ? [.text("X")] : [])
+    }
+
     var keyColumns: [String] { keyKind == .composite ? ["id", "part"] : ["id"] }
+
+    /// The columns beside the key, without the one that is not synchronized.
+    var synchronizedColumns: [String] {
+      valueColumns + ["extra"] + (counts ? ["visits"] : []) + (codeIndex != nil ? ["code"] : [])
+        + (trigger != nil ? ["size"] : []) + (parent != nil ? ["parent"] : [])
+    }
 
     /// The key of a number.
     func key(_ number: Int) -> [FieldValue] {
@@ -54,24 +86,35 @@ struct SimulatedSchema {
   let merging: ReplicaMerging
 
   /// True if a table refers to another one.
-  var hasForeignKeys: Bool { tables.contains { $0.parentAction != nil } }
+  var hasForeignKeys: Bool { tables.contains { $0.parent != nil } }
 
   /// The schema of a number below ``count``.
   init(variant: Int) {
     var random = SplitMix64(seed: 7_000 + variant)
     var tables: [Table] = []
-    for number in 0..<Int.random(in: 1...3, using: &random) {
-      let isChild = number > 0 && Bool.random(using: &random)
+    let isConstrained = variant >= SimulatedSchema.firstConstrained
+    for number in 0..<(isConstrained ? 3 : Int.random(in: 1...3, using: &random)) {
+      let isChild = number > 0 && (Bool.random(using: &random) || isConstrained)
+      let keyKind = Table.KeyKind.allCases.randomElement(using: &random) ?? .text
+      let columns = Array(["a", "b", "c"].prefix(Int.random(in: 1...3, using: &random)))
+      let counts = Bool.random(using: &random)
+      let hasCode = Int.random(in: 0..<3, using: &random) == 0
+      let parent = tables.indices.contains(number - 1) && isConstrained ? number - 1 : 0
+      var action: String?
+      if isChild, isConstrained || tables[0].keyKind != .composite {
+        action = ["CASCADE", "SET NULL", "RESTRICT"].randomElement(using: &random)
+      }
       tables.append(
         Table(
-          name: "t\(number)",
-          keyKind: Table.KeyKind.allCases.randomElement(using: &random) ?? .text,
-          valueColumns: Array(["a", "b", "c"].prefix(Int.random(in: 1...3, using: &random))),
-          counts: Bool.random(using: &random),
-          hasCode: Int.random(in: 0..<3, using: &random) == 0,
-          parentAction: isChild && tables[0].keyKind != .composite
-            ? ["CASCADE", "SET NULL", "RESTRICT"].randomElement(using: &random) : nil,
-          hasTrigger: Int.random(in: 0..<3, using: &random) == 0,
+          name: "t\(number)", keyKind: isConstrained ? .text : keyKind, valueColumns: columns,
+          counts: counts,
+          codeIndex: isConstrained
+            ? Table.CodeIndex.allCases[(variant + number) % 3] : hasCode ? .plain : nil,
+          isChecked: isConstrained && variant % 2 == 0,
+          parent: action.map { (tables[parent].name, $0) },
+          trigger: Int.random(in: 0..<3, using: &random) == 0
+            ? Table.Trigger.allCases[(variant + number) % 2] : nil,
+          hasNote: (variant + number) % 3 == 0 || hasCode,
           granularity: Int.random(in: 0..<3, using: &random) == 0 ? .record : .field))
     }
     self.tables = tables
@@ -93,42 +136,71 @@ struct SimulatedSchema {
 
   /// The statements that create the tables.
   var statements: [String] {
-    tables.flatMap { table in
-      var columns: [String]
-      switch table.keyKind {
-      case .text: columns = ["id TEXT PRIMARY KEY"]
-      case .integer: columns = ["id INTEGER PRIMARY KEY"]
-      case .composite: columns = ["id TEXT", "part INT"]
+    ["CREATE TABLE clock (now INTEGER)", "INSERT INTO clock VALUES (0)"]
+      + tables.flatMap { table in
+        var columns: [String]
+        switch table.keyKind {
+        case .text: columns = ["id TEXT PRIMARY KEY"]
+        case .integer: columns = ["id INTEGER PRIMARY KEY"]
+        case .composite: columns = ["id TEXT", "part INT"]
+        }
+        columns += table.valueColumns.map { "\($0) TEXT" }
+        columns.append("extra")
+        if table.counts { columns.append("visits INTEGER") }
+        switch table.codeIndex {
+        case .plain: columns.append("code TEXT UNIQUE")
+        case .partial: columns.append("code TEXT")
+        case .computed: columns += ["code TEXT", "lowered AS (lower(code))"]
+        case nil: break
+        }
+        if table.trigger != nil { columns.append("size INTEGER") }
+        if table.hasNote { columns.append("note TEXT") }
+        if let parent = table.parent {
+          columns.append("parent REFERENCES \(parent.name)(id) ON DELETE \(parent.action)")
+        }
+        if table.isChecked { columns.append("CHECK (code IS NOT 'y' OR extra IS NULL)") }
+        if table.keyKind == .composite { columns.append("PRIMARY KEY (id, part)") }
+        var statements = [
+          "CREATE TABLE \(table.name) (\(columns.joined(separator: ", ")))"
+            + (table.keyKind == .composite ? " WITHOUT ROWID" : "")
+        ]
+        switch table.codeIndex {
+        case .partial:
+          statements.append(
+            "CREATE UNIQUE INDEX \(table.name)_code ON \(table.name) (code) WHERE extra IS NULL")
+        case .computed:
+          statements.append(
+            "CREATE UNIQUE INDEX \(table.name)_code ON \(table.name) (lowered)")
+        case .plain, nil: break
+        }
+        let condition = table.keyColumns.map { "\($0) = new.\($0)" }.joined(separator: " AND ")
+        switch table.trigger {
+        case .length:
+          statements.append(
+            """
+            CREATE TRIGGER \(table.name)_size AFTER UPDATE OF a ON \(table.name) BEGIN
+              UPDATE \(table.name) SET size = length(new.a) WHERE \(condition); END
+            """)
+        case .clock:
+          statements.append(
+            """
+            CREATE TRIGGER \(table.name)_size AFTER UPDATE ON \(table.name) BEGIN
+              UPDATE clock SET now = now + 1;
+              UPDATE \(table.name) SET size = (SELECT now FROM clock) WHERE \(condition); END
+            """)
+        case nil: break
+        }
+        return statements
       }
-      columns += table.valueColumns.map { "\($0) TEXT" }
-      columns.append("extra")
-      if table.counts { columns.append("visits INTEGER") }
-      if table.hasCode { columns.append("code TEXT UNIQUE") }
-      if table.hasTrigger { columns.append("size INTEGER") }
-      if let action = table.parentAction {
-        columns.append("parent REFERENCES t0(id) ON DELETE \(action)")
-      }
-      if table.keyKind == .composite { columns.append("PRIMARY KEY (id, part)") }
-      var statements = [
-        "CREATE TABLE \(table.name) (\(columns.joined(separator: ", ")))"
-          + (table.keyKind == .composite ? " WITHOUT ROWID" : "")
-      ]
-      if table.hasTrigger {
-        statements.append(
-          """
-          CREATE TRIGGER \(table.name)_size AFTER UPDATE OF a ON \(table.name) BEGIN
-            UPDATE \(table.name) SET size = length(new.a) WHERE \(
-              table.keyColumns.map { "\($0) = new.\($0)" }.joined(separator: " AND ")); END
-          """)
-      }
-      return statements
-    }
   }
 
   /// The tables to attach.
   var attachedTables: [AttachedTable] {
-    tables.map {
-      AttachedTable($0.name, granularity: $0.granularity, allowsAssignedKeys: true)
+    tables.map { table in
+      var attached = AttachedTable(
+        table.name, granularity: table.granularity, allowsAssignedKeys: true)
+      if table.hasNote { attached.columns = table.synchronizedColumns }
+      return attached
     }
   }
 }

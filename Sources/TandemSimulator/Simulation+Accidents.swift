@@ -6,13 +6,17 @@ extension Simulation {
   /// Makes a backup of the space or of a file.
   func backUp() throws {
     if chance(30) {
-      spaceBackup = (try space.backup(), oracle)
-      note("the space is backed up at version \(space.head.version)")
+      try backUpSpace()
     } else {
       let number = Int.random(in: 0..<files.count, using: &random)
       fileBackups[number] = (try DatabaseImage(files[number].database), step)
       note("file \(number) is backed up")
     }
+  }
+
+  func backUpSpace() throws {
+    spaceBackup = (try space.backup(), oracle)
+    note("the space is backed up at version \(space.head.version)")
   }
 
   /// Lets an accident happen.
@@ -60,6 +64,8 @@ extension Simulation {
     let share = pick([30, 100])
     note("file \(number): a program drops triggers")
     files[number].database.nextKill = nil
+    // As without triggers, the counts of edits get lost.
+    ledger.copied()
     try files[number].database.write { connection in
       let names = try connection.allRows(
         "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'tandem_%' ORDER BY name"
@@ -83,7 +89,7 @@ extension Simulation {
   }
 
   private func restoreSpace(startsNewHistory: Bool) throws {
-    guard let backup = spaceBackup, chance(40) else { return }
+    guard let backup = spaceBackup, chance(70) else { return }
     try space.restore(backup.space, startsNewHistory: startsNewHistory, using: &random)
     oracle.restore(backup.oracle)
     if startsNewHistory { oracle.startNewHistory(at: space.head) }

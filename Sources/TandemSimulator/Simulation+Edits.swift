@@ -69,8 +69,9 @@ extension Simulation {
       try transact(file) { connection in
         let before = try file.values(connection)
         try file.database.replica(connection).resolve(conflict: open[position].id, by: choice)
-        ledger.statementRan(
-          in: file.number, at: step, before: before, after: try file.values(connection))
+        let after = try file.values(connection)
+        try check(open[position], resolvedFrom: before, to: after)
+        ledger.statementRan(in: file.number, at: step, before: before, after: after)
       }
     } catch let error as DatabaseError where error.code.primary == .constraint {
       note("  a constraint forbids it")
@@ -98,7 +99,7 @@ extension Simulation {
           + "VALUES (\(row.map { _ in "?" }.joined(separator: ", ")), 0)", row
       )
     }
-    switch Int.random(in: 0..<17, using: &random) {
+    switch Int.random(in: 0..<18, using: &random) {
     case 0..<4: return insertion(table, key, pick(["OR IGNORE", "OR REPLACE", "OR ABORT"]), value)
     case 4..<7: return ("UPDATE \(name) SET \(column) = ? WHERE \(condition)", [value()] + key)
     case 7:
@@ -117,11 +118,14 @@ extension Simulation {
       guard table.counts else { break }
       let row = table.key(SimulatedSchema.Table.counterNumber)
       return ("UPDATE \(name) SET visits = visits + 1 WHERE \(condition)", row)
+    case 17:
+      guard table.hasNote else { break }
+      return ("UPDATE \(name) SET note = ? WHERE \(condition)", [.text("n\(step)")] + key)
     case 12:
-      guard table.hasCode else { break }
+      guard table.codeIndex != nil else { break }
       return (
         "UPDATE OR \(pick(["IGNORE", "REPLACE"])) \(name) SET code = ? WHERE \(condition)",
-        [pick([.null, .text("x"), .text("y")])] + key
+        [pick(table.codes)] + key
       )
     default:
       let list = table.keyColumns.map { "\($0) = ?" }.joined(separator: ", ")
@@ -143,15 +147,19 @@ extension Simulation {
       columns.append("visits")
       parameters.append(pick([.null, 0, 3]))
     }
-    if table.hasCode {
+    if table.codeIndex != nil {
       columns.append("code")
-      parameters.append(pick([.null, .text("x"), .text("y")]))
+      parameters.append(pick(table.codes))
     }
-    if table.parentAction != nil {
+    if table.hasNote {
+      columns.append("note")
+      parameters.append(.text("n\(step)"))
+    }
+    if let parent = schema.tables.first(where: { $0.name == table.parent?.name }) {
       columns.append("parent")
       parameters +=
         chance(20)
-        ? [.null] : schema.tables[0].key(Int.random(in: 0..<scenario.keyCount, using: &random))
+        ? [.null] : parent.key(Int.random(in: 0..<scenario.keyCount, using: &random))
     }
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     return (

@@ -59,6 +59,8 @@ final class Simulation {
   var random: SplitMix64
   var step = 0
   var requestCount = 0
+  /// True while one program acts between two actions of another.
+  private var isOvertaking = false
   /// The accidents that can still happen.
   var isFaulty = true
   /// The revisions of the files, to see that they do not go back.
@@ -83,10 +85,10 @@ final class Simulation {
     random = scenario.random(ofStep: -1)
     var random = random
     let first = try pool.replica(scenario.variant)
+    let declarations = try first.read { try first.replica($0).declarations() }
     space = try SimulatedSpace(
-      try pool.space(), try first.read { try first.replica($0).declarations() },
-      scenario.spaceLimits, using: &random)
-    oracle = SpaceOracle(head: space.head)
+      try pool.space(), declarations, scenario.spaceLimits, using: &random)
+    oracle = SpaceOracle(head: space.head, declarations, scenario.spaceLimits)
     self.random = random
     for number in 0..<scenario.fileCount {
       try add(
@@ -193,8 +195,21 @@ extension Simulation {
     return space.events.isEmpty || chance(20) ? .head(space.head) : pick(space.events)
   }
 
+  /// Lets another program of the same file synchronize first, sometimes.
+  private func letOthersOvertake(_ number: Int) throws {
+    guard isFaulty, !isOvertaking,
+      let other = drivers.indices.first(where: {
+        $0 != number && drivers[$0].file == drivers[number].file
+      }), chance(10)
+    else { return }
+    isOvertaking = true
+    defer { isOvertaking = false }
+    try rest(other)
+  }
+
   /// Performs the action of a program.
   func act(_ number: Int) throws {
+    try letOthersOvertake(number)
     guard let action = drivers[number].action else { return }
     drivers[number].action = nil
     let file = files[drivers[number].file]
@@ -218,14 +233,20 @@ extension Simulation {
     let summary: SyncSummary
     let report: ReplicaApplyReport?
     do {
-      let perform = { [self] (tables: ReplicaTables) in
+      (summary, report) = try file.perform(syncStep) { [self] tables, connection in
         tables.minQuietByteCount = scenario.appliesWithoutTriggers ? 0 : .max
+        let notes = try syncStep.writesRows ? file.notes(connection) : [:]
+        var staged: [[FieldValue]] = []
+        if case .stage = syncStep { staged = try file.staged(connection) }
         let summary = try tables.perform(
           syncStep, file.schema.merging, decision: decision, limits: scenario.limits,
           using: &random)
+        if !notes.isEmpty { try checkNotes(notes, file.notes(connection)) }
+        if case .stage(_, let pull) = syncStep {
+          try check(pull, staged, try file.staged(connection), file)
+        }
         return (summary, tables.applyReport)
       }
-      (summary, report) = try syncStep.writesRows ? file.writeRows(perform) : file.write(perform)
     } catch let error as ReplicaError where error.code == .undecided {
       note("driver \(number) file \(file.number) undecided")
       return try handle(.undecided, number)
@@ -308,6 +329,8 @@ extension Simulation {
     let event: SyncSession.Event
     if isFaulty, scenario.accidents.contains(.refusal), chance(15) {
       event = .refused(SyncRefusal(chance(50) ? .unavailable : .unauthorized, "not now"))
+      // The network may have sent the request twice.
+      if message.isRequest, chance(20) { network.append(message) }
     } else {
       do {
         event = try body()
@@ -328,7 +351,9 @@ extension Simulation {
   private func push(_ commit: SyncCommit, _ driver: Int) throws -> SyncSession.Event {
     let answer = try space.push([CommitQueue.Entry(commit: commit, account: nil)], using: &random)[
       0]
-    return .pushed(try note(answer, to: commit, of: driver))
+    let outcome = try note(answer, to: commit, of: driver)
+    if isFaulty, mayLoseCommits, chance(15) { try backUpSpace() }
+    return .pushed(outcome)
   }
 
   /// Takes note of the answer of the space to a commit; returns the outcome.

@@ -1,7 +1,7 @@
 import TandemSync
 
-/// A second, naive form of the rules by which a space answers, apart from those for conflicts of
-/// records. It knows the commits of the present history and the last answer to each replica.
+/// A second, naive form of the rules by which a space answers. It knows the commits of the present
+/// history, the last answer to each replica, and all states of the records.
 ///
 /// Most wrong answers are repaired later, by digests and merges, so that no record shows them at the
 /// end.
@@ -14,9 +14,14 @@ struct SpaceOracle {
   private var parents: [SpaceRevision: SpaceRevision] = [:]
   /// The last commit of each replica, and its outcome.
   private var standings: [SyncToken: ReplicaStanding] = [:]
+  /// The records.
+  private var model: SpaceModel
 
   /// A space at its first revision.
-  init(head: SpaceRevision) { revisions = [head] }
+  init(head: SpaceRevision, _ tables: [SpaceTable], _ limits: SyncLimits) {
+    revisions = [head]
+    model = SpaceModel(tables, limits)
+  }
 
   /// Checks the answer to a commit, and takes note of it.
   mutating func check(_ commit: SyncCommit, _ outcome: SyncOutcome) throws(SimulationViolation) {
@@ -32,15 +37,21 @@ struct SpaceOracle {
     if let gone = gone(commit.base) {
       return try require(outcome == .gone(gone), "a commit whose base is gone", outcome)
     }
+    let verdict = model.verdict(on: commit)
     switch outcome {
-    case .accepted(let revision, _):
+    case .accepted(let revision, let digest):
+      model.apply(commit, as: revision.version)
       try require(
-        revision.epoch == revisions.last?.epoch
+        verdict == .accepted && digest == model.digest
+          && revision.epoch == revisions.last?.epoch
           && revision.version == (revisions.last?.version ?? 0) + 1, "a commit", outcome)
       parents[revision] = revisions.last
       revisions.append(revision)
       fates[commit.id] = revision
-    case .conflict, .refused: break
+    case .conflict(let objections):
+      try require(verdict == .conflict(objections), "a commit", outcome)
+    case .refused(let objections):
+      try require(verdict == .refused(objections), "a commit", outcome)
     case .sequence, .gone: try require(false, "a commit that continues", outcome)
     }
     standings[commit.replica] = ReplicaStanding(
@@ -48,7 +59,9 @@ struct SpaceOracle {
   }
 
   /// Checks the answer to a pull.
-  func check(_ pull: SyncPull, _ answer: SyncPullAnswer) throws(SimulationViolation) {
+  mutating func check(
+    _ pull: SyncPull, _ answer: SyncPullAnswer
+  ) throws(SimulationViolation) {
     switch answer {
     case .gone(let reason):
       // The start of a pull of everything is known to its cursor only.
@@ -58,6 +71,7 @@ struct SpaceOracle {
       try require(pull.since.flatMap(gone) == nil, "a pull since a revision that is gone", answer)
       try require(page.revision == revisions.last, "a pull", answer)
       try require(page.replica == pull.replica.flatMap { standings[$0] }, "a pull", answer)
+      try require(model.isRight(page, for: pull), "a pull", answer)
     }
   }
 
@@ -78,9 +92,10 @@ struct SpaceOracle {
 
   /// Takes note that the space went back to a backup. The knowledge of histories stays.
   mutating func restore(_ backup: SpaceOracle) {
-    let parents = parents
+    let (parents, model) = (parents, model)
     self = backup
     self.parents.merge(parents) { known, _ in known }
+    self.model.addPositions(of: model)
   }
 
   /// Takes note that the space forgot the history before a version.
