@@ -108,8 +108,13 @@ extension EditLedger {
         if new != old { entries[old].overwriters.append(new) }
         continue
       }
-      // The columns of values are never null, so the record is gone.
-      guard !keys.contains(cell.key) else { continue }
+      guard !keys.contains(cell.key) else {
+        // Another row has taken the place of the one that had the value.
+        if let new = after.first(where: { $0.0.key == cell.key })?.1 {
+          entries[old].overwriters.append(new)
+        }
+        continue
+      }
       if deletions[cell.key] == nil {
         entries.append(Entry(kind: .deletion, key: cell.key, file: file, step: step))
         deletions[cell.key] = entries.count - 1

@@ -29,6 +29,8 @@ struct Scenario {
     case damage
     /// The space takes shorter records than the files have, so that it refuses single changes.
     case recordLimit
+    /// A program adds a column to a table of one file.
+    case columnAdded
   }
 
   let seed: UInt64
@@ -74,7 +76,8 @@ struct Scenario {
       switch accident {
       case .crash, .cut: Bool.random(using: &random)
       case .refusal, .forget, .fileRestore, .fileCopy: Int.random(in: 0..<4, using: &random) == 0
-      case .spaceRestore, .newEpoch, .triggersDropped, .triggersDisabled, .damage, .recordLimit:
+      case .spaceRestore, .newEpoch, .triggersDropped, .triggersDisabled, .damage, .recordLimit,
+        .columnAdded:
         Int.random(in: 0..<8, using: &random) == 0
       }
     }

@@ -27,7 +27,7 @@ final class SimulatedDatabase {
   /// The replica; its schema is read once.
   private var tables: ReplicaTables?
   /// The tables and their stored columns, which are read once.
-  private var listing: [(table: String, columns: String)]?
+  private var listing: (version: Int64, tables: [(table: String, columns: String)])?
   /// The kill that the next transaction meets.
   var nextKill: Kill?
   private var wasKilled = false
@@ -65,19 +65,20 @@ final class SimulatedDatabase {
   func storedTables(
     _ connection: DatabaseConnection
   ) throws -> [(table: String, columns: String)] {
-    if let listing { return listing }
+    let version = try connection.schemaVersion()
+    if let listing, listing.version == version { return listing.tables }
     let names = try connection.allRows(
       """
       SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
       ORDER BY name LIKE 'tandem_%', name DESC
       """)
-    let listing = try names.compactMap(\.first?.textValue).map { name in
+    let tables = try names.compactMap(\.first?.textValue).map { name in
       // Without columns that are computed.
       let columns = try connection.allRows("SELECT name FROM pragma_table_info(?)", [.text(name)])
       return (name, columns.compactMap(\.first?.textValue).sqlList)
     }
-    self.listing = listing
-    return listing
+    listing = (version, tables)
+    return tables
   }
 
   /// Ends the use of a file, and deletes it.

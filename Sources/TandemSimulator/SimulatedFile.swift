@@ -7,8 +7,12 @@ import TestRandom
 /// The file of a replica.
 final class SimulatedFile {
   let number: Int
-  let database: SimulatedDatabase
+  private(set) var database: SimulatedDatabase
   let schema: SimulatedSchema
+  /// The tables to which a program has added a column.
+  private(set) var widerTables: Set<String> = []
+  /// True if no synchronization has taken over the added columns.
+  private(set) var hasNewColumns = false
   /// True if a program has written without triggers since the file was last verified.
   var hasUncapturedEdits = false
   /// The last conflict and the last rejection that the ledger knows.
@@ -41,9 +45,37 @@ final class SimulatedFile {
   func perform<Value>(
     _ step: SyncStep, _ body: (ReplicaTables, DatabaseConnection) throws -> Value
   ) throws -> Value {
-    try database.write(foreignKeys: step.writesRows ? .ignored : .unconcerned) {
+    let value = try database.write(foreignKeys: step.writesRows ? .ignored : .unconcerned) {
       try body(database.replica($0), $0)
     }
+    hasNewColumns = false
+    return value
+  }
+
+  /// The columns of a table in which every edit writes a value of its own.
+  func valueColumns(_ table: SimulatedSchema.Table) -> [String] {
+    table.valueColumns
+      + (widerTables.contains(table.name) ? [SimulatedSchema.Table.addedColumn] : [])
+  }
+
+  /// Takes note that a program has added a column.
+  func added(to table: SimulatedSchema.Table) {
+    widerTables.insert(table.name)
+    hasNewColumns = true
+  }
+
+  /// Takes another database, to which the columns are added that a backup or another file has.
+  func take(_ database: SimulatedDatabase, _ tables: Set<String>) throws {
+    try database.write { connection in
+      for table in schema.tables where tables.contains(table.name) {
+        try connection.execute(table.addition)
+      }
+      _ = try database.replica(connection).schema()
+    }
+    database.enforcesForeignKeys = self.database.enforcesForeignKeys
+    self.database = database
+    widerTables = tables
+    hasNewColumns = false
   }
 
   func read<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
@@ -70,13 +102,14 @@ final class SimulatedFile {
   func values(_ connection: DatabaseConnection) throws -> [(EditLedger.Cell, Int)] {
     var values: [(EditLedger.Cell, Int)] = []
     for table in schema.tables {
-      let columns = table.keyColumns + table.valueColumns
+      let names = valueColumns(table)
+      let columns = table.keyColumns + names
       let rows = try connection.allRows(
         "SELECT \(columns.joined(separator: ", ")) FROM \(table.name) ORDER BY "
           + table.keyColumns.joined(separator: ", "))
       for row in rows {
         let key = SyncKey(table: table.name, id: Array(row.prefix(table.keyColumns.count)))
-        for (column, value) in zip(table.valueColumns, row.dropFirst(table.keyColumns.count)) {
+        for (column, value) in zip(names, row.dropFirst(table.keyColumns.count)) {
           guard let text = value.textValue, let edit = EditLedger.edits(in: text).first else {
             continue
           }

@@ -59,6 +59,14 @@ struct SimulatedSchema {
       [.null, .text("x"), .text("y")] + (codeIndex == .computed ? [.text("X")] : [])
     }
 
+    /// A column that programs may add to the table, and its declaration. The file synchronizes it if
+    /// the table was attached with all its columns.
+    static let addedColumn = "late"
+    var addition: String {
+      "ALTER TABLE \(name) ADD COLUMN \(Table.addedColumn) TEXT"
+        + (valueColumns.count == 1 ? " DEFAULT 'none'" : "")
+    }
+
     var keyColumns: [String] { keyKind == .composite ? ["id", "part"] : ["id"] }
 
     /// The columns beside the key, without the one that is not synchronized.

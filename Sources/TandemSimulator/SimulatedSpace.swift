@@ -101,6 +101,14 @@ final class SimulatedSpace {
     return page.changes.filter { $0.fields != nil }
   }
 
+  /// Declares the tables of a replica. No kill meets it.
+  func declare(_ tables: [SpaceTable]) throws {
+    let kill = database.nextKill
+    database.nextKill = nil
+    defer { database.nextKill = kill }
+    try database.write { _ = try SpaceTables($0).declare(tables) }
+  }
+
   func forget(before version: Int) throws {
     try database.write { try SpaceTables($0).forget(before: version) }
   }

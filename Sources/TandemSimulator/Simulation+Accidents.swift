@@ -9,7 +9,10 @@ extension Simulation {
       try backUpSpace()
     } else {
       let number = Int.random(in: 0..<files.count, using: &random)
-      fileBackups[number] = (try DatabaseImage(files[number].database), step)
+      guard !files[number].hasNewColumns else { return }
+      fileBackups[number] = (
+        try DatabaseImage(files[number].database), files[number].widerTables, step
+      )
       note("file \(number) is backed up")
     }
   }
@@ -48,12 +51,14 @@ extension Simulation {
     case .fileCopy:
       guard files.count < Simulation.maxFileCount, chance(40) else { return }
       let number = Int.random(in: 0..<files.count, using: &random)
+      guard !files[number].hasNewColumns else { return }
       note("file \(number) is copied as \(files.count)")
       try copy(number)
     case .spaceRestore: try restoreSpace(startsNewHistory: false)
     case .newEpoch: try restoreSpace(startsNewHistory: true)
     case .triggersDropped: try dropTriggers(Int.random(in: 0..<files.count, using: &random))
     case .triggersDisabled: try editWithoutTriggers(Int.random(in: 0..<files.count, using: &random))
+    case .columnAdded: try addColumn(Int.random(in: 0..<files.count, using: &random))
     case .damage, .recordLimit: break
     }
   }
@@ -82,6 +87,10 @@ extension Simulation {
     guard let backup = fileBackups[number], chance(50) else { return }
     note("file \(number) becomes what it was at step \(backup.step)")
     let known = Set(try spaceValues().map(\.1))
+    if files[number].widerTables != backup.tables {
+      try release(files[number])
+      try files[number].take(pool.replica(scenario.variant), backup.tables)
+    }
     try files[number].become(backup.image)
     ledger.restored(number, from: backup.step, known: known)
     revisions[number] = nil

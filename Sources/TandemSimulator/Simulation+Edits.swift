@@ -9,11 +9,27 @@ extension Simulation {
     let file = files[number]
     if chance(8) { return try resolve(file) }
     try transact(file) { connection in
-      for _ in 0..<Int.random(in: 1...3, using: &random) { try runStatement(file, connection) }
+      var values = try file.values(connection)
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        values = try runStatement(file, connection, values)
+      }
     }
     for driver in drivers.indices where drivers[driver].file == number && chance(30) {
       if drivers[driver].action == nil { try handle(.changedLocally, driver) }
     }
+  }
+
+  /// A program adds a column to a table.
+  func addColumn(_ number: Int) throws {
+    let file = files[number]
+    let table = pick(schema.tables)
+    guard !table.hasNote, !file.widerTables.contains(table.name) else { return }
+    note("file \(number): \(table.addition)")
+    try transact(file) { try $0.execute(table.addition) }
+    let columns = try file.database.read {
+      try $0.allRows("SELECT name FROM pragma_table_info(?)", [.text(table.name)])
+    }
+    if columns.contains([.text(SimulatedSchema.Table.addedColumn)]) { file.added(to: table) }
   }
 
   /// One transaction of a program whose connection fires no triggers.
@@ -24,7 +40,8 @@ extension Simulation {
     // The counts of such edits get lost: neither the space nor a record of a conflict has sums.
     ledger.copied()
     try transact(file) { connection in
-      try connection.withoutTriggers { try runStatement(file, connection) }
+      let values = try file.values(connection)
+      _ = try connection.withoutTriggers { try runStatement(file, connection, values) }
     }
   }
 
@@ -42,20 +59,26 @@ extension Simulation {
     }
   }
 
-  private func runStatement(_ file: SimulatedFile, _ connection: DatabaseConnection) throws {
-    let (sql, parameters) = statement(pick(schema.tables), in: file.number)
-    let before = try file.values(connection)
+  /// Runs a statement; returns the values of the file afterwards.
+  ///
+  /// - Parameter before: The values of the file.
+  private func runStatement(
+    _ file: SimulatedFile, _ connection: DatabaseConnection, _ before: [(EditLedger.Cell, Int)]
+  ) throws -> [(EditLedger.Cell, Int)] {
+    let (sql, parameters) = statement(pick(schema.tables), in: file)
     do {
       try connection.run(sql, parameters)
     } catch let error as DatabaseError where error.code.primary == .constraint {
-      return
+      // The statement has changed nothing.
+      return before
     }
     if sql.contains("visits + 1"), connection.changeCount == 1 {
       ledger.counted(in: sql.split(separator: " ")[1].description)
     }
     note("file \(file.number): \(sql) \(parameters.map(\.description).joined(separator: ", "))")
-    ledger.statementRan(
-      in: file.number, at: step, before: before, after: try file.values(connection))
+    let after = try file.values(connection)
+    ledger.statementRan(in: file.number, at: step, before: before, after: after)
+    return after
   }
 
   private func resolve(_ file: SimulatedFile) throws {
@@ -80,19 +103,20 @@ extension Simulation {
 
   /// A statement on a table.
   private func statement(
-    _ table: SimulatedSchema.Table, in file: Int
+    _ table: SimulatedSchema.Table, in file: SimulatedFile
   ) -> (sql: String, parameters: [FieldValue]) {
     let name = table.name
     let keys = 0..<scenario.keyCount
     let key = table.key(Int.random(in: keys, using: &random))
     let condition = table.keyColumns.map { "\($0) = ?" }.joined(separator: " AND ")
     func value() -> FieldValue {
-      let edit = ledger.beginEdit(of: SyncKey(table: name, id: key), in: file, at: step)
+      let edit = ledger.beginEdit(of: SyncKey(table: name, id: key), in: file.number, at: step)
       return .text(EditLedger.text(edit))
     }
-    let column = pick(table.valueColumns)
+    let valueColumns = file.valueColumns(table)
+    let column = pick(valueColumns)
     // The row that counts is there early, so that several files count at the same time.
-    if file == 0, table.counts, step < 12 {
+    if file.number == 0, table.counts, step < 12 {
       let row = table.key(SimulatedSchema.Table.counterNumber)
       return (
         "INSERT OR IGNORE INTO \(name) (\(table.keyColumns.joined(separator: ", ")), visits) "
@@ -100,13 +124,15 @@ extension Simulation {
       )
     }
     switch Int.random(in: 0..<18, using: &random) {
-    case 0..<4: return insertion(table, key, pick(["OR IGNORE", "OR REPLACE", "OR ABORT"]), value)
+    case 0..<4:
+      return insertion(
+        table, valueColumns, key, pick(["OR IGNORE", "OR REPLACE", "OR ABORT"]), value)
     case 4..<7: return ("UPDATE \(name) SET \(column) = ? WHERE \(condition)", [value()] + key)
     case 7:
-      let list = table.valueColumns.map { "\($0) = ?" }.joined(separator: ", ")
+      let list = valueColumns.map { "\($0) = ?" }.joined(separator: ", ")
       return (
         "UPDATE \(name) SET \(list) WHERE \(condition)",
-        table.valueColumns.map { _ in value() } + key
+        valueColumns.map { _ in value() } + key
       )
     case 8:
       let extra: [FieldValue] = [
@@ -138,11 +164,12 @@ extension Simulation {
   }
 
   private func insertion(
-    _ table: SimulatedSchema.Table, _ key: [FieldValue], _ conflict: String,
+    _ table: SimulatedSchema.Table, _ valueColumns: [String], _ key: [FieldValue],
+    _ conflict: String,
     _ value: () -> FieldValue
   ) -> (sql: String, parameters: [FieldValue]) {
-    var columns = table.keyColumns + table.valueColumns
-    var parameters = key + table.valueColumns.map { _ in value() }
+    var columns = table.keyColumns + valueColumns
+    var parameters = key + valueColumns.map { _ in value() }
     if table.counts {
       columns.append("visits")
       parameters.append(pick([.null, 0, 3]))

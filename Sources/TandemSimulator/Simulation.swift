@@ -72,10 +72,10 @@ final class Simulation {
   /// The steps at which commits were frozen.
   var frozenSteps: [SyncToken: Int] = [:]
   var spaceBackup: (space: SimulatedSpace.Backup, oracle: SpaceOracle)?
-  var fileBackups: [(image: DatabaseImage, step: Int)?] = []
+  var fileBackups: [(image: DatabaseImage, tables: Set<String>, step: Int)?] = []
   /// Takes each line of the trace; `nil` if nobody reads it.
   let trace: ((String) -> Void)?
-  private let pool: DatabasePool
+  let pool: DatabasePool
 
   init(_ scenario: Scenario, _ pool: DatabasePool, trace: ((String) -> Void)? = nil) throws {
     self.scenario = scenario
@@ -111,17 +111,29 @@ final class Simulation {
   /// Adds a copy of a file.
   func copy(_ number: Int) throws {
     let image = try DatabaseImage(files[number].database)
-    let database = try pool.replica(scenario.variant)
-    try image.restore(database)
-    try add(SimulatedFile(files.count, database, schema))
-    files[files.count - 1].hasUncapturedEdits = files[number].hasUncapturedEdits
+    let copy = try SimulatedFile(files.count, pool.replica(scenario.variant), schema)
+    try add(copy)
+    if !files[number].widerTables.isEmpty {
+      try copy.take(copy.database, files[number].widerTables)
+    }
+    try copy.become(image)
+    copy.hasUncapturedEdits = files[number].hasUncapturedEdits
     ledger.copied()
+  }
+
+  /// Gives the database of a file back, unless its schema has changed.
+  func release(_ file: SimulatedFile) throws {
+    if file.widerTables.isEmpty {
+      try pool.release(replica: file.database, scenario.variant)
+    } else {
+      try file.database.end()
+    }
   }
 
   /// Gives the databases back, for the next simulation.
   func end() throws {
     service?.end()
-    for file in files { try pool.release(replica: file.database, scenario.variant) }
+    for file in files { try release(file) }
     try pool.release(space: space.database)
   }
 
@@ -214,6 +226,10 @@ extension Simulation {
     drivers[number].action = nil
     let file = files[drivers[number].file]
     switch action {
+    case .push, .pull: try declareTables(of: file)
+    case .perform, .timer, .report: break
+    }
+    switch action {
     case .perform(let syncStep): try perform(syncStep, number)
     case .push(let token):
       guard let commit = try file.read({ try $0.pendingCommit() }), commit.id == token else {
@@ -224,6 +240,14 @@ extension Simulation {
       send(.pull(request.limited(to: scenario.maxPageChangeCount)), number)
     case .timer, .report: break
     }
+  }
+
+  /// Declares the tables of a file to the space, as each synchronization does first.
+  private func declareTables(of file: SimulatedFile) throws {
+    guard scenario.accidents.contains(.columnAdded) else { return }
+    let tables = try file.read { try $0.declarations() }
+    try space.declare(tables)
+    oracle.declare(tables)
   }
 
   private func perform(_ syncStep: SyncStep, _ number: Int) throws {
@@ -238,10 +262,12 @@ extension Simulation {
         let notes = try syncStep.writesRows ? file.notes(connection) : [:]
         var staged: [[FieldValue]] = []
         if case .stage = syncStep { staged = try file.staged(connection) }
+        let isClean = try isClean(syncStep, tables)
         let summary = try tables.perform(
           syncStep, file.schema.merging, decision: decision, limits: scenario.limits,
           using: &random)
         if !notes.isEmpty { try checkNotes(notes, file.notes(connection)) }
+        if isClean, let report = tables.applyReport { try check(report, summary, file) }
         if case .stage(_, let pull) = syncStep {
           try check(pull, staged, try file.staged(connection), file)
         }

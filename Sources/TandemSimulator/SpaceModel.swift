@@ -35,6 +35,7 @@ struct SpaceModel {
   }
 
   private let granularities: [String: SpaceTable.Granularity]
+  private var columns: [String: Set<String>] = [:]
   private let limits: SyncLimits
   private var states: [SyncKey: [State]] = [:]
   /// The digest of the live records.
@@ -45,6 +46,12 @@ struct SpaceModel {
   init(_ tables: [SpaceTable], _ limits: SyncLimits) {
     granularities = Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0.granularity) })
     self.limits = limits
+    declare(tables)
+  }
+
+  /// Takes note that a replica has declared its tables.
+  mutating func declare(_ tables: [SpaceTable]) {
+    for table in tables { columns[table.name, default: []].formUnion(table.columns) }
   }
 }
 
@@ -55,7 +62,7 @@ extension SpaceModel {
     let objections = commit.changes.compactMap { change in
       objection(to: change, commit.base.version).map { SyncObjection(key: change.key, reason: $0) }
     }
-    let refusals = objections.filter { $0.reason == .notAddable }
+    let refusals = objections.filter { [.notAddable, .unknownColumn].contains($0.reason) }
     if !refusals.isEmpty { return .refused(refusals) }
     if !objections.isEmpty { return .conflict(objections) }
     var next = self
@@ -72,6 +79,7 @@ extension SpaceModel {
   }
 
   private func objection(to change: SyncChange, _ base: Int) -> SyncObjection.Reason? {
+    guard isKnown(change) else { return .unknownColumn }
     let states = states[change.key] ?? []
     let seen = states.last { $0.version <= base }?.fields
     let later = states.filter { $0.version > base }.map(\.fields)
@@ -98,6 +106,15 @@ extension SpaceModel {
       guard let name = addends.layout.names.first(where: { sum(present, addends, $0) == nil })
       else { return nil }
       return isChanged(name) ? .changed : .notAddable
+    }
+  }
+
+  /// True if the space has all columns that a change names.
+  private func isKnown(_ change: SyncChange) -> Bool {
+    switch change.verb {
+    case .insert(let fields), .update(let fields), .add(let fields):
+      fields.layout.names.allSatisfy { columns[change.key.table]?.contains($0) == true }
+    case .delete: true
     }
   }
 

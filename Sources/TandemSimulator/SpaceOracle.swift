@@ -98,6 +98,9 @@ struct SpaceOracle {
     self.model.addPositions(of: model)
   }
 
+  /// Takes note that a replica has declared its tables.
+  mutating func declare(_ tables: [SpaceTable]) { model.declare(tables) }
+
   /// Takes note that the space forgot the history before a version.
   mutating func forget(before version: Int) {
     let kept = revisions.filter { $0.version >= version }
