@@ -178,7 +178,7 @@ private struct TableChoice {
         "has the key \(schema.primaryKey[0]) INTEGER PRIMARY KEY, which SQLite numbers: two "
           + "devices would give the same number to different rows; use a random key, such as "
           + "\(suggestedKey), or allow assigned keys if the application chooses numbers that "
-          + "no two devices choose")
+          + "no two devices choose (--allow-assigned-keys, allowsAssignedKeys)")
     }
     let columns = try columns()
     try choice.checkCounters(in: schema)
@@ -186,7 +186,8 @@ private struct TableChoice {
     if !choice.allowsBlindSpots, !shadow.blindSpots.isEmpty {
       throw unsuitable(
         "has changes that no trigger can foresee: \(shadow.blindSpots.joined(separator: "; ")); "
-          + "change the index, or allow blind spots if no program uses REPLACE on the table")
+          + "change the index, or allow blind spots if no program uses REPLACE on the table "
+          + "(--allow-blind-spots, allowsBlindSpots)")
     }
     return SpaceTable(
       name: schema.name, columns: columns, keyColumns: schema.primaryKey,

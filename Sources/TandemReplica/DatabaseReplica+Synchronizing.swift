@@ -33,8 +33,8 @@ extension DatabaseReplica {
     with space: SyncSpace, reporting report: @escaping @Sendable (SyncStatus) -> Void = { _ in }
   ) async throws -> Report {
     try await run(
-      until: .settled(maxFailureCount: DatabaseReplica.maxFailureCount), with: space, report
-    ).result()
+      until: .settled(maxFailureCount: DatabaseReplica.maxFailureCount), with: space
+    ) { status, _ in report(status) }.result()
   }
 
   /// Synchronizes until the file contains a revision of the space, which may not exist yet.
@@ -49,7 +49,9 @@ extension DatabaseReplica {
     with space: SyncSpace, upTo revision: SpaceRevision,
     reporting report: @escaping @Sendable (SyncStatus) -> Void = { _ in }
   ) async throws -> Report {
-    let result = try await run(until: .reached(revision), with: space, report).result()
+    let result = try await run(until: .reached(revision), with: space) { status, _ in
+      report(status)
+    }.result()
     guard result.revision.epoch == revision.epoch else {
       throw ReplicaError(
         .otherHistory,
@@ -73,7 +75,7 @@ extension DatabaseReplica {
   public func run(
     with space: SyncSpace, reporting report: @escaping @Sendable (SyncStatus) -> Void = { _ in }
   ) async throws {
-    _ = try await run(until: .forever, with: space, report)
+    _ = try await run(until: .forever, with: space) { status, _ in report(status) }
     try Task.checkCancellation()
   }
 }
@@ -130,8 +132,11 @@ extension ReplicaError {
 extension DatabaseReplica {
   /// Synchronizes until the goal is reached, and counts. A run for ever ends without an error when
   /// the task is cancelled.
+  ///
+  /// - Parameter report: Called with each new state, and with the error that led to it.
   package func run(
-    until goal: SyncGoal, with space: SyncSpace, _ report: @escaping @Sendable (SyncStatus) -> Void
+    until goal: SyncGoal, with space: SyncSpace,
+    _ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void
   ) async throws -> ReplicaRun {
     try await run(until: goal, space.remote, RunLog(report))
   }
@@ -163,16 +168,16 @@ private final class RunLog: Sendable {
   }
 
   private let state = Mutex(State())
-  private let report: @Sendable (SyncStatus) -> Void
+  private let report: @Sendable (SyncStatus, (any Error)?) -> Void
 
-  init(_ report: @escaping @Sendable (SyncStatus) -> Void) { self.report = report }
+  init(_ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void) { self.report = report }
 
   func note(_ status: SyncStatus, _ cause: (any Error)?) {
     state.withLock { state in
       state.status = status
       state.cause = cause ?? state.cause
     }
-    report(status)
+    report(status, cause)
   }
 
   /// The tables that the space knows.

@@ -56,6 +56,8 @@ final class SimulatedService: @unchecked Sendable {
   /// The commits that are under way with a token that may write.
   private var permitted: Set<SyncToken> = []
   private var senders: [SyncToken: Int] = [:]
+  /// The outcomes of all commits, as the space has written them.
+  private(set) var outcomes: [SyncToken: SyncOutcome] = [:]
   /// The requests that use the space now, and the most that the limits permit.
   private var useCount = 0
   private var maxUseCount = 0
@@ -267,7 +269,9 @@ extension SimulatedService: SpaceStore {
       guard let sender = senders[commit.id] else {
         throw SimulationViolation("the service wrote a commit that nobody sent")
       }
-      return .success(try simulation.note(answer, to: commit, of: sender))
+      let outcome = try simulation.note(answer, to: commit, of: sender)
+      outcomes[commit.id] = outcome
+      return .success(outcome)
     }
   }
 

@@ -39,6 +39,11 @@ extension Simulation {
     for ((message, request), answer) in zip(requests, answers) {
       let event = try event(answer, to: request)
       try check(event, request.client, requests.map(\.request), service)
+      if case .pushed(let outcome) = event, case .push(let commit) = message.content,
+        outcome != service.outcomes[commit.id]
+      {
+        throw SimulationViolation("the service answers a commit with the outcome of another one")
+      }
       note("the service answers \(message.request) of driver \(message.driver): \(describe(event))")
       network.append(
         Message(driver: message.driver, request: message.request, content: .answer(event)))
@@ -249,7 +254,7 @@ extension Simulation {
   /// The next event of the space that a program hears; `nil` if there is none.
   func nextEvent(for driver: Int, _ service: SimulatedService) throws -> SyncEvent? {
     if followings[driver] == nil { try follow(driver, service) }
-    if isFaulty, chance(10) {
+    if isFaulty, chance(20) {
       note("driver \(driver) leaves its stream")
       followings.removeValue(forKey: driver)?.stream.end()
     }
@@ -259,7 +264,12 @@ extension Simulation {
   }
 
   private func follow(_ driver: Int, _ service: SimulatedService) throws {
-    let revision = try files[drivers[driver].file].read { try $0.summary().sync.revision }
+    var revision = try files[drivers[driver].file].read { try $0.summary().sync.revision }
+    // Revisions of the past show whether the events that are kept are complete.
+    if isFaulty, chance(30), case .commit(let from, _)? = space.events.randomElement(using: &random)
+    {
+      revision = from
+    }
     let query = revision.map { "?since=\($0)" } ?? ""
     let head = space.head
     let client = pick([SimulatedService.Client.writer, .reader])

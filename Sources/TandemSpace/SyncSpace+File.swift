@@ -17,9 +17,10 @@ extension SyncSpace {
   /// - Throws: ``SpaceError`` if the file is another database; `DatabaseError` if it cannot be
   ///   opened.
   public static func file(_ path: String, creates: Bool = false) async throws -> SyncSpace {
-    let store = try await SQLiteSpaceStore.open(path: path, creates: creates)
+    let first = try await SQLiteSpaceStore.open(path: path, creates: creates)
+    let store = MovableSpaceStore(first, path: absolute(path))
     return SyncSpace(
-      name: absolute(path), remote: LocalRemote(store), head: { try await store.state().head },
+      name: store.path, remote: LocalRemote(store), head: { try await store.state().head },
       end: { await store.close() })
   }
 

@@ -148,6 +148,14 @@ import Testing
     #expect(lines.count == 6)
     #expect(lines.last?.wholeMatch(of: #/[0-9a-f]{12} bob read x,y/#) != nil)
     let id = try #require(lines[3].split(separator: " ").first)
+    let json = try await Tool.shell(
+      "\"$tandem\" token create --tokens t --account eve --space x --json", in: folder)
+    let object = try #require(
+      try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+    #expect((object["token"] as? String)?.hasPrefix("tandem_") == true)
+    #expect(object["account"] as? String == "eve" && object["access"] as? String == "read")
+    #expect(json.output.split(separator: "\n").count == 1 && json.error.isEmpty)
+    _ = try await Tool.shell("\"$tandem\" token revoke --account eve --tokens t", in: folder)
     let revoked = try await Tool.shell("\"$tandem\" token revoke \(id) --tokens t", in: folder)
     #expect(revoked.status == 0)
     let again = try await Tool.shell("\"$tandem\" token revoke \(id) --tokens t", in: folder)

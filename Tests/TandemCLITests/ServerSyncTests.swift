@@ -88,6 +88,8 @@ struct ServerSyncTests {
     let tokenFile = folder.path(of: "token")
     #expect(
       status.contains("\"space\":\"\(url)/v1/spaces/notes#token-file=\(tokenFile)\""), "\(status)")
+    let lines = try await shell("$tandem status a.db").output
+    #expect(lines.contains("space      \(url)/v1/spaces/notes, with the token in \(tokenFile)\n"))
     for name in folder.files() where name != "token" {
       let hasSecret = folder.bytes(of: name).firstRange(of: Array(secret.utf8)) != nil
       #expect(!hasSecret, "\(name)")
@@ -112,6 +114,11 @@ struct ServerSyncTests {
     // A server that is killed, and one at the same address afterwards.
     server.signal(SIGKILL)
     #expect(await server.end() == -SIGKILL)
+    while let line = await tools[0].line() {
+      guard line.contains(#""status":"offline""#) else { continue }
+      #expect(line.contains(#""reason":"\#(url)"#), "\(line)")
+      break
+    }
     try await shell("sqlite3 b.db \"UPDATE note SET title = 'Newer' WHERE id = 'new'\"")
     let port = try #require(url.split(separator: ":").last)
     let next = try RunningTool([
@@ -158,6 +165,9 @@ struct ServerSyncTests {
       ("--space notes --insecure-http", "--server"),
       ("--server http://sync.example.org --space notes --token-file token", "--insecure-http"),
       ("--space $server", "--server URL --space NAME"),
+      ("--server $server/v1/spaces/notes --space notes", "the address of spaces; use that of"),
+      ("--server $server/base --space notes --token-file token", "path only if a proxy"),
+      ("--server $server --space notes", "--token-file"),
       ("--server http://127.0.0.1:1 --space notes", "127.0.0.1:1"),
     ])
   func mistakes(options: String, message: String) async throws {

@@ -6,6 +6,12 @@ import TandemSync
 import TestFolder
 import Testing
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#endif
+
 @Suite("Files kept in step, as an application does it", .timeLimit(.minutes(5)))
 struct SynchronizedFilesTests {
   let folder: TemporaryFolder
@@ -173,6 +179,40 @@ struct SynchronizedFilesTests {
     #expect(try await other.revision().version == 1)
     await a.close()
     await other.close()
+  }
+
+  @Test("A space whose file is moved away and back is followed again; the status has the cause")
+  func movedSpace() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    try await one.sync(with: space)
+    let (states, state) = AsyncStream<(SyncStatus, String)>.makeStream()
+    let run = Task {
+      try await one.run(until: .forever, with: space) {
+        state.yield(($0, $1.map { "\($0)" } ?? ""))
+      }
+    }
+    var iterator = states.makeAsyncIterator()
+    func wait(for isReached: (SyncStatus) -> Bool) async -> String? {
+      while let (state, cause) = await iterator.next() { if isReached(state) { return cause } }
+      return nil
+    }
+    func isUpToDate(_ version: Int) -> (SyncStatus) -> Bool {
+      { if case .upToDate(let revision) = $0 { revision.version == version } else { false } }
+    }
+    _ = await wait(for: isUpToDate(1))
+    let (path, away) = (folder.path(of: "shared.space"), folder.path(of: "away"))
+    for version in 2...3 {
+      #expect(rename(path, away) == 0)
+      try await a.write { try $0.execute("UPDATE note SET likes = likes + 1") }
+      #expect(await wait { $0 == .offline }?.contains("shared.space") == true)
+      #expect(rename(away, path) == 0)
+      #expect(await wait(for: isUpToDate(version)) != nil)
+    }
+    run.cancel()
+    _ = try await run.value
+    await a.close()
+    await space.close()
   }
 
   @Test("Rules that are given replace those that the file keeps for the table")

@@ -174,6 +174,25 @@ import Testing
     }
   }
 
+  @Test("A token follows at most so many spaces, which the log has once")
+  func spaceLimit() async throws {
+    var limits = SyncService.Limits()
+    limits.maxTokenFollowedSpaceCount = 2
+    let test = try TestService(limits: limits)
+    for name in ["a", "b", "c"] { try await test.makeSpace(name) }
+    func follow(_ name: String) async -> HTTPAnswer {
+      await test.answer("GET", "/v1/spaces/\(name)/events")
+    }
+    let first = await follow("a")
+    #expect(await follow("b").status == 200)
+    #expect(await follow("a").status == 200)
+    for _ in 0..<2 { #expect(await follow("c").code == "tooManyRequests") }
+    #expect(test.log.count == 1 && test.log[0].contains("--max-token-spaces"))
+    #expect(await follow("b").status == 200)
+    first.stream?.end()
+    #expect(await follow("c").status == 429)
+  }
+
   @Test("Streams end when the service does")
   func end() async throws {
     let test = try await TestEvents()

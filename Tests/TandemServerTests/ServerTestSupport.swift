@@ -14,6 +14,16 @@ final class TestService: Sendable {
   let spaces: SpaceDirectory
   let service: SyncService
   let metrics = ServerMetrics()
+  private let lines: LogLines
+
+  /// The messages for the operator.
+  var log: [String] { lines.all }
+
+  private final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+  }
 
   /// - Parameter tokens: The lines of the token file; `nil` for a service without access tokens.
   init(
@@ -29,7 +39,11 @@ final class TestService: Sendable {
       try folder.write(Self.text(tokens), to: "tokens")
       file = try TokenFile(path: folder.path(of: "tokens"))
     }
-    service = SyncService(spaces: spaces, tokens: file, limits: limits, metrics: metrics)
+    let lines = LogLines()
+    self.lines = lines
+    service = SyncService(spaces: spaces, tokens: file, limits: limits, metrics: metrics) {
+      lines.add($0)
+    }
   }
 
   static func text(_ tokens: [AccessToken]) throws -> String {

@@ -209,9 +209,11 @@ import Testing
     let many = try await objections(1_500) { .integer(Int64($0)) }
     #expect(many.count == SyncLimits.maxObjectionCount)
     #expect(many.last?.key.id == [.integer(999)])
-    let text = String(repeating: "x", count: SyncLimits.maxObjectionByteCount / 2)
-    #expect(try await objections(5) { .text("\($0)\(text)") }.count == 2)
-    #expect(try await objections(2) { .text("\($0)\(text)\(text)\(text)") }.count == 1)
+    let text = String(repeating: "x", count: 1_000)
+    let long = try await objections(500) { .text("\($0)\(text)") }
+    let byteCount = long.reduce(0) { $0 + RecordEncoding.byteCount(of: $1.key) }
+    #expect(long.count < 500 && byteCount >= SyncLimits.maxObjectionByteCount)
+    #expect(byteCount < SyncLimits.maxObjectionByteCount + SyncLimits.maxKeyByteCount)
   }
 
   @Test("The declarations of a space are bounded, and what it has declared stays valid")

@@ -120,6 +120,43 @@ import Testing
     #expect(fault(SyncLimits(maxRecordByteCount: recordByteCount - 1)) == .limitExceeded)
   }
 
+  @Test("A key that no space takes is refused while a message is read")
+  func keyLength() throws {
+    var random = MessageRandom(seed: 3)
+    let (id, base) = (random.token(), random.revision())
+    func key(_ value: FieldValue) -> SyncKey { SyncKey(table: "t", id: [value]) }
+    func expect(_ key: SyncKey, isRead: Bool) {
+      let commit = SyncCommit(
+        replica: id, sequence: 1, id: id, base: base,
+        changes: [SyncChange(key: key, verb: .delete)])
+      let state = SyncRecordState(key: key, version: 1, fields: nil)
+      let page = SyncPage(
+        revision: base, digest: .empty, replica: nil, changes: [state], next: nil)
+      let outcome = SyncOutcome.conflict([SyncObjection(key: key, reason: .missing)])
+      let reader = SyncMessageReader()
+      let readers: [() throws -> Void] = [
+        { _ = try reader.commit(SyncMessageWriter.bytes(commit)) },
+        { _ = try reader.page(SyncMessageWriter.bytes(page)) },
+        { _ = try reader.answer(SyncMessageWriter.bytes(outcome)) },
+      ]
+      for read in readers {
+        do {
+          try read()
+          #expect(isRead)
+        } catch {
+          #expect(!isRead && (error as? TextFault)?.code == .limitExceeded)
+        }
+      }
+    }
+    let count = SyncLimits.maxKeyByteCount - RecordEncoding.byteCount(of: key("")) - 2
+    expect(key(.text(String(repeating: "a", count: count))), isRead: true)
+    // The text of a message may be longer than what it stands for.
+    expect(key(.text(String(repeating: "\u{1}", count: count))), isRead: true)
+    expect(key(.text(String(repeating: "a", count: count + 1))), isRead: false)
+    let reals = [FieldValue](repeating: 0.1, count: 200)
+    expect(SyncKey(table: "t", id: reals), isRead: false)
+  }
+
   @Test("A record may have as many fields as a shadow has room for, and no more")
   func columnLimit() throws {
     func bytes(_ count: Int) -> [UInt8] {

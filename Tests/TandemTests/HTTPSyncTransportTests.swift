@@ -119,7 +119,7 @@ struct HTTPSyncTransportTests {
   @Test("A refusal of the server is one of the whole request, with its code and its delay")
   func refusals() async throws {
     for (status, code) in [
-      (400, SyncRefusal.Code.malformed), (401, .unauthenticated), (403, .unauthorized),
+      (400, SyncRefusal.Code.malformed), (403, .unauthorized),
       (404, .unknownSpace), (409, .differentTables), (413, .overLimit),
     ] {
       let body = #"{"outcome":"rejected","code":"\#(code.rawValue)","message":"m"}"#
@@ -143,6 +143,20 @@ struct HTTPSyncTransportTests {
     let years = try await pushError(503, busy, ["Retry-After": "99999999"]) as? SyncRefusal
     #expect(
       SyncBackoff().delay(afterFailure: 1, atLeast: years?.retryAfter, chance: 1) == .seconds(300))
+  }
+
+  @Test("The message of a server is one line without control characters; remedies name the options")
+  func messages() async throws {
+    func message(_ code: String, _ text: String) async throws -> String? {
+      let body = #"{"outcome":"rejected","code":"\#(code)","message":"\#(text)"}"#
+      return (try await pushError(400, body) as? SyncRefusal)?.message
+    }
+    #expect(
+      try await message("malformed", #"a\ntandem: b\u001b[2J"#) == #"a\u000atandem: b\u001b[2J"#)
+    let long = String(repeating: "x", count: 100_000)
+    #expect(try await message("malformed", long)?.count == 1_000)
+    #expect(try await message("unauthenticated", "m")?.contains("--token-file") == true)
+    #expect(try await message("unknownRoute", "m")?.contains("path") == true)
   }
 
   @Test("An answer that is not the server's leaves the outcome unknown, whatever its status says")
@@ -228,6 +242,13 @@ struct HTTPSyncTransportTests {
         + "#token-file=/home/ann/my%20tokens/100%25%231%262%3d%c3%a9&cacert=/etc/ca.pem")
     let again = try SpaceAddress(name: address.name)
     #expect(again == address)
+    #expect(
+      SyncSpace.plainName(address.name)
+        == "https://sync.example.org:8443/base/v1/spaces/a.b-c_1, with the token in "
+        + "/home/ann/my tokens/100%#1&2=é, the certificates in /etc/ca.pem")
+    for name in ["http://localhost/v1/spaces/s", "/home/ann/a#token-file=b"] {
+      #expect(SyncSpace.plainName(name) == name)
+    }
     let relative = try SpaceAddress(
       server: "http://localhost", space: "s", token: .file("token"), certificateAuthorityFile: nil)
     #expect(relative.tokenFile?.hasPrefix("/") == true)
@@ -266,6 +287,7 @@ struct HTTPSyncTransportTests {
       ("https://sync.example.org", ""), ("https://sync.example.org", ".s"),
       ("https://sync.example.org", "a/b"), ("https://sync.example.org", "é"),
       ("https://sync.example.org", String(repeating: "a", count: 129)),
+      ("https://sync.example.org/v1/spaces/s", "s"), ("https://sync.example.org/v1/spaces", "s"),
     ])
   func refusedAddresses(url: String, space: String) throws {
     let error = #expect(throws: TransportError.self) {

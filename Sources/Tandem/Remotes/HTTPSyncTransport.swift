@@ -146,9 +146,31 @@ extension HTTPSyncTransport {
   /// The error of an answer that is none of those expected.
   private func failure(_ response: HTTPResponse) -> any Error {
     guard case .failure(let refusal)? = answer(response) else { return foreign(response.head) }
-    guard refusal.isTransient else { return refusal }
+    guard refusal.isTransient else { return SyncRefusal(refusal.code, message(of: refusal)) }
     return SyncRefusal(
-      refusal.code, refusal.message, retryAfter: refusal.retryAfter ?? response.head.retryDelay)
+      refusal.code, message(of: refusal),
+      retryAfter: refusal.retryAfter ?? response.head.retryDelay)
+  }
+
+  /// The most characters of a server's message that are shown.
+  private static let maxMessageLength = 1_000
+
+  /// The message of a refusal, with a remedy that only this side knows. The server's text is one line, so
+  /// that it is not taken for the output of the program that shows it.
+  private func message(of refusal: SyncRefusal) -> String {
+    switch refusal.code {
+    case .unauthenticated:
+      return token.map {
+        "the server does not know \($0), or has revoked it; store a valid one (--token-file, the "
+          + "variable TANDEM_TOKEN)"
+      } ?? "the server needs an access token (--token-file, the variable TANDEM_TOKEN)"
+    case .unknownRoute:
+      return
+        "there is no Tandem server at \(url); the address of a server has a path only if a proxy "
+        + "adds one"
+    default:
+      return String(refusal.message.prefix(Self.maxMessageLength)).escapingControls()
+    }
   }
 
   /// The error of an answer that is not a Tandem server's.

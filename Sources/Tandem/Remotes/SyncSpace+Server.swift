@@ -92,6 +92,14 @@ extension SyncSpace {
     return try SyncSpace(at: address, token: address.tokenFile.map { .file($0) } ?? token)
   }
 
+  /// The name of a space as people read it: `name` has the paths of files in the form of a URL.
+  package static func plainName(_ name: String) -> String {
+    guard SpaceAddress.isServer(name), let address = try? SpaceAddress(name: name) else {
+      return name
+    }
+    return address.plainText
+  }
+
   private init(at address: SpaceAddress, token: ServerToken?) throws(TransportError) {
     var options = HTTPClientOptions()
     options.certificateAuthorityFile = address.certificateAuthorityFile
@@ -141,6 +149,12 @@ struct SpaceAddress: Hashable, Sendable {
         "the address of a server has no credentials, parameters or fragment; put the token into a file",
         url: base.prefix { $0 != "?" && $0 != "#" }.description)
     }
+    if let route = base.firstRange(of: Self.route.dropLast()) {
+      throw TransportError(
+        .invalidURL,
+        "this is the address of spaces; use that of the server, \(base[..<route.lowerBound]), and the "
+          + "name of the space (--server, --space)", url: base)
+    }
     guard Self.isSpaceName(space) else {
       throw TransportError(
         .invalidURL,
@@ -189,6 +203,16 @@ struct SpaceAddress: Hashable, Sendable {
       (Self.insecureKey, allowsInsecureHTTP ? "yes" : nil),
     ].compactMap { key, value in value.map { "\(key)=\(Self.escaped($0))" } }
     return url + (values.isEmpty ? "" : "#" + values.joined(separator: "&"))
+  }
+
+  /// The name for people: the space, its server, and the files that are needed to reach it.
+  var plainText: String {
+    let parts = [
+      tokenFile.map { "the token in \($0)" },
+      certificateAuthorityFile.map { "the certificates in \($0)" },
+      allowsInsecureHTTP ? "secrets over http" : nil,
+    ].compactMap(\.self)
+    return url + (parts.isEmpty ? "" : ", with " + parts.joined(separator: ", "))
   }
 
   /// A path as a value of the fragment.

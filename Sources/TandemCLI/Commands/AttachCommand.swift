@@ -131,7 +131,7 @@ enum AttachCommand: Command {
       let status = try await replica.status()
       let names = status.tables.map { "\($0.name) (\($0.columns.joined(separator: ", ")))" }
       TandemCLI.report(
-        "\(path) is attached to \(serverSpace?.name ?? spaceName) with "
+        "\(path) is attached to \(SyncSpace.plainName(serverSpace?.name ?? spaceName)): "
           + "\(names.joined(separator: ", ")); "
           + "\(Quantity.count(status.pendingCount, "row")) to compare: tandem sync \(path)")
     }
@@ -303,7 +303,7 @@ enum DetachCommand: Command {
       let unsent =
         status.pendingCount == 0
         ? "" : "; \(Quantity.count(status.pendingCount, "row")) had changes that were not sent"
-      TandemCLI.report("\(path) is detached from \(status.space)\(unsent)")
+      TandemCLI.report("\(path) is detached from \(SyncSpace.plainName(status.space))\(unsent)")
     }
     return ReplicaFile.inStep
   }

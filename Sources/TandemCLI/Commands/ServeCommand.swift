@@ -53,6 +53,9 @@ enum ServeCommand: Command {
     static let maxTokenStreams = ValueOption(
       "max-token-streams", in: 1...1_000_000,
       help: "The maximum number of event streams of one access token.\nDefault: 4000.")
+    static let maxTokenSpaces = ValueOption(
+      "max-token-spaces", in: 1...1_000_000,
+      help: "The maximum number of spaces that one access token\nfollows at a time. Default: 1000.")
     static let maxBodies = ValueOption.byteCount(
       "max-bodies",
       help: "The maximum length of the bodies of all requests at a\ntime. Default: 256M.")
@@ -96,7 +99,8 @@ enum ServeCommand: Command {
     options: [
       Option.data, Option.listen, Option.tokens, Option.certificate, Option.key, Option.inspect,
       Option.json, Option.maxConnections, Option.maxAddressConnections, Option.maxHeader,
-      Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams, Option.maxBodies,
+      Option.maxRequests, Option.maxTokenRequests, Option.maxTokenStreams,
+      Option.maxTokenSpaces, Option.maxBodies,
       Option.maxAnswers, Option.maxSpaces, Option.maxOpenSpaces, Option.idleTime,
       Option.heartbeat,
     ],
@@ -176,6 +180,8 @@ enum ServeCommand: Command {
     limits.maxTokenRequestCount =
       arguments[Option.maxTokenRequests] ?? limits.maxTokenRequestCount
     limits.maxTokenStreamCount = arguments[Option.maxTokenStreams] ?? limits.maxTokenStreamCount
+    limits.maxTokenFollowedSpaceCount =
+      arguments[Option.maxTokenSpaces] ?? limits.maxTokenFollowedSpaceCount
     limits.heartbeat = arguments[Option.heartbeat] ?? limits.heartbeat
     return limits
   }

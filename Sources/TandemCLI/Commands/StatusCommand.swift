@@ -81,7 +81,7 @@ extension ReplicaStatus {
 
   fileprivate func lines(_ state: State, _ reason: String?) -> [String] {
     let rows: [(String, String)] = [
-      ("state", state.rawValue), ("reason", reason ?? ""), ("space", space),
+      ("state", state.rawValue), ("reason", reason ?? ""), ("space", SyncSpace.plainName(space)),
       ("revision", revision?.shortText ?? "none: never synchronized"), ("replica", replica),
       ("pending", "\(pendingCount)"), ("conflicts", "\(conflictCount)"),
       ("rejected", "\(rejectedCount)"),

@@ -14,7 +14,8 @@ enum SyncCommand: Command {
       help: """
         Print one JSON object per line: the states, such as
         {"event":"status","status":"connecting|pushing|pulling|
-        verifying|upToDate|offline|blocked"}, and at the end
+        verifying|upToDate|offline|blocked"}, with a "reason" for
+        the last two, and at the end
         {"event":"end","revision":"EPOCH.VERSION","pushed":N,
         "pulled":N,"conflicts":N,"rejected":N,"pending":N}
         """)
@@ -78,7 +79,7 @@ enum SyncCommand: Command {
           until: output.watches
             ? .forever : .settled(maxFailureCount: DatabaseReplica.maxFailureCount),
           with: space
-        ) { output.note($0) }
+        ) { output.note($0, $1) }
         return try finish(run, database, output)
       }
     }
@@ -128,23 +129,26 @@ struct SyncOutput: Sendable {
   let watches: Bool
   let progress: SyncProgress
 
-  /// Shows a state of the synchronization. An end of the reader stops the command by itself.
-  func note(_ status: SyncStatus) {
+  /// Shows a state of the synchronization, and the error that led to it. An end of the reader stops the
+  /// command by itself.
+  func note(_ status: SyncStatus, _ cause: (any Error)?) {
     progress.note(status)
     if printsJSON {
-      try? ReplicaFile.print { $0.object { write(status, to: &$0) } }
+      try? ReplicaFile.print { $0.object { write(status, cause, to: &$0) } }
     } else if watches, !isQuiet {
       switch status {
       case .upToDate(let revision):
         TandemCLI.report("\(path): in step at revision \(revision.shortText)")
       case .blocked(let block): TandemCLI.report("\(path): \(SyncCommand.remedy(block))")
-      case .offline: TandemCLI.report("\(path): the space cannot be reached; trying again")
+      case .offline:
+        let reason = cause.map { ": \($0)" } ?? ""
+        TandemCLI.report("\(path): the space cannot be reached; trying again\(reason)")
       case .connecting, .pushing, .pulling, .verifying: break
       }
     }
   }
 
-  private func write(_ status: SyncStatus, to json: inout JSONWriter) {
+  private func write(_ status: SyncStatus, _ cause: (any Error)?, to json: inout JSONWriter) {
     json.field("event", "status")
     switch status {
     case .connecting: json.field("status", "connecting")
@@ -156,7 +160,9 @@ struct SyncOutput: Sendable {
     case .upToDate(let revision):
       json.field("status", "upToDate")
       json.field("revision", revision.shortText)
-    case .offline: json.field("status", "offline")
+    case .offline:
+      json.field("status", "offline")
+      if let cause { json.field("reason", "\(cause)") }
     case .blocked(let block):
       json.field("status", "blocked")
       json.field("reason", "\(ReplicaError(block))")

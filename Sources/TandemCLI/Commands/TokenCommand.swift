@@ -27,7 +27,11 @@ enum TokenCommand: Command {
     static let json = Flag(
       "json",
       help:
-        "Print one JSON object per line:\n{\"id\":ID,\"account\":NAME,\"access\":A,\"spaces\":[S]}")
+        """
+        Print one JSON object per line:
+        {"id":ID,"account":NAME,"access":A,"spaces":[S]}, and with
+        create also "token":SECRET
+        """)
   }
 
   /// The actions.
@@ -96,6 +100,7 @@ enum TokenCommand: Command {
     let token = AccessToken(
       secret: secret, account: account, access: try right(arguments), scope: scope)
     try change(path, creates: true) { list in try list.add(token) }
+    guard !arguments[Option.json] else { return try print(token, secret: secret, arguments) }
     TandemCLI.report(
       "token \(token.id) of \(account) may \(token.access.rawValue) \(token.scopeText); "
         + "keep it: it is not shown again")
@@ -150,7 +155,9 @@ enum TokenCommand: Command {
     try AtomicFile.write(Array(list.text.utf8), to: path, mode: 0o600)
   }
 
-  private static func print(_ token: AccessToken, _ arguments: ParsedArguments) throws {
+  private static func print(
+    _ token: AccessToken, secret: String? = nil, _ arguments: ParsedArguments
+  ) throws {
     if arguments[Option.json] {
       try ReplicaFile.print { json in
         json.object { json in
@@ -158,6 +165,7 @@ enum TokenCommand: Command {
           json.field("account", token.account)
           json.field("access", token.access.rawValue)
           json.field("spaces", token.scopeNames)
+          if let secret { json.field("token", secret) }
         }
       }
     } else {

@@ -10,6 +10,8 @@ public final class SyncService: HTTPResponder {
     package var messages = SyncLimits()
     /// The maximum number of event streams of one access token.
     package var maxTokenStreamCount = 4_000
+    /// The maximum number of spaces that one access token follows by event streams at a time.
+    package var maxTokenFollowedSpaceCount = 1_000
     /// The maximum number of requests of one access token that are not answered.
     package var maxTokenRequestCount = 256
     /// The bounds of the events that are kept for each space.
@@ -24,7 +26,9 @@ public final class SyncService: HTTPResponder {
   /// The counts of one client.
   private struct Usage {
     var requestCount = 0
-    var streams: [AnswerStream] = []
+    var streams: [(space: String, stream: AnswerStream)] = []
+    /// True if the log has the limit of streams that the client has reached.
+    var isLogged = false
   }
 
   /// The spaces.
@@ -35,7 +39,7 @@ public final class SyncService: HTTPResponder {
   private let log: @Sendable (String) -> Void
   private let feeds: SpaceFeeds
   /// Lets requests with large bodies in.
-  private let gate = RequestGate(width: SyncService.maxLargeRequestCount)
+  package let gate = RequestGate(width: SyncService.maxLargeRequestCount)
   /// By the id of the access token; all clients have one count where there are no tokens.
   private let usages = Mutex<[String: Usage]>([:])
 
@@ -131,10 +135,10 @@ extension SyncService {
   }
 
   /// The length of a body in bytes beyond which a request is large.
-  private static let maxSmallBodyByteCount = 1 << 20
+  package static let maxSmallBodyByteCount = 1 << 20
   /// The maximum number of large requests at a time, because a message may take ten times its length
   /// of memory: all processors but one, which small requests share, and at most four.
-  private static let maxLargeRequestCount = min(4, max(1, processorCount() - 1))
+  package static let maxLargeRequestCount = min(4, max(1, processorCount() - 1))
 
   /// Answers a request of a replica.
   public func answer(_ request: ServedRequest) async -> HTTPAnswer {
@@ -271,7 +275,7 @@ extension SyncService {
       return reply.answer
     }
     let stream = AnswerStream(maxBacklogByteCount: limits.messages.maxStreamBacklogByteCount)
-    try use(client, stream)
+    try use(client, stream, of: space)
     // The first bytes show the client, and a proxy, that the stream has begun.
     stream.send(SpaceFeed.heartbeat)
     feeds.add(
@@ -289,16 +293,36 @@ extension SyncService {
   }
 
   /// Counts a stream of a client.
-  private func use(_ client: Client, _ stream: AnswerStream) throws(SyncRefusal) {
-    let isTooMany = usages.withLock { usages in
-      usages[client.id, default: Usage()].streams.removeAll { !$0.isOpen }
-      guard usages[client.id, default: Usage()].streams.count < limits.maxTokenStreamCount else {
-        return true
+  private func use(
+    _ client: Client, _ stream: AnswerStream, of space: String
+  ) throws(SyncRefusal) {
+    let excess = usages.withLock { usages -> (limit: String, isLogged: Bool)? in
+      var usage = usages[client.id, default: Usage()]
+      defer { usages[client.id] = usage }
+      usage.streams.removeAll { !$0.stream.isOpen }
+      guard let limit = limit(reachedBy: usage.streams.map(\.space), with: space) else {
+        usage.streams.append((space, stream))
+        return nil
       }
-      usages[client.id, default: Usage()].streams.append(stream)
-      return false
+      defer { usage.isLogged = true }
+      return (limit, usage.isLogged)
     }
-    if isTooMany { throw .tooManyRequests }
+    guard let excess else { return }
+    if !excess.isLogged { log("the access token \(client.id) has \(excess.limit)") }
+    throw .tooManyRequests
+  }
+
+  /// The limit that one more stream of a client would exceed; `nil` if none.
+  private func limit(reachedBy spaces: [String], with space: String) -> String? {
+    if spaces.count >= limits.maxTokenStreamCount {
+      return "\(limits.maxTokenStreamCount) event streams, the most (--max-token-streams)"
+    }
+    let followed = Set(spaces)
+    guard !followed.contains(space), followed.count >= limits.maxTokenFollowedSpaceCount else {
+      return nil
+    }
+    return "event streams of \(limits.maxTokenFollowedSpaceCount) spaces, the most "
+      + "(--max-token-spaces)"
   }
 
   /// Counts a request of a client, until ``end(_:)``.

@@ -52,6 +52,7 @@ extension SyncMessageReading {
 struct KeyFields {
   private var table: String?
   private var id: [FieldValue]?
+  private var idByteCount = 0
 
   /// Reads the value of a field; throws if the object has no such field.
   mutating func read(
@@ -59,14 +60,25 @@ struct KeyFields {
   ) throws(TextFault) {
     switch field.name {
     case "table": try field.set(&table, try reading.cursor.string())
-    case "id": try field.set(&id, try reading.id())
+    case "id":
+      let start = reading.cursor.index
+      try field.set(&id, try reading.id())
+      idByteCount = reading.cursor.index - start
     default: throw field.unknown()
     }
   }
 
-  /// The key; throws if one of the fields is missing.
+  /// The key; throws if one of the fields is missing, or if the key is too long.
   func key(_ start: Int) throws(TextFault) -> SyncKey {
-    SyncKey(table: try required(table, "table", start), id: try required(id, "id", start))
+    let key = SyncKey(
+      table: try required(table, "table", start), id: try required(id, "id", start))
+    // No encoding is three times as long as the text; computing its length takes longer than this.
+    let isShort = 3 * idByteCount + key.table.utf8.count < SyncLimits.maxKeyByteCount - 16
+    guard isShort || RecordEncoding.byteCount(of: key) <= SyncLimits.maxKeyByteCount else {
+      throw TextFault(
+        .limitExceeded, "the key has more than \(SyncLimits.maxKeyByteCount) bytes", at: start)
+    }
+    return key
   }
 }
 
