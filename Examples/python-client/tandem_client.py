@@ -4,7 +4,7 @@
 It shows the whole protocol of Documentation/Protocol.md: offline edits, commits that are repeated safely, pulls,
 merges by field, digests and events. All of its data is in one SQLite file, or in memory.
 
-    tandem_client.py notes.sqlite attach --server http://127.0.0.1:8080 --space notes --table note:id:title,likes \\
+    tandem_client.py notes.sqlite attach --server http://127.0.0.1:7420 --space notes --table note:id:title,likes \\
         --policy likes=counter --token-file token
     tandem_client.py notes.sqlite set note '"plan"' title='"Plan"' likes=5
     tandem_client.py notes.sqlite sync
@@ -45,6 +45,16 @@ def canonical(fields):
     return None if fields is None else text({name: fields[name] for name in sorted(fields) if fields[name] is not None})
 
 
+def parsed(item):
+    return item and json.loads(item)
+
+
+def key(id):
+    """The values of a key in one form: a real that equals a 64-bit integer is that integer."""
+    return [int(item) if isinstance(item, float) and item.is_integer() and -2**63 <= item < 2**63 else item
+            for item in id]
+
+
 def same(first, second):
     return text(first) == text(second)
 
@@ -64,10 +74,9 @@ def cbor(item):
         return b"\xf6"
     if isinstance(item, int):
         return head(0, item) if item >= 0 else head(1, ~item)
-    if isinstance(item, str):
-        return head(3, len(item.encode())) + item.encode()
-    if isinstance(item, bytes):
-        return head(2, len(item)) + item
+    if isinstance(item, (str, bytes)):
+        content = item.encode() if isinstance(item, str) else item
+        return head(3 if isinstance(item, str) else 2, len(content)) + content
     for code, form in ((b"\xf9", ">e"), (b"\xfa", ">f"), (b"\xfb", ">d")):  # the shortest form that is exact
         try:
             if struct.unpack(form, struct.pack(form, item))[0] == item:
@@ -77,25 +86,19 @@ def cbor(item):
 
 
 def encoding(table, id, fields):
-    entries = {cbor(name): cbor(decoded(item)) for name, item in fields.items()}
-    entries = sorted(entry for entry in entries.items() if entry[1] != b"\xf6")
+    entries = sorted((cbor(name), cbor(decoded(item))) for name, item in fields.items())
+    entries = [name + item for name, item in entries if item != b"\xf6"]
     return (head(4, 3) + cbor(table) + head(4, len(id)) + b"".join(cbor(decoded(item)) for item in key(id))
-            + head(5, len(entries)) + b"".join(name + item for name, item in entries))
+            + head(5, len(entries)) + b"".join(entries))
 
 
 def record_hash(table, id, fields):
     return int.from_bytes(hashlib.sha256(encoding(table, id, fields)).digest()[:16], "big")
 
 
-def key(id):
-    """The values of a key in one form: a real that equals a 64-bit integer is that integer."""
-    return [int(item) if isinstance(item, float) and item.is_integer() and -2**63 <= item < 2**63 else item
-            for item in id]
-
-
 # Merging
 
-POLICIES = {"local": lambda local, remote: local, "remote": lambda local, remote: remote, "maximum": max, "minimum": min}
+POLICIES = {"local": lambda mine, theirs: mine, "remote": lambda mine, theirs: theirs, "maximum": max, "minimum": min}
 
 
 def merge(base, local, remote, policies):
@@ -124,43 +127,6 @@ def merge(base, local, remote, policies):
     return merged, open_fields
 
 
-class Space:
-    """A space of a server."""
-
-    def __init__(self, server, space, token):
-        self.url, self.token = f"{server.rstrip('/')}/v1/spaces/{urllib.parse.quote(space, safe='')}", token
-
-    def open(self, path, message=None, **parameters):
-        query = urllib.parse.urlencode({name: item for name, item in parameters.items() if item is not None})
-        request = urllib.request.Request(self.url + path + (query and "?" + query), message and message.encode())
-        request.add_header("Content-Type", "application/json")
-        if self.token:
-            request.add_header("Authorization", f"Bearer {self.token}")
-        return urllib.request.urlopen(request, timeout=TIMEOUT)
-
-    def ask(self, path, message=None, **parameters):
-        """The answer to a request: a page, an outcome, or a Refusal. Anything else is Unanswered."""
-        try:
-            try:
-                response = self.open(path, message, **parameters)
-            except urllib.error.HTTPError as error:
-                response = error
-            with response:
-                answer = json.loads(response.read())
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            raise Unanswered(f"{self.url}: {error}") from None
-        if isinstance(answer, dict) and answer.get("outcome") == "rejected":
-            raise (Unanswered if answer["code"] in ("unavailable", "tooManyRequests") else Refusal)(answer["message"])
-        return answer
-
-    def events(self, since):
-        """The data of each event after a revision, until the server ends the stream."""
-        with self.open("/events", since=since) as stream:
-            for line in stream:
-                if line.startswith(b"data:"):
-                    yield json.loads(line[5:])
-
-
 class Replica:
     """Records in a SQLite file, and what the space had of them at the last synchronization."""
 
@@ -176,8 +142,7 @@ class Replica:
         self.db.executescript("PRAGMA journal_mode=WAL;" + self.SCHEMA)
 
     def __getitem__(self, name):
-        found = self.db.execute("SELECT value FROM state WHERE name = ?", (name,)).fetchone()
-        return found and json.loads(found[0])
+        return parsed((self.db.execute("SELECT value FROM state WHERE name = ?", (name,)).fetchone() or [None])[0])
 
     def __setitem__(self, name, value):
         self.db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, text(value)))
@@ -198,13 +163,6 @@ class Replica:
         """A new identity: for a new file, and for one that was restored or copied."""
         self["replica"], self["sequence"] = secrets.token_hex(16), 0
 
-    def space(self):
-        connection, token = self["connection"], os.environ.get("TANDEM_TOKEN")
-        if connection["token_file"]:
-            with open(connection["token_file"]) as file:
-                token = file.read().strip()
-        return Space(connection["server"], connection["space"], token)
-
     # The application's side: edits, with or without a connection.
 
     def rows(self, table):
@@ -213,54 +171,82 @@ class Replica:
 
     def set(self, table, id, fields):
         with self:
-            row = self.find(table, id, "row")
-            self.write(table, id, row={**(row or {}), **fields})
+            self.write(table, id, row={**(self.find(table, id)[1] or {}), **fields})
 
     def delete(self, table, id):
         with self:
             self.write(table, id, row=None)
 
-    def find(self, table, id, column):
-        found = self.db.execute(f"SELECT {column} FROM record WHERE tab = ? AND id = ?", (table, text(key(id)))).fetchone()
-        return json.loads(found[0]) if found and found[0] else None
+    def find(self, table, id):
+        found = self.db.execute("SELECT base, row FROM record WHERE tab = ? AND id = ?", (table, text(key(id))))
+        return [parsed(version) for version in found.fetchone() or (None, None)]
+
+    def based(self):
+        """The records that the space had at the revision."""
+        return self.db.execute("SELECT tab, id FROM record WHERE base IS NOT NULL").fetchall()
 
     def write(self, table, id, **columns):
         """Writes versions of a record; the digest is that of all base versions."""
-        id = key(id)
+        place = table, text(key(id))
         if "base" in columns:
-            for fields, sign in ((self.find(table, id, "base"), -1), (columns["base"], 1)):
+            for fields, sign in ((self.find(table, id)[0], -1), (columns["base"], 1)):
                 if fields is not None:
                     self["digest"] = (self["digest"] + sign * record_hash(table, id, fields)) % 2**128
-        self.db.execute("INSERT OR IGNORE INTO record (tab, id) VALUES (?, ?)", (table, text(id)))
+        self.db.execute("INSERT OR IGNORE INTO record (tab, id) VALUES (?, ?)", place)
         for name, fields in columns.items():
-            self.db.execute(f"UPDATE record SET {name} = ? WHERE tab = ? AND id = ?", (canonical(fields), table, text(id)))
+            self.db.execute(f"UPDATE record SET {name} = ? WHERE tab = ? AND id = ?", (canonical(fields), *place))
+
+    # Requests
+
+    def open(self, path, message=None, **parameters):
+        to, token = self["connection"], os.environ.get("TANDEM_TOKEN")
+        if to["token_file"]:
+            with open(to["token_file"]) as file:
+                token = file.read().strip()
+        query = urllib.parse.urlencode({name: item for name, item in parameters.items() if item is not None})
+        url = f"{to['server'].rstrip('/')}/v1/spaces/{to['space']}{path}{query and '?' + query}"
+        fields = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+        request = urllib.request.Request(url, message and message.encode(), fields)
+        return urllib.request.urlopen(request, timeout=TIMEOUT)
+
+    def ask(self, path, message=None, **parameters):
+        """The answer to a request: a page, an outcome, or a Refusal. Anything else is Unanswered."""
+        try:
+            try:
+                response = self.open(path, message, **parameters)
+            except urllib.error.HTTPError as error:
+                response = error
+            with response:
+                answer = json.loads(response.read())
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            raise Unanswered(str(error)) from None
+        if isinstance(answer, dict) and answer.get("outcome") == "rejected":
+            raise (Unanswered if answer["code"] in ("unavailable", "tooManyRequests") else Refusal)(answer["message"])
+        return answer
 
     # Synchronization. Each step is one transaction, so that a crash between two of them loses nothing.
 
     def sync(self):
         """Synchronizes until the records are those of the space, and returns the revision."""
-        space = self.space()
-        space.ask("/tables", text(self["tables"]))
+        self.ask("/tables", text(self["tables"]))
         with self:
             self["pull"] = self["pull"] or "changes"
         while True:
             if self["outbox"]:
-                self.settle(space.ask("/commits", self["outbox"]))
+                self.settle(self.ask("/commits", self["outbox"]))
             elif self["pull"]:
-                self.pull(space)
+                self.pull()
             elif not self.freeze():
                 return self["revision"]
 
     def freeze(self):
         """Makes a commit of the edits and stores it before it is sent. Returns False if there are none."""
         with self:
-            dirty = self.db.execute("SELECT tab, id, base, row FROM record WHERE base IS NOT row LIMIT ?", (MAX_RECORDS,))
-            changes = []
-            for table, id, base, row in dirty.fetchall():
-                record = {"table": table, "id": json.loads(id)}
+            query, changes = "SELECT tab, id, base, row FROM record WHERE base IS NOT row LIMIT ?", []
+            for table, id, base, row in self.db.execute(query, (MAX_RECORDS,)).fetchall():
                 self.db.execute("UPDATE record SET sent = row, is_sent = 1 WHERE tab = ? AND id = ?", (table, id))
-                for verb, content in self.verbs(base and json.loads(base), row and json.loads(row)):
-                    changes.append({**record, verb: content})
+                for verb, content in self.verbs(parsed(base), parsed(row)):
+                    changes.append({"table": table, "id": json.loads(id), verb: content})
             if changes:
                 self["outbox"] = text({
                     "replica": self["replica"], "sequence": self["sequence"] + 1, "commit": secrets.token_hex(16),
@@ -279,28 +265,26 @@ class Replica:
 
     def settle(self, answer):
         """Takes note of the outcome of the commit in the outbox."""
-        outcome, commit = answer["outcome"], json.loads(self["outbox"])
+        outcome, sequence = answer["outcome"], json.loads(self["outbox"])["sequence"]
+        reasons = {(item["table"], text(key(item["id"]))): item["reason"] for item in answer.get("changes", [])}
         with self:
             was_made = outcome == "accepted" or outcome == "sequence" and "fate" in answer
-            sent = self.db.execute("SELECT tab, id, sent, base, row FROM record WHERE is_sent").fetchall()
-            for table, id, *versions in sent:
-                content, base, row = (version and json.loads(version) for version in versions)
+            query = "SELECT tab, id, sent, base, row FROM record WHERE is_sent"
+            for table, id, *versions in self.db.execute(query).fetchall():
+                content, base, row = map(parsed, versions)
                 if was_made:
                     self.write(table, json.loads(id), base=content)
-                reasons = [item["reason"] for item in answer.get("changes", [])
-                           if (item["table"], text(key(item["id"]))) == (table, id)]
-                if outcome == "refused" and reasons:  # the edit leaves the row, under later edits
+                if outcome == "refused" and (table, id) in reasons:  # the edit leaves the row, under later edits
                     self.write(table, json.loads(id), row=merge(content, row, base, self["policies"])[0])
-                    self.db.execute("INSERT INTO rejected VALUES (?, ?, ?, ?)", (table, id, canonical(content), reasons[0]))
+                    rejection = table, id, versions[0], reasons[table, id]
+                    self.db.execute("INSERT INTO rejected VALUES (?, ?, ?, ?)", rejection)
             self.db.execute("UPDATE record SET is_sent = 0, sent = NULL")
-            self["outbox"], self["pull"] = None, "changes"
+            self["outbox"], self["pull"] = None, None if outcome == "refused" else "changes"
             if outcome in ("accepted", "conflict", "refused"):
-                self["sequence"] = commit["sequence"]
+                self["sequence"] = sequence
             if outcome == "accepted" and version(answer["revision"]) == version(self["revision"]) + 1:
                 self["revision"], self["pull"] = answer["revision"], None
                 self.check(answer["digest"])
-            elif outcome == "refused":
-                self["pull"] = None
             elif outcome == "sequence":
                 self.rename()
             elif outcome == "gone":
@@ -310,16 +294,15 @@ class Replica:
         """The space cannot continue from the revision: everything is pulled."""
         self["pull"] = "everything"
         if reason != "horizon":  # another history: no version is known to be common
-            for table, id in self.db.execute("SELECT tab, id FROM record WHERE base IS NOT NULL").fetchall():
+            for table, id in self.based():
                 self.write(table, json.loads(id), base=None)
             self["revision"] = None
             self.rename()
 
-    def pull(self, space):
-        since, everything = self["revision"], self["pull"] == "everything"
-        states, cursor = {}, None
+    def pull(self):
+        since, states, cursor = None if self["pull"] == "everything" else self["revision"], {}, None
         while True:
-            page = space.ask("/changes", since=None if everything else since, cursor=cursor, replica=self["replica"])
+            page = self.ask("/changes", since=since, cursor=cursor, replica=self["replica"])
             if page.get("outcome") == "gone":
                 with self:
                     return self.lose(page["reason"])
@@ -329,24 +312,20 @@ class Replica:
             if not cursor:
                 break
         with self:
-            if page.get("replica", {}).get("sequence", 0) < self["sequence"] and since:
+            if page.get("replica", {}).get("sequence", 0) < self["sequence"] and self["revision"]:
                 return self.lose("history")  # the space has lost a commit that it had accepted
-            if everything:
-                for table, id in self.db.execute("SELECT tab, id FROM record WHERE base IS NOT NULL").fetchall():
-                    states.setdefault((table, id))
+            for record in [] if since else self.based():
+                states.setdefault(record)
             for (table, id), remote in states.items():
-                self.apply(table, json.loads(id), remote)
+                base, local = self.find(table, json.loads(id))
+                merged, open_fields = merge(base, local, remote, self["policies"])
+                self.write(table, json.loads(id), base=remote, row=merged)
+                if open_fields != []:
+                    self.db.execute("INSERT INTO conflict VALUES (?, ?, ?, ?, ?, ?)", (
+                        table, id, text(open_fields), canonical(base), canonical(local), canonical(remote)))
             self["revision"], self["pull"] = page["revision"], None
             self.db.execute("DELETE FROM record WHERE base IS NULL AND row IS NULL")
-            self.check(page["digest"], is_final=everything)
-
-    def apply(self, table, id, remote):
-        base, local = self.find(table, id, "base"), self.find(table, id, "row")
-        merged, open_fields = merge(base, local, remote, self["policies"])
-        self.write(table, id, base=remote, row=merged)
-        if open_fields != []:
-            self.db.execute("INSERT INTO conflict VALUES (?, ?, ?, ?, ?, ?)", (
-                table, text(id), text(open_fields), canonical(base), canonical(local), canonical(remote)))
+            self.check(page["digest"], is_final=not since)
 
     def check(self, digest, is_final=False):
         if f"{self['digest']:032x}" != digest:
@@ -354,15 +333,17 @@ class Replica:
                 raise RuntimeError("the digest of all records differs from that of the space")
             self["pull"] = "everything"
 
-    def watch(self, report):
-        """Follows the space, and edits of other processes, until interrupted."""
-        space, changed, known = self.space(), threading.Event(), None
+    def watch(self, path):
+        """Follows the space, and edits of other processes, until interrupted; prints the revisions."""
+        changed, known = threading.Event(), None
 
         def listen():
             while True:
                 try:
-                    for _ in space.events(self.followed):
-                        changed.set()
+                    with Replica(path).open("/events", since=self.followed) as stream:
+                        for line in stream:
+                            if line.startswith(b"data:"):
+                                changed.set()
                 except (OSError, ValueError, http.client.HTTPException):
                     pass
                 time.sleep(RETRY_PAUSE)
@@ -375,7 +356,7 @@ class Replica:
                 changed.clear()
                 try:
                     self.followed, known = self.sync(), seen
-                    report(self.followed)
+                    print(self.followed, flush=True)
                 except Unanswered as error:
                     print(error, file=sys.stderr)
                     time.sleep(RETRY_PAUSE)
@@ -388,52 +369,46 @@ def version(revision):
     return int(revision.split(".")[1])
 
 
-# The command
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", help="the SQLite file of the replica")
-    commands = parser.add_subparsers(dest="command", required=True)
-    attach = commands.add_parser("attach", help="make the file a replica of a space")
-    attach.add_argument("--server", required=True)
-    attach.add_argument("--space", required=True)
-    attach.add_argument("--table", action="append", required=True, help="NAME:KEY[,KEY]:COLUMN[,COLUMN]")
-    attach.add_argument("--policy", action="append", default=[], help="FIELD=counter, local, remote, maximum or minimum")
-    attach.add_argument("--token-file", help="a file with the token; else the variable TANDEM_TOKEN is used")
-    for name in ("set", "delete", "rows"):
-        command = commands.add_parser(name)
-        command.add_argument("table")
-        if name != "rows":
-            command.add_argument("key", type=json.loads, help="a JSON value, or an array of them")
-        if name == "set":
-            command.add_argument("fields", nargs="+", metavar="FIELD=JSON")
-    for name in ("sync", "watch", "conflicts"):
-        commands.add_parser(name)
-    arguments = parser.parse_args()
-    replica, id = Replica(arguments.file), getattr(arguments, "key", None)
+    parser.add_argument("command", choices=("attach", "set", "delete", "rows", "conflicts", "sync", "watch"))
+    parser.add_argument("words", nargs="*", help="set TABLE KEY FIELD=JSON…, delete TABLE KEY, or rows TABLE; "
+                        "KEY is a JSON value, or an array of them")
+    parser.add_argument("--server", help="the address of the server")
+    parser.add_argument("--space", help="the name of the space")
+    parser.add_argument("--table", action="append", default=[], help="NAME:KEY[,KEY]:COLUMN[,COLUMN]")
+    parser.add_argument("--policy", action="append", default=[], help=f"FIELD={'|'.join(['counter', *POLICIES])}")
+    parser.add_argument("--token-file", help="a file with the token; else the variable TANDEM_TOKEN is used")
+    given = parser.parse_intermixed_args()
+    words, command, replica = given.words, given.command, Replica(given.file)
+    if len(words) < {"set": 3, "delete": 2, "rows": 1}.get(command, 0):
+        parser.error(f"{command} needs more words; see --help")
+    id = json.loads(words[1]) if len(words) > 1 else []
     id = id if isinstance(id, list) else [id]
-    if arguments.command == "attach":
-        tables = [choice.split(":") for choice in arguments.table]
+    if command == "attach":
+        if not (given.server and given.space and given.table):
+            parser.error("attach needs --server, --space and --table")
         replica.attach(
-            [{"name": name, "key": key.split(","), "columns": columns.split(","), "granularity": "field"}
-             for name, key, columns in tables],
-            dict(choice.split("=") for choice in arguments.policy), server=arguments.server, space=arguments.space,
-            token_file=arguments.token_file and os.path.abspath(arguments.token_file))
-    elif arguments.command == "set":
-        fields = (field.split("=", 1) for field in arguments.fields)
-        replica.set(arguments.table, id, {name: json.loads(value) for name, value in fields})
-    elif arguments.command == "delete":
-        replica.delete(arguments.table, id)
-    elif arguments.command == "rows":
-        for row in replica.rows(arguments.table):
+            [{"name": name, "key": keys.split(","), "columns": columns.split(","), "granularity": "field"}
+             for name, keys, columns in (choice.split(":") for choice in given.table)],
+            dict(choice.split("=") for choice in given.policy), server=given.server, space=given.space,
+            token_file=given.token_file and os.path.abspath(given.token_file))
+    elif command == "set":
+        fields = (word.split("=", 1) for word in words[2:])
+        replica.set(words[0], id, {name: json.loads(value) for name, value in fields})
+    elif command == "delete":
+        replica.delete(words[0], id)
+    elif command == "rows":
+        for row in replica.rows(words[0]):
             print(text(row))
-    elif arguments.command == "conflicts":
-        for conflict in replica.db.execute("SELECT * FROM conflict"):
-            print(text([item and json.loads(item) if place else item for place, item in enumerate(conflict)]))
-    elif arguments.command == "sync":
+    elif command == "conflicts":
+        for table, *rest in replica.db.execute("SELECT * FROM conflict"):
+            print(text([table, *map(parsed, rest)]))
+    elif command == "sync":
         print(replica.sync())
     else:
-        replica.watch(lambda revision: print(revision, flush=True))
+        replica.watch(given.file)
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@ final class SimulatedService: @unchecked Sendable {
     let maxBacklogByteCount: Int
 
     init(using random: inout SplitMix64) {
-      maxRequestCount = Int.random(in: 1...3, using: &random)
+      maxRequestCount = Int.random(in: 1...5, using: &random)
       maxStreamCount = Int.random(in: 1...4, using: &random)
       maxEventCount = Int.random(in: 1...4, using: &random)
-      maxEventByteCount = Int.random(in: 200...2_000, using: &random)
+      maxEventByteCount = Int.random(in: 250...700, using: &random)
       maxBacklogByteCount = Int.random(in: 500...4_000, using: &random)
     }
   }

@@ -17,13 +17,15 @@ extension Simulation {
   }
 
   /// The most requests that are under way at the same time.
-  private static let maxMeetingCount = 4
+  private static let maxMeetingCount = 5
 
   /// Sends a request, and others that are on their way, through the service. Their answers follow.
   func exchange(_ first: Message, _ service: SimulatedService) throws {
     var messages = [first]
+    // The same request may come twice at the same time, so that others wait behind both.
+    if isFaulty, chance(20) { messages.append(first) }
     for position in network.indices.reversed() where isFaulty {
-      guard messages.count < Simulation.maxMeetingCount, network[position].isRequest, chance(30)
+      guard messages.count < Simulation.maxMeetingCount, network[position].isRequest, chance(50)
       else { continue }
       messages.append(network.remove(at: position))
     }

@@ -160,10 +160,13 @@ extension HTTPSyncTransport {
   private func message(of refusal: SyncRefusal) -> String {
     switch refusal.code {
     case .unauthenticated:
-      return token.map {
-        "the server does not know \($0), or has revoked it; store a valid one (--token-file, the "
-          + "variable TANDEM_TOKEN)"
-      } ?? "the server needs an access token (--token-file, the variable TANDEM_TOKEN)"
+      let remedy = "(--token-file, the variable TANDEM_TOKEN)"
+      switch token {
+      case nil: return "the server needs an access token \(remedy)"
+      case .text: return "the server does not know the access token; give it a valid one \(remedy)"
+      case .file(let path):
+        return "the server does not know the access token in \(path); store a valid one there \(remedy)"
+      }
     case .unknownRoute:
       return
         "there is no Tandem server at \(url); the address of a server has a path only if a proxy "
