@@ -28,7 +28,8 @@ package actor MovableSpaceStore {
     // Another request, or the end, may have come first.
     guard store == nil, !isClosed else {
       await opened.close()
-      return try await current()
+      guard let store else { throw SyncRefusal(.unavailable, "the space is closed") }
+      return store
     }
     store = opened
     return opened

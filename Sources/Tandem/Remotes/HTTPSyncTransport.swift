@@ -165,7 +165,8 @@ extension HTTPSyncTransport {
       case nil: return "the server needs an access token \(remedy)"
       case .text: return "the server does not know the access token; give it a valid one \(remedy)"
       case .file(let path):
-        return "the server does not know the access token in \(path); store a valid one there \(remedy)"
+        return
+          "the server does not know the access token in \(path); store a valid one there \(remedy)"
       }
     case .unknownRoute:
       return
