@@ -35,19 +35,18 @@ extension MergePairing {
     in index: borrowing IdentityIndex, id: (Element) -> ID
   ) -> [Int]? {
     var rest: [Int] = []
-    for run in sideRuns {
-      for s in run {
-        let identity = id(side[s])
-        let isSame = { id(local[$0]) == identity }
-        guard let l = index.offset(hash: identity.hashValue, where: isSame) else {
-          rest.append(s)
-          continue
-        }
-        guard let position = positionOutOfStep(of: l), partners[position] == MergeStep.absent
-        else { return nil }
-        partners[position] = s
+    let violation = index.forEachBatch(of: side, in: sideRuns, id: id) { s, hash in
+      let identity = id(side[s])
+      guard let l = index.offset(hash: hash, where: { id(local[$0]) == identity }) else {
+        rest.append(s)
+        return nil
       }
+      guard let position = positionOutOfStep(of: l), partners[position] == MergeStep.absent
+      else { return IdentityViolation(side: .new, offset: s, kind: .duplicate) }
+      partners[position] = s
+      return nil
     }
+    guard violation == nil else { return nil }
     return rest
   }
 

@@ -32,6 +32,7 @@ enum MergeCases {
     let sorted = MergeVersions<Row>(count: 1_000_000)
     let unsorted = MergeVersions<Row>(count: 1_000_000, scramblesIDs: true)
     return benchmarks("1 M records of three integers", sorted, unsorted)
+      + [shuffled("1 M records of three integers", unsorted)]
       + growth(
         "1 M records of three integers, sorted", sorted, MergeVersions(count: 1_000), mergeSorted)
       + growth(
@@ -40,9 +41,27 @@ enum MergeCases {
   }
 
   static let strings = BenchmarkGroup(name: "merge-strings") {
-    benchmarks(
-      "1 M records with a string", MergeVersions<Note>(count: 1_000_000),
-      MergeVersions<Note>(count: 1_000_000, scramblesIDs: true))
+    let unsorted = MergeVersions<Note>(count: 1_000_000, scramblesIDs: true)
+    return benchmarks(
+      "1 M records with a string", MergeVersions<Note>(count: 1_000_000), unsorted)
+      + [shuffled("1 M records with a string", unsorted)]
+  }
+
+  /// Both sides in an order of their own.
+  @inline(__always)
+  static func shuffled<Record: MergeBenchmarkRecord>(
+    _ name: String, _ versions: MergeVersions<Record>
+  ) -> Benchmark {
+    var versions = versions
+    var generator = SplitMix64(seed: 6)
+    versions.local.shuffle(using: &generator)
+    versions.remote.shuffle(using: &generator)
+    let shuffled = versions
+    return Benchmark(
+      name: "\(name), shuffled",
+      ours: .init(name: "ThreeWayMerge(identifiedBy:)") { try mergeUnsorted(shuffled) },
+      others: [.init(name: "Dictionary merge") { mergeByDictionary(shuffled) }],
+      goals: [Benchmark.goal(atLeast: 2, timesFasterThan: "Dictionary merge")])
   }
 
   @inline(__always)
