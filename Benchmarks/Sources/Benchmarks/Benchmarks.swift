@@ -24,7 +24,7 @@ struct Benchmarks {
       ListCases.identities, ListCases.items, ListCases.orders,
       ListCases.growth,
       MergeCases.integers, MergeCases.strings,
-      TextCases.sessions,
+      TextCases.sessions, TextCases.lines,
       DatabaseCases.insertion, DatabaseCases.reading,
       LiveQueryCases.oneRow, LiveQueryCases.manyRows, LiveQueryCases.rerun,
       LiveQueryCases.manyQueries,

@@ -39,6 +39,46 @@ enum TextCases {
     }
   }
 
+  static let lines = BenchmarkGroup(name: "text-lines") {
+    let folder = try TemporaryFolder(inMemory: true)
+    let git = try Program.system("git")
+    let old = (0..<1_000_000).map { "line \($0) with some words: \($0 * 7_919 % 1_000_003)\n" }
+    var new = old
+    for number in stride(from: 0, to: old.count, by: 100) {
+      switch number / 100 % 3 {
+      case 0: new[number] = "changed \(number)\n"
+      case 1: new[number] = ""
+      default: new[number] += "inserted \(number)\n"
+      }
+    }
+    let versions = [old.joined(), new.joined()]
+    let paths = ["old.txt", "new.txt"].map(folder.path)
+    for (path, text) in zip(paths, versions) {
+      try text.write(toFile: path, atomically: true, encoding: .utf8)
+    }
+    return [
+      Benchmark(
+        name: "text of 1 M lines, 1 % changed, by lines",
+        ours: .init(
+          name: "TextDifference by lines",
+          run: {
+            let texts = try paths.map { try String(contentsOfFile: $0, encoding: .utf8) }
+            _ = TextDifference(from: texts[0], to: texts[1], by: .lines).edits.count
+            return nil
+          }, stopwatch: .processorTime),
+        others: [
+          .init(
+            name: "git diff",
+            run: {
+              let options = ["diff", "--no-index", "--shortstat"]
+              try git.output(options + paths, statuses: [1])
+              return nil
+            }, stopwatch: .processorTimeOfPrograms)
+        ],
+        goals: [Benchmark.goal(atMost: 1, times: "git diff")])
+    ]
+  }
+
   static let sessions = BenchmarkGroup(name: "text") {
     let folder = ProcessInfo.processInfo.environment["EDITING_TRACES"] ?? ""
     return cases(in: folder).map { textCase in
