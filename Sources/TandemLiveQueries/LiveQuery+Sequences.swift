@@ -21,9 +21,7 @@ extension LiveQuery {
   public func values(
     in database: Database, delivery: LiveDelivery = .latest
   ) -> LiveSequence<[Element]> {
-    LiveSequence(database, delivery) { [definition, decode] in
-      ValuesState(definition, decode: decode)
-    }
+    LiveSequence(definition, in: database, delivery) { [decode] in ValuesState(decode: decode) }
   }
 
   /// The changes of the result as a set, without its order. Within each kind, elements ascend by
@@ -54,10 +52,11 @@ extension LiveQuery {
     _ database: Database, _ delivery: LiveDelivery, _ start: StartingPoint<Element>?,
     _ deliversEmptyStart: Bool, _ onUpdate: Update?
   ) -> LiveSequence<SetDifference<Element>> {
-    LiveSequence(database, delivery) { [definition, decode] in
+    LiveSequence(definition, in: database, delivery) { [decode, deliversRows] in
       SetState(
-        definition, deliversEmptyStart: deliversEmptyStart,
-        SetPresentation(startingFrom: start, onUpdate: onUpdate, decode: decode))
+        deliversEmptyStart: deliversEmptyStart,
+        SetPresentation(
+          startingFrom: start, onUpdate: onUpdate, deliversRows: deliversRows, decode: decode))
     }
   }
 
@@ -75,8 +74,8 @@ extension LiveQuery {
   public func listDifferences(
     in database: Database, delivery: LiveDelivery = .latest, deliversEmptyStart: Bool = true
   ) -> LiveSequence<ListDifference<Element>> {
-    LiveSequence(database, delivery) { [definition, decode] in
-      ListState(definition, deliversEmptyStart: deliversEmptyStart, decode: decode)
+    LiveSequence(definition, in: database, delivery) { [decode] in
+      ListState(deliversEmptyStart: deliversEmptyStart, decode: decode)
     }
   }
 }
@@ -98,9 +97,9 @@ extension LiveQuery<Record> {
     in database: Database, startingFrom start: [Record], delivery: LiveDelivery = .latest,
     deliversEmptyStart: Bool = true, onUpdate: Update? = nil
   ) -> LiveSequence<SetDifference<Record>> {
-    LiveSequence(database, delivery) { [definition] in
+    LiveSequence(definition, in: database, delivery) {
       SetState(
-        definition, startingFrom: start, deliversEmptyStart: deliversEmptyStart,
+        startingFrom: start, deliversEmptyStart: deliversEmptyStart,
         SetPresentation(onUpdate: onUpdate, decode: { $0 }))
     }
   }
@@ -195,9 +194,10 @@ public struct LiveSequence<Element: Sendable>: AsyncSequence, Sendable {
   private let start: @Sendable () -> any LiveRunning<Element>
 
   init<State: LiveState>(
-    _ database: Database, _ delivery: LiveDelivery, _ state: @escaping @Sendable () -> State
+    _ definition: QueryDefinition, in database: Database, _ delivery: LiveDelivery,
+    _ state: @escaping @Sendable () -> State
   ) where State.Output == Element {
-    start = { LiveRun(database, delivery, state: state()) }
+    start = { LiveRun(definition, in: database, delivery, state: state()) }
   }
 
   /// Begins a run, which starts with its first element.

@@ -49,13 +49,25 @@ public import TandemSQLite
 /// of its result, with SQLite's own collations, and then a LIMIT: rows are placed in memory, and a
 /// LIMIT keeps some rows in reserve. ``explanation(in:)`` describes the way of a query. Both ways
 /// give the same result. A change by another process, on a table that is not tracked, runs the
-/// query again once. The result is kept in memory, in the form of records.
+/// query again once. The result is kept in memory, packed.
+///
+/// **Sharing.** Sequences of equal queries in one ``/TandemSQLite/Database`` read and keep their
+/// result once, whatever they make of it: queries are equal if they have the same text, the same
+/// values and the same key. Sequences of lists, of sets, and those with another ``LiveDelivery``,
+/// share with each other only. Each sequence has its own pace: for a slow consumer, the rows
+/// that differ from those that it knows are kept.
 public struct LiveQuery<Element: Sendable>: Sendable {
   let definition: QueryDefinition
   let decode: @Sendable (Record) throws -> Element
+  /// True if the elements are the rows themselves.
+  let deliversRows: Bool
 
-  init(definition: QueryDefinition, decode: @escaping @Sendable (Record) throws -> Element) {
+  init(
+    definition: QueryDefinition, deliversRows: Bool = false,
+    decode: @escaping @Sendable (Record) throws -> Element
+  ) {
     self.definition = definition
+    self.deliversRows = deliversRows
     self.decode = decode
   }
 
@@ -90,7 +102,7 @@ extension LiveQuery<Record> {
   /// field. A null in the key, which SQLite allows unless the key is an integer, ends the sequence
   /// with an error that names a query to watch instead.
   public init(table: String) {
-    self.init(definition: .table(table), decode: { $0 })
+    self.init(definition: .table(table), deliversRows: true, decode: { $0 })
   }
 
   /// The rows of a query.
@@ -108,7 +120,7 @@ extension LiveQuery<Record> {
 
   /// The rows of a query, with the key as an array.
   public init(_ sql: SQL, key: [String]) {
-    self.init(definition: .query(sql, key: key), decode: { $0 })
+    self.init(definition: .query(sql, key: key), deliversRows: true, decode: { $0 })
   }
 }
 

@@ -97,11 +97,11 @@ struct LiveEveryCommitTests {
     let database = try Database(path: ":memory:")
     try await database.run("CREATE TABLE t (k INTEGER PRIMARY KEY)")
     let run = LiveRun(
-      database, .everyCommit,
+      .table("t"), in: database, .everyCommit,
       state: SetState(
-        .table("t"), deliversEmptyStart: true, SetPresentation(onUpdate: nil, decode: { $0 })))
+        deliversEmptyStart: true, SetPresentation(onUpdate: nil, decode: { $0 })))
     _ = try await run.next()
-    let most = LiveRun<SetState<Record>>.maxUndeliveredCount
+    let most = Mailbox<KeyedDifference>.maxCount
     try insert(most + 10, into: database)
     for _ in 0...most { #expect(try await run.next()?.inserted.count == 1) }
     let error = await #expect(throws: DatabaseError.self) { _ = try await run.next() }

@@ -27,7 +27,7 @@ struct LiveFreshnessTests {
       feed = try await database.changeFeed()
       subscription = feed.subscribe()
       let definition = QueryDefinition.query(SQL(text: sql), key: ["id"])
-      set = KeyedResult(definition, startingFrom: [])
+      set = KeyedResult(definition)
       list = OrderedResult(definition)
     }
 
@@ -46,7 +46,7 @@ struct LiveFreshnessTests {
           feed.setInterests($0, of: subscription)
         }
         return (
-          try nextSet.advance(changes, reading), try nextList.advance(changes, reading),
+          try nextSet.advance(changes, reading).difference, try nextList.advance(changes, reading),
           try freshRows(sql, key: ["id"], in: connection), !changes.isEmpty
         )
       }

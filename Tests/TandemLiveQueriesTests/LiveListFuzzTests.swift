@@ -75,7 +75,7 @@ struct ListFuzzCourse {
         Watcher(
           query: query, subscription: feed.subscribe(),
           result: OrderedResult(definition, reserveCount: reserveCount),
-          set: KeyedResult(definition, startingFrom: [], reserveCount: reserveCount)))
+          set: KeyedResult(definition, reserveCount: reserveCount)))
     }
   }
 
@@ -125,7 +125,7 @@ struct ListFuzzCourse {
         #expect(plan.rereading != nil || next.query.sql.text.contains("FROM a"))
       }
       let list = try next.result.advance(changes, reading)
-      let set = try next.set.advance(changes, reading)
+      let set = try next.set.advance(changes, reading).difference
       return (
         list, set, try next.query.freshRows(in: connection, plan),
         plan.list.order != nil && !changes.isUnknown,

@@ -104,9 +104,9 @@ struct LiveLockTests {
     in database: Database, _ ask: @escaping @Sendable (Duration) async -> Void
   ) -> LiveRun<SetState<Record>> {
     LiveRun(
-      database,
+      .table("place"), in: database,
       state: SetState(
-        .table("place"), deliversEmptyStart: true, SetPresentation(onUpdate: nil, decode: { $0 })),
+        deliversEmptyStart: true, SetPresentation(onUpdate: nil, decode: { $0 })),
       sleep: { await ask($0) })
   }
 

@@ -100,7 +100,7 @@ struct FuzzCourse {
       watchers.append(
         Watcher(
           sql: sql, key: key, subscription: feed.subscribe(),
-          result: KeyedResult(.query(SQL(text: sql), key: key), startingFrom: [])))
+          result: KeyedResult(.query(SQL(text: sql), key: key))))
     }
   }
 
@@ -172,7 +172,7 @@ struct FuzzCourse {
         })
       let sql = String(watcher.sql.split(separator: ";")[0])
       return (
-        difference, try freshRows(sql, key: watcher.key, in: connection), changes
+        difference.difference, try freshRows(sql, key: watcher.key, in: connection), changes
       )
     }
     let isIncremental = !changes.isUnknown

@@ -27,7 +27,7 @@ struct Benchmarks {
       TextCases.sessions, TextCases.lines,
       DatabaseCases.insertion, DatabaseCases.reading,
       LiveQueryCases.oneRow, LiveQueryCases.manyRows, LiveQueryCases.rerun,
-      LiveQueryCases.manyQueries,
+      LiveQueryCases.manyQueries, LiveQueryCases.equalQueries,
       SyncCases.triggers, SyncCases.edit, SyncCases.merge, SyncCases.writers,
       ServerCases.commits, ServerCases.latency, ServerCases.streams, ServerCases.bytes,
       MirrorCases.files, MirrorCases.comparison, MirrorCases.unchanged,

@@ -3,30 +3,23 @@ internal import TandemRecords
 internal import TandemSQLite
 
 /// The rows of a query by key, as they were last delivered.
-struct KeyedResult: Sendable {
+struct KeyedResult: LiveResult {
+  static let kind: UInt8 = 0
+
   private var reader: QueryReader
-  /// The rows that the consumer has, from before the first read or before a change of the columns;
-  /// the next read of the whole result takes them.
-  private var former: [Record]
+  /// The rows before a change of the columns; the next read of the whole result takes them.
+  private var former: [Record] = []
   /// The rows otherwise; `nil` before the first read.
   private var rows: PackedRows?
   /// For a query with a LIMIT, the rows within it and those in reserve.
   private var window: OrderedRows?
-  /// The plan of the last read.
-  private var plan: QueryPlan?
 
-  init(
-    _ definition: QueryDefinition, startingFrom start: [Record],
-    reserveCount: Int = RowWindow.defaultReserveCount
-  ) {
-    reader = QueryReader(definition, reserveCount: reserveCount)
-    former = start
+  init(_ definition: QueryDefinition) {
+    self.init(definition, reserveCount: RowWindow.defaultReserveCount)
   }
 
-  /// The key of a row that was read.
-  func key(of record: Record) -> RecordKey {
-    guard let plan else { preconditionFailure("No row is read without a plan") }
-    return plan.key(of: record)
+  init(_ definition: QueryDefinition, reserveCount: Int) {
+    reader = QueryReader(definition, reserveCount: reserveCount)
   }
 
   /// True if the next changes are expected to need the whole result.
@@ -40,10 +33,15 @@ struct KeyedResult: Sendable {
   /// - Complexity: O(*d* log *d*) for *d* rows touched if they can be read one by one.
   mutating func advance(
     _ changes: CommittedChanges, _ reading: LiveReading
-  ) throws(DatabaseError) -> SetDifference<Record> {
+  ) throws(DatabaseError) -> KeyedDifference {
     let (plan, need) = try reader.advance(changes, reading)
-    let connection = reading.connection
-    self.plan = plan
+    return KeyedDifference(
+      difference: try advance(plan, need, reading.connection), columns: plan.columns)
+  }
+
+  private mutating func advance(
+    _ plan: QueryPlan, _ need: QueryReader.Need, _ connection: DatabaseConnection
+  ) throws(DatabaseError) -> SetDifference<Record> {
     if rows?.adopt(plan.layout, keyOffsets: plan.keyOffsets) != true {
       if let rows { former = rows.records() }
       rows = PackedRows(plan.layout, keyOffsets: plan.keyOffsets)
@@ -54,6 +52,15 @@ struct KeyedResult: Sendable {
       if let change = window?.place(touched) { return note(change) }
     }
     return try compare(plan, connection)
+  }
+
+  func start() -> KeyedDifference {
+    guard let rows else { preconditionFailure("There was a first read") }
+    var changes = KeyedChanges()
+    for record in rows.records() {
+      changes.note(rows.columns.key(of: record), from: nil, to: record)
+    }
+    return KeyedDifference(difference: changes.difference(), columns: rows.columns)
   }
 
   /// Replaces rows that were read again.
@@ -97,7 +104,8 @@ struct KeyedResult: Sendable {
     var comparison = KeyedComparison(plan, with: rows, former: former)
     former = []
     if let order = plan.list.order, let limits = plan.list.window {
-      let rows = try OrderedRows(plan.listRows(in: connection), order: order, window: limits)
+      let rows = try OrderedRows(
+        plan.listRows(in: connection), order: order, window: limits)
       for row in rows.visible { try comparison.add(row) }
       window = rows
     } else {

@@ -4,27 +4,18 @@ internal import TandemSQLite
 
 /// The state of a run that delivers list differences.
 struct ListState<Element: Sendable>: LiveState {
-  private var result: OrderedResult
+  typealias Result = OrderedResult
+
   private var isSilent: Bool
   private let decode: @Sendable (Record) throws -> Element
 
-  init(
-    _ definition: QueryDefinition, deliversEmptyStart: Bool,
-    decode: @escaping @Sendable (Record) throws -> Element
-  ) {
-    result = OrderedResult(definition)
+  init(deliversEmptyStart: Bool, decode: @escaping @Sendable (Record) throws -> Element) {
     isSilent = !deliversEmptyStart
     self.decode = decode
   }
 
-  func readsEverything(ifUnknown isUnknown: Bool) -> Bool {
-    result.readsEverything(ifUnknown: isUnknown)
-  }
-
-  mutating func advance(
-    _ changes: CommittedChanges, _ reading: LiveReading
-  ) throws -> ListDifference<Element>? {
-    let difference = try result.advance(changes, reading).map { try decode($0.record) }
+  mutating func deliver(_ change: ListDifference<KeyedRow>) throws -> ListDifference<Element>? {
+    let difference = try change.map { try decode($0.record) }
     defer { isSilent = true }
     return isSilent && difference.isEmpty ? nil : difference
   }
@@ -32,25 +23,16 @@ struct ListState<Element: Sendable>: LiveState {
 
 /// The state of a run that delivers whole lists.
 struct ValuesState<Element: Sendable>: LiveState {
-  private var result: OrderedResult
+  typealias Result = OrderedResult
+
   private var elements: [Element]?
   private let decode: @Sendable (Record) throws -> Element
 
-  init(_ definition: QueryDefinition, decode: @escaping @Sendable (Record) throws -> Element) {
-    result = OrderedResult(definition)
-    self.decode = decode
-  }
+  init(decode: @escaping @Sendable (Record) throws -> Element) { self.decode = decode }
 
-  func readsEverything(ifUnknown isUnknown: Bool) -> Bool {
-    result.readsEverything(ifUnknown: isUnknown)
-  }
-
-  mutating func advance(
-    _ changes: CommittedChanges, _ reading: LiveReading
-  ) throws -> [Element]? {
-    let difference = try result.advance(changes, reading)
-    if elements != nil, difference.isEmpty { return nil }
-    let changed = try difference.map { try decode($0.record) }
+  mutating func deliver(_ change: ListDifference<KeyedRow>) throws -> [Element]? {
+    if elements != nil, change.isEmpty { return nil }
+    let changed = try change.map { try decode($0.record) }
     if elements != nil, changed.isEmpty { return nil }
     guard let values = changed.applying(to: elements ?? [], by: { _, _ in true }) else {
       preconditionFailure("The elements are those of the list that the difference leads from")
@@ -62,29 +44,40 @@ struct ValuesState<Element: Sendable>: LiveState {
 
 /// The state of a run that delivers set differences.
 struct SetState<Element: Sendable>: LiveState {
-  private var result: KeyedResult
+  typealias Result = KeyedResult
+
+  /// The rows that the consumer has before the first change.
+  private var former: [Record]
   private var presentation: SetPresentation<Element>
   private var isSilent: Bool
 
   init(
-    _ definition: QueryDefinition, startingFrom start: [Record] = [], deliversEmptyStart: Bool,
+    startingFrom start: [Record] = [], deliversEmptyStart: Bool,
     _ presentation: SetPresentation<Element>
   ) {
-    result = KeyedResult(definition, startingFrom: start)
+    former = start
     self.presentation = presentation
     isSilent = !deliversEmptyStart
   }
 
-  func readsEverything(ifUnknown isUnknown: Bool) -> Bool {
-    result.readsEverything(ifUnknown: isUnknown)
-  }
-
-  mutating func advance(
-    _ changes: CommittedChanges, _ reading: LiveReading
-  ) throws -> SetDifference<Element>? {
-    let difference = try presentation.present(try result.advance(changes, reading), result)
+  mutating func deliver(_ change: KeyedDifference) throws -> SetDifference<Element>? {
+    let difference = try presentation.present(former.isEmpty ? change : first(change))
     defer { isSilent = true }
     return isSilent && difference.isEmpty ? nil : difference
+  }
+
+  /// The change from the rows that the consumer has to those of a first change.
+  private mutating func first(_ change: KeyedDifference) -> KeyedDifference {
+    var rest: [RecordKey: Record] = [:]
+    for record in former { rest[change.columns.key(of: record)] = record }
+    former = []
+    var changes = KeyedChanges()
+    for record in change.difference.inserted {
+      let key = change.columns.key(of: record)
+      changes.note(key, from: rest.removeValue(forKey: key), to: record)
+    }
+    for (key, record) in rest { changes.note(key, from: record, to: nil) }
+    return KeyedDifference(difference: changes.difference(), columns: change.columns)
   }
 }
 

@@ -3,16 +3,20 @@ internal import TandemRecords
 internal import TandemSQLite
 
 /// The rows of a query as a list, as they were last delivered.
-struct OrderedResult: Sendable {
+struct OrderedResult: LiveResult {
+  static let kind: UInt8 = 1
+
   private var reader: QueryReader
   /// The rows, if their values determine their places.
   private var placed: OrderedRows?
   /// The rows otherwise; `nil` before the first read.
   private var unplaced: UnplacedRows?
 
-  init(
-    _ definition: QueryDefinition, reserveCount: Int = RowWindow.defaultReserveCount
-  ) {
+  init(_ definition: QueryDefinition) {
+    self.init(definition, reserveCount: RowWindow.defaultReserveCount)
+  }
+
+  init(_ definition: QueryDefinition, reserveCount: Int) {
     reader = QueryReader(definition, reserveCount: reserveCount)
   }
 
@@ -40,6 +44,11 @@ struct OrderedResult: Sendable {
     return try rerun(plan, reading.connection)
   }
 
+  func start() -> ListDifference<KeyedRow> { OrderedResult.insertion(of: rows) }
+
+  /// The rows in their order.
+  private var rows: [KeyedRow] { placed?.visible ?? unplaced?.keyedRows ?? [] }
+
   /// Reads the whole list and compares it.
   private mutating func rerun(
     _ plan: QueryPlan, _ connection: DatabaseConnection
@@ -47,7 +56,7 @@ struct OrderedResult: Sendable {
     if plan.list.order == nil, let difference = try unplaced?.rerun(plan, connection) {
       return difference
     }
-    let old = placed?.visible ?? unplaced?.keyedRows ?? []
+    let old = rows
     placed = nil
     unplaced = nil
     let new: [KeyedRow]

@@ -26,6 +26,8 @@ struct PackedRows: Sendable {
     return true
   }
 
+  var columns: ResultColumns { ResultColumns(layout: layout, keyOffsets: keyOffsets) }
+
   /// The number of rows.
   var count: Int { places.count - freeSlots.count }
   /// The number of bytes of all rows, and of those that are no longer needed.
@@ -78,6 +80,12 @@ struct PackedRows: Sendable {
     }
   }
 
+  /// The row of a slot, with its key.
+  func row(at slot: Int) -> KeyedRow {
+    let record = record(at: slot)
+    return KeyedRow(key: columns.key(of: record), record: record)
+  }
+
   /// All rows.
   func records() -> [Record] { places.indices.filter { !isFree($0) }.map(record) }
 }
@@ -93,6 +101,16 @@ extension PackedRows {
     index.insert(slot, hash: key.hashValue)
     return slot
   }
+
+  /// Adds a row of a new key, and returns its slot.
+  mutating func insert(_ row: KeyedRow) -> UInt32 {
+    var packed: [UInt8] = []
+    PackedRow.append(row.record.values, to: &packed)
+    return UInt32(insert(packed, row.key))
+  }
+
+  /// Gives back the memory that was reserved for more rows.
+  mutating func shrink() { places.shrink() }
 
   /// Replaces a row by another one of the same key.
   mutating func replace(at slot: Int, by packed: [UInt8]) {
@@ -136,6 +154,17 @@ extension PackedRows {
       places[slot] = compacted.append(packed)
     }
     storage = compacted
+  }
+}
+
+extension Array {
+  /// Gives back the memory that was reserved for more elements.
+  mutating func shrink() {
+    guard capacity > count + count / 4 else { return }
+    var exact: [Element] = []
+    exact.reserveCapacity(count)
+    exact.append(contentsOf: self)
+    self = exact
   }
 }
 

@@ -10,35 +10,40 @@ struct SetPresentation<Element: Sendable>: Sendable {
 
   private let decode: @Sendable (Record) throws -> Element
   private let onUpdate: Update?
+  private let deliversRows: Bool
   /// The elements to start from; `nil` after the start.
   private var start: StartingPoint<Element>?
   private var presented: [RecordKey: Element] = [:]
 
   init(
     startingFrom start: StartingPoint<Element>? = nil, onUpdate: Update?,
+    deliversRows: Bool = false,
     decode: @escaping @Sendable (Record) throws -> Element
   ) {
     self.start = start
     self.onUpdate = onUpdate
+    self.deliversRows = deliversRows
     self.decode = decode
   }
 
   /// The difference with elements instead of rows.
   ///
-  /// - Parameter result: The source of the rows, which knows their keys.
-  mutating func present(
-    _ difference: SetDifference<Record>, _ result: KeyedResult
-  ) throws -> SetDifference<Element> {
+  /// - Parameter change: The changes of the rows.
+  mutating func present(_ change: KeyedDifference) throws -> SetDifference<Element> {
+    let (difference, columns) = (change.difference, change.columns)
     if let start {
       self.start = nil
-      return try begin(difference.inserted, from: start, result)
+      return try begin(difference.inserted, from: start, columns)
     }
-    guard onUpdate != nil else { return try difference.map(decode) }
+    guard onUpdate != nil else {
+      if deliversRows, let rows = difference as? SetDifference<Element> { return rows }
+      return try difference.map(decode)
+    }
     let deleted = try difference.deleted.map { record in
-      try presented.removeValue(forKey: result.key(of: record)) ?? decode(record)
+      try presented.removeValue(forKey: columns.key(of: record)) ?? decode(record)
     }
     let updated = try difference.updated.compactMap { update -> SetDifference<Element>.Update? in
-      let key = result.key(of: update.new)
+      let key = columns.key(of: update.new)
       let former = try decode(update.old)
       let fetched = try decode(update.new)
       guard ElementComparison.isUpdate(from: former, to: fetched) else { return nil }
@@ -46,7 +51,7 @@ struct SetPresentation<Element: Sendable>: Sendable {
       return try .init(old: old, new: present(fetched, key, insteadOf: old))
     }
     let inserted = try difference.inserted.map { record in
-      try present(decode(record), result.key(of: record), insteadOf: nil)
+      try present(decode(record), columns.key(of: record), insteadOf: nil)
     }
     return SetDifference(inserted: inserted, updated: updated, deleted: deleted)
   }
@@ -69,13 +74,13 @@ struct SetPresentation<Element: Sendable>: Sendable {
 
   /// The changes between the elements to start from and the first rows.
   private mutating func begin(
-    _ records: [Record], from start: StartingPoint<Element>, _ result: KeyedResult
+    _ records: [Record], from start: StartingPoint<Element>, _ columns: ResultColumns
   ) throws -> SetDifference<Element> {
     let elements = try records.map(decode)
     let pairing = try start.pair(elements)
     var difference = SetDifference(deleted: pairing.rest)
     for (offset, element) in elements.enumerated() {
-      let key = result.key(of: records[offset])
+      let key = columns.key(of: records[offset])
       switch pairing.partners[offset] {
       case .none: difference.inserted.append(try present(element, key, insteadOf: nil))
       case .some(let partner) where partner.isEqual:

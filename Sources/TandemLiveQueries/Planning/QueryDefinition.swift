@@ -11,6 +11,35 @@ enum QueryDefinition: Hashable, Sendable {
   case records(RecordTable, SQL)
 }
 
+extension QueryDefinition {
+  /// Bytes that only definitions of the same query have; `nil` if one of its values cannot be stored.
+  ///
+  /// `==` cannot take their place: to it, composed and decomposed letters are the same, and so are `1`
+  /// and `1.0`.
+  var identity: [UInt8]? {
+    switch self {
+    case .table(let name): return QueryDefinition.bytes(0, [name])
+    case .query(let sql, let key):
+      guard sql.unstorable == nil else { return nil }
+      return QueryDefinition.bytes(1, [sql.text] + key, sql.parameters)
+    case .records(let table, let sql):
+      guard sql.unstorable == nil else { return nil }
+      // Errors name the type.
+      let texts = [sql.text, table.type, table.name, "\(table.key.count)"]
+      return QueryDefinition.bytes(2, texts + table.key + table.columns, sql.parameters)
+    }
+  }
+
+  private static func bytes(
+    _ kind: UInt8, _ texts: [String], _ values: [FieldValue] = []
+  ) -> [UInt8] {
+    var bytes = [kind]
+    PackedRow.append(
+      [.integer(Int64(texts.count))] + texts.map { FieldValue.text($0) } + values, to: &bytes)
+    return bytes
+  }
+}
+
 /// The table of a type of records.
 struct RecordTable: Hashable, Sendable {
   /// For errors.

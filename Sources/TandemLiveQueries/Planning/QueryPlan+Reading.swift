@@ -72,14 +72,10 @@ extension QueryPlan {
 }
 
 extension QueryPlan {
+  var columns: ResultColumns { ResultColumns(layout: layout, keyOffsets: keyOffsets) }
+
   /// The key of any record that has the result's fields.
-  func key(of record: Record) -> RecordKey {
-    if record.layout === layout {
-      return keyOffsets.count == 1
-        ? RecordKey(record.values[keyOffsets[0]]) : RecordKey(keyOffsets.map { record.values[$0] })
-    }
-    return RecordKey(keyOffsets.map { record[layout.names[$0]] })
-  }
+  func key(of record: Record) -> RecordKey { columns.key(of: record) }
 
   /// The key of a row of the result.
   ///

@@ -1,5 +1,5 @@
 internal import CSQLite
-internal import Synchronization
+package import Synchronization
 
 /// Notifies subscriptions of the commits to a database, by this process and by others.
 ///
@@ -22,6 +22,8 @@ package final class ChangeFeed: Sendable {
   private let interestsVersion = Atomic(0)
   private let watch = Mutex<FileWatch?>(nil)
   private let attachment = Atomic(false)
+  /// Objects that its users share, by keys of theirs.
+  package let sharedObjects = Mutex<[[UInt8]: any AnyObject & Sendable]>([:])
   private let file: DatabaseFile
 
   /// The feed of a file, which it does not open yet.

@@ -108,6 +108,10 @@ enum LiveQueryCases {
         "the same as a list", join, isList: true,
         update: { database, _ in database.updatePlaces }),
       try benchmark(
+        "a list by name, one of 300,000 rows updated by key",
+        "SELECT id, name, population, '' AS zone FROM place ORDER BY name", isList: true,
+        update: { database, _ in database.updatePlaces }),
+      try benchmark(
         "another process updates one of 300,000 rows of a table without tracking",
         "SELECT id, name, population, '' AS zone FROM place",
         update: { _, path in try FloorDatabase(path).update }),
@@ -132,6 +136,52 @@ enum LiveQueryCases {
         name: "100 live queries on different tables, one of them written",
         ours: try contender("UPDATE with 100 live queries", watching: tables[...]),
         others: [one], goals: [Benchmark.goal(atMost: 1.1, times: one.name)])
+    ]
+  }
+
+  static let equalQueries = BenchmarkGroup(name: "live-equal-queries") {
+    let folder = try TemporaryFolder(inMemory: true)
+    let count = 10_000
+    func contender(_ name: String, observerCount: Int) throws -> Benchmark.Contender {
+      let path = try folder.makePlaces("\(observerCount) observers.db", count: count)
+      return .init(name: name) {
+        let database = try Database(path: path)
+        let observers = (0..<observerCount).map { _ in
+          DifferenceObserver(LiveQuery(table: "place"), in: database)
+        }
+        var rowCount = 0
+        for observer in observers { rowCount = try observer.nextChangeCount() }
+        return rowCount
+      }
+    }
+    func commits(_ name: String, observerCount: Int) throws -> Benchmark.Contender {
+      let path = try folder.makePlaces("\(observerCount) of commits.db", count: count)
+      let database = try Database(path: path)
+      let observers = try (0..<observerCount).map { _ in
+        let observer = DifferenceObserver(LiveQuery(table: "place"), in: database)
+        _ = try observer.nextChangeCount()
+        return observer
+      }
+      return .init(name: name, operationCount: 20) {
+        try repeating(20, 1, of: count, folder) { ids, population in
+          _ = try database.updatePlaces(ids, population: population)
+          for observer in observers { _ = try observer.nextChangeCount() }
+          return 1
+        }
+      }
+    }
+    let one = try contender("one of them", observerCount: 1)
+    return [
+      Benchmark(
+        name: "1,000 equal live queries of 10,000 rows begin",
+        ours: try contender(
+          "from the first one's begin to the last one's rows", observerCount: 1_000),
+        others: [one], goals: [Benchmark.goal(atMost: 2, times: one.name, plusMilliseconds: 20)]),
+      Benchmark(
+        name: "1,000 equal live queries get the difference of a commit",
+        ours: try commits("UPDATE, then the last difference", observerCount: 1_000),
+        others: [try commits("the same with one", observerCount: 1)],
+        goals: [Benchmark.goal(withinMilliseconds: 16)]),
     ]
   }
 
