@@ -11,6 +11,8 @@ struct OrderedRowsTests {
   static let order = QueryOrder(terms: [.init(offset: 1, isDescending: true, putsNullsLast: true)])
   static let layout = RecordLayout(uniqueNames: ["k", "v", "w"])
 
+  static let columns = ResultColumns(layout: layout, keyOffsets: [0])
+
   static func row(_ key: Int, _ value: Int, _ extra: Int) -> KeyedRow {
     let values = [key, value, extra].map { FieldValue.integer(Int64($0)) }
     return KeyedRow(
@@ -55,7 +57,8 @@ struct OrderedRowsTests {
     var world = World(seed: seed, count: Int(seed % 40), valueCount: seed % 3 == 0 ? 4 : 1_000)
     let limit = [nil, 0, 3, 20][Int(seed % 4)]
     var rows = OrderedRows(
-      world.list(limit), order: Self.order, window: limit.map { RowWindow(limit: $0) })
+      world.list(limit), Self.columns, order: Self.order, window: limit.map { RowWindow(limit: $0) }
+    )
     for _ in 0..<30 {
       let old = rows.visible
       let touched = world.change(.random(in: 0...6, using: &world.random), keyCount: 45)
@@ -76,7 +79,7 @@ struct OrderedRowsTests {
   @Test("stay in order in blocks that are split and emptied")
   func manyRows() throws {
     var world = World(seed: 7, count: 3_000, valueCount: 1_000_000)
-    var rows = OrderedRows(world.list(nil), order: Self.order, window: nil)
+    var rows = OrderedRows(world.list(nil), Self.columns, order: Self.order, window: nil)
     for count in [1, 500, 3_000, 1, 6_000, 12_000, 2] {
       let old = rows.visible
       let placed = rows.place(world.change(count, keyCount: 9_000))
@@ -96,7 +99,7 @@ struct OrderedRowsTests {
     let rows = (0..<1_000).map { Self.row($0, 0, 0) }
     let order = QueryOrder(terms: [])
     var window = OrderedRows(
-      Array(rows.prefix(RowWindow(limit: 3).rowCount)), order: order,
+      Array(rows.prefix(RowWindow(limit: 3).rowCount)), Self.columns, order: order,
       window: RowWindow(limit: 3))
     let deletion = { (key: Int) in [TouchedRow(key: RecordKey(.integer(Int64(key))), record: nil)] }
     for key in 0..<RowWindow.defaultReserveCount {
@@ -110,7 +113,8 @@ struct OrderedRowsTests {
   func lastRow() throws {
     let rows = (0..<3).map { Self.row($0, 0, 0) }
     var window = OrderedRows(
-      rows, order: QueryOrder(terms: []), window: RowWindow(limit: 3, reserveCount: 0))
+      rows, Self.columns, order: QueryOrder(terms: []), window: RowWindow(limit: 3, reserveCount: 0)
+    )
     let changed = Self.row(2, 0, 1)
     let placed = window.place([TouchedRow(key: changed.key, record: changed.record)])
     let difference = try #require(placed)
@@ -123,7 +127,7 @@ struct OrderedRowsTests {
     let order = QueryOrder(terms: [])
     let rows = (2_000..<2_400).map { Self.row($0, 0, 0) }
     var window = OrderedRows(
-      Array(rows.prefix(RowWindow(limit: 3).rowCount)), order: order,
+      Array(rows.prefix(RowWindow(limit: 3).rowCount)), Self.columns, order: order,
       window: RowWindow(limit: 3))
     for key in (1_000..<2_000).reversed() {
       let row = Self.row(key, 0, 0)
@@ -143,7 +147,7 @@ struct OrderedRowsTests {
   @Test("that came in another order than expected are not placed")
   func unexpectedOrder() {
     let rows = [Self.row(1, 1, 0), Self.row(2, 2, 0)]
-    var wrong = OrderedRows(rows, order: Self.order, window: nil)
+    var wrong = OrderedRows(rows, Self.columns, order: Self.order, window: nil)
     #expect(wrong.visible == rows)
     #expect(wrong.place([]) == nil)
   }

@@ -19,8 +19,9 @@ struct KeyedComparison {
   private var packed: [UInt8] = []
   /// `nil` if the caller makes the difference of ``slots`` and ``replaced``.
   private var changes: KeyedChanges?
-  /// The slots of the rows, in the order in which they came.
-  private(set) var slots: [Int] = []
+  private var foundCount = 0
+  /// For a list, the slots of the rows, in the order in which they came.
+  private(set) var slots: [UInt32] = []
   /// The former rows of the slots whose row changed.
   private(set) var replaced: [Int: Record] = [:]
 
@@ -79,13 +80,21 @@ struct KeyedComparison {
 
   private mutating func find(_ slot: Int) {
     isFound[slot] = true
-    slots.append(slot)
+    foundCount += 1
+    if changes == nil { slots.append(UInt32(slot)) }
     next = slot + 1
+  }
+
+  /// Gives back the memory that was reserved for more rows.
+  mutating func shrink() {
+    rows.shrink()
+    slots.shrink()
   }
 
   /// Removes the rows that were not found, and returns all changes.
   mutating func finish() -> SetDifference<Record> {
-    if slots.count < rows.count {
+    shrink()
+    if foundCount < rows.count {
       for slot in isFound.indices where !isFound[slot] && !rows.isFree(slot) {
         changes?.note(rows.key(at: slot), from: rows.record(at: slot), to: nil)
         rows.remove(at: slot)

@@ -105,7 +105,7 @@ struct KeyedResult: LiveResult {
     former = []
     if let order = plan.list.order, let limits = plan.list.window {
       let rows = try OrderedRows(
-        plan.listRows(in: connection), order: order, window: limits)
+        plan.listRows(in: connection), plan.columns, order: order, window: limits)
       for row in rows.visible { try comparison.add(row) }
       window = rows
     } else {

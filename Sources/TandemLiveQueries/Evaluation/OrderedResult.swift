@@ -62,7 +62,7 @@ struct OrderedResult: LiveResult {
     let new: [KeyedRow]
     if let order = plan.list.order {
       let rows = try OrderedRows(
-        plan.listRows(in: connection), order: order, window: plan.list.window)
+        plan.listRows(in: connection), plan.columns, order: order, window: plan.list.window)
       placed = rows
       new = rows.visible
     } else {

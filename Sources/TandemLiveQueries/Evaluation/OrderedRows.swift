@@ -9,8 +9,9 @@ internal import TandemSQLite
 struct OrderedRows: Sendable {
   private let order: QueryOrder
   private let window: RowWindow?
-  private var rows: BlockList<KeyedRow>
-  private var records: [RecordKey: Record]
+  private var rows: PackedRows
+  /// The slots of the rows, in the order of the list.
+  private var slots: BlockList<UInt32>
   /// True if there are no rows after those known.
   private var isComplete: Bool
   /// The last row up to which all rows are known; `nil` if all rows are.
@@ -19,12 +20,13 @@ struct OrderedRows: Sendable {
   private let isInOrder: Bool
 
   /// The rows as they were read, at most as many as the window has.
-  init(_ rows: [KeyedRow], order: QueryOrder, window: RowWindow?) {
+  init(_ rows: [KeyedRow], _ columns: ResultColumns, order: QueryOrder, window: RowWindow?) {
     self.order = order
     self.window = window
-    self.rows = BlockList(rows)
-    records = Dictionary(minimumCapacity: rows.count)
-    for row in rows { records[row.key] = row.record }
+    var packedRows = PackedRows(columns.layout, keyOffsets: columns.keyOffsets)
+    slots = BlockList(rows.map { packedRows.insert($0) })
+    packedRows.shrink()
+    self.rows = packedRows
     isComplete = window.map { rows.count < $0.rowCount } ?? true
     frontier = isComplete ? nil : rows.last
     isInOrder = zip(rows, rows.dropFirst()).allSatisfy { order.compare($0, $1) < 0 }
@@ -33,14 +35,16 @@ struct OrderedRows: Sendable {
   private var limit: Int { window?.limit ?? .max }
 
   /// The rows within the limit.
-  var visible: [KeyedRow] { rows.prefix(limit) }
+  var visible: [KeyedRow] { slots.prefix(limit).map(row) }
+
+  private func row(at slot: UInt32) -> KeyedRow { rows.row(at: Int(slot)) }
 
   private func isKnownPlace(_ row: KeyedRow) -> Bool {
     isComplete || frontier.map { order.compare(row, $0) <= 0 } ?? false
   }
 
-  private func position(of row: KeyedRow) -> BlockList<KeyedRow>.Position {
-    rows.position { order.compare($0, row) < 0 }
+  private func position(of row: KeyedRow) -> BlockList<UInt32>.Position {
+    slots.position { order.compare(self.row(at: $0), row) < 0 }
   }
 }
 
@@ -57,14 +61,14 @@ extension OrderedRows {
     var removed: [KeyedRow] = []
     var added: [KeyedRow] = []
     for row in touched {
-      let old = records[row.key].map { KeyedRow(key: row.key, record: $0) }
+      let old = rows.slot(of: row.key).map(rows.row)
       var new = row.record.map { KeyedRow(key: row.key, record: $0) }
       if let place = new, !isKnownPlace(place) { new = nil }
       guard old != new else { continue }
       if let old { removed.append(old) }
       if let new { added.append(new) }
     }
-    let count = rows.count - removed.count + added.count
+    let count = slots.count - removed.count + added.count
     guard isComplete || count >= limit else { return nil }
     return replace(removed, by: added)
   }
@@ -72,36 +76,36 @@ extension OrderedRows {
   private mutating func replace(
     _ removed: [KeyedRow], by added: [KeyedRow]
   ) -> ListDifference<KeyedRow>? {
-    let oldCount = rows.count
+    let oldCount = slots.count
     guard let leaving = placements(of: removed) else { return nil }
     for row in removed {
-      rows.remove(at: position(of: row))
-      records[row.key] = nil
+      slots.remove(at: position(of: row))
+      if let slot = rows.slot(of: row.key) { rows.remove(at: slot) }
     }
     for row in added {
-      rows.insert(row, at: position(of: row))
-      records[row.key] = row.record
+      let position = position(of: row)
+      slots.insert(rows.insert(row), at: position)
     }
     guard let arriving = placements(of: added) else {
       preconditionFailure("A row is at the place where it was just inserted")
     }
-    let starts = rows.starts()
+    let starts = slots.starts()
     let difference = PlacedChanges(
-      removed: leaving, added: arriving, oldCount: oldCount, newCount: rows.count, limit: limit
-    ).difference { rows.element(at: $0, starts) }
+      removed: leaving, added: arriving, oldCount: oldCount, newCount: slots.count, limit: limit
+    ).difference { row(at: slots.element(at: $0, starts)) }
     trim()
     return difference
   }
 
   /// The rows with their offsets, ascending; `nil` if one is not at its place.
   private func placements(of some: [KeyedRow]) -> [ListDifference<KeyedRow>.Placement]? {
-    let starts = rows.starts()
+    let starts = slots.starts()
     var placements: [ListDifference<KeyedRow>.Placement] = []
     placements.reserveCapacity(some.count)
     for row in some {
       let position = position(of: row)
-      guard rows[position]?.key == row.key else { return nil }
-      placements.append(.init(offset: rows.offset(of: position, starts), element: row))
+      guard let slot = slots[position], rows.key(at: Int(slot)) == row.key else { return nil }
+      placements.append(.init(offset: slots.offset(of: position, starts), element: row))
     }
     placements.sort { $0.offset < $1.offset }
     return placements
@@ -109,10 +113,10 @@ extension OrderedRows {
 
   /// Drops rows if there are too many.
   private mutating func trim() {
-    guard let window, rows.count > window.maxRowCount else { return }
-    for row in rows.prefix(rows.count)[window.rowCount...] { records[row.key] = nil }
-    rows.keepFirst(window.rowCount)
+    guard let window, slots.count > window.maxRowCount else { return }
+    for slot in slots.prefix(slots.count)[window.rowCount...] { rows.remove(at: Int(slot)) }
+    slots.keepFirst(window.rowCount)
     isComplete = false
-    frontier = rows.prefix(window.rowCount).last
+    frontier = slots.prefix(window.rowCount).last.map(row)
   }
 }

@@ -6,7 +6,7 @@ internal import TandemSQLite
 struct UnplacedRows: Sendable {
   private var rows: PackedRows
   /// The slots of the rows, in the order of the list.
-  private var slots: [Int] = []
+  private var slots: [UInt32] = []
 
   /// An empty list.
   init(_ plan: QueryPlan) { rows = PackedRows(plan.layout, keyOffsets: plan.keyOffsets) }
@@ -14,9 +14,7 @@ struct UnplacedRows: Sendable {
   /// The rows.
   var keyedRows: [KeyedRow] { slots.map(row) }
 
-  private func row(at slot: Int) -> KeyedRow {
-    KeyedRow(key: rows.key(at: slot), record: rows.record(at: slot))
-  }
+  private func row(at slot: UInt32) -> KeyedRow { rows.row(at: Int(slot)) }
 
   /// Reads the whole list and compares it.
   ///
@@ -33,6 +31,7 @@ struct UnplacedRows: Sendable {
       try statement.bind(plan.list.parameters)
       while try statement.step() { try comparison.add(statement) }
     }
+    comparison.shrink()
     slots = comparison.slots
     let replaced = comparison.replaced
     rows = comparison.rows
@@ -41,7 +40,7 @@ struct UnplacedRows: Sendable {
   }
 
   private mutating func sortByKey() {
-    let keys = slots.map(rows.key(at:))
+    let keys = slots.map { rows.key(at: Int($0)) }
     guard !zip(keys, keys.dropFirst()).allSatisfy({ $0 < $1 }) else { return }
     slots = keys.indices.sorted { keys[$0] < keys[$1] }.map { slots[$0] }
   }
@@ -49,11 +48,12 @@ struct UnplacedRows: Sendable {
   /// Removes the rows that are no longer in the list, and returns the changes from a list of other
   /// slots, in which some rows were others.
   private mutating func advance(
-    from old: [Int], replaced: [Int: Record]
+    from old: [UInt32], replaced: [Int: Record]
   ) -> ListDifference<KeyedRow> {
+    if old == slots, replaced.isEmpty { return ListDifference() }
     let difference = ListDifference(
       from: old, to: slots, identifiedBy: { $0 },
-      by: { slot, _ in replaced.isEmpty || replaced[slot] == nil })
+      by: { slot, _ in replaced.isEmpty || replaced[Int(slot)] == nil })
     let result = ListDifference<KeyedRow>(
       deletions: difference.deletions.map {
         .init(offset: $0.offset, element: row(at: $0.element))
@@ -66,12 +66,12 @@ struct UnplacedRows: Sendable {
         let new = row(at: update.new)
         return .init(
           oldOffset: update.oldOffset, newOffset: update.newOffset,
-          old: KeyedRow(key: new.key, record: replaced[update.new] ?? new.record), new: new)
+          old: KeyedRow(key: new.key, record: replaced[Int(update.new)] ?? new.record), new: new)
       })
     guard let result else {
       preconditionFailure("Other elements at the same offsets do not contradict each other")
     }
-    for deletion in difference.deletions { rows.remove(at: deletion.element) }
+    for deletion in difference.deletions { rows.remove(at: Int(deletion.element)) }
     return result
   }
 }
