@@ -19,6 +19,16 @@ package struct SHA256: ~Copyable {
 
     /// The digest of all bytes added.
     package consuming func finalized() -> SHA256Digest { SHA256Digest(Array(hash.finalize())) }
+
+    /// The first 16 bytes of the digest of some bytes, as a big-endian number. Bytes that were added
+    /// before do not count.
+    package mutating func leadingBits(of bytes: UnsafeRawBufferPointer) -> UInt128 {
+      hash = CryptoKit.SHA256()
+      hash.update(bufferPointer: bytes)
+      return hash.finalize().withUnsafeBytes {
+        UInt128(bigEndian: $0.loadUnaligned(as: UInt128.self))
+      }
+    }
   #else
     private let context: OpaquePointer
 
@@ -46,6 +56,20 @@ package struct SHA256: ~Copyable {
       var digest = [UInt8](repeating: 0, count: SHA256Digest.byteCount)
       EVP_DigestFinal_ex(context, &digest, nil)
       return SHA256Digest(digest)
+    }
+
+    /// The first 16 bytes of the digest of some bytes, as a big-endian number. Bytes that were added
+    /// before do not count. It may be called again; for many short texts, this is the fastest form.
+    package mutating func leadingBits(of bytes: UnsafeRawBufferPointer) -> UInt128 {
+      // Without an algorithm, the context begins again with the one that it has.
+      EVP_DigestInit_ex(context, nil, nil)
+      EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
+      return withUnsafeTemporaryAllocation(
+        byteCount: SHA256Digest.byteCount, alignment: 1
+      ) { digest in
+        EVP_DigestFinal_ex(context, digest.baseAddress, nil)
+        return UInt128(bigEndian: digest.loadUnaligned(as: UInt128.self))
+      }
     }
   #endif
 }

@@ -14,9 +14,6 @@ public struct SHA256Digest: Hashable, Sendable {
     self = hash.finalized()
   }
 
-  /// The first 16 bytes as a big-endian number.
-  package var leadingBits: UInt128 { bytes.prefix(16).reduce(0) { $0 << 8 | UInt128($1) } }
-
   /// True if the digests are equal. The time does not depend on the bytes, so that it reveals nothing
   /// about a digest that is secret.
   package func matches(_ other: SHA256Digest) -> Bool {

@@ -96,11 +96,36 @@ package final class ReplicaTable: Sendable {
     affinities[offset].stored(value)
   }
 
-  /// The expression that stores a value, with one parameter: a column that cannot be null gets its
-  /// default for null, as when the replica that wrote the record lacks the column.
-  func storing(_ value: FieldValue, at offset: Int) -> String {
-    guard value.isNull, let sql = requiredDefaults[offset] else { return "?" }
-    return "coalesce(?, (\(sql)))"
+  /// The expression that stores a value, which is the parameter of the given number: a column that
+  /// cannot be null gets its default for null, as when the replica that wrote the record lacks the
+  /// column.
+  func storing(_ value: FieldValue, at offset: Int, parameter: Int) -> String {
+    guard value.isNull, let sql = requiredDefaults[offset] else { return "?\(parameter)" }
+    return "coalesce(?\(parameter), (\(sql)))"
+  }
+
+  /// The insertion of a row. The parameters are the key and the values.
+  func insertion(of values: [FieldValue]) -> StatementText {
+    guard hasRequiredDefaults, values.contains(where: \.isNull) else { return statements.insert }
+    let marks = values.indices.map {
+      storing(values[$0], at: $0, parameter: keyNames.count + $0 + 1)
+    }
+    return statements.insertion(marks)
+  }
+
+  /// The update of some columns of a row. The parameters are the key and the values.
+  func update(of offsets: [Int], to values: [FieldValue]) -> StatementText {
+    let assignments = offsets.enumerated().map { position, offset in
+      let parameter = keyNames.count + position + 1
+      return "\(columnNames[offset].sqlQuoted) = "
+        + storing(values[position], at: offset, parameter: parameter)
+    }
+    return statements.update(assignments)
+  }
+
+  /// True if the text of an update depends on the values.
+  func updatesDepend(on values: [FieldValue]) -> Bool {
+    hasRequiredDefaults && values.contains(where: \.isNull)
   }
 
   /// True if a row gets a default for a field that is null in its record.
@@ -145,9 +170,8 @@ package final class ReplicaTable: Sendable {
 extension ReplicaTable {
   var keyNames: [String] { declaration.keyColumns }
   var columnNames: [String] { declaration.columns }
-
-  /// The condition on the table's key, with two parameters for each column.
-  var keyCondition: KeyCondition { statements.keyCondition }
+  /// The condition that a row has a key byte by byte. Its values are the first parameters.
+  var hasKey: String { statements.hasKey }
 }
 
 extension SpaceTable {
@@ -162,96 +186,134 @@ extension SpaceTable {
   }
 }
 
-/// The texts of the statements on single rows of a table and of its shadow. Except for those that
-/// write the table, their parameters are the values of the key, and those named otherwise.
+/// The statements on the rows of a table and of its shadow. The first parameters of each are the
+/// values of the key, except for those that concern all rows.
 struct RowStatements: Sendable {
-  /// The number of rows that ``touched`` and ``touchedAfter`` return at most.
+  /// The number of rows that ``touched`` and ``touched(after:)`` return at most.
   static let touchedStepCount = 500
 
   /// The first column of the key and the other columns of a row, then `tandem_existed` and the
   /// columns of its former version. There is always one row, with nulls for what is missing.
-  let row: String
+  let row: StatementText
   /// The rows with a former version, in the order of their keys: the key, and the columns of ``row``.
-  let touched: String
-  /// The same after a given key.
-  let touchedAfter: String
-  /// The same after a key whose marks are put between both.
-  let touchedAfterMarks: (String, String)
+  let touched: StatementText
+  private let touchedAfter: StatementText
+  /// The text before and after the marks of a key that the rows come after.
+  private let touchedAfterMarks: (String, String)
   /// `tandem_existed` and the columns of a version that was set aside.
-  let aside: String
-  let deleteShadow: String
-  /// The parameters are the key, the columns and `tandem_existed`.
-  let replaceShadow: String
+  let aside: StatementText
+  let deleteShadow: StatementText
+  /// Sets a former version; the values follow the key.
+  let replaceShadow: StatementText
+  /// Notes that there was no former version.
+  let replaceShadowByAbsence: StatementText
   /// Copies a former version to those that were set aside.
-  let setAside: String
+  let setAside: StatementText
   /// Copies all former versions. Into an empty table, SQLite copies whole pages.
-  let setAllAside: String
-  let deleteShadows: String
+  let setAllAside: StatementText
+  let deleteShadows: StatementText
   let countShadows: String
-  /// The beginning of an insertion, which the places of the columns' values and a parenthesis
-  /// follow. `OR ABORT` is explained at ``ReplicaTables/store(_:over:_:_:)``.
-  let insert: String
+  /// The insertion of a row whose values need no defaults; they follow the key. `OR ABORT` is
+  /// explained at ``ReplicaTables/store(_:over:_:_:others:)``.
+  let insert: StatementText
+  private let insertInto: String
   /// The beginning of an update, which assignments and the condition on the key follow.
-  let update: String
-  /// The beginning of the assignment to each column, which its value follows.
-  let assignments: [String]
-  let delete: String
-  let keyCondition: KeyCondition
+  private let updateSet: String
+  let delete: StatementText
+  let hasKey: String
 
   init(_ table: SpaceTable, _ shadow: TableShadow) {
     let (keys, columns) = (table.keyColumns, table.columns)
     let name = table.name.sqlQuoted
     let shadowName = shadow.name.sqlQuoted
     let asideName = ReplicaTable.asideName(table.name).sqlQuoted
-    let condition = keys.map { "\($0.sqlQuoted) = ?" }.joined(separator: " AND ")
     func list(_ alias: String, _ names: [String]) -> String {
       names.map { "\(alias).\($0.sqlQuoted)" }.joined(separator: ", ")
     }
-    let rowKey = keys.enumerated().map { offset, key in
-      "t.\(key.sqlQuoted) = ?\(offset + 1) AND t.\(key.sqlQuoted) = ?\(offset + 1) COLLATE BINARY"
+    func marks(_ numbers: Range<Int>) -> String {
+      numbers.map { "?\($0 + 1)" }.joined(separator: ", ")
     }
-    let shadowKey = keys.enumerated().map { "s.\($1.sqlQuoted) = ?\($0 + 1)" }
-    row = """
-      SELECT \(list("t", [keys[0]] + columns)), \(list("s", [TableShadow.existed] + columns))
-      FROM (SELECT 1) LEFT JOIN \(name) AS t ON \(rowKey.joined(separator: " AND "))
-        LEFT JOIN \(shadowName) AS s ON \(shadowKey.joined(separator: " AND "))
+    /// The condition on the key of a table of former versions, whose collation compares bytes.
+    func condition(_ alias: String = "") -> String {
+      keys.enumerated().map { "\(alias)\($1.sqlQuoted) = ?\($0 + 1)" }
+        .joined(separator: " AND ")
+    }
+    func rowCondition(_ alias: String = "") -> String {
+      keys.enumerated().map { offset, key in
+        let pair = "\(alias)\(key.sqlQuoted) = ?\(offset + 1)"
+        return "\(pair) AND \(pair) COLLATE BINARY"
+      }.joined(separator: " AND ")
+    }
+    row = StatementText(
       """
+      SELECT \(list("t", [keys[0]] + columns)), \(list("s", [TableShadow.existed] + columns))
+      FROM (SELECT 1) LEFT JOIN \(name) AS t ON \(rowCondition("t."))
+        LEFT JOIN \(shadowName) AS s ON \(condition("s."))
+      """)
     let touched = """
       SELECT \(list("s", keys)), \(list("t", [keys[0]] + columns)),
         \(list("s", [TableShadow.existed] + columns))
       FROM \(shadowName) AS s LEFT JOIN \(name) AS t ON \(table.sameKey("t", "s"))
       """
     let order = "ORDER BY \(list("s", keys)) LIMIT \(RowStatements.touchedStepCount)"
-    let marks = keys.map { _ in "?" }.joined(separator: ", ")
-    self.touched = "\(touched) \(order)"
+    self.touched = StatementText("\(touched) \(order)")
     touchedAfterMarks = ("\(touched) WHERE (\(list("s", keys))) > (", ") \(order)")
-    touchedAfter = "\(touchedAfterMarks.0)\(marks)\(touchedAfterMarks.1)"
-    aside = """
-      SELECT \(([TableShadow.existed] + columns).sqlList) FROM \(asideName) WHERE \(condition)
+    touchedAfter = StatementText(
+      "\(touchedAfterMarks.0)\(marks(0..<keys.count))\(touchedAfterMarks.1)")
+    aside = StatementText(
       """
-    deleteShadow = "DELETE FROM \(shadowName) WHERE \(condition)"
-    let kept = keys + columns + [TableShadow.existed]
+      SELECT \(([TableShadow.existed] + columns).sqlList) FROM \(asideName) WHERE \(condition())
+      """)
+    deleteShadow = StatementText("DELETE FROM \(shadowName) WHERE \(condition())")
+    let kept = (keys + columns + [TableShadow.existed]).sqlList
     // Not by REPLACE, which would write the entry of the index anew.
     let assigned = (columns + [TableShadow.existed]).map {
       "\($0.sqlQuoted) = excluded.\($0.sqlQuoted)"
     }
-    replaceShadow = """
-      INSERT INTO \(shadowName) (\(kept.sqlList))
-      VALUES (\(kept.map { _ in "?" }.joined(separator: ", ")))
+    let replacement = """
       ON CONFLICT (\(keys.sqlList)) DO UPDATE SET \(assigned.joined(separator: ", "))
       """
-    setAllAside = "INSERT OR REPLACE INTO \(asideName) SELECT * FROM \(shadowName)"
-    setAside = "\(setAllAside) WHERE \(condition)"
-    deleteShadows = "DELETE FROM \(shadowName)"
-    countShadows = "SELECT count(*) FROM \(shadowName)"
-    insert = """
-      INSERT OR ABORT INTO \(name) (\((keys + columns).sqlList))
-      VALUES (\(keys.map { _ in "?" }.joined(separator: ", "))
+    let count = keys.count + columns.count
+    replaceShadow = StatementText(
+      "INSERT INTO \(shadowName) (\(kept)) VALUES (\(marks(0..<count)), 1) \(replacement)")
+    let nulls = columns.map { _ in ", NULL" }.joined()
+    replaceShadowByAbsence = StatementText(
       """
-    update = "UPDATE OR ABORT \(name) SET "
-    assignments = columns.map { "\($0.sqlQuoted) = " }
-    keyCondition = KeyCondition(columns: keys)
-    delete = "DELETE FROM \(name) WHERE \(keyCondition.sql)"
+      INSERT INTO \(shadowName) (\(kept)) VALUES (\(marks(0..<keys.count))\(nulls), 0) \(replacement)
+      """)
+    let copy = "INSERT OR REPLACE INTO \(asideName) SELECT * FROM \(shadowName)"
+    setAllAside = StatementText(copy)
+    setAside = StatementText("\(copy) WHERE \(condition())")
+    deleteShadows = StatementText("DELETE FROM \(shadowName)")
+    countShadows = "SELECT count(*) FROM \(shadowName)"
+    hasKey = rowCondition()
+    insertInto = """
+      INSERT OR ABORT INTO \(name) (\((keys + columns).sqlList)) VALUES (\(marks(0..<keys.count))
+      """
+    insert = RowStatements.insertion(insertInto, (keys.count..<count).map { "?\($0 + 1)" })
+    updateSet = "UPDATE OR ABORT \(name) SET "
+    delete = StatementText("DELETE FROM \(name) WHERE \(hasKey)")
+  }
+
+  /// The insertion of a row with these expressions for the values of its columns.
+  func insertion(_ expressions: [String]) -> StatementText {
+    RowStatements.insertion(insertInto, expressions)
+  }
+
+  private static func insertion(_ start: String, _ expressions: [String]) -> StatementText {
+    StatementText("\(start)\(expressions.map { ", \($0)" }.joined()))")
+  }
+
+  /// The update of a row by these assignments.
+  func update(_ assignments: [String]) -> StatementText {
+    StatementText("\(updateSet)\(assignments.joined(separator: ", ")) WHERE \(hasKey)")
+  }
+
+  /// The rows with a former version after a key, whose values are the parameters.
+  func touched(after key: KeyPage.Position) -> StatementText {
+    guard key.isRaw else { return touchedAfter }
+    let marks = key.marks.joined(separator: ", ")
+    return StatementText("\(touchedAfterMarks.0)\(marks)\(touchedAfterMarks.1)")
   }
 }
 
@@ -259,13 +321,11 @@ extension DatabaseConnection {
   /// Throws if SQLite cannot compile the statements that write a table, as when one of its triggers
   /// calls a function that only the application defines.
   func checkStatements(on table: ReplicaTable, _ code: ReplicaError.Code) throws {
-    let statements = table.statements
-    let marks = table.columnNames.map { _ in ", ?" }.joined()
-    let assignments = statements.assignments.map { "\($0)?" }.joined(separator: ", ")
-    let update = "\(statements.update)\(assignments) WHERE \(statements.keyCondition.sql)"
-    let writes = ["\(statements.insert)\(marks))", statements.delete]
-    for sql in writes + (assignments.isEmpty ? [] : [update]) {
-      if let message = reasonNotToCompile(sql) {
+    let offsets = Array(table.columnNames.indices)
+    let update = table.update(of: offsets, to: offsets.map { _ in 0 })
+    let writes = [table.statements.insert, table.statements.delete]
+    for text in writes + (offsets.isEmpty ? [] : [update]) {
+      if let message = reasonNotToCompile(text.sql) {
         let triggers = try triggers(blamedBy: message)
         let place = triggers.isEmpty ? "" : " in the trigger \(triggers.sqlList)"
         throw ReplicaError(
@@ -301,15 +361,6 @@ extension DatabaseConnection {
       if case .text(let name) = try listing.value(at: 0) { names.append(name) }
     }
     return names
-  }
-}
-
-extension RowStatements {
-  /// The rows with a former version after a key.
-  func touched(after key: KeyPage.Position) -> String {
-    guard key.isRaw else { return touchedAfter }
-    let marks = key.marks.joined(separator: ", ")
-    return "\(touchedAfterMarks.0)\(marks)\(touchedAfterMarks.1)"
   }
 }
 

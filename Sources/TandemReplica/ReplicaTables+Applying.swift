@@ -33,7 +33,31 @@ extension ReplicaTables {
     _ merging: ReplicaMerging, decision: EpochPolicy.Decision? = nil,
     using generator: inout some RandomNumberGenerator
   ) throws -> ReplicaApplyReport {
-    try applyStaged(merging, decision, namesReplica: true, using: &generator)
+    guard try outboxSummary() == nil, try staging() == .complete,
+      let last = try takeLastStagedPage()
+    else { return ReplicaApplyReport() }
+    return try apply(last, merging, decision, namesReplica: true, using: &generator)
+  }
+
+  /// Takes a page that answers a request. If more pages follow, it is staged; the last one is applied
+  /// at once, with the staged ones. So a pull of one page takes one transaction, and writes nothing
+  /// that it deletes again.
+  ///
+  /// If the application has to decide first, the last page is staged as well.
+  ///
+  /// The connection must not enforce foreign keys if it is the last page.
+  ///
+  /// - Returns: The result if the pages were applied.
+  func take(
+    _ page: SyncPage, for pull: SyncPull, _ merging: ReplicaMerging,
+    using generator: inout some RandomNumberGenerator
+  ) throws -> ReplicaApplyReport? {
+    guard page.next == nil, try !state().pullNeed.needsDecision, try awaits(answerTo: pull) else {
+      try stage(page, for: pull)
+      return nil
+    }
+    try discardStaged(exceptSince: pull.since)
+    return try apply(page, merging, nil, namesReplica: true, using: &generator)
   }
 
   /// Applies the page of an event, which has the changes after a revision, in place of a pull: if the
@@ -60,23 +84,18 @@ extension ReplicaTables {
     guard isNext else { return nil }
     // Another process may be in the middle of a pull. It starts again where this one ends.
     try discardStaged()
-    let request = SyncPull(
-      replica: state.replica, since: revision, knownSequence: state.sequence)
-    guard try stage(page, for: request) else { return nil }
-    return try applyStaged(merging, nil, namesReplica: false, using: &generator)
+    return try apply(page, merging, nil, namesReplica: false, using: &generator)
   }
 
+  /// Applies the staged pages and the one after them, which is the last.
+  ///
   /// - Parameter namesReplica: True if the pages have the last commit of the replica.
-  private func applyStaged(
-    _ merging: ReplicaMerging, _ decision: EpochPolicy.Decision?, namesReplica: Bool,
-    using generator: inout some RandomNumberGenerator
+  private func apply(
+    _ last: SyncPage, _ merging: ReplicaMerging, _ decision: EpochPolicy.Decision?,
+    namesReplica: Bool, using generator: inout some RandomNumberGenerator
   ) throws -> ReplicaApplyReport {
-    guard try outboxSummary() == nil, try staging() == .complete else {
-      return ReplicaApplyReport()
-    }
     let schema = try schema()
     var state = try state()
-    guard let last = try lastStagedPage() else { return ReplicaApplyReport() }
     if namesReplica, try hasLostCommits(last, &state, using: &generator) {
       return ReplicaApplyReport()
     }
@@ -104,8 +123,7 @@ extension ReplicaTables {
     let report: ReplicaApplyReport
     do {
       report = try connection.savepoint {
-        try firesTriggers || stagedByteCount() < minQuietByteCount
-          ? apply() : quietly(apply)
+        try !firesTriggers && isLong(last) ? quietly(apply) : apply()
       }
     } catch is WrongBase {
       return try requireRepair(&state)
@@ -142,8 +160,10 @@ extension ReplicaTables {
     return true
   }
 
-  private func stagedByteCount() throws -> Int {
-    Int(try connection.integer("SELECT sum(length(page)) FROM tandem_staged") ?? 0)
+  /// True if a pull has so many changes that it is applied with all triggers disabled.
+  private func isLong(_ last: SyncPage) throws -> Bool {
+    try last.changes.count >= minQuietChangeCount
+      || minQuietChangeCount < .max && !rows("SELECT 1 FROM tandem_staged LIMIT 1").isEmpty
   }
 
   /// True if a table has triggers that are not those of its shadow.
@@ -194,9 +214,10 @@ private struct PageApplication {
   /// - Parameter last: The last page.
   mutating func run(_ last: SyncPage) throws -> ReplicaApplyReport {
     try prepare()
-    try tables.forEachStagedPage(last) { page in
+    try tables.forEachStagedPage { page in
       for change in page.changes { try apply(change) }
     }
+    for change in last.changes { try apply(change) }
     // Before any record takes a unique value from another one, which the space may have deleted.
     if deletesMissing { try deleteMissing() }
     try placing.finish()
@@ -344,8 +365,10 @@ extension PageApplication {
   private mutating func account(
     _ key: SyncKey, base: Record?, _ remote: Record?, isFirst: Bool
   ) {
-    if let base, !(isFirst && state.pullNeed.needsDecision) { state.digest.remove(key, base) }
-    if let remote { state.digest.add(key, remote) }
+    if let base, !(isFirst && state.pullNeed.needsDecision) {
+      state.digest.remove(key, base, by: tables.hasher)
+    }
+    if let remote { state.digest.add(key, remote, by: tables.hasher) }
   }
 
   /// The record for the row; records the conflict if there is one.

@@ -4,9 +4,6 @@ internal import TandemSQLite
 package import TandemSync
 
 extension ReplicaTables {
-  /// The number of keys that are read at a time, where there may be many.
-  private static var keyStepCount: Int { 500 }
-
   /// The message of the commit that waits for an outcome; `nil` if none does.
   package func outbox() throws -> [UInt8]? {
     guard let row = try rows("SELECT message FROM tandem_outbox").first else { return nil }
@@ -54,31 +51,30 @@ extension ReplicaTables {
     }
     // A page that arrived before this commit cannot be applied after it.
     try discardStaged()
-    var budget = FreezeBudget(limits)
-    var changes: [SyncChange] = []
+    var draft = CommitDraft(limits)
     try readingRows {
       for table in schema.tables {
-        try freeze(table, merging.merging(of: table.name), base, into: &changes, &budget)
+        try freeze(table, merging.merging(of: table.name), base, into: &draft)
       }
     }
     try pruneNotes()
     let sequence = state.sequence + 1
-    let overruled = try unreportedVersions(in: sequence, &budget)
-    guard !changes.isEmpty || !overruled.isEmpty else { return nil }
+    try addUnreportedVersions(in: sequence, to: &draft)
+    guard !draft.isEmpty else { return nil }
     let commit = SyncCommit(
       replica: state.replica, sequence: sequence, id: .random(using: &generator), base: base,
-      changes: changes, overruled: overruled)
-    let bytes = SyncMessageWriter.bytes(commit)
+      changes: [])
+    let bytes = draft.message(of: commit)
     try run(
       "INSERT INTO tandem_outbox (one, id, change_count, message) VALUES (1, ?, ?, ?)",
-      [.text(commit.id.description), .integer(Int64(changes.count)), .blob(bytes)])
+      [.text(commit.id.description), .integer(Int64(draft.changeCount)), .blob(bytes)])
     return bytes
   }
 
-  /// Freezes the changes of one table, as far as the budget goes.
+  /// Freezes the changes of one table, as far as the commit has room.
   private func freeze(
     _ table: ReplicaTable, _ merging: TableMerging, _ base: SpaceRevision,
-    into changes: inout [SyncChange], _ budget: inout FreezeBudget
+    into draft: inout CommitDraft
   ) throws {
     var frozen: [[FieldValue]] = []
     var last: KeyPage.Position?
@@ -93,16 +89,14 @@ extension ReplicaTables {
           if row.isWrittenAnew { try unpark(table, syncKey, row.local) }
           return true
         }
-        let change = verbs.map { SyncChange(key: syncKey, verb: $0) }
-        switch budget.take(change) {
+        switch draft.add(verbs.map { SyncChange(key: syncKey, verb: $0) }) {
         case .tooLarge:
           try noteRow(
-            syncKey, "the record is longer than \(budget.limits.maxRecordByteCount) bytes")
-        case .spent:
+            syncKey, "the record is longer than \(draft.limits.maxRecordByteCount) bytes")
+        case .full:
           isFull = true
           return false
-        case .taken:
-          changes += change
+        case .added:
           frozen.append(key)
           if row.isWrittenAnew, let local = row.local, let unseen = row.base {
             // The row has only a version that the table can hold. The one that it replaces is recorded.
@@ -110,7 +104,7 @@ extension ReplicaTables {
               .addAdd(local: local, remote: unseen), .local, syncKey, version: base.version)
           }
         }
-        return !budget.isSpent
+        return !draft.isFull
       }
       if step.hasUnreadable, !isFull {
         let page = try keys(of: table, in: table.shadow.name, after: last)
@@ -119,7 +113,7 @@ extension ReplicaTables {
       }
       for key in unchanged { try setShadow(nil, table, key) }
       last = step.next
-    } while last != nil && !budget.isSpent
+    } while last != nil && !draft.isFull
     try setAside(table, frozen)
   }
 
@@ -144,8 +138,8 @@ extension ReplicaTables {
     let statements = table.statements
     guard !keys.isEmpty else { return }
     guard try connection.integer(statements.countShadows) != Int64(keys.count) else {
-      try run(statements.setAllAside, [])
-      return try run(statements.deleteShadows, [])
+      try run(statements.setAllAside)
+      return try run(statements.deleteShadows)
     }
     for key in keys {
       try run(statements.setAside, key)
@@ -153,88 +147,14 @@ extension ReplicaTables {
     }
   }
 
-  /// Some keys of a table with the key columns of another one, ascending, after a given one. Keys
-  /// with a null are left out.
-  func keys(
-    of table: ReplicaTable, in list: String, after last: KeyPage.Position?
-  ) throws -> KeyPage {
-    let names = table.keyNames.sqlList
-    var conditions = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }
-    if let last { conditions.append("(\(names)) > (\(last.marks.joined(separator: ", ")))") }
-    let rest = """
-      FROM \(list.sqlQuoted) WHERE \(conditions.joined(separator: " AND "))
-      ORDER BY \(names) LIMIT \(ReplicaTables.keyStepCount)
-      """
-    let (keys, unreadable) = try readableRows("SELECT \(names) \(rest)", last?.values ?? [])
-    var page = KeyPage(keys: keys)
-    if !unreadable.isEmpty {
-      // Again, with the bytes of texts.
-      let columns = table.keyNames.map { name in
-        let name = name.sqlQuoted
-        return "CASE typeof(\(name)) WHEN 'text' THEN CAST(\(name) AS BLOB) ELSE \(name) END, "
-          + "typeof(\(name)) = 'text'"
-      }
-      let raw = try rows(
-        "SELECT \(columns.joined(separator: ", ")) \(rest)", last?.values ?? []
-      ).map(KeyPage.Position.init(columns:))
-      page.unreadable = unreadable.map { raw[$0] }
-      page.next = raw.last
-    } else {
-      page.next = keys.last.map(KeyPage.Position.init(key:))
-    }
-    // In a UTF-16 database, SQLite may alter the bytes of such a text, so that nothing comes after it.
-    let isLast = keys.count + unreadable.count < ReplicaTables.keyStepCount
-    if isLast || page.next?.values == last?.values { page.next = nil }
-    return page
-  }
-
-  /// Notes a row whose key is a text that is not UTF-8. If there is no such row any more, forgets
-  /// that it has changed: the space never had it.
-  private func noteUnreadable(_ key: KeyPage.Position, _ table: ReplicaTable) throws {
-    let condition = zip(table.keyNames, key.marks).map { "\($0.sqlQuoted) = \($1)" }
-      .joined(separator: " AND ")
-    let name = table.name.sqlQuoted
-    if try rows("SELECT 1 FROM \(name) WHERE \(condition)", key.values).isEmpty {
-      try run("DELETE FROM \(table.shadow.name.sqlQuoted) WHERE \(condition)", key.values)
-    } else {
-      try noteRow(
-        table.syncKey(key.values),
-        "the key has a text that is not UTF-8 (its bytes are shown as a blob); repair it")
-    }
-  }
-
-  /// The rows of a query, and the offsets of those that are left out because they have a text that
-  /// is not UTF-8: no message can name such a key.
-  func readableRows(
-    _ sql: String, _ values: [FieldValue]
-  ) throws -> (rows: [[FieldValue]], unreadable: [Int]) {
-    try connection.withStatement(sql) { statement throws(DatabaseError) in
-      try statement.bind(values)
-      var rows: [[FieldValue]] = []
-      var unreadable: [Int] = []
-      while try statement.step() {
-        do throws(DatabaseError) {
-          rows.append(try statement.values())
-        } catch {
-          guard error.code == .mismatch else { throw error }
-          unreadable.append(rows.count + unreadable.count)
-        }
-      }
-      return (rows, unreadable)
-    }
-  }
-
-  /// The versions that merges overruled and no commit has reported; they are reported in the given
-  /// commit. One that is too long for a message stays in `tandem_conflicts` alone.
-  private func unreportedVersions(
-    in sequence: Int, _ budget: inout FreezeBudget
-  ) throws -> [SyncRecordState] {
+  /// Adds the versions that merges overruled and no commit has reported; they are reported in the
+  /// given commit. One that is too long for a message stays in `tandem_conflicts` alone.
+  private func addUnreportedVersions(in sequence: Int, to draft: inout CommitDraft) throws {
     let found = try rows(
       """
       SELECT id, "table", "key", base, "local", remote, resolution, version FROM tandem_conflicts
-      WHERE reported_in IS NULL ORDER BY id LIMIT \(budget.limits.maxCommitChangeCount)
+      WHERE reported_in IS NULL ORDER BY id LIMIT \(draft.limits.maxCommitChangeCount)
       """)
-    var versions: [SyncRecordState] = []
     for row in found {
       guard case .text(let table) = row[1], case .text(let idText) = row[2],
         case .integer(let version) = row[7],
@@ -251,187 +171,11 @@ extension ReplicaTables {
       }
       let state = SyncRecordState(
         key: SyncKey(table: table, id: id), version: Int(clamping: version), fields: fields)
-      switch budget.take(state) {
-      case .spent: return versions
-      case .taken: versions.append(state)
-      case .tooLarge: break
-      }
+      if case .full = draft.add(overruled: state) { return }
       try run(
         "UPDATE tandem_conflicts SET reported_in = ? WHERE id = ?",
         [.integer(Int64(sequence)), row[0]])
     }
-    return versions
-  }
-}
-
-/// Some keys of a table, in ascending order.
-struct KeyPage {
-  /// A key, with texts that are not UTF-8.
-  struct Position {
-    /// The values; texts are blobs of their bytes if one of them is not UTF-8.
-    let values: [FieldValue]
-    /// The expressions of the values, each with a parameter. A cast has an affinity, which could
-    /// change the comparison; the sign removes it.
-    let marks: [String]
-
-    /// True if it has bytes of texts.
-    var isRaw: Bool { marks.contains { $0 != "?" } }
-
-    /// A key that can be read.
-    init(key: [FieldValue]) {
-      values = key
-      marks = key.map { _ in "?" }
-    }
-
-    /// A key as a query returns it: for each column its value, and whether it is a text.
-    init(columns: [FieldValue]) {
-      values = columns.indices.filter { $0 % 2 == 0 }.map { columns[$0] }
-      marks = columns.indices.filter { $0 % 2 == 1 }.map { offset in
-        columns[offset] == 1 ? "+CAST(? AS TEXT)" : "?"
-      }
-    }
-  }
-
-  /// The keys that can be read.
-  var keys: [[FieldValue]]
-  /// The other keys.
-  var unreadable: [Position] = []
-  /// The last key, if there may be more.
-  var next: Position?
-}
-
-/// The room that is left in a commit.
-private struct FreezeBudget {
-  enum Answer {
-    case taken
-    /// The commit is full.
-    case spent
-    /// No commit can hold the record.
-    case tooLarge
-  }
-
-  /// The bytes of a commit's message beside its changes, with room to spare.
-  private static let frameByteCount = 4_096
-
-  let limits: SyncLimits
-  private var byteCount: Int
-  private var changeCount: Int
-  private var overruledCount: Int
-  /// Measures the messages of changes, one after the other.
-  private var json = JSONWriter()
-
-  init(_ limits: SyncLimits) {
-    self.limits = limits
-    byteCount = limits.maxCommitByteCount - FreezeBudget.frameByteCount
-    changeCount = limits.maxCommitChangeCount
-    overruledCount = limits.maxCommitChangeCount
-  }
-
-  var isSpent: Bool { changeCount <= 0 || byteCount <= 0 }
-
-  mutating func take(_ changes: [SyncChange]) -> Answer {
-    let lengths = changes.map { change in
-      json.removeAll()
-      json.write(change)
-      return json.bytes.count
-    }
-    if lengths.contains(where: { $0 > limits.maxRecordByteCount }) { return .tooLarge }
-    let total = lengths.reduce(0, +) + lengths.count
-    guard changes.count <= changeCount, total <= byteCount else { return .spent }
-    changeCount -= changes.count
-    byteCount -= total
-    return .taken
-  }
-
-  mutating func take(_ state: SyncRecordState) -> Answer {
-    var json = JSONWriter()
-    json.write(state)
-    guard json.bytes.count <= limits.maxRecordByteCount else { return .tooLarge }
-    guard overruledCount > 0, json.bytes.count < byteCount else { return .spent }
-    overruledCount -= 1
-    byteCount -= json.bytes.count + 1
-    return .taken
-  }
-}
-
-/// The changes of one record since its base.
-struct RowDifference {
-  /// The verbs that make the base the local version; two if some fields are set and others are
-  /// counted.
-  private(set) var verbs: [SyncChange.Verb] = []
-
-  init(base: Record?, local: Record?, _ merging: TableMerging) {
-    switch (base, local) {
-    case (nil, nil): return
-    case (nil, let local?): verbs = [.insert(local.withoutNulls)]
-    case (_?, nil): verbs = [.delete]
-    case (let base?, let local?): addUpdates(base, local, merging)
-    }
-  }
-
-  private mutating func addUpdates(_ base: Record, _ local: Record, _ merging: TableMerging) {
-    var updates: [(name: String, value: FieldValue)] = []
-    var additions: [(name: String, value: FieldValue)] = []
-    var names: [String] = []
-    if base.layout === local.layout {
-      names = local.values.indices
-        .filter { !base.values[$0].hasSameStorage(as: local.values[$0]) }
-        .map { local.layout.names[$0] }
-    } else {
-      names = local.layout.names
-      names += base.layout.names.filter { local.layout.offset(of: $0) == nil }
-    }
-    for name in names where !base[name].hasSameStorage(as: local[name]) {
-      if merging.isCounter(name), case .integer(let old) = base[name],
-        case .integer(let new) = local[name]
-      {
-        let (addition, overflow) = new.subtractingReportingOverflow(old)
-        if !overflow {
-          additions.append((name, .integer(addition)))
-          continue
-        }
-      }
-      updates.append((name, local[name]))
-    }
-    if !updates.isEmpty { verbs.append(.update(Record(uniqueFields: updates))) }
-    if !additions.isEmpty { verbs.append(.add(Record(uniqueFields: additions))) }
-  }
-}
-
-extension Record {
-  /// A record of fields whose names are known to be unique.
-  fileprivate init(uniqueFields fields: [(name: String, value: FieldValue)]) {
-    self.init(
-      uncheckedLayout: RecordLayout(uniqueNames: fields.map(\.name)), values: fields.map(\.value))
-  }
-
-  /// The record without the fields that are null, which count as absent.
-  var withoutNulls: Record {
-    guard values.contains(where: \.isNull) else { return self }
-    let kept = values.indices.filter { !values[$0].isNull }
-    return Record(
-      uncheckedLayout: RecordLayout(uniqueNames: kept.map { layout.names[$0] }),
-      values: kept.map { values[$0] })
-  }
-
-  /// The record after a change by one verb of an update.
-  func applying(_ verb: SyncChange.Verb) -> Record {
-    var record = self
-    switch verb {
-    case .insert, .delete: break
-    case .update(let fields):
-      for (name, value) in zip(fields.layout.names, fields.values) {
-        record[field: FieldName(name)] = value.isNull ? nil : value
-      }
-    case .add(let fields):
-      for (name, value) in zip(fields.layout.names, fields.values) {
-        guard case .integer(let old) = record[name], case .integer(let addition) = value else {
-          continue
-        }
-        record[field: FieldName(name)] = .integer(old &+ addition)
-      }
-    }
-    return record
   }
 }
 

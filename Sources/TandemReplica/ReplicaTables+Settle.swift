@@ -143,8 +143,8 @@ extension ReplicaTables {
     while let (key, verbs) = records.next() {
       guard let table = schema.table(named: key.table) else { continue }
       let frozen = try frozen(table, key, verbs)
-      if let base = frozen.base { state.digest.remove(key, base) }
-      if let record = frozen.record { state.digest.add(key, record) }
+      if let base = frozen.base { state.digest.remove(key, base, by: hasher) }
+      if let record = frozen.record { state.digest.add(key, record, by: hasher) }
       try unpark(table, key, frozen.record)
     }
     for table in schema.tables { try run("DELETE FROM \(table.asideName.sqlQuoted)", []) }

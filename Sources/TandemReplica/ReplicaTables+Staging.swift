@@ -51,7 +51,7 @@ extension ReplicaTables {
       if try state().revision != page.revision { try requirePull() }
       return false
     }
-    try run("DELETE FROM tandem_staged WHERE since <> ?", [.text(pull.since.name)])
+    try discardStaged(exceptSince: pull.since)
     try run(
       "INSERT INTO tandem_staged (since, next, page) VALUES (?, ?, ?)",
       [
@@ -72,36 +72,41 @@ extension ReplicaTables {
     try save(state)
   }
 
+  /// Forgets the pages of requests that continue from another revision.
+  func discardStaged(exceptSince since: SpaceRevision?) throws {
+    try run("DELETE FROM tandem_staged WHERE since <> ?", [.text(since.name)])
+  }
+
   /// Calls `body` with each staged page, in order.
-  ///
-  /// - Parameter last: The last of them, which is not read again.
-  func forEachStagedPage(_ last: SyncPage, _ body: (SyncPage) throws -> Void) throws {
+  func forEachStagedPage(_ body: (SyncPage) throws -> Void) throws {
     var position: FieldValue = .integer(.min)
     while let row = try rows(
-      """
-      SELECT position, page FROM tandem_staged
-      WHERE position > ? AND position < (SELECT max(position) FROM tandem_staged)
-      ORDER BY position LIMIT 1
-      """, [position]
+      "SELECT position, page FROM tandem_staged WHERE position > ? ORDER BY position LIMIT 1",
+      [position]
     ).first {
-      guard case .blob(let bytes) = row[1] else {
-        throw ReplicaError.damaged("tandem_staged", connection.path)
-      }
-      try body(try stagedPage(bytes))
+      try body(try stagedPage(row[1]))
       position = row[0]
     }
-    try body(last)
   }
 
   /// The last page; `nil` if there is none.
   func lastStagedPage() throws -> SyncPage? {
-    let last = try rows("SELECT page FROM tandem_staged ORDER BY position DESC LIMIT 1")
-    guard case .blob(let bytes)? = last.first?[0] else { return nil }
-    return try stagedPage(bytes)
+    try rows("SELECT page FROM tandem_staged ORDER BY position DESC LIMIT 1").first
+      .map { try stagedPage($0[0]) }
   }
 
-  private func stagedPage(_ bytes: [UInt8]) throws -> SyncPage {
-    guard let page = try? SyncMessageReader(limits: .unlimited).page(bytes) else {
+  /// The last page, which is not staged from now on; `nil` if there is none.
+  func takeLastStagedPage() throws -> SyncPage? {
+    let page = try lastStagedPage()
+    try run(
+      "DELETE FROM tandem_staged WHERE position = (SELECT max(position) FROM tandem_staged)", [])
+    return page
+  }
+
+  private func stagedPage(_ value: FieldValue) throws -> SyncPage {
+    guard case .blob(let bytes) = value,
+      let page = try? SyncMessageReader(limits: .unlimited).page(bytes)
+    else {
       throw ReplicaError.damaged("tandem_staged", connection.path)
     }
     return page

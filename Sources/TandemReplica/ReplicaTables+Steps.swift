@@ -9,7 +9,7 @@ extension ReplicaTables {
   ///   - merging: The rules for conflicts.
   ///   - decision: The decision of the application if the space's history was lost.
   ///   - generator: Draws the identities of commits, and of replicas that need a new one.
-  /// - Returns: The state of the file afterwards. After `apply`, ``applyReport`` describes it.
+  /// - Returns: The state of the file afterwards. ``applyReport`` describes what a step applied.
   /// - Throws: ``ReplicaError``, with code `undecided` if `decision` is needed; `DatabaseError`.
   package func perform(
     _ step: SyncStep, _ merging: ReplicaMerging, decision: EpochPolicy.Decision? = nil,
@@ -22,7 +22,8 @@ extension ReplicaTables {
     case .freeze: _ = try freeze(merging, limits: limits, using: &generator)
     case .settle(let outcome, let commit): try settle(outcome, of: commit, using: &generator)
     case .takeBack(let commit): try takeBack(commit)
-    case .stage(let page, let pull): try stage(page, for: pull)
+    case .stage(let page, let pull):
+      applyReport = try take(page, for: pull, merging, using: &generator)
     case .discardStaged: try discardStaged()
     case .apply:
       applyReport = try applyStaged(merging, decision: decision, using: &generator)
@@ -41,7 +42,8 @@ extension SyncStep {
   package var writesRows: Bool {
     switch self {
     case .apply, .receive, .settle(.refused, of: _): true
-    case .look, .requirePull, .freeze, .settle, .takeBack, .stage, .discardStaged, .lose, .verify:
+    case .stage(let page, for: _): page.next == nil
+    case .look, .requirePull, .freeze, .settle, .takeBack, .discardStaged, .lose, .verify:
       false
     }
   }

@@ -13,17 +13,15 @@ extension ReplicaTables {
     _ record: Record?, over current: ReplicaRow.Current, _ table: ReplicaTable, _ key: [FieldValue],
     others: Record? = nil
   ) throws {
-    let statements = table.statements
     guard let record else {
       if case .missing = current { return }
-      return try run(statements.delete, statements.keyCondition.parameters(key))
+      return try run(table.statements.delete, key)
     }
     let values = table.values(of: record)
     let changed: [Int]
     switch current {
     case .missing:
-      let marks = values.indices.map { ", \(table.storing(values[$0], at: $0))" }
-      try run("\(statements.insert)\(marks.joined()))", key + values)
+      try run(table.insertion(of: values), key, values)
       guard !table.otherColumns.isEmpty else { return }
       return try restore(try others ?? parked(table.syncKey(key))?.others, table, key)
     case .unreadable: changed = Array(values.indices)
@@ -31,22 +29,30 @@ extension ReplicaTables {
       changed = values.indices.filter { !values[$0].hasSameStorage(as: old[$0]) }
     }
     guard !changed.isEmpty else { return }
-    let list = changed.map {
-      "\(statements.assignments[$0])\(table.storing(values[$0], at: $0))"
+    let new = changed.map { values[$0] }
+    try run(update(table, of: changed, to: new), key, new)
+  }
+
+  /// The update of some columns of a row. Most updates of a pull change the same columns as the one
+  /// before.
+  private func update(
+    _ table: ReplicaTable, of offsets: [Int], to values: [FieldValue]
+  ) -> StatementText {
+    if table.updatesDepend(on: values) { return table.update(of: offsets, to: values) }
+    if let lastUpdate, lastUpdate.table === table, lastUpdate.offsets == offsets {
+      return lastUpdate.text
     }
-    try run(
-      "\(statements.update)\(list.joined(separator: ", ")) WHERE \(statements.keyCondition.sql)",
-      changed.map { values[$0] } + statements.keyCondition.parameters(key))
+    let text = table.update(of: offsets, to: values)
+    lastUpdate = (table, offsets, text)
+    return text
   }
 
   /// The values of a row in columns that are not synchronized; `nil` if there are none.
   func otherValues(_ table: ReplicaTable, _ key: [FieldValue]) throws -> Record? {
     let names = table.otherColumns
     guard !names.isEmpty else { return nil }
-    let condition = table.keyCondition
     let rows = try readableRows(
-      "SELECT \(names.sqlList) FROM \(table.name.sqlQuoted) WHERE \(condition.sql)",
-      condition.parameters(key)
+      "SELECT \(names.sqlList) FROM \(table.name.sqlQuoted) WHERE \(table.hasKey)", key
     ).rows
     return rows.first.map {
       Record(uncheckedLayout: RecordLayout(uniqueNames: names), values: $0).withoutNulls
@@ -59,11 +65,9 @@ extension ReplicaTables {
     guard let others else { return }
     let names = table.otherColumns.filter { !others[$0].isNull }
     guard !names.isEmpty else { return }
-    let list = names.map { "\($0.sqlQuoted) = ?" }.joined(separator: ", ")
+    let assignments = names.enumerated().map { "\($1.sqlQuoted) = ?\(key.count + $0 + 1)" }
     do {
-      try run(
-        "\(table.statements.update)\(list) WHERE \(table.keyCondition.sql)",
-        names.map { others[$0] } + table.keyCondition.parameters(key))
+      try run(table.statements.update(assignments), key, names.map { others[$0] })
     } catch let error as DatabaseError where error.forbidsRow {}
   }
 }

@@ -96,7 +96,7 @@ extension ReplicaTables {
         let id = try? SyncMessageReader().id(Array(text.utf8))
       else { throw ReplicaError.damaged("tandem_parked", connection.path) }
       let key = SyncKey(table: table, id: id)
-      if let fields = try parked(key)?.fields { digest.add(key, fields) }
+      if let fields = try parked(key)?.fields { digest.add(key, fields, by: hasher) }
     }
     return digest
   }
@@ -105,7 +105,7 @@ extension ReplicaTables {
   private func addRecords(
     _ sql: String, of table: ReplicaTable, hasParked: Bool, to digest: inout RecordDigest
   ) throws {
-    try forEachRow(sql, []) { statement in
+    try connection.forEachRow(sql) { statement in
       // A text that is not UTF-8 is in no message, so the space does not have it either.
       if let values = try? statement.values() {
         try addRecord(values, of: table, hasParked: hasParked, to: &digest)
@@ -123,7 +123,7 @@ extension ReplicaTables {
     let row = ReplicaRow(
       table: table, shadow: nil, row: .values(Array(values.dropFirst(key.count))),
       parked: hasParked ? try parked(table.syncKey(key)) : nil)
-    if let record = row.base { digest.add(table.syncKey(key), record) }
+    if let record = row.base { digest.add(table.syncKey(key), record, by: hasher) }
   }
 
   /// Compares the whole base with the digest of the space at the revision. If they differ, the next

@@ -18,11 +18,17 @@ package final class ReplicaTables {
   /// The schema that was read last, which is good as long as the file has its version.
   package internal(set) var knownSchema: KnownSchema?
 
-  /// The size of the staged pages from which they are applied with all triggers disabled.
+  /// The number of changes of a pull from which they are applied with all triggers disabled.
   ///
   /// The triggers of shadows do nothing that applying does not undo, so this saves time. But SQLite
   /// compiles all statements again whenever triggers are disabled or enabled.
-  package var minQuietByteCount = 64 << 10
+  package var minQuietChangeCount = 500
+
+  /// The last update of a row, whose text the next one may share.
+  var lastUpdate: (table: ReplicaTable, offsets: [Int], text: StatementText)?
+
+  /// Computes the hashes of records for digests.
+  let hasher = RecordHasher()
 
   /// The result of the last step that applied a pull.
   package internal(set) var applyReport: ReplicaApplyReport?
@@ -90,7 +96,7 @@ extension ReplicaTables {
     var isStopped = false
     var hasUnreadable = false
     let sql = last.map { statements.touched(after: $0) } ?? statements.touched
-    try forEachRow(sql, last?.values ?? []) { statement in
+    try connection.forEachRow(sql, last?.values ?? []) { statement in
       rowCount += 1
       guard let key = try? statement.values(in: 0..<keyCount) else {
         hasUnreadable = true
@@ -121,16 +127,20 @@ extension ReplicaTables {
   func setShadow(
     _ shadow: ReplicaRow.Shadow?, _ table: ReplicaTable, _ key: [FieldValue]
   ) throws {
-    guard let shadow else {
-      return try run(table.statements.deleteShadow, key)
-    }
-    let values: [FieldValue]
     switch shadow {
-    case .absent: values = key + table.columnNames.map { _ in .null } + [0]
-    case .values(let former): values = key + former + [1]
-    case .unreadable: return
+    case nil: try run(table.statements.deleteShadow, key)
+    case .absent?: try run(table.statements.replaceShadowByAbsence, key)
+    case .values(let former)?: try run(table.statements.replaceShadow, key, former)
+    case .unreadable?: return
     }
-    try run(table.statements.replaceShadow, values)
+  }
+
+  /// Runs one of the statements on the rows of a table to its end.
+  func run(_ text: StatementText, _ key: [FieldValue] = [], _ values: [FieldValue] = []) throws {
+    try connection.withStatement(text) { statement throws(DatabaseError) in
+      try statement.bind(key, values)
+      while try statement.step() {}
+    }
   }
 
   /// Runs a statement of the cache to its end.
@@ -138,24 +148,6 @@ extension ReplicaTables {
     try connection.withStatement(sql) { statement throws(DatabaseError) in
       try statement.run(values)
     }
-  }
-
-  /// Calls `body` with a statement of the cache at each of its rows, until it returns false.
-  func forEachRow(
-    _ sql: String, _ values: [FieldValue], _ body: (Statement) throws -> Bool
-  ) throws {
-    var failure: (any Error)?
-    try connection.withStatement(sql) { statement throws(DatabaseError) in
-      try statement.bind(values)
-      while failure == nil, try statement.step() {
-        do {
-          guard try body(statement) else { return }
-        } catch {
-          failure = error
-        }
-      }
-    }
-    if let failure { throw failure }
   }
 
   /// The rows of a query, which are few.

@@ -276,8 +276,7 @@ extension RowContest {
 
   private func remove(_ number: Int) throws {
     let placement = entries[number].placement
-    let statements = placement.table.statements
-    try tables.run(statements.delete, statements.keyCondition.parameters(placement.key))
+    try tables.run(placement.table.statements.delete, placement.key)
   }
 
   /// The number of the place in which a version of a row is kept.
@@ -289,8 +288,7 @@ extension RowContest {
     let placement = entries[number].placement
     try tables.run(
       try stage(of: placement.table).keep,
-      [place(of: number, isFinal: isFinal)]
-        + placement.table.statements.keyCondition.parameters(placement.key))
+      placement.key + [place(of: number, isFinal: isFinal)])
   }
 
   private mutating func putBack(_ number: Int, isFinal: Bool) throws {
@@ -369,12 +367,11 @@ private struct ContestStage {
 
   private var names: [String] { table.keyNames + table.columnNames + others }
 
-  /// Keeps a row, in a place that is the first parameter; the others are those of the key's
-  /// condition.
+  /// Keeps a row, whose key the first parameters are, in a place that is the last one.
   var keep: String {
     """
-    INSERT OR REPLACE INTO temp.\(rowsName) SELECT ?, \(names.sqlList)
-    FROM main.\(table.name.sqlQuoted) WHERE \(table.keyCondition.sql)
+    INSERT OR REPLACE INTO temp.\(rowsName) SELECT ?\(table.keyNames.count + 1), \(names.sqlList)
+    FROM main.\(table.name.sqlQuoted) WHERE \(table.hasKey)
     """
   }
 
@@ -403,7 +400,8 @@ private struct ContestStage {
   ) -> (sql: String, values: [FieldValue]) {
     let fields = table.values(of: record)
     var marks =
-      key.map { _ in "?" } + fields.indices.map { table.storing(fields[$0], at: $0) }
+      key.indices.map { "?\($0 + 1)" }
+      + fields.indices.map { table.storing(fields[$0], at: $0, parameter: key.count + $0 + 1) }
     var values = key + fields
     var columns = table.keyNames + table.columnNames
     var source = ""

@@ -26,6 +26,7 @@ extension Simulation {
     revisions[file.number] = summary.revision
     switch syncStep {
     case .apply, .receive: break
+    case .stage where report != nil: break
     default: return
     }
     guard summary.pull == .none, summary.outbox == nil, let revision = summary.revision else {
@@ -46,14 +47,8 @@ extension Simulation {
     case .stage(let page, let pull):
       if pull.cursor == nil { pulledRevisions[file.number] = pull.since.map { [$0] } ?? [] }
       pulledRevisions[file.number]?.append(page.revision)
-    case .apply:
-      var isApplied = report?.revision == nil || report?.hasEqualDigests != false
-      if report?.revision == nil, case .page(let pull) = summary.pull, pull.since == nil {
-        // The base is wrong, or the space has lost commits that the replica knows.
-        let need = try file.read { try $0.state().pullNeed }
-        isApplied = mayLoseCommits && (need == .history || mayShareIdentity)
-      }
-      isRight = isApplied || !oracle.areSuccessive(pulledRevisions[file.number] ?? [])
+      if report != nil { isRight = try isPullRight(summary, report, file) }
+    case .apply: isRight = try isPullRight(summary, report, file)
     case .receive(let page, let from):
       let isApplied = report.map { $0.revision == page.revision && $0.hasEqualDigests } ?? true
       isRight = isApplied || !oracle.areSuccessive([from, page.revision])
@@ -129,6 +124,19 @@ extension Simulation {
         throw SimulationViolation("the note \(note) of \(key) has become \(other)")
       }
     }
+  }
+
+  /// True if the pages of a pull were applied to a base that is right, or are of several histories.
+  private func isPullRight(
+    _ summary: SyncSummary, _ report: ReplicaApplyReport?, _ file: SimulatedFile
+  ) throws -> Bool {
+    var isApplied = report?.revision == nil || report?.hasEqualDigests != false
+    if report?.revision == nil, case .page(let pull) = summary.pull, pull.since == nil {
+      // The base is wrong, or the space has lost commits that the replica knows.
+      let need = try file.read { try $0.state().pullNeed }
+      isApplied = mayLoseCommits && (need == .history || mayShareIdentity)
+    }
+    return isApplied || !oracle.areSuccessive(pulledRevisions[file.number] ?? [])
   }
 
   /// True if the space may lose commits. A file may then go back.

@@ -258,7 +258,7 @@ extension Simulation {
     let report: ReplicaApplyReport?
     do {
       (summary, report) = try file.perform(syncStep) { [self] tables, connection in
-        tables.minQuietByteCount = scenario.appliesWithoutTriggers ? 0 : .max
+        tables.minQuietChangeCount = scenario.appliesWithoutTriggers ? 0 : .max
         let notes = try syncStep.writesRows ? file.notes(connection) : [:]
         var staged: [[FieldValue]] = []
         if case .stage = syncStep { staged = try file.staged(connection) }

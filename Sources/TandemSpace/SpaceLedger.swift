@@ -67,6 +67,16 @@ package struct SpaceLedger {
   private struct Columns {
     let table: SpaceTable
     let offsets: [FieldName: Int]
+    /// The layout of the records in which no field is null.
+    let layout: RecordLayout
+
+    init(_ table: SpaceTable) {
+      self.table = table
+      offsets = Dictionary(table.columns.enumerated().map { (FieldName($1), $0) }) { first, _ in
+        first
+      }
+      layout = RecordLayout(uniqueNames: table.columns)
+    }
   }
 
   private let columns: [FieldName: Columns]
@@ -76,13 +86,7 @@ package struct SpaceLedger {
   /// The rules of a space with these tables, which has forgotten the changes up to the horizon.
   package init(tables: [SpaceTable], horizon: Int, limits: SyncLimits) {
     columns = Dictionary(
-      tables.map { table in
-        let offsets = table.columns.enumerated().map { (FieldName($1), $0) }
-        return (
-          FieldName(table.name),
-          Columns(table: table, offsets: Dictionary(offsets) { first, _ in first })
-        )
-      }, uniquingKeysWith: { first, _ in first })
+      tables.map { (FieldName($0.name), Columns($0)) }, uniquingKeysWith: { first, _ in first })
     self.horizon = horizon
     self.limits = limits
   }
@@ -101,15 +105,19 @@ extension SpaceLedger {
     var conflicts: [SyncObjection] = []
     var refusals: [SyncObjection] = []
     for change in commit.changes {
-      if let reason = flaw(of: change) ?? states.repetition(of: change) {
+      if let reason = flaw(of: change) {
         refusals.append(SyncObjection(key: change.key, reason: reason))
         continue
       }
-      let old = try states.old(change.key, record)
-      switch objection(to: change, old, base: commit.base.version) {
+      let offset = try states.offset(of: change.key, record)
+      if states.repeats(change, at: offset) {
+        refusals.append(SyncObjection(key: change.key, reason: .repeated))
+        continue
+      }
+      switch objection(to: change, states[offset].old, base: commit.base.version) {
       case .conflict(let reason): conflicts.append(SyncObjection(key: change.key, reason: reason))
       case .refusal(let reason): refusals.append(SyncObjection(key: change.key, reason: reason))
-      case nil: states.update(change.key) { applying(change, to: $0, as: version) }
+      case nil: states[offset].new = applying(change, to: states[offset].new, as: version)
       }
     }
     if !refusals.isEmpty { return .refused(refusals) }
@@ -242,6 +250,9 @@ extension SpaceLedger {
         if let offset = columns.offsets[FieldName(name)] { values[offset] = value }
       }
     }
+    guard values.contains(where: \.isNull) else {
+      return Record(uncheckedLayout: columns.layout, values: values)
+    }
     let present = values.indices.filter { !values[$0].isNull }
     return Record(
       uncheckedLayout: RecordLayout(uniqueNames: present.map { columns.table.columns[$0] }),
@@ -249,62 +260,65 @@ extension SpaceLedger {
   }
 }
 
-/// The records that a commit touches.
+/// The records that a commit touches, in the order in which it names them first.
 private struct States {
-  private struct State {
+  struct State {
+    let key: SyncKey
     let old: SpaceRecord?
     var new: SpaceRecord?
+    /// The first change of the record, and the number of all.
+    fileprivate var first: SyncChange?
+    fileprivate var changeCount = 0
   }
 
-  private var states: [SyncKey: State] = [:]
-  private var order: [SyncKey] = []
-  /// The changes of each key so far.
-  private var changes: [SyncKey: [SyncChange]] = [:]
+  private var states: [State] = []
+  private var offsets: [SyncKey: Int] = [:]
 
   init(maxCount: Int) {
     states.reserveCapacity(maxCount)
-    order.reserveCapacity(maxCount)
+    offsets.reserveCapacity(maxCount)
   }
 
-  /// `repeated` unless the change is the first one of its record, or an update and an add of
-  /// different fields.
-  mutating func repetition(of change: SyncChange) -> SyncObjection.Reason? {
-    defer { changes[change.key, default: []].append(change) }
-    guard let earlier = changes[change.key] else { return nil }
-    guard earlier.count == 1, let fields = change.fields, let others = earlier[0].fields else {
-      return .repeated
-    }
-    switch (earlier[0].verb, change.verb) {
-    case (.update, .add), (.add, .update):
-      let isDisjoint = fields.layout.names.allSatisfy { others.layout.offset(of: $0) == nil }
-      return isDisjoint ? nil : .repeated
-    default: return .repeated
-    }
+  subscript(offset: Int) -> State {
+    get { states[offset] }
+    _modify { yield &states[offset] }
   }
 
-  /// The state of a record before the commit.
-  mutating func old(
-    _ key: SyncKey, _ record: (SyncKey) throws -> SpaceRecord?
-  ) rethrows -> SpaceRecord? {
-    if let state = states[key] { return state.old }
+  /// The place of a record.
+  mutating func offset(
+    of key: SyncKey, _ record: (SyncKey) throws -> SpaceRecord?
+  ) rethrows -> Int {
+    // The changes of one record mostly follow each other.
+    if let last = states.last, last.key == key { return states.count - 1 }
+    if let offset = offsets[key] { return offset }
     let old = try record(key)
-    states[key] = State(old: old, new: old)
-    order.append(key)
-    return old
+    offsets[key] = states.count
+    states.append(State(key: key, old: old, new: old))
+    return states.count - 1
   }
 
-  mutating func update(_ key: SyncKey, _ change: (SpaceRecord?) -> SpaceRecord) {
-    let new = change(states[key]?.new)
-    states[key]?.new = new
+  /// Notes a change of a record. False if it is the first one, or if both are an update and an add of
+  /// different fields.
+  mutating func repeats(_ change: SyncChange, at offset: Int) -> Bool {
+    states[offset].changeCount += 1
+    guard let first = states[offset].first else {
+      states[offset].first = change
+      return false
+    }
+    guard states[offset].changeCount == 2, let fields = change.fields, let others = first.fields
+    else { return true }
+    switch (first.verb, change.verb) {
+    case (.update, .add), (.add, .update):
+      return !fields.layout.names.allSatisfy { others.layout.offset(of: $0) == nil }
+    default: return true
+    }
   }
 
-  /// The records that changed, in the order in which the commit names them first.
+  /// The records that changed.
   var edits: [SpaceLedger.Edit] {
-    order.compactMap { key in
-      guard let state = states[key], let new = state.new, new.version != state.old?.version else {
-        return nil
-      }
-      return SpaceLedger.Edit(key: key, old: state.old, new: new)
+    states.compactMap { state in
+      guard let new = state.new, new.version != state.old?.version else { return nil }
+      return SpaceLedger.Edit(key: state.key, old: state.old, new: new)
     }
   }
 }

@@ -1,4 +1,4 @@
-internal import TandemRecords
+package import TandemRecords
 internal import TandemSQLite
 package import TandemSync
 
@@ -102,15 +102,21 @@ extension SpaceTables {
     let revision = SpaceRevision(
       epoch: state.head.epoch, version: state.head.version + 1, mark: mark)
     let ledger = SpaceLedger(tables: state.tables, horizon: state.horizon, limits: limits)
-    let verdict = try ledger.verdict(on: commit, as: revision.version) { try record($0) }
+    var layout: RecordLayout?
+    let verdict = try ledger.verdict(on: commit, as: revision.version) { key in
+      let record = try record(key, expecting: layout)
+      layout = record?.fields?.layout ?? layout
+      return record
+    }
     switch verdict {
     case .conflict(let objections): return .conflict(bounded(objections))
     case .refused(let objections): return .refused(bounded(objections))
     case .accepted(let edits):
       var digest = state.digest
+      let hasher = RecordHasher()
       for edit in edits {
-        if let fields = edit.old?.fields { digest.remove(edit.key, fields) }
-        if let fields = edit.new.fields { digest.add(edit.key, fields) }
+        if let fields = edit.old?.fields { digest.remove(edit.key, fields, by: hasher) }
+        if let fields = edit.new.fields { digest.add(edit.key, fields, by: hasher) }
         try write(edit)
       }
       for version in commit.overruled { try insertOverruled(version, in: revision) }
@@ -163,16 +169,20 @@ extension SpaceTables {
 
 extension SpaceTables {
   /// The state of a record; `nil` if the space has none.
-  package func record(_ key: SyncKey) throws -> SpaceRecord? {
-    let row = try row(
-      "SELECT fields, version, created, field_versions FROM record WHERE tab = ? AND key = ?",
-      [.text(key.table), .blob(key.idBytes)])
+  ///
+  /// - Parameter layout: The layout of another record, which most records share.
+  package func record(
+    _ key: SyncKey, expecting layout: RecordLayout? = nil
+  ) throws -> SpaceRecord? {
+    let row = try row(Self.selection, [.text(key.table), .blob(key.idBytes)])
     guard let row else { return nil }
     guard case .integer(let version) = row[1], case .integer(let created) = row[2],
       case .text(let versions) = row[3]
     else { throw damaged("the record \(key)") }
     var record = SpaceRecord(
-      fields: try fields(row[0], of: key), version: Int(version), createdVersion: Int(created))
+      fields: try fields(row[0], of: key, expecting: layout), version: Int(version),
+      createdVersion: Int(created))
+    guard versions != "{}" else { return record }
     let fieldVersions = try decoded("the record \(key)") { () throws(TextFault) in
       try reader.fields(Array(versions.utf8))
     }
@@ -184,12 +194,16 @@ extension SpaceTables {
   }
 
   /// The fields of a record as the file has them; `nil` if it is deleted.
-  func fields(_ value: FieldValue, of key: SyncKey) throws -> Record? {
+  ///
+  /// - Parameter layout: The layout of another record, which most records share.
+  func fields(
+    _ value: FieldValue, of key: SyncKey, expecting layout: RecordLayout? = nil
+  ) throws -> Record? {
     switch value {
     case .null: return nil
     case .text(let text):
       return try decoded("the record \(key)") { () throws(TextFault) in
-        try reader.fields(Array(text.utf8))
+        try reader.fields(Array(text.utf8), expecting: layout)
       }
     case .integer, .real, .blob: throw damaged("the record \(key)")
     }
@@ -201,19 +215,28 @@ extension SpaceTables {
     let fieldVersions = Record(
       uncheckedLayout: RecordLayout(uniqueNames: versions.map(\.key.text)),
       values: versions.map { .integer(Int64($0.value)) })
-    try run(
-      """
-      INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tab, key) DO UPDATE
-        SET fields = excluded.fields, version = excluded.version, created = excluded.created,
-          field_versions = excluded.field_versions
-      """,
-      [
-        .text(edit.key.table), .blob(edit.key.idBytes),
-        .text(String(decoding: SyncMessageWriter.bytes(id: edit.key.id), as: UTF8.self)),
-        text(new.fields), .integer(Int64(new.version)), .integer(Int64(new.createdVersion)),
-        text(fieldVersions),
-      ])
+    let state: [FieldValue] = [
+      text(new.fields), .integer(Int64(new.version)), .integer(Int64(new.createdVersion)),
+      text(fieldVersions),
+    ]
+    let key: [FieldValue] = [.text(edit.key.table), .blob(edit.key.idBytes)]
+    guard edit.old == nil else { return try run(Self.update, key + state) }
+    let id = String(decoding: SyncMessageWriter.bytes(id: edit.key.id), as: UTF8.self)
+    try run(Self.insertion, key + state + [.text(id)])
   }
+
+  private static let selection = StatementText(
+    "SELECT fields, version, created, field_versions FROM record WHERE tab = ? AND key = ?")
+  private static let insertion = StatementText(
+    """
+    INSERT INTO record (tab, key, fields, version, created, field_versions, id)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    """)
+  private static let update = StatementText(
+    """
+    UPDATE record SET fields = ?3, version = ?4, created = ?5, field_versions = ?6
+    WHERE tab = ?1 AND key = ?2
+    """)
 
   private func text(_ fields: Record?) -> FieldValue {
     guard let fields else { return .null }

@@ -41,11 +41,23 @@ extension SpaceTables {
   private func changes(
     after position: PagePosition, _ pull: SyncPull
   ) throws -> ([SyncRecordState], PagePosition?) {
-    let (rows, hasMore) = try rows(after: position, pull)
+    // A replica that starts from nothing need not know of records that were deleted before.
+    let deletionsAfter = pull.since == nil ? position.anchor.version : -1
+    let maxCount = max(1, min(pull.maxChangeCount, limits.maxPageChangeCount))
     var changes: [SyncRecordState] = []
-    changes.reserveCapacity(rows.count)
     var last = position
-    for row in rows {
+    var hasMore = false
+    var byteCount = 0
+    try connection.forEachRow(
+      Self.changesSQL,
+      [
+        .integer(Int64(position.version)), .text(position.table),
+        position.key.map { .blob($0) } ?? .text(""), .integer(Int64(deletionsAfter)),
+      ]
+    ) { statement in
+      hasMore = changes.count == maxCount || byteCount >= limits.maxPageByteCount
+      guard !hasMore else { return false }
+      let row = try statement.values()
       guard row.count == 5, case .integer(let version) = row[0], case .text(let table) = row[1],
         case .blob(let keyBytes) = row[2], case .text(let idText) = row[3]
       else { throw damaged("a record") }
@@ -53,35 +65,17 @@ extension SpaceTables {
         try reader.id(Array(idText.utf8))
       }
       let key = SyncKey(table: table, id: id)
+      let former = changes.last?.fields?.layout
       changes.append(
-        SyncRecordState(key: key, version: Int(version), fields: try fields(row[4], of: key)))
+        SyncRecordState(
+          key: key, version: Int(version),
+          fields: try fields(row[4], of: key, expecting: former)))
+      byteCount += row.reduce(0) { $0 + $1.textByteCount }
       last = PagePosition(
         anchor: position.anchor, version: Int(version), table: table, key: keyBytes)
+      return true
     }
     return (changes, hasMore ? last : nil)
-  }
-
-  /// The rows after a position, up to the limits of a page.
-  private func rows(
-    after position: PagePosition, _ pull: SyncPull
-  ) throws(DatabaseError) -> ([[FieldValue]], hasMore: Bool) {
-    // A replica that starts from nothing need not know of records that were deleted before.
-    let deletionsAfter = pull.since == nil ? position.anchor.version : -1
-    let maxCount = max(1, min(pull.maxChangeCount, limits.maxPageChangeCount))
-    return try connection.withStatement(Self.changesSQL) { (statement) throws(DatabaseError) in
-      try statement.bind([
-        .integer(Int64(position.version)), .text(position.table),
-        position.key.map { .blob($0) } ?? .text(""), .integer(Int64(deletionsAfter)),
-      ])
-      var rows: [[FieldValue]] = []
-      var byteCount = 0
-      while try statement.step() {
-        if rows.count == maxCount || byteCount >= limits.maxPageByteCount { return (rows, true) }
-        rows.append(try statement.values())
-        byteCount += rows[rows.count - 1].reduce(0) { $0 + $1.textByteCount }
-      }
-      return (rows, false)
-    }
   }
 
   /// A text is less than each blob, so that an empty text as key is before all records of a table.

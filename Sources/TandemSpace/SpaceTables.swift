@@ -297,7 +297,12 @@ extension SpaceTables {
 
   /// Runs a statement of the cache to its end.
   func run(_ sql: String, _ parameters: [FieldValue]) throws(DatabaseError) {
-    try connection.withStatement(sql) { (statement) throws(DatabaseError) in
+    try run(StatementText(sql), parameters)
+  }
+
+  /// Runs a statement of the cache to its end.
+  func run(_ text: StatementText, _ parameters: [FieldValue]) throws(DatabaseError) {
+    try connection.withStatement(text) { (statement) throws(DatabaseError) in
       try statement.run(parameters)
     }
   }
@@ -306,7 +311,14 @@ extension SpaceTables {
   func row(
     _ sql: String, _ parameters: [FieldValue]
   ) throws(DatabaseError) -> [FieldValue]? {
-    try connection.withStatement(sql) { (statement) throws(DatabaseError) in
+    try row(StatementText(sql), parameters)
+  }
+
+  /// The first row of a query; `nil` if there is none.
+  func row(
+    _ text: StatementText, _ parameters: [FieldValue]
+  ) throws(DatabaseError) -> [FieldValue]? {
+    try connection.withStatement(text) { (statement) throws(DatabaseError) in
       try statement.bind(parameters)
       guard try statement.step() else { return nil }
       return try statement.values()

@@ -29,6 +29,18 @@ package struct JSONWriter {
     needsComma = false
   }
 
+  /// Takes back the values that were written since the text had so many bytes. No array or object may
+  /// be open, and none may have been then.
+  package mutating func remove(after byteCount: Int) {
+    bytes.removeLast(bytes.count - byteCount)
+    needsComma = byteCount > 0
+  }
+
+  /// Writes an array with elements that have been written already, with commas between them.
+  package mutating func array(ofWritten elements: [UInt8]) {
+    array { $0.bytes += elements }
+  }
+
   /// Writes a value.
   package mutating func write(_ value: some JSONWritable) { value.write(to: &self) }
 

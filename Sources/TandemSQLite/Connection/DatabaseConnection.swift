@@ -110,9 +110,41 @@ extension DatabaseConnection {
   package func withStatement<Value>(
     _ sql: String, _ body: (Statement) throws(DatabaseError) -> Value
   ) throws(DatabaseError) -> Value {
-    let entry = try statements.checkOut(sql)
+    try withStatement(StatementText(sql), body)
+  }
+
+  /// Runs `body` with a statement of the cache.
+  package func withStatement<Value>(
+    _ text: StatementText, _ body: (Statement) throws(DatabaseError) -> Value
+  ) throws(DatabaseError) -> Value {
+    let entry = try statements.checkOut(text)
     defer { statements.checkIn(entry) }
     return try body(entry.statement)
+  }
+
+  /// Calls `body` with a statement of the cache at each of its rows, until it returns false.
+  package func forEachRow(
+    _ sql: String, _ parameters: [FieldValue] = [], _ body: (Statement) throws -> Bool
+  ) throws {
+    try forEachRow(StatementText(sql), parameters, body)
+  }
+
+  /// Calls `body` with a statement of the cache at each of its rows, until it returns false.
+  package func forEachRow(
+    _ text: StatementText, _ parameters: [FieldValue], _ body: (Statement) throws -> Bool
+  ) throws {
+    var failure: (any Error)?
+    try withStatement(text) { statement throws(DatabaseError) in
+      try statement.bind(parameters)
+      while failure == nil, try statement.step() {
+        do {
+          guard try body(statement) else { return }
+        } catch {
+          failure = error
+        }
+      }
+    }
+    if let failure { throw failure }
   }
 
   /// Runs a statement of the cache that has no parameters, to its end.

@@ -67,21 +67,20 @@ package final class Statement {
 // MARK: - Parameters
 
 extension Statement {
-  /// Binds values to the parameters 1, 2, … in order; the statement must have as many.
+  /// Binds values to the parameters 1, 2, … in order, those of the second array after those of the
+  /// first; the statement must have as many.
   ///
   /// - Throws: ``DatabaseError`` with code `range` if the counts differ.
-  package func bind(_ values: some Collection<FieldValue>) throws(DatabaseError) {
-    guard values.count == Int(sqlite3_bind_parameter_count(handle)) else {
+  package func bind(_ values: [FieldValue], _ others: [FieldValue] = []) throws(DatabaseError) {
+    let count = values.count + others.count
+    guard count == Int(sqlite3_bind_parameter_count(handle)) else {
       throw DatabaseError(
         code: .range,
-        message: "\(values.count) values for \(sqlite3_bind_parameter_count(handle)) parameters",
+        message: "\(count) values for \(sqlite3_bind_parameter_count(handle)) parameters",
         sql: sql, path: database.path)
     }
-    var position = 1
-    for value in values {
-      try bind(value, at: position)
-      position += 1
-    }
+    for offset in values.indices { try bind(values[offset], at: offset + 1) }
+    for offset in others.indices { try bind(others[offset], at: values.count + offset + 1) }
   }
 
   /// Binds one value to the parameter at `position`, counted from 1.
@@ -147,7 +146,7 @@ extension Statement {
   }
 
   /// Runs the statement to its end with the given parameters in order.
-  package func run(_ values: some Collection<FieldValue>) throws(DatabaseError) {
+  package func run(_ values: [FieldValue]) throws(DatabaseError) {
     reset()
     try bind(values)
     while try step() {}

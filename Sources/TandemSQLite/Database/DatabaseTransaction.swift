@@ -113,7 +113,7 @@ extension DatabaseConnection {
         code: .mismatch, message: "SQLite cannot hold the value \(value)", sql: sql.text, path: path
       )
     }
-    let entry = try statements.checkOut(sql.text)
+    let entry = try statements.checkOut(StatementText(sql.text))
     do throws(DatabaseError) {
       if isReading { try checkIsReading(entry.statement) }
       try entry.statement.bind(sql.parameters)

@@ -5,7 +5,7 @@ package import TandemRecords
 /// The sum does not depend on the order in which records are added, and a record that is removed
 /// leaves no trace. So a space and its replicas maintain the digest at the cost of the changed
 /// records, and compare whole states by 16 bytes. The hash of a record is the first half of the
-/// SHA-256 of its ``RecordEncoding``, as a big-endian number.
+/// SHA-256 of its ``RecordEncoding``, as a big-endian number (``RecordHasher``).
 ///
 /// The digest detects accidents, such as a missed change. A sum of hashes does not withstand
 /// somebody who constructs records on purpose.
@@ -20,13 +20,17 @@ package struct RecordDigest: Hashable, Sendable {
   package init(bits: UInt128) { self.bits = bits }
 
   /// Adds a record that the set does not contain.
-  package mutating func add(_ key: SyncKey, _ fields: Record) {
-    bits &+= RecordEncoding.hash(key, fields)
+  package mutating func add(
+    _ key: SyncKey, _ fields: Record, by hasher: RecordHasher = RecordHasher()
+  ) {
+    bits &+= hasher.hash(key, fields)
   }
 
   /// Removes a record that the set contains.
-  package mutating func remove(_ key: SyncKey, _ fields: Record) {
-    bits &-= RecordEncoding.hash(key, fields)
+  package mutating func remove(
+    _ key: SyncKey, _ fields: Record, by hasher: RecordHasher = RecordHasher()
+  ) {
+    bits &-= hasher.hash(key, fields)
   }
 
   /// Adds another set, which has no record in common with this one.

@@ -12,10 +12,15 @@ package import TandemRecords
 package enum RecordEncoding {
   /// Appends the bytes of a record.
   package static func append(_ key: SyncKey, _ fields: Record, to bytes: inout [UInt8]) {
+    append(key, to: &bytes)
+    append(fields, in: FieldOrder(fields.layout), to: &bytes)
+  }
+
+  /// Appends the part before the fields.
+  fileprivate static func append(_ key: SyncKey, to bytes: inout [UInt8]) {
     bytes.append(cborHead: .array, 3)
     bytes.append(cbor: key.table)
     append(id: key.id, to: &bytes)
-    append(fields, to: &bytes)
   }
 
   /// Appends the array of a key's values: equal keys have equal bytes.
@@ -31,21 +36,53 @@ package enum RecordEncoding {
     return key.table.utf8.count + bytes.count
   }
 
-  /// The hash of a record: the first 128 bits of the SHA-256 of its bytes.
-  package static func hash(_ key: SyncKey, _ fields: Record) -> UInt128 {
-    var bytes: [UInt8] = []
-    append(key, fields, to: &bytes)
-    return SHA256Digest(of: bytes).leadingBits
-  }
-
-  private static func append(_ fields: Record, to bytes: inout [UInt8]) {
-    let present = fields.values.indices.filter { !fields.values[$0].isNull }
-    bytes.append(cborHead: .map, UInt64(present.count))
-    for offset in present.sorted(by: {
-      fields.layout.names[$0].precedesAsCBOR(fields.layout.names[$1])
-    }) {
-      bytes.append(cbor: fields.layout.names[offset])
+  fileprivate static func append(
+    _ fields: Record, in order: FieldOrder, to bytes: inout [UInt8]
+  ) {
+    let count = fields.values.reduce(0) { $0 + ($1.isNull ? 0 : 1) }
+    bytes.append(cborHead: .map, UInt64(count))
+    for (offset, name) in order.fields where !fields.values[offset].isNull {
+      bytes.append(contentsOf: name)
       bytes.append(cbor: fields.values[offset])
+    }
+  }
+}
+
+/// Computes the hashes of records: of each, the first 128 bits of the SHA-256 of its
+/// ``RecordEncoding``.
+///
+/// It keeps the order of the fields of the last layout, which most records share with the one before.
+package final class RecordHasher {
+  private var hash = SHA256()
+  private var bytes: [UInt8] = []
+  private var order = FieldOrder(RecordLayout(uniqueNames: []))
+
+  /// A hasher.
+  package init() {}
+
+  /// The hash of a record.
+  package func hash(_ key: SyncKey, _ fields: Record) -> UInt128 {
+    if !order.layout.hasSameOrder(as: fields.layout) { order = FieldOrder(fields.layout) }
+    bytes.removeAll(keepingCapacity: true)
+    RecordEncoding.append(key, to: &bytes)
+    RecordEncoding.append(fields, in: order, to: &bytes)
+    return bytes.withUnsafeBytes { hash.leadingBits(of: $0) }
+  }
+}
+
+/// The fields of a layout in the order of their encodings.
+private struct FieldOrder {
+  let layout: RecordLayout
+  /// The offset of each field, and its encoded name.
+  let fields: [(offset: Int, name: [UInt8])]
+
+  init(_ layout: RecordLayout) {
+    self.layout = layout
+    let names = layout.names
+    fields = names.indices.sorted { names[$0].precedesAsCBOR(names[$1]) }.map { offset in
+      var name: [UInt8] = []
+      name.append(cbor: names[offset])
+      return (offset, name)
     }
   }
 }

@@ -95,13 +95,34 @@ extension SyncMessageReading {
 extension SyncCommit: JSONWritable {
   package func write(to json: inout JSONWriter) {
     json.object { json in
-      json.field("replica", replica)
-      json.field("sequence", sequence)
-      json.field("commit", id)
-      json.field("base", base)
+      writeIdentity(to: &json)
       json.field("changes", changes)
       if !overruled.isEmpty { json.field("overruled", overruled) }
     }
+  }
+
+  /// Writes the fields before the changes into the object that is open.
+  fileprivate func writeIdentity(to json: inout JSONWriter) {
+    json.field("replica", replica)
+    json.field("sequence", sequence)
+    json.field("commit", id)
+    json.field("base", base)
+  }
+}
+
+extension SyncMessageWriter {
+  /// The message of a commit whose changes and overruled versions have been written already, each as
+  /// the elements of an array with commas between them. Those of `commit` are left out.
+  package static func bytes(
+    _ commit: SyncCommit, changes: [UInt8], overruled: [UInt8]
+  ) -> [UInt8] {
+    var json = JSONWriter()
+    json.object { json in
+      commit.writeIdentity(to: &json)
+      json.field("changes") { json in json.array(ofWritten: changes) }
+      if !overruled.isEmpty { json.field("overruled") { $0.array(ofWritten: overruled) } }
+    }
+    return json.bytes
   }
 }
 

@@ -4,32 +4,36 @@ extension SyncMessageReading {
   /// Reads an object of fields with exact values.
   mutating func record() throws(TextFault) -> Record {
     let start = cursor.index
-    var names: [String] = []
+    // Most records have the names of the one before, in the same order: none are collected then.
+    let expected = lastLayout.names
+    var names: [String]?
     var values: [FieldValue] = []
+    values.reserveCapacity(expected.count)
     if try cursor.openObject() {
       repeat {
-        guard names.count < SyncLimits.maxColumnCount else {
+        let count = values.count
+        guard count < SyncLimits.maxColumnCount else {
           throw TextFault(
             .limitExceeded, "the record has more than \(SyncLimits.maxColumnCount) fields",
             at: cursor.index)
         }
-        names.append(try cursor.fieldName())
+        let name = try cursor.fieldName()
+        if names != nil {
+          names?.append(name)
+        } else if count == expected.count || !UTF8Order.areEqual(expected[count], name) {
+          names = expected[..<count] + [name]
+        }
         values.append(try cursor.exactValue())
       } while try cursor.hasNextField()
     }
-    return Record(uncheckedLayout: try layout(names, start), values: values)
-  }
-
-  private mutating func layout(_ names: [String], _ start: Int) throws(TextFault) -> RecordLayout {
-    let isSame =
-      lastLayout.names.count == names.count
-      && zip(lastLayout.names, names).allSatisfy { UTF8Order.areEqual($0, $1) }
-    if isSame { return lastLayout }
-    guard let layout = RecordLayout(names) else {
-      throw TextFault(.duplicateField, "the record names a field twice", at: start)
+    if names == nil, values.count < expected.count { names = Array(expected[..<values.count]) }
+    if let names {
+      guard let layout = RecordLayout(names) else {
+        throw TextFault(.duplicateField, "the record names a field twice", at: start)
+      }
+      lastLayout = layout
     }
-    lastLayout = layout
-    return layout
+    return Record(uncheckedLayout: lastLayout, values: values)
   }
 
   /// Reads the values of a key.

@@ -75,9 +75,15 @@ package struct SyncMessageReader: Sendable {
   }
 
   /// Reads the fields of a record.
-  package func fields(_ bytes: [UInt8]) throws(TextFault) -> Record {
+  ///
+  /// - Parameter layout: The layout that the record gets if it has these fields in this order, as
+  ///   most records of one table have.
+  package func fields(
+    _ bytes: [UInt8], expecting layout: RecordLayout? = nil
+  ) throws(TextFault) -> Record {
     try read(bytes, limits.maxRecordByteCount) { (reading) throws(TextFault) in
-      try reading.record()
+      if let layout { reading.lastLayout = layout }
+      return try reading.record()
     }
   }
 

@@ -6,7 +6,7 @@
 /// 1. A commit in the outbox is sent until there is an outcome, and the outcome is settled. Until
 ///    then, nothing is pulled or applied: merging rows whose commit may or may not have landed would
 ///    count edits twice.
-/// 2. A pull that is needed is completed: page by page, then applied in one transaction. A replica
+/// 2. A pull that is needed is completed: its pages are applied in one transaction, with the last one. A replica
 ///    without a revision pulls before its first commit.
 /// 3. Local changes are frozen into the outbox.
 /// 4. If the digests differ, the base is verified, and repaired by a pull of everything.
@@ -248,9 +248,9 @@ extension SyncSession {
     case .freeze:
       isStuck = summary.hasChanges && summary.outbox == nil && summary.pull == .none
       certainCommit = summary.outbox?.commit
-    case .apply, .receive: isStuck = false
+    case .stage, .apply, .receive: isStuck = false
     case .verify: isRepaired = !summary.hasEqualDigests
-    case .look, .requirePull, .settle, .takeBack, .stage, .discardStaged, .lose: break
+    case .look, .requirePull, .settle, .takeBack, .discardStaged, .lose: break
     }
     if let block {
       self.block = nil

@@ -62,11 +62,12 @@ package enum SyncStep: Hashable, Sendable {
   case settle(SyncOutcome, of: SyncToken)
   /// Makes the changes of a commit, which the space certainly did not process, local edits again.
   case takeBack(SyncToken)
-  /// Stores a page for a request.
+  /// Takes a page that answers a request: stores it if more follow, otherwise applies all. Where the
+  /// application has to decide first, it stores the last page as well.
   case stage(SyncPage, for: SyncPull)
   /// Forgets the pages of a pull that starts again.
   case discardStaged
-  /// Applies the staged pages.
+  /// Applies the staged pages, the last of which is there.
   case apply
   /// Applies the page of an event as the answer to a pull of the changes after a revision, if the
   /// replica is exactly there and no commit waits for its outcome. Otherwise it demands a pull.
