@@ -56,7 +56,7 @@ print(try phone.read { try $0.fetchAll("SELECT title, likes FROM note") as [Reco
 // Keep the file in step for as long as the task lives, and show its condition.
 try await withThrowingTaskGroup(of: Void.self) { group in
   group.addTask { try await phoneReplica.run(with: space) }
-  for try await status in try await phoneReplica.statuses() {
+  for try await status in try await phoneReplica.statusUpdates() {
     print(status.state, status.pendingCount, status.conflictCount)  // upToDate 0 0
     if status.state == .upToDate { break }
   }

@@ -17,7 +17,7 @@ extension Phone {
 
   /// The open conflicts, newest first, and the last resolved ones.
   func conflictCards() async throws -> [ConflictCard] {
-    let conflicts = try await replica.conflicts(isOpen: false).reversed()
+    let conflicts = try await replica.conflicts(includingResolved: true).reversed()
     let open = conflicts.filter { $0.resolution == .unresolved }
     let resolved = conflicts.filter { $0.resolution != .unresolved }.prefix(Phone.maxResolvedCount)
     return (open + resolved).map { conflict in
@@ -45,7 +45,8 @@ extension Phone {
   /// the choice is an edit like any other.
   func resolve(_ choice: Choice) async throws {
     guard
-      let conflict = try await replica.conflicts(isOpen: false).first(where: { $0.id == choice.id })
+      let conflict = try await replica.conflicts(includingResolved: true)
+        .first(where: { $0.id == choice.id })
     else { return }
     if conflict.resolution == .unresolved {
       let version: ConflictChoice =

@@ -19,7 +19,7 @@ extension DatabaseReplica {
   /// Synchronizes until the file is in step with the space.
   ///
   /// Conflicts do not prevent this: an open one leaves the version of the space in the row, and is in
-  /// ``conflicts(isOpen:)``.
+  /// ``conflicts(includingResolved:)``.
   ///
   /// - Parameters:
   ///   - space: The space that the file is attached to.

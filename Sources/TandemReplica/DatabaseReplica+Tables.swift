@@ -129,7 +129,7 @@ extension DatabaseReplica {
   }
 
   /// The condition of the file, at the start and whenever it changes, by whichever program.
-  public func statuses() async throws -> ReplicaSequence<ReplicaStatus> {
+  public func statusUpdates() async throws -> ReplicaSequence<ReplicaStatus> {
     let names = try await status().tables.map { TableShadow.name($0.name) }
     return ReplicaSequence(database, tables: names + ReplicaTables.tableNames) {
       try $0.status()
@@ -143,16 +143,18 @@ extension DatabaseReplica {
   /// The conflicts, in the order in which they came. Resolved ones show the version that was
   /// overruled; the file keeps the last 10,000 of them.
   ///
-  /// - Parameter isOpen: True for open ones only.
-  public func conflicts(isOpen: Bool = true) async throws -> [ReplicaConflict] {
-    try await readingTables { try $0.conflicts(isOpen: isOpen) }
+  /// - Parameter includesResolved: False for open ones only.
+  public func conflicts(
+    includingResolved includesResolved: Bool = false
+  ) async throws -> [ReplicaConflict] {
+    try await readingTables { try $0.conflicts(includingResolved: includesResolved) }
   }
 
   /// The open conflicts, at the start and whenever they change, by whichever program.
   public var openConflicts: ReplicaSequence<[ReplicaConflict]> {
     ReplicaSequence(database, tables: ["tandem_conflicts"]) { tables in
       _ = try tables.state()
-      return try tables.conflicts(isOpen: true)
+      return try tables.conflicts()
     }
   }
 

@@ -77,12 +77,17 @@ extension ReplicaTables {
     into draft: inout CommitDraft
   ) throws {
     var frozen: [[FieldValue]] = []
+    // True if each row before the last frozen one is frozen, or has not changed.
+    var isGapless = true
+    var isFull = false
     var last: KeyPage.Position?
     repeat {
       var unchanged: [[FieldValue]] = []
-      var isFull = false
       var step = try forEachTouchedRow(table, after: last) { key, row in
-        guard let verbs = try sendableChange(of: row, key, merging) else { return true }
+        guard let verbs = try sendableChange(of: row, key, merging) else {
+          isGapless = false
+          return true
+        }
         let syncKey = table.syncKey(key)
         guard !verbs.isEmpty else {
           unchanged.append(key)
@@ -91,6 +96,7 @@ extension ReplicaTables {
         }
         switch draft.add(verbs.map { SyncChange(key: syncKey, verb: $0) }) {
         case .tooLarge:
+          isGapless = false
           try noteRow(
             syncKey, "the record is longer than \(draft.limits.maxRecordByteCount) bytes")
         case .full:
@@ -104,8 +110,10 @@ extension ReplicaTables {
               .addAdd(local: local, remote: unseen), .local, syncKey, version: base.version)
           }
         }
-        return !draft.isFull
+        isFull = draft.isFull
+        return !isFull
       }
+      if step.hasUnreadable { isGapless = false }
       if step.hasUnreadable, !isFull {
         let page = try keys(of: table, in: table.shadow.name, after: last)
         for key in page.unreadable { try noteUnreadable(key, table) }
@@ -113,8 +121,8 @@ extension ReplicaTables {
       }
       for key in unchanged { try setShadow(nil, table, key) }
       last = step.next
-    } while last != nil && !draft.isFull
-    try setAside(table, frozen)
+    } while last != nil && !isFull
+    try setAside(table, frozen, isGapless: isGapless, isAll: isGapless && !isFull)
   }
 
   /// The change of a row; empty if there is none, `nil` if no message can hold it, which is noted.
@@ -134,16 +142,26 @@ extension ReplicaTables {
   }
 
   /// Sets the former versions of frozen rows aside.
-  private func setAside(_ table: ReplicaTable, _ keys: [[FieldValue]]) throws {
+  ///
+  /// - Parameters:
+  ///   - isGapless: True if no other row up to the last of them has a former version.
+  ///   - isAll: True if no other row has one.
+  private func setAside(
+    _ table: ReplicaTable, _ keys: [[FieldValue]], isGapless: Bool, isAll: Bool
+  ) throws {
     let statements = table.statements
-    guard !keys.isEmpty else { return }
-    guard try connection.integer(statements.countShadows) != Int64(keys.count) else {
+    guard let last = keys.last else { return }
+    if isAll {
       try run(statements.setAllAside)
-      return try run(statements.deleteShadows)
-    }
-    for key in keys {
-      try run(statements.setAside, key)
-      try setShadow(nil, table, key)
+      try run(statements.deleteShadows)
+    } else if isGapless {
+      try run(statements.setAsideUpTo, last)
+      try run(statements.deleteShadowsUpTo, last)
+    } else {
+      for key in keys {
+        try run(statements.setAside, key)
+        try setShadow(nil, table, key)
+      }
     }
   }
 

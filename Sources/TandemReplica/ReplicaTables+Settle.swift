@@ -40,8 +40,9 @@ extension ReplicaTables {
       state.sequence = pending.sequence
       try forgetWithdrawn()
       try save(state)
-      try revert(objections, of: pending)
+      let reverted = try reverted(objections, of: pending)
       try takeBack()
+      try place(reverted)
     case .sequence(let last, nil) where try last == pending.sequence && hasWithdrawn():
       // A withdrawn commit may have the sequence. The pull shows it.
       try takeBack()
@@ -185,14 +186,16 @@ extension ReplicaTables {
     try park(fields.map { ParkedFields(fields: $0, isWhole: false) }, key)
   }
 
-  /// Takes refused changes out of their rows, under the edits that were made later, and notes them
-  /// in `tandem_rejected`.
-  private func revert(_ objections: [SyncObjection], of commit: SyncCommit) throws {
+  /// Notes refused changes in `tandem_rejected`, and returns their rows without them: under the edits
+  /// that were made later.
+  private func reverted(
+    _ objections: [SyncObjection], of commit: SyncCommit
+  ) throws -> [RowPlacement] {
     let schema = try schema()
     let reasons = Dictionary(
       objections.map { ($0.key, $0.reason.rawValue) }, uniquingKeysWith: { first, _ in first })
     var records = FrozenRecords(commit)
-    var placing = RowPlacing(self, firesTriggers: true, foreignKeys: [])
+    var reverted: [RowPlacement] = []
     while let (key, verbs) = records.next() {
       guard let reason = reasons[key], let table = schema.table(named: key.table) else { continue }
       let frozen = try frozen(table, key, verbs)
@@ -205,10 +208,19 @@ extension ReplicaTables {
       let merge = RowMerge(
         base: frozen.record, local: local, remote: frozen.base, .field,
         TableMerging(record: .editBeatsDelete.then(.keepLocal)))
-      try placing.place(
+      reverted.append(
         RowPlacement(
-          table: table, key: key.id, row: row, remote: frozen.base, result: merge.result))
+          table: table, key: key.id, row: row, remote: frozen.base, result: merge.result,
+          isRejected: true))
     }
+    return reverted
+  }
+
+  /// Writes the rows of refused changes. Rows that refer to one that is gone go as well: their former
+  /// versions are those of the space, because the commit has been taken back.
+  private func place(_ reverted: [RowPlacement]) throws {
+    var placing = RowPlacing(self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
+    for placement in reverted { try placing.place(placement) }
     try placing.finish()
   }
 }

@@ -127,11 +127,13 @@ extension RowPlacing {
     return false
   }
 
-  /// Removes the references to a row that the table cannot have. A row of a synchronized table that
-  /// refers to it gets `NULL` if its foreign key says so, or its former parent if a local edit chose
-  /// the new one. Otherwise it goes too. All of them are noted in `tandem_rejected`.
+  /// Removes the references to a row that is gone: the table cannot have it, or the space refused it.
+  /// A row of a synchronized table that refers to it gets `NULL` if its foreign key says so, or its
+  /// former parent if a local edit chose the new one. Otherwise it goes too. All of them are noted in
+  /// `tandem_rejected`.
   ///
-  /// Rows of other tables stay as they are: Tandem never changes them.
+  /// Rows of other tables stay as they are: Tandem never changes them. So do rows that refer to a
+  /// parent in the space, too, which lacks it: only another replica can bring it.
   private mutating func removeReferences(to parent: RowPlacement) throws {
     guard let record = parent.row.local,
       case .missing = try tables.row(parent.table, parent.key).row
@@ -141,11 +143,9 @@ extension RowPlacing {
         let values = foreignKey.values(of: record, parent.key)
       else { continue }
       let reason =
-        "it refers to a row of \(parent.table.name) that the table cannot have, "
-        + "\(parent.syncKey.idText)"
-      for key in try tables.references(foreignKey, to: values) {
-        let row = try tables.row(child, key)
-        guard !row.isUnreadable, let local = row.local else { continue }
+        "it refers to a row of \(parent.table.name) that is not there any more, "
+        + parent.syncKey.idText
+      for (key, row, local) in try references(foreignKey, to: values, parent) {
         try reject(child.syncKey(key), reason, local)
         var placement = RowPlacement(
           table: child, key: key, row: row, remote: row.base, result: nil, isRejected: true)
@@ -157,14 +157,25 @@ extension RowPlacing {
         try place(placement)
       }
       // A constraint may have prevented the change.
-      for key in try tables.references(foreignKey, to: values)
+      for (key, row, _) in try references(foreignKey, to: values, parent)
       where waitingOffsets[child.syncKey(key)] == nil {
-        let row = try tables.row(child, key)
-        guard !row.isUnreadable, row.local != nil else { continue }
         try place(
           RowPlacement(
             table: child, key: key, row: row, remote: row.base, result: nil, isRejected: true))
       }
+    }
+  }
+
+  /// The rows that refer to a row which is gone, without those that cannot be changed.
+  private func references(
+    _ foreignKey: ForeignKey, to values: [FieldValue], _ parent: RowPlacement
+  ) throws -> [(key: [FieldValue], row: ReplicaRow, local: Record)] {
+    guard let child = foreignKey.attachedChild else { return [] }
+    return try tables.references(foreignKey, to: values).compactMap { key in
+      let row = try tables.row(child, key)
+      guard !row.isUnreadable, let local = row.local else { return nil }
+      let isInSpace = row.base.map { foreignKey.refers($0, key, to: values) } ?? false
+      return isInSpace && parent.remote == nil ? nil : (key, row, local)
     }
   }
 }

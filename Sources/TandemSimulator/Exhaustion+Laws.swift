@@ -48,7 +48,7 @@ extension Exhaustion {
         editCount: Int(try connection.integer("SELECT count FROM edits") ?? 0),
         isUpToDate: summary.isUpToDate, version: summary.sync.revision?.version ?? -1,
         digest: try tables.computedDigest(),
-        openConflict: try tables.conflicts(isOpen: true).first?.id,
+        openConflict: try tables.conflicts().first?.id,
         recorded: Set(texts.flatMap(EditLedger.edits)), hasRecords: !texts.isEmpty)
     }
     fileViews[image] = view

@@ -82,7 +82,7 @@ extension Simulation {
   }
 
   private func resolve(_ file: SimulatedFile) throws {
-    let open = try file.read { try $0.conflicts(isOpen: true) }
+    let open = try file.read { try $0.conflicts() }
     guard !open.isEmpty else { return }
     let position = Int.random(in: 0..<open.count, using: &random)
     let choice = pick([ConflictChoice.local, .remote, .base])

@@ -230,4 +230,46 @@ struct ReplicaConstraintTests {
     try expectEqualRows(
       replicas, "SELECT * FROM t ORDER BY id", [["bad", "repaired"], ["good", 1]])
   }
+
+  @Test(
+    "A refused row takes those with it that refer to it, unless the space has them too",
+    arguments: ["", "ON DELETE SET NULL"])
+  func refusedParent(action: String) throws {
+    let replicas = try pair(
+      [
+        "CREATE TABLE list (id TEXT PRIMARY KEY)",
+        "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list \(action), name TEXT)",
+      ],
+      [AttachedTable("list"), AttachedTable("item")])
+    try replicas[0].execute("INSERT INTO list VALUES ('old')")
+    try replicas[0].execute("INSERT INTO item VALUES ('moved', 'old', 'of the space')")
+    // A row of another replica refers to a list that the space does not have.
+    try replicas[1].database.write(foreignKeys: .ignored) {
+      try $0.connection.execute("INSERT INTO item VALUES ('early', 'new', 'of the space')")
+    }
+    try converge(replicas, space)
+    try replicas[0].execute("INSERT INTO list VALUES ('new')")
+    try replicas[0].execute("INSERT INTO item VALUES ('added', 'new', 'of this file')")
+    try replicas[0].execute("UPDATE item SET list = 'new' WHERE id = 'moved'")
+    let bytes = try #require(try replicas[0].freeze())
+    try replicas[0].execute("UPDATE item SET name = 'edited later' WHERE id = 'added'")
+    let key = SyncKey(table: "list", id: ["new"])
+    try replicas[0].settle(.refused([SyncObjection(key: key, reason: .tooLarge)]), bytes)
+    let isNull = !action.isEmpty
+    try expectEqualRows([replicas[0]], "SELECT id FROM list", [["old"]])
+    let added: [[FieldValue]] = isNull ? [["added", .null, "edited later"]] : []
+    let moved: FieldValue = isNull ? .null : "old"
+    try expectEqualRows(
+      [replicas[0]], "SELECT * FROM item ORDER BY id",
+      added + [["early", "new", "of the space"], ["moved", moved, "of the space"]])
+    let noted = try replicas[0].rows(
+      "SELECT \"key\", content ->> 'name' FROM tandem_rejected ORDER BY id")
+    #expect(
+      noted == [
+        [#"["new"]"#, .null], [#"["added"]"#, "edited later"], [#"["moved"]"#, "of the space"],
+      ])
+    // The rest goes on, and the row of the space stays for all.
+    try converge(replicas, space)
+    #expect(try space.records()[SyncKey(table: "item", id: ["early"])] != nil)
+  }
 }

@@ -233,7 +233,7 @@ final class TestReplica {
 
   /// The conflicts.
   func conflicts(isOpen: Bool = false) throws -> [ReplicaConflict] {
-    try read { try $0.conflicts(isOpen: isOpen) }
+    try read { try $0.conflicts(includingResolved: !isOpen) }
   }
 }
 

@@ -71,7 +71,7 @@ struct SynchronizedFilesTests {
     // Only the field in conflict is written: the counter has moved on.
     try await two.resolve(conflict: conflict.id, by: .fields(["title": "both"]))
     #expect(try await two.conflicts().isEmpty)
-    #expect(try await two.conflicts(isOpen: false).map(\.resolution) == [.merged])
+    #expect(try await two.conflicts(includingResolved: true).map(\.resolution) == [.merged])
     await #expect { try await two.resolve(conflict: conflict.id, by: .local) } throws: {
       ($0 as? ReplicaError)?.code == .unknownConflict
     }
@@ -138,7 +138,7 @@ struct SynchronizedFilesTests {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await two.run(with: space) }
       var states: [ReplicaStatus.State] = []
-      for try await status in try await two.statuses() {
+      for try await status in try await two.statusUpdates() {
         states.append(status.state)
         if status.state == .conflicts { break }
       }
@@ -152,7 +152,9 @@ struct SynchronizedFilesTests {
           break
         }
       }
-      for try await status in try await two.statuses() where status.state == .upToDate { break }
+      for try await status in try await two.statusUpdates() where status.state == .upToDate {
+        break
+      }
       group.cancelAll()
       await #expect(throws: CancellationError.self) { try await group.waitForAll() }
     }

@@ -63,7 +63,7 @@ enum ConflictsCommand: Command {
       throw arguments.error("--take needs a conflict: resolve ID")
     }
     let conflicts = try await ReplicaFile.with(path, access: .readOnly) {
-      try await $1.conflicts(isOpen: false)
+      try await $1.conflicts(includingResolved: true)
     }
     let open = conflicts.filter { $0.resolution == .unresolved }
     if arguments[Option.json] {

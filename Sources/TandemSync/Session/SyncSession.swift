@@ -55,8 +55,8 @@ package struct SyncSession: Hashable, Sendable {
   }
 
   /// The number of commits in a row that the space did not accept, and of pulls in a row that it could
-  /// not answer from the revision it had named, after which the next one waits. So busy replicas do
-  /// not prevent each other, and a space that accepts nothing has a pause.
+  /// not answer from the revision or continue from the cursor it had named, after which the next one
+  /// waits. So busy replicas do not prevent each other, and a space that accepts nothing has a pause.
   package static let maxImmediateFailureCount = 3
 
   private enum Activity: Hashable {
@@ -81,6 +81,8 @@ package struct SyncSession: Hashable, Sendable {
   private var failedCommitCount = 0
   /// The number of pulls in a row that the space could not answer from the revision.
   private var lostPullCount = 0
+  /// The number of cursors that the space did not know any more since a pull was completed.
+  private var forgottenCursorCount = 0
   /// True if the next commit has to wait, because several were not accepted.
   private var delaysCommit = false
   /// The commit that was frozen by this session and of which each attempt, if any, was answered.
@@ -232,7 +234,8 @@ extension SyncSession {
       return perform(.takeBack(commit))
     case .pulling(let request) where refusal.code == .malformed && request.cursor != nil:
       // The space does not know its cursor any more: another version of it runs now.
-      block = .refused(refusal)
+      forgottenCursorCount += 1
+      if forgottenCursorCount > SyncSession.maxImmediateFailureCount { block = .refused(refusal) }
       return perform(.discardStaged)
     case .pushing, .pulling: return wait(blockedBy: .refused(refusal))
     case .new, .performing, .waiting, .delayed: return []
@@ -248,7 +251,9 @@ extension SyncSession {
     case .freeze:
       isStuck = summary.hasChanges && summary.outbox == nil && summary.pull == .none
       certainCommit = summary.outbox?.commit
-    case .stage, .apply, .receive: isStuck = false
+    case .stage, .apply, .receive:
+      isStuck = false
+      if summary.pull == .none { forgottenCursorCount = 0 }
     case .verify: isRepaired = !summary.hasEqualDigests
     case .look, .requirePull, .settle, .takeBack, .discardStaged, .lose: break
     }

@@ -49,13 +49,15 @@ extension ReplicaTables {
 
   /// The conflicts, in the order in which they came.
   ///
-  /// - Parameter isOpen: True for those that are open, without the resolved ones.
-  package func conflicts(isOpen: Bool = false) throws -> [ReplicaConflict] {
+  /// - Parameter includesResolved: False for open ones only.
+  package func conflicts(
+    includingResolved includesResolved: Bool = false
+  ) throws -> [ReplicaConflict] {
     try rows(
       """
       SELECT id, "table", "key", kind, base, "local", remote, resolution, fields
       FROM tandem_conflicts
-      \(isOpen ? "WHERE resolution = 'unresolved'" : "") ORDER BY id
+      \(includesResolved ? "" : "WHERE resolution = 'unresolved'") ORDER BY id
       """
     ).map { row in
       guard case .integer(let id) = row[0], case .text(let table) = row[1],
@@ -94,7 +96,7 @@ extension ReplicaTables {
   ///   needs a column that the table no longer has; with code `constraint` if the table does not
   ///   accept the version.
   package func resolve(conflict id: Int64, by choice: ConflictChoice) throws {
-    let open = try conflicts(isOpen: true)
+    let open = try conflicts()
     guard let conflict = open.first(where: { $0.id == id }),
       let table = try schema().table(named: conflict.key.table)
     else {
@@ -171,7 +173,7 @@ extension ReplicaTables {
   }
 
   /// Runs `body`, which writes a row as a person asked for, and words the error of a constraint.
-  private func accepting(_ option: String, _ key: SyncKey, _ body: () throws -> Void) throws {
+  func accepting(_ option: String, _ key: SyncKey, _ body: () throws -> Void) throws {
     do {
       try body()
     } catch let error as DatabaseError where error.forbidsRow {
@@ -185,196 +187,6 @@ extension ReplicaTables {
             ? "Change the rows that are in the way, or take other values"
             : "Change the rows that are in the way, or write the row yourself and discard the change")
       )
-    }
-  }
-}
-
-// MARK: - Rejected changes
-
-extension ReplicaTables {
-  /// The changes that could not be synchronized, in the order in which they came.
-  package func rejections() throws -> [ReplicaRejection] { try rejections("TRUE") }
-
-  private func rejections(_ condition: String) throws -> [ReplicaRejection] {
-    try rows(
-      """
-      SELECT id, "table", "key", kind, reason, base, content, others FROM tandem_rejected
-      WHERE \(condition) ORDER BY id
-      """
-    ).map { row in
-      guard case .integer(let id) = row[0], case .text(let table) = row[1],
-        case .text(let keyText) = row[2], case .text(let kindText) = row[3],
-        case .text(let reason) = row[4], let kind = ReplicaRejection.Kind(rawValue: kindText),
-        let key = try? SyncMessageReader(limits: .unlimited).id(Array(keyText.utf8))
-      else { throw ReplicaError.damaged("tandem_rejected", connection.path) }
-      return ReplicaRejection(
-        id: id, key: SyncKey(table: table, id: key), kind: kind, reason: reason,
-        base: try record(row[5], of: "tandem_rejected"),
-        content: try record(row[6], of: "tandem_rejected"),
-        others: try record(row[7], of: "tandem_rejected"))
-    }
-  }
-
-  /// Forgets a change that could not be synchronized.
-  ///
-  /// - Throws: ``ReplicaError`` with code `unknownRejection`.
-  package func discard(rejection id: Int64) throws {
-    guard try rejections().contains(where: { $0.id == id }) else {
-      throw ReplicaError(.unknownRejection, "there is no rejected change with the number \(id)")
-    }
-    try run("DELETE FROM tandem_rejected WHERE id = ?", [.integer(id)])
-  }
-
-  /// Makes a rejected change again, as an ordinary edit of its row, and forgets the rejection.
-  ///
-  /// The change is merged with the row as it is now: only the fields that it changed are written. If
-  /// the row has another new value in one of them, that version is recorded as a conflict, which is
-  /// resolved. A record of the space that had no row gets one.
-  ///
-  /// - Throws: ``ReplicaError`` with code `unknownRejection` if there is none of that number or it is
-  ///   still in its row; with code `unsuitable` if it needs a column that the table no longer has;
-  ///   with code `constraint` if the table does not accept it.
-  package func retry(rejection id: Int64) throws {
-    guard let rejection = try rejections().first(where: { $0.id == id }),
-      let table = try schema().table(named: rejection.key.table)
-    else {
-      throw ReplicaError(.unknownRejection, "there is no rejected change with the number \(id)")
-    }
-    switch rejection.kind {
-    case .row:
-      throw ReplicaError(
-        .unknownRejection,
-        "the rejected change \(id) is still in its row: correct the row, and synchronize")
-    case .edit: try repeatEdit(rejection, in: table)
-    case .record: try placeParked(rejection, in: table)
-    }
-    try run("DELETE FROM tandem_rejected WHERE id = ?", [.integer(id)])
-  }
-
-  private func repeatEdit(_ rejection: ReplicaRejection, in table: ReplicaTable) throws {
-    let (key, version) = (rejection.key, rejection.content)
-    let row = try row(table, key.id)
-    var merging = try storedMerging().merging(of: table.name)
-    merging.record = .keepLocal
-    let merge = RowMerge(
-      base: rejection.base, local: version, remote: row.local, table.declaration.granularity,
-      merging)
-    if row.base == nil, row.parked == nil {
-      let fields = merge.result.flatMap(table.unstorableFields)
-      try park(fields.map { ParkedFields(fields: $0, isWhole: false) }, key)
-    } else if let result = merge.result {
-      try table.checkColumns(
-        result.layout.names.filter { name in
-          !(row.local.map { $0[name].hasSameStorage(as: result[name]) } ?? result[name].isNull)
-        })
-    }
-    try accepting("--retry", key) {
-      try store(merge.result, over: row.row, table, key.id, others: rejection.others)
-    }
-    if let conflict = merge.conflict {
-      try record(
-        conflict.versions, conflict.resolution, key, fields: conflict.fields,
-        version: try state().revision?.version ?? 0)
-    }
-  }
-
-  /// Writes a record into its table that did not accept it before.
-  private func placeParked(_ rejection: ReplicaRejection, in table: ReplicaTable) throws {
-    let key = rejection.key
-    let row = try row(table, key.id)
-    guard let parked = row.parked, parked.isWhole, case .missing = row.row else {
-      throw ReplicaError(
-        .unknownRejection,
-        "the record of the rejection \(rejection.id) has a row now: synchronize")
-    }
-    guard table.keeps(key: key.id) else {
-      throw ReplicaError(.constraint, "\(rejection.reason); change the type of the column first")
-    }
-    var placing = RowPlacing(self, firesTriggers: true, foreignKeys: [])
-    try placing.place(
-      RowPlacement(
-        table: table, key: key.id, row: row, remote: parked.fields, result: parked.fields))
-    try placing.finish()
-    guard try self.row(table, key.id).row.isMissing else { return }
-    throw ReplicaError(
-      .constraint,
-      "the table \(table.name) still does not accept \(key.idText): \(parked.reason ?? ""); "
-        + "change its constraint, or the row in another copy")
-  }
-
-  /// Notes a change that was taken out of its row, with the record as it was.
-  ///
-  /// Call it while the former version of the row is there, and before the row is deleted: columns
-  /// that are not synchronized are kept with it.
-  func reject(
-    _ key: SyncKey, _ reason: String, _ content: Record?, others: Record? = nil
-  ) throws {
-    let base = try schema().table(named: key.table).flatMap { try row($0, key.id).base }
-    // A row without edits that has to go is written as a whole when it comes back.
-    try reject(
-      key, reason, content, from: base.hasSameStorage(as: content) ? nil : base, others: others)
-  }
-
-  /// Notes a change from one version to another that was taken out of its row.
-  func reject(
-    _ key: SyncKey, _ reason: String, _ content: Record?, from base: Record?, others: Record? = nil
-  ) throws {
-    let others =
-      try others ?? schema().table(named: key.table).flatMap { try otherValues($0, key.id) }
-    try note(.edit, key, reason, from: base, content, others: others)
-  }
-
-  /// Notes a change that is still in its row and cannot be sent.
-  func noteRow(_ key: SyncKey, _ reason: String) throws { try note(.row, key, reason, nil) }
-
-  /// Notes a record of the space that its table does not accept; `nil` if it has a row, or no longer
-  /// exists.
-  func noteParked(_ fields: Record?, _ reason: String?, _ key: SyncKey) throws {
-    try run(
-      "DELETE FROM tandem_rejected WHERE \"table\" = ? AND \"key\" = ? AND kind = 'record'",
-      [.text(key.table), .text(key.idText)])
-    guard let fields, let reason else { return }
-    try note(.record, key, "this file has no row for it: \(reason)", fields)
-  }
-
-  private func note(
-    _ kind: ReplicaRejection.Kind, _ key: SyncKey, _ reason: String, from base: Record? = nil,
-    _ content: Record?, others: Record? = nil
-  ) throws {
-    let texts = [base, content, others].map { $0.map { FieldValue.text($0.text) } ?? .null }
-    let entry: [FieldValue] = [
-      .text(key.table), .text(key.idText), .text(reason), texts[1], .text(kind.rawValue), texts[0],
-      texts[2],
-    ]
-    let known = try rows(
-      """
-      SELECT 1 FROM tandem_rejected
-      WHERE "table" = ? AND "key" = ? AND reason = ? AND content IS ?
-      """, Array(entry.prefix(4)))
-    guard known.isEmpty else { return }
-    // Numbers of changes that were discarded are not used again.
-    try run("UPDATE tandem_state SET last_rejection = last_rejection + 1", [])
-    try run(
-      """
-      INSERT INTO tandem_rejected (id, "table", "key", reason, content, kind, base, others)
-      VALUES ((SELECT last_rejection FROM tandem_state), ?, ?, ?, ?, ?, ?, ?)
-      """, entry)
-  }
-
-  /// Forgets the notes on rows whose changes have been sent, undone or replaced. A replaced version
-  /// is kept as a conflict.
-  func pruneNotes() throws {
-    for note in try rejections("kind = 'row'") {
-      guard let table = try schema().table(named: note.key.table) else { continue }
-      let isTouched = table.keyNames.map { name in
-        "\(name.sqlQuoted) IN (?, +CAST(? AS TEXT))"
-      }.joined(separator: " AND ")
-      let found = try rows(
-        "SELECT 1 FROM \(table.shadow.name.sqlQuoted) WHERE \(isTouched)",
-        note.key.id.flatMap { [$0, $0] })
-      if found.isEmpty {
-        try run("DELETE FROM tandem_rejected WHERE id = ?", [.integer(note.id)])
-      }
     }
   }
 }
@@ -418,19 +230,6 @@ extension ReplicaConflict {
   fileprivate func isAbout(fieldsOf later: ReplicaConflict) -> Bool {
     guard let others = later.fields else { return true }
     return fields?.allSatisfy(others.contains) ?? false
-  }
-}
-
-extension ReplicaTable {
-  /// Throws if a column that is to be written is not synchronized.
-  fileprivate func checkColumns(_ names: [String]) throws {
-    let missing = names.filter { layout.offset(of: $0) == nil }
-    guard missing.isEmpty else {
-      throw ReplicaError(
-        .unsuitable,
-        "the table \(name) no longer has the column \(missing.joined(separator: ", ")) of this "
-          + "version; add it again, or choose values of other columns. Nothing was changed")
-    }
   }
 }
 

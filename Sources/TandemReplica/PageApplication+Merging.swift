@@ -1,0 +1,144 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+extension PageApplication {
+  /// The record for the row; records the conflict if there is one.
+  mutating func merge(
+    _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable, isFirst: Bool
+  ) throws -> Record? {
+    // The second time, the base is what came the first time.
+    let versions =
+      try isFirst && !isDecided
+      ? versions(row, with: change, in: table) : (base: row.base, local: row.local)
+    let isRepaired = state.pullNeed == .repair && isFirst && row.isTouched
+    return try merge(versions, with: change, in: table, isRepaired: isRepaired)
+  }
+
+  /// True if one side decides on all records.
+  private var isDecided: Bool {
+    switch decision {
+    case .adoptRemote?, .adoptLocal?: true
+    case .union?, nil: false
+    }
+  }
+
+  /// - Parameter isRepaired: True if the base may have edits that no trigger noted.
+  mutating func merge(
+    _ versions: (base: Record?, local: Record?), with change: SyncRecordState,
+    in table: ReplicaTable, isRepaired: Bool = false
+  ) throws -> Record? {
+    let remote = change.fields
+    switch decision {
+    case .adoptRemote?:
+      try recordDifference(versions.local, remote, .remote, change)
+      return remote
+    case .adoptLocal?:
+      try recordDifference(versions.local, remote, .local, change)
+      return versions.local
+    case .union?, nil: break
+    }
+    let merge = RowMerge(
+      base: versions.base, local: versions.local, remote: remote, table.declaration.granularity,
+      merging.merging(of: table.name))
+    if let conflict = merge.conflict {
+      try record(conflict.versions, conflict.resolution, change.key, fields: conflict.fields)
+    } else if isRepaired, !merge.result.hasSameStorage(as: versions.local) {
+      // The former version may have edits that no trigger noted: the merge takes them for the base.
+      try recordDifference(versions.local, remote, .remote, change)
+    }
+    return merge.result
+  }
+
+  /// The versions of a row that are merged with that of the space.
+  private mutating func versions(
+    _ row: ReplicaRow, with change: SyncRecordState, in table: ReplicaTable
+  ) throws -> (base: Record?, local: Record?) {
+    var (base, local) = (row.seenBase, row.local)
+    let changes = columnChanges[table.name] ?? ColumnChanges(added: [], dropped: [])
+    // The record is the base if it has not changed since.
+    if let remote = change.fields, var former = base,
+      change.version <= state.revision?.version ?? 0
+    {
+      changes.restoreDropped(&former, &local, from: remote)
+      base = former
+    }
+    if !changes.added.isEmpty, case .values(let values) = row.row, var former = base,
+      var current = local
+    {
+      for column in changes.added {
+        let resolution = column.adjust(
+          &former, &current, values[column.offset], remote: change.fields, dropped: changes.dropped)
+        if let resolution { try recordDifference(row.local, change.fields, resolution, change) }
+      }
+      (base, local) = (former, current)
+    }
+    guard state.pullNeed == .repair, !row.isTouched else { return (base, local) }
+    // The row may have been changed unnoticed. Only new columns have edits to merge.
+    let names = table.columnNames.filter { name in
+      !changes.added.contains { $0.name == FieldName(name) }
+    }
+    if !local.hasSameStorage(as: change.fields, in: names) {
+      try recordDifference(local, change.fields, .remote, change)
+    }
+    guard let remote = change.fields, let base, let local else {
+      return (change.fields, change.fields)
+    }
+    return (
+      remote.with(changes.added.map(\.name), of: base),
+      remote.with(changes.added.map(\.name), of: local)
+    )
+  }
+
+  /// Records two versions that differ, of which one is taken without a merge.
+  private mutating func recordDifference(
+    _ local: Record?, _ remote: Record?, _ resolution: MergeResolution<Record>,
+    _ change: SyncRecordState
+  ) throws {
+    guard !local.hasSameStorage(as: remote) else { return }
+    switch (local, remote) {
+    case (let local?, let remote?):
+      try record(.addAdd(local: local, remote: remote), resolution, change.key)
+    // The loser is the only version that there is.
+    case (let local?, nil):
+      try record(.editDelete(base: local, local: local), resolution, change.key)
+    case (nil, let remote?):
+      // A repair undoes deletions that no trigger noted. A file that takes over all records of the
+      // space has few of them before.
+      if case .remote = resolution, state.pullNeed != .repair { return }
+      try record(.deleteEdit(base: remote, remote: remote), resolution, change.key)
+    case (nil, nil): return
+    }
+  }
+
+  mutating func record(
+    _ conflict: MergeConflict<Record>, _ resolution: MergeResolution<Record>, _ key: SyncKey,
+    fields: [String]? = nil
+  ) throws {
+    report.conflictCount += 1
+    if resolution.isUnresolved { report.openCount += 1 }
+    try tables.record(
+      conflict, resolution, key, fields: fields, version: state.revision?.version ?? 0)
+  }
+}
+
+extension Record {
+  /// This record with some fields of another one.
+  fileprivate func with(_ names: [FieldName], of other: Record) -> Record {
+    var record = self
+    for name in names { record[field: name] = other[field: name] }
+    return record
+  }
+}
+
+extension Optional where Wrapped == Record {
+  /// True if both are absent, or store the given fields identically.
+  fileprivate func hasSameStorage(as other: Record?, in names: [String]) -> Bool {
+    switch (self, other) {
+    case (let one?, let other?): names.allSatisfy { one[$0].hasSameStorage(as: other[$0]) }
+    case (nil, nil): true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,53 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+extension PageApplication {
+  /// Notes that the space has a record; `false` if it came before.
+  func see(_ key: SyncKey) throws -> Bool {
+    guard isComplete else { return true }
+    try tables.run(
+      "INSERT OR IGNORE INTO temp.tandem_seen (\"table\", \"key\") VALUES (?, ?)",
+      [.text(key.table), .blob(key.canonicalBytes)])
+    return tables.connection.changeCount == 1
+  }
+
+  private func isSeen(_ key: SyncKey) throws -> Bool {
+    try !tables.rows(
+      "SELECT 1 FROM temp.tandem_seen WHERE \"table\" = ? AND \"key\" = ?",
+      [.text(key.table), .blob(key.canonicalBytes)]
+    ).isEmpty
+  }
+
+  /// Deletes the records of the base that the space no longer has.
+  mutating func deleteMissing() throws {
+    for table in schema.tables {
+      try deleteMissing(table, listedIn: table.name)
+      try deleteMissing(table, listedIn: table.shadow.name)
+    }
+    for row in try tables.rows("SELECT \"table\", id FROM tandem_parked") {
+      guard case .text(let table) = row[0], case .text(let text) = row[1],
+        let id = try? SyncMessageReader().id(Array(text.utf8))
+      else { throw ReplicaError.damaged("tandem_parked", tables.connection.path) }
+      try deleteIfMissing(SyncKey(table: table, id: id))
+    }
+  }
+
+  private mutating func deleteMissing(_ table: ReplicaTable, listedIn list: String) throws {
+    var last: KeyPage.Position?
+    repeat {
+      let page = try tables.keys(of: table, in: list, after: last)
+      for key in page.keys { try deleteIfMissing(table.syncKey(key)) }
+      last = page.next
+    } while last != nil
+  }
+
+  private mutating func deleteIfMissing(_ key: SyncKey) throws {
+    guard try !isSeen(key) else { return }
+    if let table = schema.table(named: key.table), try tables.row(table, key.id).base == nil {
+      return
+    }
+    try apply(SyncRecordState(key: key, version: 0, fields: nil))
+  }
+}

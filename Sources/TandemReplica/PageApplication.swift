@@ -1,0 +1,209 @@
+internal import TandemDifferences
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+/// One application of the pages of a pull.
+struct PageApplication {
+  let tables: ReplicaTables
+  let schema: ReplicaSchema
+  let merging: ReplicaMerging
+  let decision: EpochPolicy.Decision?
+  let firesTriggers: Bool
+  var state: ReplicaState
+  var placing: RowPlacing
+  var report = ReplicaApplyReport()
+  /// The changes of columns since the base was made, by table.
+  let columnChanges: [String: ColumnChanges]
+
+  init(
+    _ tables: ReplicaTables, _ schema: ReplicaSchema, _ merging: ReplicaMerging,
+    _ state: ReplicaState, _ decision: EpochPolicy.Decision?, firesTriggers: Bool
+  ) throws {
+    self.tables = tables
+    self.schema = schema
+    self.merging = merging
+    self.state = state
+    self.decision = state.pullNeed.needsDecision ? decision : nil
+    self.firesTriggers = firesTriggers
+    columnChanges = try tables.columnChanges(schema)
+    placing = RowPlacing(
+      tables, firesTriggers: firesTriggers, foreignKeys: schema.foreignKeys)
+  }
+
+  /// - Parameter last: The last page.
+  mutating func run(_ last: SyncPage) throws -> ReplicaApplyReport {
+    try prepare()
+    try tables.forEachStagedPage { page in
+      for change in page.changes { try apply(change) }
+    }
+    for change in last.changes { try apply(change) }
+    // Before any record takes a unique value from another one, which the space may have deleted.
+    if deletesMissing { try deleteMissing() }
+    try placing.finish()
+    try recordKept()
+    // Emptied, not dropped: each change of the schema makes SQLite compile all statements again.
+    if isComplete { try tables.run("DELETE FROM temp.tandem_seen", []) }
+    try end(at: last)
+    report.writtenCount = placing.writtenCount
+    report.rejectedCount = placing.rejectedCount
+    return report
+  }
+
+  /// True if the pages have every record of the space.
+  var isComplete: Bool {
+    switch state.pullNeed {
+    case .none, .changes, .conflict: false
+    case .first, .horizon, .columns, .epoch, .history, .repair: true
+    }
+  }
+
+  /// True if a record that is not in the pages has been deleted.
+  private var deletesMissing: Bool {
+    switch state.pullNeed {
+    case .horizon, .columns, .repair: true
+    case .epoch, .history: decision == .adoptRemote
+    case .none, .changes, .conflict, .first: false
+    }
+  }
+
+  /// Makes the base what it is known to be.
+  private mutating func prepare() throws {
+    guard isComplete else { return }
+    try tables.run(
+      """
+      CREATE TEMP TABLE IF NOT EXISTS tandem_seen ("table" TEXT, "key" BLOB, PRIMARY KEY ("table", "key"))
+      WITHOUT ROWID
+      """, [])
+    switch state.pullNeed {
+    case .none, .changes, .conflict, .horizon: break
+    case .first: try assumeEmptyBase()
+    case .columns, .repair: state.digest = try tables.computedDigest(schema)
+    case .epoch, .history:
+      state.digest = .empty
+      try forgetBase()
+    }
+  }
+
+  /// Forgets the base: all rows are local additions, or all are the base if the space decides.
+  /// Records that no table can hold are kept as conflicts.
+  private mutating func forgetBase() throws {
+    for row in try tables.rows("SELECT \"table\", id FROM tandem_parked WHERE is_whole") {
+      guard case .text(let table) = row[0], case .text(let text) = row[1],
+        let id = try? SyncMessageReader().id(Array(text.utf8))
+      else { throw ReplicaError.damaged("tandem_parked", tables.connection.path) }
+      let key = SyncKey(table: table, id: id)
+      guard let fields = try tables.parked(key)?.fields else { continue }
+      try record(.editDelete(base: fields, local: fields), .remote, key)
+      try tables.park(nil, key)
+    }
+    for table in schema.tables {
+      try tables.run("DELETE FROM \(table.shadow.name.sqlQuoted)", [])
+    }
+    if decision != .adoptRemote { try assumeEmptyBase() }
+  }
+
+  /// Makes all rows local additions, those included that no trigger noted.
+  private func assumeEmptyBase() throws {
+    for table in schema.tables {
+      let (shadow, names) = (table.shadow.name.sqlQuoted, table.keyNames)
+      let isKnown = names.map { "\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
+      try tables.run(
+        "UPDATE \(shadow) SET \(TableShadow.existed) = 0 WHERE \(TableShadow.existed) <> 0", [])
+      try tables.run(
+        """
+        INSERT INTO \(shadow) (\((names + [TableShadow.existed]).sqlList))
+        SELECT \(names.sqlList), 0 FROM \(table.name.sqlQuoted) WHERE \(isKnown)
+        ON CONFLICT DO NOTHING
+        """, [])
+    }
+  }
+
+  private mutating func end(at page: SyncPage) throws {
+    let wasRepair = state.pullNeed == .repair
+    if isComplete { try tables.forgetFormerTables() }
+    state.revision = page.revision
+    state.spaceDigest = page.digest
+    // A repair that did not help is not repeated: something else is wrong, and the status says so.
+    state.pullNeed = state.hasEqualDigests || wasRepair ? .none : .repair
+    try tables.save(state)
+    report.revision = state.revision
+    report.hasEqualDigests = state.hasEqualDigests
+  }
+}
+
+// MARK: - Records
+
+extension PageApplication {
+  /// Merges one record of the space with its row.
+  mutating func apply(_ change: SyncRecordState) throws {
+    let isFirst = try see(change.key)
+    guard let table = schema.table(named: change.key.table), table.keeps(key: change.key.id) else {
+      return try park(change, isFirst: isFirst)
+    }
+    let change = SyncRecordState(
+      key: change.key, version: change.version, fields: change.fields.map(table.adopting))
+    if let waiting = placing.waitingPlacement(of: change.key) {
+      return try apply(change, to: waiting)
+    }
+    let row = try tables.row(table, change.key.id)
+    account(change.key, base: row.base, change.fields, isFirst: isFirst)
+    let result =
+      row.isUnreadable
+      ? row.local : try merge(row, with: change, in: table, isFirst: isFirst)
+    let placement = RowPlacement(
+      table: table, key: change.key.id, row: row, remote: change.fields, result: result)
+    // A row that no message can hold stays as it is: it is noted when changes are frozen.
+    if row.isUnreadable { return try placing.makeBase(placement) }
+    try placing.place(placement)
+  }
+
+  /// Merges a record of the space with the one that waits for its row: both came in this pull.
+  private mutating func apply(_ change: SyncRecordState, to waiting: RowPlacement) throws {
+    account(change.key, base: waiting.remote, change.fields, isFirst: false)
+    let result = try merge(
+      (base: waiting.remote, local: waiting.result), with: change, in: waiting.table)
+    placing.replaceWaiting(
+      RowPlacement(
+        table: waiting.table, key: waiting.key, row: waiting.row, remote: change.fields,
+        result: result))
+  }
+
+  /// Keeps a record for which the file has no table.
+  private mutating func park(_ change: SyncRecordState, isFirst: Bool) throws {
+    let old = try tables.parked(change.key)?.fields
+    account(change.key, base: old, change.fields, isFirst: isFirst)
+    let reason = schema.table(named: change.key.table).map { table in
+      "the table \(table.name) would store the primary key as another value"
+    }
+    try tables.park(
+      change.fields.map { ParkedFields(fields: $0, isWhole: true, reason: reason) }, change.key)
+  }
+
+  /// Changes the digest of the base. In a base that was forgotten, each record is new when it comes
+  /// for the first time.
+  private mutating func account(
+    _ key: SyncKey, base: Record?, _ remote: Record?, isFirst: Bool
+  ) {
+    if let base, !(isFirst && state.pullNeed.needsDecision) {
+      state.digest.remove(key, base, by: tables.hasher)
+    }
+    if let remote { state.digest.add(key, remote, by: tables.hasher) }
+  }
+}
+
+// MARK: - Foreign keys
+
+extension PageApplication {
+  /// Records the deletions of the space that rows of this file overruled, because they refer to the
+  /// deleted rows.
+  private mutating func recordKept() throws {
+    for placement in placing.kept {
+      guard let record = placement.result,
+        case .values = try tables.row(placement.table, placement.key).row
+      else { continue }
+      report.revivedCount += 1
+      try self.record(.editDelete(base: record, local: record), .local, placement.syncKey)
+    }
+  }
+}

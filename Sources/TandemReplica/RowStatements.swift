@@ -1,0 +1,150 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+/// The statements on the rows of a table and of its shadow. The first parameters of each are the
+/// values of the key, except for those that concern all rows.
+struct RowStatements: Sendable {
+  /// The number of rows that ``touched`` and ``touched(after:)`` return at most.
+  static let touchedStepCount = 500
+
+  /// The first column of the key and the other columns of a row, then `tandem_existed` and the
+  /// columns of its former version. There is always one row, with nulls for what is missing.
+  let row: StatementText
+  /// The rows with a former version, in the order of their keys: the key, and the columns of ``row``.
+  let touched: StatementText
+  private let touchedAfter: StatementText
+  /// The text before and after the marks of a key that the rows come after.
+  private let touchedAfterMarks: (String, String)
+  /// `tandem_existed` and the columns of a version that was set aside.
+  let aside: StatementText
+  let deleteShadow: StatementText
+  /// Sets a former version; the values follow the key.
+  let replaceShadow: StatementText
+  /// Notes that there was no former version.
+  let replaceShadowByAbsence: StatementText
+  /// Copies a former version to those that were set aside.
+  let setAside: StatementText
+  /// Copies all former versions. Into an empty table, SQLite copies whole pages.
+  let setAllAside: StatementText
+  let deleteShadows: StatementText
+  /// Copies the former versions up to a key.
+  let setAsideUpTo: StatementText
+  let deleteShadowsUpTo: StatementText
+  /// The insertion of a row whose values need no defaults; they follow the key. `OR ABORT` is
+  /// explained at ``ReplicaTables/store(_:over:_:_:others:)``.
+  let insert: StatementText
+  private let insertInto: String
+  /// The beginning of an update, which assignments and the condition on the key follow.
+  private let updateSet: String
+  let delete: StatementText
+  let hasKey: String
+
+  init(_ table: SpaceTable, _ shadow: TableShadow) {
+    let (keys, columns) = (table.keyColumns, table.columns)
+    let name = table.name.sqlQuoted
+    let shadowName = shadow.name.sqlQuoted
+    let asideName = ReplicaTable.asideName(table.name).sqlQuoted
+    func list(_ alias: String, _ names: [String]) -> String {
+      names.map { "\(alias).\($0.sqlQuoted)" }.joined(separator: ", ")
+    }
+    func marks(_ numbers: Range<Int>) -> String {
+      numbers.map { "?\($0 + 1)" }.joined(separator: ", ")
+    }
+    /// The condition on the key of a table of former versions, whose collation compares bytes.
+    func condition(_ alias: String = "") -> String {
+      keys.enumerated().map { "\(alias)\($1.sqlQuoted) = ?\($0 + 1)" }
+        .joined(separator: " AND ")
+    }
+    func rowCondition(_ alias: String = "") -> String {
+      keys.enumerated().map { offset, key in
+        let pair = "\(alias)\(key.sqlQuoted) = ?\(offset + 1)"
+        return "\(pair) AND \(pair) COLLATE BINARY"
+      }.joined(separator: " AND ")
+    }
+    row = StatementText(
+      """
+      SELECT \(list("t", [keys[0]] + columns)), \(list("s", [TableShadow.existed] + columns))
+      FROM (SELECT 1) LEFT JOIN \(name) AS t ON \(rowCondition("t."))
+        LEFT JOIN \(shadowName) AS s ON \(condition("s."))
+      """)
+    let touched = """
+      SELECT \(list("s", keys)), \(list("t", [keys[0]] + columns)),
+        \(list("s", [TableShadow.existed] + columns))
+      FROM \(shadowName) AS s LEFT JOIN \(name) AS t ON \(table.sameKey("t", "s"))
+      """
+    let order = "ORDER BY \(list("s", keys)) LIMIT \(RowStatements.touchedStepCount)"
+    self.touched = StatementText("\(touched) \(order)")
+    touchedAfterMarks = ("\(touched) WHERE (\(list("s", keys))) > (", ") \(order)")
+    touchedAfter = StatementText(
+      "\(touchedAfterMarks.0)\(marks(0..<keys.count))\(touchedAfterMarks.1)")
+    aside = StatementText(
+      """
+      SELECT \(([TableShadow.existed] + columns).sqlList) FROM \(asideName) WHERE \(condition())
+      """)
+    deleteShadow = StatementText("DELETE FROM \(shadowName) WHERE \(condition())")
+    let kept = (keys + columns + [TableShadow.existed]).sqlList
+    // Not by REPLACE, which would write the entry of the index anew.
+    let assigned = (columns + [TableShadow.existed]).map {
+      "\($0.sqlQuoted) = excluded.\($0.sqlQuoted)"
+    }
+    let replacement = """
+      ON CONFLICT (\(keys.sqlList)) DO UPDATE SET \(assigned.joined(separator: ", "))
+      """
+    let count = keys.count + columns.count
+    replaceShadow = StatementText(
+      "INSERT INTO \(shadowName) (\(kept)) VALUES (\(marks(0..<count)), 1) \(replacement)")
+    let nulls = columns.map { _ in ", NULL" }.joined()
+    replaceShadowByAbsence = StatementText(
+      """
+      INSERT INTO \(shadowName) (\(kept)) VALUES (\(marks(0..<keys.count))\(nulls), 0) \(replacement)
+      """)
+    let copy = "INSERT OR REPLACE INTO \(asideName) SELECT * FROM \(shadowName)"
+    setAllAside = StatementText(copy)
+    setAside = StatementText("\(copy) WHERE \(condition())")
+    deleteShadows = StatementText("DELETE FROM \(shadowName)")
+    let isUpTo = "(\(keys.sqlList)) <= (\(marks(0..<keys.count)))"
+    setAsideUpTo = StatementText("\(copy) WHERE \(isUpTo)")
+    deleteShadowsUpTo = StatementText("\(deleteShadows.sql) WHERE \(isUpTo)")
+    hasKey = rowCondition()
+    insertInto = """
+      INSERT OR ABORT INTO \(name) (\((keys + columns).sqlList)) VALUES (\(marks(0..<keys.count))
+      """
+    insert = RowStatements.insertion(insertInto, (keys.count..<count).map { "?\($0 + 1)" })
+    updateSet = "UPDATE OR ABORT \(name) SET "
+    delete = StatementText("DELETE FROM \(name) WHERE \(hasKey)")
+  }
+
+  /// The insertion of a row with these expressions for the values of its columns.
+  func insertion(_ expressions: [String]) -> StatementText {
+    RowStatements.insertion(insertInto, expressions)
+  }
+
+  private static func insertion(_ start: String, _ expressions: [String]) -> StatementText {
+    StatementText("\(start)\(expressions.map { ", \($0)" }.joined()))")
+  }
+
+  /// The update of a row by these assignments.
+  func update(_ assignments: [String]) -> StatementText {
+    StatementText("\(updateSet)\(assignments.joined(separator: ", ")) WHERE \(hasKey)")
+  }
+
+  /// The rows with a former version after a key, whose values are the parameters.
+  func touched(after key: KeyPage.Position) -> StatementText {
+    guard key.isRaw else { return touchedAfter }
+    let marks = key.marks.joined(separator: ", ")
+    return StatementText("\(touchedAfterMarks.0)\(marks)\(touchedAfterMarks.1)")
+  }
+}
+
+extension SpaceTable {
+  /// The condition that two tables have a row of the same key, byte by byte: `row` is the alias of
+  /// the application's table, whose index it uses.
+  func sameKey(_ row: String, _ other: String) -> String {
+    keyColumns.map { name in
+      let pair = "\(row).\(name.sqlQuoted) = \(other).\(name.sqlQuoted)"
+      return "\(pair) AND \(pair) COLLATE BINARY"
+    }
+    .joined(separator: " AND ")
+  }
+}
