@@ -1,6 +1,6 @@
 internal import TandemRecords
 internal import TandemSQLite
-package import TandemSync
+public import TandemSync
 
 /// A choice of what to synchronize: one table, and the columns of it.
 public struct AttachedTable: Hashable, Sendable {
@@ -13,9 +13,9 @@ public struct AttachedTable: Hashable, Sendable {
   /// file keeps them for every program that synchronizes it. A conflict in another column stays
   /// open.
   public var policies: [String: FieldPolicy]
-  /// True if changes of different fields of a record do not conflict. False for tables whose fields
-  /// must fit each other. All replicas of a space must choose the same.
-  public var mergesFields: Bool
+  /// The unit of conflicts: records for a table whose fields must fit each other. All replicas of a
+  /// space must choose the same.
+  public var granularity: ConflictGranularity
   /// True if the application itself chooses integer keys that no two devices choose.
   public var allowsAssignedKeys: Bool
   /// True if changes that no trigger can foresee are accepted. They are found later, by comparing
@@ -25,22 +25,15 @@ public struct AttachedTable: Hashable, Sendable {
   /// A table with all columns that can be written, and no allowances.
   public init(
     _ name: String, columns: [String]? = nil, policies: [String: FieldPolicy] = [:],
-    mergesFields: Bool = true, allowsAssignedKeys: Bool = false, allowsBlindSpots: Bool = false
+    granularity: ConflictGranularity = .field, allowsAssignedKeys: Bool = false,
+    allowsBlindSpots: Bool = false
   ) {
     self.name = name
     self.columns = columns
     self.policies = policies
-    self.mergesFields = mergesFields
+    self.granularity = granularity
     self.allowsAssignedKeys = allowsAssignedKeys
     self.allowsBlindSpots = allowsBlindSpots
-  }
-
-  /// A table with the unit of its conflicts.
-  package init(
-    _ name: String, granularity: SpaceTable.Granularity, allowsAssignedKeys: Bool = false
-  ) {
-    self.init(
-      name, mergesFields: granularity == .field, allowsAssignedKeys: allowsAssignedKeys)
   }
 }
 
@@ -191,7 +184,7 @@ private struct TableChoice {
     }
     return SpaceTable(
       name: schema.name, columns: columns, keyColumns: schema.primaryKey,
-      granularity: choice.mergesFields ? .field : .record)
+      granularity: choice.granularity)
   }
 
   private var suggestedKey: String { "id TEXT PRIMARY KEY DEFAULT (lower(hex(randomblob(16))))" }

@@ -219,7 +219,9 @@ extension ReplicaTables {
   /// Writes the rows of refused changes. Rows that refer to one that is gone go as well: their former
   /// versions are those of the space, because the commit has been taken back.
   private func place(_ reverted: [RowPlacement]) throws {
-    var placing = RowPlacing(self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
+    var placing = RowPlacing(
+      self, firesTriggers: true, foreignKeys: try schema().foreignKeys,
+      keepsReferencesOfSpace: true)
     for placement in reverted { try placing.place(placement) }
     try placing.finish()
   }

@@ -81,7 +81,7 @@ struct RowMerge {
   /// them with the same value on both sides, so that it decides only on the others. What stays
   /// unresolved takes the remote version.
   init(
-    base: Record?, local: Record?, remote: Record?, _ granularity: SpaceTable.Granularity,
+    base: Record?, local: Record?, remote: Record?, _ granularity: ConflictGranularity,
     _ merging: TableMerging
   ) {
     let counters = RowMerge.counters(base, local, remote, merging)
@@ -102,7 +102,7 @@ struct RowMerge {
   /// Merges versions of which no two have the same storage.
   private mutating func merge(
     _ base: Record?, _ local: Record?, _ remote: Record?,
-    _ granularity: SpaceTable.Granularity, _ merging: TableMerging
+    _ granularity: ConflictGranularity, _ merging: TableMerging
   ) {
     let conflict: MergeConflict<Record>
     switch (base, local, remote) {

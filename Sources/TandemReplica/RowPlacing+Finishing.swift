@@ -132,8 +132,7 @@ extension RowPlacing {
   /// former parent if a local edit chose the new one. Otherwise it goes too. All of them are noted in
   /// `tandem_rejected`.
   ///
-  /// Rows of other tables stay as they are: Tandem never changes them. So do rows that refer to a
-  /// parent in the space, too, which lacks it: only another replica can bring it.
+  /// Rows of other tables stay as they are: Tandem never changes them.
   private mutating func removeReferences(to parent: RowPlacement) throws {
     guard let record = parent.row.local,
       case .missing = try tables.row(parent.table, parent.key).row
@@ -145,7 +144,7 @@ extension RowPlacing {
       let reason =
         "it refers to a row of \(parent.table.name) that is not there any more, "
         + parent.syncKey.idText
-      for (key, row, local) in try references(foreignKey, to: values, parent) {
+      for (key, row, local) in try references(foreignKey, to: values) {
         try reject(child.syncKey(key), reason, local)
         var placement = RowPlacement(
           table: child, key: key, row: row, remote: row.base, result: nil, isRejected: true)
@@ -157,7 +156,7 @@ extension RowPlacing {
         try place(placement)
       }
       // A constraint may have prevented the change.
-      for (key, row, _) in try references(foreignKey, to: values, parent)
+      for (key, row, _) in try references(foreignKey, to: values)
       where waitingOffsets[child.syncKey(key)] == nil {
         try place(
           RowPlacement(
@@ -166,16 +165,16 @@ extension RowPlacing {
     }
   }
 
-  /// The rows that refer to a row which is gone, without those that cannot be changed.
+  /// The rows that refer to a row which is gone, without those that stay.
   private func references(
-    _ foreignKey: ForeignKey, to values: [FieldValue], _ parent: RowPlacement
+    _ foreignKey: ForeignKey, to values: [FieldValue]
   ) throws -> [(key: [FieldValue], row: ReplicaRow, local: Record)] {
     guard let child = foreignKey.attachedChild else { return [] }
     return try tables.references(foreignKey, to: values).compactMap { key in
       let row = try tables.row(child, key)
       guard !row.isUnreadable, let local = row.local else { return nil }
-      let isInSpace = row.base.map { foreignKey.refers($0, key, to: values) } ?? false
-      return isInSpace && parent.remote == nil ? nil : (key, row, local)
+      let isOfSpace = row.base.map { foreignKey.refers($0, key, to: values) } ?? false
+      return isOfSpace && keepsReferencesOfSpace ? nil : (key, row, local)
     }
   }
 }

@@ -33,6 +33,9 @@ struct RowPlacing {
   let tables: ReplicaTables
   /// True if triggers of the application run.
   let firesTriggers: Bool
+  /// True if rows that refer to a row which is gone stay if the space has them so: it lacks that row,
+  /// too, and only another replica can bring it.
+  let keepsReferencesOfSpace: Bool
   /// The foreign keys that refer to each table, by its name in lower case.
   let references: [String: [ForeignKey]]
   /// The records that wait, in the order in which they came.
@@ -49,9 +52,13 @@ struct RowPlacing {
   private(set) var rejectedCount = 0
 
   /// - Parameter foreignKeys: Those that refer to the synchronized tables.
-  init(_ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey]) {
+  init(
+    _ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey],
+    keepsReferencesOfSpace: Bool = false
+  ) {
     self.tables = tables
     self.firesTriggers = firesTriggers
+    self.keepsReferencesOfSpace = keepsReferencesOfSpace
     references = Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
   }
 

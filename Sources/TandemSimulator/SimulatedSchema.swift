@@ -52,7 +52,7 @@ struct SimulatedSchema {
     let trigger: Trigger?
     /// True if the column `note` is not synchronized.
     let hasNote: Bool
-    let granularity: SpaceTable.Granularity
+    let granularity: ConflictGranularity
 
     /// The values of the column `code`.
     var codes: [FieldValue] {

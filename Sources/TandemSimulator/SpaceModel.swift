@@ -34,7 +34,7 @@ struct SpaceModel {
     }
   }
 
-  private let granularities: [String: SpaceTable.Granularity]
+  private let granularities: [String: ConflictGranularity]
   private var columns: [String: Set<String>] = [:]
   private let limits: SyncLimits
   private var states: [SyncKey: [State]] = [:]

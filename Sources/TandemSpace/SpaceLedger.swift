@@ -289,7 +289,7 @@ private struct States {
     of key: SyncKey, _ record: (SyncKey) throws -> SpaceRecord?
   ) rethrows -> Int {
     // The changes of one record mostly follow each other.
-    if let last = states.last, last.key == key { return states.count - 1 }
+    if !states.isEmpty, states[states.count - 1].key == key { return states.count - 1 }
     if let offset = offsets[key] { return offset }
     let old = try record(key)
     offsets[key] = states.count

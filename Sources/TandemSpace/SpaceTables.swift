@@ -236,8 +236,9 @@ extension SpaceTable {
       throw SyncRefusal(
         .differentTables,
         granularity == .record
-          ? "the table \(name) merges whole records in the space; attach it with --whole \(name)"
-          : "the table \(name) merges fields in the space; attach it without --whole \(name)")
+          ? "the table \(name) merges whole records in the space; attach it with --granularity \(name)=record"
+          : "the table \(name) merges fields in the space; attach it without --granularity \(name)=record"
+      )
     }
     var columns = columns
     for column in other.columns {

@@ -391,9 +391,9 @@ struct SyncCommandTests {
         == "b|2\nnew|1\nplan|6\n")
   }
 
-  @Test("in a table attached by --whole, edits of different fields are a conflict")
-  func whole() async throws {
-    try await attachCopies("--table note --whole note")
+  @Test("in a table of the granularity record, edits of different fields are a conflict")
+  func granularity() async throws {
+    try await attachCopies("--table note --granularity note=record")
     try await shell(
       """
       sqlite3 a.db "UPDATE note SET title = 'Big' WHERE id = 'plan'"; $tandem sync a.db
@@ -405,7 +405,7 @@ struct SyncCommandTests {
     try await shell("sqlite3 c.db 'CREATE TABLE note (id TEXT PRIMARY KEY, title, likes)'")
     #expect(
       try await shell("$tandem attach c.db --space shared.space --table note", status: 2).error
-        .contains("attach it with --whole note"))
+        .contains("attach it with --granularity note=record"))
   }
 
   static let mistakes: [(command: String, status: Int32, words: String)] = [
@@ -425,7 +425,14 @@ struct SyncCommandTests {
       "attach a.db --space s --table note --table other --policy likes=counter", 2,
       "note and other have a column likes; write TABLE.COLUMN"
     ),
-    ("attach a.db --space s --table note --whole nota", 2, "--whole nota: name the table by"),
+    (
+      "attach a.db --space s --table note --granularity nota=record", 2,
+      "--granularity nota: name the table by"
+    ),
+    (
+      "attach a.db --space s --table note --granularity note=row", 2,
+      "--granularity takes TABLE=field or TABLE=record"
+    ),
     ("alter a.db", 2, "give one of: SQL statements, --begin, --end or --policy"),
     ("alter a.db --policy n=most", 2, "--policy takes COLUMN=POLICY"),
     ("attach a.db --space s --table '\"no:te\":title'", 2, "no table no:te"),

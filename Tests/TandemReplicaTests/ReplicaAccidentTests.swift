@@ -293,6 +293,55 @@ struct ReplicaAccidentTests {
     #expect(try !a.write { try $0.stage(page, for: pull) })
   }
 
+  @Test(
+    "The last page of a pull is applied when it arrives, with the pages that were stored before")
+  func lastPage() throws {
+    let (a, b) = (try replica(1), try replica(2))
+    try a.execute("INSERT INTO note VALUES ('n', 1, 1), ('m', 2, 2), ('o', 3, 3)")
+    try a.sync(space)
+    for (position, isLast) in [false, false, true].enumerated() {
+      let pull = try request(of: b).limited(to: 1)
+      guard case .page(let page) = try space.pull(pull) else {
+        Issue.record("no page")
+        return
+      }
+      #expect((page.next == nil) == isLast)
+      let summary = try b.write {
+        try $0.perform(.stage(page, for: pull), ReplicaMerging(), using: &b.random)
+      }
+      #expect((summary.pull == .none) == isLast)
+      #expect(try b.rows("SELECT count(*) FROM note") == [[isLast ? 3 : 0]])
+      let storedCount = FieldValue.integer(isLast ? 0 : Int64(position) + 1)
+      #expect(try b.rows("SELECT count(*) FROM tandem_staged") == [[storedCount]])
+    }
+    #expect(try b.read { try $0.summary().isUpToDate })
+  }
+
+  @Test("The last page waits while the application has to decide")
+  func undecided() throws {
+    let (a, b) = (try replica(1), try replica(2))
+    try converge([a, b], space)
+    try space.startNewHistory()
+    try b.lose(.epoch, for: try request(of: b))
+    let pull = try request(of: b)
+    guard case .page(let page) = try space.pull(pull) else {
+      Issue.record("no page")
+      return
+    }
+    let summary = try b.write {
+      try $0.perform(.stage(page, for: pull), ReplicaMerging(), using: &b.random)
+    }
+    #expect(summary.pull == .staged)
+    #expect(throws: ReplicaError.self) {
+      try b.write { try $0.perform(.apply, ReplicaMerging(), using: &b.random) }
+    }
+    // Nothing was lost by the attempt.
+    _ = try b.write {
+      try $0.perform(.apply, ReplicaMerging(), decision: .union, using: &b.random)
+    }
+    #expect(try b.read { try $0.summary().isUpToDate })
+  }
+
   @Test("A page from before a conflict, which another process brought, does not mean a loss")
   func lateStanding() throws {
     let (a, b) = (try replica(1), try replica(2))

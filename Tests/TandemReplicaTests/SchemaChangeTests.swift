@@ -321,7 +321,8 @@ private final class RandomSchemas {
     for number in 0..<3 {
       let replica = try TestReplica(
         seed: seed &* 10 &+ UInt64(number), ["CREATE TABLE note (id TEXT PRIMARY KEY, c1 TEXT)"],
-        tables: [AttachedTable("note", mergesFields: seed % 3 != 0)], space: space)
+        tables: [AttachedTable("note", granularity: seed % 3 != 0 ? .field : .record)], space: space
+      )
       replica.maxPageChangeCount = Int.random(in: 1...4, using: &random)
       replicas.append(replica)
     }

@@ -30,7 +30,7 @@ struct SpaceOracleTests {
 
   /// The oracle of a space that has one record, `{a: 1, b: 1}`, at version 1.
   private func oracle(
-    _ granularity: SpaceTable.Granularity = .field
+    _ granularity: ConflictGranularity = .field
   ) throws -> SpaceOracle {
     let table = SpaceTable(
       name: "t", columns: ["a", "b"], keyColumns: ["id"], granularity: granularity)

@@ -8,8 +8,8 @@ import Testing
 @Suite struct SpaceLedgerTests {
   @Test(
     "Every change of every short history gets the verdict and the effect of the rules",
-    arguments: SpaceTable.Granularity.allCases)
-  func exhaustive(granularity: SpaceTable.Granularity) {
+    arguments: ConflictGranularity.allCases)
+  func exhaustive(granularity: ConflictGranularity) {
     var count = 0
     explore(History(), depth: 3, granularity, &count)
     // 1 + the histories of one, two and three steps.
@@ -17,7 +17,7 @@ import Testing
   }
 
   private func explore(
-    _ history: History, depth: Int, _ granularity: SpaceTable.Granularity, _ count: inout Int
+    _ history: History, depth: Int, _ granularity: ConflictGranularity, _ count: inout Int
   ) {
     for verb in verbs {
       for base in 0...history.head {
@@ -34,7 +34,7 @@ import Testing
   }
 
   private func expectVerdict(
-    _ history: History, _ verb: SyncChange.Verb, base: Int, _ granularity: SpaceTable.Granularity
+    _ history: History, _ verb: SyncChange.Verb, base: Int, _ granularity: ConflictGranularity
   ) {
     let ledger = ledger(granularity)
     let verdict = ledger.verdict(
@@ -188,11 +188,11 @@ import Testing
   }
 }
 
-private func table(_ granularity: SpaceTable.Granularity) -> SpaceTable {
+private func table(_ granularity: ConflictGranularity) -> SpaceTable {
   SpaceTable(name: "t", columns: ["a", "b"], keyColumns: ["id"], granularity: granularity)
 }
 
-private func ledger(_ granularity: SpaceTable.Granularity) -> SpaceLedger {
+private func ledger(_ granularity: ConflictGranularity) -> SpaceLedger {
   SpaceLedger(tables: [table(granularity)], horizon: 0, limits: SyncLimits())
 }
 
@@ -252,7 +252,7 @@ private struct History {
   }
 
   func objection(
-    to verb: SyncChange.Verb, base: Int, _ granularity: SpaceTable.Granularity
+    to verb: SyncChange.Verb, base: Int, _ granularity: ConflictGranularity
   ) -> Objection {
     if case .insert(let fields) = verb {
       return live.map { !isSame($0, fields) } ?? false ? .conflict(.exists) : .none

@@ -376,7 +376,7 @@ import Testing
     let space = try TestSpace(tables: [])
     func table(
       _ name: String = "note", _ columns: [String] = ["title"], key: [String] = ["id"],
-      _ granularity: SpaceTable.Granularity = .field
+      _ granularity: ConflictGranularity = .field
     ) -> SpaceTable {
       SpaceTable(name: name, columns: columns, keyColumns: key, granularity: granularity)
     }

@@ -30,6 +30,49 @@ import Testing
     }
   }
 
+  @Test("A commit that is written change by change has the bytes of one that is written whole")
+  func parts() {
+    for seed in 0..<100 {
+      var random = MessageRandom(seed: seed)
+      let commit = random.commit()
+      var (changes, overruled) = (JSONWriter(), JSONWriter())
+      for change in commit.changes {
+        changes.write(change)
+        // One that does not fit is taken back.
+        let byteCount = changes.bytes.count
+        changes.write(random.change())
+        changes.remove(after: byteCount)
+      }
+      overruled.write(random.page())
+      overruled.remove(after: 0)
+      for version in commit.overruled { overruled.write(version) }
+      let bytes = SyncMessageWriter.bytes(
+        commit, changes: changes.bytes, overruled: overruled.bytes)
+      #expect(bytes == SyncMessageWriter.bytes(commit), "seed \(seed)")
+    }
+  }
+
+  @Test(
+    "A record gets the layout that is expected if it has these fields in this order, else its own")
+  func expectedLayout() throws {
+    let reader = SyncMessageReader()
+    let layouts: [[String]] = [[], ["a"], ["b"], ["a", "b"], ["b", "a"], ["a", "b", "c"]]
+    for expected in layouts.compactMap({ RecordLayout($0) }) {
+      for names in layouts {
+        let fields = names.map { "\"\($0)\":\"\($0)\"" }.joined(separator: ",")
+        let record = try reader.fields(Array("{\(fields)}".utf8), expecting: expected)
+        #expect(record.layout.names == names)
+        #expect(record.values == names.map { .text($0) })
+        #expect((record.layout === expected) == (names == expected.names))
+      }
+      for text in [#"{"a":1,"a":2}"#, #"{"a":1,"b":2,"a":3}"#, #"{"b":1,"b":2}"#] {
+        #expect(throws: TextFault.self) {
+          try reader.fields(Array(text.utf8), expecting: expected)
+        }
+      }
+    }
+  }
+
   @Test("Any change of a byte gives another message or a fault inside the text, and no trap")
   func mutations() throws {
     let meaningful =
@@ -209,6 +252,21 @@ import Testing
     #expect(mixed == .empty)
   }
 
+  @Test("The hash of a record does not depend on the records before it")
+  func hasher() {
+    var random = MessageRandom(seed: 8)
+    let hasher = RecordHasher()
+    let records: [Record] =
+      [["a": 1, "bb": 2, "b": .null], ["bb": 2, "a": 1], ["a": 1], [:]]
+      + (0..<200).map { _ in random.record() }
+    for fields in records + records.reversed() {
+      let key = random.key()
+      #expect(hasher.hash(key, fields) == RecordHasher().hash(key, fields))
+    }
+    let key = SyncKey(table: "t", id: [1])
+    #expect(hasher.hash(key, records[0]) == hasher.hash(key, records[1]))
+  }
+
   @Test("Two records have the same hash if SQLite stores them identically, and only then")
   func storage() {
     var random = MessageRandom(seed: 6)
@@ -337,7 +395,7 @@ struct MessageRandom {
       SpaceTable(
         name: text(), columns: (0..<count()).map { _ in text() },
         keyColumns: (0..<count()).map { _ in text() },
-        granularity: SpaceTable.Granularity.allCases.randomElement(using: &generator) ?? .field)
+        granularity: ConflictGranularity.allCases.randomElement(using: &generator) ?? .field)
     }
   }
 

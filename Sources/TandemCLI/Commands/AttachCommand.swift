@@ -43,13 +43,16 @@ enum AttachCommand: Command {
         comma is written in double quotes.
         """
     ) { TableChoice($0) }
-    static let whole = ValueOption<String>(
-      "whole", "T", isRepeatable: true,
+    static let granularity = ValueOption<GranularityChoice>(
+      "granularity", "T=field|record", isRepeatable: true,
+      takes: "TABLE=field or TABLE=record",
       help: """
-        A table whose fields must fit each other: edits of
-        different fields of a row are a conflict as well. All
+        The unit of conflicts in a table. With record, edits of
+        different fields of a row are a conflict as well: for
+        fields that must fit each other (default: field). All
         copies must choose the same. May be repeated.
-        """)
+        """
+    ) { GranularityChoice($0) }
     static let policy = ValueOption<PolicyChoice>(
       "policy", "FIELD=POLICY", isRepeatable: true,
       takes: "FIELD=POLICY, where POLICY is \(PolicyChoice.names)",
@@ -88,22 +91,23 @@ enum AttachCommand: Command {
       Each table needs a primary key that no two copies give to different rows. The policies are
       kept in the file: counter adds the changes of both sides, text merges the edits of both sides,
       local and remote take the version of this file or of the space, maximum and minimum compare.
-      Edits of different fields do not conflict, except in tables named by --whole. Give every copy
-      the same policies.
+      Edits of different fields do not conflict, unless --granularity says record for their table.
+      Give every copy the same policies.
 
       Exit status: 0 success, 2 errors.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [
       Option.space, Option.server, Option.tokenFile, Option.cacert, Option.insecureHTTP,
-      Option.table, Option.whole,
+      Option.table, Option.granularity,
       Option.policy, Option.allowAssignedKeys, Option.allowBlindSpots, Option.quiet,
     ],
     examples: [
       "tandem attach notes.db --space shared.space --table note",
       "tandem attach notes.db --space shared.space --table note:title,body,likes "
         + "--policy likes=counter",
-      "tandem attach notes.db --space shared.space --table note --table address --whole address",
+      "tandem attach notes.db --space shared.space --table note --table address "
+        + "--granularity address=record",
       "tandem attach notes.db --server https://sync.example.org --space notes --token-file token "
         + "--table note",
     ])
@@ -163,14 +167,16 @@ enum AttachCommand: Command {
   private static func attachedTables(
     _ choices: [TableChoice], _ arguments: ParsedArguments, _ connection: DatabaseConnection
   ) throws -> [AttachedTable] {
-    for name in arguments.all(Option.whole)
-    where !choices.contains(where: { $0.name.isSameSQLName(as: name) }) {
-      throw arguments.error("--whole \(name): name the table by --table as well")
+    let granularities = arguments.all(Option.granularity)
+    for choice in granularities
+    where !choices.contains(where: { $0.name.isSameSQLName(as: choice.table) }) {
+      throw arguments.error("--granularity \(choice.table): name the table by --table as well")
     }
     var tables = choices.map { choice in
       AttachedTable(
         choice.name, columns: choice.columns,
-        mergesFields: !arguments.all(Option.whole).contains(where: choice.name.isSameSQLName),
+        granularity: granularities.last { $0.table.isSameSQLName(as: choice.name) }?.granularity
+          ?? .field,
         allowsAssignedKeys: arguments[Option.allowAssignedKeys],
         allowsBlindSpots: arguments[Option.allowBlindSpots])
     }
@@ -240,6 +246,20 @@ extension AttachCommand {
         rest = rest[end...]
       }
       return name.isEmpty ? nil : name
+    }
+  }
+
+  /// A value of `--granularity`.
+  struct GranularityChoice: Sendable {
+    let table: String
+    let granularity: ConflictGranularity
+
+    init?(_ text: String) {
+      guard let sign = text.lastIndex(of: "="), sign != text.startIndex,
+        let granularity = ConflictGranularity(rawValue: String(text[text.index(after: sign)...]))
+      else { return nil }
+      table = String(text[..<sign])
+      self.granularity = granularity
     }
   }
 

@@ -1,15 +1,15 @@
 internal import TandemRecords
 
+/// The unit of conflicts in a table. All replicas of a space choose the same.
+public enum ConflictGranularity: String, Hashable, Sendable, CaseIterable {
+  /// Changes of different fields of a record do not conflict.
+  case field
+  /// All changes of a record conflict: for tables whose fields must fit each other.
+  case record
+}
+
 /// The synchronized columns of one table, as a space and all its replicas agree on them.
 package struct SpaceTable: Sendable {
-  /// The unit of conflicts.
-  package enum Granularity: String, Hashable, Sendable, CaseIterable {
-    /// Changes of different fields of a record do not conflict.
-    case field
-    /// All changes of a record conflict: for tables whose fields must fit each other.
-    case record
-  }
-
   /// The name of the table.
   package let name: String
   /// The synchronized columns that are not part of the key.
@@ -17,11 +17,11 @@ package struct SpaceTable: Sendable {
   /// The columns of the primary key, in its order.
   package let keyColumns: [String]
   /// The unit of conflicts.
-  package let granularity: Granularity
+  package let granularity: ConflictGranularity
 
   /// A table.
   package init(
-    name: String, columns: [String], keyColumns: [String], granularity: Granularity
+    name: String, columns: [String], keyColumns: [String], granularity: ConflictGranularity
   ) {
     self.name = name
     self.columns = columns

@@ -34,7 +34,7 @@ extension SyncMessageReading {
     var name: String?
     var key: [String]?
     var columns: [String]?
-    var granularity: SpaceTable.Granularity?
+    var granularity: ConflictGranularity?
     try object { (reading, field) throws(TextFault) in
       switch field.name {
       case "name": try field.set(&name, try reading.cursor.string())
@@ -43,7 +43,7 @@ extension SyncMessageReading {
       case "granularity":
         try field.set(
           &granularity,
-          try reading.text("a granularity") { SpaceTable.Granularity(rawValue: $0) })
+          try reading.text("a granularity") { ConflictGranularity(rawValue: $0) })
       default: throw field.unknown()
       }
     }
