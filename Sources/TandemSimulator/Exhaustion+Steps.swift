@@ -208,7 +208,12 @@ extension Exhaustion {
       let (image, event) = try perform(step, action, in: state.files[number], of: number)
       next.files[number] = image
       let result = try handle(event, next, number)
-      if case .apply = step { try checkBase(result, number) }
+      let isApplied = try view(ofFile: image).version != view(ofFile: state.files[number]).version
+      switch step {
+      case .apply: try checkBase(result, number)
+      case .stage where isApplied: try checkBase(result, number)
+      default: break
+      }
       return result
     case .push(let token):
       try files[state.files[number]].restore(file)

@@ -87,6 +87,7 @@ extension Simulation {
   func isClean(_ syncStep: SyncStep, _ tables: ReplicaTables) throws -> Bool {
     switch syncStep {
     case .apply, .receive: break
+    case .stage(let page, for: _) where page.next == nil: break
     default: return false
     }
     let summary = try tables.summary().sync
