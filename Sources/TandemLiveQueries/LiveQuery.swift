@@ -49,7 +49,9 @@ public import TandemSQLite
 /// of its result, with SQLite's own collations, and then a LIMIT: rows are placed in memory, and a
 /// LIMIT keeps some rows in reserve. ``explanation(in:)`` describes the way of a query. Both ways
 /// give the same result. A change by another process, on a table that is not tracked, runs the
-/// query again once. The result is kept in memory, packed.
+/// query again once. The exception is a query that is kept up to date row by row and has most rows of
+/// a table whose primary key is an integer: it compares the pages of the table, and reads the rows of
+/// those that differ. The result is kept in memory, packed.
 ///
 /// **Sharing.** Sequences of equal queries in one ``/TandemSQLite/Database`` read and keep their
 /// result once, whatever they make of it: queries are equal if they have the same text, the same

@@ -116,6 +116,7 @@ struct KeyedResult: LiveResult {
     }
     let difference = comparison.finish()
     self.rows = comparison.rows
+    try reader.didReadEverything(rowCount: comparison.rows.count, in: connection)
     return difference
   }
 }

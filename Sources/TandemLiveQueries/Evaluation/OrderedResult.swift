@@ -65,6 +65,7 @@ struct OrderedResult: LiveResult {
         plan.listRows(in: connection), plan.columns, order: order, window: plan.list.window)
       placed = rows
       new = rows.visible
+      try reader.didReadEverything(rowCount: new.count, in: connection)
     } else {
       var rows = UnplacedRows(plan)
       let difference = try rows.rerun(plan, connection)

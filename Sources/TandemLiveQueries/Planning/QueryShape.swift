@@ -115,7 +115,8 @@ struct QueryShape {
     }
   }
 
-  /// The way after changes by others, in words.
+  /// The way after changes by others, in words. A table whose rows are identified by rowid, and most of
+  /// which is watched, is compared by its pages (`QueryReader`).
   func othersExplanation(
     _ tracking: TableTracking?, in connection: DatabaseConnection
   ) throws(DatabaseError) -> String {

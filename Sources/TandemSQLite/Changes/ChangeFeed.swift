@@ -94,7 +94,7 @@ extension ChangeFeed {
   /// Reads: a transaction sees the state of its first read.
   private static func beginReading(_ connection: DatabaseConnection) throws(DatabaseError) {
     try connection.interruption.withoutWaiting { () throws(DatabaseError) in
-      _ = try connection.schemaVersion()
+      _ = try connection.beginSnapshot()
     }
   }
 }

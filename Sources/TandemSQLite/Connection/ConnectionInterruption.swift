@@ -111,7 +111,8 @@ final class ConnectionInterruption {
     return try body()
   }
 
-  private var isDue: Bool { isRunning && cancellation?.isCancelled == true }
+  /// True if the access that runs has been cancelled.
+  var isDue: Bool { isRunning && cancellation?.isCancelled == true }
 
   /// Pauses before the next attempt to get a lock; `false` gives up.
   private func waits(_ count: Int32) -> Bool {

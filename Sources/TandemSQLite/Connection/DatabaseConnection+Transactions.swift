@@ -123,7 +123,10 @@ extension DatabaseConnection {
     _ kind: TransactionKind, _ cancellation: AccessCancellation?, _ body: () throws -> Value
   ) throws -> Value {
     interruption.begin(cancellation)
-    defer { interruption.end() }
+    defer {
+      interruption.end()
+      snapshotLogEnd = nil
+    }
     let observer = kind == .immediate ? self.observer : nil
     do {
       try interruption.check()

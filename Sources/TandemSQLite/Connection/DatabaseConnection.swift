@@ -29,6 +29,8 @@ package final class DatabaseConnection {
   var pendingJournal: DatabaseConfiguration.Journal?
   /// True if the connection enforces foreign keys. Only a write that needs another setting changes it.
   var enforcesForeignKeys = true
+  /// The end of the write-ahead log in the snapshot of the open transaction, if it is known.
+  var snapshotLogEnd: LogEnd?
   /// True while a read of a database uses the connection, which then writes nothing.
   var isReading = false
   /// True if the connection was opened for reading only.

@@ -16,11 +16,15 @@ struct RowidWalk {
   private let new: RowidScan
   private let columns: ComparedColumns
 
-  /// `nil` if a table has no rowid, or if the key is the rowid or need not be unique.
+  /// - Parameter ranges: The rowids outside of which no row differs; `nil` for all.
+  /// - Returns: `nil` if a table has no rowid, or if the key need not be unique; without ranges, also if
+  ///   the key is the rowid, so that the order of the key is that of the rows.
   init?(
-    _ old: ComparedTable, _ new: ComparedTable, _ columns: ComparedColumns
+    _ old: ComparedTable, _ new: ComparedTable, _ columns: ComparedColumns,
+    in ranges: RowidRanges? = nil
   ) throws(DatabaseError) {
-    guard let oldScan = try RowidScan(old), let newScan = try RowidScan(new) else { return nil }
+    guard let oldScan = try RowidScan(old, in: ranges), let newScan = try RowidScan(new, in: ranges)
+    else { return nil }
     self.old = oldScan
     self.new = newScan
     self.columns = columns
@@ -54,29 +58,44 @@ struct RowidWalk {
   }
 }
 
-/// A table read once, ascending by rowid.
-private struct RowidScan {
+/// A table read once, or ranges of it, ascending by rowid.
+private final class RowidScan {
   let statement: Statement
+  /// The ranges that have not begun; `nil` if the whole table is read.
+  private var ranges: ArraySlice<ClosedRange<Int64>>?
+  /// False before the first range.
+  private var isInRange: Bool
   private let layout: RecordLayout
   private let keyOffsets: [Int]
 
-  init?(_ table: ComparedTable) throws(DatabaseError) {
+  init?(_ table: ComparedTable, in ranges: RowidRanges?) throws(DatabaseError) {
     let primaryKey = table.schema.primaryKey
     let keyNames = table.keyOffsets.map { table.layout.names[$0] }
     guard !table.allowsAnyKey, !primaryKey.isEmpty,
       primaryKey.allSatisfy({ keyNames.contains(where: $0.isSameSQLName) }),
       let facts = try TableFacts(table.schema.name, in: table.connection), facts.isOrdinary,
-      let rowid = facts.rowidName, !facts.isIdentifiedByRowid
+      let rowid = facts.rowidName, ranges != nil || !facts.isIdentifiedByRowid
     else { return nil }
+    if ranges != nil, try table.hasNullInKey() { return nil }
     layout = table.layout
     keyOffsets = table.keyOffsets
     // The rowid comes last.
     let list = (layout.names + [rowid]).sqlList
+    let condition = ranges == nil ? "" : "WHERE \(rowid) BETWEEN ? AND ?"
     statement = try table.connection.prepare(
-      "SELECT \(list) FROM \(table.schema.name.sqlQuoted) ORDER BY \(rowid)")
+      "SELECT \(list) FROM \(table.schema.name.sqlQuoted) \(condition) ORDER BY \(rowid)")
+    self.ranges = ranges?.ranges[...]
+    isInRange = ranges == nil
   }
 
-  func advance() throws(DatabaseError) -> Bool { try statement.step() }
+  func advance() throws(DatabaseError) -> Bool {
+    while true {
+      if isInRange, try statement.step() { return true }
+      guard let range = ranges?.popFirst() else { return false }
+      try statement.bind([.integer(range.lowerBound), .integer(range.upperBound)])
+      isInRange = true
+    }
+  }
 
   private var rowid: Int64 { statement.column(layout.names.count).integer }
 
@@ -101,6 +120,19 @@ private struct RowidScan {
     return KeyedRecord(
       key: RecordKey(keyOffsets.map { values[$0] }),
       record: Record(uncheckedLayout: layout, values: values))
+  }
+}
+
+extension ComparedTable {
+  /// True if a row has a null in its key, which only a comparison of all rows reports.
+  fileprivate func hasNullInKey() throws(DatabaseError) -> Bool {
+    for offset in keyOffsets {
+      let name = layout.names[offset].sqlQuoted
+      let rows = try connection.prepare(
+        "SELECT 1 FROM \(schema.name.sqlQuoted) WHERE \(name) IS NULL LIMIT 1")
+      if try rows.step() { return true }
+    }
+    return false
   }
 }
 

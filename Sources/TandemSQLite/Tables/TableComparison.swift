@@ -58,7 +58,11 @@ public struct TableComparison: Hashable, Sendable {
     try oldConnection.snapshot {
       try newConnection.snapshot {
         let columns = ComparedColumns(old, new)
-        if let changes = try RowidWalk(old, new, columns)?.changes() {
+        // Before anything else is read: the pages are those of this snapshot.
+        let ranges = try ChangedRowids.ranges(from: old, to: new)
+        if let ranges, let changes = try RowidWalk(old, new, columns, in: ranges)?.changes() {
+          for change in changes { try body(change) }
+        } else if let changes = try RowidWalk(old, new, columns)?.changes() {
           for change in changes { try body(change) }
         } else {
           try Walk(old, new, columns).forEachChange(body)
