@@ -39,7 +39,8 @@ enum DiffCommand: Command {
       not. A list of CSV beside one of JSON, and a list beside a table, are compared as a table would
       store them: numbers by their values, and true as 1.
 
-      Two SQLite tables of any size are compared in constant memory. Two SQLite files without --table
+      Two SQLite tables of any size are compared in constant memory, and copies of one file first by
+      their pages. Two SQLite files without --table
       are compared whole: all tables, those of one file only too, their columns and keys, indexes,
       views and triggers. The rows of a table without a primary key are compared as wholes.
       If each file has only one table, and only its rows differ, the output is that of --table.

@@ -11,6 +11,8 @@ struct PageFault: Error {}
 final class DatabasePages {
   /// The most frames of a log that are looked through.
   static let maxFrameCount: UInt32 = 16_384
+  /// The most pages: half of those that SQLite allows, so that their numbers can be added.
+  static let maxCount = Int64(Int32.max)
   /// The number of bytes that are read at once, if pages are read in order.
   static let windowByteCount = 256 << 10
 
@@ -43,12 +45,13 @@ final class DatabasePages {
     try connection.beginSnapshot()
     guard connection.transactionState == SQLITE_TXN_READ, let file = connection.filePointer,
       let size = try connection.integer("PRAGMA main.page_size"), (512...65_536).contains(size),
-      let count = try connection.integer("PRAGMA main.page_count"), count > 0
+      let count = try connection.integer("PRAGMA main.page_count"), count > 0,
+      count <= DatabasePages.maxCount
     else { return nil }
     self.connection = connection
     self.file = file
     pageByteCount = Int(size)
-    self.count = UInt32(clamping: count)
+    self.count = UInt32(count)
     if try connection.blocksWriters() {
       log = nil
       logEnd = nil

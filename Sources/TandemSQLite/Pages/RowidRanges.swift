@@ -15,6 +15,19 @@ package struct RowidRanges: Hashable, Sendable {
     }
   }
 
+  /// No rowid.
+  init() {}
+
+  /// Adds a rowid that is greater than all others. Those between it and the last one are added too, if
+  /// they are fewer than `maxGap`.
+  mutating func append(_ rowid: Int64, maxGap: Int64) {
+    if let last = ranges.last, rowid <= last.upperBound.addingSaturating(maxGap) {
+      ranges[ranges.count - 1] = last.lowerBound...rowid
+    } else {
+      ranges.append(rowid...rowid)
+    }
+  }
+
   /// All rowids, if they are at most `maxCount`.
   package func rowids(maxCount: Int) -> [Int64]? {
     var rowids: [Int64] = []
@@ -24,5 +37,12 @@ package struct RowidRanges: Hashable, Sendable {
       rowids += range
     }
     return rowids
+  }
+}
+
+extension Int64 {
+  fileprivate func addingSaturating(_ other: Int64) -> Int64 {
+    let sum = addingReportingOverflow(other)
+    return sum.overflow ? .max : sum.partialValue
   }
 }

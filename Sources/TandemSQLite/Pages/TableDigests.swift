@@ -48,7 +48,7 @@ package struct TableDigests: Sendable {
       guard table.numbers.count <= maxPageCount else { return nil }
       var leaves: [Leaf] = []
       leaves.reserveCapacity(table.numbers.count)
-      for number in table.numbers {
+      for number in table.numbers.sorted() {
         var hasher = Hasher()
         _ = try table.forEachPage(ofLeaf: number) { page throws(PageFault) in
           hasher.combine(bytes: try pages.page(page))

@@ -11,7 +11,7 @@ struct TableLeaves {
   private static let maxDepth = 32
 
   private let pages: DatabasePages
-  /// The numbers of the pages, ascending.
+  /// The numbers of the pages, in the order of their rows.
   private(set) var numbers: [UInt32] = []
 
   /// - Parameter root: The number of the root page.
@@ -19,7 +19,6 @@ struct TableLeaves {
     self.pages = pages
     let depth = try TableLeaves.depth(root: root, in: pages)
     try addLeaves(below: root, levelCount: depth)
-    numbers.sort()
   }
 
   /// The number of levels above the leaf pages, which is the same everywhere.
@@ -49,12 +48,18 @@ struct TableLeaves {
     }
   }
 
-  /// The rowids of the first and the last row of a leaf page; `nil` if it has none, as in an empty table.
-  func rowids(ofPage number: UInt32) throws(PageFault) -> ClosedRange<Int64>? {
+  /// A leaf page, until the next page is read.
+  func leaf(_ number: UInt32) throws(PageFault) -> BTreePage {
     let page = BTreePage(try pages.page(number))
     guard page.kind == .leaf else { throw PageFault() }
+    return page
+  }
+
+  /// The rowids of the first and the last row of a leaf page; `nil` if it has none, as in an empty table.
+  func rowids(ofPage number: UInt32) throws(PageFault) -> ClosedRange<Int64>? {
+    let page = try leaf(number)
     guard page.cellCount > 0 else { return nil }
-    let (first, last) = (try page.rowid(ofCell: 0), try page.rowid(ofCell: page.cellCount - 1))
+    let (first, last) = (try page.row(0).rowid, try page.row(page.cellCount - 1).rowid)
     guard first <= last else { throw PageFault() }
     return first...last
   }
@@ -66,27 +71,47 @@ struct TableLeaves {
     ofLeaf number: UInt32, _ body: (UInt32) throws(PageFault) -> Bool
   ) throws(PageFault) -> Bool {
     guard try body(number) else { return false }
-    let page = BTreePage(try pages.page(number))
-    guard page.kind == .leaf else { throw PageFault() }
+    let page = try leaf(number)
     for overflow in try page.overflows() {
-      var next = overflow.firstPage
-      for _ in 0..<overflow.pageCount {
-        guard try body(next) else { return false }
-        next = try pages.page(next).bigEndian(UInt32.self, at: 0)
-      }
+      guard try forEachPage(of: overflow, body) else { return false }
+    }
+    return true
+  }
+
+  /// Calls `body` with the numbers of overflow pages, until it returns `false`.
+  ///
+  /// - Returns: The last value of `body`.
+  func forEachPage(
+    of overflow: OverflowChain, _ body: (UInt32) throws(PageFault) -> Bool
+  ) throws(PageFault) -> Bool {
+    var next = overflow.firstPage
+    for _ in 0..<overflow.pageCount {
+      guard try body(next) else { return false }
+      next = try pages.page(next).bigEndian(UInt32.self, at: 0)
     }
     return true
   }
 }
 
 /// The pages of a row that continue a leaf page.
-private struct OverflowChain {
+struct OverflowChain {
   var firstPage: UInt32
   var pageCount: Int
 }
 
+/// A row as a leaf page has it.
+struct LeafRow {
+  let rowid: Int64
+  /// The number of bytes of all values.
+  let byteCount: UInt64
+  /// Those on the leaf page, and the number of the first overflow page, if there is one.
+  let bytes: UnsafeRawBufferPointer
+  /// The pages on which the row continues.
+  let overflow: OverflowChain?
+}
+
 /// One page of a table's B-tree.
-private struct BTreePage {
+struct BTreePage {
   enum Kind: UInt8 {
     case interior = 5
     case leaf = 13
@@ -115,34 +140,57 @@ private struct BTreePage {
     return children
   }
 
-  func rowid(ofCell cell: Int) throws(PageFault) -> Int64 {
+  /// The row of a cell of a leaf page.
+  func row(_ cell: Int) throws(PageFault) -> LeafRow {
     var offset = try offset(ofCell: cell)
-    _ = try variableInteger(at: &offset)
-    return Int64(bitPattern: try variableInteger(at: &offset))
+    let byteCount = try variableInteger(at: &offset)
+    let rowid = Int64(bitPattern: try variableInteger(at: &offset))
+    var end = offset + Int(min(byteCount, UInt64(bytes.count)))
+    var overflow: OverflowChain?
+    if byteCount > maxLocalCount {
+      let chain = try self.overflow(ofByteCount: byteCount, at: offset)
+      end = chain.end
+      overflow = chain.overflow
+    }
+    guard end <= bytes.count else { throw PageFault() }
+    return LeafRow(
+      rowid: rowid, byteCount: byteCount,
+      bytes: UnsafeRawBufferPointer(rebasing: bytes[offset..<end]), overflow: overflow)
   }
 
   /// The overflow pages of the rows that have any.
   func overflows() throws(PageFault) -> [OverflowChain] {
     var overflows: [OverflowChain] = []
-    let maxLocalCount = bytes.count - 35
     for cell in 0..<cellCount {
       var offset = try offset(ofCell: cell)
       let byteCount = try variableInteger(at: &offset)
       guard byteCount > maxLocalCount else { continue }
-      guard byteCount <= UInt64(Int32.max) else { throw PageFault() }
       _ = try variableInteger(at: &offset)
-      // The local part is so long that the last overflow page is full, if that fits.
-      let minLocalCount = (bytes.count - 12) * 32 / 255 - 23
-      let fullCount = minLocalCount + (Int(byteCount) - minLocalCount) % (bytes.count - 4)
-      let localCount = fullCount <= maxLocalCount ? fullCount : minLocalCount
-      guard offset + localCount + 4 <= bytes.count else { throw PageFault() }
-      let pageByteCount = bytes.count - 4
-      overflows.append(
-        OverflowChain(
-          firstPage: bytes.bigEndian(UInt32.self, at: offset + localCount),
-          pageCount: (Int(byteCount) - localCount + pageByteCount - 1) / pageByteCount))
+      overflows.append(try overflow(ofByteCount: byteCount, at: offset).overflow)
     }
     return overflows
+  }
+
+  /// The most bytes of a row that are on the leaf page alone.
+  private var maxLocalCount: Int { bytes.count - 35 }
+
+  /// The overflow pages of a row of so many bytes, more than ``maxLocalCount``, which begin at an offset,
+  /// and the end of its part of this page.
+  private func overflow(
+    ofByteCount byteCount: UInt64, at offset: Int
+  ) throws(PageFault) -> (overflow: OverflowChain, end: Int) {
+    guard let byteCount = Int32(exactly: byteCount).map({ Int($0) }) else { throw PageFault() }
+    // The local part is so long that the last overflow page is full, if that fits.
+    let pageByteCount = bytes.count - 4
+    let minLocalCount = (bytes.count - 12) * 32 / 255 - 23
+    let fullCount = minLocalCount + (byteCount - minLocalCount) % pageByteCount
+    let localCount = fullCount <= maxLocalCount ? fullCount : minLocalCount
+    let end = offset + localCount + 4
+    guard end <= bytes.count else { throw PageFault() }
+    let overflow = OverflowChain(
+      firstPage: bytes.bigEndian(UInt32.self, at: end - 4),
+      pageCount: (byteCount - localCount + pageByteCount - 1) / pageByteCount)
+    return (overflow, end)
   }
 
   private func offset(ofCell cell: Int) throws(PageFault) -> Int {

@@ -54,7 +54,11 @@ public struct DatabaseComparison: Sendable {
     _ database: Database?, _ body: (DatabaseConnection?) throws -> Result
   ) throws -> Result {
     guard let database else { return try body(nil) }
-    return try database.read { try body($0.connection) }
+    return try database.read { transaction in
+      // Before anything is read, so that pages can be compared too.
+      try transaction.connection.beginSnapshot()
+      return try body(transaction.connection)
+    }
   }
 
   private func forEachTable(

@@ -30,31 +30,45 @@ struct RowidWalk {
     self.columns = columns
   }
 
-  /// All changes, in the order of the keys; `nil` if the rows have to be read in that order, because
-  /// too many are not at the same rowids, or because a key has a null.
-  func changes() throws(DatabaseError) -> [SetChange<Record>]? {
+  /// Calls `body` with each change, in the order of the keys.
+  ///
+  /// - Returns: `false`, before any call, if the rows have to be read in that order, because too many are
+  ///   not at the same rowids, or because a key has a null.
+  func forEachChange(_ body: (SetChange<Record>) throws -> Void) throws -> Bool {
+    let isInKeyOrder = old.isInKeyOrder && new.isInKeyOrder
     var changes = AsideRows()
     var hasOld = try old.advance()
     var hasNew = try new.advance()
     var rowCount = 0
     while hasOld || hasNew {
       rowCount += 1
-      guard changes.isWorthwhile(afterRows: rowCount) else { return nil }
       let order = !hasNew ? -1 : !hasOld ? 1 : old.compareRowid(to: new)
-      if hasOld, order <= 0, old.hasNullInKey { return nil }
-      if hasNew, order >= 0, new.hasNullInKey { return nil }
-      if order == 0, old.hasSameKey(as: new) {
-        if !columns.areEqual(old.statement, new.statement) {
-          changes.update(try old.keyedRecord(), try new.keyedRecord())
+      if isInKeyOrder {
+        if order < 0 {
+          try body(.deleted(old.record()))
+        } else if order > 0 {
+          try body(.inserted(new.record()))
+        } else if !columns.areEqual(old.statement, new.statement) {
+          try body(.updated(old: old.record(), new: new.record()))
         }
       } else {
-        if order <= 0 { changes.putAside(old: try old.keyedRecord()) }
-        if order >= 0 { changes.putAside(new: try new.keyedRecord()) }
+        guard changes.isWorthwhile(afterRows: rowCount) else { return false }
+        if hasOld, order <= 0, old.hasNullInKey { return false }
+        if hasNew, order >= 0, new.hasNullInKey { return false }
+        if order == 0, old.hasSameKey(as: new) {
+          if !columns.areEqual(old.statement, new.statement) {
+            changes.update(try old.keyedRecord(), try new.keyedRecord())
+          }
+        } else {
+          if order <= 0 { changes.putAside(old: try old.keyedRecord()) }
+          if order >= 0 { changes.putAside(new: try new.keyedRecord()) }
+        }
       }
       if order <= 0 { hasOld = try old.advance() }
       if order >= 0 { hasNew = try new.advance() }
     }
-    return changes.sorted(columns)
+    for change in changes.sorted(columns) { try body(change) }
+    return true
   }
 }
 
@@ -65,6 +79,8 @@ private final class RowidScan {
   private var ranges: ArraySlice<ClosedRange<Int64>>?
   /// False before the first range.
   private var isInRange: Bool
+  /// True if the order of the rowids is that of the key.
+  let isInKeyOrder: Bool
   private let layout: RecordLayout
   private let keyOffsets: [Int]
 
@@ -77,6 +93,7 @@ private final class RowidScan {
       let rowid = facts.rowidName, ranges != nil || !facts.isIdentifiedByRowid
     else { return nil }
     if ranges != nil, try table.hasNullInKey() { return nil }
+    isInKeyOrder = facts.isIdentifiedByRowid && table.keyOffsets.count == 1
     layout = table.layout
     keyOffsets = table.keyOffsets
     // The rowid comes last.
@@ -114,12 +131,14 @@ private final class RowidScan {
 
   var hasNullInKey: Bool { keyOffsets.contains { statement.column($0).isNull } }
 
+  func record() throws(DatabaseError) -> Record {
+    Record(
+      uncheckedLayout: layout, values: try statement.values(in: 0..<layout.names.count))
+  }
+
   func keyedRecord() throws(DatabaseError) -> KeyedRecord {
-    var values = try statement.values()
-    values.removeLast()
-    return KeyedRecord(
-      key: RecordKey(keyOffsets.map { values[$0] }),
-      record: Record(uncheckedLayout: layout, values: values))
+    let record = try record()
+    return KeyedRecord(key: RecordKey(keyOffsets.map { record.values[$0] }), record: record)
   }
 }
 

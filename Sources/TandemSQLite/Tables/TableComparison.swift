@@ -60,13 +60,13 @@ public struct TableComparison: Hashable, Sendable {
         let columns = ComparedColumns(old, new)
         // Before anything else is read: the pages are those of this snapshot.
         let ranges = try ChangedRowids.ranges(from: old, to: new)
-        if let ranges, let changes = try RowidWalk(old, new, columns, in: ranges)?.changes() {
-          for change in changes { try body(change) }
-        } else if let changes = try RowidWalk(old, new, columns)?.changes() {
-          for change in changes { try body(change) }
-        } else {
-          try Walk(old, new, columns).forEachChange(body)
+        if let ranges, let walk = try RowidWalk(old, new, columns, in: ranges),
+          try walk.forEachChange(body)
+        {
+          return
         }
+        if let walk = try RowidWalk(old, new, columns), try walk.forEachChange(body) { return }
+        try Walk(old, new, columns).forEachChange(body)
       }
     }
   }

@@ -8,19 +8,31 @@ enum CommandCases {
       DELETE FROM t WHERE rowid % 300 = 0;
       UPDATE t SET name = name || ' changed' WHERE rowid % 300 = 1;
       """
+    let one = "UPDATE t SET a = -1 WHERE rowid = 567890"
     let numbered = try DatabaseVersions(
       folder, "numbered", key: "id INTEGER PRIMARY KEY", keyOfRow: "i",
       changes: [
         "changed": change
           + "INSERT INTO t SELECT id + 2000000, name, a, b FROM t WHERE id % 300 = 2;",
-        "rewritten": "UPDATE t SET name = name || ' changed' WHERE rowid % 10 = 1;",
+        "rewritten": "UPDATE t SET name = name || ' changed' WHERE rowid % 10 = 1;", "one": one,
       ])
     let named = try DatabaseVersions(
       folder, "named", key: "id TEXT PRIMARY KEY", keyOfRow: "hex(randomblob(16))",
       changes: [
         "changed": change
-          + "INSERT INTO t SELECT id || 'x', name, a, b FROM t WHERE rowid % 300 = 2;"
+          + "INSERT INTO t SELECT id || 'x', name, a, b FROM t WHERE rowid % 300 = 2;",
+        "one": one,
       ])
+    let numbers = 1...29
+    let wide = try DatabaseVersions(
+      folder, "wide", rowCount: 300_000,
+      columns: "id INTEGER PRIMARY KEY, " + numbers.map { "c\($0)" }.joined(separator: ", "),
+      row: "i, " + numbers.map { "i * \($0)" }.joined(separator: ", "),
+      changes: ["changed": "UPDATE t SET c7 = -1 WHERE id % 10 = 1"])
+    let blobs = try DatabaseVersions(
+      folder, "blobs", rowCount: 30_000, columns: "id INTEGER PRIMARY KEY, b BLOB",
+      row: "i, randomblob(4096)",
+      changes: ["changed": "UPDATE t SET b = randomblob(4096) WHERE id % 100 = 1"])
     return [
       try numbered.benchmark(
         "difference of two SQLite files, 1 M rows, 1 % changed", "changed", atLeast: 1.3),
@@ -28,6 +40,16 @@ enum CommandCases {
         "difference of two SQLite files, 1 M rows, 10 % updated", "rewritten", atLeast: 1),
       try named.benchmark(
         "difference of two SQLite files by a TEXT key, 1 M rows, 1 % changed", "changed",
+        atLeast: 1),
+      try numbered.benchmark(
+        "difference of two SQLite files, 1 M rows, one updated", "one", atLeast: 10),
+      try named.benchmark(
+        "difference of two SQLite files by a TEXT key, 1 M rows, one updated", "one", atLeast: 10),
+      try wide.benchmark(
+        "difference of two SQLite files, 300,000 rows of 30 columns, 10 % updated", "changed",
+        atLeast: 1),
+      try blobs.benchmark(
+        "difference of two SQLite files, 30,000 blobs of 4 KiB, 1 % updated", "changed",
         atLeast: 1),
     ]
   }
@@ -92,7 +114,7 @@ enum CommandCases {
   }
 }
 
-/// A table of 1 M rows, and copies of its file in which rows were changed.
+/// A table, and copies of its file in which rows were changed.
 private struct DatabaseVersions {
   private let folder: TemporaryFolder
   private let name: String
@@ -103,15 +125,24 @@ private struct DatabaseVersions {
     _ folder: TemporaryFolder, _ name: String, key: String, keyOfRow: String,
     changes: [String: String]
   ) throws {
+    try self.init(
+      folder, name, rowCount: 1_000_000, columns: "\(key), name TEXT, a INTEGER, b REAL",
+      row: "\(keyOfRow), 'name of row ' || i, i * 7919 % 1000003, i * 0.37", changes: changes)
+  }
+
+  init(
+    _ folder: TemporaryFolder, _ name: String, rowCount: Int, columns: String, row: String,
+    changes: [String: String]
+  ) throws {
     self.folder = folder
     self.name = name
     tandem = try Program.tandem()
     sqldiff = try Program.system("sqldiff")
     let sqlite = try Program.system("sqlite3")
     let create = """
-      CREATE TABLE t (\(key), name TEXT, a INTEGER, b REAL);
-      WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999)
-      INSERT INTO t SELECT \(keyOfRow), 'name of row ' || i, i * 7919 % 1000003, i * 0.37 FROM n;
+      CREATE TABLE t (\(columns));
+      WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < \(rowCount - 1))
+      INSERT INTO t SELECT \(row) FROM n;
       """
     try sqlite.output([folder.path("\(name).db"), create])
     for (version, change) in changes {

@@ -8,9 +8,12 @@ import Tandem
 enum WatchCases {
   static let tracked = BenchmarkGroup(name: "watch-other-process") {
     let folder = try TemporaryFolder()
-    func contender(_ name: String, rowCount: Int) throws -> Benchmark.Contender {
+    func contender(
+      _ name: String, rowCount: Int, isTracked: Bool = true
+    ) throws -> Benchmark.Contender {
+      let file = "\(rowCount)-\(isTracked ? "tracked" : "untracked").db"
       let watched = try WatchedFile(
-        folder.makePlaces("\(rowCount).db", count: rowCount), rowCount: rowCount)
+        folder.makePlaces(file, count: rowCount), rowCount: rowCount, isTracked: isTracked)
       return .init(name: name, operationCount: 20) {
         _ = folder
         for _ in 0..<20 { try watched.update() }
@@ -25,21 +28,36 @@ enum WatchCases {
         others: [small],
         goals: [
           Benchmark.goal(withinMilliseconds: 50), Benchmark.goal(atMost: 1.5, times: small.name),
-        ])
+        ]),
+      Benchmark(
+        name: "another process updates a row of 1 M that is not tracked, tandem watch prints it",
+        ours: try contender(
+          "UPDATE by sqlite3, then the line", rowCount: 1_000_000, isTracked: false),
+        others: [try reading(folder.makePlaces("read.db", count: 1_000_000))],
+        goals: [Benchmark.goal(withinMilliseconds: 100)]),
     ]
+  }
+
+  /// SQLite's shell reads every row, which is the least that running the query again takes.
+  private static func reading(_ path: String) throws -> Benchmark.Contender {
+    let sqlite = try Program.system("sqlite3")
+    return .init(name: "sqlite3 reads all rows") {
+      try sqlite.output([path, "SELECT sum(id + population + length(name)) FROM place"])
+      return nil
+    }
   }
 }
 
-/// A tracked table, watched by one process and written by another.
+/// A table, watched by one process and written by another.
 private final class WatchedFile {
   private let watch: RunningProgram
   private let shell: RunningProgram
   private let rowCount: Int
   private var number = 0
 
-  init(_ path: String, rowCount: Int) throws {
+  init(_ path: String, rowCount: Int, isTracked: Bool) throws {
     let tandem = try Program.tandem()
-    try tandem.output(["track", path, "--table", "place"])
+    if isTracked { try tandem.output(["track", path, "--table", "place"]) }
     watch = try RunningProgram(
       tandem, ["watch", path, "--table", "place", "--json", "--quiet"])
     shell = try RunningProgram(Program.system("sqlite3"), [path])
