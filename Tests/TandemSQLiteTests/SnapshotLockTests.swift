@@ -78,8 +78,11 @@ struct SnapshotLockTests {
     try writer.execute("INSERT INTO t VALUES (1)")
     sqlite3_trace_v2(
       handle.pointer, UInt32(SQLITE_TRACE_ROW),
-      { _, context, _, _ in
-        guard let context else { return 0 }
+      { _, context, statement, _ in
+        // Other statements read no row of the file.
+        guard let context, let sql = sqlite3_sql(statement.map { OpaquePointer($0) }),
+          String(cString: sql) == "PRAGMA schema_version"
+        else { return 0 }
         try? Unmanaged<DatabaseConnection>.fromOpaque(context).takeUnretainedValue()
           .execute("COMMIT")
         return 0
