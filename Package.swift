@@ -139,7 +139,7 @@ let package = Package(
       "TandemReplicaTests",
       [
         "TandemReplica", "TandemSpace", "TandemSync", "TandemSQLite", "TandemRecords",
-        "TandemDifferences", "TestFolder", "TestRandom",
+        "TandemDifferences", "CSQLite", "TestFolder", "TestRandom",
       ]),
     tests(
       "TandemSpaceTests",

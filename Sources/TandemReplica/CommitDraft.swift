@@ -17,6 +17,8 @@ struct CommitDraft {
 
   let limits: SyncLimits
   private(set) var changeCount = 0
+  /// True if no more changes are to be added: those that follow may need the one that had no room.
+  private var isEnded = false
   private var overruledCount = 0
   private var changes = JSONWriter()
   private var overruled = JSONWriter()
@@ -25,6 +27,11 @@ struct CommitDraft {
 
   var isEmpty: Bool { changeCount == 0 && overruledCount == 0 }
   var isFull: Bool { changeCount >= limits.maxCommitChangeCount || roomByteCount <= 0 }
+
+  /// True if the commit takes no more changes.
+  var isClosed: Bool { isEnded || isFull }
+  /// Ends the changes.
+  mutating func close() { isEnded = true }
 
   private var roomByteCount: Int {
     limits.maxCommitByteCount - CommitDraft.frameByteCount - changes.bytes.count

@@ -60,10 +60,14 @@ struct ContestStage {
   }
 
   /// Puts a row back that is kept in a place.
-  var putBack: String {
+  var putBack: String { putBack("ABORT") }
+  /// The same; rows that are in the way are removed.
+  var putBackReplacing: String { putBack("REPLACE") }
+
+  private func putBack(_ clause: String) -> String {
     let places = names.indices.map { "c\($0)" }.joined(separator: ", ")
     return """
-      INSERT OR ABORT INTO main.\(table.name.sqlQuoted) (\(names.sqlList))
+      INSERT OR \(clause) INTO main.\(table.name.sqlQuoted) (\(names.sqlList))
       SELECT \(places) FROM temp.\(rowsName) WHERE place = ?
       """
   }

@@ -71,15 +71,27 @@ extension DatabaseReplica {
   ) async throws -> (summary: SyncSummary, writtenCount: Int) {
     let decision = step == .apply ? try await decision() : nil
     do {
-      return try await write(rows: step.writesRows) { [merging, limits] tables in
-        var generator = SystemRandomNumberGenerator()
-        let summary = try tables.perform(
-          step, merging.completed(by: try tables.storedMerging()), decision: decision,
-          limits: limits, using: &generator)
-        return (summary, tables.applyReport?.writtenCount ?? 0)
-      }
+      return try await perform(step, decision)
+    } catch let error as DatabaseError where error.forbidsRow && step.writesRows {
+      // A trigger of the application has ended the transaction, as by `RAISE(ROLLBACK, …)`.
+      return try await perform(step, decision, withoutTriggers: true)
     } catch let error as ReplicaError where error.code == .undecided {
       throw SyncUndecided()
+    }
+  }
+
+  private func perform(
+    _ step: SyncStep, _ decision: EpochPolicy.Decision?, withoutTriggers: Bool = false
+  ) async throws -> (summary: SyncSummary, writtenCount: Int) {
+    try await write(rows: step.writesRows) { [merging, limits] tables in
+      var generator = SystemRandomNumberGenerator()
+      let merging = merging.completed(by: try tables.storedMerging())
+      let perform = {
+        try tables.perform(
+          step, merging, decision: decision, limits: limits, using: &generator)
+      }
+      let summary = withoutTriggers ? try tables.quietly(perform) : try perform()
+      return (summary, tables.applyReport?.writtenCount ?? 0)
     }
   }
 

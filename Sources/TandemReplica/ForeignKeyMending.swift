@@ -35,6 +35,15 @@ struct ForeignKey: Sendable {
     }
   }
 
+  /// True if two records of the child refer to the same values.
+  func hasSameReference(_ one: Record, _ other: Record, _ key: [FieldValue]) -> Bool {
+    guard let attachedChild else { return false }
+    return columns.allSatisfy { column in
+      let values = [one, other].map { attachedChild.value(of: column.child, in: $0, key) ?? .null }
+      return values[0].hasSameStorage(as: values[1])
+    }
+  }
+
   /// The record with null in the columns; `nil` if one of them is part of the key.
   func withoutReference(_ record: Record) -> Record? {
     var record = record
@@ -121,6 +130,25 @@ extension ReplicaTables {
     guard let child = foreignKey.attachedChild else { return [] }
     return try readableRows(foreignKey.selection(child.keyNames.sqlList), values).rows
       .filter { !$0.contains(where: \.isNull) }
+  }
+}
+
+extension ReplicaTables {
+  /// The keys of the rows that a record of the child refers to. The parent's columns compare, with
+  /// their types and collations, as SQLite does.
+  func parents(
+    _ foreignKey: ForeignKey, of record: Record, _ key: [FieldValue]
+  ) throws -> [[FieldValue]] {
+    guard let child = foreignKey.attachedChild else { return [] }
+    let values = foreignKey.columns.map { child.value(of: $0.child, in: record, key) ?? .null }
+    guard !values.contains(where: \.isNull) else { return [] }
+    let parent = foreignKey.parent
+    let condition = foreignKey.columns.map { "\($0.parent.sqlQuoted) = ?" }
+      .joined(separator: " AND ")
+    return try readableRows(
+      "SELECT \(parent.keyNames.sqlList) FROM main.\(parent.name.sqlQuoted) WHERE \(condition)",
+      values
+    ).rows.filter { !$0.contains(where: \.isNull) }
   }
 }
 

@@ -44,14 +44,22 @@ extension ReplicaTables {
 
   /// Some keys of a table with the key columns of another one, ascending, after a given one. Keys
   /// with a null are left out.
+  ///
+  /// - Parameter presence: Only those with a row, or without.
   func keys(
-    of table: ReplicaTable, in list: String, after last: KeyPage.Position?
+    of table: ReplicaTable, in list: String, _ presence: RowPresence? = nil,
+    after last: KeyPage.Position?
   ) throws -> KeyPage {
     let names = table.keyNames.sqlList
     var conditions = table.keyNames.map { "\($0.sqlQuoted) NOT NULL" }
     if let last { conditions.append("(\(names)) > (\(last.marks.joined(separator: ", ")))") }
+    if let presence {
+      let isSame = table.declaration.sameKey("t", "s")
+      let row = "SELECT 1 FROM \(table.name.sqlQuoted) AS t WHERE \(isSame)"
+      conditions.append("\(presence == .present ? "" : "NOT ")EXISTS (\(row))")
+    }
     let rest = """
-      FROM \(list.sqlQuoted) WHERE \(conditions.joined(separator: " AND "))
+      FROM \(list.sqlQuoted) AS s WHERE \(conditions.joined(separator: " AND "))
       ORDER BY \(names) LIMIT \(ReplicaTables.keyStepCount)
       """
     let (keys, unreadable) = try readableRows("SELECT \(names) \(rest)", last?.values ?? [])

@@ -26,12 +26,7 @@ extension PageApplication {
       try deleteMissing(table, listedIn: table.name)
       try deleteMissing(table, listedIn: table.shadow.name)
     }
-    for row in try tables.rows("SELECT \"table\", id FROM tandem_parked") {
-      guard case .text(let table) = row[0], case .text(let text) = row[1],
-        let id = try? SyncMessageReader().id(Array(text.utf8))
-      else { throw ReplicaError.damaged("tandem_parked", tables.connection.path) }
-      try deleteIfMissing(SyncKey(table: table, id: id))
-    }
+    for key in try tables.parkedKeys() { try deleteIfMissing(key) }
   }
 
   private mutating func deleteMissing(_ table: ReplicaTable, listedIn list: String) throws {

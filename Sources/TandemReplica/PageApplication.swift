@@ -86,16 +86,24 @@ struct PageApplication {
   }
 
   /// Forgets the base: all rows are local additions, or all are the base if the space decides.
-  /// Records that no table can hold are kept as conflicts.
+  /// Versions that no row has are kept as conflicts.
   private mutating func forgetBase() throws {
-    for row in try tables.rows("SELECT \"table\", id FROM tandem_parked WHERE is_whole") {
-      guard case .text(let table) = row[0], case .text(let text) = row[1],
-        let id = try? SyncMessageReader().id(Array(text.utf8))
-      else { throw ReplicaError.damaged("tandem_parked", tables.connection.path) }
-      let key = SyncKey(table: table, id: id)
-      guard let fields = try tables.parked(key)?.fields else { continue }
-      try record(.editDelete(base: fields, local: fields), .remote, key)
-      try tables.park(nil, key)
+    for key in try tables.parkedKeys("is_whole = 1 OR reason NOT NULL") {
+      guard let parked = try tables.parked(key) else { continue }
+      let row = try schema.table(named: key.table).map { try tables.row($0, key.id) }
+      switch parked.extent {
+      case .record:
+        try record(
+          .editDelete(base: parked.fields, local: parked.fields), .remote, key)
+        try tables.park(nil, key)
+      case .fields:
+        if let row, let version = row.base, let present = row.present {
+          try record(.addAdd(local: version, remote: present), .remote, key)
+        }
+        let fields = row?.table.unstorableFields(of: parked.fields)
+        try tables.park(fields.map { ParkedFields(fields: $0, extent: .fields) }, key)
+      case .deletion: if row?.local != nil { try tables.park(nil, key) }
+      }
     }
     for table in schema.tables {
       try tables.run("DELETE FROM \(table.shadow.name.sqlQuoted)", [])
@@ -152,7 +160,8 @@ extension PageApplication {
       row.isUnreadable
       ? row.local : try merge(row, with: change, in: table, isFirst: isFirst)
     let placement = RowPlacement(
-      table: table, key: change.key.id, row: row, remote: change.fields, result: result)
+      table: table, key: change.key.id, row: row, remote: change.fields, result: result,
+      version: change.version)
     // A row that no message can hold stays as it is: it is noted when changes are frozen.
     if row.isUnreadable { return try placing.makeBase(placement) }
     try placing.place(placement)
@@ -166,7 +175,7 @@ extension PageApplication {
     placing.replaceWaiting(
       RowPlacement(
         table: waiting.table, key: waiting.key, row: waiting.row, remote: change.fields,
-        result: result))
+        result: result, version: change.version))
   }
 
   /// Keeps a record for which the file has no table.
@@ -177,7 +186,7 @@ extension PageApplication {
       "the table \(table.name) would store the primary key as another value"
     }
     try tables.park(
-      change.fields.map { ParkedFields(fields: $0, isWhole: true, reason: reason) }, change.key)
+      change.fields.map { ParkedFields(fields: $0, extent: .record, reason: reason) }, change.key)
   }
 
   /// Changes the digest of the base. In a base that was forgotten, each record is new when it comes

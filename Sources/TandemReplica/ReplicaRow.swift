@@ -1,16 +1,40 @@
 internal import TandemRecords
 internal import TandemSQLite
 
-/// The fields of a record that its table cannot hold.
+/// The part of the space's version of a record that its row does not have.
 struct ParkedFields {
+  /// The part.
+  enum Extent: Int64 {
+    /// Some fields: the table cannot hold them as they are, or does not accept the version, so that
+    /// the row stays as it was.
+    case fields
+    /// All of it: there is no row, because a constraint forbids it or its key would be altered, or
+    /// because the file has no such table.
+    case record
+    /// The deletion: the row is still here, because others refer to it.
+    case deletion
+  }
+
+  /// The fields; none of a deletion.
   var fields: Record
-  /// True if the table has no row of the record at all, because a constraint forbids it or its key
-  /// would be altered, or because the file has no such table.
-  var isWhole: Bool
-  /// The reason for which the table has no row; `nil` if the file has no such table.
+  var extent: Extent
+  /// The reason for which the table does not accept the version. It is tried again whenever a pull is
+  /// applied. `nil` if the table cannot hold the fields, or the file has no such table.
   var reason: String?
   /// The values that the former row had in columns that are not synchronized, by their names.
   var others: Record?
+
+  /// True if there is no row.
+  var isWhole: Bool { extent == .record }
+  /// True if the space has deleted the record.
+  var isDeletion: Bool { extent == .deletion }
+
+  /// The deletion of a row that is still here.
+  static func deletion(_ reason: String) -> ParkedFields {
+    ParkedFields(
+      fields: Record(uncheckedLayout: RecordLayout(uniqueNames: []), values: []),
+      extent: .deletion, reason: reason)
+  }
 }
 
 /// All that a replica knows about one record: its row as it is, the row as it was at the replica's
@@ -100,7 +124,8 @@ struct ReplicaRow {
 
   /// The record at the replica's revision; `nil` if there was none.
   var base: Record? {
-    switch (shadow, row) {
+    if parked?.isDeletion ?? false { return nil }
+    return switch (shadow, row) {
     case (.values(let values)?, _), (nil, .values(let values)): overlaid(values)
     case (.absent?, _), (nil, .missing): parked.flatMap { $0.isWhole ? $0.fields : nil }
     case (.unreadable?, _), (nil, .unreadable): nil
@@ -114,12 +139,37 @@ struct ReplicaRow {
     return parked?.isWhole ?? false
   }
 
+  /// The version of the space that local edits replace although the row never had it, and the version
+  /// that it had instead; `nil` if they replace none.
+  var unseen: (version: Record, seen: Record?)? {
+    guard let version = base else { return nil }
+    if isWrittenAnew { return (version, nil) }
+    guard let parked, parked.extent == .fields, parked.reason != nil,
+      case .values(let former)? = shadow, case .values(let values) = row
+    else { return nil }
+    let isReplaced = values.indices.contains { offset in
+      parked.fields.layout.offset(of: table.columnNames[offset]) != nil
+        && !values[offset].hasSameStorage(as: former[offset])
+    }
+    guard isReplaced else { return nil }
+    return (version, Record(uncheckedLayout: table.layout, values: former))
+  }
+
   /// The version that local edits were made from; `nil` if there was none.
-  var seenBase: Record? { isWrittenAnew ? nil : base }
+  var seenBase: Record? {
+    guard let unseen else { return base }
+    guard let seen = unseen.seen, let local, let parked else { return nil }
+    var base = unseen.version
+    for name in parked.fields.layout.names where !local[name].hasSameStorage(as: base[name]) {
+      base[field: FieldName(name)] = seen[name].isNull ? nil : seen[name]
+    }
+    return base
+  }
 
   /// The record as it is; `nil` if there is none.
   var local: Record? {
     guard let shadow else { return base }
+    if parked?.isDeletion ?? false { return revived }
     if parked == nil, case .values(let values) = row {
       return Record(uncheckedLayout: table.layout, values: values)
     }
@@ -142,12 +192,26 @@ struct ReplicaRow {
     }
   }
 
+  /// The record that the row itself has; `nil` if there is none.
+  var present: Record? {
+    guard case .values(let values) = row else { return nil }
+    return Record(uncheckedLayout: table.layout, values: values)
+  }
+
+  /// The record of a row that the space has deleted, if it was edited since: the edit revives it.
+  private var revived: Record? {
+    guard case .values(let former)? = shadow, case .values(let values) = row,
+      !values.indices.allSatisfy({ values[$0].hasSameStorage(as: former[$0]) })
+    else { return nil }
+    return present
+  }
+
   /// A record of the table's columns, with the fields that the table cannot hold.
   private func overlaid(_ values: [FieldValue]) -> Record {
     var record = Record(uncheckedLayout: table.layout, values: values)
     if let parked {
       for (name, value) in zip(parked.fields.layout.names, parked.fields.values) {
-        record[field: FieldName(name)] = value
+        record[field: FieldName(name)] = value.isNull ? nil : value
       }
     }
     return record

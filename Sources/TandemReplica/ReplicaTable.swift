@@ -225,12 +225,36 @@ extension DatabaseConnection {
 package struct ReplicaSchema: Sendable {
   /// The tables, in the order in which they were attached.
   package let tables: [ReplicaTable]
+  /// The same, each one after those that it refers to, except in cycles.
+  let parentsFirst: [ReplicaTable]
   /// The foreign keys that refer to them, those of other tables included.
   let foreignKeys: [ForeignKey]
 
   init(_ declarations: [SpaceTable], in connection: DatabaseConnection) throws {
     tables = try declarations.map { try ReplicaTable($0, in: connection) }
     foreignKeys = try connection.foreignKeys(to: tables)
+    parentsFirst = ReplicaSchema.parentsFirst(tables, foreignKeys)
+  }
+
+  private static func parentsFirst(
+    _ tables: [ReplicaTable], _ foreignKeys: [ForeignKey]
+  ) -> [ReplicaTable] {
+    var sorted: [ReplicaTable] = []
+    var visited: Set<String> = []
+    func visit(_ table: ReplicaTable) {
+      guard visited.insert(table.name).inserted else { return }
+      for foreignKey in foreignKeys where foreignKey.attachedChild === table {
+        visit(foreignKey.parent)
+      }
+      sorted.append(table)
+    }
+    for table in tables { visit(table) }
+    return sorted
+  }
+
+  /// The foreign keys that refer to each table, by its name in lower case.
+  var references: [String: [ForeignKey]] {
+    Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
   }
 
   /// The table of a name, which is compared byte by byte as in messages.

@@ -34,7 +34,8 @@ extension ReplicaTables {
   ///
   /// The shadows of its rows are set aside. From now on, the triggers keep the frozen version of a
   /// row that changes again. If there are more changes than the limits allow, the commit has a part
-  /// of them, in the order of tables and keys.
+  /// of them: additions and updates first, parents before children, then deletions, children before
+  /// parents; within a table in the order of keys.
   ///
   /// A row that no message can hold stays as it is, and is noted in `tandem_rejected`.
   ///
@@ -53,8 +54,18 @@ extension ReplicaTables {
     try discardStaged()
     var draft = CommitDraft(limits)
     try readingRows {
-      for table in schema.tables {
-        try freeze(table, merging.merging(of: table.name), base, into: &draft)
+      try reviveNeeded(schema, base)
+      // The tables with changes that stay.
+      var rests: Set<String> = []
+      for table in schema.parentsFirst where !draft.isClosed {
+        let isGapless = try freeze(
+          table, .present, merging.merging(of: table.name), base, into: &draft)
+        if !isGapless { rests.insert(table.name) }
+      }
+      for table in schema.parentsFirst.reversed() where !draft.isClosed {
+        try freeze(
+          table, .missing, merging.merging(of: table.name), base,
+          isGapless: !rests.contains(table.name), into: &draft)
       }
     }
     try pruneNotes()
@@ -71,19 +82,47 @@ extension ReplicaTables {
     return bytes
   }
 
-  /// Freezes the changes of one table, as far as the commit has room.
+  /// Revives rows that the space deleted and that are still here, if local edits refer to them.
+  private func reviveNeeded(_ schema: ReplicaSchema, _ base: SpaceRevision) throws {
+    var deletions: [RowPlacement] = []
+    for key in try parkedKeys("is_whole = \(ParkedFields.Extent.deletion.rawValue)") {
+      guard let table = schema.table(named: key.table) else { continue }
+      let row = try row(table, key.id)
+      if row.local == nil {
+        deletions.append(
+          RowPlacement(table: table, key: key.id, row: row, remote: nil, result: nil))
+      }
+    }
+    guard !deletions.isEmpty else { return }
+    var decision = DeletionDecision(deletions, self, schema.references)
+    try decision.revive(neededBy: [])
+    for (deletion, fate) in zip(deletions, decision.fates) where fate == .revived {
+      guard let record = deletion.row.present else { continue }
+      try setShadow(.absent, deletion.table, deletion.key)
+      try park(nil, deletion.syncKey)
+      try self.record(
+        .editDelete(base: record, local: record), .local, deletion.syncKey, version: base.version)
+    }
+  }
+
+  /// Freezes the changes of one table's rows, as far as the commit has room.
+  ///
+  /// - Parameters:
+  ///   - presence: The rows that are there, or those that were deleted.
+  ///   - isGapless: False if changes of the other rows stay.
+  /// - Returns: True if each of the rows up to the last frozen one is frozen, or has not changed.
+  @discardableResult
   private func freeze(
-    _ table: ReplicaTable, _ merging: TableMerging, _ base: SpaceRevision,
-    into draft: inout CommitDraft
-  ) throws {
+    _ table: ReplicaTable, _ presence: RowPresence, _ merging: TableMerging,
+    _ base: SpaceRevision, isGapless: Bool = true, into draft: inout CommitDraft
+  ) throws -> Bool {
     var frozen: [[FieldValue]] = []
-    // True if each row before the last frozen one is frozen, or has not changed.
-    var isGapless = true
+    var isGapless = isGapless
     var isFull = false
     var last: KeyPage.Position?
     repeat {
       var unchanged: [[FieldValue]] = []
-      var step = try forEachTouchedRow(table, after: last) { key, row in
+      var step = try forEachTouchedRow(table, presence, after: last) { key, row in
         guard let verbs = try sendableChange(of: row, key, merging) else {
           isGapless = false
           return true
@@ -91,7 +130,9 @@ extension ReplicaTables {
         let syncKey = table.syncKey(key)
         guard !verbs.isEmpty else {
           unchanged.append(key)
-          if row.isWrittenAnew { try unpark(table, syncKey, row.local) }
+          if row.isWrittenAnew { try unpark(table, syncKey, row.local, after: []) }
+          // The row is gone, as in the space.
+          if row.parked?.isDeletion ?? false, row.row.isMissing { try park(nil, syncKey) }
           return true
         }
         switch draft.add(verbs.map { SyncChange(key: syncKey, verb: $0) }) {
@@ -101,28 +142,52 @@ extension ReplicaTables {
             syncKey, "the record is longer than \(draft.limits.maxRecordByteCount) bytes")
         case .full:
           isFull = true
+          draft.close()
           return false
         case .added:
           frozen.append(key)
-          if row.isWrittenAnew, let local = row.local, let unseen = row.base {
-            // The row has only a version that the table can hold. The one that it replaces is recorded.
-            try record(
-              .addAdd(local: local, remote: unseen), .local, syncKey, version: base.version)
-          }
+          try recordUnseen(row, syncKey, base)
         }
         isFull = draft.isFull
         return !isFull
       }
       if step.hasUnreadable { isGapless = false }
       if step.hasUnreadable, !isFull {
-        let page = try keys(of: table, in: table.shadow.name, after: last)
+        let page = try keys(of: table, in: table.shadow.name, presence, after: last)
         for key in page.unreadable { try noteUnreadable(key, table) }
         step.next = page.next
       }
       for key in unchanged { try setShadow(nil, table, key) }
       last = step.next
     } while last != nil && !isFull
-    try setAside(table, frozen, isGapless: isGapless, isAll: isGapless && !isFull)
+    if presence == .present, isGapless, let last = frozen.last {
+      let hasMissing = try connection.withStatement(table.statements.hasMissingUpTo) {
+        statement throws(DatabaseError) in
+        try statement.bind(last)
+        guard try statement.step() else { return false }
+        return try statement.value(at: 0) == 1
+      }
+      try setAside(table, frozen, isGapless: !hasMissing, isAll: false)
+    } else {
+      try setAside(table, frozen, isGapless: isGapless, isAll: isGapless && !isFull)
+    }
+    return isGapless
+  }
+
+  /// Records the version of the space that a change replaces although the row never had it.
+  private func recordUnseen(_ row: ReplicaRow, _ key: SyncKey, _ base: SpaceRevision) throws {
+    guard let local = row.local else { return }
+    let conflict: MergeConflict<Record>
+    if row.parked?.isDeletion ?? false {
+      conflict = .editDelete(base: local, local: local)
+    } else if let (version, seen) = row.unseen {
+      conflict =
+        seen.map { .editEdit(base: $0, local: local, remote: version) }
+        ?? .addAdd(local: local, remote: version)
+    } else {
+      return
+    }
+    try record(conflict, .local, key, version: base.version)
   }
 
   /// The change of a row; empty if there is none, `nil` if no message can hold it, which is noted.

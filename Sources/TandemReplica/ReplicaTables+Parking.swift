@@ -13,7 +13,9 @@ extension ReplicaTables {
     guard let row = rows.first, let fields = try record(row[0], of: "tandem_parked") else {
       return nil
     }
-    var parked = ParkedFields(fields: fields, isWhole: row[1] == 1)
+    guard case .integer(let number) = row[1], let extent = ParkedFields.Extent(rawValue: number)
+    else { throw ReplicaError.damaged("tandem_parked", connection.path) }
+    var parked = ParkedFields(fields: fields, extent: extent)
     if case .text(let reason) = row[2] { parked.reason = reason }
     parked.others = try record(row[3], of: "tandem_parked")
     return parked
@@ -28,17 +30,16 @@ extension ReplicaTables {
     return record
   }
 
-  /// Sets the fields of a record that its table cannot hold; `nil` if it can hold all.
+  /// Sets the part of a record that its row does not have; `nil` if it has all.
   ///
-  /// A record that has no row, and should have one, is noted in `tandem_rejected` until it has one.
+  /// A version that the table does not accept is noted in `tandem_rejected` until it has its row.
   func park(_ parked: ParkedFields?, _ key: SyncKey) throws {
     let place: [FieldValue] = [.text(key.table), .blob(key.canonicalBytes)]
     let former = try self.parked(key)
-    let old = former.flatMap { $0.isWhole ? $0.fields : nil }
-    let new = parked.flatMap { $0.isWhole ? $0.fields : nil }
-    // The note of the same record may have been discarded.
-    if !old.hasSameStorage(as: new) { try noteParked(new, parked?.reason, key) }
+    // The note of the same version may have been discarded.
+    if !former.hasSameNote(as: parked) { try noteParked(parked, key) }
     guard let parked else {
+      guard former != nil else { return }
       return try run("DELETE FROM tandem_parked WHERE \"table\" = ? AND \"key\" = ?", place)
     }
     isWithoutParked = false
@@ -48,9 +49,36 @@ extension ReplicaTables {
       VALUES (?, ?, ?, ?, ?, ?, ?)
       """,
       place + [
-        .text(key.idText), .text(parked.fields.text), parked.isWhole ? 1 : 0,
+        .text(key.idText), .text(parked.fields.text), .integer(parked.extent.rawValue),
         parked.reason.map { .text($0) } ?? .null,
         (parked.isWhole ? parked.others ?? former?.others : nil).map { .text($0.text) } ?? .null,
       ])
+  }
+
+  /// The records of which the table does not accept the space's version, in the order of their keys.
+  func setAsideKeys() throws -> [SyncKey] { try parkedKeys("reason NOT NULL") }
+
+  /// The records with a part that their row does not have, in the order of their keys.
+  func parkedKeys(_ condition: String = "TRUE") throws -> [SyncKey] {
+    if isWithoutParked { return [] }
+    return try rows("SELECT \"table\", id FROM tandem_parked WHERE \(condition)").map { row in
+      guard case .text(let table) = row[0], case .text(let text) = row[1],
+        let id = try? SyncMessageReader().id(Array(text.utf8))
+      else { throw ReplicaError.damaged("tandem_parked", connection.path) }
+      return SyncKey(table: table, id: id)
+    }
+  }
+}
+
+extension Optional where Wrapped == ParkedFields {
+  /// True if both have the same note in `tandem_rejected`, or none.
+  fileprivate func hasSameNote(as other: ParkedFields?) -> Bool {
+    let notes = [self, other].map { $0.flatMap { $0.reason == nil ? nil : $0 } }
+    switch (notes[0], notes[1]) {
+    case (let one?, let other?):
+      return one.extent == other.extent && one.fields.hasSameStorage(as: other.fields)
+    case (nil, nil): return true
+    default: return false
+    }
   }
 }

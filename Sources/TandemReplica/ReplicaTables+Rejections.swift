@@ -73,7 +73,7 @@ extension ReplicaTables {
       merging)
     if row.base == nil, row.parked == nil {
       let fields = merge.result.flatMap(table.unstorableFields)
-      try park(fields.map { ParkedFields(fields: $0, isWhole: false) }, key)
+      try park(fields.map { ParkedFields(fields: $0, extent: .fields) }, key)
     } else if let result = merge.result {
       try table.checkColumns(
         result.layout.names.filter { name in
@@ -83,6 +83,7 @@ extension ReplicaTables {
     try accepting("--retry", key) {
       try store(merge.result, over: row.row, table, key.id, others: rejection.others)
     }
+    if !row.row.isMissing { try restore(rejection.others, table, key.id, isNew: false) }
     if let conflict = merge.conflict {
       try record(
         conflict.versions, conflict.resolution, key, fields: conflict.fields,
@@ -90,27 +91,23 @@ extension ReplicaTables {
     }
   }
 
-  /// Writes a record into its table that did not accept it before.
+  /// Gives a row the space's version that its table did not accept before.
   private func placeParked(_ rejection: ReplicaRejection, in table: ReplicaTable) throws {
     let key = rejection.key
-    let row = try row(table, key.id)
-    guard let parked = row.parked, parked.isWhole, case .missing = row.row else {
+    guard let parked = try parked(key), let reason = parked.reason else {
       throw ReplicaError(
         .unknownRejection,
-        "the record of the rejection \(rejection.id) has a row now: synchronize")
+        "the rejected record \(rejection.id) has changed since: synchronize")
     }
     guard table.keeps(key: key.id) else {
       throw ReplicaError(.constraint, "\(rejection.reason); change the type of the column first")
     }
-    var placing = RowPlacing(self, firesTriggers: true, foreignKeys: [])
-    try placing.place(
-      RowPlacement(
-        table: table, key: key.id, row: row, remote: parked.fields, result: parked.fields))
-    try placing.finish()
-    guard try self.row(table, key.id).row.isMissing else { return }
+    var placing = RowPlacing(self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
+    try placing.placeSetAside(among: [key])
+    guard try self.parked(key)?.reason != nil else { return }
     throw ReplicaError(
       .constraint,
-      "the table \(table.name) still does not accept \(key.idText): \(parked.reason ?? ""); "
+      "the table \(table.name) still does not accept \(key.idText): \(reason); "
         + "change its constraint, or the row in another copy")
   }
 
@@ -139,14 +136,20 @@ extension ReplicaTables {
   /// Notes a change that is still in its row and cannot be sent.
   func noteRow(_ key: SyncKey, _ reason: String) throws { try note(.row, key, reason, nil) }
 
-  /// Notes a record of the space that its table does not accept; `nil` if it has a row, or no longer
-  /// exists.
-  func noteParked(_ fields: Record?, _ reason: String?, _ key: SyncKey) throws {
+  /// Notes a version of the space that the table does not accept; `nil` if the row has it, or there is
+  /// none any more.
+  func noteParked(_ parked: ParkedFields?, _ key: SyncKey) throws {
     try run(
       "DELETE FROM tandem_rejected WHERE \"table\" = ? AND \"key\" = ? AND kind = 'record'",
       [.text(key.table), .text(key.idText)])
-    guard let fields, let reason else { return }
-    try note(.record, key, "this file has no row for it: \(reason)", fields)
+    guard let parked, let reason = parked.reason else { return }
+    switch parked.extent {
+    case .record: try note(.record, key, "this file has no row for it: \(reason)", parked.fields)
+    case .fields:
+      try note(.record, key, "the row has former values of these fields: \(reason)", parked.fields)
+    case .deletion:
+      try note(.record, key, "the space has deleted it, the row is still here: \(reason)", nil)
+    }
   }
 
   private func note(

@@ -146,7 +146,7 @@ extension ReplicaTables {
       let frozen = try frozen(table, key, verbs)
       if let base = frozen.base { state.digest.remove(key, base, by: hasher) }
       if let record = frozen.record { state.digest.add(key, record, by: hasher) }
-      try unpark(table, key, frozen.record)
+      try unpark(table, key, frozen.record, after: verbs)
     }
     for table in schema.tables { try run("DELETE FROM \(table.asideName.sqlQuoted)", []) }
     try emptyOutbox()
@@ -161,6 +161,8 @@ extension ReplicaTables {
     state.revision = revision
     state.spaceDigest = digest
     if !state.hasEqualDigests, state.pullNeed == .none { state.pullNeed = .repair }
+    // The changes may have made room for versions that were set aside: a pull tries these again.
+    if try !setAsideKeys().isEmpty { state.requirePull() }
   }
 
   /// A frozen record, and the version that it replaced.
@@ -179,11 +181,27 @@ extension ReplicaTables {
     }
   }
 
-  /// Parks the fields of an accepted record that the table cannot hold, if any are left.
-  func unpark(_ table: ReplicaTable, _ key: SyncKey, _ record: Record?) throws {
-    guard try parked(key) != nil else { return }
+  /// Parks the fields of an accepted record that the row does not have, if any are left.
+  ///
+  /// - Parameter verbs: The accepted change.
+  func unpark(
+    _ table: ReplicaTable, _ key: SyncKey, _ record: Record?, after verbs: [SyncChange.Verb]
+  ) throws {
+    guard let parked = try parked(key) else { return }
+    if parked.extent == .fields, parked.reason != nil, record != nil {
+      // The row still lacks the fields that the change left as they were.
+      let changed = verbs.flatMap(\.fieldNames)
+      let offsets = parked.fields.values.indices.filter {
+        !changed.contains(parked.fields.layout.names[$0])
+      }
+      var rest = parked
+      rest.fields = Record(
+        uncheckedLayout: RecordLayout(uniqueNames: offsets.map { parked.fields.layout.names[$0] }),
+        values: offsets.map { parked.fields.values[$0] })
+      return try park(offsets.isEmpty ? nil : rest, key)
+    }
     let fields = record.flatMap(table.unstorableFields)
-    try park(fields.map { ParkedFields(fields: $0, isWhole: false) }, key)
+    try park(fields.map { ParkedFields(fields: $0, extent: .fields) }, key)
   }
 
   /// Notes refused changes in `tandem_rejected`, and returns their rows without them: under the edits
@@ -220,10 +238,19 @@ extension ReplicaTables {
   /// versions are those of the space, because the commit has been taken back.
   private func place(_ reverted: [RowPlacement]) throws {
     var placing = RowPlacing(
-      self, firesTriggers: true, foreignKeys: try schema().foreignKeys,
-      keepsReferencesOfSpace: true)
+      self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
     for placement in reverted { try placing.place(placement) }
-    try placing.finish()
+    try placing.finish(triesSetAside: false)
+  }
+}
+
+extension SyncChange.Verb {
+  /// The names of the fields that an update or an addition changes.
+  fileprivate var fieldNames: [String] {
+    switch self {
+    case .insert, .delete: []
+    case .update(let fields), .add(let fields): fields.layout.names
+    }
   }
 }
 

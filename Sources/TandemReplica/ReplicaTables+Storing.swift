@@ -59,13 +59,20 @@ extension ReplicaTables {
     }
   }
 
-  /// Writes the values of a new row in columns that are not synchronized, as far as the table still
-  /// has them and accepts them.
-  private func restore(_ others: Record?, _ table: ReplicaTable, _ key: [FieldValue]) throws {
+  /// Writes the values of a row in columns that are not synchronized, as far as the table still has them
+  /// and accepts them.
+  ///
+  /// - Parameter isNew: False for a row that keeps the values that it has.
+  func restore(
+    _ others: Record?, _ table: ReplicaTable, _ key: [FieldValue], isNew: Bool = true
+  ) throws {
     guard let others else { return }
     let names = table.otherColumns.filter { !others[$0].isNull }
     guard !names.isEmpty else { return }
-    let assignments = names.enumerated().map { "\($1.sqlQuoted) = ?\(key.count + $0 + 1)" }
+    let assignments = names.enumerated().map { offset, name in
+      let (name, new) = (name.sqlQuoted, "?\(key.count + offset + 1)")
+      return "\(name) = \(isNew ? new : "coalesce(\(name), \(new))")"
+    }
     do {
       try run(table.statements.update(assignments), key, names.map { others[$0] })
     } catch let error as DatabaseError where error.forbidsRow {}

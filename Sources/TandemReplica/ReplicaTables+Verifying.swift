@@ -91,11 +91,7 @@ extension ReplicaTables {
         try addRecords(sql, of: table, hasParked: hasParked, to: &digest)
       }
     }
-    for row in try rows("SELECT \"table\", id FROM tandem_parked WHERE is_whole") {
-      guard case .text(let table) = row[0], case .text(let text) = row[1],
-        let id = try? SyncMessageReader().id(Array(text.utf8))
-      else { throw ReplicaError.damaged("tandem_parked", connection.path) }
-      let key = SyncKey(table: table, id: id)
+    for key in try parkedKeys("is_whole = 1") {
       if let fields = try parked(key)?.fields { digest.add(key, fields, by: hasher) }
     }
     return digest

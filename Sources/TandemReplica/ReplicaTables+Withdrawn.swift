@@ -65,7 +65,7 @@ extension ReplicaTables {
     if let base { state.digest.remove(key, base) }
     if let new { state.digest.add(key, new) }
     try setShadow(row.shadow(of: new, changing: base), table, key.id)
-    try unpark(table, key, new)
+    try unpark(table, key, new, after: verbs)
   }
 }
 

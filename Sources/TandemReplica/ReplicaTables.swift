@@ -82,20 +82,22 @@ extension ReplicaTables {
   /// false. It must not write the table or its shadow. Rows whose key is not UTF-8 are left out: no
   /// message can name them.
   ///
-  /// - Parameter last: The key before those of the rows; `nil` for the first ones.
+  /// - Parameters:
+  ///   - presence: The rows that are there, or those that were deleted.
+  ///   - last: The key before those of the rows; `nil` for the first ones.
   /// - Returns: The key to continue after; `nil` if there are no more rows, or `body` returned false.
   ///   Also true if keys were left out; the key to continue after may be one of these then.
   func forEachTouchedRow(
-    _ table: ReplicaTable, after last: KeyPage.Position?,
+    _ table: ReplicaTable, _ presence: RowPresence, after last: KeyPage.Position?,
     _ body: ([FieldValue], ReplicaRow) throws -> Bool
   ) throws -> (next: KeyPage.Position?, hasUnreadable: Bool) {
     let (keyCount, count) = (table.keyNames.count, table.columnNames.count)
-    let statements = table.statements
+    let statements = table.statements.touched[presence.rawValue]
     var next: [FieldValue]?
     var rowCount = 0
     var isStopped = false
     var hasUnreadable = false
-    let sql = last.map { statements.touched(after: $0) } ?? statements.touched
+    let sql = last.map { statements.rows(after: $0) } ?? statements.first
     try connection.forEachRow(sql, last?.values ?? []) { statement in
       rowCount += 1
       guard let key = try? statement.values(in: 0..<keyCount) else {

@@ -6,9 +6,12 @@ internal import TandemSync
 /// come for.
 ///
 /// First, all rows that take part are taken out of their tables. So rows that only exchange values
-/// come back without a conflict. Two rows of a table cannot have the same unique value, but the space
-/// accepts such records from two replicas. Then one row has to go: local edits first, otherwise the
-/// record with the greater key, so that all replicas choose the same.
+/// come back without a conflict. Then they are placed in the order in which the space got them. Two
+/// rows of a table cannot have the same unique value, but the space may have such records: a table of
+/// another replica has no such index, two replicas took the value at the same time, or only a part of
+/// a large change has come. Then local edits give way first. Otherwise the row stays that has the value
+/// already, or that the space got first, and the other row stays as it was, or is missing, until the
+/// value is free. Its version is set aside; nothing of this is an edit.
 ///
 /// Until then no triggers run, so that those of the application see no row that goes and comes back.
 /// In the end, each row changes once more, from its former to its final version, with triggers, while
@@ -18,7 +21,7 @@ internal import TandemSync
 /// index is partial, on a generated column, on an expression or none of them. This is tried and undone.
 struct RowContest {
   /// A row that takes part.
-  private struct Entry {
+  fileprivate struct Entry {
     var placement: RowPlacement
     /// True if the file had the row.
     let existed: Bool
@@ -28,15 +31,17 @@ struct RowContest {
     var isKept = false
     /// True if the table has the row now.
     var isInTable: Bool
-    /// The reason for which the table cannot have the row at all.
+    /// True if the row has not been taken out of its table: it is only in the way.
+    var isIdle = false
+    /// The reason for which the row stays as it was, or is missing.
     var obstacle: String?
   }
 
-  /// A change that was given up.
+  /// Local edits that a row loses.
   struct Rejection {
-    let key: SyncKey
+    /// The placement with the edits.
+    let placement: RowPlacement
     let reason: String
-    let content: Record?
     /// The values of the row in columns that are not synchronized.
     let others: Record?
   }
@@ -66,9 +71,25 @@ struct RowContest {
     return entries.count - 1
   }
 
-  /// The final versions, which the tables have, except for those with an obstacle.
-  var placements: [(placement: RowPlacement, obstacle: String?, others: Record?)] {
-    entries.map { ($0.placement, $0.obstacle, $0.others) }
+  /// A row that took part.
+  struct Outcome {
+    /// The final version, which the table has unless there is an obstacle.
+    let placement: RowPlacement
+    /// The reason for which the table does not have it.
+    let obstacle: String?
+    /// The values of the row before, in columns that are not synchronized.
+    let others: Record?
+    /// True if the table has the row, with an obstacle as it was before.
+    let hasRow: Bool
+  }
+
+  /// The rows that took part.
+  var outcomes: [Outcome] {
+    entries.filter { !$0.isIdle }.map { entry in
+      Outcome(
+        placement: entry.placement, obstacle: entry.obstacle, others: entry.others,
+        hasRow: entry.isInTable)
+    }
   }
 
   /// Decides the contest, and writes the rows.
@@ -99,10 +120,12 @@ struct RowContest {
 extension RowContest {
   private mutating func decide() throws {
     var queue = entries.indices.sorted {
-      entries[$0].placement.syncKey < entries[$1].placement.syncKey
+      let (one, other) = (entries[$0].placement, entries[$1].placement)
+      return one.version == other.version
+        ? one.syncKey < other.syncKey : one.version < other.version
     }
     for number in queue { try takeOut(number) }
-    // Rows that lose their local edits follow with the record of the space.
+    // Rows that were in the way and wait themselves follow.
     var position = 0
     while position < queue.count {
       queue += try place(queue[position])
@@ -110,65 +133,126 @@ extension RowContest {
     }
   }
 
-  /// Places a row, at the expense of others if necessary; returns the rows that have to be placed
-  /// again, without their local edits.
+  /// Places a row, or leaves it as it was; returns the rows that have to be placed after it.
   private mutating func place(_ number: Int) throws -> [Int] {
-    if try isPlaced(number) { return [] }
-    if entries[number].placement.hasEdits {
-      rejectEdits(number, RowContest.reason)
-      if try isPlaced(number) { return [] }
+    guard let obstacle = try attempt(number) else { return [] }
+    let reason = obstacle.isAboutUniqueness ? RowContest.reason : obstacle.message
+    let edited = entries[number].placement
+    if edited.hasEdits {
+      entries[number].placement.result = edited.remote
+      if try attempt(number) == nil {
+        rejectEdits(of: edited, number, reason)
+        return []
+      }
+      entries[number].placement.result = edited.result
     }
-    guard var holders = try holders(number) else {
-      entries[number].obstacle = RowContest.reason
-      return []
+    if obstacle.isAboutUniqueness, let holders = try holders(number, isFormer: false),
+      let moved = try displace(holders, for: number)
+    {
+      return moved
     }
-    let edited = holders.filter { entries[$0].placement.hasEdits }
-    for holder in edited {
-      try takeOut(holder)
-      rejectEdits(holder, RowContest.reason)
-    }
-    holders.removeAll(where: edited.contains)
-    let key = entries[number].placement.syncKey
-    if holders.contains(where: { entries[$0].placement.syncKey < key }) {
-      giveUp(number)
-      return edited
-    }
-    for holder in holders {
-      try takeOut(holder)
-      giveUp(holder)
-    }
-    if try !isPlaced(number) { entries[number].obstacle = RowContest.reason }
-    return edited
+    try leaveAsItWas(number, reason)
+    return []
   }
 
-  /// Writes a row that is not in its table; `false` if another one has one of its unique values.
-  private mutating func isPlaced(_ number: Int) throws -> Bool {
-    guard entries[number].placement.result != nil else { return true }
+  /// Places a row while those in its way yield; returns those of them that have to be placed after it,
+  /// or `nil` if one of them does not yield. Then all of them stay.
+  ///
+  /// A row yields if it waits for a value itself, or if its local edits hold the value.
+  private mutating func displace(_ holders: [Int], for number: Int) throws -> [Int]? {
+    let yields = holders.allSatisfy { holder in
+      entries[holder].obstacle == nil
+        && (entries[holder].placement.hasEdits || entries[holder].isWaiting)
+    }
+    guard yields, !holders.isEmpty else { return nil }
+    let formers = holders.map { entries[$0] }
+    for holder in holders { try takeOut(holder) }
+    var isDone = try attempt(number) == nil
+    var moved: [Int] = []
+    for (holder, former) in zip(holders, formers) where isDone {
+      if former.isWaiting {
+        moved.append(holder)
+        continue
+      }
+      let edited = entries[holder].placement
+      entries[holder].placement.result = edited.remote
+      isDone = try attempt(holder) == nil
+      if !isDone { entries[holder].placement.result = edited.result }
+    }
+    if isDone {
+      for (holder, former) in zip(holders, formers) where !moved.contains(holder) {
+        rejectEdits(of: former.placement, holder, RowContest.reason)
+      }
+      return moved
+    }
+    try takeOut(number)
+    for holder in holders { try takeOut(holder) }
+    for (holder, former) in zip(holders, formers) {
+      entries[holder].placement = former.placement
+      if former.isIdle {
+        try putBack(holder, isFinal: false)
+      } else {
+        try insert(holder, "ABORT")
+      }
+      entries[holder].isInTable = true
+      entries[holder].isIdle = former.isIdle
+    }
+    return nil
+  }
+
+  /// Puts a row back as it was. Rows that have got its values go back as well.
+  private mutating func leaveAsItWas(_ number: Int, _ reason: String) throws {
+    entries[number].obstacle = reason
+    var queue = [number]
+    while let number = queue.popLast() {
+      guard entries[number].isKept else { continue }
+      while true {
+        do {
+          try putBack(number, isFinal: false)
+          entries[number].isInTable = true
+          break
+        } catch let error as DatabaseError where error.isAboutUniqueness {
+          guard let holders = try holders(number, isFormer: true),
+            holders.allSatisfy({ entries[$0].obstacle == nil && !entries[$0].isIdle }),
+            !holders.isEmpty
+          else { break }
+          for holder in holders {
+            try takeOut(holder)
+            entries[holder].obstacle = RowContest.reason
+            queue.append(holder)
+          }
+        }
+      }
+    }
+  }
+
+  /// Writes a row that is not in its table; returns the error of a constraint that forbids it.
+  private mutating func attempt(_ number: Int) throws -> DatabaseError? {
+    guard entries[number].placement.result != nil else { return nil }
     do {
       try insert(number, "ABORT")
       entries[number].isInTable = true
-      return true
-    } catch let error as DatabaseError where error.isAboutUniqueness {
-      return false
+      return nil
     } catch let error as DatabaseError where error.forbidsRow {
-      if entries[number].placement.hasEdits {
-        rejectEdits(number, error.message)
-        return try isPlaced(number)
-      }
-      entries[number].obstacle = error.message
-      return true
+      return error
     }
   }
 
   /// The rows that prevent a row; `nil` if one of them is unknown or cannot be read.
-  private mutating func holders(_ number: Int) throws -> [Int]? {
+  ///
+  /// - Parameter isFormer: True for the row as it was, which is kept.
+  private mutating func holders(_ number: Int, isFormer: Bool) throws -> [Int]? {
     let table = entries[number].placement.table
     let stage = try stage(of: table)
     var found: (keys: [[FieldValue]], unreadable: [Int]) = ([], [])
     do {
       try tables.connection.savepoint {
         try tables.run(stage.forgetRemoved, [])
-        try insert(number, "REPLACE")
+        if isFormer {
+          try tables.run(stage.putBackReplacing, [place(of: number, isFinal: false)])
+        } else {
+          try insert(number, "REPLACE")
+        }
         let (keys, unreadable) = try tables.readableRows(stage.removed, [])
         found = (keys, unreadable)
         throw Undone()
@@ -182,10 +266,12 @@ extension RowContest {
         holders.append(known)
       } else {
         let row = try tables.row(table, key)
-        guard !row.isUnreadable else { return nil }
-        holders.append(
-          try add(
-            RowPlacement(table: table, key: key, row: row, remote: row.base, result: row.local)))
+        // A row that the space has deleted stays as long as others refer to it.
+        guard !row.isUnreadable, row.local != nil else { return nil }
+        let holder = try add(
+          RowPlacement(table: table, key: key, row: row, remote: row.base, result: row.local))
+        entries[holder].isIdle = true
+        holders.append(holder)
       }
     }
     return holders
@@ -193,25 +279,18 @@ extension RowContest {
 
   private struct Undone: Error {}
 
-  private mutating func rejectEdits(_ number: Int, _ reason: String) {
-    let placement = entries[number].placement
+  private mutating func rejectEdits(of edited: RowPlacement, _ number: Int, _ reason: String) {
     rejections.append(
-      Rejection(
-        key: placement.syncKey, reason: reason, content: placement.row.local ?? placement.result,
-        others: entries[number].others))
-    entries[number].placement.result = placement.remote
+      Rejection(placement: edited, reason: reason, others: entries[number].others))
     entries[number].placement.isRejected = true
   }
+}
 
-  /// Gives a record of the space up: its deletion becomes a local edit.
-  private mutating func giveUp(_ number: Int) {
-    let placement = entries[number].placement
-    rejections.append(
-      Rejection(
-        key: placement.syncKey, reason: RowContest.reason, content: placement.remote,
-        others: entries[number].others))
-    entries[number].placement.result = nil
-    entries[number].placement.isRejected = true
+extension RowContest.Entry {
+  /// True if the table has the row as it was, and its version waits for a value of another one.
+  fileprivate var isWaiting: Bool {
+    guard isIdle, let result = placement.result else { return false }
+    return !placement.row.row.holds(result, placement.table, except: nil)
   }
 }
 
@@ -221,7 +300,7 @@ extension RowContest {
   /// Changes each row once more, from its former to its final version, with triggers. A row that a
   /// trigger forbids stays as it is without.
   private mutating func repeatWithTriggers() throws {
-    let present = entries.map(\.isInTable)
+    let present = entries.map { $0.isInTable && !$0.isIdle }
     try tables.quietly {
       for number in entries.indices where present[number] {
         try keep(number, isFinal: true)
@@ -232,7 +311,7 @@ extension RowContest {
       let placement = entries[number].placement
       let row = placement.row.row
       let isUnchanged = placement.result.map { row.holds($0, placement.table, except: nil) }
-      if isUnchanged ?? (entries[number].obstacle != nil) { continue }
+      if isUnchanged ?? false || entries[number].obstacle != nil { continue }
       if entries[number].isKept { try tables.quietly { try putBack(number, isFinal: false) } }
       do {
         if entries[number].isKept {
@@ -272,6 +351,7 @@ extension RowContest {
     }
     try remove(number)
     entries[number].isInTable = false
+    entries[number].isIdle = false
   }
 
   private func remove(_ number: Int) throws {

@@ -3,10 +3,15 @@ internal import TandemSQLite
 internal import TandemSync
 
 extension RowPlacing {
-  /// Places the records that wait. Call it when all records of a pull have come.
+  /// Places the records that wait, and tries versions again that were set aside. Call it when all
+  /// records of a pull have come.
   ///
+  /// - Parameter triesSetAside: False if nothing has come from the space.
   /// - Complexity: O(*n* log *n*) in the number of records, unless triggers of the application run.
-  mutating func finish() throws {
+  mutating func finish(triesSetAside: Bool = true) throws {
+    var setAside = triesSetAside ? try tables.setAsideKeys() : []
+    setAside.removeAll { waitingOffsets[$0] != nil }
+    setAside = try setAside.filter { try !isDeletion($0) }
     try decideDeletions()
     while true {
       if !waiting.isEmpty {
@@ -20,9 +25,24 @@ extension RowPlacing {
       } else if let row = removed.popLast() {
         try removeReferences(to: row)
       } else {
-        return
+        break
       }
     }
+    try placeSetAside(among: setAside)
+  }
+
+  /// True if the space has deleted a row that is still here. It is decided again with the other
+  /// deletions.
+  private mutating func isDeletion(_ key: SyncKey) throws -> Bool {
+    guard try tables.parked(key)?.isDeletion == true,
+      let table = try tables.schema().table(named: key.table)
+    else { return false }
+    let row = try tables.row(table, key.id)
+    // An edit has revived it, and is sent.
+    if row.local == nil {
+      wait(RowPlacement(table: table, key: key.id, row: row, remote: nil, result: nil))
+    }
+    return true
   }
 
   private mutating func takeWaiting() -> [RowPlacement] {
@@ -43,13 +63,14 @@ extension RowPlacing {
     var contest = try RowContest(tables, takeWaiting())
     try contest.run(firingTriggers: firesTriggers)
     for entry in contest.rejections {
-      try reject(entry.key, entry.reason, entry.content, others: entry.others)
+      try rejectEdits(of: entry.placement, entry.reason, others: entry.others)
     }
-    for (placement, obstacle, others) in contest.placements {
-      if let obstacle {
-        try parkWhole(placement, obstacle, others: others)
+    for outcome in contest.outcomes {
+      if let obstacle = outcome.obstacle {
+        try setAside(
+          outcome.placement, obstacle, others: outcome.others, hasRow: outcome.hasRow)
       } else {
-        try complete(placement)
+        try complete(outcome.placement)
       }
     }
   }
@@ -58,79 +79,58 @@ extension RowPlacing {
 // MARK: - Rows that others refer to
 
 extension RowPlacing {
-  /// Deletes the rows that the space deleted, except for those that other rows still refer to: these
-  /// stay, as an ordinary edit, which the next commit contains.
+  /// Deletes the rows that wait because the space deleted them, except for those that other rows still
+  /// refer to. These stay:
+  ///
+  /// - If a local edit made the reference, and was not sent, the deletion is overruled. The row is
+  ///   revived by an ordinary edit, which the next commit contains.
+  /// - Otherwise the deletion is set aside, and nothing is sent.
   ///
   /// A row whose parent this file has never had stays without it: a replica that has the parent
   /// keeps it.
-  private mutating func decideDeletions() throws {
+  ///
+  /// - Complexity: O(*n* log *n*) in the number of deletions, of rows that refer to them, of records
+  ///   that wait and of rows with local edits.
+  mutating func decideDeletions() throws {
     let others = waiting.filter { $0.result != nil }
-    var rest = waiting.filter { $0.result == nil }
-    guard !rest.isEmpty else { return }
-    var doomed = Set(rest.map(\.syncKey))
-    // A row that waits counts as it is going to be, not as it is.
-    let waitingKeys = Set(others.map(\.syncKey))
-    // A row that stays keeps the rows that it refers to, so the search is repeated.
-    var isStable = false
-    while !isStable {
-      isStable = true
-      var unreferenced: [RowPlacement] = []
-      for placement in rest.reversed() {
-        let isReferenced = try isReferenced(placement, byOneOf: others) {
-          $0 != placement.syncKey && !doomed.contains($0) && !waitingKeys.contains($0)
-        }
-        if isReferenced {
-          doomed.remove(placement.syncKey)
-          isStable = false
-          try keep(placement)
-        } else {
-          unreferenced.append(placement)
-        }
-      }
-      rest = unreferenced
-    }
+    let deletions = waiting.filter { $0.result == nil }
+    guard !deletions.isEmpty else { return }
+    var decision = DeletionDecision(deletions, tables, references)
+    try decision.revive(neededBy: others)
+    try decision.keepReferenced(by: others)
     _ = takeWaiting()
     for placement in others { replaceWaiting(placement) }
-    for var placement in rest {
+    for (placement, fate) in zip(deletions, decision.fates) {
+      var placement = placement
       try refresh(&placement)
+      switch fate {
+      case .revived: try keep(placement)
+      case .stays: try setDeletionAside(placement)
       // A deletion breaks no unique index, so it does not wait.
-      _ = try isPlaced(&placement)
+      case .goes: _ = try isPlaced(&placement)
+      }
     }
   }
 
   /// Makes the deletion of the space the base of a row that stays.
   private mutating func keep(_ placement: RowPlacement) throws {
     var placement = placement
-    try refresh(&placement)
-    placement.result = placement.row.local
+    placement.result = placement.row.local ?? placement.row.present
     try complete(placement)
     if placement.result != nil { kept.append(placement) }
   }
 
-  /// True if a row that is counted, or a record that waits, refers to the row of a placement.
-  private func isReferenced(
-    _ placement: RowPlacement, byOneOf others: [RowPlacement],
-    orRow isCounted: (SyncKey) -> Bool
-  ) throws -> Bool {
-    guard let record = placement.row.local else { return false }
-    for foreignKey in references(to: placement.table) {
-      guard let values = foreignKey.values(of: record, placement.key) else { continue }
-      let isWaiting = others.contains { other in
-        guard other.table === foreignKey.attachedChild, let result = other.result else {
-          return false
-        }
-        return foreignKey.refers(result, other.key, to: values)
-      }
-      if isWaiting { return true }
-      if try tables.hasReference(foreignKey, to: values, where: isCounted) { return true }
-    }
-    return false
+  /// Keeps a row without sending it.
+  private func setDeletionAside(_ placement: RowPlacement) throws {
+    try tables.setShadow(nil, placement.table, placement.key)
+    try tables.park(
+      placement.row.row.isMissing
+        ? nil : .deletion("rows of this file refer to it"), placement.syncKey)
   }
 
-  /// Removes the references to a row that is gone: the table cannot have it, or the space refused it.
-  /// A row of a synchronized table that refers to it gets `NULL` if its foreign key says so, or its
-  /// former parent if a local edit chose the new one. Otherwise it goes too. All of them are noted in
-  /// `tandem_rejected`.
+  /// Removes the references to a row that is gone: the table cannot have it, or the space refused it. A row of a synchronized table that
+  /// refers to it by a local edit gets `NULL` if its foreign key says so. Otherwise it goes back to the
+  /// space's version, and a new row goes too. All of them are noted in `tandem_rejected`.
   ///
   /// Rows of other tables stay as they are: Tandem never changes them.
   private mutating func removeReferences(to parent: RowPlacement) throws {
@@ -144,37 +144,145 @@ extension RowPlacing {
       let reason =
         "it refers to a row of \(parent.table.name) that is not there any more, "
         + parent.syncKey.idText
-      for (key, row, local) in try references(foreignKey, to: values) {
-        try reject(child.syncKey(key), reason, local)
+      for key in try tables.references(foreignKey, to: values) {
+        let row = try tables.row(child, key)
+        guard !row.isUnreadable, let local = row.local else { continue }
+        // A record of the space stays as it is: it waits for its parent.
+        if let base = row.base, foreignKey.refers(base, key, to: values) { continue }
         var placement = RowPlacement(
-          table: child, key: key, row: row, remote: row.base, result: nil, isRejected: true)
+          table: child, key: key, row: row, remote: row.base, result: row.base)
+        try rejectEdits(of: placement, reason, others: try tables.otherValues(child, key))
         if foreignKey.setsNull {
           placement.result = foreignKey.withoutReference(local)
-        } else if let base = row.base, !foreignKey.refers(base, key, to: values) {
-          placement.result = base
         }
+        placement.isRejected = true
         try place(placement)
       }
-      // A constraint may have prevented the change.
-      for (key, row, _) in try references(foreignKey, to: values)
-      where waitingOffsets[child.syncKey(key)] == nil {
-        try place(
-          RowPlacement(
-            table: child, key: key, row: row, remote: row.base, result: nil, isRejected: true))
+    }
+  }
+}
+
+/// The decision on the rows that the space deleted, of which some are still referred to.
+struct DeletionDecision {
+  enum Fate {
+    /// It is deleted.
+    case goes
+    /// Its deletion is set aside: rows refer to it.
+    case stays
+    /// The deletion is overruled: a local edit needs the row.
+    case revived
+  }
+
+  /// The fates of the deletions, in their order.
+  private(set) var fates: [Fate]
+  private let deletions: [RowPlacement]
+  private let offsets: [SyncKey: Int]
+  private let tables: ReplicaTables
+  /// The foreign keys that refer to the tables of the deletions.
+  private let foreignKeys: [ForeignKey]
+
+  init(
+    _ deletions: [RowPlacement], _ tables: ReplicaTables, _ references: [String: [ForeignKey]]
+  ) {
+    self.deletions = deletions
+    self.tables = tables
+    fates = deletions.map { _ in .goes }
+    offsets = Dictionary(
+      deletions.enumerated().map { ($1.syncKey, $0) }, uniquingKeysWith: { first, _ in first })
+    let names = Set(deletions.map { $0.table.name.lowercased() })
+    foreignKeys = names.sorted().flatMap { references[$0] ?? [] }
+  }
+
+  /// Revives the rows that local edits need which were not sent, and all that these refer to.
+  ///
+  /// - Parameter others: The records that wait. Their rows count as they are going to be.
+  mutating func revive(neededBy others: [RowPlacement]) throws {
+    for other in others where other.hasEdits {
+      try keepParents(of: other.table, other.key, other.result, besides: other.remote, .revived)
+    }
+    let waiting = Set(others.map(\.syncKey))
+    for child in children {
+      var found: [(key: [FieldValue], row: ReplicaRow)] = []
+      var last: KeyPage.Position?
+      repeat {
+        last =
+          try tables.forEachTouchedRow(child, .present, after: last) { key, row in
+            let syncKey = child.syncKey(key)
+            if !waiting.contains(syncKey), offsets[syncKey] == nil, row.local != nil {
+              found.append((key, row))
+            }
+            return true
+          }.next
+        for (key, row) in found {
+          try keepParents(of: child, key, row.local, besides: row.base, .revived)
+        }
+        found = []
+      } while last != nil
+    }
+  }
+
+  /// Keeps the rows that others refer to, and all that these refer to.
+  ///
+  /// - Parameter others: The records that wait. Their rows count as they are going to be.
+  mutating func keepReferenced(by others: [RowPlacement]) throws {
+    for other in others {
+      try keepParents(of: other.table, other.key, other.result, besides: nil, .stays)
+    }
+    let waiting = Set(others.map(\.syncKey))
+    for (offset, placement) in deletions.enumerated() where fates[offset] == .goes {
+      guard let record = placement.row.present else { continue }
+      for foreignKey in foreignKeys where foreignKey.parent === placement.table {
+        guard let values = foreignKey.values(of: record, placement.key) else { continue }
+        let isReferenced = try tables.hasReference(foreignKey, to: values) { key in
+          !waiting.contains(key) && offsets[key].map { fates[$0] != .goes } ?? true
+        }
+        if isReferenced { try keep(offset, .stays) }
       }
     }
   }
 
-  /// The rows that refer to a row which is gone, without those that stay.
-  private func references(
-    _ foreignKey: ForeignKey, to values: [FieldValue]
-  ) throws -> [(key: [FieldValue], row: ReplicaRow, local: Record)] {
-    guard let child = foreignKey.attachedChild else { return [] }
-    return try tables.references(foreignKey, to: values).compactMap { key in
-      let row = try tables.row(child, key)
-      guard !row.isUnreadable, let local = row.local else { return nil }
-      let isOfSpace = row.base.map { foreignKey.refers($0, key, to: values) } ?? false
-      return isOfSpace && keepsReferencesOfSpace ? nil : (key, row, local)
+  /// The tables with rows that may refer to the deleted ones.
+  private var children: [ReplicaTable] {
+    var children: [ReplicaTable] = []
+    for foreignKey in foreignKeys {
+      guard let child = foreignKey.attachedChild, !children.contains(where: { $0 === child }) else {
+        continue
+      }
+      children.append(child)
+    }
+    return children
+  }
+
+  /// Keeps the deleted rows that a record refers to.
+  ///
+  /// - Parameter former: A version whose references do not count.
+  private mutating func keepParents(
+    of child: ReplicaTable, _ key: [FieldValue], _ record: Record?, besides former: Record?,
+    _ fate: Fate
+  ) throws {
+    guard let record else { return }
+    for foreignKey in foreignKeys where foreignKey.attachedChild === child {
+      if let former, foreignKey.hasSameReference(record, former, key) { continue }
+      for parent in try tables.parents(foreignKey, of: record, key) {
+        guard let offset = offsets[foreignKey.parent.syncKey(parent)] else { continue }
+        try keep(offset, fate)
+      }
+    }
+  }
+
+  /// Keeps a deleted row, and all that it refers to.
+  private mutating func keep(_ offset: Int, _ fate: Fate) throws {
+    var queue = [offset]
+    while let offset = queue.popLast() {
+      guard fates[offset] == .goes || fates[offset] == .stays && fate == .revived else { continue }
+      fates[offset] = fate
+      let placement = deletions[offset]
+      guard let record = placement.row.present else { continue }
+      for foreignKey in foreignKeys where foreignKey.attachedChild === placement.table {
+        queue += try tables.parents(foreignKey, of: record, placement.key).compactMap {
+          offsets[foreignKey.parent.syncKey($0)]
+        }
+      }
     }
   }
 }

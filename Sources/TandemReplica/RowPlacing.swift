@@ -12,8 +12,10 @@ struct RowPlacement {
   let remote: Record?
   /// The record for the row, which differs from ``remote`` if local edits remain.
   var result: Record?
-  /// True if the row has lost local edits, or the record of the space, because the table cannot have
-  /// them. What it lost is noted in `tandem_rejected`.
+  /// The version of the space that made the record; 0 if the record did not come in this pull.
+  var version = 0
+  /// True if the row has lost local edits, because the table cannot have them. They are noted in
+  /// `tandem_rejected`.
   var isRejected = false
 
   var syncKey: SyncKey { table.syncKey(key) }
@@ -24,8 +26,10 @@ struct RowPlacement {
 
 /// Writes records of the space into rows, and makes them the base.
 ///
-/// Afterwards a row is touched only if it differs from the record of the space, whether because of
-/// local edits or because a trigger of the application changed it.
+/// Afterwards a row is touched only if it differs from the record of the space because of local
+/// edits. **Receiving makes no edit:** a version of the space that a table does not accept is set
+/// aside, and the row stays as it was. Nothing of this is sent. The version is tried again whenever a
+/// pull is applied. So is the deletion of a row that others refer to.
 ///
 /// Records that cannot be placed at once wait until ``finish()``: those with a unique value that
 /// another row has, and deletions of rows that others may refer to.
@@ -33,32 +37,26 @@ struct RowPlacing {
   let tables: ReplicaTables
   /// True if triggers of the application run.
   let firesTriggers: Bool
-  /// True if rows that refer to a row which is gone stay if the space has them so: it lacks that row,
-  /// too, and only another replica can bring it.
-  let keepsReferencesOfSpace: Bool
   /// The foreign keys that refer to each table, by its name in lower case.
   let references: [String: [ForeignKey]]
   /// The records that wait, in the order in which they came.
   var waiting: [RowPlacement] = []
   /// Their positions.
   var waitingOffsets: [SyncKey: Int] = [:]
-  /// The rows that others may refer to and that had to go, because the table cannot have them.
+  /// The rows that others may refer to and that had to go, because they were local additions that the
+  /// table cannot have.
   var removed: [RowPlacement] = []
-  /// The rows that the space deleted and that stay, because rows refer to them.
+  /// The rows that the space deleted and that stay, because local edits need them.
   var kept: [RowPlacement] = []
   /// The number of rows that were written.
   private(set) var writtenCount = 0
-  /// The number of rows that were noted in `tandem_rejected`.
+  /// The number of local edits that were noted in `tandem_rejected`.
   private(set) var rejectedCount = 0
 
   /// - Parameter foreignKeys: Those that refer to the synchronized tables.
-  init(
-    _ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey],
-    keepsReferencesOfSpace: Bool = false
-  ) {
+  init(_ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey]) {
     self.tables = tables
     self.firesTriggers = firesTriggers
-    self.keepsReferencesOfSpace = keepsReferencesOfSpace
     references = Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
   }
 
@@ -88,7 +86,7 @@ struct RowPlacing {
     waiting[offset] = placement
   }
 
-  private mutating func wait(_ placement: RowPlacement) {
+  mutating func wait(_ placement: RowPlacement) {
     waitingOffsets[placement.syncKey] = waiting.count
     waiting.append(placement)
   }
@@ -101,47 +99,71 @@ struct RowPlacing {
 
   /// Places a record; `false` if another row has one of its unique values.
   ///
-  /// If a constraint or a trigger of the application forbids local edits beside the space's version,
-  /// the edits are noted in `tandem_rejected`, and the row gets the space's version. If a trigger
-  /// forbids that version, it is written without triggers: the space has accepted it. If a constraint
-  /// forbids it, it is kept beside the table.
+  /// A trigger of the application that forbids a version does not run: it guards the edits that the
+  /// application makes. If a constraint forbids local edits beside the space's version, the edits are
+  /// noted in `tandem_rejected`, and the row gets the space's version. If a constraint forbids that
+  /// version, it is set aside.
   mutating func isPlaced(_ placement: inout RowPlacement) throws -> Bool {
-    var obstacle = try obstacle(to: placement)
-    if let found = obstacle, !found.isAboutUniqueness, placement.hasEdits {
-      try rejectEdits(of: &placement, found.message)
-      obstacle = try self.obstacle(to: placement)
-    }
-    if firesTriggers, let found = obstacle,
-      !found.isAboutUniqueness || placement.result == nil
-    {
-      obstacle = try tables.quietly { try self.obstacle(to: placement) }
-    }
-    guard let obstacle else {
+    guard let found = try obstacle(to: placement) else {
       try complete(placement)
       return true
     }
-    if obstacle.isAboutUniqueness { return false }
-    try parkWhole(placement, obstacle.message)
+    if found.isAboutUniqueness { return false }
+    var reason = found.message
+    if placement.hasEdits {
+      var plain = placement
+      plain.result = placement.remote
+      let others = try tables.otherValues(placement.table, placement.key)
+      if let found = try obstacle(to: plain) {
+        if found.isAboutUniqueness { return false }
+        reason = found.message
+      } else {
+        plain.isRejected = true
+        try rejectEdits(of: placement, reason, others: others)
+        try complete(plain)
+        return true
+      }
+    }
+    try setAside(placement, reason)
     return true
   }
 
-  /// Writes the row of a placement; returns the error of a constraint that forbids it.
-  private func obstacle(to placement: RowPlacement) throws -> DatabaseError? {
+  /// Writes the row of a placement; returns the error of a constraint that forbids it. Triggers of the
+  /// application run unless they prevent it.
+  func obstacle(to placement: RowPlacement) throws -> DatabaseError? {
+    let write = {
+      try self.tables.store(
+        placement.result, over: placement.row.row, placement.table, placement.key)
+    }
     do {
-      try tables.store(placement.result, over: placement.row.row, placement.table, placement.key)
+      try write()
       return nil
     } catch let error as DatabaseError
       where error.forbidsRow && tables.connection.isInTransaction
     {
+      guard firesTriggers, !error.isAboutUniqueness || placement.result == nil else { return error }
+    }
+    do {
+      try tables.quietly(write)
+      return nil
+    } catch let error as DatabaseError where error.forbidsRow {
       return error
     }
   }
 
-  /// Gives the local edits of a row up, and notes them.
-  mutating func rejectEdits(of placement: inout RowPlacement, _ reason: String) throws {
-    try reject(placement.syncKey, reason, placement.row.local ?? placement.result)
-    placement.result = placement.remote
-    placement.isRejected = true
+  /// Notes the local edits of a row, which loses them.
+  ///
+  /// - Parameter others: The values of the row in columns that are not synchronized.
+  mutating func rejectEdits(
+    of placement: RowPlacement, _ reason: String, others: Record?
+  ) throws {
+    let content = placement.row.local ?? placement.result
+    let base = placement.row.base
+    // A row that the space does not have is written as a whole when it comes back.
+    try tables.reject(
+      placement.syncKey, reason, content,
+      from: base.hasSameStorage(as: content) ? nil : base, others: others)
+    rejectedCount += 1
   }
 
   /// Takes note that a row was written, and makes the record of the space its base.
@@ -160,34 +182,140 @@ struct RowPlacing {
     let former = placement.remote.map { ReplicaRow.Shadow.values(placement.table.values(of: $0)) }
     try tables.setShadow(former ?? .absent, placement.table, placement.key)
   }
+}
 
-  /// Notes a row that cannot be synchronized.
+// MARK: - Versions that a table does not accept
+
+extension RowPlacing {
+  /// Sets the space's version of a record aside, which the table does not accept. Its row stays as it
+  /// was, with its local edits if they are of other fields. A record without a row is kept beside the
+  /// table.
   ///
-  /// - Parameter others: The values of the row in columns that are not synchronized, if it has been
-  ///   removed.
-  mutating func reject(
-    _ key: SyncKey, _ reason: String, _ content: Record?, others: Record? = nil
+  /// - Parameters:
+  ///   - others: The values of the row in columns that are not synchronized, if it has been removed.
+  ///   - hasRow: False if the row has been removed.
+  mutating func setAside(
+    _ placement: RowPlacement, _ reason: String, others: Record? = nil, hasRow: Bool = true
   ) throws {
-    try tables.reject(key, reason, content, others: others)
-    rejectedCount += 1
+    var placement = placement
+    if hasRow, let parked = placement.withheld(reason) {
+      return try keepRow(of: placement, parked)
+    }
+    if placement.hasEdits || !placement.row.local.hasSameStorage(as: placement.row.base),
+      placement.row.local != nil
+    {
+      if !placement.isRejected {
+        try rejectEdits(
+          of: placement, reason,
+          others: try others ?? tables.otherValues(placement.table, placement.key))
+      }
+      placement.result = placement.remote
+      if hasRow, try returnsToBase(&placement), let parked = placement.withheld(reason) {
+        return try keepRow(of: placement, parked)
+      }
+    }
+    try parkWhole(placement, reason, others: others)
+  }
+
+  /// Keeps the row of a placement as it is, beside the fields of the space's version that it lacks.
+  private func keepRow(of placement: RowPlacement, _ parked: ParkedFields) throws {
+    let shadow = placement.hasEdits ? placement.row.shadow : nil
+    try tables.setShadow(shadow, placement.table, placement.key)
+    try tables.park(parked, placement.syncKey)
+  }
+
+  /// Takes the local edits out of a row; `false` if there is no former version, or a constraint forbids
+  /// it.
+  private func returnsToBase(_ placement: inout RowPlacement) throws -> Bool {
+    guard case .values(let former)? = placement.row.shadow else { return false }
+    let (table, key) = (placement.table, placement.key)
+    let record = Record(uncheckedLayout: table.layout, values: former)
+    do {
+      try tables.quietly { try tables.store(record, over: placement.row.row, table, key) }
+    } catch let error as DatabaseError where error.forbidsRow {
+      return false
+    }
+    placement.row.row = .values(former)
+    return true
   }
 
   /// Keeps a record beside its table, which cannot have it as a row. It is no deletion, so no
   /// trigger of the application runs.
-  mutating func parkWhole(
-    _ placement: RowPlacement, _ reason: String, others: Record? = nil
-  ) throws {
+  private func parkWhole(_ placement: RowPlacement, _ reason: String, others: Record?) throws {
     let (table, key) = (placement.table, placement.key)
-    if placement.row.isTouched, !placement.isRejected, placement.row.local != nil {
-      try reject(placement.syncKey, reason, placement.row.local)
-    }
     let others = try others ?? tables.otherValues(table, key)
     try tables.quietly { try tables.store(nil, over: placement.row.row, table, key) }
     try tables.setShadow(nil, table, key)
     try tables.park(
       placement.remote.map {
-        ParkedFields(fields: $0, isWhole: true, reason: reason, others: others)
+        ParkedFields(fields: $0, extent: .record, reason: reason, others: others)
       }, placement.syncKey)
+  }
+
+  /// Tries to place versions that were set aside. One that is still not accepted stays as it is.
+  ///
+  /// - Complexity: O(*n*) attempts in the number of versions, and as many again for each row of a
+  ///   chain in which every row waits for a value of the next one.
+  mutating func placeSetAside(among keys: [SyncKey]) throws {
+    var keys = keys
+    var count = 0
+    repeat {
+      count = keys.count
+      keys = try keys.filter { try !isPlacedAgain($0) }
+    } while !keys.isEmpty && keys.count < count
+  }
+
+  /// Tries to place a version that was set aside; `false` if the table still does not accept it.
+  private mutating func isPlacedAgain(_ key: SyncKey) throws -> Bool {
+    guard let table = try tables.schema().table(named: key.table), table.keeps(key: key.id) else {
+      return false
+    }
+    let row = try tables.row(table, key.id)
+    guard let parked = row.parked, parked.reason != nil, !row.isUnreadable else { return true }
+    switch (parked.extent, row.row) {
+    case (.deletion, _):
+      wait(RowPlacement(table: table, key: key.id, row: row, remote: nil, result: nil))
+      try decideDeletions()
+      return try tables.parked(key) == nil
+    case (.record, _), (.fields, _):
+      // A row that a program wrote anew, or in these fields, is sent.
+      if row.isWrittenAnew || row.unseen != nil { return true }
+      let placement = RowPlacement(
+        table: table, key: key.id, row: row, remote: row.base, result: row.local)
+      guard try obstacle(to: placement) == nil else { return false }
+      try complete(placement)
+      return true
+    }
+  }
+}
+
+extension RowPlacement {
+  /// The fields of the space's version that the row lacks as it is now; `nil` if these do not describe
+  /// the version and the local edits, so that the row cannot stay.
+  fileprivate func withheld(_ reason: String) -> ParkedFields? {
+    let former: [FieldValue]
+    switch (row.shadow, row.row) {
+    case (.values(let values)?, .values), (nil, .values(let values)): former = values
+    default: return nil
+    }
+    guard let remote else { return nil }
+    var fields: [(name: String, value: FieldValue)] = []
+    for (offset, name) in table.columnNames.enumerated()
+    where !former[offset].hasSameStorage(as: remote[name]) {
+      fields.append((name, remote[name]))
+    }
+    for (name, value) in zip(remote.layout.names, remote.values)
+    where table.layout.offset(of: name) == nil && !value.isNull {
+      fields.append((name, value))
+    }
+    let parked = ParkedFields(
+      fields: Record(
+        uncheckedLayout: RecordLayout(uniqueNames: fields.map(\.name)),
+        values: fields.map(\.value)), extent: .fields, reason: reason)
+    var after = row
+    after.parked = parked
+    return after.base.hasSameStorage(as: remote) && after.local.hasSameStorage(as: result)
+      ? parked : nil
   }
 }
 
@@ -204,7 +332,7 @@ extension RowPlacing {
     }
     try tables.setShadow(shadow(placement, after, parked), table, key)
     if parked != nil || placement.row.parked != nil {
-      try tables.park(parked.map { ParkedFields(fields: $0, isWhole: false) }, placement.syncKey)
+      try tables.park(parked.map { ParkedFields(fields: $0, extent: .fields) }, placement.syncKey)
     }
   }
 

@@ -5,17 +5,17 @@ internal import TandemSync
 /// The statements on the rows of a table and of its shadow. The first parameters of each are the
 /// values of the key, except for those that concern all rows.
 struct RowStatements: Sendable {
-  /// The number of rows that ``touched`` and ``touched(after:)`` return at most.
+  /// The number of rows that each statement of ``touched`` returns at most.
   static let touchedStepCount = 500
 
   /// The first column of the key and the other columns of a row, then `tandem_existed` and the
   /// columns of its former version. There is always one row, with nulls for what is missing.
   let row: StatementText
   /// The rows with a former version, in the order of their keys: the key, and the columns of ``row``.
-  let touched: StatementText
-  private let touchedAfter: StatementText
-  /// The text before and after the marks of a key that the rows come after.
-  private let touchedAfterMarks: (String, String)
+  /// First those that are there, then those that were deleted.
+  let touched: [TouchedRows]
+  /// 1 if a row up to a key was deleted, else 0.
+  let hasMissingUpTo: StatementText
   /// `tandem_existed` and the columns of a version that was set aside.
   let aside: StatementText
   let deleteShadow: StatementText
@@ -68,16 +68,28 @@ struct RowStatements: Sendable {
       FROM (SELECT 1) LEFT JOIN \(name) AS t ON \(rowCondition("t."))
         LEFT JOIN \(shadowName) AS s ON \(condition("s."))
       """)
-    let touched = """
-      SELECT \(list("s", keys)), \(list("t", [keys[0]] + columns)),
-        \(list("s", [TableShadow.existed] + columns))
-      FROM \(shadowName) AS s LEFT JOIN \(name) AS t ON \(table.sameKey("t", "s"))
-      """
     let order = "ORDER BY \(list("s", keys)) LIMIT \(RowStatements.touchedStepCount)"
-    self.touched = StatementText("\(touched) \(order)")
-    touchedAfterMarks = ("\(touched) WHERE (\(list("s", keys))) > (", ") \(order)")
-    touchedAfter = StatementText(
-      "\(touchedAfterMarks.0)\(marks(0..<keys.count))\(touchedAfterMarks.1)")
+    let allMarks = marks(0..<keys.count)
+    touched = RowPresence.allCases.map { presence in
+      // A cross join, so that SQLite looks for the row of each former version, never the reverse.
+      let select = """
+        SELECT \(list("s", keys)), \(list("t", [keys[0]] + columns)),
+          \(list("s", [TableShadow.existed] + columns))
+        FROM \(shadowName) AS s \(presence == .present ? "CROSS" : "LEFT") JOIN \(name) AS t
+          ON \(table.sameKey("t", "s"))
+        WHERE \(presence == .present ? "TRUE" : "t.\(keys[0].sqlQuoted) IS NULL")
+        """
+      let after = ("\(select) AND (\(list("s", keys))) > (", ") \(order)")
+      return TouchedRows(
+        first: StatementText("\(select) \(order)"),
+        after: StatementText("\(after.0)\(allMarks)\(after.1)"), afterMarks: after)
+    }
+    hasMissingUpTo = StatementText(
+      """
+      SELECT EXISTS (
+        SELECT 1 FROM \(shadowName) AS s WHERE (\(list("s", keys))) <= (\(allMarks))
+          AND NOT EXISTS (SELECT 1 FROM \(name) AS t WHERE \(table.sameKey("t", "s"))))
+      """)
     aside = StatementText(
       """
       SELECT \(([TableShadow.existed] + columns).sqlList) FROM \(asideName) WHERE \(condition())
@@ -128,12 +140,27 @@ struct RowStatements: Sendable {
   func update(_ assignments: [String]) -> StatementText {
     StatementText("\(updateSet)\(assignments.joined(separator: ", ")) WHERE \(hasKey)")
   }
+}
 
-  /// The rows with a former version after a key, whose values are the parameters.
-  func touched(after key: KeyPage.Position) -> StatementText {
-    guard key.isRaw else { return touchedAfter }
-    let marks = key.marks.joined(separator: ", ")
-    return StatementText("\(touchedAfterMarks.0)\(marks)\(touchedAfterMarks.1)")
+/// The rows of a table that are there, or those that were deleted.
+enum RowPresence: Int, CaseIterable {
+  case present
+  case missing
+}
+
+/// The statements that list rows with a former version.
+struct TouchedRows: Sendable {
+  /// The first rows.
+  let first: StatementText
+  /// Those after a given key.
+  fileprivate let after: StatementText
+  /// The text before and after the marks of such a key.
+  fileprivate let afterMarks: (String, String)
+
+  /// The rows after a key, whose values are the parameters.
+  func rows(after key: KeyPage.Position) -> StatementText {
+    guard key.isRaw else { return after }
+    return StatementText("\(afterMarks.0)\(key.marks.joined(separator: ", "))\(afterMarks.1)")
   }
 }
 

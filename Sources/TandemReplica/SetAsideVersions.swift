@@ -49,8 +49,11 @@ public struct ReplicaRejection: Hashable, Sendable, Identifiable {
     /// A change of this file that is still in its row and cannot be sent. The note goes away when the
     /// row is corrected.
     case row
-    /// A record of the space that has no row in this file, because the table does not accept it:
-    /// ``ReplicaRejection/content`` has it. The note goes away when there is a row again.
+    /// A version of the space that the table of this file does not accept. The row stays as it was, or
+    /// there is none, and nothing of this is sent. The version is tried again at each synchronization;
+    /// the note goes away when the row has it. ``ReplicaRejection/content`` has the record, or the
+    /// fields that the row lacks; it is `nil` if the space has deleted the record, and rows of this
+    /// file still refer to it.
     case record
   }
 
@@ -64,7 +67,8 @@ public struct ReplicaRejection: Hashable, Sendable, Identifiable {
   public let reason: String
   /// The version that the change was made from; `nil` if there was none.
   public let base: Record?
-  /// The record with the change; `nil` if the change is a deletion, or is still in its row.
+  /// The record with the change, or the fields that a row lacks; `nil` if the change is a deletion, or is
+  /// still in its row.
   public let content: Record?
   /// The values that the row had in columns that are not synchronized.
   let others: Record?

@@ -267,7 +267,9 @@ extension Simulation {
           syncStep, file.schema.merging, decision: decision, limits: scenario.limits,
           using: &random)
         if !notes.isEmpty { try checkNotes(notes, file.notes(connection)) }
-        if isClean, let report = tables.applyReport { try check(report, summary, file) }
+        if isClean, let report = tables.applyReport {
+          try check(report, summary, file, tables, connection)
+        }
         if case .stage(_, let pull) = syncStep {
           try check(pull, staged, try file.staged(connection), file)
         }
