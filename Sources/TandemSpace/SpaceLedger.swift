@@ -130,11 +130,13 @@ extension SpaceLedger {
     return .accepted(edits)
   }
 
-  /// The length of a record's message, without its version.
+  /// The length of a record in the pages that have it, with room for each later version.
   private func byteCount(_ edit: Edit) -> Int {
     guard let fields = edit.new.fields else { return 0 }
-    return SyncMessageWriter.bytes(fields: fields).count
-      + SyncMessageWriter.bytes(id: edit.key.id).count
+    var json = JSONWriter()
+    json.write(
+      SyncRecordState(key: edit.key, version: SpaceRevision.maxVersion, fields: fields))
+    return json.bytes.count
   }
 
   /// The reason why no space with these tables can accept a change.

@@ -152,6 +152,30 @@ import Testing
     #expect(objections.map(\.reason) == [.tooLarge])
   }
 
+  @Test("A record is accepted if every page that may have it can be read")
+  func sizeInPages() throws {
+    let limits = SyncLimits(maxRecordByteCount: 200)
+    let ledger = SpaceLedger(tables: [table(.field)], horizon: 0, limits: limits)
+    var counts = [true: 0, false: 0]
+    for length in 60..<200 {
+      let fields: Record = ["a": .text(String(repeating: "x", count: length))]
+      let verdict = ledger.verdict(
+        on: commit([SyncChange(key: key, verb: .insert(fields))], base: 1), as: 2
+      ) { _ in nil }
+      var isAccepted = false
+      if case .accepted = verdict { isAccepted = true }
+      let epoch = try #require(SyncToken(String(repeating: "0a", count: 16)))
+      let state = SyncRecordState(key: key, version: SpaceRevision.maxVersion, fields: fields)
+      let page = SyncPage(
+        revision: SpaceRevision(epoch: epoch, version: 2, mark: 0), digest: .empty, replica: nil,
+        changes: [state], next: nil)
+      let read = try? SyncMessageReader(limits: limits).page(SyncMessageWriter.bytes(page))
+      #expect((read != nil) == isAccepted, "\(length)")
+      counts[isAccepted]? += 1
+    }
+    #expect(counts.values.allSatisfy { $0 > 20 })
+  }
+
   @Test("A change forgets the versions of fields up to the horizon")
   func horizon() {
     let ledger = SpaceLedger(tables: [table(.field)], horizon: 5, limits: SyncLimits())
