@@ -23,8 +23,9 @@ package protocol SpaceStore: Sendable {
 
   /// Returns a page of the records that changed after a revision.
   ///
-  /// - Parameter account: The account that asks, which sees the last commits of its own replicas only;
-  ///   `nil` for a reader that may see all.
+  /// - Parameter account: The account that asks; `nil` where there are no accounts.
+  /// - Throws: ``TandemSync/SyncRefusal`` with code `unauthorized` if the replica that asks belongs to
+  ///   another account.
   func page(_ pull: SyncPull, account: String?) async throws -> SyncPullAnswer
 
   /// Waits until the head is not this revision, whichever program makes the next commit. Returns the

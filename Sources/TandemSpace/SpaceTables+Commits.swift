@@ -35,20 +35,17 @@ extension SpaceTables {
         .malformed,
         "another commit has the identity \(commit.id); draw a random one for each commit")
     }
-    try checkRequest(commit, account, isKnown: standing != nil)
+    try checkRequest(commit, account)
     let outcome = try outcome(of: commit, state, at: time, mark: generator.next())
     try store(outcome, of: commit, account)
     return outcome
   }
 
-  /// The last commit of a replica; `nil` if the space has none, or the replica belongs to another
-  /// account.
-  ///
-  /// - Parameter account: The account that asks; `nil` for a reader that may see all replicas.
-  func standing(of replica: SyncToken, for account: String? = nil) throws -> ReplicaStanding? {
+  /// The last commit of a replica; `nil` if the space has none.
+  func standing(of replica: SyncToken) throws -> ReplicaStanding? {
     let row = try row(
-      "SELECT sequence, commit_id, outcome FROM replica WHERE id = ? AND coalesce(account = ?, TRUE)",
-      [.text(replica.description), account.map { .text($0) } ?? .null])
+      "SELECT sequence, commit_id, outcome FROM replica WHERE id = ?",
+      [.text(replica.description)])
     guard let row else { return nil }
     guard case .integer(let sequence) = row[0], case .text(let id) = row[1],
       let commit = SyncToken(id), case .text(let text) = row[2]
@@ -72,23 +69,29 @@ extension SpaceTables {
       epoch: state.head.epoch, version: Int(version), mark: UInt64(bitPattern: mark))
   }
 
+  /// Throws if a replica belongs to another account than the one that asks.
+  ///
+  /// - Parameter account: The account that asks; `nil` where there are no accounts.
+  func checkOwner(of replica: SyncToken, _ account: String?) throws {
+    let owner = try row(
+      "SELECT account FROM replica WHERE id = ?", [.text(replica.description)])
+    // A replica that had no account, as in a file, gets its first one.
+    guard let owner, ![.null, account.map { .text($0) }].contains(owner[0]) else { return }
+    throw SyncRefusal(
+      .unauthorized,
+      "the replica \(replica) belongs to another account than this access token; use a token of the "
+        + "account that the file was synchronized with, or detach the file and attach it again")
+  }
+
   /// Throws if the request exceeds a limit or comes from the wrong account.
-  private func checkRequest(_ commit: SyncCommit, _ account: String?, isKnown: Bool) throws {
+  private func checkRequest(_ commit: SyncCommit, _ account: String?) throws {
     let count = max(commit.changes.count, commit.overruled.count)
     guard count <= limits.maxCommitChangeCount else {
       throw SyncRefusal(
         .overLimit,
         "the commit has \(count) changes; the most are \(limits.maxCommitChangeCount): send fewer")
     }
-    guard isKnown else { return }
-    let owner = try row(
-      "SELECT account FROM replica WHERE id = ?", [.text(commit.replica.description)])
-    // A replica that had no account, as in a file, gets its first one.
-    guard [.null, account.map { .text($0) }].contains(owner?[0]) else {
-      throw SyncRefusal(
-        .unauthorized,
-        "the replica \(commit.replica) belongs to another account; attach the file anew")
-    }
+    try checkOwner(of: commit.replica, account)
   }
 }
 

@@ -5,11 +5,12 @@ package import TandemSync
 extension SpaceTables {
   /// A page of the records that changed after a revision, or of all live records.
   ///
-  /// - Parameter account: The account that asks, which sees the last commits of its own replicas
-  ///   only; `nil` where there are no accounts.
+  /// - Parameter account: The account that asks; `nil` where there are no accounts.
   /// - Throws: ``TandemSync/SyncRefusal`` with code `malformed` for a cursor that no page of this
-  ///   request had; ``DatabaseError``; ``SpaceError``.
+  ///   request had, and with code `unauthorized` for a replica of another account;
+  ///   ``DatabaseError``; ``SpaceError``.
   package func page(_ pull: SyncPull, account: String? = nil) throws -> SyncPullAnswer {
+    if let account, let replica = pull.replica { try checkOwner(of: replica, account) }
     let state = try state()
     let position = try position(pull, state)
     // The history may have been lost, and the horizon may have moved, since the page before.
@@ -18,7 +19,7 @@ extension SpaceTables {
     return .page(
       SyncPage(
         revision: state.head, digest: state.digest,
-        replica: try pull.replica.flatMap { try standing(of: $0, for: account) }, changes: changes,
+        replica: try pull.replica.flatMap { try standing(of: $0) }, changes: changes,
         next: next?.description))
   }
 

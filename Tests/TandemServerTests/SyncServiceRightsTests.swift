@@ -148,7 +148,7 @@ import Testing
     #expect(await test.answer("POST", path, secret: "writer", body: body).code == "malformed")
   }
 
-  @Test("The last commit of a replica is for its own account only")
+  @Test("A replica asks for changes with a token of its own account only")
   func standing() async throws {
     let test = try TestService(tokens: Self.tokens)
     let head = try await test.makeSpace("notes")
@@ -157,13 +157,17 @@ import Testing
     let path = "/v1/spaces/notes"
     #expect(
       await test.answer("POST", "\(path)/commits", secret: "writer", body: first).status == 200)
-    func sequence(_ secret: String) async throws -> Int? {
-      let answer = await test.answer("GET", "\(path)/changes?replica=\(replica.id)", secret: secret)
-      return try SyncMessageReader().page(answer.bytes).replica?.sequence
+    let changes = "\(path)/changes?replica=\(replica.id)"
+    let answer = await test.answer("GET", changes, secret: "writer")
+    #expect(try SyncMessageReader().page(answer.bytes).replica?.sequence == 1)
+    for secret in ["reader", "writerOfAll"] {
+      let answer = await test.answer("GET", changes, secret: secret)
+      #expect(answer.status == 403 && answer.code == "unauthorized")
     }
-    #expect(try await sequence("writer") == 1)
-    #expect(try await sequence("reader") == nil)
-    #expect(try await sequence("writerOfAll") == nil)
+    // A replica that has sent nothing belongs to nobody yet.
+    let other = TestReplica(seed: 2)
+    let unknown = await test.answer("GET", "\(path)/changes?replica=\(other.id)", secret: "reader")
+    #expect(unknown.status == 200)
   }
 
   @Test("The requests of each token have a share of the memory, and so have those without a token")
