@@ -17,10 +17,18 @@ public enum FieldPolicy: String, Hashable, Sendable, CaseIterable {
   case local
   /// The value of the space.
   case remote
-  /// The greater value, in SQLite's order.
+  /// The greater value, in SQLite's order, in which null is the least.
   case maximum
-  /// The lesser value, in SQLite's order.
+  /// The lesser value, in SQLite's order, in which null is the least.
   case minimum
+
+  /// Takes null if one side has it.
+  private static let nullIsLeast = MergePolicy<FieldValue> { conflict in
+    switch conflict {
+    case .editDelete, .deleteEdit: .deleted
+    case .editEdit, .addAdd: .unresolved
+    }
+  }
 
   /// The rule.
   var field: TableMerging.Field {
@@ -29,8 +37,8 @@ public enum FieldPolicy: String, Hashable, Sendable, CaseIterable {
     case .text: .policy(.textMerge)
     case .local: .policy(.keepLocal)
     case .remote: .policy(.keepRemote)
-    case .maximum: .policy(.maximum)
-    case .minimum: .policy(.minimum)
+    case .maximum: .policy(.maximum.then(.editBeatsDelete))
+    case .minimum: .policy(.minimum.then(FieldPolicy.nullIsLeast))
     }
   }
 }
@@ -120,7 +128,7 @@ extension ReplicaTables {
   ///
   /// - Throws: ``ReplicaError`` with code `schema` if a later version of Tandem added a rule that
   ///   this version does not know.
-  func storedMerging() throws -> ReplicaMerging {
+  package func storedMerging() throws -> ReplicaMerging {
     try checkIsAttached()
     var merging = ReplicaMerging()
     for row in try rows("SELECT \"table\", \"column\", policy FROM tandem_policies") {

@@ -69,7 +69,8 @@ extension PageApplication {
     {
       for column in changes.added {
         let resolution = column.adjust(
-          &former, &current, values[column.offset], remote: change.fields, dropped: changes.dropped)
+          &former, &current, values[column.offset], remote: change.fields,
+          parked: row.parked?.fields, dropped: changes.dropped)
         if let resolution { try recordDifference(row.local, change.fields, resolution, change) }
       }
       (base, local) = (former, current)

@@ -26,6 +26,8 @@ public struct ReplicaStatus: Hashable, Sendable {
     public let keyColumns: [String]
     /// The synchronized columns that are not part of the key.
     public let columns: [String]
+    /// The rules of columns, by their names.
+    public let policies: [String: FieldPolicy]
     /// The number of rows that were changed since the last synchronization, or whose change was
     /// sent and has no answer yet.
     public let pendingCount: Int
@@ -61,8 +63,28 @@ extension ReplicaTables {
   ///
   /// - Complexity: O(*n*) for *n* rows that wait.
   package func status() throws -> ReplicaStatus {
+    let state = try state()
+    let policies = try storedPolicies()
+    do {
+      return try fittingStatus(policies)
+    } catch let error as ReplicaError where error.code == .schema {
+      return ReplicaStatus(
+        state: .blocked, blockReason: error, replica: state.replica.description,
+        space: state.space, revision: state.revision,
+        tables: try declarations().map { table in
+          ReplicaStatus.Table(
+            name: table.name, keyColumns: table.keyColumns, columns: table.columns,
+            policies: policies[table.name] ?? [:],
+            pendingCount: (try? pendingCount(table, mayHaveDroppedEdits: false)) ?? 0)
+        }, conflictCount: try openConflictCount(), rejectedCount: try rejectedCount(),
+        voidPolicies: [])
+    }
+  }
+
+  /// The condition of a file whose tables are as they were declared.
+  private func fittingStatus(_ policies: [String: [String: FieldPolicy]]) throws -> ReplicaStatus {
     let summary = try summary()
-    let blockReason = try blockReason(summary.state)
+    let blockReason = try blockReason(summary)
     return ReplicaStatus(
       state: blockReason != nil
         ? .blocked
@@ -75,9 +97,18 @@ extension ReplicaTables {
       tables: try schemaAsItIs().schema.tables.map { table in
         ReplicaStatus.Table(
           name: table.name, keyColumns: table.keyNames, columns: table.columnNames,
-          pendingCount: try pendingCount(table))
+          policies: policies[table.name] ?? [:],
+          pendingCount: try pendingCount(
+            table.declaration, mayHaveDroppedEdits: table.mayHaveDroppedEdits))
       }, conflictCount: summary.openConflictCount, rejectedCount: summary.rejectedCount,
       voidPolicies: try voidPolicies())
+  }
+
+  /// The rules that the file keeps, by the names of tables and columns.
+  private func storedPolicies() throws -> [String: [String: FieldPolicy]] {
+    try policies().reduce(into: [:]) { policies, entry in
+      policies[entry.table, default: [:]][entry.column] = FieldPolicy(rawValue: entry.policy)
+    }
   }
 
   /// The policies of columns that a table no longer has.
@@ -88,22 +119,32 @@ extension ReplicaTables {
     }.map { "\($0.table).\($0.column)=\($0.policy)" }
   }
 
-  private func blockReason(_ state: ReplicaState) throws -> ReplicaError? {
+  private func blockReason(_ summary: ReplicaSummary) throws -> ReplicaError? {
+    let state = summary.state
     if try isPaused() { return .paused(connection.path) }
     if state.pullNeed.needsDecision { return ReplicaError(.undecided) }
+    if summary.sync.hasChanges, try hasWithdrawn() {
+      return ReplicaError(
+        .blocked,
+        "the space refused the last commit as a whole, so its changes wait in this file; tandem sync "
+          + "shows the reason, such as a token without the right to write")
+    }
     guard state.pullNeed == .none, !state.hasEqualDigests else { return nil }
     return ReplicaError(.differentDigests)
   }
 
   /// The number of rows that may differ from the base, or whose change has no outcome.
-  private func pendingCount(_ table: ReplicaTable) throws -> Int {
-    let keys = table.keyNames.sqlList
+  private func pendingCount(_ table: SpaceTable, mayHaveDroppedEdits: Bool) throws -> Int {
+    let keys = table.keyColumns.sqlList
+    let dropped =
+      mayHaveDroppedEdits
+      ? "UNION SELECT \(keys) FROM \(TableShadow.droppedName(table.name).sqlQuoted)" : ""
     return Int(
       try connection.integer(
         """
         SELECT count(*) FROM (
-          SELECT \(keys) FROM \(table.shadow.name.sqlQuoted)
-          UNION SELECT \(keys) FROM \(table.asideName.sqlQuoted))
+          SELECT \(keys) FROM \(TableShadow.name(table.name).sqlQuoted)
+          UNION SELECT \(keys) FROM \(TableShadow.asideName(table.name).sqlQuoted) \(dropped))
         """) ?? 0)
   }
 }

@@ -24,6 +24,8 @@ package final class ReplicaTable: Sendable {
   let otherColumns: [String]
   /// The statements on single rows, whose texts are made once.
   let statements: RowStatements
+  /// True if columns that were dropped may have edits that were not sent.
+  let mayHaveDroppedEdits: Bool
 
   /// A table of the file.
   ///
@@ -69,6 +71,8 @@ package final class ReplicaTable: Sendable {
       table: declaration.name, columns: declaration.columns, in: connection)
     layout = RecordLayout(uniqueNames: declaration.columns)
     statements = RowStatements(declaration, shadow)
+    mayHaveDroppedEdits =
+      try connection.schema(ofTable: TableShadow.droppedName(declaration.name)) != nil
   }
 
   /// The name of the table.
@@ -78,7 +82,7 @@ package final class ReplicaTable: Sendable {
   var asideName: String { ReplicaTable.asideName(name) }
 
   /// The table of the former versions of a table's rows that a frozen commit covers.
-  static func asideName(_ table: String) -> String { "tandem_aside_\(table)" }
+  static func asideName(_ table: String) -> String { TableShadow.asideName(table) }
 
   /// The identity of a record of this table.
   func syncKey(_ id: [FieldValue]) -> SyncKey { SyncKey(table: name, id: id) }

@@ -99,6 +99,10 @@ extension ReplicaTables {
     if namesReplica, try hasLostCommits(last, &state, using: &generator) {
       return ReplicaApplyReport()
     }
+    if state.pullNeed == .history, last.revision == state.revision, state.hasEqualDigests {
+      // The space has the history of the base after all, with the last commit that is part of it.
+      state.pullNeed = .horizon
+    }
     if state.pullNeed.needsDecision, decision == nil {
       throw ReplicaError(
         .undecided,

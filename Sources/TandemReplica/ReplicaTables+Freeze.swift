@@ -55,6 +55,7 @@ extension ReplicaTables {
     var draft = CommitDraft(limits)
     try readingRows {
       try reviveNeeded(schema, base)
+      for table in schema.tables { try touchDroppedEdits(of: table, version: base.version) }
       // The tables with changes that stay.
       var rests: Set<String> = []
       for table in schema.parentsFirst where !draft.isClosed {
@@ -123,7 +124,7 @@ extension ReplicaTables {
     repeat {
       var unchanged: [[FieldValue]] = []
       var step = try forEachTouchedRow(table, presence, after: last) { key, row in
-        guard let verbs = try sendableChange(of: row, key, merging) else {
+        guard let verbs = try sendableChange(of: row, key, merging, base) else {
           isGapless = false
           return true
         }
@@ -192,7 +193,7 @@ extension ReplicaTables {
 
   /// The change of a row; empty if there is none, `nil` if no message can hold it, which is noted.
   private func sendableChange(
-    of row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging
+    of row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging, _ base: SpaceRevision
   ) throws -> [SyncChange.Verb]? {
     let syncKey = row.table.syncKey(key)
     guard !row.isUnreadable else {
@@ -203,7 +204,8 @@ extension ReplicaTables {
       try noteRow(syncKey, "the key is longer than \(SyncLimits.maxKeyByteCount) bytes")
       return nil
     }
-    return RowDifference(base: row.base, local: row.local, merging).verbs
+    let local = try addingDroppedEdits(to: row, key, merging, version: base.version)
+    return RowDifference(base: row.base, local: local, merging).verbs
   }
 
   /// Sets the former versions of frozen rows aside.

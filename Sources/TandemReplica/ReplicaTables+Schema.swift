@@ -189,14 +189,36 @@ extension ReplicaTables {
 extension ReplicaTables {
   /// Replaces the declarations.
   ///
-  /// - Parameter former: Those that the base was made with.
+  /// - Parameter former: Those that are replaced, if there is a base; it was made with them unless
+  ///   others are noted already.
   private func save(_ tables: [SpaceTable], formerly former: [SpaceTable]?) throws {
+    var noted = former
+    if let former, let first = try formerTables() {
+      // A column that was dropped and came back is a new one: its values are not those of the base.
+      noted = first.map { table in
+        guard let new = tables.first(where: { UTF8Order.areEqual($0.name, table.name) }),
+          let old = former.first(where: { UTF8Order.areEqual($0.name, table.name) })
+        else { return table }
+        return table.with(
+          table.columns.filter { old.columns.contains($0) || !new.columns.contains($0) })
+      }
+    }
     try run(
-      "UPDATE tandem_state SET tables = ?, former_tables = coalesce(former_tables, ?)",
+      "UPDATE tandem_state SET tables = ?, former_tables = ?",
       [
         .blob(SyncMessageWriter.bytes(tables)),
-        former.map { .blob(SyncMessageWriter.bytes($0)) } ?? .null,
+        noted.map { .blob(SyncMessageWriter.bytes($0)) } ?? .null,
       ])
+  }
+
+  /// The tables that the base was made with; `nil` if they are the present ones.
+  private func formerTables() throws -> [SpaceTable]? {
+    guard case .blob(let bytes)? = try rows("SELECT former_tables FROM tandem_state").first?[0]
+    else { return nil }
+    guard let former = try? SyncMessageReader().tables(bytes) else {
+      throw ReplicaError.damaged("tandem_state", connection.path)
+    }
+    return former
   }
 
   /// The tables that were attached with all their columns.
@@ -209,11 +231,7 @@ extension ReplicaTables {
 
   /// The changes of columns since the base was made, by table.
   func columnChanges(_ schema: ReplicaSchema) throws -> [String: ColumnChanges] {
-    guard case .blob(let bytes)? = try rows("SELECT former_tables FROM tandem_state").first?[0]
-    else { return [:] }
-    guard let former = try? SyncMessageReader().tables(bytes) else {
-      throw ReplicaError.damaged("tandem_state", connection.path)
-    }
+    guard let former = try formerTables() else { return [:] }
     var changes: [String: ColumnChanges] = [:]
     for table in schema.tables {
       let known = former.first { UTF8Order.areEqual($0.name, table.name) }?.columns ?? []
@@ -257,22 +275,26 @@ struct NewColumn {
   ///
   /// The value that the column gave to all rows is no edit, and neither is that of a column which was
   /// renamed: a value of the space replaces it. Any other value is an edit, and replaces such a value
-  /// of the space. If the space has none, all values are edits, so that it gets them.
+  /// of the space. If the space has none, all values are edits, so that it gets them. If it has deleted
+  /// the record, the value that this file kept aside is that of the space.
   ///
   /// - Parameters:
   ///   - value: The value in the row.
+  ///   - parked: The fields that the file kept aside.
   ///   - dropped: The columns that the table no longer has.
   /// - Returns: The resolution, if a value is replaced that may have been an edit.
   func adjust(
     _ base: inout Record, _ local: inout Record, _ value: FieldValue, remote: Record?,
-    dropped: [FieldName]
+    parked: Record?, dropped: [FieldName]
   ) -> MergeResolution<Record>? {
-    let other = remote?[name.text] ?? .null
+    let other = remote?[name.text] ?? parked?[name.text] ?? .null
     let isStandard = value.isNull || value.hasSameStorage(as: standard)
     local[field: name] = value.isNull ? nil : value
     base[field: name] = nil
     guard let remote else {
-      if isStandard { base[field: name] = local[field: name] }
+      if !other.isNull { base[field: name] = other }
+      if isStandard, !other.isNull { local[field: name] = other }
+      if isStandard, other.isNull { base[field: name] = local[field: name] }
       return nil
     }
     guard !other.isNull, !other.hasSameStorage(as: value) else { return nil }

@@ -147,6 +147,7 @@ extension ReplicaTables {
       if let base = frozen.base { state.digest.remove(key, base, by: hasher) }
       if let record = frozen.record { state.digest.add(key, record, by: hasher) }
       try unpark(table, key, frozen.record, after: verbs)
+      try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: true)
     }
     for table in schema.tables { try run("DELETE FROM \(table.asideName.sqlQuoted)", []) }
     try emptyOutbox()
@@ -218,6 +219,7 @@ extension ReplicaTables {
       guard let reason = reasons[key], let table = schema.table(named: key.table) else { continue }
       let frozen = try frozen(table, key, verbs)
       try reject(key, "the space refused it: \(reason)", frozen.record, from: frozen.base)
+      try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: false)
       let row = try row(table, key.id)
       // A row that no trigger noted since is as it was frozen, unless a program wrote without triggers.
       // Fields that the table cannot hold are those of the former version.

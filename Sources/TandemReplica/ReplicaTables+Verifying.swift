@@ -14,10 +14,11 @@ package struct ReplicaSummary: Hashable, Sendable {
   package var rejectedCount: Int
 
   /// True if the file has exactly what the space has at the revision. Rows that cannot be
-  /// synchronized prevent it.
+  /// synchronized prevent it. A pull of later changes that has not arrived yet does not: each
+  /// synchronization begins with one, and it may have failed.
   package var isUpToDate: Bool {
-    sync.revision != nil && sync.pull == .none && sync.outbox == nil && !sync.hasChanges
-      && sync.hasEqualDigests
+    sync.revision != nil && (sync.pull == .none || state.pullNeed == .changes)
+      && sync.pull != .staged && sync.outbox == nil && !sync.hasChanges && sync.hasEqualDigests
   }
 }
 
@@ -27,9 +28,14 @@ extension ReplicaTables {
     let (sync, state) = try currentState()
     return ReplicaSummary(
       state: state, sync: sync,
-      openConflictCount: try count("tandem_conflicts WHERE resolution = 'unresolved'"),
-      rejectedCount: try count("tandem_rejected"))
+      openConflictCount: try openConflictCount(), rejectedCount: try rejectedCount())
   }
+
+  func openConflictCount() throws -> Int {
+    try count("tandem_conflicts WHERE resolution = 'unresolved'")
+  }
+
+  func rejectedCount() throws -> Int { try count("tandem_rejected") }
 
   /// The state of this replica, as far as the next step depends on it. Nothing is written.
   func syncSummary() throws -> SyncSummary { try currentState().sync }
@@ -45,7 +51,7 @@ extension ReplicaTables {
         "SELECT count(*) FROM (SELECT 1 FROM tandem_conflicts WHERE reported_in IS NULL LIMIT 1)")
       != 0
     for table in schema.tables where !hasChanges {
-      hasChanges = try hasChange(table)
+      hasChanges = try hasChange(table) || hasDroppedEdits(table)
     }
     var pull = SyncSummary.Pull.none
     if state.pullNeed != .none {

@@ -53,6 +53,7 @@ extension DatabaseConnection {
 
   /// Keeps the present version of each row that the shadow does not have, and removes the triggers.
   package func pauseKeeping(_ shadow: TableShadow) throws(DatabaseError) {
+    try keepPresentRows(of: shadow)
     let names = (shadow.key + shadow.columns).sqlList
     try execute(
       """
@@ -66,6 +67,7 @@ extension DatabaseConnection {
   /// shadow gets the rows that are new, and loses those that are as they were.
   package func resumeKeeping(table: String, key: [String]) throws(DatabaseError) {
     guard let shadow = try keptShadow(of: table), shadow.key == key else { return }
+    try keepDroppedEdits(of: shadow)
     try renew(shadow)
     try noteNewRows(of: shadow)
     try forgetEqualRows(of: shadow)
@@ -91,15 +93,11 @@ extension DatabaseConnection {
          AND (typeof(\(row)) <> 'real' OR \(row) <> 0)
         """
     }
-    let sameKey = shadow.key.map { name in
-      let pair = "t.\(name.sqlQuoted) = s.\(name.sqlQuoted)"
-      return "\(pair) AND \(pair) COLLATE BINARY"
-    }
     try execute(
       """
       DELETE FROM \(shadow.name.sqlQuoted) AS s WHERE \(TableShadow.existed) AND EXISTS (
         SELECT 1 FROM \(shadow.table.sqlQuoted) AS t
-        WHERE \(sameKey.joined(separator: " AND "))\(isEqual.joined()))
+        WHERE \(shadow.sameKey("t", "s"))\(isEqual.joined()))
       """)
   }
 
@@ -146,7 +144,7 @@ extension DatabaseConnection {
   }
 
   /// The names of a table's columns, in order; empty if there is none of that name.
-  private func columnNames(of table: String) throws(DatabaseError) -> [String] {
+  func columnNames(of table: String) throws(DatabaseError) -> [String] {
     let listing = try prepare("SELECT name FROM pragma_table_info(?)")
     try listing.bind([.text(table)])
     return try listing.texts()

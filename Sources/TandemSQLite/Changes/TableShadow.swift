@@ -272,7 +272,10 @@ extension DatabaseConnection {
   /// Removes the triggers and the shadow of a table, including those of an earlier name.
   package func stopKeeping(_ table: String) throws(DatabaseError) {
     try dropTriggers(of: table)
-    try execute("DROP TABLE IF EXISTS \(TableShadow.name(table).sqlQuoted)")
+    let names = [
+      TableShadow.name(table), TableShadow.presentName(table), TableShadow.droppedName(table),
+    ]
+    for name in names { try execute("DROP TABLE IF EXISTS \(name.sqlQuoted)") }
   }
 
   func dropTriggers(of table: String) throws(DatabaseError) {

@@ -1,0 +1,105 @@
+internal import TandemRecords
+
+// A column may be dropped while rows have edits in it that were not sent. Neither the rows nor their
+// shadows have the column afterwards. So the rows that have changed are kept as they are before a
+// change of the schema, and the edits of the columns that it dropped are kept after it.
+
+extension TableShadow {
+  /// The column of the dropped edits with the name of the column that was dropped.
+  package static let droppedColumn = "tandem_column"
+  /// The column of the dropped edits with the value that the shadow had.
+  package static let droppedFormer = "tandem_former"
+  /// The column of the dropped edits with the value that the row had.
+  package static let droppedValue = "tandem_value"
+
+  /// The table that holds the edits of dropped columns: the key, and the columns above. It exists
+  /// only after a change of the schema has dropped an edited column.
+  package static func droppedName(_ table: String) -> String { "tandem_dropped_\(table)" }
+
+  /// The table that holds the former versions of rows whose changes wait for an answer.
+  package static func asideName(_ table: String) -> String { "tandem_aside_\(table)" }
+
+  /// The table that holds the changed rows while the schema is changed.
+  static func presentName(_ table: String) -> String { "tandem_present_\(table)" }
+
+  /// The condition that two rows have the same key, with the collations of the first one's table.
+  ///
+  /// - Parameter row: The alias of the application's table, whose index it uses.
+  func sameKey(_ row: String, _ other: String) -> String {
+    key.map { name in
+      let pair = "\(row).\(name.sqlQuoted) = \(other).\(name.sqlQuoted)"
+      return "\(pair) AND \(pair) COLLATE BINARY"
+    }.joined(separator: " AND ")
+  }
+}
+
+extension DatabaseConnection {
+  /// Keeps the rows that have changed as they are, before a change of the schema.
+  ///
+  /// - Complexity: O(*n*) in the number of rows that have changed.
+  func keepPresentRows(of shadow: TableShadow) throws(DatabaseError) {
+    let present = TableShadow.presentName(shadow.table)
+    try execute("DROP TABLE IF EXISTS \(present.sqlQuoted)")
+    try execute(shadow.creation(of: present))
+    let names = shadow.key + shadow.columns
+    for former in [shadow.name, TableShadow.asideName(shadow.table)]
+    where try !columnNames(of: former).isEmpty {
+      try execute(
+        """
+        INSERT INTO \(present.sqlQuoted) (\(names.sqlList), \(TableShadow.existed))
+        SELECT \(list("t", names)), 1 FROM \(former.sqlQuoted) AS s
+        JOIN \(shadow.table.sqlQuoted) AS t ON \(shadow.sameKey("t", "s"))
+        WHERE TRUE ON CONFLICT DO NOTHING
+        """)
+    }
+  }
+
+  /// Keeps the edits of columns that a change of the schema has dropped, and forgets the rows as they
+  /// were before it. An edit of the same field that is kept already keeps its former value.
+  ///
+  /// - Parameter shadow: The shadow with the columns that the table still has. The table of former
+  ///   versions has the others too.
+  func keepDroppedEdits(of shadow: TableShadow) throws(DatabaseError) {
+    let present = TableShadow.presentName(shadow.table).sqlQuoted
+    let kept = shadow.key + shadow.columns + [TableShadow.existed]
+    let columns = try columnNames(of: TableShadow.presentName(shadow.table))
+    for column in columns where !kept.contains(column) {
+      try keepDroppedEdits(of: shadow, column)
+    }
+    try execute("DROP TABLE IF EXISTS \(present)")
+  }
+
+  private func keepDroppedEdits(
+    of shadow: TableShadow, _ column: String
+  ) throws(DatabaseError) {
+    let table = TableShadow.droppedName(shadow.table).sqlQuoted
+    let present = TableShadow.presentName(shadow.table).sqlQuoted
+    let (key, name) = (shadow.key, column.sqlQuoted)
+    let (former, value) = (TableShadow.droppedFormer, TableShadow.droppedValue)
+    try execute(
+      """
+      CREATE TABLE IF NOT EXISTS \(table) (
+        \(key.sqlList), \(TableShadow.droppedColumn), \(former), \(value),
+        PRIMARY KEY (\(key.sqlList), \(TableShadow.droppedColumn)))
+      """)
+    var (source, old) = ("", "s.\(name)")
+    let aside = TableShadow.asideName(shadow.table)
+    if try columnNames(of: aside).contains(column) {
+      source = "LEFT JOIN \(aside.sqlQuoted) AS a ON \(shadow.sameKey("p", "a"))"
+      old = "CASE WHEN a.\(TableShadow.existed) IS NULL THEN s.\(name) ELSE a.\(name) END"
+    }
+    try execute(
+      """
+      INSERT INTO \(table)
+      SELECT \(key.sqlList), ?, \(former), \(value) FROM (
+        SELECT \(list("p", key)), \(old) AS \(former), p.\(name) AS \(value) FROM \(present) AS p
+        LEFT JOIN \(shadow.name.sqlQuoted) AS s ON \(shadow.sameKey("p", "s")) \(source))
+      WHERE \(former) IS NOT \(value) OR typeof(\(former)) <> typeof(\(value))
+      ON CONFLICT DO UPDATE SET \(value) = excluded.\(value)
+      """, .text(column))
+  }
+
+  private func list(_ alias: String, _ names: [String]) -> String {
+    names.map { "\(alias).\($0.sqlQuoted)" }.joined(separator: ", ")
+  }
+}
