@@ -66,10 +66,19 @@ extension ReplicaTables {
         "\(connection.path) is a space, which other files are attached to; name the file of an application"
       )
     }
-    guard try !isAttached() else {
+    if try isAttached(), let space = try? state().space {
       throw ReplicaError(
         .alreadyAttached,
-        "\(connection.path) is attached to the space \(try state().space); detach it first")
+        "\(connection.path) is attached to the space \(space); detach it first")
+    }
+    let names = try rows("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")
+    for case .text(let name) in names.map({ $0[0] })
+    where ReplicaTables.tableNames.contains(where: name.isSameSQLName) {
+      throw ReplicaError(
+        .unsuitable,
+        "\(connection.path) has a table \(name) that Tandem cannot read; attaching needs this name. "
+          + "If another program made the table, rename it; if another version of Tandem did, detach "
+          + "the file with that version")
     }
   }
 
@@ -118,11 +127,21 @@ extension ReplicaTables {
   /// Removes all that ``attach(_:to:using:)`` added: the file and its schema are as they were, with
   /// the rows as they are now.
   ///
-  /// Changes that were not sent stay in the rows. Conflicts and rejected changes are removed.
+  /// Changes that were not sent stay in the rows. Conflicts are removed.
   ///
-  /// - Throws: ``ReplicaError`` with code `notAttached`.
-  package func detach() throws {
+  /// - Parameter discardsRejected: True to remove rejected changes too.
+  /// - Throws: ``ReplicaError`` with code `notAttached`; with code `rejectedChanges` if some were
+  ///   taken out of their rows, unless they are discarded.
+  package func detach(discardsRejected: Bool = false) throws {
     _ = try state()
+    let count = try connection.integer("SELECT count(*) FROM tandem_rejected WHERE kind = 'edit'")
+    if let count, count > 0, !discardsRejected {
+      let changes = count == 1 ? "1 rejected change exists" : "\(count) rejected changes exist"
+      throw ReplicaError(
+        .rejectedChanges,
+        "\(changes) only in \(connection.path), not in its rows: tandem rejected \(connection.path) "
+          + "shows it; retry or discard each one, or detach with --discard-rejected")
+    }
     for declaration in try declarations() {
       try connection.stopKeeping(declaration.name)
       try connection.execute(

@@ -7,7 +7,7 @@ extension DatabaseReplica {
   public struct Report: Hashable, Sendable {
     /// The revision of the space that the file has exactly.
     public let revision: SpaceRevision
-    /// The number of changes that the space accepted.
+    /// The number of rows whose changes the space accepted.
     public let pushedCount: Int
     /// The number of rows that were written for changes of other replicas.
     public let pulledCount: Int
@@ -75,7 +75,8 @@ extension DatabaseReplica {
   public func run(
     with space: SyncSpace, reporting report: @escaping @Sendable (SyncStatus) -> Void = { _ in }
   ) async throws {
-    _ = try await run(until: .forever, with: space) { status, _ in report(status) }
+    let run = try await run(until: .forever, with: space) { status, _ in report(status) }
+    if let block = run.block { throw block }
     try Task.checkCancellation()
   }
 }
@@ -86,15 +87,18 @@ extension DatabaseReplica {
 package struct ReplicaRun: Sendable {
   /// The last state.
   package let status: SyncStatus
+  /// The reason for which the file itself cannot be synchronized; `nil` if it can.
+  package let block: ReplicaError?
   /// The error that led to it.
   package let cause: (any Error)?
-  /// The number of changes that the space accepted.
+  /// The number of rows whose changes the space accepted.
   package let pushedCount: Int
   /// The number of rows that were written for changes of other replicas.
   package let pulledCount: Int
 
   /// The report of a run that ended in step.
   func result() throws -> DatabaseReplica.Report {
+    if let block { throw block }
     switch status {
     case .upToDate(let revision):
       return DatabaseReplica.Report(
@@ -107,6 +111,9 @@ package struct ReplicaRun: Sendable {
 }
 
 extension ReplicaError {
+  /// True if a change of the file's schema prevents its synchronization.
+  package var needsHelp: Bool { code == .schema || code == .paused }
+
   /// The error of a synchronization that needs help.
   package init(_ block: SyncStatus.Block) {
     switch block {
@@ -153,6 +160,8 @@ extension DatabaseReplica {
       return log.run(endingWith: try await driver.run(until: goal))
     } catch is CancellationError where goal == .forever {
       return log.run()
+    } catch let error as ReplicaError where error.needsHelp {
+      return log.run(blockedBy: error)
     }
   }
 }
@@ -186,10 +195,12 @@ private final class RunLog: Sendable {
   func countPushed(_ count: Int) { state.withLock { $0.pushedCount += count } }
   func countPulled(_ count: Int) { state.withLock { $0.pulledCount += count } }
 
-  func run(endingWith status: SyncStatus? = nil) -> ReplicaRun {
+  func run(endingWith status: SyncStatus? = nil, blockedBy block: ReplicaError? = nil) -> ReplicaRun
+  {
     state.withLock { state in
       ReplicaRun(
-        status: status ?? state.status, cause: state.cause, pushedCount: state.pushedCount,
+        status: status ?? state.status, block: block, cause: state.cause,
+        pushedCount: state.pushedCount,
         pulledCount: state.pulledCount)
     }
   }
@@ -210,7 +221,7 @@ private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
       log.noteDeclared(tables)
     }
     let outcome = try await remote.push(commit)
-    if case .accepted = outcome { log.countPushed(commit.changes.count) }
+    if case .accepted = outcome { log.countPushed(commit.recordCount) }
     return outcome
   }
 
@@ -220,6 +231,16 @@ private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
   func pull(_ pull: SyncPull) async throws -> SyncPullAnswer { try await remote.pull(pull) }
   func follow(after revision: SpaceRevision) async throws -> any SyncAnnouncements {
     try await remote.follow(after: revision)
+  }
+}
+
+extension SyncCommit {
+  /// The number of records that it changes.
+  fileprivate var recordCount: Int {
+    var records = FrozenRecords(self)
+    var count = 0
+    while records.next() != nil { count += 1 }
+    return count
   }
 }
 

@@ -36,14 +36,41 @@ extension DatabaseReplica {
     }
   }
 
+  /// Changes the address of the space that the file is attached to, as after the file of the space was
+  /// moved, or a server got another name.
+  ///
+  /// - Throws: ``ReplicaError`` with code `notAttached`, and with code `otherHistory` if the space at
+  ///   the address is another one, or lacks commits that the file has; `SyncRefusal` and other errors
+  ///   if the space cannot be read; `DatabaseError`. The file is unchanged then.
+  public func move(to space: SyncSpace) async throws {
+    let head = try await space.revision()
+    try await writingTables { tables in
+      var state = try tables.state()
+      if let known = state.revision, known.epoch != head.epoch || known.version > head.version {
+        throw ReplicaError(
+          .otherHistory,
+          "\(space.name) does not have the history of the space that the file is attached to; name "
+            + "the space itself, or detach the file and attach it again")
+      }
+      state.space = space.name
+      try tables.save(state)
+    }
+  }
+
   /// Removes all that attaching added. The rows stay as they are; the space and other replicas do
   /// not notice.
   ///
-  /// Changes that were not sent stay in the rows. Conflicts and rejected changes are removed.
+  /// Changes that were not sent stay in the rows; deletions that were not sent have no row, and come
+  /// back if the file is attached again. Conflicts are removed.
   ///
-  /// - Throws: ``ReplicaError`` with code `notAttached`; `DatabaseError`.
-  public func detach() async throws {
-    try await database.write { try ReplicaTables($0.connection).detach() }
+  /// - Parameter discardsRejected: True to remove rejected changes too, although those of kind `edit`
+  ///   exist nowhere else.
+  /// - Throws: ``ReplicaError`` with code `notAttached`, and with code `rejectedChanges` if there are
+  ///   such changes and they are not to be discarded; `DatabaseError`. Nothing is changed then.
+  public func detach(discardsRejected: Bool = false) async throws {
+    try await database.write {
+      try ReplicaTables($0.connection).detach(discardsRejected: discardsRejected)
+    }
     forgetTables()
   }
 }

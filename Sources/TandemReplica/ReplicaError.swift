@@ -22,6 +22,8 @@ public struct ReplicaError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let unknownConflict = Code(rawValue: "unknownConflict")
     /// There is no such rejected change, or it has no content to write.
     public static let unknownRejection = Code(rawValue: "unknownRejection")
+    /// The file has rejected changes that exist nowhere else.
+    public static let rejectedChanges = Code(rawValue: "rejectedChanges")
     /// A table does not accept a version of a row.
     public static let constraint = Code(rawValue: "constraint")
     /// The history of the space was lost, and nobody has decided how to continue.

@@ -95,7 +95,7 @@ extension ReplicaTables {
     CREATE TABLE tandem_rejected (
       id INTEGER PRIMARY KEY, "table" TEXT NOT NULL, "key" TEXT NOT NULL,
       kind TEXT NOT NULL, reason TEXT NOT NULL, base TEXT, content TEXT, others TEXT,
-      UNIQUE ("table", "key", reason, content))
+      UNIQUE ("table", "key", reason, content, kind, base, others))
     """,
     """
     CREATE TABLE tandem_parked (
@@ -118,7 +118,7 @@ extension ReplicaTables {
   ]
 
   /// The version of these tables.
-  static let format: Int64 = 3
+  static let format: Int64 = 4
 
   /// True if the file is attached to a space.
   package func isAttached() throws -> Bool {

@@ -164,8 +164,9 @@ extension ReplicaTables {
     let known = try rows(
       """
       SELECT 1 FROM tandem_rejected
-      WHERE "table" = ? AND "key" = ? AND reason = ? AND content IS ?
-      """, Array(entry.prefix(4)))
+      WHERE "table" = ? AND "key" = ? AND reason = ? AND content IS ? AND kind = ? AND base IS ?
+        AND others IS ?
+      """, entry)
     guard known.isEmpty else { return }
     // Numbers of changes that were discarded are not used again.
     try run("UPDATE tandem_state SET last_rejection = last_rejection + 1", [])

@@ -96,6 +96,40 @@ struct ServerSyncTests {
     }
   }
 
+  @Test("a token of another account changes nothing, and the right one continues")
+  func otherAccount() async throws {
+    try await attachCopies()
+    try await shell(
+      """
+      $tandem token create --tokens tokens --account eve --space '*' --write | tail -1 > eve
+      cp token ann && cp eve token
+      sqlite3 a.db "UPDATE note SET title = 'edited' WHERE id = 'plan'"
+      """)
+    for file in ["a.db", "b.db"] {
+      let refused = try await shell("$tandem sync \(file)", status: 1)
+      #expect(refused.error.contains("belongs to another account"), "\(refused.error)")
+    }
+    let status = try await shell("cp ann token && $tandem status b.db --json").output
+    #expect(status.hasPrefix(#"{"state":"upToDate""#), "\(status)")
+    try await shell(
+      "$tandem sync a.db && $tandem sync b.db && $tandem diff a.db b.db --table note")
+  }
+
+  @Test("a token that may only read blocks a file with an edit, and status says so")
+  func readOnlyToken() async throws {
+    try await attachCopies()
+    try await shell(
+      """
+      cp token ann
+      $tandem token create --tokens tokens --account ann --space '*' | tail -1 > token
+      sqlite3 a.db "UPDATE note SET title = 'edited' WHERE id = 'plan'"
+      """)
+    try await shell("$tandem sync a.db", status: 1)
+    let status = try await shell("$tandem status a.db --json", status: 1).output
+    #expect(status.hasPrefix(#"{"state":"blocked","reason":"the space refused"#), "\(status)")
+    try await shell("cp ann token && $tandem sync a.db && $tandem status a.db")
+  }
+
   @Test("edits pass between two files while both are watched, also after the server was away")
   func watch() async throws {
     try await attachCopies()

@@ -135,4 +135,53 @@ struct AttachmentTests {
     try replica.write { try $0.detach() }
     #expect(try replica.rows("SELECT name FROM sqlite_schema WHERE sql NOT NULL") == [["u"]])
   }
+
+  @Test("A file with rejected changes that exist nowhere else is detached only on request")
+  func rejectedChanges() throws {
+    let space = try TestSpace()
+    let replicas = try (1...2).map { seed in
+      try TestReplica(
+        seed: seed, ["CREATE TABLE t (id TEXT PRIMARY KEY, v UNIQUE)"],
+        tables: [AttachedTable("t")], space: space)
+    }
+    try replicas[0].execute("INSERT INTO t VALUES ('a', 1)")
+    try replicas[1].execute("INSERT INTO t VALUES ('b', 1)")
+    try converge(replicas, space)
+    let rejected = try replicas.filter { try !$0.read { try $0.rejections() }.isEmpty }
+    let replica = try #require(rejected.first)
+    let before = try replica.rows("SELECT name FROM sqlite_schema ORDER BY name")
+    let error = #expect(throws: ReplicaError.self) { try replica.write { try $0.detach() } }
+    #expect(error?.code == .rejectedChanges)
+    #expect(error?.message.hasPrefix("1 rejected change exists only in") == true)
+    #expect(try replica.rows("SELECT name FROM sqlite_schema ORDER BY name") == before)
+    try replica.write { try $0.detach(discardsRejected: true) }
+    #expect(try !replica.read { try $0.isAttached() })
+  }
+
+  @Test(
+    "A table of the application with a name of Tandem's is named",
+    arguments: ["tandem_state", "tandem_outbox"])
+  func ownName(name: String) throws {
+    let space = try TestSpace()
+    let replica = try TestReplica(seed: 1)
+    try replica.execute("CREATE TABLE t (id TEXT PRIMARY KEY, v)")
+    try replica.execute("CREATE TABLE \(name) (mine)")
+    let error = #expect(throws: ReplicaError.self) {
+      try replica.attach([AttachedTable("t")], space)
+    }
+    #expect(error?.code == .unsuitable && error?.message.contains(" \(name) ") == true)
+  }
+
+  @Test("The status of a file whose table is gone is blocked, with the reason")
+  func statusOfLostTable() throws {
+    let space = try TestSpace()
+    let replica = try TestReplica(
+      seed: 1, ["CREATE TABLE t (id TEXT PRIMARY KEY, v)"], tables: [AttachedTable("t")],
+      space: space)
+    try replica.execute("INSERT INTO t VALUES ('a', 1)")
+    try replica.execute("ALTER TABLE t RENAME TO u")
+    let status = try replica.read { try $0.status() }
+    #expect(status.state == .blocked && status.blockReason?.code == .schema)
+    #expect(status.pendingCount == 1 && status.tables.map(\.name) == ["t"])
+  }
 }

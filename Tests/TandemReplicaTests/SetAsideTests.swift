@@ -352,6 +352,26 @@ struct SetAsideTests {
     #expect(try rejections(replicas[0]).isEmpty)
   }
 
+  @Test("Two rejected changes with equal content and other bases are both kept")
+  func rejectedTwice() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, c INT, v, w, CHECK (c < 10 OR v <> 'big'))"],
+      [AttachedTable("t")])
+    let (a, b) = (replicas[0], replicas[1])
+    try a.execute("INSERT INTO t VALUES ('x', 5, 'a', 1)")
+    try converge(replicas, space)
+    for (first, second) in [("v = 'big'", "c = 12"), ("v = 'big', w = 1", "c = 13")] {
+      try b.execute("UPDATE t SET \(first)")
+      try a.execute("UPDATE t SET \(second)")
+      try a.sync(space)
+      try b.sync(space)
+      try a.execute("UPDATE t SET c = 5, w = 2")
+      try a.sync(space)
+      try b.sync(space)
+    }
+    #expect(try rejections(b).count == 2)
+  }
+
   // MARK: - Policies
 
   @Test("A policy of a column that is gone is shown until the table has another one")
@@ -370,6 +390,25 @@ struct SetAsideTests {
       #expect(try replica.read { try $0.status() }.voidPolicies.isEmpty)
       #expect(try replica.read { try $0.policies() }.map(\.column) == ["m"])
     }
+  }
+
+  @Test(
+    "Null is the least value for the policies maximum and minimum",
+    arguments: [(FieldPolicy.maximum, 7 as FieldValue), (.minimum, .null)])
+  func nullIsLeast(policy: FieldPolicy, expected: FieldValue) throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT)"],
+      [AttachedTable("t", policies: ["n": policy])])
+    try replicas[0].execute("INSERT INTO t VALUES ('a', 5), ('b', 5)")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET n = iif(id = 'a', 7, NULL)")
+    try replicas[1].execute("UPDATE t SET n = iif(id = 'a', NULL, 7)")
+    for replica in replicas {
+      replica.merging = try replica.read { try $0.storedMerging() }
+    }
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT n FROM t", [[expected], [expected]])
+    #expect(try replicas.allSatisfy { try $0.conflicts(isOpen: true).isEmpty })
   }
 
   @Test("A policy can be changed, and a counter has to be a column of integers")

@@ -94,6 +94,8 @@ enum AttachCommand: Command {
       Edits of different fields do not conflict, unless --granularity says record for their table.
       Give every copy the same policies.
 
+      If the space has moved, the same command without --table notes its new address.
+
       Exit status: 0 success, 2 errors.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
@@ -110,6 +112,7 @@ enum AttachCommand: Command {
         + "--granularity address=record",
       "tandem attach notes.db --server https://sync.example.org --space notes --token-file token "
         + "--table note",
+      "tandem attach notes.db --space moved/shared.space",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -117,9 +120,7 @@ enum AttachCommand: Command {
     let spaceName = try arguments.required(Option.space, "the file or the name of the space")
     let serverSpace = try serverSpace(spaceName, arguments)
     let choices = arguments.all(Option.table)
-    guard !choices.isEmpty else {
-      throw arguments.error("--table is missing: a table to synchronize")
-    }
+    guard !choices.isEmpty else { return try await move(path, spaceName, serverSpace, arguments) }
     try await ReplicaFile.with(path) { database, replica in
       let tables = try await database.read { transaction in
         try attachedTables(choices, arguments, transaction.connection)
@@ -138,6 +139,26 @@ enum AttachCommand: Command {
         "\(path) is attached to \(SyncSpace.plainName(serverSpace?.name ?? spaceName)): "
           + "\(names.joined(separator: ", ")); "
           + "\(Quantity.count(status.pendingCount, "row")) to compare: tandem sync \(path)")
+    }
+    return ReplicaFile.inStep
+  }
+
+  /// Changes the address of the space of a file that is attached.
+  private static func move(
+    _ path: String, _ name: String, _ serverSpace: SyncSpace?, _ arguments: ParsedArguments
+  ) async throws -> Int32 {
+    try await ReplicaFile.with(path) { _, replica in
+      do {
+        _ = try await replica.declarations()
+      } catch let error as ReplicaError where error.code == .notAttached {
+        throw arguments.error("--table is missing: a table to synchronize")
+      }
+      let space = if let serverSpace { serverSpace } else { try await SyncSpace.file(name) }
+      try await ReplicaFile.with(space) { space in
+        try await replica.move(to: space)
+        guard !arguments[Option.quiet] else { return }
+        TandemCLI.report("\(path) is attached to \(SyncSpace.plainName(space.name)), which is the same space")
+      }
     }
     return ReplicaFile.inStep
   }
@@ -297,6 +318,9 @@ extension AttachCommand {
 /// `tandem detach`: ends what `tandem attach` began.
 enum DetachCommand: Command {
   static let failureStatus = ReplicaFile.trouble
+  private static let discardRejected = Flag(
+    "discard-rejected",
+    help: "Also remove rejected changes that exist only in this file.")
   private static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
 
   static let specification = CommandSpecification(
@@ -304,26 +328,34 @@ enum DetachCommand: Command {
     summary: "Undo attach; the rows stay as they are.",
     discussion: """
       Removes the triggers and tables that tandem attach added to a SQLite file. The space and its
-      other copies do not change. Conflicts and rejected changes are removed. Changes that were not
-      sent stay in the rows: run tandem sync first to send them.
+      other copies do not change. Changes that were not sent stay in the rows. A deletion that was not
+      sent has no row: if the file is attached again, the row comes back. Run tandem sync first to send
+      both. Conflicts are removed.
+
+      A rejected change that was taken out of its row exists only in this file. Tandem detaches such a
+      file only with --discard-rejected: tandem rejected shows the changes, and retries or discards them.
 
       Exit status: 0 success, 2 errors.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
-    options: [quiet],
-    examples: ["tandem detach notes.db"])
+    options: [discardRejected, quiet],
+    examples: ["tandem detach notes.db", "tandem detach notes.db --discard-rejected"])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let path = arguments.operands[0]
     try await ReplicaFile.with(path) { _, replica in
       let status = try await readableStatus(of: replica)
-      try await replica.detach()
+      try await replica.detach(discardsRejected: arguments[discardRejected])
       guard !arguments[quiet] else { return }
       guard let status else { return TandemCLI.report("\(path) is detached") }
       let unsent =
         status.pendingCount == 0
         ? "" : "; \(Quantity.count(status.pendingCount, "row")) had changes that were not sent"
-      TandemCLI.report("\(path) is detached from \(SyncSpace.plainName(status.space))\(unsent)")
+      let conflicts =
+        status.conflictCount == 0
+        ? "" : "; \(Quantity.count(status.conflictCount, "open conflict")) removed"
+      TandemCLI.report(
+        "\(path) is detached from \(SyncSpace.plainName(status.space))\(unsent)\(conflicts)")
     }
     return ReplicaFile.inStep
   }

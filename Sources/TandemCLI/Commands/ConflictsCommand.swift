@@ -127,10 +127,18 @@ extension ReplicaConflict {
       json.field("table", table)
       json.field("key") { primaryKey.writeKey(to: &$0) }
       json.field("kind", kind.rawValue)
-      json.field("base", base)
-      json.field("local", local)
-      json.field("remote", remote)
+      let names = fieldNames
+      json.field("base", base?.with(names))
+      json.field("local", local?.with(names))
+      json.field("remote", remote?.with(names))
       json.field("resolution", resolution.rawValue)
+    }
+  }
+
+  /// The names of the fields of all versions.
+  private var fieldNames: [String] {
+    [base, local, remote].compactMap { $0?.layout.names }.reduce(into: []) { names, more in
+      names += more.filter { !names.contains($0) }
     }
   }
 
@@ -139,6 +147,17 @@ extension ReplicaConflict {
     var lines = ["conflict \(id): \(table) \(primaryKey.keyText), \(kind.rawValue)\(fields)"]
     if kind != .addAdd { lines.append("  base    \(base.text)") }
     return lines + ["  local   \(local.text)", "  remote  \(remote.text)"]
+  }
+}
+
+extension Record {
+  /// The record with these fields, which are null if it has none of the name.
+  fileprivate func with(_ names: [String]) -> Record {
+    var record = self
+    for name in names where layout.offset(of: name) == nil {
+      record[field: FieldName(name)] = .null
+    }
+    return record
   }
 }
 

@@ -72,6 +72,11 @@ extension ReplicaStatus {
             json.field("name", table.name)
             json.field("key", table.keyColumns)
             json.field("columns", table.columns)
+            json.field("policies") { json in
+              json.object { json in
+                for (column, policy) in table.sortedPolicies { json.field(column, policy.rawValue) }
+              }
+            }
             json.field("pending", table.pendingCount)
           }
         }
@@ -90,6 +95,16 @@ extension ReplicaStatus {
       + tables.map { table in
         "\("table".padded(to: 11))\(table.name) by \(table.keyColumns.joined(separator: ", ")): "
           + "\(table.columns.joined(separator: ", ")); \(table.pendingCount) pending"
+          + (table.policies.isEmpty
+            ? ""
+            : "; policies "
+              + table.sortedPolicies.map { "\($0)=\($1.rawValue)" }.joined(separator: ", "))
       }
+  }
+}
+
+extension ReplicaStatus.Table {
+  fileprivate var sortedPolicies: [(String, FieldPolicy)] {
+    policies.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 }

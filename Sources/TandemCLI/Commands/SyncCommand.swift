@@ -69,12 +69,17 @@ enum SyncCommand: Command {
       output.path, epochPolicy: decision.map { decision in EpochPolicy { _ in decision } }
     ) { database, replica in
       let before = try await replica.status()
-      if let reason = before.blockReason, reason.code == .paused {
-        TandemCLI.report("\(reason)")
-        return ReplicaFile.needsHelp
+      if let reason = before.blockReason, reason.needsHelp {
+        return try output.end(blockedBy: "\(reason)", before)
       }
       output.progress.expect(before.pendingCount)
-      return try await ReplicaFile.withSpace(named: before.space) { space in
+      let space: SyncSpace
+      do {
+        space = try await SyncSpace.named(before.space, token: ReplicaFile.environmentToken)
+      } catch let error as DatabaseError where error.code.primary == .cannotOpen {
+        return try output.end(blockedBy: "the space does not exist: \(error)", before)
+      }
+      return try await ReplicaFile.with(space) { space in
         let run = try await replica.run(
           until: output.watches
             ? .forever : .settled(maxFailureCount: DatabaseReplica.maxFailureCount),
@@ -92,7 +97,12 @@ enum SyncCommand: Command {
     // Without waiting, because the task may be cancelled.
     let status = try database.read { try ReplicaTables($0.connection).status() }
     output.progress.finish()
+    if let reason = run.block { output.noteBlock("\(reason)") }
     try output.writeEnd(of: run, status)
+    if let reason = run.block {
+      output.report(blockedBy: "\(reason)")
+      return ReplicaFile.needsHelp
+    }
     switch run.status {
     case .upToDate: break
     case .blocked(let block):
@@ -148,6 +158,31 @@ struct SyncOutput: Sendable {
     }
   }
 
+  /// Writes the event of a file that cannot be synchronized.
+  func noteBlock(_ reason: String) {
+    guard printsJSON else { return }
+    try? ReplicaFile.print { json in
+      json.object { json in
+        json.field("event", "status")
+        json.field("status", "blocked")
+        json.field("reason", reason)
+      }
+    }
+  }
+
+  /// Reports that a file cannot be synchronized, before any request was sent; returns the exit status.
+  func end(blockedBy reason: String, _ status: ReplicaStatus) throws -> Int32 {
+    noteBlock(reason)
+    if printsJSON { try writeEnd(pushed: 0, pulled: 0, status) }
+    report(blockedBy: reason)
+    return ReplicaFile.needsHelp
+  }
+
+  /// Reports the reason for which a file cannot be synchronized. Some begin with the path.
+  func report(blockedBy reason: String) {
+    TandemCLI.report(reason.hasPrefix("\(path) ") ? reason : "\(path): \(reason)")
+  }
+
   private func write(_ status: SyncStatus, _ cause: (any Error)?, to json: inout JSONWriter) {
     json.field("event", "status")
     switch status {
@@ -169,21 +204,23 @@ struct SyncOutput: Sendable {
     }
   }
 
-  /// Writes the end of a run.
-  func writeEnd(of run: ReplicaRun, _ status: ReplicaStatus) throws {
-    if printsJSON {
-      try ReplicaFile.print { json in
-        json.object { json in
-          json.field("event", "end")
-          json.field("revision", status.revision?.shortText)
-          json.field("pushed", run.pushedCount)
-          json.field("pulled", run.pulledCount)
-          json.field("conflicts", status.conflictCount)
-          json.field("rejected", status.rejectedCount)
-          json.field("pending", status.pendingCount)
-        }
+  private func writeEnd(pushed: Int, pulled: Int, _ status: ReplicaStatus) throws {
+    try ReplicaFile.print { json in
+      json.object { json in
+        json.field("event", "end")
+        json.field("revision", status.revision?.shortText)
+        json.field("pushed", pushed)
+        json.field("pulled", pulled)
+        json.field("conflicts", status.conflictCount)
+        json.field("rejected", status.rejectedCount)
+        json.field("pending", status.pendingCount)
       }
     }
+  }
+
+  /// Writes the end of a run.
+  func writeEnd(of run: ReplicaRun, _ status: ReplicaStatus) throws {
+    if printsJSON { try writeEnd(pushed: run.pushedCount, pulled: run.pulledCount, status) }
     guard !isQuiet else { return }
     if case .upToDate(let revision) = run.status, !watches {
       let conflicts =
