@@ -178,13 +178,10 @@ extension ReplicaTables {
     guard case .values(let values) = row.row, !values[offset].hasSameStorage(as: edit.value) else {
       return
     }
-    let statements = table.statements
     if values[offset].hasSameStorage(as: edit.former) {
+      let assignment = "\(table.columnNames[offset].sqlQuoted) = ?\(key.count + 1)"
       do {
-        return try run(
-          "\(statements.update)\(statements.assignments[offset])? "
-            + "WHERE \(statements.keyCondition.sql)",
-          [edit.value] + statements.keyCondition.parameters(key))
+        return try run(table.statements.update([assignment]), key, [edit.value])
       } catch let error as DatabaseError
         where error.forbidsRow && connection.isInTransaction
       {}

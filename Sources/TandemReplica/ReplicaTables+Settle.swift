@@ -188,8 +188,9 @@ extension ReplicaTables {
   func unpark(
     _ table: ReplicaTable, _ key: SyncKey, _ record: Record?, after verbs: [SyncChange.Verb]
   ) throws {
-    guard let parked = try parked(key) else { return }
-    if parked.extent == .fields, parked.reason != nil, record != nil {
+    let parked = try parked(key)
+    guard parked != nil || table.mayHaveDroppedEdits else { return }
+    if let parked, parked.extent == .fields, parked.reason != nil, record != nil {
       // The row still lacks the fields that the change left as they were.
       let changed = verbs.flatMap(\.fieldNames)
       let offsets = parked.fields.values.indices.filter {

@@ -108,6 +108,7 @@ extension SQLiteSpaceStore {
         try await database.read { transaction in
           // From here on, the subscription is notified of each commit that this read does not see.
           _ = try feed.beginSnapshot(transaction.connection, for: subscription)
+          try transaction.connection.checkIsFileThere()
           return try SpaceTables(transaction.connection, limits: limits).state().head
         }
       }
@@ -130,7 +131,11 @@ extension SQLiteSpaceStore {
   ) async throws -> Value {
     let limits = limits
     return try await refusingIfBusy {
-      try await database.read { try body(SpaceTables($0.connection, limits: limits)) }
+      try await database.read { transaction in
+        // A connection that is open would read a file that was replaced, without end.
+        try transaction.connection.checkIsFileThere()
+        return try body(SpaceTables(transaction.connection, limits: limits))
+      }
     }
   }
 

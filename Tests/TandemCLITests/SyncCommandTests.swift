@@ -58,7 +58,7 @@ struct SyncCommandTests {
     let end = try #require(sent.last)
     #expect(end.hasPrefix(#"{"event":"end","revision":""#))
     #expect(
-      end.hasSuffix(#".2","pushed":2,"pulled":0,"conflicts":0,"rejected":0,"pending":0}"#), "\(end)"
+      end.hasSuffix(#".2","pushed":1,"pulled":0,"conflicts":0,"rejected":0,"pending":0}"#), "\(end)"
     )
     let merged = try await shell("$tandem sync b.db", status: 1)
     #expect(merged.error.contains("b.db: 1 open conflict: tandem conflicts b.db"))
@@ -119,7 +119,7 @@ struct SyncCommandTests {
     #expect(
       json.hasSuffix(
         #".1","pending":0,"conflicts":0,"rejected":0,"tables":[{"name":"note","key":["id"],"#
-          + #""columns":["title","likes"],"pending":0}]}"# + "\n"), "\(json)")
+          + #""columns":["title","likes"],"policies":{},"pending":0}]}"# + "\n"), "\(json)")
     try await shell("sqlite3 b.db \"UPDATE note SET likes = 9 WHERE id = 'plan'\"")
     #expect(try await state("b.db").contains(#""state":"pending""#))
     #expect(try await state("b.db").contains(#""pending":1}]"#))
@@ -131,9 +131,20 @@ struct SyncCommandTests {
     let lost = try await state("b.db", status: 1)
     #expect(
       lost.hasPrefix(#"{"state":"blocked","reason":"the space cannot be read: "#), "\(lost)")
-    let result = try await shell("$tandem sync b.db", status: 2)
+    let result = try await shell("$tandem sync b.db --json", status: 1)
     #expect(result.error.contains("cannot open it: it does not exist"), "\(result.error)")
+    let events = result.output.split(separator: "\n")
+    #expect(
+      events.count == 2 && events[0].hasPrefix(#"{"event":"status","status":"blocked","reason":"#)
+        && events[1].hasPrefix(#"{"event":"end","#), "\(events)")
     #expect(!FileManager.default.fileExists(atPath: folder.path(of: "shared.space")))
+    try await shell("$tandem attach b.db --space moved && $tandem sync b.db")
+    #expect(try await state("b.db").contains(#""state":"upToDate""#))
+    // Another space is not taken for it.
+    try await shell(
+      "sqlite3 c.db \"\(Self.schema)\" && $tandem attach c.db --space other --table note")
+    let other = try await shell("$tandem attach b.db --space other", status: 2)
+    #expect(other.error.contains("does not have the history"), "\(other.error)")
   }
 
   @Test("edits by other programs pass between two files while both are watched")
@@ -283,9 +294,10 @@ struct SyncCommandTests {
   func detachWithoutTable(creation: String) async throws {
     try await attachCopies()
     try await shell("sqlite3 a.db 'DROP TABLE note; \(creation)'")
-    let refused = try await shell("$tandem sync a.db", status: 2)
+    let refused = try await shell("$tandem sync a.db", status: 1)
     #expect(refused.error.contains("detach the file"), "\(refused.error)")
-    #expect(try await shell("$tandem detach a.db").error == "tandem: a.db is detached\n")
+    let detached = try await shell("$tandem detach a.db")
+    #expect(detached.error.hasPrefix("tandem: a.db is detached from "), "\(detached.error)")
     #expect(
       try await shell("sqlite3 a.db .schema").output == (creation.isEmpty ? "" : creation + ";\n"))
   }

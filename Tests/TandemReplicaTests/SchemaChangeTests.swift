@@ -552,15 +552,17 @@ private final class RandomSchemas {
     }
     let kept = present.filter { _ in pick([true, true, false]) }
     let way = Int.random(in: 0..<3, using: &random)
-    if way == 2 {
-      // What was written only here goes with its column, if nobody begins and ends the change.
-      let inSpace = Set(
-        try space.records().values.flatMap(\.values).compactMap {
-          if case .text(let text) = $0 { text } else { nil }
-        })
-      pending.subtract(
-        try values(replica, present.filter { !kept.contains($0) }).subtracting(inSpace))
+    // What was written only here goes with its column, if the program does not begin and end the
+    // change. A migration keeps the values of columns that were there at the last synchronization.
+    let known = try replica.rows("SELECT name FROM pragma_table_info('tandem_shadow_note')")
+    let lost = present.filter { column in
+      !kept.contains(column) && (way == 2 || way == 1 && !known.contains([.text(column)]))
     }
+    let inSpace = Set(
+      try space.records().values.flatMap(\.values).compactMap {
+        if case .text(let text) = $0 { text } else { nil }
+      })
+    pending.subtract(try values(replica, lost).subtracting(inSpace))
     let list = (["id"] + kept).joined(separator: ", ")
     let definitions = ["id TEXT PRIMARY KEY"] + kept.map { "\($0) TEXT" }
     let statements = [

@@ -240,6 +240,24 @@ struct SynchronizedFilesTests {
     await space.close()
   }
 
+  @Test("A space whose file is replaced is read anew, and not the file that is gone")
+  func replacedSpace() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    try await one.sync(with: space)
+    let other = try await SyncSpace.file(folder.path(of: "other.space"), creates: true)
+    let revision = try await other.revision()
+    await other.close()
+    #expect(rename(folder.path(of: "other.space"), folder.path(of: "shared.space")) == 0)
+    // SQLite would recover the log of the former file into this one.
+    for suffix in ["-wal", "-shm"] { unlink(folder.path(of: "shared.space" + suffix)) }
+    // The first request finds out.
+    await #expect(throws: DatabaseError.self) { try await space.revision() }
+    #expect(try await space.revision() == revision)
+    await a.close()
+    await space.close()
+  }
+
   @Test("Rules that are given replace those that the file keeps for the table")
   func givenRules() async throws {
     let space = try await space()

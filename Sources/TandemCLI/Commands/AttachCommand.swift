@@ -157,7 +157,8 @@ enum AttachCommand: Command {
       try await ReplicaFile.with(space) { space in
         try await replica.move(to: space)
         guard !arguments[Option.quiet] else { return }
-        TandemCLI.report("\(path) is attached to \(SyncSpace.plainName(space.name)), which is the same space")
+        TandemCLI.report(
+          "\(path) is attached to \(SyncSpace.plainName(space.name)), which is the same space")
       }
     }
     return ReplicaFile.inStep

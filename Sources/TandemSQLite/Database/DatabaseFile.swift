@@ -101,7 +101,7 @@ extension DatabaseConnection {
   }
 
   /// Throws ``DatabaseError`` with code `cannotOpen` if the file is no longer where it was opened.
-  func checkIsFileThere() throws(DatabaseError) {
+  package func checkIsFileThere() throws(DatabaseError) {
     if isFileGone { throw DatabaseError.fileIsGone(path: path) }
   }
 }
