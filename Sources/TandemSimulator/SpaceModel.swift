@@ -75,7 +75,9 @@ extension SpaceModel {
 
   private func byteCount(_ key: SyncKey, _ model: SpaceModel) -> Int {
     guard let fields = model.states[key]?.last?.fields else { return 0 }
-    return SyncMessageWriter.bytes(fields: fields).count + SyncMessageWriter.bytes(id: key.id).count
+    var json = JSONWriter()
+    json.write(SyncRecordState(key: key, version: SpaceRevision.maxVersion, fields: fields))
+    return json.bytes.count
   }
 
   private func objection(to change: SyncChange, _ base: Int) -> SyncObjection.Reason? {
