@@ -117,8 +117,8 @@ extension DiffCommand {
     var request = try ListRequest(arguments, format: arguments[Option.format])
     request.list.csv = try arguments.csvOptions()
     request.list.key = arguments[Option.key] ?? ["id"]
-    // Beside a table, the key is the table's, unless it is named.
-    if arguments.has(Option.key) || !names.contains(where: SQLiteFile.isAt) {
+    // Beside a table, the key is one of the table.
+    if !names.contains(where: SQLiteFile.isAt) {
       request.list.csv.requiredFields = request.list.key
     }
     let sources = try request.sources(names)

@@ -81,10 +81,10 @@ enum MirrorCommand: Command {
 
       An incomplete list changes nothing. CSV and NDJSON may end after any line, so they are
       accepted from a URL only if the server declares their end. A file, or standard input, counts
-      as complete at its end; a file that changes while it is read is an error. A response that names a next page
-      is rejected without --page. Files and responses in gzip are decompressed and verified. A list
-      is rejected if it is empty, or if it would delete more than half of the rows of a table of
-      more than \(MirrorDeletionLimit.maxUnguardedCount).
+      as complete at its end; a file that changes while it is read is an error. A response that
+      names a next page is rejected without --page. Files and responses in gzip are decompressed
+      and verified. A list is rejected if it is empty, or if it would delete more than half of the
+      rows of a table of more than \(MirrorDeletionLimit.maxUnguardedCount).
 
       A URL is not read again if the server confirms that nothing changed (ETag, Last-Modified),
       unless the table or the options were changed. This holds for each page of a list in pages: at

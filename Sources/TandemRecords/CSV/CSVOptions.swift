@@ -13,7 +13,7 @@ public struct CSVOptions: Hashable, Sendable {
   /// True if a row may have fewer fields than the header, the missing ones being empty, and further
   /// ones if they are empty.
   public var allowsRaggedRows: Bool
-  /// The names that the header must have, such as those of the key; ASCII letters in either case. A text that is no
+  /// The names that the header must have, such as those of the key; letters in either case. A text that is no
   /// CSV at all, such as a message of a server, is then not taken for a list without records.
   public var requiredFields: [String] = []
 

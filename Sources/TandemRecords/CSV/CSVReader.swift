@@ -105,8 +105,9 @@ struct CSVReader: RecordTextReader {
       throw TextFault(.malformed, "no field of the header has a name", at: start)
     }
     try checkDelimiter(at: start)
-    let present = Set(names.map { FieldName($0) })
-    if let missing = requiredFields.first(where: { !present.contains(FieldName($0)) }) {
+    let present = Set(names.map { FieldName($0.lowercased()) })
+    let missing = requiredFields.first { !present.contains(FieldName($0.lowercased())) }
+    if let missing {
       throw TextFault(
         .missingKey, "the header has no field \(FieldValue.text(missing))", at: start)
     }
