@@ -1,8 +1,10 @@
+import CSQLite
 import Foundation
 import TandemRecords
-import TandemSQLite
 import TestFolder
 import Testing
+
+@testable import TandemSQLite
 
 /// The journal mode of a file changes at the first write, if at all.
 struct JournalTests {
@@ -108,5 +110,28 @@ struct JournalTests {
     }
     try database.write { try $0.execute("INSERT INTO t VALUES (1)") }
     #expect(try mode(database) == "wal")
+  }
+
+  @Test("a first write waits for a writer of a file without a write-ahead log")
+  func writerInTheWay() throws {
+    let holder = try DatabaseConnection(
+      path: folder.file(), DatabaseConfiguration(journal: .asItIs))
+    try holder.execute("BEGIN IMMEDIATE")
+    let connection = try DatabaseConnection(path: folder.file(), DatabaseConfiguration())
+    // The writer is done once the first attempt to establish the log has met its lock.
+    sqlite3_trace_v2(
+      connection.handle.pointer, UInt32(SQLITE_TRACE_PROFILE),
+      { _, context, statement, _ in
+        guard let context, let sql = sqlite3_sql(statement.map { OpaquePointer($0) }),
+          String(cString: sql) == "PRAGMA journal_mode=WAL"
+        else { return 0 }
+        let holder = Unmanaged<DatabaseConnection>.fromOpaque(context).takeUnretainedValue()
+        if holder.isInTransaction { try? holder.execute("COMMIT") }
+        return 0
+      }, Unmanaged.passUnretained(holder).toOpaque())
+    defer { sqlite3_trace_v2(connection.handle.pointer, 0, nil, nil) }
+    try connection.transaction(.immediate) { try connection.execute("INSERT INTO t VALUES (1)") }
+    #expect(try connection.integer("SELECT count(*) FROM t") == 1)
+    #expect(try !connection.blocksWriters())
   }
 }

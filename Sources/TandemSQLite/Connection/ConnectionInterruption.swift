@@ -111,15 +111,35 @@ final class ConnectionInterruption {
     return try body()
   }
 
+  /// Runs `body` again and again while it meets a lock for which SQLite does not wait, such as that of a writer
+  /// when the journal mode changes; up to the busy timeout.
+  func repeatingWhileLocked<Value>(
+    _ body: () throws(DatabaseError) -> Value
+  ) throws(DatabaseError) -> Value {
+    let start = ContinuousClock.now
+    var count: Int32 = 0
+    while true {
+      do throws(DatabaseError) {
+        return try body()
+      } catch {
+        guard error.code.primary == .busy, pauses(count, since: start) else { throw error }
+        count += 1
+      }
+    }
+  }
+
   /// True if the access that runs has been cancelled.
   var isDue: Bool { isRunning && cancellation?.isCancelled == true }
 
   /// Pauses before the next attempt to get a lock; `false` gives up.
   private func waits(_ count: Int32) -> Bool {
-    let now = ContinuousClock.now
-    if count == 0 { busySince = now }
-    guard waitsForLocks, !isDue, now - busySince < busyTimeout else { return false }
-    sqlite3_sleep(min(count + 1, Self.maxPauseMilliseconds))
+    if count == 0 { busySince = .now }
+    return pauses(count, since: busySince)
+  }
+
+  private func pauses(_ count: Int32, since start: ContinuousClock.Instant) -> Bool {
+    guard waitsForLocks, !isDue, .now - start < busyTimeout else { return false }
+    sqlite3_sleep(min(count, Self.maxPauseMilliseconds - 1) + 1)
     return true
   }
 }

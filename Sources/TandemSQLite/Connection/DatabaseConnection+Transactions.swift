@@ -157,27 +157,13 @@ extension DatabaseConnection {
     guard let pendingJournal else { return }
     // The log is opened by its name, and would be that of another file that took this one's place.
     try checkIsFileThere()
-    if pendingJournal == .writeAhead { try establishWriteAheadLog() }
-    self.pendingJournal = nil
-  }
-
-  /// If other connections do the same at this moment, SQLite reports a lock without waiting for it. A write
-  /// transaction waits.
-  private func establishWriteAheadLog() throws(DatabaseError) {
-    for _ in 1..<Self.maxJournalAttemptCount {
-      do throws(DatabaseError) {
-        return try execute("PRAGMA journal_mode=WAL")
-      } catch {
-        guard error.code.primary == .busy else { throw error }
-        try begin(.immediate)
-        rollBack()
+    if pendingJournal == .writeAhead {
+      try interruption.repeatingWhileLocked { () throws(DatabaseError) in
+        try execute("PRAGMA journal_mode=WAL")
       }
     }
-    try execute("PRAGMA journal_mode=WAL")
+    self.pendingJournal = nil
   }
-
-  /// The maximum number of attempts to establish a write-ahead log while other connections do so.
-  private static let maxJournalAttemptCount = 100
 
   /// Throws ``DatabaseError`` with code `misuse` if a write would wait for the read that it is
   /// inside: only a write-ahead log lets both run at once, and no read may run while it is
