@@ -128,9 +128,9 @@ extension RowPlacing {
         ? nil : .deletion("rows of this file refer to it"), placement.syncKey)
   }
 
-  /// Removes the references to a row that is gone: the table cannot have it, or the space refused it. A row of a synchronized table that
-  /// refers to it by a local edit gets `NULL` if its foreign key says so. Otherwise it goes back to the
-  /// space's version, and a new row goes too. All of them are noted in `tandem_rejected`.
+  /// Removes the references to a row that is gone: the table cannot have it, or the space refused it. A row of
+  /// a synchronized table that refers to it by a local edit gets `NULL` if its foreign key says so. Otherwise it
+  /// goes back to the space's version, and a new row goes too. All of them are noted in `tandem_rejected`.
   ///
   /// Rows of other tables stay as they are: Tandem never changes them.
   private mutating func removeReferences(to parent: RowPlacement) throws {

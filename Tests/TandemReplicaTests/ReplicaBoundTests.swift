@@ -29,7 +29,7 @@ struct ReplicaBoundTests {
     let length = SyncLimits().maxRecordByteCount + 1
     try b.execute("INSERT INTO note VALUES ('n', printf('%.\(length)c', 'x'))")
     try b.pull(space)
-    let conflict = try #require(try b.conflicts(isOpen: true).first)
+    let conflict = try #require(try b.conflicts(includingResolved: false).first)
     guard case .text(let title)? = conflict.local?["title"] else {
       Issue.record("the local version is missing")
       return

@@ -65,7 +65,7 @@ struct ReplicaSyncTests {
     // The edit of the other field is merged.
     try expectEqualRows([a, b], Self.query, [["n", "a", "also", 5]])
     #expect(try a.conflicts().isEmpty)
-    let open = try b.conflicts(isOpen: true)
+    let open = try b.conflicts(includingResolved: false)
     try #require(open.count == 1)
     #expect(open[0].kind == .editEdit)
     #expect(open[0].fields == ["title"])
@@ -74,7 +74,7 @@ struct ReplicaSyncTests {
     #expect(open[0].local?["body"] == "also")
     #expect(open[0].remote?["title"] == "a")
     try b.write { try $0.resolve(conflict: open[0].id, by: .local) }
-    #expect(try b.conflicts(isOpen: true).isEmpty)
+    #expect(try b.conflicts(includingResolved: false).isEmpty)
     try converge([a, b], space)
     try expectEqualRows([a, b], Self.query, [["n", "b", "also", 5]])
     #expect(throws: ReplicaError.self) {
@@ -127,7 +127,7 @@ struct ReplicaSyncTests {
     try expectEqualRows(
       [a, b], Self.query, [["m", "edited", "body", 5], ["n", "edited", "body", 5]])
     #expect(Set(try b.conflicts().map(\.kind)) == [.editDelete, .deleteEdit])
-    #expect(try b.conflicts(isOpen: true).isEmpty)
+    #expect(try b.conflicts(includingResolved: false).isEmpty)
   }
 
   @Test("Rows that both delete, and values that both write, do not conflict")
@@ -224,7 +224,7 @@ struct ReplicaSyncTests {
     }
     try a.settle(outcome, bytes)
     try converge([a, b], space)
-    let conflict = try #require(try a.conflicts(isOpen: true).first)
+    let conflict = try #require(try a.conflicts(includingResolved: false).first)
     #expect(conflict.base?["title"] == "title")
     #expect(conflict.local?["title"] == "a2")
     #expect(conflict.local?["body"] == "of a")

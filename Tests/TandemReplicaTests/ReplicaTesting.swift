@@ -231,9 +231,8 @@ final class TestReplica {
     return session.status
   }
 
-  /// The conflicts.
-  func conflicts(isOpen: Bool = false) throws -> [ReplicaConflict] {
-    try read { try $0.conflicts(includingResolved: !isOpen) }
+  func conflicts(includingResolved includesResolved: Bool = true) throws -> [ReplicaConflict] {
+    try read { try $0.conflicts(includingResolved: includesResolved) }
   }
 }
 

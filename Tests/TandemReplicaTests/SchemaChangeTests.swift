@@ -82,7 +82,7 @@ struct SchemaChangeTests {
     try b.execute("UPDATE note SET likes = 8 WHERE id = 'n'")
     try converge([b, a], space)
     try expectEqualRows([a, b], "SELECT likes FROM note ORDER BY id", [[7], [8]])
-    #expect(try b.conflicts(isOpen: true).isEmpty)
+    #expect(try b.conflicts(includingResolved: false).isEmpty)
     // What replaced a value of the space is in the record.
     #expect(try b.conflicts().map { [$0.local?["likes"], $0.remote?["likes"]] } == [[8, 5]])
   }
@@ -96,7 +96,7 @@ struct SchemaChangeTests {
     }
     try converge([a, b], space)
     try expectEqualRows([a, b], "SELECT likes FROM note ORDER BY id", [[1], [0]])
-    let conflict = try #require(try b.conflicts(isOpen: true).first)
+    let conflict = try #require(try b.conflicts(includingResolved: false).first)
     #expect(conflict.kind == .editEdit && conflict.fields == ["likes"])
     #expect(conflict.local?["likes"] == 2 && conflict.remote?["likes"] == 1)
   }
@@ -255,7 +255,7 @@ struct SchemaChangeTests {
     try converge([a, b], space)
     // The space had values that the new ones have not seen: they stay, and conflicts are open.
     #expect(try bodies(a) == [["m", "of m"], ["n", "of n"], ["o", "anew o"]])
-    let conflicts = try a.conflicts(isOpen: true)
+    let conflicts = try a.conflicts(includingResolved: false)
     #expect(conflicts.map { $0.local?["body"] } == ["anew m", "anew n"])
     try expectEqualRows([a, b], Self.query)
   }

@@ -132,7 +132,7 @@ struct SetAsideTests {
     try replicas[0].sync(space)
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT * FROM t", [["r", 50, "precious"]])
-    let conflict = try #require(try replicas[1].conflicts(isOpen: true).first)
+    let conflict = try #require(try replicas[1].conflicts(includingResolved: false).first)
     #expect(conflict.kind == .addAdd && conflict.local?["note"] == "new")
   }
 
@@ -282,7 +282,7 @@ struct SetAsideTests {
       try converge(replicas, space)
     }
     try resolve(replicas[1], 3, by: .local)
-    #expect(try replicas[1].conflicts(isOpen: true).map(\.id) == [2])
+    #expect(try replicas[1].conflicts(includingResolved: false).map(\.id) == [2])
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT x, y FROM t", [["B3", "A2"]])
   }
@@ -295,7 +295,7 @@ struct SetAsideTests {
     try replicas[1].write { try $0.endSchemaChange() }
     let error = #expect(throws: ReplicaError.self) { try resolve(replicas[1], 1, by: .local) }
     #expect(error?.code == .unsuitable && error?.message.contains("column x") == true)
-    #expect(try replicas[1].conflicts(isOpen: true).count == 1)
+    #expect(try replicas[1].conflicts(includingResolved: false).count == 1)
     try resolve(replicas[1], 1, by: .remote)
   }
 
@@ -408,7 +408,7 @@ struct SetAsideTests {
     }
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT n FROM t", [[expected], [expected]])
-    #expect(try replicas.allSatisfy { try $0.conflicts(isOpen: true).isEmpty })
+    #expect(try replicas.allSatisfy { try $0.conflicts(includingResolved: false).isEmpty })
   }
 
   @Test("A policy can be changed, and a counter has to be a column of integers")

@@ -1,14 +1,6 @@
 internal import CSQLite
 package import TandemRecords
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
-
 /// One connection to a SQLite file, beneath a ``Database``.
 ///
 /// Foreign keys are enforced, and a commit is on disk when it returns (`synchronous=EXTRA`). A
@@ -221,7 +213,7 @@ final class DatabaseHandle {
       throw DatabaseError(
         code: .cannotOpen, message: "a database path may not be empty or contain a NUL", path: path)
     }
-    guard !DatabaseHandle.isSpecialFile(place) else {
+    guard !DatabaseFile.isSpecial(place) else {
       throw DatabaseError(
         code: .cannotOpen, message: "cannot open it: it is no regular file", path: path)
     }
@@ -244,13 +236,6 @@ final class DatabaseHandle {
   /// The path in a form that SQLite cannot take for a URI, even if it is built to accept URIs.
   private static func literal(_ path: String) -> String {
     path.utf8.starts(with: "file:".utf8) ? "./" + path : path
-  }
-
-  /// True for a device, a pipe or a socket: SQLite would write its journal beside it.
-  private static func isSpecialFile(_ path: String) -> Bool {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return false }
-    return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
   }
 
   private func openingError(_ result: Int32, creates: Bool) -> DatabaseError {

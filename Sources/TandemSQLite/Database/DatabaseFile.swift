@@ -49,6 +49,13 @@ struct DatabaseFile: Sendable {
     self.identity = identity
   }
 
+  /// True if a device, a pipe or a socket is at a path: SQLite would write its journal beside it.
+  static func isSpecial(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return false }
+    return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+  }
+
   /// False for a database in memory.
   var isOnDisk: Bool { identity != nil }
 

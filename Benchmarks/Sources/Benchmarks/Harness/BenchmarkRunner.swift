@@ -1,5 +1,5 @@
-/// Runs cases: one warm-up, in which memory is measured, then the contenders in turn, so that a noisy minute hits all of
-/// them.
+/// Runs cases: one warm-up, in which memory is measured, then the contenders in turn, so that a noisy
+/// minute hits all of them.
 struct BenchmarkRunner {
   /// Measured runs per contender; the median is reported.
   var runs: Int

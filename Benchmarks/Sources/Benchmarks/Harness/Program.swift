@@ -73,8 +73,8 @@ struct Program {
 
   static let peakOption = "--peak-memory-of"
 
-  /// Runs a program with its arguments, prints the most memory that it occupied at a time as a last line, and exits with
-  /// its status.
+  /// Runs a program with its arguments, prints the most memory that it occupied at a time as a last
+  /// line, and exits with its status.
   static func printPeakByteCount(_ command: [String]) throws {
     guard let path = command.first else { throw Failure(description: "no program") }
     var process = pid_t()
