@@ -2,10 +2,10 @@ import TandemServer
 import Testing
 
 /// The limits of a server on real connections: they answer, and others are served meanwhile.
-@Suite(.timeLimit(.minutes(2))) struct HTTPServerLimitTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTPServerLimitTests {
   @Test("A body that is too long is refused, declared or not, and others are served meanwhile")
   func longBodies() async throws {
-    var limits = HTTPServerLimits()
+    var limits = HTTPServerLimits.patient
     limits.maxBodyByteCount = 1_000
     try await TestHTTP.with(limits) { http in
       let declared = try http.connect()
@@ -26,7 +26,7 @@ import Testing
 
   @Test("All bodies together are bounded, and the memory of a body is released with its request")
   func allBodies() async throws {
-    var limits = HTTPServerLimits()
+    var limits = HTTPServerLimits.patient
     limits.maxTotalBodyByteCount = 1_000
     try await TestHTTP.with(limits) { http in
       for _ in 0..<3 {
@@ -46,7 +46,7 @@ import Testing
 
   @Test("A client that sends its header too slowly is cut off, and others are served meanwhile")
   func slowHeaders() async throws {
-    var limits = HTTPServerLimits()
+    var limits = HTTPServerLimits.patient
     limits.maxIdleTime = .milliseconds(300)
     try await TestHTTP.with(limits) { http in
       let silent = try http.connect()
@@ -67,7 +67,7 @@ import Testing
 
   @Test("A client that sends its body too slowly is cut off")
   func slowBody() async throws {
-    var limits = HTTPServerLimits()
+    var limits = HTTPServerLimits.patient
     limits.maxBodyTime = .milliseconds(300)
     try await TestHTTP.with(limits) { http in
       let connection = try http.connect()
@@ -81,7 +81,7 @@ import Testing
 
   @Test("An address has at most so many connections; one that is open goes on")
   func manyConnections() async throws {
-    var limits = HTTPServerLimits()
+    var limits = HTTPServerLimits.patient
     limits.maxAddressConnectionCount = 20
     try await TestHTTP.with(limits) { http in
       let first = try http.connect()
@@ -98,7 +98,7 @@ import Testing
 
   @Test("Requests beyond the limit are answered with 503 at once, and the others in the end")
   func manyRequests() async throws {
-    var limits = HTTPServerLimits()
+    var limits = HTTPServerLimits.patient
     limits.maxConcurrentRequestCount = 2
     try await TestHTTP.with(limits) { http in
       let waiting = [try http.connect(), try http.connect()]

@@ -3,10 +3,10 @@ import TandemServer
 import Testing
 
 /// Clients that send or read as they should not, on real connections.
-@Suite(.timeLimit(.minutes(2))) struct HostileClientTests {
+@Suite(.timeLimit(.minutes(10))) struct HostileClientTests {
   @Test("A body of a request that has none is refused, and takes no memory from others")
   func unexpectedBodies() async throws {
-    var limits = HTTPServerLimits()
+    var limits = HTTPServerLimits.patient
     limits.maxTotalBodyByteCount = 1_000
     try await TestHTTP.with(limits) { http in
       let short = try http.connect()
@@ -34,7 +34,7 @@ import Testing
 
   @Test("The bodies of one client take a share of the memory, and others are served meanwhile")
   func bodyShares() async throws {
-    var limits = HTTPServerLimits()
+    var limits = HTTPServerLimits.patient
     limits.maxBodyByteCount = 1_000
     limits.maxTotalBodyByteCount = 4_000
     try await TestHTTP.with(limits) { http in
@@ -61,7 +61,7 @@ import Testing
   @Test(
     "Answers that are not read are bounded, small ones are sent meanwhile, and memory comes back")
   func unreadAnswers() async throws {
-    var limits = HTTPServerLimits()
+    var limits = HTTPServerLimits.patient
     limits.maxTotalAnswerByteCount = 2 * TestHTTP.huge.count
     try await TestHTTP.with(limits) { http in
       let request = "GET /huge HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -119,8 +119,7 @@ import Testing
 
   @Test("The connection of a client that was cut off, and reads no more, is closed")
   func cutReader() async throws {
-    var limits = HTTPServerLimits()
-    limits.maxIdleTime = .seconds(3_600)
+    var limits = HTTPServerLimits.patient
     limits.maxStreamEndTime = .milliseconds(100)
     try await TestHTTP.with(limits) { http in
       let connection = try http.connect(receiveBufferByteCount: 4_096)

@@ -1,7 +1,7 @@
 import TandemSync
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SyncDriverTests {
+@Suite(.timeLimit(.minutes(5))) struct SyncDriverTests {
   @Test("A run ends up to date, with every edit in the space once")
   func settles() async throws {
     let remote = CountingRemote()
