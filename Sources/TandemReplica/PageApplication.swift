@@ -27,7 +27,7 @@ struct PageApplication {
     self.decision = state.pullNeed.needsDecision ? decision : nil
     self.firesTriggers = firesTriggers
     columnChanges = try tables.columnChanges(schema)
-    placing = RowPlacing(
+    placing = try RowPlacing(
       tables, firesTriggers: firesTriggers, foreignKeys: schema.foreignKeys)
   }
 

@@ -102,8 +102,9 @@ extension ReplicaTables {
     guard table.keeps(key: key.id) else {
       throw ReplicaError(.constraint, "\(rejection.reason); change the type of the column first")
     }
-    var placing = RowPlacing(self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
+    var placing = try RowPlacing(self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
     try placing.placeSetAside(among: [key])
+    try placing.end()
     guard try self.parked(key)?.reason != nil else { return }
     throw ReplicaError(
       .constraint,

@@ -240,7 +240,7 @@ extension ReplicaTables {
   /// Writes the rows of refused changes. Rows that refer to one that is gone go as well: their former
   /// versions are those of the space, because the commit has been taken back.
   private func place(_ reverted: [RowPlacement]) throws {
-    var placing = RowPlacing(
+    var placing = try RowPlacing(
       self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
     for placement in reverted { try placing.place(placement) }
     try placing.finish(triesSetAside: false)

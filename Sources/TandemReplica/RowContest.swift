@@ -94,8 +94,10 @@ struct RowContest {
 
   /// Decides the contest, and writes the rows.
   ///
-  /// - Parameter firingTriggers: True if tables have triggers of the application.
-  mutating func run(firingTriggers: Bool) throws {
+  /// - Parameters:
+  ///   - firingTriggers: True if tables have triggers of the application.
+  ///   - effects: Undoes what these change in synchronized tables.
+  mutating func run(firingTriggers: Bool, _ effects: TriggerEffects?) throws {
     let connection = tables.connection
     try tables.quietly {
       // Only so do triggers run for rows that `REPLACE` removes.
@@ -106,7 +108,7 @@ struct RowContest {
     }
     if firingTriggers {
       do {
-        try connection.savepoint { try repeatWithTriggers() }
+        try connection.savepoint { try repeatWithTriggers(effects) }
       } catch let error as DatabaseError where error.forbidsRow && connection.isInTransaction {
         // A trigger has taken one of the values. The rows are right without the triggers.
       }
@@ -299,7 +301,7 @@ extension RowContest.Entry {
 extension RowContest {
   /// Changes each row once more, from its former to its final version, with triggers. A row that a
   /// trigger forbids stays as it is without.
-  private mutating func repeatWithTriggers() throws {
+  private mutating func repeatWithTriggers(_ effects: TriggerEffects?) throws {
     let present = entries.map { $0.isInTable && !$0.isIdle }
     try tables.quietly {
       for number in entries.indices where present[number] {
@@ -314,10 +316,12 @@ extension RowContest {
       if isUnchanged ?? false || entries[number].obstacle != nil { continue }
       if entries[number].isKept { try tables.quietly { try putBack(number, isFinal: false) } }
       do {
-        if entries[number].isKept {
-          try tables.store(placement.result, over: row, placement.table, placement.key)
-        } else {
-          try insert(number, "ABORT")
+        try effects.undoing(besides: placement.table, placement.key) {
+          if entries[number].isKept {
+            try tables.store(placement.result, over: row, placement.table, placement.key)
+          } else {
+            try insert(number, "ABORT")
+          }
         }
       } catch let error as DatabaseError
         where error.forbidsRow && tables.connection.isInTransaction

@@ -29,6 +29,7 @@ extension RowPlacing {
       }
     }
     try placeSetAside(among: setAside)
+    try end()
   }
 
   /// True if the space has deleted a row that is still here. It is decided again with the other
@@ -61,7 +62,7 @@ extension RowPlacing {
   /// Places all records that wait, together.
   private mutating func contest() throws {
     var contest = try RowContest(tables, takeWaiting())
-    try contest.run(firingTriggers: firesTriggers)
+    try contest.run(firingTriggers: firesTriggers, effects)
     for entry in contest.rejections {
       try rejectEdits(of: entry.placement, entry.reason, others: entry.others)
     }

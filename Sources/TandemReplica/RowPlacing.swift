@@ -37,6 +37,8 @@ struct RowPlacing {
   let tables: ReplicaTables
   /// True if triggers of the application run.
   let firesTriggers: Bool
+  /// Undoes what triggers of the application change in synchronized tables; `nil` if they change none.
+  let effects: TriggerEffects?
   /// The foreign keys that refer to each table, by its name in lower case.
   let references: [String: [ForeignKey]]
   /// The records that wait, in the order in which they came.
@@ -54,11 +56,15 @@ struct RowPlacing {
   private(set) var rejectedCount = 0
 
   /// - Parameter foreignKeys: Those that refer to the synchronized tables.
-  init(_ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey]) {
+  init(_ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey]) throws {
     self.tables = tables
+    effects = firesTriggers ? try TriggerEffects(tables) : nil
     self.firesTriggers = firesTriggers
     references = Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
   }
+
+  /// Ends the placing of rows.
+  func end() throws { try effects?.drop() }
 
   /// The foreign keys that refer to a table.
   func references(to table: ReplicaTable) -> [ForeignKey] {
@@ -136,7 +142,7 @@ struct RowPlacing {
         placement.result, over: placement.row.row, placement.table, placement.key)
     }
     do {
-      try write()
+      try effects.undoing(besides: placement.table, placement.key, write)
       return nil
     } catch let error as DatabaseError
       where error.forbidsRow && tables.connection.isInTransaction

@@ -1,0 +1,168 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+/// Undoes the changes that triggers of the application make in synchronized tables while a record of
+/// the space is written: the commit that the record came with has these changes already, and a local
+/// edit that was not sent must not be overwritten by them. What triggers write into other tables stays.
+///
+/// Temporary triggers keep each row of a synchronized table, with all columns, as it was before its
+/// first change. They exist only while a pull is applied, and only if a trigger of the application names
+/// a synchronized table.
+struct TriggerEffects {
+  private let tables: ReplicaTables
+  private let logs: [TriggerEffectLog]
+
+  /// - Returns: `nil` if no trigger of the application names a synchronized table.
+  init?(_ tables: ReplicaTables) throws {
+    self.tables = tables
+    let synchronized = try tables.schema().tables
+    guard try tables.hasTriggers(naming: synchronized) else { return nil }
+    logs = synchronized.enumerated().map { TriggerEffectLog($1, number: $0) }
+    for log in logs { try log.create(tables.connection) }
+  }
+
+  func drop() throws {
+    for log in logs { try log.drop(tables.connection) }
+  }
+
+  /// Runs `body`, which writes the row of a record, and undoes what its triggers change in other rows.
+  ///
+  /// - Throws: The errors of `body`. If a row cannot become what it was, because the new row has its
+  ///   unique value, nothing is changed.
+  func undoing(
+    besides table: ReplicaTable, _ key: [FieldValue], _ body: () throws -> Void
+  ) throws {
+    for log in logs { try tables.run(log.clear, []) }
+    try tables.connection.savepoint {
+      try body()
+      for log in logs {
+        if log.table === table { try tables.run(log.forget, key) }
+        let keys = try tables.readableRows(log.keys, []).rows
+        guard !keys.isEmpty else { continue }
+        let statements = log.table.statements
+        try tables.quietly {
+          for key in keys {
+            try tables.run(statements.delete, key)
+          }
+          try tables.run(log.restore, [])
+        }
+        for key in keys {
+          let row = try tables.row(log.table, key)
+          if row.isTouched, !row.isUnreadable, row.local.hasSameStorage(as: row.base) {
+            try tables.setShadow(nil, log.table, key)
+          }
+        }
+      }
+    }
+  }
+}
+
+extension Optional where Wrapped == TriggerEffects {
+  /// Runs `body`, and undoes what its triggers change, if they may change anything.
+  func undoing(
+    besides table: ReplicaTable, _ key: [FieldValue], _ body: () throws -> Void
+  ) throws {
+    guard let self else { return try body() }
+    try self.undoing(besides: table, key, body)
+  }
+}
+
+extension ReplicaTables {
+  /// True if the body of a trigger of the application names one of the tables.
+  fileprivate func hasTriggers(naming tables: [ReplicaTable]) throws -> Bool {
+    for table in tables {
+      let count = try connection.integer(
+        """
+        SELECT count(*) FROM (
+          SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
+        WHERE type = 'trigger' AND substr(name, 1, ?1) <> ?2
+          AND instr(substr(lower(sql), instr(lower(sql), 'begin')), lower(?3))
+        """, .integer(Int64(TableShadow.prefix.utf8.count)), .text(TableShadow.prefix),
+        .text(table.name))
+      if count != 0 { return true }
+    }
+    return false
+  }
+}
+
+/// The rows of one table as they were before triggers changed them.
+private struct TriggerEffectLog {
+  let table: ReplicaTable
+  private let name: String
+  /// All stored columns, and the rowid if it is not the key.
+  private let columns: [String]
+
+  init(_ table: ReplicaTable, number: Int) {
+    self.table = table
+    name = "tandem_effect_\(number)"
+    columns =
+      table.schema.columns.filter { !$0.isGenerated }.map(\.name)
+      + (table.shadow.rowidName.map { [$0] } ?? [])
+  }
+
+  private var keyPlaces: [String] { table.keyNames.indices.map { "k\($0)" } }
+  private var places: [String] { columns.indices.map { "c\($0)" } }
+  private var main: String { "main.\(table.name.sqlQuoted)" }
+
+  func create(_ connection: DatabaseConnection) throws {
+    let keys = keyPlaces.joined(separator: ", ")
+    try connection.execute(
+      """
+      CREATE TEMP TABLE \(name) (\(keys), existed, \(places.joined(separator: ", ")), PRIMARY KEY (\(keys)))
+      """)
+    func key(_ row: String) -> String {
+      table.keyNames.map { "\(row).\($0.sqlQuoted)" }.joined(separator: ", ")
+    }
+    func isKnown(_ row: String) -> String {
+      table.keyNames.map { "\(row).\($0.sqlQuoted) NOT NULL" }.joined(separator: " AND ")
+    }
+    let all = (keyPlaces + ["existed"] + places).joined(separator: ", ")
+    let old = columns.map { "old.\($0.sqlQuoted)" }.joined(separator: ", ")
+    let keepOld = """
+      INSERT INTO \(name) (\(all)) SELECT \(key("old")), 1, \(old) WHERE \(isKnown("old"))
+        ON CONFLICT DO NOTHING;
+      """
+    let sameKey = table.keyNames.map { column in
+      let pair = "t.\(column.sqlQuoted) = new.\(column.sqlQuoted)"
+      return "\(pair) AND \(pair) COLLATE BINARY"
+    }.joined(separator: " AND ")
+    let keepReplaced = """
+      INSERT INTO \(name) (\(all))
+        SELECT \(key("t")), 1, \(columns.map { "t.\($0.sqlQuoted)" }.joined(separator: ", "))
+        FROM \(main) AS t WHERE \(sameKey) ON CONFLICT DO NOTHING;
+      """
+    let keepNew = """
+      INSERT INTO \(name) (\(keys), existed) SELECT \(key("new")), 0 WHERE \(isKnown("new"))
+        ON CONFLICT DO NOTHING;
+      """
+    let triggers = [
+      ("BEFORE INSERT", keepReplaced + keepNew), ("AFTER INSERT", keepNew),
+      ("BEFORE UPDATE", keepOld + keepReplaced + keepNew), ("BEFORE DELETE", keepOld),
+    ]
+    for (number, (event, body)) in triggers.enumerated() {
+      try connection.execute(
+        "CREATE TEMP TRIGGER \(name)_\(number) \(event) ON \(main) BEGIN \(body) END")
+    }
+  }
+
+  func drop(_ connection: DatabaseConnection) throws {
+    for number in 0..<4 { try connection.execute("DROP TRIGGER temp.\(name)_\(number)") }
+    try connection.execute("DROP TABLE temp.\(name)")
+  }
+
+  var clear: String { "DELETE FROM temp.\(name)" }
+  /// The parameters are those of a key.
+  var forget: String {
+    "DELETE FROM temp.\(name) WHERE \(keyPlaces.map { "\($0) = ?" }.joined(separator: " AND "))"
+  }
+  var keys: String { "SELECT \(keyPlaces.joined(separator: ", ")) FROM temp.\(name)" }
+
+  /// Inserts the rows as they were.
+  var restore: String {
+    """
+    INSERT OR ABORT INTO \(main) (\(columns.sqlList))
+    SELECT \(places.joined(separator: ", ")) FROM temp.\(name) WHERE existed
+    """
+  }
+}
