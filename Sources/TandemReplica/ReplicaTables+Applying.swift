@@ -110,6 +110,7 @@ extension ReplicaTables {
           + "records of both, the space's, or this file's")
     }
     try noteStanding(last.replica, &state)
+    if try state.pullNeed == .columns && hasMissedChanges(state) { state.pullNeed = .repair }
     if state.pullNeed == .conflict, last.revision == state.revision {
       return try requireRepair(&state)
     }

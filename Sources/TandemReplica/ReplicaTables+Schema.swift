@@ -110,7 +110,13 @@ extension ReplicaTables {
     return schema
   }
 
-  /// True if rows have changed that are not in a shadow.
+  /// True if rows have changed that are not in a shadow. This cannot be known, and is false, if the
+  /// tables no longer have all columns that the base was made with.
+  func hasMissedChanges(_ state: ReplicaState) throws -> Bool {
+    guard let former = try formerTables(), try former == former.map(remaining) else { return false }
+    return try hasMissedChanges(former, state)
+  }
+
   private func hasMissedChanges(_ declared: [SpaceTable], _ state: ReplicaState) throws -> Bool {
     // The rows of a commit that waits for its outcome differ from the base.
     guard try outboxSummary() == nil else { return true }

@@ -71,18 +71,32 @@ extension Optional where Wrapped == TriggerEffects {
 extension ReplicaTables {
   /// True if the body of a trigger of the application names one of the tables.
   fileprivate func hasTriggers(naming tables: [ReplicaTable]) throws -> Bool {
-    for table in tables {
-      let count = try connection.integer(
-        """
-        SELECT count(*) FROM (
-          SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
-        WHERE type = 'trigger' AND substr(name, 1, ?1) <> ?2
-          AND instr(substr(lower(sql), instr(lower(sql), 'begin')), lower(?3))
-        """, .integer(Int64(TableShadow.prefix.utf8.count)), .text(TableShadow.prefix),
-        .text(table.name))
-      if count != 0 { return true }
+    return try rows(
+      """
+      SELECT substr(sql, instr(lower(sql), 'begin')) FROM (
+        SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
+      WHERE type = 'trigger' AND substr(name, 1, ?1) <> ?2
+      """, [.integer(Int64(TableShadow.prefix.utf8.count)), .text(TableShadow.prefix)]
+    ).contains { row in
+      guard case .text(let body) = row[0] else { return false }
+      return tables.contains { body.lowercased().namesTable($0.name.lowercased()) }
     }
-    return false
+  }
+}
+
+extension String {
+  /// True if this SQL contains the name of a table. The name of its full-text index often begins with
+  /// it, and is another one.
+  fileprivate func namesTable(_ name: String) -> Bool {
+    // It is written with each of its quotation marks twice.
+    if name.contains("\"") { return true }
+    func isPart(_ character: Character) -> Bool {
+      character.isLetter || character.isNumber || character == "_" || character == "$"
+    }
+    return ranges(of: name).contains { range in
+      !(prefix(upTo: range.lowerBound).last.map(isPart) ?? false)
+        && !(suffix(from: range.upperBound).first.map(isPart) ?? false)
+    }
   }
 }
 
