@@ -106,16 +106,18 @@ extension DatabaseConnection {
 }
 
 extension ReplicaTables {
-  /// True if a row refers to the given values. Of a synchronized table, only the chosen rows count.
+  /// True if a row refers to a row of the parent. Of a synchronized table, only the chosen rows count.
+  /// The columns compare with the collation of the parent's, as SQLite does.
   func hasReference(
-    _ foreignKey: ForeignKey, to values: [FieldValue], where isChosen: (SyncKey) -> Bool
+    _ foreignKey: ForeignKey, to parent: [FieldValue], where isChosen: (SyncKey) -> Bool
   ) throws -> Bool {
     guard let child = foreignKey.attachedChild else {
-      return try !rows("\(foreignKey.selection("1")) LIMIT 1", values).isEmpty
+      return try !rows("\(foreignKey.selection(of: ["1"])) LIMIT 1", parent).isEmpty
     }
-    return try connection.withStatement(foreignKey.selection(child.keyNames.sqlList)) {
+    let names = child.keyNames.map { "c.\($0.sqlQuoted)" }
+    return try connection.withStatement(foreignKey.selection(of: names)) {
       statement throws(DatabaseError) in
-      try statement.bind(values)
+      try statement.bind(parent)
       while try statement.step() {
         // No message can name a key with a text that is not UTF-8.
         guard let key = try? statement.values() else { return true }
@@ -128,8 +130,12 @@ extension ReplicaTables {
   /// The keys of the rows of a synchronized table that refer to the given values.
   func references(_ foreignKey: ForeignKey, to values: [FieldValue]) throws -> [[FieldValue]] {
     guard let child = foreignKey.attachedChild else { return [] }
-    return try readableRows(foreignKey.selection(child.keyNames.sqlList), values).rows
-      .filter { !$0.contains(where: \.isNull) }
+    let condition = foreignKey.columns.map { "\($0.child.sqlQuoted) = ?" }
+      .joined(separator: " AND ")
+    return try readableRows(
+      "SELECT \(child.keyNames.sqlList) FROM main.\(child.name.sqlQuoted) WHERE \(condition)",
+      values
+    ).rows.filter { !$0.contains(where: \.isNull) }
   }
 }
 
@@ -153,9 +159,15 @@ extension ReplicaTables {
 }
 
 extension ForeignKey {
-  /// The query for rows of the child, with a parameter for each column.
-  fileprivate func selection(_ result: String) -> String {
-    let condition = columns.map { "\($0.child.sqlQuoted) = ?" }.joined(separator: " AND ")
-    return "SELECT \(result) FROM main.\(child.sqlQuoted) WHERE \(condition)"
+  /// The query for rows `c` of the child that refer to a row of the parent, with its key as parameters.
+  fileprivate func selection(of result: [String]) -> String {
+    let key = parent.keyNames.map { "p.\($0.sqlQuoted) = ?" }
+    // The left column decides on the collation.
+    let reference = columns.map { "p.\($0.parent.sqlQuoted) = c.\($0.child.sqlQuoted)" }
+    return """
+      SELECT \(result.joined(separator: ", "))
+      FROM main.\(parent.name.sqlQuoted) AS p CROSS JOIN main.\(child.sqlQuoted) AS c
+      WHERE \((key + reference).joined(separator: " AND "))
+      """
   }
 }

@@ -46,7 +46,7 @@ extension PageApplication {
       try record(conflict.versions, conflict.resolution, change.key, fields: conflict.fields)
     } else if isRepaired, !merge.result.hasSameStorage(as: versions.local) {
       // The former version may have edits that no trigger noted: the merge takes them for the base.
-      try recordDifference(versions.local, remote, .remote, change)
+      try recordDifference(versions.local, remote, .unresolved, change)
     }
     return merge.result
   }
@@ -76,12 +76,13 @@ extension PageApplication {
       (base, local) = (former, current)
     }
     guard state.pullNeed == .repair, !row.isTouched else { return (base, local) }
-    // The row may have been changed unnoticed. Only new columns have edits to merge.
+    // The row may have been changed unnoticed, and nothing says which version is later. So the conflict
+    // stays open. Only new columns have edits to merge.
     let names = table.columnNames.filter { name in
       !changes.added.contains { $0.name == FieldName(name) }
     }
     if !local.hasSameStorage(as: change.fields, in: names) {
-      try recordDifference(local, change.fields, .remote, change)
+      try recordDifference(local, change.fields, .unresolved, change)
     }
     guard let remote = change.fields, let base, let local else {
       return (change.fields, change.fields)
@@ -107,7 +108,7 @@ extension PageApplication {
     case (nil, let remote?):
       // A repair undoes deletions that no trigger noted. A file that takes over all records of the
       // space has few of them before.
-      if case .remote = resolution, state.pullNeed != .repair { return }
+      if case .remote = resolution { return }
       try record(.deleteEdit(base: remote, remote: remote), resolution, change.key)
     case (nil, nil): return
     }

@@ -231,10 +231,8 @@ struct DeletionDecision {
     }
     let waiting = Set(others.map(\.syncKey))
     for (offset, placement) in deletions.enumerated() where fates[offset] == .goes {
-      guard let record = placement.row.present else { continue }
       for foreignKey in foreignKeys where foreignKey.parent === placement.table {
-        guard let values = foreignKey.values(of: record, placement.key) else { continue }
-        let isReferenced = try tables.hasReference(foreignKey, to: values) { key in
+        let isReferenced = try tables.hasReference(foreignKey, to: placement.key) { key in
           !waiting.contains(key) && offsets[key].map { fates[$0] != .goes } ?? true
         }
         if isReferenced { try keep(offset, .stays) }

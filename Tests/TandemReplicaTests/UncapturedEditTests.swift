@@ -59,6 +59,12 @@ struct UncapturedEditTests {
     try converge([b, a], space)
     try expectEqualRows([a, b], rows, [["1", "Livigno", 1]])
     #expect(try overruledNames(a) == ["Campione"])
+    // Nothing says which version is later: the application decides.
+    let conflict = try #require(try a.read { try $0.conflicts() }.first)
+    #expect(conflict.resolution == .unresolved)
+    try a.write { try $0.resolve(conflict: conflict.id, by: .local) }
+    try converge([a, b], space)
+    try expectEqualRows([a, b], rows, [["1", "Campione", 1]])
   }
 
   @Test("The pull that follows a new column records such edits, and deletes no such row silently")
