@@ -199,6 +199,17 @@ extension DatabaseReplica {
     try await writingTables { try $0.resolve(conflict: id, by: choice) }
   }
 
+  /// Resolves all open conflicts in one transaction, each as ``resolve(conflict:by:)`` does. In each
+  /// field of a record, the version of its last conflict counts.
+  ///
+  /// - Returns: The number of conflicts.
+  /// - Throws: As ``resolve(conflict:by:)``; the message names the conflict. Nothing is changed then.
+  /// - Complexity: O(*n*) statements in the number of open conflicts.
+  @discardableResult
+  public func resolveConflicts(by choice: ConflictChoice) async throws -> Int {
+    try await writingTables { try $0.resolveConflicts(by: choice) }
+  }
+
   /// The changes that could not be synchronized, in the order in which they came.
   public func rejections() async throws -> [ReplicaRejection] {
     try await readingTables { try $0.rejections() }
@@ -243,13 +254,13 @@ extension DatabaseReplica {
   }
 
   /// Writes rows as the application does: foreign keys are enforced.
-  private func writingTables(
-    _ body: @escaping @Sendable (ReplicaTables) throws -> Void
-  ) async throws {
+  private func writingTables<Value: Sendable>(
+    _ body: @escaping @Sendable (ReplicaTables) throws -> Value
+  ) async throws -> Value {
     try await database.write { transaction in
       let tables = ReplicaTables(transaction.connection)
       _ = try tables.state()
-      try body(tables)
+      return try body(tables)
     }
   }
 }

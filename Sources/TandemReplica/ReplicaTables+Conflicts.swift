@@ -97,11 +97,43 @@ extension ReplicaTables {
   ///   accept the version.
   package func resolve(conflict id: Int64, by choice: ConflictChoice) throws {
     let open = try conflicts()
-    guard let conflict = open.first(where: { $0.id == id }),
-      let table = try schema().table(named: conflict.key.table)
-    else {
+    guard let conflict = open.first(where: { $0.id == id }) else {
       throw ReplicaError(
         .unknownConflict, "there is no open conflict with the number \(id)")
+    }
+    _ = try resolve(conflict, by: choice, open.filter { $0.key == conflict.key })
+  }
+
+  /// Resolves all open conflicts, in each field by the chosen version of the last one.
+  ///
+  /// - Returns: Their number.
+  /// - Throws: As ``resolve(conflict:by:)``; the message names the conflict.
+  package func resolveConflicts(by choice: ConflictChoice) throws -> Int {
+    // Until the end of the transaction: a row may come back before the one that it refers to.
+    try run("PRAGMA defer_foreign_keys=ON", [])
+    let open = try conflicts()
+    let ofRecords = Dictionary(grouping: open, by: \.key)
+    var resolved: Set<Int64> = []
+    for conflict in open.reversed() where !resolved.contains(conflict.id) {
+      do {
+        resolved.formUnion(try resolve(conflict, by: choice, ofRecords[conflict.key] ?? []))
+      } catch let error as ReplicaError {
+        throw ReplicaError(error.code, "conflict \(conflict.id): \(error.message)")
+      }
+    }
+    return open.count
+  }
+
+  /// Resolves a conflict, and the older ones of its record in the same fields.
+  ///
+  /// - Parameter open: The open conflicts of the record.
+  /// - Returns: The numbers of those that are resolved.
+  private func resolve(
+    _ conflict: ReplicaConflict, by choice: ConflictChoice, _ open: [ReplicaConflict]
+  ) throws -> [Int64] {
+    guard let table = try schema().table(named: conflict.key.table) else {
+      throw ReplicaError(
+        .unknownConflict, "the table \(conflict.key.table) is not synchronized")
     }
     let resolution: ReplicaConflict.Resolution
     switch choice {
@@ -110,12 +142,10 @@ extension ReplicaTables {
     case .base, .record, .fields: resolution = .merged
     }
     if choice != .remote { try write(choice, of: conflict, in: table) }
-    try close(id, resolution)
-    for older in open where older.id < id && older.key == conflict.key {
-      if older.isAbout(fieldsOf: conflict) {
-        try close(older.id, choice == .remote ? .remote : .merged)
-      }
-    }
+    try close(conflict.id, resolution)
+    let older = open.filter { $0.id < conflict.id && $0.isAbout(fieldsOf: conflict) }
+    for older in older { try close(older.id, choice == .remote ? .remote : .merged) }
+    return [conflict.id] + older.map(\.id)
   }
 
   private func close(_ id: Int64, _ resolution: ReplicaConflict.Resolution) throws {

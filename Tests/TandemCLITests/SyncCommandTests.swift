@@ -85,6 +85,27 @@ struct SyncCommandTests {
       try await shell("$tandem conflicts b.db --json").output.contains(#""resolution":"local"}]"#))
   }
 
+  @Test("a table that was rebuilt unnoticed: what was edited is an open conflict, resolved at once")
+  func rebuilt() async throws {
+    try await attachCopies("--table note")
+    try await shell(
+      """
+      sqlite3 a.db "BEGIN; CREATE TABLE n (id TEXT PRIMARY KEY, title TEXT, likes INTEGER);
+        INSERT INTO n SELECT id, title || '!', likes FROM note; INSERT INTO n VALUES ('new', 'New', 0);
+        DROP TABLE note; ALTER TABLE n RENAME TO note; COMMIT"
+      """)
+    let repaired = try await shell("$tandem sync a.db", status: 1)
+    #expect(repaired.error.contains("3 open conflicts: tandem conflicts a.db"), "\(repaired.error)")
+    let resolved = try await shell("$tandem conflicts a.db resolve all --take local")
+    #expect(resolved.error == "tandem: a.db: 3 conflicts resolved; send it: tandem sync a.db\n")
+    try await shell("$tandem sync a.db && $tandem sync b.db")
+    #expect(
+      try await shell("sqlite3 b.db 'SELECT id, title FROM note ORDER BY id'").output
+        == "new|New\nplan|Plan!\ntrip|Trip!\n")
+    let again = try await shell("$tandem conflicts a.db resolve all --take local")
+    #expect(again.error == "tandem: a.db: no conflict is open\n")
+  }
+
   @Test(
     "each version resolves a conflict, and so do new values",
     arguments: [

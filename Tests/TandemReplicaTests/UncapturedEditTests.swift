@@ -94,6 +94,45 @@ struct UncapturedEditTests {
     #expect(try a.conflicts().isEmpty && b.conflicts().isEmpty)
   }
 
+  @Test("All conflicts of a repair are resolved at once, by the last version of each field")
+  func manyConflicts() throws {
+    try a.execute("INSERT INTO place VALUES ('1', 'Büsingen', 1), ('2', 'Livigno', 2)")
+    try converge([a, b], space)
+    for name in ["Campione", "Samnaun"] {
+      try write("UPDATE place SET name = '\(name) ' || id", in: a)
+      try write("DELETE FROM place WHERE id = '2'", in: a)
+      try a.write { _ = try $0.verify() }
+      try converge([a, b], space)
+    }
+    #expect(try a.read { try $0.conflicts() }.count == 4)
+    #expect(try a.write { try $0.resolveConflicts(by: .local) } == 4)
+    #expect(try a.read { try $0.conflicts() }.isEmpty)
+    try converge([a, b], space)
+    try expectEqualRows([a, b], rows, [["1", "Samnaun 1", 1]])
+    #expect(try a.write { try $0.resolveConflicts(by: .local) } == 0)
+  }
+
+  @Test("Rows that a repair deleted come back together with the rows that they refer to")
+  func deletedParents() throws {
+    let schema = [
+      "CREATE TABLE parent (id TEXT PRIMARY KEY)",
+      "CREATE TABLE child (id TEXT PRIMARY KEY, parent TEXT REFERENCES parent)",
+    ]
+    let space = try TestSpace()
+    let replicas = try (1...2).map {
+      try TestReplica(
+        seed: $0, schema, tables: [AttachedTable("child"), AttachedTable("parent")], space: space)
+    }
+    try converge(replicas, space)
+    try write("INSERT INTO parent VALUES ('p')", in: replicas[0])
+    try write("INSERT INTO child VALUES ('c', 'p')", in: replicas[0])
+    try replicas[0].write { _ = try $0.verify() }
+    try converge(replicas, space)
+    #expect(try replicas[0].write { try $0.resolveConflicts(by: .local) } == 2)
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT * FROM child", [["c", "p"]])
+  }
+
   @Test("A commit on a wrong base is not repeated without end")
   func wrongBase() throws {
     try converge([a, b], space)

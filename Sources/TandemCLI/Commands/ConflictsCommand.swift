@@ -40,19 +40,21 @@ enum ConflictsCommand: Command {
       afterwards. If both sides changed only some fields, only these are written. --take remote
       leaves the row as it is. Another version replaces the row as it is now: if the row has changed
       since the conflict, the version that is replaced is kept as a resolved conflict. Older
-      conflicts of the row in the same fields are resolved too.
+      conflicts of the row in the same fields are resolved too. "resolve all" resolves every open
+      conflict so, in one transaction.
 
       Exit status: 0 no conflict is open, 1 conflicts are open, 2 errors.
       """,
     operands: [
       .init(name: "DATABASE", help: "A SQLite file that is attached."),
-      .init(name: "[resolve ID]", help: "The conflict to resolve.", offer: .text),
+      .init(name: "[resolve ID|all]", help: "The conflict to resolve.", offer: .text),
     ],
     options: [Option.take, Option.json, Option.quiet],
     examples: [
       "tandem conflicts notes.db",
       "tandem conflicts notes.db resolve 1 --take local",
       "tandem conflicts notes.db resolve 1 --take '{\"title\":\"both\"}'",
+      "tandem conflicts notes.db resolve all --take local",
     ],
     repeatsLastOperand: true)
 
@@ -80,26 +82,35 @@ enum ConflictsCommand: Command {
   }
 
   private static func resolve(_ path: String, _ arguments: ParsedArguments) async throws -> Int32 {
+    let word = arguments.operands.last ?? ""
     guard arguments.operands[1] == "resolve", arguments.operands.count == 3,
-      let id = Int64(arguments.operands[2])
+      word == "all" || Int64(word) != nil
     else {
       throw arguments.error(
         "unexpected '\(arguments.operands.dropFirst().joined(separator: " "))'; "
-          + "write: resolve ID --take VERSION")
+          + "write: resolve ID --take VERSION, or resolve all --take VERSION")
     }
     let choice = try arguments.required(Option.take, "the version that resolves the conflict")
     guard !arguments[Option.json] else {
       throw arguments.error("--json shows conflicts; leave it out to resolve one")
     }
     return try await ReplicaFile.with(path) { _, replica in
-      try await replica.resolve(conflict: id, by: choice)
+      var subject: String?
+      if let id = Int64(word) {
+        try await replica.resolve(conflict: id, by: choice)
+        subject = "conflict \(id) is resolved"
+      } else {
+        let count = try await replica.resolveConflicts(by: choice)
+        if count > 0 { subject = "\(Quantity.count(count, "conflict")) resolved" }
+      }
       let openCount = try await replica.status().conflictCount
       if !arguments[Option.quiet] {
+        let next =
+          openCount == 0
+          ? "send it: tandem sync \(path)"
+          : "\(Quantity.count(openCount, "open conflict")) left"
         TandemCLI.report(
-          "\(path): conflict \(id) is resolved; "
-            + (openCount == 0
-              ? "send it: tandem sync \(path)"
-              : "\(Quantity.count(openCount, "open conflict")) left"))
+          "\(path): " + (subject.map { "\($0); \(next)" } ?? "no conflict is open"))
       }
       return openCount == 0 ? ReplicaFile.inStep : ReplicaFile.needsHelp
     }
