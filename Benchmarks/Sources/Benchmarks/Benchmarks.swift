@@ -26,13 +26,14 @@ struct Benchmarks {
       MergeCases.integers, MergeCases.strings,
       TextCases.sessions, TextCases.lines,
       DatabaseCases.insertion, DatabaseCases.reading,
-      LiveQueryCases.oneRow, LiveQueryCases.manyRows, LiveQueryCases.rerun,
+      LiveQueryCases.oneRow, LiveQueryCases.manyRows, LiveQueryCases.everyRow, LiveQueryCases.rerun,
       LiveQueryCases.manyQueries, LiveQueryCases.equalQueries,
       SyncCases.triggers, SyncCases.edit, SyncCases.merge, SyncCases.writers,
       ServerCases.commits, ServerCases.latency, ServerCases.streams, ServerCases.bytes,
-      MirrorCases.files, MirrorCases.comparison, MirrorCases.unchanged,
+      MirrorCases.files, MirrorCases.comparison, MirrorCases.unchanged, ContentCases.command,
+      JSONCases.reading,
       ChannelCases.one, ChannelCases.million,
-      CommandCases.diff, CommandCases.mirror, WatchCases.tracked,
+      CommandCases.diff, CommandCases.mirror, CommandCases.start, WatchCases.otherProcess,
     ]
   }
 

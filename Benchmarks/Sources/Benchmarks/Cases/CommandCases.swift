@@ -59,7 +59,7 @@ enum CommandCases {
     let sqlite = try Program.system("sqlite3")
     let tandem = try Program.tandem()
     let list = folder.path("list.json")
-    try records.write(toFile: list, atomically: true, encoding: .utf8)
+    try places(100_000).write(toFile: list, atomically: true, encoding: .utf8)
     let insertion = """
       CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, country TEXT, latitude REAL,
         longitude REAL, comment TEXT);
@@ -98,10 +98,30 @@ enum CommandCases {
     ]
   }
 
-  /// 100,000 places as a JSON array of 15 MB.
-  private static var records: String {
+  static let start = BenchmarkGroup(name: "command-start") {
+    let tandem = try Program.tandem()
+    let sqlite = try Program.system("sqlite3")
+    func contender(_ name: String, _ program: Program) -> Benchmark.Contender {
+      .init(
+        name: name, operationCount: 20,
+        run: {
+          for _ in 0..<20 { try program.output(["--version"]) }
+          return nil
+        }, stopwatch: .processorTimeOfPrograms)
+    }
+    return [
+      Benchmark(
+        name: "start of the tool, processor time",
+        ours: contender("tandem --version", tandem),
+        others: [contender("sqlite3 --version", sqlite)],
+        goals: [Benchmark.goal(withinMilliseconds: 5)])
+    ]
+  }
+
+  /// So many places as a JSON array, 15 MB for 100,000.
+  static func places(_ count: Int) -> String {
     var generator = SplitMix64(seed: 5)
-    let lines = (0..<100_000).map { id in
+    let lines = (0..<count).map { id in
       let latitude = Double(Int.random(in: -9_000_000...9_000_000, using: &generator)) / 100_000
       let longitude = Double(Int.random(in: -18_000_000...18_000_000, using: &generator)) / 100_000
       let country = ["DE", "FR", "IT", "JP"].randomElement(using: &generator) ?? ""

@@ -51,6 +51,38 @@ enum LiveQueryCases {
     }
   }
 
+  static let everyRow = BenchmarkGroup(name: "live-every-row") {
+    let folder = try TemporaryFolder(inMemory: true)
+    func contender(_ name: String, _ file: String, isTracked: Bool, isWatched: Bool) throws
+      -> Benchmark.Contender
+    {
+      let path = try folder.makePlaces(file, count: 1_000_000)
+      let database = try Database(path: path)
+      if isTracked { _ = try blocking { try await database.track(table: "place") } }
+      let places = isWatched ? try WatchedPlaces(path) : nil
+      return .init(
+        name: name,
+        run: {
+          _ = folder
+          if let places { return try places.updateAll() }
+          return try database.updateAllPlaces()
+        }, stopwatch: .processorTime)
+    }
+    let bare = try contender(
+      "the transaction alone", "bare.db", isTracked: false, isWatched: false)
+    return [
+      Benchmark(
+        name: "all of 1 M rows updated by one statement, watched",
+        ours: try contender(
+          "UPDATE, then its difference", "watched.db", isTracked: false, isWatched: true),
+        others: [bare], goals: [Benchmark.goal(atMost: 4, times: bare.name)]),
+      Benchmark(
+        name: "all of 1 M rows updated by one statement, tracked",
+        ours: try contender("UPDATE", "tracked.db", isTracked: true, isWatched: false),
+        others: [bare], goals: [Benchmark.goal(atMost: 4, times: bare.name)]),
+    ]
+  }
+
   static let rerun = BenchmarkGroup(name: "live-rerun") {
     let folder = try TemporaryFolder(inMemory: true)
     let count = 300_000
@@ -254,9 +286,19 @@ private final class WatchedPlaces: Sendable {
     _ = try database.updatePlaces(ids, population: population)
     return try observers[0].nextChangeCount()
   }
+
+  /// The same for all rows.
+  func updateAll() throws -> Int {
+    _ = try database.updateAllPlaces()
+    return try observers[0].nextChangeCount()
+  }
 }
 
 extension Database {
+  fileprivate func updateAllPlaces() throws -> Int {
+    try write { try $0.execute("UPDATE place SET population = population + 1") }
+  }
+
   fileprivate func updatePlaces(_ ids: [Int64], population: Int64) throws -> Int {
     try write { transaction in
       var count = 0

@@ -37,6 +37,7 @@ enum SetDifferenceCases {
         goals: [Benchmark.goal(atMost: 2.5, times: "C -O3 merge")]),
       unsorted("1 M integer keys, shuffled", unsortedOld, shuffledNew, atLeast: 2),
       unsorted("1 M integer keys, order mostly kept", unsortedOld, unsortedNew, atLeast: 10),
+      oneUpdate(unsortedOld),
     ]
   }
 
@@ -62,6 +63,22 @@ enum SetDifferenceCases {
         "1 M string keys, order mostly kept, every string read anew", unsortedOld, unsortedReread,
         atLeast: 2),
     ]
+  }
+
+  /// One record of a million, in no order, has changed.
+  static func oneUpdate(_ old: [Row]) -> Benchmark {
+    var new = old
+    new[old.count / 2].second += 1
+    let changed = new
+    return Benchmark(
+      name: "1 M integer keys in no order, one updated",
+      ours: .init(name: "SetDifference(identifiedBy:)") {
+        try SetDifference(from: old, to: changed).count
+      },
+      others: [
+        .init(name: "one pass comparing in step") { zip(old, changed).count { $0 != $1 } }
+      ],
+      goals: [Benchmark.goal(withinMilliseconds: 5)])
   }
 
   static func unsorted<Element: Equatable & Identifiable>(

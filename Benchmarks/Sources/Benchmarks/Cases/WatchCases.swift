@@ -6,35 +6,43 @@ import Tandem
 /// A time is that from handing the shell an UPDATE to having read the line that shows it, so it
 /// contains the shell's whole transaction.
 enum WatchCases {
-  static let tracked = BenchmarkGroup(name: "watch-other-process") {
+  static let otherProcess = BenchmarkGroup(name: "watch-other-process") {
     let folder = try TemporaryFolder()
-    func contender(
-      _ name: String, rowCount: Int, isTracked: Bool = true
-    ) throws -> Benchmark.Contender {
+    let count = 1_000_000
+    func watched(_ rowCount: Int, isTracked: Bool = true) throws -> WatchedFile {
       let file = "\(rowCount)-\(isTracked ? "tracked" : "untracked").db"
-      let watched = try WatchedFile(
+      return try WatchedFile(
         folder.makePlaces(file, count: rowCount), rowCount: rowCount, isTracked: isTracked)
-      return .init(name: name, operationCount: 20) {
+    }
+    func contender(_ name: String, _ watched: WatchedFile) -> Benchmark.Contender {
+      .init(name: name, operationCount: 20) {
         _ = folder
         for _ in 0..<20 { try watched.update() }
         return 20
       }
     }
-    let small = try contender("the same of 10,000 rows", rowCount: 10_000)
+    func memory(_ watched: WatchedFile) throws -> Benchmark.Goal {
+      Benchmark.goal(
+        atMost: 120, bytesPer: "row, at the most",
+        measured: Double(try watched.peakByteCount()) / Double(count))
+    }
+    let small = contender("the same of 10,000 rows", try watched(10_000))
+    let tracked = try watched(count)
+    let untracked = try watched(count, isTracked: false)
     return [
       Benchmark(
         name: "another process updates a row of 1 M, tandem watch prints it",
-        ours: try contender("UPDATE by sqlite3, then the line", rowCount: 1_000_000),
+        ours: contender("UPDATE by sqlite3, then the line", tracked),
         others: [small],
         goals: [
           Benchmark.goal(withinMilliseconds: 50), Benchmark.goal(atMost: 1.5, times: small.name),
+          try memory(tracked),
         ]),
       Benchmark(
         name: "another process updates a row of 1 M that is not tracked, tandem watch prints it",
-        ours: try contender(
-          "UPDATE by sqlite3, then the line", rowCount: 1_000_000, isTracked: false),
-        others: [try reading(folder.makePlaces("read.db", count: 1_000_000))],
-        goals: [Benchmark.goal(withinMilliseconds: 100)]),
+        ours: contender("UPDATE by sqlite3, then the line", untracked),
+        others: [try reading(folder.makePlaces("read.db", count: count))],
+        goals: [Benchmark.goal(withinMilliseconds: 100), try memory(untracked)]),
     ]
   }
 
@@ -66,6 +74,14 @@ private final class WatchedFile {
     // What is written before the watch has begun is not shown.
     for _ in 0..<60 where try update(withinMilliseconds: 1_000) { return }
     throw Program.Failure(description: "tandem watch shows nothing")
+  }
+
+  /// The most memory that `tandem watch` has occupied so far.
+  func peakByteCount() throws -> Int {
+    guard let count = PeakMemory.peakByteCount(ofProcess: watch.process) else {
+      throw Program.Failure(description: "no figure for the memory of tandem watch")
+    }
+    return count
   }
 
   /// Updates a row, and returns when that is shown.

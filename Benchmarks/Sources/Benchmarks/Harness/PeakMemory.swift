@@ -30,13 +30,14 @@ enum PeakMemory {
     peakOfPrograms.withLock { $0 = 0 }
     defer { peakOfPrograms.withLock { $0 = nil } }
     try body()
-    let own = ownPeakByteCount.map { max(0, $0 - before) } ?? 0
+    let own = peakByteCount(ofProcess: getpid()).map { max(0, $0 - before) } ?? 0
     return own + (peakOfPrograms.withLock { $0 } ?? 0)
   }
 
-  /// The most memory that this process has occupied since its peak was reset.
-  private static var ownPeakByteCount: Int? {
-    guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
+  /// The most memory that a process has occupied at a time since its peak was last reset; `nil` if the system does
+  /// not tell.
+  static func peakByteCount(ofProcess id: pid_t) -> Int? {
+    guard let text = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8),
       let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") })
     else { return nil }
     return Int(line.filter(\.isNumber)).map { $0 << 10 }
