@@ -58,7 +58,7 @@ simulate: ## Simulate synchronization with all accidents: make simulate SEEDS=10
 	@swift build -c release --product tandem-simulator
 	@.build/release/tandem-simulator $(or $(ARGS),--seeds $(or $(SEEDS),2000) --from $(or $(FROM),1))
 
-mutants: ## Plant bugs in synchronization, and check that the simulator finds each
+mutants: ## Plant bugs in synchronization, and check that each is found
 	@scripts/bootstrap
 	@scripts/mutants/run
 

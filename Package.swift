@@ -100,7 +100,7 @@ let package = Package(
       name: "TandemSimulator",
       dependencies: [
         "TandemReplica", "TandemServer", "TandemSpace", "TandemSync", "TandemSQLite",
-        "TandemRecords", "TandemDifferences", "TestRandom",
+        "TandemRecords", "TandemDifferences", "CSQLite", "TestRandom",
       ], swiftSettings: settings),
     .executableTarget(
       name: "LiveScreen", dependencies: ["Tandem"], path: "Examples/LiveScreen",

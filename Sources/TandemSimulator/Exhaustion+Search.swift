@@ -12,7 +12,7 @@ extension Exhaustion {
   }
 
   /// The greatest number of steps from a state until all is synchronized.
-  private static let maxSettlingCount = 500
+  static let maxSettlingCount = 500
 
   /// Visits all states: those that fewer interruptions reach first, and of these those that fewer steps
   /// reach.
@@ -62,12 +62,13 @@ extension Exhaustion {
         let number = Int32(origins.count)
         origins.append(origin)
         let interruptionCount = Int(origin.interruptionCount)
-        func visit(_ steps: [Step], isIndependent: Bool) -> Bool {
+        func visit(_ steps: [Step], isIndependent: Bool) throws -> Bool {
           var hasNew = false
-          for (place, step) in steps.enumerated() {
+          for (place, var step) in steps.enumerated() {
+            let count = interruptionCount + (step.isInterruption ? 1 : 0)
+            if endsUndisturbed(after: count) { step.state = try undisturbed(step.state) }
             let fingerprint = Fingerprint(step.state)
             guard !seen.contains(fingerprint) else { continue }
-            let count = interruptionCount + (step.isInterruption ? 1 : 0)
             let new = Origin(
               parent: number, place: Int16(place), isIndependent: isIndependent,
               interruptionCount: UInt8(clamping: count))
@@ -85,12 +86,12 @@ extension Exhaustion {
           let hasInterruptions = interruptionCount < maxInterruptionCount
           // If all were visited before, the steps of others could be put off for ever.
           if let steps = try independentSteps(from: state),
-            visit(steps, isIndependent: true)
+            try visit(steps, isIndependent: true)
           {
             continue
           }
-          _ = visit(
-            try steps(from: state, hasInterruptions: hasInterruptions), isIndependent: false)
+          _ = try visit(
+            steps(from: state, hasInterruptions: hasInterruptions), isIndependent: false)
         } catch let violation as SimulationViolation {
           result.failure = (violation.description, try path(to: number, origins, from: start))
           return
@@ -127,6 +128,12 @@ extension Exhaustion {
       texts.append(step.text)
       state = step.state
       interruptionCount = Int(origin.interruptionCount)
+      if endsUndisturbed(after: interruptionCount) {
+        while let step = try undisturbedStep(from: state) {
+          texts.append(step.text)
+          state = step.state
+        }
+      }
     }
     texts.append("no accident any more:")
     for _ in 0..<Exhaustion.maxSettlingCount {

@@ -118,6 +118,47 @@ extension Exhaustion {
     }
   }
 
+  /// True if a synchronization that is under way is visited at its end only, because nothing can happen
+  /// in it any more.
+  func endsUndisturbed(after interruptionCount: Int) -> Bool {
+    interruptionCount >= maxInterruptionCount && !visitsAllOrders
+  }
+
+  /// The state at the end of the synchronization that is under way, which nothing interrupts any more.
+  ///
+  /// Only its last state is visited: it is a function of its program, its file, the space and the
+  /// commits on their way.
+  func undisturbed(_ start: State) throws -> State {
+    guard let number = start.running else { return start }
+    var key = start
+    key.files[1 - number] = -1
+    key.drivers[1 - number] = Driver(session: -1)
+    // Others begin only after this one has ended.
+    guard !start.drivers[1 - number].isActive else { return try withoutMemory(start) }
+    let end = try finished[key] ?? withoutMemory(start)
+    finished[key] = end
+    var state = end
+    state.files[1 - number] = start.files[1 - number]
+    state.drivers[1 - number] = start.drivers[1 - number]
+    return state
+  }
+
+  private func withoutMemory(_ start: State) throws -> State {
+    var state = start
+    for _ in 0..<Exhaustion.maxSettlingCount {
+      guard let step = try undisturbedStep(from: state) else { return state }
+      state = step.state
+    }
+    throw SimulationViolation("the synchronization does not come to rest")
+  }
+
+  /// The next step of the synchronization that is under way; `nil` if there is none, or a choice.
+  func undisturbedStep(from state: State) throws -> Step? {
+    guard let number = state.running else { return nil }
+    let steps = try driverSteps(number, from: state, false)
+    return steps.count == 1 ? steps[0] : nil
+  }
+
   /// The next step without accidents; `nil` if all is synchronized.
   func settling(_ state: State) throws -> Step? {
     if let commit = state.commits.first { return try lateDelivery(state, commit) }

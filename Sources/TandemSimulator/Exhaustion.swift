@@ -57,7 +57,8 @@ final class Exhaustion {
   /// of a synchronization that is under way. Most mistakes need few of them (Musuvathi and Qadeer,
   /// "Iterative Context Bounding for Systematic Testing of Multithreaded Programs", 2007).
   let maxInterruptionCount: Int
-  /// True if all orders of steps that commute are visited, to see that they lead to the same states.
+  /// True if all orders of steps that commute are visited, and all states within a synchronization, to see
+  /// that they lead to the same states.
   let visitsAllOrders: Bool
   /// The number of edits that the start has.
   var startEditCount = 0
@@ -83,6 +84,8 @@ final class Exhaustion {
   /// The number of edits in a file when a commit was frozen.
   var frozenCounts: [SyncToken: Int] = [:]
   var settled: Set<Fingerprint> = []
+  /// The ends of synchronizations that nothing interrupts, by their beginnings.
+  var finished: [State: State] = [:]
 
   struct Pair: Hashable {
     let first: Int32

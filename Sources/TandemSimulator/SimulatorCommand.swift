@@ -1,3 +1,5 @@
+import CSQLite
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -76,6 +78,7 @@ struct SimulatorCommand {
       default: fail("unknown argument \(argument)")
       }
     }
+    _ = csqlite_use_one_thread()
     if command.seed == nil, command.traces || command.minimizes || command.steps != nil {
       fail("--trace, --minimize and --steps need --seed")
     }

@@ -21,6 +21,22 @@ struct ExhaustionTests {
     #expect(some.spaceStateCount == all.spaceStateCount)
   }
 
+  @Test(
+    "Visiting undisturbed synchronizations at their end leaves out no state of a file or of the space"
+  )
+  func undisturbed() throws {
+    for count in 0...1 {
+      let some = try Exhaustion(operationCount: 1, maxInterruptionCount: count)
+        .run(maxStateCount: .max)
+      let all = try Exhaustion(
+        operationCount: 1, maxInterruptionCount: count, visitsAllOrders: true
+      ).run(maxStateCount: .max)
+      #expect(some.stateCount < all.stateCount)
+      #expect(some.fileStateCount == all.fileStateCount)
+      #expect(some.spaceStateCount == all.spaceStateCount)
+    }
+  }
+
   @Test("More interruptions reach more states")
   func interruptions() throws {
     let counts = try (0...2).map { count in
