@@ -22,6 +22,12 @@ extension Simulation {
   /// Sends a request, and others that are on their way, through the service. Their answers follow.
   func exchange(_ first: Message, _ service: SimulatedService) throws {
     var messages = [first]
+    // Programs that are about to push do so now, so that commits form groups.
+    if isFaulty, chance(20) {
+      for driver in drivers.indices {
+        if case .push? = drivers[driver].action { try act(driver) }
+      }
+    }
     // The same request may come twice at the same time, so that others wait behind both.
     if isFaulty, chance(20) { messages.append(first) }
     for position in network.indices.reversed() where isFaulty {
@@ -295,6 +301,11 @@ extension Simulation {
     let count = followings.values.count { $0.client == client && $0.stream.isOpen }
     guard count <= service.limits.maxStreamCount else {
       throw SimulationViolation("the service has \(count) streams of the client \(client)")
+    }
+    try hear(driver)
+    // The service need not have noticed yet that the space became another one.
+    guard mayLoseCommits || followings[driver].map({ $0.position == space.head }) ?? true else {
+      throw SimulationViolation("the stream of driver \(driver) does not lead to the present")
     }
   }
 
