@@ -69,10 +69,7 @@ struct Scenario {
     variant = Int.random(in: 0..<SimulatedSchema.count, using: &random)
     fileCount = [2, 2, 3, 3, 4, 5][Int.random(in: 0..<6, using: &random)]
     firstFileDriverCount = Int.random(in: 0..<4, using: &random) == 0 ? 2 : 1
-    // Most mistakes show after few steps, so that more of shorter scenarios find more in the same time.
-    let stepCounts = [12...30, 12...30, 12...30, 30...60, 30...60, 60...120]
-    stepCount = Int.random(
-      in: stepCounts[Int.random(in: 0..<stepCounts.count, using: &random)], using: &random)
+    stepCount = Int.random(in: 30...120, using: &random)
     lossPercent = Bool.random(using: &random) ? Int.random(in: 0...30, using: &random) : 0
     duplicatePercent = Bool.random(using: &random) ? Int.random(in: 0...50, using: &random) : 0
     accidents = Accident.allCases.filter { accident in
