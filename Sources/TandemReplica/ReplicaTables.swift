@@ -147,19 +147,12 @@ extension ReplicaTables {
 
   /// Runs a statement of the cache to its end.
   func run(_ sql: String, _ values: [FieldValue]) throws {
-    try connection.withStatement(sql) { statement throws(DatabaseError) in
-      try statement.run(values)
-    }
+    try connection.run(sql, values)
   }
 
   /// The rows of a query, which are few.
   func rows(_ sql: String, _ values: [FieldValue] = []) throws -> [[FieldValue]] {
-    try connection.withStatement(sql) { statement throws(DatabaseError) in
-      try statement.bind(values)
-      var rows: [[FieldValue]] = []
-      while try statement.step() { rows.append(try statement.values()) }
-      return rows
-    }
+    try connection.rows(sql, values)
   }
 }
 

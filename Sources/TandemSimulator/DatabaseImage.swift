@@ -18,7 +18,7 @@ struct DatabaseImage: Hashable {
       try database.storedTables(connection).map { name, columns in
         Table(
           name: name, columns: columns,
-          rows: try connection.allRows("SELECT \(columns) FROM \(name)"))
+          rows: try connection.rows("SELECT \(columns) FROM \(name)"))
       }
     }
   }
@@ -32,35 +32,11 @@ struct DatabaseImage: Hashable {
 
   private func replace(_ connection: DatabaseConnection) throws {
     for table in tables {
-      try connection.run("DELETE FROM \(table.name)", [])
+      try connection.run("DELETE FROM \(table.name)")
       for row in table.rows {
         let marks = row.map { _ in "?" }.joined(separator: ", ")
         try connection.run("INSERT INTO \(table.name) (\(table.columns)) VALUES (\(marks))", row)
       }
     }
-  }
-}
-
-extension FieldValue {
-  /// The text; `nil` for other values.
-  var textValue: String? {
-    if case .text(let text) = self { text } else { nil }
-  }
-}
-
-extension DatabaseConnection {
-  /// The rows of a query, which are few.
-  func allRows(_ sql: String, _ parameters: [FieldValue] = []) throws -> [[FieldValue]] {
-    try withStatement(sql) { statement throws(DatabaseError) in
-      try statement.bind(parameters)
-      var rows: [[FieldValue]] = []
-      while try statement.step() { rows.append(try statement.values()) }
-      return rows
-    }
-  }
-
-  /// Runs a statement of the cache to its end.
-  func run(_ sql: String, _ parameters: [FieldValue]) throws {
-    try withStatement(sql) { statement throws(DatabaseError) in try statement.run(parameters) }
   }
 }

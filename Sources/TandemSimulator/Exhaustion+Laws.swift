@@ -34,9 +34,9 @@ extension Exhaustion {
     try files[image].restore(file)
     let view = try file.read { connection in
       let tables = file.replica(connection)
-      let row = try connection.allRows("SELECT x FROM t").first
+      let row = try connection.rows("SELECT x FROM t").first
       let summary = try tables.summary()
-      let texts = try connection.allRows(
+      let texts = try connection.rows(
         """
         SELECT ifnull(base, '') || ifnull("local", '') || ifnull(remote, '') FROM tandem_conflicts
         UNION ALL SELECT ifnull(content, '') FROM tandem_rejected
@@ -62,7 +62,7 @@ extension Exhaustion {
       let all = try SpaceTables(connection).page(SyncPull(replica: nil, since: nil))
       var fields: Record?
       if case .page(let page) = all { fields = page.changes.first?.fields }
-      let digests = try connection.allRows("SELECT digest FROM history ORDER BY version")
+      let digests = try connection.rows("SELECT digest FROM history ORDER BY version")
       return SpaceView(
         value: fields?["x"].textValue.flatMap { EditLedger.edits(in: $0).first },
         hasRow: fields != nil, count: fields?["n"] ?? .null,

@@ -67,14 +67,14 @@ final class SimulatedDatabase {
   ) throws -> [(table: String, columns: String)] {
     let version = try connection.schemaVersion()
     if let listing, listing.version == version { return listing.tables }
-    let names = try connection.allRows(
+    let names = try connection.rows(
       """
       SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
       ORDER BY name LIKE 'tandem_%', name DESC
       """)
     let tables = try names.compactMap(\.first?.textValue).map { name in
       // Without columns that are computed.
-      let columns = try connection.allRows("SELECT name FROM pragma_table_info(?)", [.text(name)])
+      let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(name)])
       return (name, columns.compactMap(\.first?.textValue).sqlList)
     }
     listing = (version, tables)

@@ -104,7 +104,7 @@ final class SimulatedFile {
     for table in schema.tables {
       let names = valueColumns(table)
       let columns = table.keyColumns + names
-      let rows = try connection.allRows(
+      let rows = try connection.rows(
         "SELECT \(columns.joined(separator: ", ")) FROM \(table.name) ORDER BY "
           + table.keyColumns.joined(separator: ", "))
       for row in rows {
@@ -124,7 +124,7 @@ final class SimulatedFile {
   func notes(_ connection: DatabaseConnection) throws -> [SyncKey: FieldValue] {
     var notes: [SyncKey: FieldValue] = [:]
     for table in schema.tables where table.hasNote {
-      let rows = try connection.allRows(
+      let rows = try connection.rows(
         "SELECT \((table.keyColumns + ["note"]).joined(separator: ", ")) FROM \(table.name)")
       for row in rows { notes[SyncKey(table: table.name, id: row.dropLast())] = row.last }
     }
@@ -133,7 +133,7 @@ final class SimulatedFile {
 
   /// The start of each staged page's pull and the cursor of the page after it, by position.
   func staged(_ connection: DatabaseConnection) throws -> [[FieldValue]] {
-    try connection.allRows("SELECT position, since, next FROM tandem_staged ORDER BY position")
+    try connection.rows("SELECT position, since, next FROM tandem_staged ORDER BY position")
   }
 
   /// Gives the conflicts and rejections that are new to the ledger.
@@ -153,7 +153,7 @@ final class SimulatedFile {
     ]
     for (position, sql) in queries.enumerated() {
       let last = position == 0 ? lastConflict : lastRejection
-      let rows = try database.read { try $0.allRows(sql, [.integer(last)]) }
+      let rows = try database.read { try $0.rows(sql, [.integer(last)]) }
       for row in rows {
         guard case .integer(let id) = row[0], case .text(let table) = row[1],
           case .text(let keyText) = row[2], case .text(let versions) = row[3],

@@ -72,7 +72,7 @@ extension Simulation {
     // As without triggers, the counts of edits get lost.
     ledger.copied()
     try files[number].database.write { connection in
-      let names = try connection.allRows(
+      let names = try connection.rows(
         "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'tandem_%' ORDER BY name"
       )
       for name in names.compactMap(\.first?.textValue) where chance(share) {

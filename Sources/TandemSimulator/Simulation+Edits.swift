@@ -27,7 +27,7 @@ extension Simulation {
     note("file \(number): \(table.addition)")
     try transact(file) { try $0.execute(table.addition) }
     let columns = try file.database.read {
-      try $0.allRows("SELECT name FROM pragma_table_info(?)", [.text(table.name)])
+      try $0.rows("SELECT name FROM pragma_table_info(?)", [.text(table.name)])
     }
     if columns.contains([.text(SimulatedSchema.Table.addedColumn)]) { file.added(to: table) }
   }
@@ -66,9 +66,10 @@ extension Simulation {
     _ file: SimulatedFile, _ connection: DatabaseConnection, _ before: [(EditLedger.Cell, Int)]
   ) throws -> [(EditLedger.Cell, Int)] {
     let (sql, parameters) = statement(pick(schema.tables), in: file)
-    do {
+    do throws(DatabaseError) {
       try connection.run(sql, parameters)
-    } catch let error as DatabaseError where error.code.primary == .constraint {
+    } catch {
+      guard error.code.primary == .constraint else { throw error }
       // The statement has changed nothing.
       return before
     }

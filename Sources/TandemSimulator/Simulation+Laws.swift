@@ -312,7 +312,7 @@ extension Simulation {
       scenario.enforcesForeignKeys, !schema.tables.contains(where: \.isChecked)
     else { return }
     for file in files {
-      let rows = try file.database.read { try $0.allRows("PRAGMA foreign_key_check") }
+      let rows = try file.database.read { try $0.rows("PRAGMA foreign_key_check") }
       guard rows.isEmpty else {
         throw SimulationViolation("rows of file \(file.number) refer to rows that do not exist")
       }
@@ -386,7 +386,7 @@ extension Simulation {
       "page of \(page.changes.count) to version \(page.revision.version)"
         + page.changes.map { " \($0.key)=\($0.fields.map { "\($0)" } ?? "deleted")" }.joined()
     case .pulled(.gone(let gone)): "gone(\(gone.rawValue))"
-    case .refused(let refusal): "refused(\(refusal.code.rawValue))"
+    case .refused(let refusal): "refused(\(refusal.code))"
     default: String(describing: event)
     }
   }

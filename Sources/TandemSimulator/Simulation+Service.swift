@@ -16,7 +16,7 @@ extension Simulation {
     var position: SpaceRevision
   }
 
-  /// The most requests that are under way at the same time.
+  /// The maximum number of requests that are under way at the same time.
   private static let maxMeetingCount = 5
 
   /// Sends a request, and others that are on their way, through the service. Their answers follow.

@@ -177,7 +177,7 @@ extension SpaceTables {
   package func record(
     _ key: SyncKey, expecting layout: RecordLayout? = nil
   ) throws -> SpaceRecord? {
-    let row = try row(Self.selection, [.text(key.table), .blob(key.idBytes)])
+    let row = try connection.row(Self.selection, [.text(key.table), .blob(key.idBytes)])
     guard let row else { return nil }
     guard case .integer(let version) = row[1], case .integer(let created) = row[2],
       case .text(let versions) = row[3]
@@ -223,9 +223,9 @@ extension SpaceTables {
       text(fieldVersions),
     ]
     let key: [FieldValue] = [.text(edit.key.table), .blob(edit.key.idBytes)]
-    guard edit.old == nil else { return try run(Self.update, key + state) }
+    guard edit.old == nil else { return try connection.run(Self.update, key + state) }
     let id = String(decoding: SyncMessageWriter.bytes(id: edit.key.id), as: UTF8.self)
-    try run(Self.insertion, key + state + [.text(id)])
+    try connection.run(Self.insertion, key + state + [.text(id)])
   }
 
   private static let selection = StatementText(

@@ -14,34 +14,32 @@ package struct SpaceCommit: Hashable, Sendable {
   package let replica: SyncToken
   /// The account of the replica; `nil` if it has none.
   package let account: String?
-  /// The versions of records that merges of the replica overruled.
+  /// The versions of records that merges of the replica overruled; empty if they were not asked for.
   package let overruled: [SyncRecordState]
 }
 
 extension SpaceTables {
   /// The last commits above the horizon, the newest first.
-  package func history(maxCount: Int) throws -> [SpaceCommit] {
-    let rows = try connection.withStatement(
+  ///
+  /// - Parameter includesOverruled: False to leave out the versions that merges overruled.
+  package func history(
+    maxCount: Int, includesOverruled: Bool = true
+  ) throws -> [SpaceCommit] {
+    try connection.rows(
       """
       SELECT version, time, history.commit_id, replica, account FROM history
         LEFT JOIN replica ON replica.id = history.replica
         WHERE history.commit_id IS NOT NULL AND version > (SELECT horizon FROM space)
         ORDER BY version DESC LIMIT ?
-      """
-    ) { (statement) throws(DatabaseError) in
-      try statement.bind([.integer(Int64(maxCount))])
-      return try allRows(of: statement)
-    }
-    return try rows.map { row in
-      guard case .integer(let version) = row[0], case .integer(let time) = row[1],
-        case .text(let idText) = row[2], let id = SyncToken(idText),
-        case .text(let replicaText) = row[3], let replica = SyncToken(replicaText)
+      """, [.integer(Int64(maxCount))]
+    ).map { row in
+      guard let version = row[0].integerValue, let time = row[1].integerValue,
+        let id = row[2].textValue.flatMap({ SyncToken($0) }),
+        let replica = row[3].textValue.flatMap({ SyncToken($0) })
       else { throw damaged("the history") }
-      var account: String?
-      if case .text(let text) = row[4] { account = text }
       return SpaceCommit(
-        version: Int(version), time: Int(time), id: id, replica: replica, account: account,
-        overruled: try overruled(in: version))
+        version: version, time: time, id: id, replica: replica, account: row[4].textValue,
+        overruled: includesOverruled ? try overruled(in: version) : [])
     }
   }
 
@@ -61,30 +59,20 @@ extension SpaceTables {
     return max(0, horizon)
   }
 
-  private func overruled(in version: Int64) throws -> [SyncRecordState] {
-    let rows = try connection.withStatement(
-      "SELECT tab, id, record_version, fields FROM overruled WHERE version = ? ORDER BY rowid"
-    ) { (statement) throws(DatabaseError) in
-      try statement.bind([.integer(version)])
-      return try allRows(of: statement)
-    }
-    return try rows.map { row in
-      guard case .text(let table) = row[0], case .text(let idText) = row[1],
-        case .integer(let recordVersion) = row[2]
+  private func overruled(in version: Int) throws -> [SyncRecordState] {
+    try connection.rows(
+      "SELECT tab, id, record_version, fields FROM overruled WHERE version = ? ORDER BY rowid",
+      [.integer(Int64(version))]
+    ).map { row in
+      guard let table = row[0].textValue, let idText = row[1].textValue,
+        let recordVersion = row[2].integerValue
       else { throw damaged("the overruled versions") }
       let id = try decoded("a key of the table \(table)") { () throws(TextFault) in
         try reader.id(Array(idText.utf8))
       }
       let key = SyncKey(table: table, id: id)
-      return SyncRecordState(
-        key: key, version: Int(recordVersion), fields: try fields(row[3], of: key))
+      return SyncRecordState(key: key, version: recordVersion, fields: try fields(row[3], of: key))
     }
-  }
-
-  func allRows(of statement: borrowing Statement) throws(DatabaseError) -> [[FieldValue]] {
-    var rows: [[FieldValue]] = []
-    while try statement.step() { rows.append(try statement.values()) }
-    return rows
   }
 }
 

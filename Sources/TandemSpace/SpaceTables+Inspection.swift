@@ -18,15 +18,6 @@ package struct SpaceInspection: Hashable, Sendable {
     package let time: Int?
   }
 
-  /// An accepted commit.
-  package struct Commit: Hashable, Sendable {
-    package let version: Int
-    /// The time when the space accepted it, in milliseconds since 1970.
-    package let time: Int
-    package let replica: SyncToken
-    package let account: String?
-  }
-
   /// A version of a record that lost a merge on a replica, or waits for a decision there.
   package struct Overruled: Hashable, Sendable {
     package let key: SyncKey
@@ -43,8 +34,8 @@ package struct SpaceInspection: Hashable, Sendable {
   package let replicaCount: Int
   /// Those whose last commit was not accepted, then the others, the last active first.
   package let replicas: [Replica]
-  /// The last commits, the newest first.
-  package let commits: [Commit]
+  /// The last commits, the newest first, without the versions that they overruled.
+  package let commits: [SpaceCommit]
   /// The number of all versions that are kept.
   package let overruledCount: Int
   /// The last ones, the newest first.
@@ -61,52 +52,36 @@ extension SpaceTables {
       state: try state(),
       byteCount: Int(pageCount * (try connection.integer("PRAGMA page_size") ?? 0)),
       replicaCount: Int(try connection.integer("SELECT count(*) FROM replica") ?? 0),
-      replicas: try replicas(maxCount), commits: try commits(maxCount),
+      replicas: try replicas(maxCount),
+      commits: try history(maxCount: maxCount, includesOverruled: false),
       overruledCount: Int(try connection.integer("SELECT count(*) FROM overruled") ?? 0),
       overruled: try overruled(maxCount))
   }
 
   private func replicas(_ maxCount: Int) throws -> [SpaceInspection.Replica] {
-    try rows(
+    try connection.rows(
       """
       SELECT id, account, time FROM replica
         LEFT JOIN history ON history.commit_id = replica.commit_id
         ORDER BY json_extract(outcome, '$.outcome') = 'accepted', version DESC, id LIMIT ?
-      """, maxCount
+      """, [.integer(Int64(maxCount))]
     ).map { row in
-      guard case .text(let idText) = row[0], let id = SyncToken(idText),
+      guard let id = row[0].textValue.flatMap({ SyncToken($0) }),
         let standing = try standing(of: id)
       else { throw damaged("the replicas") }
       return SpaceInspection.Replica(
-        id: id, account: row[1].text, sequence: standing.sequence, outcome: standing.outcome,
-        time: row[2].integer)
-    }
-  }
-
-  private func commits(_ maxCount: Int) throws -> [SpaceInspection.Commit] {
-    try rows(
-      """
-      SELECT version, time, replica, account FROM history
-        LEFT JOIN replica ON replica.id = history.replica
-        WHERE history.commit_id IS NOT NULL AND version > (SELECT horizon FROM space)
-        ORDER BY version DESC LIMIT ?
-      """, maxCount
-    ).map { row in
-      guard let version = row[0].integer, let time = row[1].integer,
-        let replica = row[2].text.flatMap({ SyncToken($0) })
-      else { throw damaged("the history") }
-      return SpaceInspection.Commit(
-        version: version, time: time, replica: replica, account: row[3].text)
+        id: id, account: row[1].textValue, sequence: standing.sequence, outcome: standing.outcome,
+        time: row[2].integerValue)
     }
   }
 
   private func overruled(_ maxCount: Int) throws -> [SpaceInspection.Overruled] {
-    try rows(
+    try connection.rows(
       "SELECT tab, id, version, record_version FROM overruled ORDER BY version DESC, rowid LIMIT ?",
-      maxCount
+      [.integer(Int64(maxCount))]
     ).map { row in
-      guard let table = row[0].text, let idText = row[1].text, let version = row[2].integer,
-        let recordVersion = row[3].integer
+      guard let table = row[0].textValue, let idText = row[1].textValue,
+        let version = row[2].integerValue, let recordVersion = row[3].integerValue
       else { throw damaged("the overruled versions") }
       let id = try decoded("a key of the table \(table)") { () throws(TextFault) in
         try reader.id(Array(idText.utf8))
@@ -114,23 +89,6 @@ extension SpaceTables {
       return SpaceInspection.Overruled(
         key: SyncKey(table: table, id: id), version: version, recordVersion: recordVersion)
     }
-  }
-
-  private func rows(_ sql: String, _ maxCount: Int) throws(DatabaseError) -> [[FieldValue]] {
-    try connection.withStatement(sql) { (statement) throws(DatabaseError) in
-      try statement.bind([.integer(Int64(maxCount))])
-      return try allRows(of: statement)
-    }
-  }
-}
-
-extension FieldValue {
-  fileprivate var text: String? {
-    if case .text(let text) = self { text } else { nil }
-  }
-
-  fileprivate var integer: Int? {
-    if case .integer(let integer) = self { Int(integer) } else { nil }
   }
 }
 

@@ -8,8 +8,10 @@ package import TandemSync
 /// simulator can run them in memory, without tasks. The file has these tables:
 ///
 /// - `space`: one row with the epoch, the head, the horizon and the synchronized tables.
-/// - `record`: the newest state of each record, deleted ones included until they are forgotten. Keys,
-///   fields and the versions of fields are JSON, so that any program can read them.
+/// - `record`: the newest state of each record, deleted ones included until they are forgotten.
+///   `id` (the values of the key), fields and the versions of fields are JSON, so that any program
+///   can read them; `key` has the canonical bytes of the key (``RecordEncoding``), by which records
+///   are found and ordered.
 /// - `history`: the commits since the horizon.
 /// - `replica`: the last commit of each replica, with its outcome.
 /// - `overruled`: the versions of records that merges overruled, with the version of their commit.
@@ -298,32 +300,14 @@ extension SpaceTables {
 
   /// Runs a statement of the cache to its end.
   func run(_ sql: String, _ parameters: [FieldValue]) throws(DatabaseError) {
-    try run(StatementText(sql), parameters)
-  }
-
-  /// Runs a statement of the cache to its end.
-  func run(_ text: StatementText, _ parameters: [FieldValue]) throws(DatabaseError) {
-    try connection.withStatement(text) { (statement) throws(DatabaseError) in
-      try statement.run(parameters)
-    }
+    try connection.run(sql, parameters)
   }
 
   /// The first row of a query; `nil` if there is none.
   func row(
     _ sql: String, _ parameters: [FieldValue]
   ) throws(DatabaseError) -> [FieldValue]? {
-    try row(StatementText(sql), parameters)
-  }
-
-  /// The first row of a query; `nil` if there is none.
-  func row(
-    _ text: StatementText, _ parameters: [FieldValue]
-  ) throws(DatabaseError) -> [FieldValue]? {
-    try connection.withStatement(text) { (statement) throws(DatabaseError) in
-      try statement.bind(parameters)
-      guard try statement.step() else { return nil }
-      return try statement.values()
-    }
+    try connection.row(sql, parameters)
   }
 
   func insertHistory(

@@ -40,7 +40,7 @@ struct ReplicaBoundTests {
     try expectEqualRows([a, b], "SELECT * FROM note", [["n", "short"]])
     // No message can hold the version that lost. It is not reported as a deletion instead.
     let overruled = try space.database.read {
-      try $0.connection.allRows("SELECT fields FROM overruled")
+      try $0.connection.rows("SELECT fields FROM overruled")
     }
     #expect(overruled == [])
     #expect(try b.conflicts().first?.local == conflict.local)

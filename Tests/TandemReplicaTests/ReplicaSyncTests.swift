@@ -94,7 +94,7 @@ struct ReplicaSyncTests {
     #expect(conflict.local?["title"] == "b" && conflict.remote?["title"] == "a")
     // The space has the overruled version too.
     let overruled = try space.database.read {
-      try $0.connection.allRows("SELECT fields FROM overruled")
+      try $0.connection.rows("SELECT fields FROM overruled")
     }
     #expect(overruled.count == 1)
   }

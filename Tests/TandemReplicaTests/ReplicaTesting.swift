@@ -66,7 +66,7 @@ final class TestSpace {
   private func load(from other: TestSpace) throws {
     let tables = ["space", "record", "history", "replica", "overruled"]
     let rows = try other.database.read { transaction in
-      try tables.map { try transaction.connection.allRows("SELECT * FROM \($0)") }
+      try tables.map { try transaction.connection.rows("SELECT * FROM \($0)") }
     }
     try database.write { transaction in
       for (table, rows) in zip(tables, rows) {
@@ -124,7 +124,7 @@ final class TestReplica {
   }
 
   func rows(_ sql: String) throws -> [[FieldValue]] {
-    try database.read { try $0.connection.allRows(sql) }
+    try database.read { try $0.connection.rows(sql) }
   }
 
   func write<Value>(_ body: (ReplicaTables) throws -> Value) throws -> Value {
@@ -233,15 +233,6 @@ final class TestReplica {
 
   func conflicts(includingResolved includesResolved: Bool = true) throws -> [ReplicaConflict] {
     try read { try $0.conflicts(includingResolved: includesResolved) }
-  }
-}
-
-extension DatabaseConnection {
-  func allRows(_ sql: String) throws -> [[FieldValue]] {
-    let statement = try prepare(sql)
-    var rows: [[FieldValue]] = []
-    while try statement.step() { rows.append(try statement.values()) }
-    return rows
   }
 }
 

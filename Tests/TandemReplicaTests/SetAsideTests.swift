@@ -115,7 +115,7 @@ struct SetAsideTests {
     #expect(conflict.remote?["note"] == "precious" && conflict.local?["note"] == "new")
     #expect(
       try space.database.read {
-        try $0.connection.allRows("SELECT count(*) FROM overruled")
+        try $0.connection.rows("SELECT count(*) FROM overruled")
       } == [[1]])
     #expect(try rejections(replicas[1]).isEmpty)
   }

@@ -26,6 +26,16 @@ public enum FieldValue: Sendable {
     case .integer, .text, .blob: return false
     }
   }
+
+  /// The text; `nil` for a value of another type.
+  package var textValue: String? {
+    if case .text(let text) = self { text } else { nil }
+  }
+
+  /// The integer; `nil` for a value of another type.
+  package var integerValue: Int? {
+    if case .integer(let integer) = self { Int(integer) } else { nil }
+  }
 }
 
 extension FieldValue: Equatable {

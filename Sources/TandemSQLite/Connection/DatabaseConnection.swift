@@ -141,12 +141,46 @@ extension DatabaseConnection {
     if let failure { throw failure }
   }
 
-  /// Runs a statement of the cache that has no parameters, to its end.
-  func run(_ sql: String) throws(DatabaseError) {
-    try withStatement(sql) { statement throws(DatabaseError) in while try statement.step() {} }
+  /// Runs a statement of the cache to its end, with the given parameters in order.
+  package func run(_ sql: String, _ parameters: [FieldValue] = []) throws(DatabaseError) {
+    try run(StatementText(sql), parameters)
   }
 
-  /// Runs a statement to its end, with the given parameters in order.
+  /// Runs a statement of the cache to its end, with the given parameters in order.
+  package func run(_ text: StatementText, _ parameters: [FieldValue]) throws(DatabaseError) {
+    try withStatement(text) { statement throws(DatabaseError) in try statement.run(parameters) }
+  }
+
+  /// The first row of a query; `nil` if there is none. The statement is one of the cache.
+  package func row(
+    _ sql: String, _ parameters: [FieldValue] = []
+  ) throws(DatabaseError) -> [FieldValue]? {
+    try row(StatementText(sql), parameters)
+  }
+
+  /// The first row of a query; `nil` if there is none. The statement is one of the cache.
+  package func row(
+    _ text: StatementText, _ parameters: [FieldValue]
+  ) throws(DatabaseError) -> [FieldValue]? {
+    try withStatement(text) { statement throws(DatabaseError) in
+      try statement.bind(parameters)
+      return try statement.step() ? try statement.values() : nil
+    }
+  }
+
+  /// The rows of a query, which should be few. The statement is one of the cache.
+  package func rows(
+    _ sql: String, _ parameters: [FieldValue] = []
+  ) throws(DatabaseError) -> [[FieldValue]] {
+    try withStatement(sql) { statement throws(DatabaseError) in
+      try statement.bind(parameters)
+      var rows: [[FieldValue]] = []
+      while try statement.step() { rows.append(try statement.values()) }
+      return rows
+    }
+  }
+
+  /// Runs a statement that is not kept in the cache to its end, with the given parameters in order.
   package func execute(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) {
     let statement = try prepare(sql)
     try statement.bind(parameters)
@@ -243,8 +277,8 @@ final class DatabaseHandle {
     if result & 0xFF == SQLITE_CANTOPEN {
       error.message =
         creates
-        ? "cannot open or create it: it is a folder, its folder does not exist, or may not be written"
-        : "cannot open it: it does not exist, is a folder, or may not be read"
+        ? "cannot open or create it: it is a directory, its directory does not exist, or may not be written"
+        : "cannot open it: it does not exist, is a directory, or may not be read"
     }
     return error
   }
