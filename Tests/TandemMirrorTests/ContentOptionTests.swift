@@ -123,35 +123,6 @@ struct ContentOptionTests {
     #expect(try scene.rows("SELECT photo_file FROM place") == [#""content/1""#])
   }
 
-  @Test("a database of an earlier version, which had the contents as JSON, is converted")
-  func earlierVersion() async throws {
-    try await scene.run(Self.both)
-    try scene.execute("ALTER TABLE tandem_mirror_directory ADD COLUMN contents TEXT")
-    try scene.execute(
-      """
-      UPDATE tandem_mirror_directory SET contents =
-      '[{"stage":"preview","field":"thumb"},{"stage":"content","field":"photo"}]'
-      """)
-    try scene.execute("DROP TABLE tandem_mirror_content")
-    let forgotten = try await scene.failure { try await scene.run() }
-    #expect("\(forgotten)".contains("--preview thumb"))
-    scene.server["/list"] = scene.server["/list"]?.replacing(#""size":3"#, with: #""size":4"#)
-    #expect(try await scene.run(Self.both, into: "new").isComplete)
-    #expect(
-      try scene.rows("SELECT * FROM tandem_mirror_content").map { $0.dropFirst(8) }
-        == [#"0|"preview"|"thumb""#, #"1|"content"|"photo""#])
-    #expect(try scene.rows("SELECT * FROM tandem_mirror_directory").count == 1)
-    #expect(try await scene.failure { try await scene.run() } is MirrorError)
-  }
-
-  @Test("a database of the first version, which knew no contents, learns them")
-  func firstVersion() async throws {
-    try await scene.run()
-    try scene.execute("DROP TABLE tandem_mirror_content")
-    #expect(try await scene.run(list: Self.unconditional).isComplete)
-    #expect(try await scene.failure { try await scene.runWithoutContents() } is MirrorError)
-  }
-
   /// Options that make the list be sent again.
   private static var unconditional: RecordListOptions {
     var options = RecordListOptions()

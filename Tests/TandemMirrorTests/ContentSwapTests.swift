@@ -111,27 +111,6 @@ struct ContentSwapTests {
     expectWholeVictim()
   }
 
-  @Test("links in the directory of an earlier version lead nowhere", arguments: [true, false])
-  func earlierVersion(isLink: Bool) throws {
-    try manager.createDirectory(
-      atPath: folder.path(of: "files/.tandem"), withIntermediateDirectories: true)
-    try manager.createDirectory(
-      atPath: folder.path(of: "files/content"), withIntermediateDirectories: true)
-    try manager.createSymbolicLink(
-      atPath: folder.path(of: "files/content/.tandem"),
-      withDestinationPath: folder.path(of: "victim/content"))
-    let name = isLink ? "content" : "../victim/files"
-    folder.create(
-      "files/.tandem/owner", #"[{"owner":"me"},{"folder":"\#(name)","field":"photo"}]"#.utf8)
-    let open = {
-      let directory = try MirrorDirectory(
-        path: folder.path(of: "files"), tolerated: [], isReadOnly: false)
-      try directory.index.setDirty([FileName("1")], in: "content")
-    }
-    #expect(throws: TransportError.self) { try open() }
-    expectWholeVictim()
-  }
-
   /// A link that leads to an empty directory and to one with files by turns: with checks of another directory
   /// than the one that is changed, some of the files would be gone soon.
   @Test("a link that changes all the time never makes the files behind it a mirror's")

@@ -78,7 +78,7 @@ struct FileIndexTests {
     #expect(index.folder("content") == nil && index.folder("preview") == fields)
   }
 
-  @Test("an index that is a link, or no index, or of a later version, is refused")
+  @Test("an index that is a link, or no index, or of another version, is refused")
   func unfit() throws {
     do { try open().claim("me", folders: [:]) }
     let path = "\(folder.path)/.tandem/index.sqlite"
@@ -93,59 +93,13 @@ struct FileIndexTests {
     #expect(folder.bytes(of: "elsewhere") == Array("no database at all".utf8))
   }
 
-  @Test("a directory of an earlier version is taken over by the first write, and not by a reader")
-  func earlier() throws {
-    let manager = FileManager.default
-    for path in [".tandem", "content/.tandem"] {
-      try manager.createDirectory(
-        atPath: "\(folder.path)/\(path)", withIntermediateDirectories: true)
-    }
-    folder.create(
-      ".tandem/owner",
-      Array(
-        #"[{"owner":"me\tid"},{"folder":"content","field":"photo","sha256":"sha","length":null}]"#
-          .utf8))
-    folder.create(
-      "content/.tandem/catalog",
-      Array(
-        """
-        +\t1.jpg\t3\thttp://a.example/1.jpg\t\t"one"\t\t.
-        +\t2\t4\thttp://a.example/2\t\t\t\t.
-        -\t2\t.
-        +\t3\t5\thttp://a.ex
-        """.utf8))
-    folder.create("content/.tandem/unsettled", Array("1.jpg\n4".utf8))
-    folder.create("content/.tandem/5.part", [1])
-    let names = folder.names(in: ".tandem") + folder.names(in: "content/.tandem")
-    let address = FileIndex.Address(folder: "content", name: FileName("1", extension: "jpg"))
-    for step in 0..<3 {
-      let index = try open(isReadOnly: step != 1)
-      #expect(index.owner == "me\tid")
-      #expect(index.folder("content")?.digestField == "sha")
-      #expect(index.names(in: "content") == [address.name])
-      #expect(index.file(address)?.validators.entityTag == "\"one\"")
-      #expect(index.dirtyNames(in: "content") == [address.name, FileName("4")])
-      if step == 0 {
-        #expect(folder.names(in: ".tandem") + folder.names(in: "content/.tandem") == names)
-      }
-      if step == 1 { try index.setDirty([], in: "") }
-      if step == 1 {
-        try index.setDirty([address.name, FileName("4"), FileName("5")], in: "content")
-      }
-      if step == 1 { try index.setDirty([address.name, FileName("4")], in: "content") }
-    }
-    #expect(folder.names(in: ".tandem") == ["index.sqlite"])
-    #expect(folder.names(in: "content") == [])
-  }
-
-  @Test("an index whose creation was interrupted is created again", arguments: [false, true])
-  func interruptedCreation(hasEarlier: Bool) throws {
+  @Test("an index whose creation was interrupted is created again")
+  func interruptedCreation() throws {
     try FileManager.default.createDirectory(
       atPath: "\(folder.path)/.tandem", withIntermediateDirectories: true)
-    if hasEarlier { folder.create(".tandem/owner", Array(#"[{"owner":"me"}]"#.utf8)) }
     folder.create(".tandem/index.sqlite", [])
-    #expect(try FileIndex.hasOwner(Directory.openOrCreate(folder.path)) == hasEarlier)
-    #expect(try open(isReadOnly: true).owner == (hasEarlier ? "me" : nil))
+    #expect(try !FileIndex.hasOwner(Directory.openOrCreate(folder.path)))
+    #expect(try open(isReadOnly: true).owner == nil)
     let (address, stored) = file("a")
     do {
       let index = try open()
@@ -153,16 +107,8 @@ struct FileIndexTests {
       try index.flush()
     }
     let index = try open(isReadOnly: true)
-    #expect(index.owner == (hasEarlier ? "me" : nil))
+    #expect(index.owner == nil)
     #expect(index.file(address) == stored)
     #expect(folder.names(in: ".tandem") == ["index.sqlite"])
-  }
-
-  @Test("an owner of an earlier version that cannot be read is refused")
-  func unreadableOwner() throws {
-    try FileManager.default.createDirectory(
-      atPath: "\(folder.path)/.tandem", withIntermediateDirectories: true)
-    folder.create(".tandem/owner", Array("[".utf8))
-    #expect(throws: TransportError.self) { try open() }
   }
 }

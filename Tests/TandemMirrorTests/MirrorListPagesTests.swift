@@ -67,30 +67,6 @@ struct MirrorListPagesTests {
     #expect(try validators(connection) == origin.validators)
   }
 
-  @Test("what earlier versions remembered of the first page is not trusted for all of them")
-  func earlierVersion() throws {
-    let connection = try database()
-    let origin = origin()
-    _ = try mirror.run(records, into: connection, origin: origin)
-    // The digest that they wrote of these options.
-    let parts = ["", "", "link", "", "0"].map { "\($0.utf8.count):\($0)" }.joined()
-    let fingerprint = SHA256Digest(of: Array(parts.utf8))
-    try connection.execute("UPDATE tandem_mirror SET fingerprint = '\(fingerprint)'")
-    try connection.execute("DELETE FROM tandem_mirror_page")
-    #expect(try validators(connection) == nil)
-    _ = try mirror.run(records, into: connection, origin: origin)
-    #expect(try validators(connection) == origin.validators)
-    // They took the first of several pages for a whole list, so that a single page is read once more, too.
-    let single = MirrorOrigin(
-      url: Self.url, validators: RecordListValidators(HTTPValidators(entityTag: "\"1\"")))
-    _ = try mirror.run(records, into: connection, origin: single)
-    let old = SHA256Digest(of: Array(parts.replacing("4:link", with: "4:none").utf8))
-    try connection.execute("UPDATE tandem_mirror SET fingerprint = '\(old)'")
-    #expect(try mirror.validators(for: Self.url, in: connection) == nil)
-    _ = try mirror.run(records, into: connection, origin: single)
-    #expect(try mirror.validators(for: Self.url, in: connection) == single.validators)
-  }
-
   @Test("what is relative is relative to its own page, and to where that was redirected")
   func bases() async throws {
     let scene = try ContentScene()

@@ -1,10 +1,11 @@
 import TandemDifferences
 import TandemHTTP
-import TandemMirror
 import TandemRecords
 import TandemSQLite
 import TestFolder
 import Testing
+
+@testable import TandemMirror
 
 @Suite("Mirrors: what is remembered of a server's answer")
 struct MirrorStateTests {
@@ -81,67 +82,22 @@ struct MirrorStateTests {
     #expect(try validators(connection) == nil)
   }
 
-  /// Gives a database the tables that earlier versions had, with names and pages as JSON.
-  private func makeEarlier(_ connection: DatabaseConnection, columns: String) throws {
-    for statement in [
-      "CREATE TEMP TABLE old AS SELECT * FROM tandem_mirror", "DROP TABLE tandem_mirror",
-      "DROP TABLE tandem_mirror_column", "DROP TABLE tandem_mirror_page",
-      """
-      CREATE TABLE tandem_mirror (
-        table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, columns TEXT NOT NULL,
-        key_columns TEXT NOT NULL, url TEXT, entity_tag TEXT, last_modified TEXT\(columns)
-      ) WITHOUT ROWID
-      """,
-      """
-      INSERT INTO tandem_mirror
-      SELECT table_name, '[{"name":"id"},{"name":"n"}]', '[{"name":"id"}]', url, entity_tag,
-        last_modified\(columns.isEmpty ? "" : ", fingerprint, NULL") FROM old
-      """,
-    ] {
-      try connection.execute(statement)
-    }
-  }
-
-  @Test("the state of an earlier version, which had JSON in columns, is read and converted")
-  func earlierVersion() throws {
+  @Test(
+    "state tables with other columns are refused, and nothing is written",
+    arguments: ["tandem_mirror", "tandem_mirror_directory"])
+  func otherColumns(table: String) async throws {
     let connection = try mirrored()
-    try makeEarlier(connection, columns: ", fingerprint TEXT, pages TEXT")
+    try connection.execute("DROP TABLE IF EXISTS \(table)")
+    try connection.execute("CREATE TABLE \(table) (table_name TEXT PRIMARY KEY, columns TEXT)")
+    try connection.execute("INSERT INTO \(table) VALUES ('t', '[]')")
     let before = try dump(connection)
-    #expect(try validators(connection) == origin.validators)
-    #expect(try mirror.run(records, into: connection, origin: origin).isUpToDate)
-    #expect(try dump(connection) == before, "a run without a change writes nothing")
-    // The next run that writes converts, and a column that no record has any more is still its own.
-    try mirror.run([["id": 1], ["id": 3]], into: connection, origin: origin)
-    #expect(try connection.rows("SELECT id, n FROM t") == ["1|null", "3|null"])
-    #expect(
-      try connection.schema(ofTable: "tandem_mirror")?.columnNames
-        == ["table_name", "url", "entity_tag", "last_modified", "fingerprint"])
-    #expect(try validators(connection) == origin.validators)
-    try connection.execute("UPDATE t SET n = 'z'")
-    #expect(try validators(connection) == nil)
-  }
-
-  @Test("the pages that an earlier version kept as JSON are read, unless they are none")
-  func earlierPages() throws {
-    let page = #"{"url":"https://a.example/2","entity_tag":"\"2\"","last_modified":null}"#
-    for (pages, count) in [("[\(page)]", 1), ("", nil), ("[", nil), ("[{}]", nil), ("[1]", nil)]
-      as [(String, Int?)]
-    {
-      let connection = try mirrored()
-      try makeEarlier(connection, columns: ", fingerprint TEXT, pages TEXT")
-      try connection.execute("UPDATE tandem_mirror SET pages = ?", .text(pages))
-      #expect(try validators(connection)?.laterPages.count == count, "\(pages)")
+    let load = {
+      _ = try MirrorState.load(table: "t", from: connection)
+      _ = try DirectoryState.load(table: "t", from: connection)
     }
-  }
-
-  @Test("validators of the first version, which had no fingerprint, are not used")
-  func firstVersion() throws {
-    let connection = try mirrored()
-    try makeEarlier(connection, columns: "")
-    #expect(try validators(connection) == nil)
-    #expect(try !mirror.run(records, into: connection, origin: origin).isUpToDate)
-    #expect(try validators(connection) == origin.validators)
-    #expect(try mirror.run(records, into: connection, origin: origin).isUpToDate)
+    let error = try #require(throws: DatabaseError.self) { try load() }
+    #expect(error.message.contains("another version of Tandem created the table \(table);"))
+    #expect(try dump(connection) == before)
   }
 
   @Test(
@@ -178,26 +134,6 @@ struct MirrorStateTests {
     #expect(try validators(connection) == origin.validators)
     try connection.execute("UPDATE t SET n = 'z' WHERE id = 4")
     #expect(try validators(connection) == nil, "the triggers are there again")
-  }
-
-  @Test("triggers of an earlier version are not trusted, and removed by the next run")
-  func earlierTriggers() throws {
-    let connection = try mirrored()
-    for event in ["insert", "update", "delete"] {
-      try connection.execute("DROP TRIGGER tandem_validators_\(event)_t")
-      try connection.execute(
-        """
-        CREATE TRIGGER tandem_mirror_t_\(event) AFTER \(event) ON t BEGIN
-          UPDATE tandem_mirror SET url = NULL WHERE table_name = 't';
-        END
-        """)
-    }
-    #expect(try validators(connection) == nil)
-    _ = try mirror.run(records, into: connection, origin: origin)
-    #expect(try validators(connection) == origin.validators)
-    #expect(
-      try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY name")
-        == ["delete", "insert", "update"].map { "\"tandem_validators_\($0)_t\"" })
   }
 
   @Test("a foreign key that cascades into the table makes them forgotten")

@@ -69,9 +69,9 @@ final class FileIndex: Sendable {
   static let name = "index.sqlite"
   /// The path of the index in a directory.
   static let path = "\(directoryName)/\(name)"
-  /// The most files whose facts are committed together.
+  /// The maximum number of files whose facts are committed together.
   static let maxPendingCount = 64
-  /// The longest time that the facts about a file wait for others, if there are others.
+  /// The maximum time that the facts about a file wait for others, if there are others.
   static let maxPendingTime: Duration = .milliseconds(100)
 
   private let directory: Directory?
@@ -79,7 +79,7 @@ final class FileIndex: Sendable {
   private let isSynchronized: Bool
   private let state: Mutex<State>
 
-  /// Reads the index of a directory; of one without an index, what an earlier version kept instead.
+  /// Reads the index of a directory; an empty one if there is none.
   ///
   /// - Parameters:
   ///   - directory: The directory; `nil` if there is none, and so nothing in it.
@@ -92,7 +92,6 @@ final class FileIndex: Sendable {
     self.hidden = hidden
     self.isSynchronized = isSynchronized
     var initial = State(contents: Contents())
-    var isCreated = false
     if let directory, directory.byteCount(of: Self.path) != nil {
       let access: DatabaseConfiguration.Access = hidden == nil ? .readOnly : .readWrite
       let database = try Self.open(in: directory, access)
@@ -100,7 +99,6 @@ final class FileIndex: Sendable {
         try database.read { try Contents($0.connection) }
       }
       if let contents {
-        isCreated = true
         initial.contents = contents
         if hidden != nil {
           try Self.wrapped(directory) { try database.withWriter { try $0.execute(Self.relaxed) } }
@@ -111,9 +109,6 @@ final class FileIndex: Sendable {
       throw TransportError(
         .cannotWrite, "it is no regular file", url: "\(directory.path)/\(Self.path)")
     }
-    if !isCreated, let directory, let earlier = try EarlierIndex(directory) {
-      initial.contents = earlier.contents
-    }
     state = Mutex(initial)
   }
 
@@ -121,12 +116,11 @@ final class FileIndex: Sendable {
 
   /// True if a directory belongs to a mirror: a store of files has an index, too, without an owner.
   static func hasOwner(_ directory: Directory) throws(TransportError) -> Bool {
-    let hasEarlierOwner = directory.byteCount(of: EarlierIndex.ownerPath) != nil
-    guard directory.byteCount(of: path) != nil else { return hasEarlierOwner }
+    guard directory.byteCount(of: path) != nil else { return false }
     let database = try open(in: directory, .readOnly)
     return try wrapped(directory) {
       try database.read { transaction in
-        guard try Contents.hasTables(transaction.connection) else { return hasEarlierOwner }
+        guard try Contents.hasTables(transaction.connection) else { return false }
         return try Contents.owner(in: transaction.connection) != nil
       }
     }
@@ -289,7 +283,7 @@ extension FileIndex {
   /// Commits are in order, and survive the process, but not a failure of the machine.
   private static let relaxed = "PRAGMA synchronous=NORMAL"
 
-  /// Creates the file with everything that is known, durably; then removes the files of an earlier version.
+  /// Creates the file with everything that is known, durably.
   private func create(
     _ state: inout State, in directory: Directory, _ hidden: Directory
   ) throws(TransportError) {
@@ -306,7 +300,6 @@ extension FileIndex {
     state.database = database
     state.pending = []
     state.isVolatile = false
-    try EarlierIndex.remove(from: directory, folders: Array(contents.folders.keys))
   }
 
   /// Opens the file, which exists. Its commits are durable until ``relaxed`` is executed.
@@ -335,155 +328,6 @@ extension FileIndex {
       throw TransportError(
         .cannotWrite, "the index \(path) of the directory cannot be used: \(error)",
         url: directory.path)
-    }
-  }
-}
-
-// MARK: - As tables
-
-extension FileIndex.Contents {
-  fileprivate static let version: Int64 = 1
-
-  /// Reads an index; `nil` if its tables have not been created: whoever created the file was killed
-  /// before that.
-  fileprivate init?(_ connection: DatabaseConnection) throws {
-    guard try Self.hasTables(connection) else { return nil }
-    owner = try Self.owner(in: connection)
-    for row in try connection.rows("SELECT name, field, digest_field, length_field FROM folder") {
-      guard let name = row[0].textValue, let field = row[1].textValue else { continue }
-      folders[name] = FileIndex.Folder(
-        field: field, digestField: row[2].textValue, byteCountField: row[3].textValue)
-    }
-    try connection.forEachFile(
-      "SELECT folder, name, url, byte_count, sha256, entity_tag, last_modified FROM file"
-    ) { address, values in
-      guard let url = values[2].textValue, case .integer(let byteCount) = values[3] else { return }
-      files[address] = StoredFile(
-        name: address.name, url: url, validators: HTTPValidators(values[5], values[6]),
-        byteCount: Int(byteCount),
-        sha256: values[4].textValue.flatMap { SHA256Digest(hexadecimal: $0) })
-    }
-    try connection.forEachFile("SELECT folder, name FROM dirty") { address, _ in
-      dirty.insert(address)
-    }
-    try connection.forEachFile(
-      "SELECT folder, name, url, validator, total_byte_count FROM partial"
-    ) { address, values in
-      guard let url = values[2].textValue, let validator = values[3].textValue else { return }
-      var resumption = FileIndex.Resumption(url: url, validator: validator)
-      if case .integer(let count) = values[4] { resumption.totalByteCount = Int(count) }
-      partials[address] = resumption
-    }
-  }
-
-  fileprivate static func hasTables(_ connection: DatabaseConnection) throws -> Bool {
-    let version = try connection.integer("PRAGMA user_version")
-    guard version == 0 || version == Self.version else {
-      throw TransportError(
-        .cannotRead, "it was written by a later version of Tandem; use that one",
-        url: connection.path)
-    }
-    return version != 0
-  }
-
-  fileprivate static func owner(in connection: DatabaseConnection) throws -> String? {
-    try connection.rows("SELECT token FROM owner").first?[0].textValue
-  }
-
-  /// Creates the tables, and writes everything into them.
-  fileprivate func create(in connection: DatabaseConnection) throws {
-    let key = "folder TEXT NOT NULL, name TEXT NOT NULL"
-    for sql in [
-      "CREATE TABLE owner (token TEXT NOT NULL)",
-      """
-      CREATE TABLE folder (
-        name TEXT NOT NULL PRIMARY KEY, field TEXT NOT NULL, digest_field TEXT, length_field TEXT
-      ) WITHOUT ROWID
-      """,
-      """
-      CREATE TABLE file (
-        \(key), url TEXT NOT NULL, byte_count INTEGER NOT NULL, sha256 TEXT, entity_tag TEXT,
-        last_modified TEXT, PRIMARY KEY (folder, name)
-      ) WITHOUT ROWID
-      """,
-      "CREATE TABLE dirty (\(key), PRIMARY KEY (folder, name)) WITHOUT ROWID",
-      """
-      CREATE TABLE partial (
-        \(key), url TEXT NOT NULL, validator TEXT NOT NULL, total_byte_count INTEGER,
-        PRIMARY KEY (folder, name)
-      ) WITHOUT ROWID
-      """,
-      "PRAGMA user_version=\(Self.version)",
-    ] {
-      try connection.execute(sql)
-    }
-    try connection.replaceOwner(self)
-    for (address, file) in files { try connection.insert(file, at: address) }
-    for address in dirty { try connection.insert(dirty: address) }
-    for (address, resumption) in partials { try connection.insert(resumption, at: address) }
-  }
-}
-
-extension DatabaseConnection {
-  /// Calls `body` with each row that begins with the folder and the name of a file.
-  fileprivate func forEachFile(
-    _ sql: String, _ body: (FileIndex.Address, [FieldValue]) -> Void
-  ) throws(DatabaseError) {
-    let statement = try prepare(sql)
-    while try statement.step() {
-      let values = try statement.values()
-      guard let folder = values[0].textValue,
-        let name = values[1].textValue.flatMap({ FileName(stored: $0) })
-      else { continue }
-      body(FileIndex.Address(folder: folder, name: name), values)
-    }
-  }
-
-  fileprivate func run(_ sql: String, _ values: FieldValue...) throws(DatabaseError) {
-    try withStatement(sql) { statement throws(DatabaseError) in try statement.run(values) }
-  }
-
-  fileprivate func delete(
-    _ address: FileIndex.Address, from table: String
-  ) throws(DatabaseError) {
-    try run(
-      "DELETE FROM \(table) WHERE folder = ? AND name = ?", .text(address.folder),
-      .text(address.name.text))
-  }
-
-  fileprivate func insert(
-    _ file: StoredFile, at address: FileIndex.Address
-  ) throws(DatabaseError) {
-    try run(
-      "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?)", .text(address.folder),
-      .text(address.name.text), .text(file.url), .integer(Int64(file.byteCount)),
-      FieldValue(file.sha256.map { "\($0)" }), FieldValue(file.validators.entityTag),
-      FieldValue(file.validators.lastModified))
-  }
-
-  fileprivate func insert(dirty address: FileIndex.Address) throws(DatabaseError) {
-    try run(
-      "INSERT OR REPLACE INTO dirty VALUES (?, ?)", .text(address.folder),
-      .text(address.name.text))
-  }
-
-  fileprivate func insert(
-    _ resumption: FileIndex.Resumption, at address: FileIndex.Address
-  ) throws(DatabaseError) {
-    try run(
-      "INSERT OR REPLACE INTO partial VALUES (?, ?, ?, ?, ?)", .text(address.folder),
-      .text(address.name.text), .text(resumption.url), .text(resumption.validator),
-      resumption.totalByteCount.map { .integer(Int64($0)) } ?? .null)
-  }
-
-  fileprivate func replaceOwner(_ contents: FileIndex.Contents) throws(DatabaseError) {
-    try run("DELETE FROM owner")
-    try run("DELETE FROM folder")
-    if let owner = contents.owner { try run("INSERT INTO owner VALUES (?)", .text(owner)) }
-    for (name, folder) in contents.folders {
-      try run(
-        "INSERT INTO folder VALUES (?, ?, ?, ?)", .text(name), .text(folder.field),
-        FieldValue(folder.digestField), FieldValue(folder.byteCountField))
     }
   }
 }

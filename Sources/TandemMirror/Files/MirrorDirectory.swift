@@ -69,8 +69,7 @@ final class MirrorDirectory: Sendable {
   private static func requireOutside(
     _ directory: Directory, isIncluded: Bool, _ path: String
   ) throws(TransportError) {
-    for inner in [FileIndex.path, EarlierIndex.ownerPath]
-    where directory.isInside(directoryWith: inner, isIncluded: isIncluded) {
+    guard !directory.isInside(directoryWith: FileIndex.path, isIncluded: isIncluded) else {
       throw TransportError(
         .cannotWrite, "it is inside the directory of another mirror; choose one outside", url: path)
     }

@@ -3,9 +3,6 @@ internal import TandemSQLite
 
 /// The state that a database keeps of the files of a table's mirror: the token of their directory in
 /// `tandem_mirror_directory`, and the contents that rows have files of in `tandem_mirror_content`.
-///
-/// Earlier versions kept the contents as JSON in a column. They are read, and the first run that writes
-/// converts them.
 struct DirectoryState: Equatable {
   /// A content that rows have files of.
   struct Content: Hashable {
@@ -58,26 +55,20 @@ extension DirectoryState {
 extension DirectoryState {
   private static let table = "tandem_mirror_directory"
   private static let contentTable = "tandem_mirror_content"
-  /// The column in which earlier versions kept the contents as JSON.
-  private static let earlierColumn = "contents"
 
   /// The state of a table's files; `nil` if none were mirrored.
   static func load(
     table name: String, from connection: DatabaseConnection
   ) throws(DatabaseError) -> DirectoryState? {
     guard let schema = try connection.schema(ofTable: table) else { return nil }
-    let rows = try connection.rows("SELECT * FROM \(table) WHERE table_name = ?", .text(name))
-    guard let row = rows.first, let owner = row[1].textValue else { return nil }
-    var state = DirectoryState(owner: owner)
-    if schema.column(named: earlierColumn) != nil {
-      state.contents = contents(json: row[2])
-    } else if try connection.schema(ofTable: contentTable) != nil {
-      let rows = try connection.rows(
-        "SELECT stage, field FROM \(contentTable) WHERE table_name = ? ORDER BY position",
-        .text(name))
-      state.contents = rows.compactMap { Content(stage: $0[0], field: $0[1]) }
-    }
-    return state
+    try connection.requireColumns(["table_name", "owner"], of: schema)
+    let row = try connection.row("SELECT owner FROM \(table) WHERE table_name = ?", [.text(name)])
+    guard let owner = row?[0].textValue else { return nil }
+    let rows = try connection.rows(
+      "SELECT stage, field FROM \(contentTable) WHERE table_name = ? ORDER BY position",
+      [.text(name)])
+    return DirectoryState(
+      owner: owner, contents: rows.compactMap { Content(stage: $0[0], field: $0[1]) })
   }
 
   /// Makes this the state of a table's files, in the transaction that is open.
@@ -94,7 +85,6 @@ extension DirectoryState {
   }
 
   private static func prepareTables(in connection: DatabaseConnection) throws(DatabaseError) {
-    let schema = try connection.schema(ofTable: table)
     try connection.execute(
       """
       CREATE TABLE IF NOT EXISTS \(table) (
@@ -108,20 +98,6 @@ extension DirectoryState {
         field TEXT NOT NULL, PRIMARY KEY (table_name, position)
       ) WITHOUT ROWID
       """)
-    guard schema?.column(named: earlierColumn) != nil else { return }
-    let states = try connection.rows("SELECT table_name FROM \(table)")
-      .compactMap(\.[0].textValue).map { (name) throws(DatabaseError) in
-        (name, try load(table: name, from: connection))
-      }
-    try connection.execute("ALTER TABLE \(table) DROP COLUMN \(earlierColumn)")
-    for (name, state) in states { try state?.save(table: name, to: connection) }
-  }
-
-  private static func contents(json value: FieldValue) -> [Content] {
-    guard let text = value.textValue,
-      let records = try? RecordReader.records(in: Array(text.utf8), format: .json)
-    else { return [] }
-    return records.compactMap { Content(stage: $0["stage"], field: $0["field"]) }
   }
 }
 

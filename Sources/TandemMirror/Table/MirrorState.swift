@@ -7,8 +7,6 @@ internal import TandemSQLite
 ///
 /// It is kept in `tandem_mirror`, with one row for each table, in `tandem_mirror_column`, with one row for each
 /// column and each part of the key, and in `tandem_mirror_page`, with one row for each page after the first.
-/// Earlier versions kept the columns, the key and the pages as JSON in columns of `tandem_mirror`. Their state
-/// is read, and the first run that writes converts it.
 struct MirrorState: Equatable {
   /// The columns that runs have written so far.
   var columns: [String] = []
@@ -24,36 +22,27 @@ extension MirrorState {
   private static let table = "tandem_mirror"
   private static let columnTable = "tandem_mirror_column"
   private static let pageTable = "tandem_mirror_page"
-  /// The columns in which earlier versions kept JSON.
-  private static let earlierColumns = ["columns", "key_columns", "pages"]
-  /// A column that the first versions lacked.
-  private static let fingerprint = ColumnDefinition(name: "fingerprint", type: .text)
+  private static let stateColumns = [
+    "table_name", "url", "entity_tag", "last_modified", "fingerprint",
+  ]
 
   /// The state of a table's mirror; `nil` if none has run.
   static func load(
     table name: String, from connection: DatabaseConnection
   ) throws(DatabaseError) -> MirrorState? {
     guard let schema = try connection.schema(ofTable: table) else { return nil }
-    let fingerprint = schema.column(named: fingerprint.name)?.name ?? "NULL"
-    let rows = try connection.rows(
-      "SELECT url, entity_tag, last_modified, \(fingerprint) FROM \(table) WHERE table_name = ?",
-      .text(name))
-    guard let row = rows.first else { return nil }
+    try connection.requireColumns(stateColumns, of: schema)
+    let row = try connection.row(
+      "SELECT url, entity_tag, last_modified, fingerprint FROM \(table) WHERE table_name = ?",
+      [.text(name)])
+    guard let row else { return nil }
     var state = MirrorState()
-    var pages: [[FieldValue]]?
-    if schema.isOfEarlierVersion {
-      let json = try Self.json(table: name, schema, from: connection)
-      state.columns = (json["columns"] ?? []).compactMap { $0["name"].textValue }
-      state.key = (json["key_columns"] ?? []).compactMap { $0["name"].textValue }
-      pages = json["pages"]?.map { [$0["url"], $0["entity_tag"], $0["last_modified"]] }
-    } else {
-      (state.columns, state.key) = try names(table: name, from: connection)
-      pages = try connection.rows(
-        """
-        SELECT url, entity_tag, last_modified FROM \(pageTable) WHERE table_name = ?
-        ORDER BY position
-        """, .text(name))
-    }
+    (state.columns, state.key) = try names(table: name, from: connection)
+    let pages = try connection.rows(
+      """
+      SELECT url, entity_tag, last_modified FROM \(pageTable) WHERE table_name = ?
+      ORDER BY position
+      """, [.text(name)])
     state.origin = origin(row, pages: pages)
     return state
   }
@@ -62,7 +51,8 @@ extension MirrorState {
     table name: String, from connection: DatabaseConnection
   ) throws(DatabaseError) -> (columns: [String], key: [String]) {
     let rows = try connection.rows(
-      "SELECT is_key, name FROM \(columnTable) WHERE table_name = ? ORDER BY position", .text(name))
+      "SELECT is_key, name FROM \(columnTable) WHERE table_name = ? ORDER BY position",
+      [.text(name)])
     let keyed = rows.filter { $0[0] == 1 }
     let others = rows.filter { $0[0] != 1 }
     return (others.compactMap(\.[1].textValue), keyed.compactMap(\.[1].textValue))
@@ -70,8 +60,8 @@ extension MirrorState {
 
   /// The origin that a row and the rows of its pages hold; `nil` if there is none, or if something else
   /// than text is where a page should be.
-  private static func origin(_ row: [FieldValue], pages: [[FieldValue]]?) -> MirrorOrigin? {
-    guard let url = row[0].textValue, let pages else { return nil }
+  private static func origin(_ row: [FieldValue], pages: [[FieldValue]]) -> MirrorOrigin? {
+    guard let url = row[0].textValue else { return nil }
     let laterPages = pages.compactMap { page in
       page[0].textValue.map {
         RecordListValidators.LaterPage(url: $0, validators: HTTPValidators(page[1], page[2]))
@@ -83,47 +73,21 @@ extension MirrorState {
       validators: RecordListValidators(HTTPValidators(row[1], row[2]), laterPages: laterPages),
       fingerprint: row[3].textValue ?? "")
   }
-
-  /// The records that an earlier version kept as JSON, by column; none for a column that does not hold
-  /// records in JSON.
-  private static func json(
-    table name: String, _ schema: TableSchema, from connection: DatabaseConnection
-  ) throws(DatabaseError) -> [String: [Record]] {
-    let columns = earlierColumns.filter { schema.column(named: $0) != nil }
-    let rows = try connection.rows(
-      "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE table_name = ?", .text(name))
-    var json: [String: [Record]] = ["pages": []]
-    for (column, value) in zip(columns, rows.first ?? []) where !value.isNull {
-      json[column] = value.textValue.flatMap {
-        try? RecordReader.records(in: Array($0.utf8), format: .json)
-      }
-    }
-    return json
-  }
-}
-
-extension TableSchema {
-  fileprivate var isOfEarlierVersion: Bool { column(named: "key_columns") != nil }
 }
 
 // MARK: - Writing
 
 extension MirrorState {
   /// Creates the tables that states are kept in, which the triggers of mirrored tables need, if they are
-  /// missing, and converts those of an earlier version.
+  /// missing.
   static func prepareTables(in connection: DatabaseConnection) throws(DatabaseError) {
-    let schema = try connection.schema(ofTable: table)
-    if schema == nil {
-      try connection.execute(
-        """
-        CREATE TABLE \(table) (
-          table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
-          url TEXT, entity_tag TEXT, last_modified TEXT, \(fingerprint.name) TEXT
-        ) WITHOUT ROWID
-        """)
-    } else if schema?.column(named: fingerprint.name) == nil {
-      try connection.addColumn(fingerprint, toTable: table)
-    }
+    try connection.execute(
+      """
+      CREATE TABLE IF NOT EXISTS \(table) (
+        table_name TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
+        url TEXT, entity_tag TEXT, last_modified TEXT, fingerprint TEXT
+      ) WITHOUT ROWID
+      """)
     try connection.execute(
       """
       CREATE TABLE IF NOT EXISTS \(columnTable) (
@@ -138,19 +102,6 @@ extension MirrorState {
         entity_tag TEXT, last_modified TEXT, PRIMARY KEY (table_name, position)
       ) WITHOUT ROWID
       """)
-    if let schema, schema.isOfEarlierVersion { try convert(schema, in: connection) }
-  }
-
-  private static func convert(
-    _ schema: TableSchema, in connection: DatabaseConnection
-  ) throws(DatabaseError) {
-    for row in try connection.rows("SELECT table_name FROM \(table)") {
-      guard let name = row[0].textValue else { continue }
-      try load(table: name, from: connection)?.saveRows(table: name, to: connection)
-    }
-    for column in earlierColumns where schema.column(named: column) != nil {
-      try connection.execute("ALTER TABLE \(table) DROP COLUMN \(column)")
-    }
   }
 
   /// Makes this the state of a table's mirror, in the transaction that is open; writes nothing if it is
@@ -224,13 +175,12 @@ extension MirrorState {
     table name: String, in connection: DatabaseConnection
   ) throws(DatabaseError) {
     let triggers = MirrorState.triggers(table: name)
-    let formerNames = MirrorState.events.map { "tandem_mirror_\(name)_\($0)" }
     // A change of the schema makes all programs compile their statements again.
     var areRight = false
     if hasValidators { areRight = try triggers.isInstalled(in: connection) }
     let installedNames =
       areRight ? [] : try triggers.installedNames(kinds: MirrorState.events, in: connection)
-    for name in installedNames + formerNames {
+    for name in installedNames {
       try connection.execute("DROP TRIGGER IF EXISTS \(name.sqlQuoted)")
     }
     if hasValidators, !areRight { try triggers.install(in: connection) }
@@ -256,11 +206,6 @@ extension HTTPValidators {
 extension FieldValue {
   /// The text, or null.
   init(_ text: String?) { self = text.map { .text($0) } ?? .null }
-
-  /// The text; `nil` for a value of another type.
-  var textValue: String? {
-    if case .text(let text) = self { text } else { nil }
-  }
 }
 
 extension String {
@@ -273,13 +218,14 @@ extension String {
 }
 
 extension DatabaseConnection {
-  /// All rows of a query.
-  func rows(_ sql: String, _ parameters: FieldValue...) throws(DatabaseError) -> [[FieldValue]] {
-    try withStatement(sql) { statement throws(DatabaseError) in
-      try statement.bind(parameters)
-      var rows: [[FieldValue]] = []
-      while try statement.step() { rows.append(try statement.values()) }
-      return rows
+  /// Throws unless one of Tandem's tables has these columns: another program, or another version, may have
+  /// created it.
+  func requireColumns(_ names: [String], of schema: TableSchema) throws(DatabaseError) {
+    guard schema.columnNames == names else {
+      throw DatabaseError(
+        code: .mismatch,
+        message: "another version of Tandem created the table \(schema.name); "
+          + "use that version, or mirror into another database", path: path)
     }
   }
 }
