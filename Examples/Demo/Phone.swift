@@ -47,7 +47,7 @@ struct Phone: Sendable {
   private func synchronize() async {
     do {
       try await replica.run(with: space) { status in
-        if case .pushing(let count) = status { pushes.send(count) }
+        if case .pushing(changeCount: let count) = status { pushes.send(count) }
       }
     } catch is CancellationError {
     } catch {

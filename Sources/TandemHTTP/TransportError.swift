@@ -4,9 +4,11 @@
 /// address (`https://user:password@host`) are never part of the error.
 public struct TransportError: Error {
   /// The kind of failure: an open set, to which later versions may add.
-  public struct Code: Hashable, Sendable {
-    /// The code's name, as in `timedOut`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the code, as in `timedOut`.
     public let name: String
+    /// The name.
+    public var description: String { name }
 
     /// The address is not a URL.
     public static let invalidURL = Code(name: "invalidURL")
@@ -106,9 +108,4 @@ extension TransportError: CustomStringConvertible {
   /// The address and the message, as in "https://a.example/list: the host is not known; …", in one line:
   /// both may have texts of a server, so control characters are escaped.
   public var description: String { "\(url): \(message)".escapingControls() }
-}
-
-extension TransportError.Code: CustomStringConvertible {
-  /// The code's name, such as "timedOut".
-  public var description: String { name }
 }

@@ -2,24 +2,26 @@
 public struct ChannelLinkError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kind of a failure. More kinds may follow.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the kind.
-    public let description: String
+    /// The name of the code.
+    public let name: String
+    /// The name.
+    public var description: String { name }
 
     /// The peer sent something that is no frame of a link.
-    public static let malformed = Code(description: "malformed")
+    public static let malformed = Code(name: "malformed")
     /// The peer sent a frame of more than ``ChannelLinkOptions/maxFrameByteCount``.
-    public static let tooLarge = Code(description: "tooLarge")
+    public static let tooLarge = Code(name: "tooLarge")
     /// The peer uses another version of the format.
-    public static let unknownVersion = Code(description: "unknownVersion")
+    public static let unknownVersion = Code(name: "unknownVersion")
     /// Both ends listen or both connect, or the hub is linked in another way than as a star.
-    public static let role = Code(description: "role")
+    public static let role = Code(name: "role")
     /// The peer did not greet within ``ChannelLinkOptions/handshakeTimeout``, did not answer in time, or was idle
     /// when a new connection needed its place (``ChannelLinkOptions/maxIdleDuration``).
-    public static let timedOut = Code(description: "timedOut")
+    public static let timedOut = Code(name: "timedOut")
     /// The connection could not be made, or broke.
-    public static let connection = Code(description: "connection")
+    public static let connection = Code(name: "connection")
     /// No connection to the address is possible until somebody changes the file or the path.
-    public static let address = Code(description: "address")
+    public static let address = Code(name: "address")
   }
 
   /// The kind of failure.

@@ -9,7 +9,7 @@ public struct AttachedTable: Hashable, Sendable {
   /// The columns to synchronize beside the primary key. If `nil`, all that can be written, and those
   /// that the table gets later.
   public var columns: [String]?
-  /// The rules for columns that two replicas change at the same time, by the names of columns. The
+  /// The policies for columns that two replicas change at the same time, by the names of columns. The
   /// file keeps them for every program that synchronizes it. A conflict in another column stays
   /// open.
   public var policies: [String: FieldPolicy]

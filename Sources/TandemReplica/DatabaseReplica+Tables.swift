@@ -124,11 +124,11 @@ extension DatabaseReplica {
 // MARK: - Policies
 
 extension DatabaseReplica {
-  /// Sets the rule by which edits of both sides of a column are merged from now on. The file keeps
-  /// it. Set the same rule in all copies.
+  /// Sets the policy by which edits of both sides of a column are merged from now on. The file keeps
+  /// it. Set the same policy in all copies.
   ///
   /// - Parameters:
-  ///   - policy: The rule; `nil` for none, so that such edits are open conflicts.
+  ///   - policy: The policy; `nil` for none, so that such edits are open conflicts.
   ///   - column: The name of the column.
   ///   - table: The name of the table.
   /// - Throws: ``ReplicaError`` with code `unsuitable` if the column is not synchronized, or is to be
@@ -139,7 +139,7 @@ extension DatabaseReplica {
     try await writingTables { try $0.setPolicy(policy, column, of: table) }
   }
 
-  /// The rules that the file keeps.
+  /// The policies that the file keeps.
   package func policies() async throws -> [(table: String, column: String, policy: String)] {
     try await readingTables { try $0.policies() }
   }
@@ -156,6 +156,8 @@ extension DatabaseReplica {
   }
 
   /// The condition of the file, at the start and whenever it changes, by whichever program.
+  ///
+  /// - Throws: ``ReplicaError`` with code `notAttached` or `schema`; `DatabaseError`.
   public func statusUpdates() async throws -> ReplicaSequence<ReplicaStatus> {
     let names = try await status().tables.map { TableShadow.name($0.name) }
     return ReplicaSequence(database, tables: names + ReplicaTables.tableNames) {
@@ -211,12 +213,14 @@ extension DatabaseReplica {
   }
 
   /// The changes that could not be synchronized, in the order in which they came.
+  ///
+  /// - Throws: ``ReplicaError`` with code `notAttached` or `schema`; `DatabaseError`.
   public func rejections() async throws -> [ReplicaRejection] {
     try await readingTables { try $0.rejections() }
   }
 
   /// The changes that could not be synchronized, at the start and whenever they change.
-  public var openRejections: ReplicaSequence<[ReplicaRejection]> {
+  public var rejectionUpdates: ReplicaSequence<[ReplicaRejection]> {
     ReplicaSequence(database, tables: ["tandem_rejected"]) { tables in
       _ = try tables.state()
       return try tables.rejections()

@@ -3,10 +3,10 @@ internal import TandemRecords
 internal import TandemSQLite
 internal import TandemSync
 
-/// A rule for a field that two replicas changed at the same time. The file keeps its name, so that
+/// A policy for a field that two replicas changed at the same time. The file keeps its name, so that
 /// every program that synchronizes the file uses it.
 ///
-/// Give all replicas of a space the same rules: each merge is made by the replica that receives the
+/// Give all replicas of a space the same policies: each merge is made by the replica that receives the
 /// other change.
 public enum FieldPolicy: String, Hashable, Sendable, CaseIterable {
   /// Integers to which each replica adds: the sum of all additions, exactly.
@@ -30,7 +30,7 @@ public enum FieldPolicy: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// The rule.
+  /// The policy of the merge.
   var field: TableMerging.Field {
     switch self {
     case .counter: .counter
@@ -44,11 +44,11 @@ public enum FieldPolicy: String, Hashable, Sendable, CaseIterable {
 }
 
 extension AttachedTable {
-  /// The rules, by the names of columns as the table declares them.
+  /// The policies, by the names of columns as the table declares them.
   ///
   /// - Throws: ``ReplicaError`` with code `unsuitable` if a column is not synchronized.
   func policies(for declaration: SpaceTable) throws(ReplicaError) -> [(String, FieldPolicy)] {
-    var rules: [(String, FieldPolicy)] = []
+    var found: [(String, FieldPolicy)] = []
     for (name, policy) in policies.sorted(by: { $0.key < $1.key }) {
       guard let column = declaration.columns.first(where: name.isSameSQLName) else {
         throw ReplicaError(
@@ -56,12 +56,12 @@ extension AttachedTable {
           "there is a policy for the column \(name), but of the table \(declaration.name) the "
             + "columns \(declaration.columns.joined(separator: ", ")) are synchronized")
       }
-      guard !rules.contains(where: { $0.0 == column }) else {
+      guard !found.contains(where: { $0.0 == column }) else {
         throw ReplicaError(.unsuitable, "the column \(column) has two policies")
       }
-      rules.append((column, policy))
+      found.append((column, policy))
     }
-    return rules
+    return found
   }
 }
 
@@ -84,14 +84,14 @@ extension AttachedTable {
 }
 
 extension ReplicaTables {
-  /// Notes the rule for a column.
+  /// Notes the policy for a column.
   func insert(_ policy: FieldPolicy, _ column: String, of table: String) throws {
     try run(
       "INSERT INTO tandem_policies (\"table\", \"column\", policy) VALUES (?, ?, ?)",
       [.text(table), .text(column), .text(policy.rawValue)])
   }
 
-  /// Replaces the rule for a synchronized column; `nil` removes it. Rules for columns that the table
+  /// Replaces the policy for a synchronized column; `nil` removes it. Policies for columns that the table
   /// no longer has are removed.
   ///
   /// - Throws: ``ReplicaError`` with code `unsuitable` if the column is not synchronized, or cannot
@@ -114,7 +114,7 @@ extension ReplicaTables {
     if let policy { try insert(policy, name, of: found.name) }
   }
 
-  /// The rules that the file keeps, by table and column.
+  /// The policies that the file keeps, by table and column.
   package func policies() throws -> [(table: String, column: String, policy: String)] {
     try rows("SELECT \"table\", \"column\", policy FROM tandem_policies ORDER BY 1, 2").map { row in
       guard case .text(let table) = row[0], case .text(let column) = row[1],
@@ -124,9 +124,9 @@ extension ReplicaTables {
     }
   }
 
-  /// The rules that the file keeps.
+  /// The policies that the file keeps, as rules of a merge.
   ///
-  /// - Throws: ``ReplicaError`` with code `schema` if a later version of Tandem added a rule that
+  /// - Throws: ``ReplicaError`` with code `schema` if a later version of Tandem added a policy that
   ///   this version does not know.
   package func storedMerging() throws -> ReplicaMerging {
     try checkIsAttached()

@@ -1,39 +1,38 @@
 /// A mistake that a person can correct: in the choice of tables, or after a change of the schema.
 public struct ReplicaError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of mistake.
-  public struct Code: RawRepresentable, Hashable, Sendable {
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
     /// The name of the code.
-    public let rawValue: String
-
-    /// A code of this name.
-    public init(rawValue: String) { self.rawValue = rawValue }
+    public let name: String
+    /// The name.
+    public var description: String { name }
 
     /// The file is not attached to a space.
-    public static let notAttached = Code(rawValue: "notAttached")
+    public static let notAttached = Code(name: "notAttached")
     /// The file is attached to a space already.
-    public static let alreadyAttached = Code(rawValue: "alreadyAttached")
+    public static let alreadyAttached = Code(name: "alreadyAttached")
     /// A table cannot be synchronized.
-    public static let unsuitable = Code(rawValue: "unsuitable")
+    public static let unsuitable = Code(name: "unsuitable")
     /// The schema of the file no longer fits the synchronized tables.
-    public static let schema = Code(rawValue: "schema")
+    public static let schema = Code(name: "schema")
     /// The file waits for the end of a change of its schema.
-    public static let paused = Code(rawValue: "paused")
+    public static let paused = Code(name: "paused")
     /// There is no such conflict, or it has been resolved.
-    public static let unknownConflict = Code(rawValue: "unknownConflict")
+    public static let unknownConflict = Code(name: "unknownConflict")
     /// There is no such rejected change, or it has no content to write.
-    public static let unknownRejection = Code(rawValue: "unknownRejection")
+    public static let unknownRejection = Code(name: "unknownRejection")
     /// The file has rejected changes that exist nowhere else.
-    public static let rejectedChanges = Code(rawValue: "rejectedChanges")
+    public static let rejectedChanges = Code(name: "rejectedChanges")
     /// A table does not accept a version of a row.
-    public static let constraint = Code(rawValue: "constraint")
+    public static let constraint = Code(name: "constraint")
     /// The history of the space was lost, and nobody has decided how to continue.
-    public static let undecided = Code(rawValue: "undecided")
+    public static let undecided = Code(name: "undecided")
     /// The space refuses the requests, rows cannot be sent, or rows still differ after a repair.
-    public static let blocked = Code(rawValue: "blocked")
+    public static let blocked = Code(name: "blocked")
     /// The space has another history than the revision to wait for.
-    public static let otherHistory = Code(rawValue: "otherHistory")
+    public static let otherHistory = Code(name: "otherHistory")
     /// A table of Tandem's own has content that Tandem did not write.
-    public static let damaged = Code(rawValue: "damaged")
+    public static let damaged = Code(name: "damaged")
   }
 
   /// The kind of mistake.

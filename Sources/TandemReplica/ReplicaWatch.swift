@@ -5,7 +5,7 @@ final class ReplicaWatch: Sendable {
   private let feed: ChangeFeed
   private let subscription: ChangeSubscription
 
-  /// The longest pause after which a locked file is read again.
+  /// The maximum pause after which a locked file is read again.
   private static let maxPause = Duration.milliseconds(40)
 
   /// Subscribes to changes of the given tables, by whichever program.

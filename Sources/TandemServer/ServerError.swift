@@ -9,8 +9,11 @@
 /// An error of starting a server, or of its files.
 public struct ServerError: Error, Hashable, CustomStringConvertible {
   /// The kinds of error.
-  public struct Code: Hashable, Sendable {
-    private let name: String
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the code.
+    public let name: String
+    /// The name.
+    public var description: String { name }
 
     /// The address cannot be resolved, or nothing can listen there.
     public static let address = Code(name: "address")

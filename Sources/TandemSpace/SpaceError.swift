@@ -1,8 +1,11 @@
 /// An error of a space's file.
 public struct SpaceError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of error.
-  public struct Code: Hashable, Sendable {
-    private let name: String
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the code.
+    public let name: String
+    /// The name.
+    public var description: String { name }
 
     /// The file is a SQLite database, but not a space.
     public static let notASpace = Code(name: "notASpace")

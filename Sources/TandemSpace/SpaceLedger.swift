@@ -13,7 +13,6 @@ package struct SpaceRecord: Hashable, Sendable {
   /// horizon.
   package var fieldVersions: [FieldName: Int]
 
-  /// A state.
   package init(
     fields: Record?, version: Int, createdVersion: Int, fieldVersions: [FieldName: Int] = [:]
   ) {

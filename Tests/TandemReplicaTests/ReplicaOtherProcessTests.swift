@@ -60,4 +60,26 @@ struct ReplicaOtherProcessTests {
       [["five", .blob([0, 255]), .null], ["four", 4, "y"], ["one", 11, "x"]])
     #expect(try a.conflicts().isEmpty && b.conflicts().isEmpty)
   }
+  @Test("Rejected changes are shown at the start, and whenever another process changes them")
+  func rejections() async throws {
+    let space = try TestSpace()
+    let path = folder.path(of: "b.db")
+    let a = try TestReplica(
+      seed: 1, ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT)"], tables: [AttachedTable("t")],
+      space: space)
+    let b = try TestReplica(
+      seed: 2, ["CREATE TABLE t (id TEXT PRIMARY KEY, n INT CHECK (n < 100))"],
+      tables: [AttachedTable("t")], space: space, path: path)
+    try a.execute("INSERT INTO t VALUES ('one', 200)")
+    try converge([a, b], space)
+    let database = try await Database.open(path: path)
+    var counts: [Int] = []
+    for try await rejections in DatabaseReplica(database).rejectionUpdates {
+      counts.append(rejections.count)
+      if rejections.isEmpty { break }
+      _ = try run(["sqlite3", path, "DELETE FROM tandem_rejected"])
+    }
+    #expect(counts == [1, 0])
+    await database.close()
+  }
 }

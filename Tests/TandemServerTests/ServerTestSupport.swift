@@ -112,7 +112,7 @@ extension HTTPAnswer {
   /// The code of the rejection; `nil` if the answer is none.
   var code: String? {
     guard case .failure(let refusal)? = try? SyncMessageReader().answer(bytes) else { return nil }
-    return refusal.code.rawValue
+    return refusal.code.name
   }
 
   /// The outcome of a commit.

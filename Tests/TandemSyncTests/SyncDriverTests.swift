@@ -69,7 +69,7 @@ import Testing
     replica.edit()
     let status = try await driver(replica, remote, clock: RecordingClock())
       .run(until: .settled(maxFailureCount: 3))
-    #expect(status == .pulling || status == .pushing(1))
+    #expect(status == .pulling || status == .pushing(changeCount: 1))
     #expect(remote.editCount == 0 && remote.requestCount < 20)
   }
 

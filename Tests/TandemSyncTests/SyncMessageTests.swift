@@ -385,7 +385,7 @@ struct MessageRandom {
 
   mutating func refusal() -> SyncRefusal {
     SyncRefusal(
-      SyncRefusal.Code(rawValue: text()), text(),
+      SyncRefusal.Code(name: text()), text(),
       retryAfter: Bool.random(using: &generator)
         ? .milliseconds(Int.random(in: 0...100_000, using: &generator)) : nil)
   }

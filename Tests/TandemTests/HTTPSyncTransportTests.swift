@@ -122,14 +122,14 @@ struct HTTPSyncTransportTests {
       (400, SyncRefusal.Code.malformed), (403, .unauthorized),
       (404, .unknownSpace), (409, .differentTables), (413, .overLimit),
     ] {
-      let body = #"{"outcome":"rejected","code":"\#(code.rawValue)","message":"m"}"#
+      let body = #"{"outcome":"rejected","code":"\#(code)","message":"m"}"#
       let refusal = try #require(try await pushError(status, body) as? SyncRefusal)
       #expect(refusal == SyncRefusal(code, "m"))
       #expect(!refusal.isTransient)
     }
     let busy = #"{"outcome":"rejected","code":"unavailable","message":"m"}"#
     for (status, code) in [(429, SyncRefusal.Code.tooManyRequests), (503, .unavailable)] {
-      let body = #"{"outcome":"rejected","code":"\#(code.rawValue)","message":"m"}"#
+      let body = #"{"outcome":"rejected","code":"\#(code)","message":"m"}"#
       let refusal = try #require(
         try await pushError(status, body, ["Retry-After": "7"]) as? SyncRefusal)
       #expect(refusal == SyncRefusal(code, "m", retryAfter: .seconds(7)))
@@ -157,6 +157,15 @@ struct HTTPSyncTransportTests {
     #expect(try await message("malformed", long)?.count == 1_000)
     #expect(try await message("unauthenticated", "m")?.contains("--token-file") == true)
     #expect(try await message("unknownRoute", "m")?.contains("path") == true)
+  }
+
+  @Test("An error of a request has the address of the space, without parameters")
+  func addressOfErrors() async throws {
+    let url = "http://127.0.0.1:1/v1/spaces/notes"
+    let offline = HTTPSyncTransport(url: url, token: nil, client: try SystemHTTPClient())
+    let pull = SyncPull(replica: SyncToken(bits: 10), since: Self.base)
+    let error = await #expect(throws: TransportError.self) { _ = try await offline.pull(pull) }
+    #expect(error?.url == url)
   }
 
   @Test("An answer that is not the server's leaves the outcome unknown, whatever its status says")

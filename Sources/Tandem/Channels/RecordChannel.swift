@@ -131,7 +131,7 @@ extension RecordChannel {
     _ column: Column, of record: Record, _ channel: Channel<Subject>, to batch: inout ChannelBatch
   ) throws(RecordChannelError) {
     guard record.layout.offset(of: column.name) != nil else {
-      throw RecordChannelError(.missingColumn, column: column.name, of: "\(channel)")
+      throw .missing(column.name, of: "\(channel)")
     }
     try column.add(record[column.name], channel, &batch)
   }
@@ -144,11 +144,10 @@ extension RecordChannel {
     in record: Record, _ column: String, as _: ID.Type
   ) throws(RecordChannelError) -> ID {
     guard record.layout.offset(of: column) != nil else {
-      throw RecordChannelError(.missingColumn, column: column, of: "\(Subject.self)")
+      throw .missing(column, of: "\(Subject.self)")
     }
     guard let id = ID(fieldValue: record[column]) else {
-      throw RecordChannelError(
-        .wrongValue(record[column], type: "\(ID.self)"), column: column, of: "\(Subject.self)")
+      throw .wrong(record[column], in: column, of: "\(Subject.self)", type: ID.self)
     }
     return id
   }
@@ -157,8 +156,7 @@ extension RecordChannel {
     _ value: FieldValue, _ column: String, _ channel: Channel<Subject>
   ) throws(RecordChannelError) -> Value {
     guard let converted = Value(fieldValue: value) else {
-      throw RecordChannelError(
-        .wrongValue(value, type: "\(Value.self)"), column: column, of: "\(channel)")
+      throw .wrong(value, in: column, of: "\(channel)", type: Value.self)
     }
     return converted
   }

@@ -24,7 +24,7 @@ public import TandemSync
 public struct FileRemote<Element: Codable & Sendable>: ConditionalRemote {
   /// The path of the file.
   public let path: String
-  /// The longest document to read or write, in bytes.
+  /// The maximum length of a document to read or write, in bytes.
   public let maxByteCount: Int
   private let file: LockedFile
 

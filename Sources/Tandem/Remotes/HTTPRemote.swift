@@ -69,7 +69,8 @@ public actor HTTPRemote<Element: Codable & Sendable>: ConditionalRemote {
     try await fetch()?.document.contents ?? .absent
   }
 
-  /// Replaces the document if the push's condition holds and its token is new.
+  /// Replaces the document if the push's condition holds and its token is new. Returns `rejected` also if the
+  /// resource changed at each of 4 attempts.
   ///
   /// - Throws: ``RemoteError``, ``/TandemHTTP/TransportError``, `CancellationError`.
   public func push(_ push: ConditionalPush<Element>) async throws -> PushReply {
@@ -92,8 +93,10 @@ public actor HTTPRemote<Element: Codable & Sendable>: ConditionalRemote {
 
   /// Begins a new epoch with the records of the document. Call it after the document was restored from a backup.
   ///
-  /// - Throws: ``RemoteError``, ``/TandemHTTP/TransportError``, `CancellationError`. Does nothing if there is no
-  ///   document.
+  /// Does nothing if there is no document.
+  ///
+  /// - Throws: ``/TandemSync/SynchronizationError`` if other clients changed the document at each of 4 attempts;
+  ///   ``RemoteError``, ``/TandemHTTP/TransportError``, `CancellationError`.
   public func restartHistory() async throws {
     for _ in 0..<Self.maxAttemptCount {
       guard let current = try await fetch() else { return }

@@ -105,9 +105,15 @@ extension HTTPSyncTransport {
     _ method: HTTPRequest.Method, _ path: String, _ parameters: Parameters = [],
     body: [UInt8]? = nil
   ) async throws -> HTTPResponse {
-    try await client.response(
-      to: try request(method, path, parameters, body: body),
-      maxBodyByteCount: limits.maxPageMessageByteCount)
+    let request = try request(method, path, parameters, body: body)
+    do {
+      return try await client.response(
+        to: request, maxBodyByteCount: limits.maxPageMessageByteCount)
+    } catch var error as TransportError {
+      // The parameters of the request tell people nothing.
+      error.url = url
+      throw error
+    }
   }
 
   /// The message in the answer to a request.
@@ -179,7 +185,7 @@ extension HTTPSyncTransport {
 
   /// The error of an answer that is not a Tandem server's.
   private func foreign(_ head: HTTPResponseHead) -> any Error {
-    let error: TransportError
+    var error: TransportError
     do {
       try head.requireSuccess()
       error = TransportError(
@@ -187,39 +193,10 @@ extension HTTPSyncTransport {
       )
     } catch let status {
       error = status
+      error.url = url
     }
     return error.isTransient
       ? SyncRefusal(.unavailable, "\(error)", retryAfter: error.retryDelay) : error
-  }
-}
-
-extension ServerToken {
-  /// The most bytes of a file with a token.
-  private static let maxFileByteCount = 64 << 10
-
-  /// The secret.
-  ///
-  /// - Throws: ``RemoteError`` if the file cannot be read, or has no token.
-  func secret() throws(RemoteError) -> String {
-    switch self {
-    case .text(let text): return try Self.checked(text, from: "the token")
-    case .file(let path):
-      guard let bytes = try LockedFile(path: path).bytes(maxByteCount: Self.maxFileByteCount) else {
-        throw RemoteError(
-          .file, path, "the file with the token does not exist; store the token there again")
-      }
-      let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
-      return try Self.checked(String(decoding: line, as: UTF8.self), from: path)
-    }
-  }
-
-  private static func checked(_ text: String, from place: String) throws(RemoteError) -> String {
-    guard !text.isEmpty, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
-      throw RemoteError(
-        .malformed, place,
-        "it has no token: a line without spaces, as tandem token create prints it")
-    }
-    return text
   }
 }
 

@@ -75,13 +75,15 @@ extension ChannelHub {
 public struct PropertyNameError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kind of failure: an open set, to which later versions may add.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the kind.
-    public let description: String
+    /// The name of the code.
+    public let name: String
+    /// The name.
+    public var description: String { name }
 
     /// The subject has no property with this name.
-    public static let unknownName = Code(description: "unknownName")
+    public static let unknownName = Code(name: "unknownName")
     /// The property has another type than the value.
-    public static let wrongType = Code(description: "wrongType")
+    public static let wrongType = Code(name: "wrongType")
   }
 
   /// The kind of failure.

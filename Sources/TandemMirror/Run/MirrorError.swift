@@ -1,9 +1,11 @@
 /// The reason why a mirror run did not change its destination.
 public struct MirrorError: Error, Hashable, Sendable {
   /// The kind of an error. New codes may be added: switch over them with a default.
-  public struct Code: Hashable, Sendable {
-    /// The code's name, as in `tooManyDeletions`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the code, as in `tooManyDeletions`.
     public let name: String
+    /// The name.
+    public var description: String { name }
 
     /// The source has no elements, and mirroring it would empty the destination.
     public static let emptySource = Code(name: "emptySource")

@@ -1,9 +1,11 @@
 /// The error of reading a list of records, or of identifying its records by a key.
 public struct RecordError: Error, Hashable, Sendable {
   /// The kind of error. New codes may be added; switch over them with a default.
-  public struct Code: Hashable, Sendable {
-    /// The code's name, as in `duplicateKey`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the code, as in `duplicateKey`.
     public let name: String
+    /// The name.
+    public var description: String { name }
 
     /// The text violates its format, or ends too early.
     public static let malformed = Code(name: "malformed")

@@ -19,7 +19,6 @@ package struct SpaceTable: Sendable {
   /// The unit of conflicts.
   package let granularity: ConflictGranularity
 
-  /// A table.
   package init(
     name: String, columns: [String], keyColumns: [String], granularity: ConflictGranularity
   ) {

@@ -11,7 +11,6 @@ package struct SyncKey: Sendable {
   /// The values of the primary key. None is null.
   package let id: [FieldValue]
 
-  /// A key.
   package init(table: String, id: [FieldValue]) {
     self.table = table
     self.id = id
@@ -67,7 +66,6 @@ package struct SyncChange: Hashable, Sendable {
   /// The change.
   package let verb: Verb
 
-  /// A change.
   package init(key: SyncKey, verb: Verb) {
     self.key = key
     self.verb = verb
@@ -83,7 +81,6 @@ package struct SyncRecordState: Hashable, Sendable {
   /// The fields that are not part of the key; `nil` if the record has been deleted.
   package let fields: Record?
 
-  /// A state.
   package init(key: SyncKey, version: Int, fields: Record?) {
     self.key = key
     self.version = version

@@ -31,7 +31,6 @@ package struct SyncCommit: Hashable, Sendable {
   /// revision that it was made to.
   package let overruled: [SyncRecordState]
 
-  /// A commit.
   package init(
     replica: SyncToken, sequence: Int, id: SyncToken, base: SpaceRevision, changes: [SyncChange],
     overruled: [SyncRecordState] = []

@@ -45,25 +45,3 @@ package enum SyncEvent: Hashable, Sendable {
     }
   }
 }
-
-/// A space that a client may use, and its rights.
-package struct SpaceListing: Hashable, Sendable {
-  /// The rights of a client in a space.
-  package enum Access: String, Hashable, Sendable, CaseIterable {
-    /// To read the records.
-    case read
-    /// To read and to change the records, and to declare tables.
-    case write
-  }
-
-  /// The name of the space.
-  package let name: String
-  /// The rights.
-  package let access: Access
-
-  /// A listing.
-  package init(name: String, access: Access) {
-    self.name = name
-    self.access = access
-  }
-}

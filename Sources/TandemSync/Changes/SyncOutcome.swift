@@ -65,7 +65,6 @@ package struct SyncObjection: Hashable, Sendable {
   /// The kind of objection.
   package let reason: Reason
 
-  /// An objection.
   package init(key: SyncKey, reason: Reason) {
     self.key = key
     self.reason = reason
@@ -75,35 +74,37 @@ package struct SyncObjection: Hashable, Sendable {
 /// The refusal of a request as a whole. Nothing was stored, and no sequence was consumed.
 public struct SyncRefusal: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of refusal. Codes that this version does not know are kept.
-  public struct Code: RawRepresentable, Hashable, Sendable {
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
     /// The name of the code.
-    public let rawValue: String
+    public let name: String
+    /// The name.
+    public var description: String { name }
 
-    /// A code of this name.
-    public init(rawValue: String) { self.rawValue = rawValue }
+    /// A code of this name, which may be one of a later version.
+    package init(name: String) { self.name = name }
 
     /// The request is not a message of this protocol.
-    public static let malformed = Code(rawValue: "malformed")
+    public static let malformed = Code(name: "malformed")
     /// The request exceeds a limit of `SyncLimits`.
-    public static let overLimit = Code(rawValue: "overLimit")
+    public static let overLimit = Code(name: "overLimit")
     /// The request names nobody.
-    public static let unauthenticated = Code(rawValue: "unauthenticated")
+    public static let unauthenticated = Code(name: "unauthenticated")
     /// The request is not permitted to whom it names.
-    public static let unauthorized = Code(rawValue: "unauthorized")
+    public static let unauthorized = Code(name: "unauthorized")
     /// There is no such space.
-    public static let unknownSpace = Code(rawValue: "unknownSpace")
+    public static let unknownSpace = Code(name: "unknownSpace")
     /// The server has no such address.
-    public static let unknownRoute = Code(rawValue: "unknownRoute")
+    public static let unknownRoute = Code(name: "unknownRoute")
     /// The address exists, but not with this method.
-    public static let methodNotAllowed = Code(rawValue: "methodNotAllowed")
+    public static let methodNotAllowed = Code(name: "methodNotAllowed")
     /// The body is not JSON by its `Content-Type`, or it is compressed.
-    public static let unsupportedMedia = Code(rawValue: "unsupportedMedia")
+    public static let unsupportedMedia = Code(name: "unsupportedMedia")
     /// The tables of the replica are not those of the space.
-    public static let differentTables = Code(rawValue: "differentTables")
+    public static let differentTables = Code(name: "differentTables")
     /// The client has too many requests under way. The same bytes may be sent again.
-    public static let tooManyRequests = Code(rawValue: "tooManyRequests")
+    public static let tooManyRequests = Code(name: "tooManyRequests")
     /// The space cannot answer now. The outcome is unknown; the same bytes may be sent again.
-    public static let unavailable = Code(rawValue: "unavailable")
+    public static let unavailable = Code(name: "unavailable")
   }
 
   /// The kind of refusal.
@@ -113,7 +114,6 @@ public struct SyncRefusal: Error, Hashable, Sendable, CustomStringConvertible {
   /// The time after which to send the request again, if the space said so.
   public let retryAfter: Duration?
 
-  /// A refusal.
   package init(_ code: Code, _ message: String, retryAfter: Duration? = nil) {
     self.code = code
     self.message = message

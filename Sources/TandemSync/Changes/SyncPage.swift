@@ -16,7 +16,6 @@ package struct SyncPage: Hashable, Sendable {
   /// The position of the next page; `nil` for the last page. Only the space can interpret it.
   package let next: String?
 
-  /// A page.
   package init(
     revision: SpaceRevision, digest: RecordDigest, replica: ReplicaStanding?,
     changes: [SyncRecordState], next: String?
@@ -43,7 +42,6 @@ package struct SyncPull: Hashable, Sendable {
   /// shows whether an answer comes too late.
   package let knownSequence: Int
 
-  /// A request.
   package init(
     replica: SyncToken?, since: SpaceRevision?, cursor: String? = nil, maxChangeCount: Int = .max,
     knownSequence: Int = 0
@@ -65,7 +63,6 @@ package struct SyncPull: Hashable, Sendable {
 
 /// The answer to a ``SyncPull``.
 package enum SyncPullAnswer: Hashable, Sendable {
-  /// A page.
   case page(SyncPage)
   /// The space cannot continue from the revision: the replica starts with all live records.
   case gone(SyncGone)
@@ -80,7 +77,6 @@ package struct ReplicaStanding: Hashable, Sendable {
   /// Its outcome.
   package let outcome: SyncOutcome
 
-  /// A standing.
   package init(sequence: Int, commit: SyncToken, outcome: SyncOutcome) {
     self.sequence = sequence
     self.commit = commit

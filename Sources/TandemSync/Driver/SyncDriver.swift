@@ -40,7 +40,7 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
   private let chance: @Sendable () -> Double
   private let publish: @Sendable (SyncStatus, (any Error)?) -> Void
 
-  /// A driver.
+  /// Creates a driver.
   ///
   /// - Parameters:
   ///   - backoff: The pauses between attempts.
@@ -76,11 +76,13 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
       var cause: (any Error)?
       while true {
         for action in actions {
-          if isEnd(action, goal) { return session.status }
+          if goal.givesUp(before: action) { return session.status }
           begin(action, cause, in: &group)
         }
-        if isEnd(session, goal) { return session.status }
-        if goal.waits, let revision = watch.begin() { follow(watch, after: revision, in: &group) }
+        if session.isAtGoal(goal) { return session.status }
+        if goal.waits, let revision = watch.revisionToFollow() {
+          follow(watch, after: revision, in: &group)
+        }
         guard let result = try await group.next() else {
           preconditionFailure("a session that is not at its goal waits for an event")
         }
@@ -94,9 +96,9 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
           cause = error
           if event == .changedLocally { watchReplica(in: &group) }
           actions = session.handle(event)
-        case .announced(let event, let announcements): watch.end(event, by: announcements)
+        case .announced(let event, let announcements): watch.note(event, by: announcements)
         case .lostAnnouncements:
-          watch.fail()
+          watch.noteLoss()
           actions = session.handle(.requested)
         }
         // An announcement of the replica's own commit may come before the outcome of that commit.
@@ -106,11 +108,13 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
       }
     }
   }
+}
 
+extension SyncSession {
   /// True if a run ends because the session waits for events that its goal does not include.
-  private func isEnd(_ session: SyncSession, _ goal: SyncGoal) -> Bool {
-    guard !session.isBusy else { return false }
-    switch (goal, session.status) {
+  fileprivate func isAtGoal(_ goal: SyncGoal) -> Bool {
+    guard !isBusy else { return false }
+    switch (goal, status) {
     case (.settled, .upToDate), (.settled, .blocked), (.reached, .blocked): return true
     case (.reached(let goal), .upToDate(let revision)):
       return revision.epoch != goal.epoch || revision.version >= goal.version
@@ -119,11 +123,13 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
       return false
     }
   }
+}
 
+extension SyncGoal {
   /// True if a run ends instead of performing an action: after so many requests in a row that had no
   /// answer, or commits in a row that the space did not accept.
-  private func isEnd(_ action: SyncSession.Action, _ goal: SyncGoal) -> Bool {
-    guard case .settled(let maxFailureCount) = goal, case .timer(_, let failureCount, _) = action
+  fileprivate func givesUp(before action: SyncSession.Action) -> Bool {
+    guard case .settled(let maxFailureCount) = self, case .timer(_, let failureCount, _) = action
     else { return false }
     return failureCount >= maxFailureCount
   }
@@ -147,14 +153,14 @@ private struct SpaceWatch {
   private var isWaiting = false
 
   /// Returns the revision that a child task is to wait after, unless one waits.
-  mutating func begin() -> SpaceRevision? {
+  mutating func revisionToFollow() -> SpaceRevision? {
     guard !isWaiting, let known = announced ?? revision else { return nil }
     isWaiting = true
     return known
   }
 
   /// Takes note of an announcement.
-  mutating func end(_ event: SyncEvent, by announcements: any SyncAnnouncements) {
+  mutating func note(_ event: SyncEvent, by announcements: any SyncAnnouncements) {
     isWaiting = false
     failureCount = 0
     self.announcements = announcements
@@ -163,7 +169,7 @@ private struct SpaceWatch {
   }
 
   /// Takes note that following failed. It begins anew at the revision of the replica.
-  mutating func fail() {
+  mutating func noteLoss() {
     isWaiting = false
     failureCount += 1
     announcements = nil

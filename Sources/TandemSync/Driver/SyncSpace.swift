@@ -13,7 +13,7 @@ public struct SyncSpace: Sendable {
   private let head: @Sendable () async throws -> SpaceRevision
   private let end: @Sendable () async -> Void
 
-  /// A space.
+  /// Creates a space.
   ///
   /// - Parameters:
   ///   - head: Returns the current revision.

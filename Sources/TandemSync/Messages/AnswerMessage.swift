@@ -89,7 +89,7 @@ private struct AnswerFields {
   func refusal(_ start: Int) throws(TextFault) -> SyncRefusal {
     try allow(["code", "message", "retryAfterMilliseconds"], start)
     return SyncRefusal(
-      SyncRefusal.Code(rawValue: try required(code, "code", start)),
+      SyncRefusal.Code(name: try required(code, "code", start)),
       try required(message, "message", start), retryAfter: retryAfter.map { .milliseconds($0) })
   }
 
@@ -142,7 +142,7 @@ extension SyncRefusal: JSONWritable {
   package func write(to json: inout JSONWriter) {
     json.object { json in
       json.field("outcome", "rejected")
-      json.field("code", code.rawValue)
+      json.field("code", code.name)
       json.field("message", message)
       if let retryAfter { json.field("retryAfterMilliseconds", retryAfter.milliseconds) }
     }

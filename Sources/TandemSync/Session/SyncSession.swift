@@ -269,7 +269,7 @@ extension SyncSession {
     if summary.hasEqualDigests { isRepaired = false }
     if let outbox = summary.outbox {
       activity = .pushing(outbox.commit)
-      return report(.pushing(outbox.changeCount)) + [.push(outbox.commit)]
+      return report(.pushing(changeCount: outbox.changeCount)) + [.push(outbox.commit)]
     }
     switch summary.pull {
     case .page(let request):

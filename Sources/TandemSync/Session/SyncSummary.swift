@@ -7,7 +7,6 @@ package struct SyncSummary: Hashable, Sendable {
     /// The number of its changes.
     package let changeCount: Int
 
-    /// A commit that waits.
     package init(commit: SyncToken, changeCount: Int) {
       self.commit = commit
       self.changeCount = changeCount
@@ -35,7 +34,6 @@ package struct SyncSummary: Hashable, Sendable {
   /// True if the base has the digest of the space at the revision.
   package var hasEqualDigests: Bool
 
-  /// A state.
   package init(
     revision: SpaceRevision?, outbox: Outbox?, pull: Pull, hasChanges: Bool, hasEqualDigests: Bool
   ) {
@@ -79,44 +77,14 @@ package enum SyncStep: Hashable, Sendable {
   case verify
 }
 
-/// The state of a synchronization, for people and programs.
-public enum SyncStatus: Hashable, Sendable {
-  /// The reasons why a synchronization does not proceed without help.
-  public enum Block: Hashable, Sendable {
-    /// The space refuses the requests.
-    case refused(SyncRefusal)
-    /// The space has another history, and the application has not decided what to keep.
-    case undecided
-    /// Rows that no commit can contain.
-    case unsendable
-    /// The rows differ from those of the space after a repair, too.
-    case differentDigests
-  }
-
-  /// Nothing is known of the space yet.
-  case connecting
-  /// A commit with so many changes is sent.
-  case pushing(Int)
-  /// The changes of the space are fetched and applied.
-  case pulling
-  /// The base is compared with the space.
-  case verifying
-  /// The file has exactly the records that the space had at the revision, and no changes wait.
-  case upToDate(SpaceRevision)
-  /// The space cannot be reached. The next attempt follows by itself.
-  case offline
-  /// The synchronization needs help. It is attempted again from time to time.
-  case blocked(Block)
-}
-
 /// The pauses between attempts: doubled after each failure, up to a bound, and shortened at random
 /// by up to a half, so that many replicas do not return at the same moment.
 package struct SyncBackoff: Hashable, Sendable {
-  /// The longest pause after the first failure.
+  /// The maximum pause after the first failure.
   package var first: Duration
-  /// The longest pause of all, unless the space asks for a longer one.
+  /// The maximum pause of all, unless the space asks for a longer one.
   package var max: Duration
-  /// The longest pause that a space may ask for.
+  /// The maximum pause that a space may ask for.
   package var maxRequested: Duration
 
   /// Pauses of up to a second after the first failure, of up to half a minute later, and of up to five
@@ -144,13 +112,7 @@ package struct SyncBackoff: Hashable, Sendable {
   ///
   /// - Parameter chance: A random number from 0 to 1.
   package func delay(afterFailure count: Int, chance: Double) -> Duration {
-    var longest = first
-    for _ in 1..<Swift.max(2, Swift.min(count, SyncBackoff.maxDoublingCount)) where count > 1 {
-      longest = Swift.min(longest * 2, max)
-    }
-    longest = Swift.min(longest, max)
-    return longest / 2 + longest / 2 * Swift.min(1, Swift.max(0, chance))
+    let bound = RoundBackoff(firstDelay: first, maxDelay: max).bound(afterFailure: count)
+    return bound / 2 + bound / 2 * Swift.min(1, Swift.max(0, chance))
   }
-
-  private static let maxDoublingCount = 40
 }

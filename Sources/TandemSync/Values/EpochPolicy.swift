@@ -11,7 +11,7 @@ public struct EpochPolicy: Sendable {
     case union
     /// Take the remote's contents in place of the client's. A `DatabaseReplica` keeps the versions of
     /// the client that differ among its conflicts; a ``Synchronizer`` discards them, and fails with
-    /// ``SynchronizationError/nothingToAdopt`` if the remote is absent.
+    /// ``SynchronizationError/Code/nothingToAdopt`` if the remote is absent.
     case adoptRemote
     /// Replace the remote's contents with the client's. A `DatabaseReplica` keeps the versions of the
     /// remote that differ among its conflicts.

@@ -7,7 +7,7 @@
 public struct RoundBackoff: Hashable, Sendable {
   /// The bound of the delay before the second round.
   public var firstDelay: Duration
-  /// The longest delay.
+  /// The maximum delay.
   public var maxDelay: Duration
 
   /// Creates a backoff: at most 100 milliseconds at first, and never more than 5 seconds, by default.
@@ -23,16 +23,23 @@ public struct RoundBackoff: Hashable, Sendable {
   ///   - chance: A random number from 0 to 1. Other numbers count as the nearer of both.
   /// - Complexity: O(log(``maxDelay`` / ``firstDelay``)).
   public func delay(beforeRound round: Int, chance: Double) -> Duration {
-    guard round > 1, firstDelay > .zero else { return .zero }
+    guard round > 1 else { return .zero }
+    // The product is rounded.
+    return max(
+      .zero, min(bound(afterFailure: round - 1) * (chance > 0 ? min(chance, 1) : 0), maxDelay))
+  }
+
+  /// The bound of the delay after a number of failures, at least one.
+  func bound(afterFailure count: Int) -> Duration {
+    guard firstDelay > .zero else { return .zero }
     var bound = firstDelay
-    var next = 2
-    while next < round, bound < maxDelay {
+    var next = 1
+    while next < count, bound < maxDelay {
       // Adding the shorter of both cannot overflow.
       bound += min(bound, maxDelay - bound)
       next += 1
     }
-    // The product is rounded.
-    return max(.zero, min(min(bound, maxDelay) * (chance > 0 ? min(chance, 1) : 0), maxDelay))
+    return min(bound, maxDelay)
   }
 
   /// Returns a ``SynchronizationOptions/pause`` that waits for these delays, and throws

@@ -55,19 +55,41 @@ public struct SynchronizationOptions: Sendable {
 
 /// An error of a synchronization. Errors of the remote, a resolver or a policy are passed on
 /// unchanged.
-public enum SynchronizationError: Error, Hashable, Sendable {
-  /// Other clients pushed first in each of this many rounds. Try again later.
-  case tooManyRounds(Int)
-  /// The policy decided to adopt a remote that has no contents. Nothing was changed.
-  case nothingToAdopt
-}
+public struct SynchronizationError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kinds of error.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the code.
+    public let name: String
+    /// The name.
+    public var description: String { name }
 
-extension SynchronizationError: CustomStringConvertible {
-  /// A sentence about the cause.
-  public var description: String {
-    switch self {
-    case .tooManyRounds(let count): "the push was rejected in \(count) rounds; try again later"
-    case .nothingToAdopt: "the remote has no contents to adopt"
-    }
+    /// Other clients changed the contents first in each round.
+    public static let tooManyRounds = Code(name: "tooManyRounds")
+    /// The policy decided to adopt a remote that has no contents. Nothing was changed.
+    public static let nothingToAdopt = Code(name: "nothingToAdopt")
   }
+
+  /// The kind of error.
+  public let code: Code
+  /// A sentence about the cause, and what to do.
+  public let message: String
+
+  private init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// The message.
+  public var description: String { message }
+
+  @usableFromInline
+  package static func tooManyRounds(_ count: Int) -> SynchronizationError {
+    SynchronizationError(
+      .tooManyRounds,
+      "others changed the contents in each of \(count) rounds; try again later")
+  }
+
+  @usableFromInline
+  package static let nothingToAdopt = SynchronizationError(
+    .nothingToAdopt, "the remote has no contents to adopt; choose another epoch policy")
 }
