@@ -38,7 +38,7 @@ struct TandemCLI {
   /// Runs the command line and returns the exit status: 2 for wrong usage.
   private static func status() async -> Int32 {
     do throws(UsageError) {
-      return try await run(TypedArguments.read())
+      return try await run(ProcessArguments.read())
     } catch {
       let more = error.command.map { "tandem help \($0.name)" } ?? "tandem --help"
       report("\(error.message)\n\(error.command.map { "\($0.usage)\n" } ?? "")See '\(more)'.")

@@ -75,7 +75,7 @@ struct ChannelCommandTests {
     #expect(await listener.end() == 0)
   }
 
-  @Test("what is no message is told, and the next one is printed")
+  @Test("a malformed message is reported, and the next one is printed")
   func malformed() async throws {
     let listener = try RunningTool([
       "channel", "listen", "unix:\(socket)", "--count", "1", "--timeout", "3600",

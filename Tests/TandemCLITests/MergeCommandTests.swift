@@ -198,7 +198,7 @@ struct MergeCommandTests {
     #expect(try await merge("--text nope").status == 0)
   }
 
-  @Test("what is no list is called what it is")
+  @Test("a file that is no list is named with its kind")
   func wrongSources() async throws {
     try folder.execute("some.db", "CREATE TABLE t (id)")
     let database = try await Tool.shell(
@@ -353,7 +353,7 @@ struct MergeCommandTests {
   }
 
   @Test(
-    "mistakes are trouble",
+    "wrong options exit with 2",
     arguments: [
       "", "--base b.json --unknown-base", "--base b.json --prefer both", "--base b.json --by row",
       "--base missing.json", "--base l.json --format csv", "--base b.json --key t,nothing",

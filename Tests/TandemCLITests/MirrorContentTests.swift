@@ -211,15 +211,16 @@ struct MirrorContentTests {
       #expect(
         events.filter { $0["event"] != "phase" } == [
           [
-            "event": "would_fetch", "stage": "content", "key": "3",
+            "event": "wouldFetch", "stage": "content", "key": "3",
             "url": .text("\(server.url)/3.txt"), "file": "content/3.txt",
           ],
-          ["event": "would_remove", "file": "content/1.txt"],
+          ["event": "wouldRemove", "file": "content/1.txt"],
           [
-            "event": "end", "ok": 1, "dry_run": 1, "inserted": 1, "updated": 0, "deleted": 1,
-            "would_fetch": 1, "would_remove": 1, "skipped": 1,
+            "event": "end", "ok": 1, "dryRun": 1, "inserted": 1, "updated": 0, "deleted": 1,
+            "wouldFetch": 1, "wouldRemove": 1, "skipped": 1,
           ],
         ])
+      #expect(json.output.contains(#""ok":true,"dryRun":true"#), "records read true as 1")
       list.withLock { $0 = "[]" }
       let refused = try await contents(server.url + "/list", "-n")
       #expect(refused.status == 1 && refused.error.contains("--allow-empty"))
@@ -235,7 +236,7 @@ struct MirrorContentTests {
       #expect(result.status == 1)
       let events = try RecordReader.records(in: Array(result.output.utf8), format: .ndjson)
       #expect(events.map { $0["event"] }.filter { $0 != "phase" } == ["failed", "end"])
-      #expect(events.last?["ok"] == 0 && events.last?["dry_run"] == 1)
+      #expect(events.last?["ok"] == 0 && events.last?["dryRun"] == 1)
       let text = try await contents(server.url + "/list", "--dry-run")
       #expect(text.status == 1 && text.output.isEmpty && text.error.contains("404"))
     }
@@ -349,7 +350,7 @@ struct MirrorContentTests {
     }
   }
 
-  @Test("--watch mirrors again until it is interrupted, and ends well")
+  @Test("--every mirrors again until it is interrupted, and ends well")
   func watch() async throws {
     let count = Mutex(0)
     let seen = Signal()
@@ -367,7 +368,7 @@ struct MirrorContentTests {
       process.arguments = [
         "mirror", server.url + "/list", folder.path(of: "list.db"), "--table", "item", "--key",
         "id",
-        "--watch", "0.05",
+        "--every", "0.05",
       ]
       process.standardOutput = try folder.newFile("output")
       process.standardError = try folder.newFile("error")
@@ -398,7 +399,7 @@ struct MirrorContentTests {
       (["--content", "a", "--into", "b", "--concurrency", "0"], "--concurrency takes a number"),
       (["--length", "n"], "--length needs --content"),
       (["--content", "a", "--preview", "a", "--into", "b"], "different fields"),
-      (["--timeout", "x"], "--timeout takes seconds"), (["--watch", "0"], "--watch takes seconds"),
+      (["--timeout", "x"], "--timeout takes seconds"), (["--every", "0"], "--every takes seconds"),
       (["--retries", "-1"], "--retries takes a number from 0"),
     ])
   func usage(options: [String], words: String) async throws {
@@ -407,7 +408,7 @@ struct MirrorContentTests {
     #expect(result.status == 2)
     #expect(result.error.contains(words), "\(result.error)")
     let input = try await Tool.run(
-      ["mirror", "-", "a.db", "--table", "t", "--key", "id", "--watch", "1"])
+      ["mirror", "-", "a.db", "--table", "t", "--key", "id", "--every", "1"])
     #expect(input.status == 2)
   }
 }

@@ -30,7 +30,7 @@ struct MirrorOutputTests {
     "failures are listed all the same, and are the exit status",
     arguments: [
       ["--json"], ["--json", "--continue-on-error"], ["--continue-on-error"],
-      ["--json", "--continue-on-error", "--watch", "0.01"],
+      ["--json", "--continue-on-error", "--every", "0.01"],
     ])
   func failures(options: [String]) async throws {
     try await withServer { request, connection in
@@ -61,7 +61,7 @@ struct MirrorOutputTests {
 
   @Test(
     "without a failure, a reader that went away is no mistake",
-    arguments: [["--json"], [], ["-n"], ["--json", "--watch", "0.01"]])
+    arguments: [["--json"], [], ["-n"], ["--json", "--every", "0.01"]])
   func success(options: [String]) async throws {
     try await withServer { request, connection in
       let list = #"[{"id":1,"url":"/1"}]"#

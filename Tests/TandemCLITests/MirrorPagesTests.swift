@@ -57,10 +57,10 @@ struct MirrorPagesTests {
     #expect(try ids() == (1...5).map { "\($0)" })
   }
 
-  @Test("--watch sees a list in pages grow")
+  @Test("--every sees a list in pages grow")
   func watch() async throws {
     let list = try PagedList(.link, ids: 1...4)
-    let tool = try RunningTool(arguments(list) + ["--watch", "0.05"])
+    let tool = try RunningTool(arguments(list) + ["--every", "0.05"])
     #expect(await tool.line() == "+ id=1")
     for id in 2...4 { #expect(await tool.line() == "+ id=\(id)") }
     #expect(await tool.line() == "4 inserted, 0 updated, 0 deleted; table t created")

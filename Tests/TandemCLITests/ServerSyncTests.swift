@@ -202,23 +202,23 @@ struct ServerSyncTests {
   @Test(
     "mistakes in the address are refused before anything is written",
     arguments: [
-      ("--server $server --space notes --token-file none", "none"),
-      ("--server $server --space a/b --token-file token", "letters, digits"),
-      ("--server http://ann:pw@127.0.0.1 --space notes", "no credentials"),
-      ("--server ftp://127.0.0.1 --space notes", "not supported"),
-      ("--space notes --token-file token", "--server"),
-      ("--space notes --insecure-http", "--server"),
-      ("--server http://sync.example.org --space notes --token-file token", "--insecure-http"),
-      ("--space $server", "--server URL --space NAME"),
-      ("--server $server/v1/spaces/notes --space notes", "the address of spaces; use that of"),
-      ("--server $server/base --space notes --token-file token", "path only if a proxy"),
-      ("--server $server --space notes", "--token-file"),
-      ("--server http://127.0.0.1:1 --space notes", "127.0.0.1:1"),
-    ])
-  func mistakes(options: String, message: String) async throws {
+      ("--server $server --space notes --token-file none", "none", 1),
+      ("--server $server --space a/b --token-file token", "letters, digits", 1),
+      ("--server http://ann:pw@127.0.0.1 --space notes", "no credentials", 1),
+      ("--server ftp://127.0.0.1 --space notes", "not supported", 1),
+      ("--space notes --token-file token", "--server", 2),
+      ("--space notes --insecure-http", "--server", 2),
+      ("--server http://sync.example.org --space notes --token-file token", "--insecure-http", 1),
+      ("--space $server", "--server URL --space NAME", 2),
+      ("--server $server/v1/spaces/notes --space notes", "the address of spaces; use that of", 1),
+      ("--server $server/base --space notes --token-file token", "path only if a proxy", 1),
+      ("--server $server --space notes", "--token-file", 1),
+      ("--server http://127.0.0.1:1 --space notes", "127.0.0.1:1", 1),
+    ] as [(String, String, Int32)])
+  func mistakes(options: String, message: String, status: Int32) async throws {
     let before = "sqlite3 a.db \"\(Self.schema)\"; cp a.db before"
     let result = try await shell(
-      "\(before); $tandem attach a.db \(options) --table note", status: 2)
+      "\(before); $tandem attach a.db \(options) --table note", status: status)
     #expect(result.error.contains(message), "\(result.error)")
     #expect(!result.error.contains("pw"))
     try await shell("cmp a.db before")

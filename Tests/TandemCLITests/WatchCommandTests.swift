@@ -86,9 +86,10 @@ struct WatchCommandTests {
     let json = try await database.watch(
       "--query", query, "--key", "id", "--list", "--json", "--initial")
     #expect(
-      await json.line() == #"{"inserted":[{"offset":0,"row":{"id":1,"name":"a"}},"#
-        + #"{"offset":1,"row":{"id":2,"name":"b"}},{"offset":2,"row":{"id":3,"name":"c"}}],"#
-        + #""updated":[],"moved":[],"deleted":[]}"#)
+      await json.line()
+        == #"{"deletions":[],"insertions":[{"offset":0,"element":{"id":1,"name":"a"}},"#
+        + #"{"offset":1,"element":{"id":2,"name":"b"}},{"offset":2,"element":{"id":3,"name":"c"}}],"#
+        + #""moves":[],"updates":[]}"#)
     try await database.execute(
       """
       BEGIN; UPDATE place SET name = 'd' WHERE id = 1; DELETE FROM place WHERE id = 2;
@@ -102,9 +103,10 @@ struct WatchCommandTests {
         #"[2] + id=4  name="e""#,
       ])
     #expect(
-      await json.line() == #"{"inserted":[{"offset":2,"row":{"id":4,"name":"e"}}],"#
-        + #""updated":[{"from":0,"to":1,"old":{"id":1,"name":"a"},"new":{"id":1,"name":"d"}}],"#
-        + #""moved":[{"from":2,"to":0}],"deleted":[{"offset":1,"row":{"id":2,"name":"b"}}]}"#)
+      await json.line() == #"{"deletions":[{"offset":1,"element":{"id":2,"name":"b"}}],"#
+        + #""insertions":[{"offset":2,"element":{"id":4,"name":"e"}}],"moves":[{"from":2,"to":0}],"#
+        + #""updates":[{"oldOffset":0,"newOffset":1,"old":{"id":1,"name":"a"},"#
+        + #""new":{"id":1,"name":"d"}}]}"#)
     for running in [tool, json] {
       running.signal(SIGINT)
       #expect(await running.end() == 0)

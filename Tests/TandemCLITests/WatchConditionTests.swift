@@ -59,7 +59,7 @@ struct WatchConditionTests {
   func files() async throws {
     try folder.write("this is a text and no database, however long it may be\n", to: "text.db")
     for (path, words) in [
-      ("missing.db", "cannot open it: it does not exist"), (".", "is a folder"),
+      ("missing.db", "cannot open it: it does not exist"), (".", "is a directory"),
       ("text.db", "file is not a database; it may be another kind of file, or encrypted"),
       ("/dev/null", "cannot open it: it is no regular file"),
     ] {

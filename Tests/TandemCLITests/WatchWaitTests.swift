@@ -59,9 +59,10 @@ struct WatchWaitTests {
         + #""updated":[{"old":{"id":2,"name":2},"new":{"id":2,"name":7}}],"#
         + #""deleted":[{"id":1,"name":1}]}"#)
     #expect(
-      await list.line() == #"{"inserted":[{"offset":1,"row":{"id":3,"name":3}}],"#
-        + #""updated":[{"from":1,"to":0,"old":{"id":2,"name":2},"new":{"id":2,"name":7}}],"#
-        + #""moved":[],"deleted":[{"offset":0,"row":{"id":1,"name":1}}]}"#)
+      await list.line() == #"{"deletions":[{"offset":0,"element":{"id":1,"name":1}}],"#
+        + #""insertions":[{"offset":1,"element":{"id":3,"name":3}}],"moves":[],"#
+        + #""updates":[{"oldOffset":1,"newOffset":0,"old":{"id":2,"name":2},"#
+        + #""new":{"id":2,"name":7}}]}"#)
     #expect(await set.end() == 0)
     #expect(await list.end() == 0)
   }

@@ -12,7 +12,7 @@ enum CSVOption {
   }
   static let encoding = ValueOption<CSVEncoding>(
     "encoding", "NAME",
-    help: "The encoding of CSV: utf-8 (default), latin1, windows-1252\nor utf-16.")
+    help: "The encoding of CSV: utf-8, latin1, windows-1252 or\nutf-16 (default: utf-8).")
   static let comment = ValueOption<UInt8>(
     "comment", "CHAR", takes: "one ASCII character, such as #",
     help: "Skip the lines of CSV that begin with this character."

@@ -4,10 +4,11 @@ extension ValueOption<String> {
   /// An option with any text as its value.
   init(
     _ name: String, _ placeholder: String, letter: Character? = nil, isRepeatable: Bool = false,
-    help: String
+    help: String, offer: ValueOffer? = nil
   ) {
     self.init(
-      name, placeholder, letter: letter, isRepeatable: isRepeatable, takes: "a text", help: help
+      name, placeholder, letter: letter, isRepeatable: isRepeatable, takes: "a text", help: help,
+      offer: offer
     ) { $0 }
   }
 }
@@ -62,7 +63,7 @@ extension ValueOption<Int> {
 }
 
 extension ValueOption<Duration> {
-  /// The longest duration that an option accepts: about eleven days.
+  /// The maximum duration that an option accepts: about eleven days.
   private static let maxSeconds = 1_000_000.0
 
   /// An option that takes a duration in seconds, fractions allowed.

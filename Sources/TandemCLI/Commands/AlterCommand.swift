@@ -2,8 +2,6 @@ import Tandem
 
 /// `tandem alter`: changes the schema of a file that is attached.
 enum AlterCommand: Command {
-  static let failureStatus = ReplicaFile.trouble
-
   /// The options, each declared once.
   enum Option {
     static let begin = Flag(
@@ -12,15 +10,16 @@ enum AlterCommand: Command {
         "Prepare the file for changes by another program; it\ncannot be synchronized until --end."
     )
     static let end = Flag("end", help: "Take over all changes, and end what --begin began.")
-    static let policy = ValueOption<PolicyChange>(
+    static let policy = ValueOption<PolicyChoice>(
       "policy", "COLUMN=POLICY", isRepeatable: true,
       takes:
-        "COLUMN=POLICY or TABLE.COLUMN=POLICY, with \(AttachCommand.PolicyChoice.names) or none",
+        "COLUMN=POLICY or TABLE.COLUMN=POLICY, with \(PolicyChoice.names) or none",
       help: """
         Merge edits of both sides of a column by another policy
         from now on; none removes it. Change it in all copies.
-        """
-    ) { PolicyChange($0) }
+        """,
+      hint: { PolicyChoice.hint($0, allowsNone: true) }
+    ) { PolicyChoice($0, allowsNone: true) }
     static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }
 
@@ -40,7 +39,7 @@ enum AlterCommand: Command {
       by --policy. A copy that lacks a column of others keeps their values aside, and gets them when
       the column is added. Tables keep their names and primary keys.
 
-      Exit status: 0 success, 2 errors.
+      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [
       .init(name: "DATABASE", help: "A SQLite file that is attached."),
@@ -65,10 +64,11 @@ enum AlterCommand: Command {
     let reports = try await ReplicaFile.with(path) { _, replica in
       if !policies.isEmpty {
         let places = try await replica.status().tables
-        for change in policies {
-          let table = try change.table(in: places, arguments)
+          .map { (name: $0.name, columns: $0.columns) }
+        for choice in policies {
+          let place = try choice.place(in: places, arguments)
           try await replica.setPolicy(
-            change.policy, forColumn: change.column(in: table), of: table.name)
+            choice.policy, forColumn: place.column, of: places[place.table].name)
         }
         return try await replica.policies().map {
           "\($0.table).\($0.column) has the policy \($0.policy)"
@@ -91,7 +91,7 @@ enum AlterCommand: Command {
     if !arguments[Option.quiet] {
       for report in reports { TandemCLI.report("\(path): \(report)") }
     }
-    return ReplicaFile.inStep
+    return ExitStatus.success
   }
 
   /// The columns that were added and that are gone, in words.
@@ -101,47 +101,6 @@ enum AlterCommand: Command {
       let gone = old.columns.filter { !new.columns.contains($0) }
       return added.map { "\(new.name).\($0) is synchronized from now on" }
         + gone.map { "\(new.name).\($0) is kept aside from now on, for the other copies" }
-    }
-  }
-}
-
-extension AlterCommand {
-  /// A value of `--policy`.
-  struct PolicyChange: Sendable {
-    /// A column, or a table and a column.
-    private let field: String
-    /// The policy; `nil` for none.
-    let policy: FieldPolicy?
-
-    init?(_ text: String) {
-      guard let sign = text.lastIndex(of: "="), sign != text.startIndex else { return nil }
-      field = String(text[..<sign])
-      let name = text[text.index(after: sign)...]
-      policy = FieldPolicy(rawValue: String(name))
-      if policy == nil, name != "none" { return nil }
-    }
-
-    /// The table that has the column.
-    func table(
-      in tables: [ReplicaStatus.Table], _ arguments: ParsedArguments
-    ) throws -> ReplicaStatus.Table {
-      let found = tables.filter { table in table.columns.contains { isNamed($0, of: table) } }
-      guard found.count == 1 else {
-        throw arguments.error(
-          found.isEmpty
-            ? "--policy: no attached table has a column \(field)"
-            : "--policy: \(found.map(\.name).joined(separator: " and ")) have a column \(field); "
-              + "write TABLE.COLUMN")
-      }
-      return found[0]
-    }
-
-    func column(in table: ReplicaStatus.Table) -> String {
-      table.columns.first { isNamed($0, of: table) } ?? field
-    }
-
-    private func isNamed(_ column: String, of table: ReplicaStatus.Table) -> Bool {
-      column.isSameSQLName(as: field) || "\(table.name).\(column)".isSameSQLName(as: field)
     }
   }
 }

@@ -2,16 +2,14 @@ import Tandem
 
 /// `tandem attach`: makes a file a replica of a space.
 enum AttachCommand: Command {
-  static let failureStatus = ReplicaFile.trouble
-
   /// The options, each declared once.
   enum Option {
     static let space = ValueOption<String>(
-      "space", "FILE",
+      "space", "SPACE",
       help: """
         The file of the space or, with --server, the name of
         the space; created if it is missing. Required.
-        """)
+        """, offer: .files)
     static let server = ValueOption<String>(
       "server", "URL",
       help: "The server of the space, which tandem serve runs, such as\nhttps://sync.example.org.")
@@ -54,15 +52,16 @@ enum AttachCommand: Command {
         """
     ) { GranularityChoice($0) }
     static let policy = ValueOption<PolicyChoice>(
-      "policy", "FIELD=POLICY", isRepeatable: true,
-      takes: "FIELD=POLICY, where POLICY is \(PolicyChoice.names)",
+      "policy", "COLUMN=POLICY", isRepeatable: true,
+      takes: "COLUMN=POLICY or TABLE.COLUMN=POLICY, with \(PolicyChoice.names)",
       help: """
-        The rule for a field that two copies change at the same
-        time: counter, text, local, remote, maximum or minimum.
-        FIELD is a column, or TABLE.COLUMN. May be repeated.
+        The policy for a column that two copies change at the
+        same time: counter, text, local, remote, maximum or
+        minimum. Name it COLUMN or TABLE.COLUMN. May be
+        repeated.
         """,
       hint: { PolicyChoice.hint($0) }
-    ) { PolicyChoice($0) }
+    ) { PolicyChoice($0, allowsNone: false) }
     static let allowAssignedKeys = Flag(
       "allow-assigned-keys",
       help:
@@ -90,13 +89,13 @@ enum AttachCommand: Command {
 
       Each table needs a primary key that no two copies give to different rows. The policies are
       kept in the file: counter adds the changes of both sides, text merges the edits of both sides,
-      local and remote take the version of this file or of the space, maximum and minimum compare.
-      Edits of different fields do not conflict, unless --granularity says record for their table.
-      Give every copy the same policies.
+      local and remote take the version of this file or of the space, maximum and minimum take the
+      greater or the lesser value. Edits of different fields do not conflict, unless --granularity
+      says record for their table. Give every copy the same policies.
 
       If the space has moved, the same command without --table notes its new address.
 
-      Exit status: 0 success, 2 errors.
+      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [
@@ -140,7 +139,7 @@ enum AttachCommand: Command {
           + "\(names.joined(separator: ", ")); "
           + "\(Quantity.count(status.pendingCount, "row")) to compare: tandem sync \(path)")
     }
-    return ReplicaFile.inStep
+    return ExitStatus.success
   }
 
   /// Changes the address of the space of a file that is attached.
@@ -161,7 +160,7 @@ enum AttachCommand: Command {
           "\(path) is attached to \(SyncSpace.plainName(space.name)), which is the same space")
       }
     }
-    return ReplicaFile.inStep
+    return ExitStatus.success
   }
 
   /// The space of a server; `nil` without `--server`.
@@ -205,21 +204,12 @@ enum AttachCommand: Command {
     let columns = try choices.map { choice in
       try choice.columns ?? connection.schema(ofTable: choice.name)?.columnNames ?? []
     }
-    for policy in arguments.all(Option.policy) {
-      let places = tables.indices.filter { policy.column(in: tables[$0].name, columns[$0]) != nil }
-      guard let place = places.first, places.count == 1,
-        let column = policy.column(in: tables[place].name, columns[place])
-      else {
-        throw arguments.error(
-          places.isEmpty
-            ? "--policy: no attached table has a column \(policy.field)"
-              + (Spelling.closest(to: policy.field, among: columns.flatMap(\.self))
-                .map { "; did you mean \($0)?" } ?? "")
-            : "--policy: \(places.map { tables[$0].name }.joined(separator: " and ")) have a column "
-              + "\(policy.field); write TABLE.COLUMN")
-      }
-      guard tables[place].policies.updateValue(policy.policy, forKey: column) == nil else {
-        throw arguments.error("--policy: \(policy.field) has two policies")
+    for choice in arguments.all(Option.policy) {
+      guard let policy = choice.policy else { continue }
+      let place = try choice.place(in: zip(tables, columns).map { ($0.name, $1) }, arguments)
+      let former = tables[place.table].policies.updateValue(policy, forKey: place.column)
+      guard former == nil else {
+        throw arguments.error("--policy: \(choice.field) has two policies")
       }
     }
     return tables
@@ -282,91 +272,6 @@ extension AttachCommand {
       else { return nil }
       table = String(text[..<sign])
       self.granularity = granularity
-    }
-  }
-
-  /// A value of `--policy`.
-  struct PolicyChoice: Sendable {
-    /// A column, or a table and a column.
-    let field: String
-    let policy: FieldPolicy
-
-    static let names = FieldPolicy.allCases.map(\.rawValue).joined(separator: ", ")
-
-    init?(_ text: String) {
-      guard let sign = text.lastIndex(of: "="), sign != text.startIndex,
-        let policy = FieldPolicy(rawValue: String(text[text.index(after: sign)...]))
-      else { return nil }
-      field = String(text[..<sign])
-      self.policy = policy
-    }
-
-    /// A suggestion for a text that is not a choice.
-    static func hint(_ text: String) -> String {
-      guard let sign = text.lastIndex(of: "=") else { return "" }
-      return Spelling.closest(
-        to: String(text[text.index(after: sign)...]), among: FieldPolicy.allCases.map(\.rawValue)
-      ).map { "; did you mean \($0)?" } ?? ""
-    }
-
-    /// The name of the field's column, if the table has it.
-    func column(in table: String, _ columns: [String]) -> String? {
-      columns.first { $0.isSameSQLName(as: field) || "\(table).\($0)".isSameSQLName(as: field) }
-    }
-  }
-}
-
-/// `tandem detach`: ends what `tandem attach` began.
-enum DetachCommand: Command {
-  static let failureStatus = ReplicaFile.trouble
-  private static let discardRejected = Flag(
-    "discard-rejected",
-    help: "Also remove rejected changes that exist only in this file.")
-  private static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
-
-  static let specification = CommandSpecification(
-    name: "detach",
-    summary: "Undo attach; the rows stay as they are.",
-    discussion: """
-      Removes the triggers and tables that tandem attach added to a SQLite file. The space and its
-      other copies do not change. Changes that were not sent stay in the rows. A deletion that was not
-      sent has no row: if the file is attached again, the row comes back. Run tandem sync first to send
-      both. Conflicts are removed.
-
-      A rejected change that was taken out of its row exists only in this file. Tandem detaches such a
-      file only with --discard-rejected: tandem rejected shows the changes, and retries or discards them.
-
-      Exit status: 0 success, 2 errors.
-      """,
-    operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
-    options: [discardRejected, quiet],
-    examples: ["tandem detach notes.db", "tandem detach notes.db --discard-rejected"])
-
-  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let path = arguments.operands[0]
-    try await ReplicaFile.with(path) { _, replica in
-      let status = try await readableStatus(of: replica)
-      try await replica.detach(discardsRejected: arguments[discardRejected])
-      guard !arguments[quiet] else { return }
-      guard let status else { return TandemCLI.report("\(path) is detached") }
-      let unsent =
-        status.pendingCount == 0
-        ? "" : "; \(Quantity.count(status.pendingCount, "row")) had changes that were not sent"
-      let conflicts =
-        status.conflictCount == 0
-        ? "" : "; \(Quantity.count(status.conflictCount, "open conflict")) removed"
-      TandemCLI.report(
-        "\(path) is detached from \(SyncSpace.plainName(status.space))\(unsent)\(conflicts)")
-    }
-    return ReplicaFile.inStep
-  }
-
-  /// The status, unless the tables do not fit any more: then detaching is the remedy.
-  private static func readableStatus(of replica: DatabaseReplica) async throws -> ReplicaStatus? {
-    do {
-      return try await replica.status()
-    } catch let error as ReplicaError where error.code == .schema || error.code == .damaged {
-      return nil
     }
   }
 }

@@ -8,7 +8,7 @@ enum DemoCommand: Command {
   private enum Option {
     static let port = ValueOption<Int>(
       "port", in: 0...Int(UInt16.max),
-      help: "The port of the page on this machine; \(defaultPort) by\ndefault. 0 picks a free one.")
+      help: "The port of the page on this machine (default:\n\(defaultPort)). 0 picks a free one.")
     static let data = ValueOption<String>(
       "data", "DIR",
       help:

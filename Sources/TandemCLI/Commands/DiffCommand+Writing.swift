@@ -124,7 +124,7 @@ extension DiffCommand {
   ) throws -> Bool {
     let output = DifferenceOutput(arguments)
     if output.isJSON {
-      try output.write { difference.appendJSON(to: &$0, as: .diff) }
+      try output.write { difference.appendJSON(to: &$0) }
     } else {
       let text = DifferenceText(key: key, terminal: .output)
       for line in difference.lines(text, in: new) { try output.write(line) }

@@ -2,7 +2,7 @@ import Tandem
 
 /// `tandem diff`: compares two lists or tables.
 enum DiffCommand: Command {
-  static let failureStatus: Int32 = 2
+  static let failureStatus = ExitStatus.failure
 
   /// The options, each declared once.
   enum Option {
@@ -17,7 +17,14 @@ enum DiffCommand: Command {
       "format", "FORMAT", help: "json, ndjson, csv or tsv, if the name does not show it.")
     static let list = Flag("list", help: "Compare the order of two lists too; show moves.")
     static let text = Flag("text", help: "Compare two texts by lines, as diff -u does.")
-    static let json = Flag("json", help: "Print the whole difference as one JSON object.")
+    static let json = Flag(
+      "json",
+      help: """
+        Print the whole difference as one JSON object:
+        \(setDifferenceShape)
+        or, with --list:
+        \(listDifferenceShape)
+        """)
     static let quiet = Flag("quiet", letter: "q", help: "Print nothing; only set the exit status.")
     static let label = ValueOption<String>(
       "label", "NAME", isRepeatable: true,

@@ -2,12 +2,8 @@ import Tandem
 
 /// `tandem forget`: bounds the history of a space.
 enum ForgetCommand: Command {
-  static let failureStatus = ReplicaFile.trouble
-
   /// The options, each declared once.
   enum Option {
-    static let space = ValueOption<String>(
-      "space", "FILE", help: "The file of the space. Required.")
     static let olderThan = ValueOption<Duration>(
       "older-than", "AGE", takes: "an age such as 90d, 12h or 30m, of at most 36500 days",
       help: "Forget commits of more than this age, such as 90d,\n12h or 30m."
@@ -29,7 +25,7 @@ enum ForgetCommand: Command {
       edit. So choose an age that is longer than the time for which a copy is usually away. The file
       does not shrink; its free space is used again.
 
-      Exit status: 0 success, 2 errors.
+      Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [],
     options: [
@@ -50,7 +46,7 @@ enum ForgetCommand: Command {
     if !arguments[Option.quiet] {
       TandemCLI.report("\(path): \(Quantity.count(count, "commit")) forgotten")
     }
-    return ReplicaFile.inStep
+    return ExitStatus.success
   }
 
   private static let maxAgeSeconds = 36_500 * 86_400

@@ -55,7 +55,7 @@ struct ListRequest {
       "cert-key", "FILE", help: "The private key for --cert, if it is in another file.")
     static let retries = ValueOption(
       "retries", in: 0...1_000,
-      help: "Repeat a request at most N times after an error that may\nbe temporary (default "
+      help: "Repeat a request at most N times after an error that may\nbe temporary (default: "
         + "\(defaultRetryCount)). Obeys the delay that the server\nrequests, up to 5 min.")
     static let timeout = ValueOption.seconds(
       "timeout",
@@ -65,7 +65,7 @@ struct ListRequest {
         + "\(HTTPTimeouts.defaultMinBytesPerSecond >> 10) KiB a second.")
     static let maxBytes = ValueOption.byteCount(
       "max-bytes",
-      help: "The size limit of a list or a content after decompression\n(default "
+      help: "The size limit of a list or a content after decompression\n(default: "
         + "\(RecordSource.defaultMaxByteCount >> 30) GiB for a list, "
         + "\(RecordListOptions.defaultMaxDecompressedByteCount >> 20) MiB for a list that is\n"
         + "compressed, \(FileRequest.defaultMaxByteCount >> 30) GiB for a content, "
@@ -290,7 +290,7 @@ extension HTTPFields.Field {
 }
 
 extension ParsedArguments {
-  /// The most bytes of a file with secrets.
+  /// The maximum number of bytes of a file with secrets.
   private static let maxSecretByteCount = 64 << 10
 
   /// The lines of a small file that are not blank.

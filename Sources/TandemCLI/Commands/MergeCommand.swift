@@ -2,7 +2,7 @@ import Tandem
 
 /// `tandem merge`: merges two versions of a list.
 enum MergeCommand: Command {
-  static let failureStatus: Int32 = 2
+  static let failureStatus = ExitStatus.failure
 
   /// The options, each declared once.
   enum Option {

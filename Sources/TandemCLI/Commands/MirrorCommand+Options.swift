@@ -7,7 +7,7 @@ extension MirrorCommand {
     var path: String
     var mirror: DatabaseMirror
     var list = RecordListOptions()
-    var watchInterval: Duration?
+    var pause: Duration?
     var isUnconditional: Bool
     var isQuiet: Bool
     var isJSON: Bool
@@ -51,9 +51,9 @@ extension MirrorCommand {
       mirror.clientOptions = request.client
       mirror.widensColumns = arguments[Option.widen]
       mirror.concurrency = arguments[Option.concurrency] ?? 0
-      watchInterval = arguments[Option.watch]
-      if watchInterval != nil, case .standardInput = source {
-        throw arguments.error("--watch needs a list that can be read again")
+      pause = arguments[Option.every]
+      if pause != nil, case .standardInput = source {
+        throw arguments.error("--every needs a list that can be read again")
       }
       try Self.check(source, arguments)
       if !isQuiet, !isJSON { list.onLastPage = list.paging.singlePageNote }

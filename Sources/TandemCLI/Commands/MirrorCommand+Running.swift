@@ -3,15 +3,15 @@ import Tandem
 
 extension MirrorCommand.Options {
   /// Mirrors repeatedly. A run that fails is reported, and the next one follows.
-  func watch(every interval: Duration) async throws -> Int32 {
+  func repeatRuns(every pause: Duration) async throws -> Int32 {
     // The first run begins once signals are handled.
     let (beginnings, begin) = AsyncStream.makeStream(of: Void.self)
-    let watching = Task {
+    let repeating = Task {
       for await _ in beginnings {}
       var count = (runs: 0, failures: 0)
       let display = MirrorDisplay(showsPhases: printsEvents)
       var runs = mirror.runs(
-        from: source, intoFileAt: path, every: interval, list: list,
+        from: source, intoFileAt: path, every: pause, list: list,
         isConditional: !isUnconditional, progress: { display.show($0) }
       ).makeAsyncIterator()
       while let isDone = try await isDone(display, { await runs.next() }) {
@@ -20,10 +20,10 @@ extension MirrorCommand.Options {
       }
       return count
     }
-    let interruption = Interruption { watching.cancel() }
+    let interruption = Interruption { repeating.cancel() }
     defer { interruption.end() }
     begin.finish()
-    let count = try await watching.value
+    let count = try await repeating.value
     guard !isQuiet, !isJSON else { return 0 }
     let times = count.runs == 1 ? "once" : "\(count.runs) times"
     let text = "mirrored \(times), \(count.failures) of them with errors\n"

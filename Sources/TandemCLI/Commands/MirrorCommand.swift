@@ -18,7 +18,7 @@ enum MirrorCommand: Command {
     static let maxDeletes = ValueOption<MirrorDeletionLimit>(
       "max-deletes", "N|P%",
       takes: "a count such as 10 or a percentage such as 50%",
-      help: "Refuse to delete more rows than this (default 50%,\nfor tables of more than "
+      help: "Refuse to delete more rows than this (default: 50%,\nfor tables of more than "
         + "\(MirrorDeletionLimit.maxUnguardedCount) rows)."
     ) { MirrorDeletionLimit($0) }
     static let allowEmpty = Flag(
@@ -33,12 +33,17 @@ enum MirrorCommand: Command {
       "dry-run", letter: "n", help: "Write nothing; show the changes.")
     static let all = Flag("all", help: "Show every change, not just the first \(maxLineCount).")
     static let json = Flag(
-      "json", help: "Print the whole difference as one JSON object; with\n--content, events.")
+      "json",
+      help: """
+        Print the whole difference as one JSON object:
+        \(setDifferenceShape)
+        With --content, print events (see above).
+        """)
     static let quiet = Flag("quiet", letter: "q", help: "Print nothing but errors.")
-    static let watch = ValueOption.seconds(
-      "watch",
+    static let every = ValueOption.seconds(
+      "every",
       help:
-        "Repeat the mirror run at this interval, until Ctrl-C. After\nfailures, the interval grows, up to "
+        "Repeat the run after this pause, until Ctrl-C. After\nfailures the pause grows, up to "
         + "\(DatabaseMirror.Runs.maxFailureInterval.components.seconds / 60) min.")
     static let content = ValueOption<String>(
       "content", "FIELD", help: "Fetch the content at the address in this field.")
@@ -56,7 +61,7 @@ enum MirrorCommand: Command {
       help: "Check contents by the number of bytes in this field\n(null: no check).")
     static let concurrency = ValueOption(
       "concurrency", in: 1...MirrorOptions.maxConcurrency,
-      help: "Fetch at most N files at a time (default \(MirrorOptions.automaticConcurrency)); "
+      help: "Fetch at most N files at a time (default: \(MirrorOptions.automaticConcurrency)); "
         + "fewer if the\nlimit of open files is lower (ulimit -n).")
     static let continueOnError = Flag(
       "continue-on-error", help: "Continue if the content of a record cannot be fetched.")
@@ -110,12 +115,13 @@ enum MirrorCommand: Command {
       nothing is deleted, and the exit status is 1.
 
       With --content, --json prints events, one object per line, each with a field "event":
-      "phase" (phase), "progress" (stage, done, failed, total, bytes, remaining_seconds),
+      "phase" (phase), "progress" (stage, done, failed, total, bytes, remainingSeconds),
       "failed" (step, stage, key, attempts, error), and at the end "end" (ok, inserted,
-      updated, deleted, transferred, skipped, failed, bytes). With --dry-run too, "would_fetch"
-      (stage, key, url, file) and "would_remove" (file) list the files of a run.
+      updated, deleted, transferred, skipped, failed, bytes). With --dry-run, "wouldFetch" (stage,
+      key, url, file) and "wouldRemove" (file) list the files of a run, and "end" has dryRun,
+      wouldFetch and wouldRemove in place of transferred, failed and bytes.
 
-      Exit status: 0 success, 1 failure, 2 wrong usage; after --watch, 0.
+      Exit status: 0 success, 1 failure, 2 wrong usage. With --every, 0 after Ctrl-C.
       """,
     operands: [
       .init(
@@ -130,7 +136,7 @@ enum MirrorCommand: Command {
       Option.allowEmpty, Option.widen, Option.unconditional, Option.dryRun, Option.all, Option.json,
       Option.quiet,
     ] + ListRequest.options + [
-      Option.watch, Option.content, Option.preview, Option.into, Option.sha256, Option.length,
+      Option.every, Option.content, Option.preview, Option.into, Option.sha256, Option.length,
       Option.concurrency, Option.continueOnError,
     ] + CSVOption.all,
     examples: [
@@ -150,7 +156,7 @@ enum MirrorCommand: Command {
       "tandem mirror a.db --table place b.db",
       "tandem mirror a.db --from-table place b.db --table old_place --key id",
       "tandem mirror https://example.org/photos p.db --table photo --key id --content url --into p",
-      "tandem mirror https://example.org/feed f.db --table f --key id --watch 60 "
+      "tandem mirror https://example.org/feed f.db --table f --key id --every 60 "
         + "--user @password",
     ])
 
@@ -159,7 +165,7 @@ enum MirrorCommand: Command {
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let options = try Options(arguments)
-    guard let interval = options.watchInterval else { return try await options.run() }
-    return try await options.watch(every: interval)
+    guard let pause = options.pause else { return try await options.run() }
+    return try await options.repeatRuns(every: pause)
   }
 }

@@ -2,13 +2,6 @@ import Tandem
 
 /// The file of a replica, for the commands that synchronize it.
 enum ReplicaFile {
-  /// The exit status if nothing needs help.
-  static let inStep: Int32 = 0
-  /// The exit status if the synchronization is blocked or conflicts are open.
-  static let needsHelp: Int32 = 1
-  /// The exit status after an error.
-  static let trouble: Int32 = 2
-
   /// Opens a file that exists, which keeps its journal mode, and closes it after `body`.
   static func with<Result>(
     _ path: String, access: DatabaseConfiguration.Access = .readWrite,
@@ -58,20 +51,6 @@ enum ReplicaFile {
       await space.close()
       throw error
     }
-  }
-
-  /// Writes one JSON value on a line of standard output.
-  static func print(_ body: (inout JSONWriter) -> Void) throws(OutputError) {
-    var bytes: [UInt8] = []
-    bytes.appendJSON(body)
-    bytes.append(UInt8(ascii: "\n"))
-    try OutputStream.write(bytes, to: STDOUT_FILENO)
-  }
-
-  /// Writes lines of text to standard output.
-  static func print(_ lines: [String]) throws(OutputError) {
-    let text = lines.map { $0.escapingControls() + "\n" }.joined()
-    try OutputStream.write(Array(text.utf8), to: STDOUT_FILENO)
   }
 }
 

@@ -8,11 +8,11 @@ enum ServeCommand: Command {
     static let data = ValueOption<String>(
       "data", "DIR",
       help:
-        "The directory of the spaces, one file each; created if it\nis missing. Default: tandem-data."
+        "The directory of the spaces, one file each; created if it\nis missing (default: tandem-data)."
     )
     static let listen = ValueOption<ServerAddress>(
       "listen", "ADDR:PORT", takes: "HOST:PORT, such as 0.0.0.0:7420 or [::]:7420",
-      help: "The address. Port 0 picks a free one.\nDefault: 127.0.0.1:7420."
+      help: "The address. Port 0 picks a free one\n(default: 127.0.0.1:7420)."
     ) { ServerAddress($0) }
     static let tokens = ValueOption<String>(
       "tokens", "FILE",
@@ -37,45 +37,46 @@ enum ServeCommand: Command {
         """)
     static let maxConnections = ValueOption(
       "max-connections", in: 1...1_000_000,
-      help: "The maximum number of open connections.\nDefault: 10000.")
+      help: "The maximum number of open connections\n(default: 10000).")
     static let maxAddressConnections = ValueOption(
       "max-address-connections", in: 1...1_000_000,
-      help: "The maximum number of open connections of one address.\nDefault: 5000.")
+      help: "The maximum number of open connections of one address\n(default: 5000).")
     static let maxHeader = ValueOption.byteCount(
       "max-header",
-      help: "The memory for each connection: the header of a request\nmust fit. Default: 8k.")
+      help: "The memory for each connection: the header of a request\nmust fit (default: 8k).")
     static let maxRequests = ValueOption(
       "max-requests", in: 1...1_000_000,
-      help: "The maximum number of requests at a time. Default: 1000.")
+      help: "The maximum number of requests at a time (default: 1000).")
     static let maxTokenRequests = ValueOption(
       "max-token-requests", in: 1...1_000_000,
-      help: "The maximum number of requests of one access token at a\ntime. Default: 256.")
+      help: "The maximum number of requests of one access token at a\ntime (default: 256).")
     static let maxTokenStreams = ValueOption(
       "max-token-streams", in: 1...1_000_000,
-      help: "The maximum number of event streams of one access token.\nDefault: 4000.")
+      help: "The maximum number of event streams of one access token\n(default: 4000).")
     static let maxTokenSpaces = ValueOption(
       "max-token-spaces", in: 1...1_000_000,
-      help: "The maximum number of spaces that one access token\nfollows at a time. Default: 1000.")
+      help:
+        "The maximum number of spaces that one access token\nfollows at a time (default: 1000).")
     static let maxBodies = ValueOption.byteCount(
       "max-bodies",
-      help: "The maximum length of the bodies of all requests at a\ntime. Default: 256M.")
+      help: "The maximum length of the bodies of all requests at a\ntime (default: 256M).")
     static let maxAnswers = ValueOption.byteCount(
       "max-answers",
-      help: "The maximum length of the answers that are being sent.\nDefault: 256M.")
+      help: "The maximum length of the answers that are being sent\n(default: 256M).")
     static let maxSpaces = ValueOption(
       "max-spaces", in: 1...10_000_000,
-      help: "The number of spaces beyond which none is created.\nDefault: 10000.")
+      help: "The number of spaces beyond which none is created\n(default: 10000).")
     static let maxOpenSpaces = ValueOption(
       "max-open-spaces", in: 1...100_000,
       help:
-        "The maximum number of open spaces. Default: one for each\n40 files that the system allows, at most 1000."
+        "The maximum number of open spaces (default: one for each\n40 files that the system allows, at most 1000)."
     )
     static let idleTime = ValueOption.seconds(
       "idle-time",
-      help: "Close a connection that sends no complete header for so\nlong. Default: 60.")
+      help: "Close a connection that sends no complete header for so\nlong (default: 60).")
     static let heartbeat = ValueOption.seconds(
       "heartbeat",
-      help: "The time between two signs of life of an event stream.\nDefault: 15.")
+      help: "The time between two heartbeats of an event stream\n(default: 15).")
   }
 
   static let specification = CommandSpecification(
@@ -93,7 +94,7 @@ enum ServeCommand: Command {
       it answers the requests under way and ends with status 0. /metrics has counts for Prometheus,
       /healthz is for load balancers, and /v1/openapi.json describes all requests.
 
-      Exit status: 0 stopped by a signal, 1 errors.
+      Exit status: 0 stopped by a signal, 1 failure, 2 wrong usage.
       """,
     operands: [],
     options: [
@@ -156,7 +157,7 @@ enum ServeCommand: Command {
     }
     await spaces.close()
     try print("stopped", url: nil, arguments)
-    return 0
+    return ExitStatus.success
   }
 
   /// The directory of the spaces, unless specified otherwise.
@@ -206,14 +207,14 @@ enum ServeCommand: Command {
   ) throws(OutputError) {
     do throws(OutputError) {
       if arguments[Option.json] {
-        try ReplicaFile.print { json in
+        try OutputStream.printLine { json in
           json.object { json in
             json.field("event", event)
             if let url { json.field("url", url) }
           }
         }
       } else if let url {
-        try ReplicaFile.print(["\(event) on \(url)"])
+        try OutputStream.printLines(["\(event) on \(url)"])
       }
     } catch  where error.isBrokenPipe {
       // Whoever started the server does not read its address: it serves all the same.
@@ -237,107 +238,5 @@ struct ServerAddress: Sendable {
   init?(_ text: String) {
     guard case .tcp(let host, let port)? = SocketAddress(text) else { return nil }
     self.init(host: host, port: port)
-  }
-}
-
-/// `tandem log`: shows the commits of a space.
-enum LogCommand: Command {
-  /// The options, each declared once.
-  enum Option {
-    static let space = ValueOption<String>(
-      "space", "FILE",
-      help: "The file of a space, or the name of a space with\n--data. Required.")
-    static let data = ValueOption<String>(
-      "data", "DIR", help: "The directory in which a server keeps its spaces.")
-    static let count = ValueOption(
-      "count", in: 1...Int.max, help: "The maximum number of commits. Default: 100.")
-    static let json = Flag(
-      "json",
-      help: """
-        Print one JSON object per line:
-        {"version":N,"time":TIME,"account":NAME,
-        "replica":ID,"commit":ID,"overruled":[RECORD]}
-        """)
-  }
-
-  private static let defaultCount = 100
-
-  static let specification = CommandSpecification(
-    name: "log",
-    summary: "Show the commits of a space, and the versions that lost.",
-    discussion: """
-      Shows the last commits of a space, the newest first: the version, the time, the account and
-      the replica that made it. Below a commit are the versions of records that lost a merge on that
-      replica, or wait for a decision there. So they can be read without the device that made them.
-      A server may be using the space.
-
-      Exit status: 0 success, 1 failure, 2 wrong usage.
-      """,
-    operands: [],
-    options: [Option.space, Option.data, Option.count, Option.json],
-    examples: [
-      "tandem log --space shared.space", "tandem log --space notes --data spaces --json",
-    ])
-
-  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let commits = try await SQLiteSpaceStore.history(
-      path: try file(arguments), maxCount: arguments[Option.count] ?? defaultCount)
-    for commit in commits {
-      if arguments[Option.json] {
-        try ReplicaFile.print { commit.write(to: &$0) }
-      } else {
-        try ReplicaFile.print(commit.lines)
-      }
-    }
-    return 0
-  }
-
-  /// The file of the space that the arguments name.
-  static func file(_ arguments: ParsedArguments) throws -> String {
-    let name = try arguments.required(Option.space, "the file of a space, or its name and --data")
-    guard let directory = arguments[Option.data] else { return name }
-    let spaces = try SpaceDirectory(reading: directory)
-    guard spaces.contains(name) else {
-      let names = try spaces.names()
-      let hint = Spelling.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-      throw FileError(path: directory, action: "read", reason: "there is no space \(name)\(hint)")
-    }
-    return spaces.file(of: name)
-  }
-}
-
-extension SpaceCommit {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.object { json in
-      json.field("version", version)
-      json.field("time", timeText)
-      json.field("account", account)
-      json.field("replica", "\(replica)")
-      json.field("commit", "\(id)")
-      json.field("overruled", overruled)
-    }
-  }
-
-  fileprivate var lines: [String] {
-    ["\(version) \(timeText) \(account ?? "-") \(replica)"]
-      + overruled.map { state in
-        "  overruled: \(state.key.table) \(state.key.id.keyText), edited version "
-          + "\(state.version): \(state.fields.text)"
-      }
-  }
-
-  /// The time by RFC 3339, in UTC.
-  private var timeText: String {
-    var seconds = time_t(time / 1_000)
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    func digits(_ number: Int32, _ count: Int) -> String {
-      let text = String(number)
-      return String(repeating: "0", count: max(0, count - text.count)) + text
-    }
-    let date =
-      "\(digits(parts.tm_year + 1900, 4))-\(digits(parts.tm_mon + 1, 2))-\(digits(parts.tm_mday, 2))"
-    return "\(date)T\(digits(parts.tm_hour, 2)):\(digits(parts.tm_min, 2)):"
-      + "\(digits(parts.tm_sec, 2)).\(digits(Int32(time % 1_000), 3))Z"
   }
 }

@@ -2,12 +2,12 @@ import Tandem
 
 /// `tandem status`: shows whether a file is in step.
 enum StatusCommand: Command {
-  static let failureStatus = ReplicaFile.trouble
+  static let failureStatus = ExitStatus.failure
   private static let json = Flag(
     "json",
     help: """
       Print one JSON object:
-      {"state":"upToDate|pending|conflicts|blocked",
+      {"state":"upToDate|pending|rejected|conflicts|blocked",
       "replica":ID,"space":NAME,"revision":"EPOCH.VERSION",
       "pending":N,"conflicts":N,"rejected":N,"tables":[…]},
       and "reason":TEXT if it is blocked
@@ -44,13 +44,13 @@ enum StatusCommand: Command {
       state = .blocked
     }
     if arguments[json] {
-      try ReplicaFile.print { status.write(state, reason, to: &$0) }
+      try OutputStream.printLine { status.write(state, reason, to: &$0) }
     } else {
-      try ReplicaFile.print(status.lines(state, reason))
+      try OutputStream.printLines(status.lines(state, reason))
     }
     switch state {
-    case .upToDate, .pending: return ReplicaFile.inStep
-    case .rejected, .conflicts, .blocked: return ReplicaFile.needsHelp
+    case .upToDate, .pending: return ExitStatus.success
+    case .rejected, .conflicts, .blocked: return ExitStatus.attention
     }
   }
 }

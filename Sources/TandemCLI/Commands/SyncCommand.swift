@@ -3,7 +3,7 @@ import Tandem
 
 /// `tandem sync`: brings a file in step with its space.
 enum SyncCommand: Command {
-  static let failureStatus = ReplicaFile.trouble
+  static let failureStatus = ExitStatus.failure
 
   /// The options, each declared once.
   enum Option {
@@ -12,10 +12,11 @@ enum SyncCommand: Command {
     static let json = Flag(
       "json",
       help: """
-        Print one JSON object per line: the states, such as
+        Print one JSON object per line, for each state
         {"event":"status","status":"connecting|pushing|pulling|
-        verifying|upToDate|offline|blocked"}, with a "reason" for
-        the last two, and at the end
+        verifying|upToDate|offline|blocked"}, with "changes":N
+        for pushing, "revision":"EPOCH.VERSION" for upToDate and
+        "reason":TEXT for offline and blocked, and at the end
         {"event":"end","revision":"EPOCH.VERSION","pushed":N,
         "pulled":N,"conflicts":N,"rejected":N,"pending":N}
         """)
@@ -35,9 +36,9 @@ enum SyncCommand: Command {
     summary: "Bring a database in step with its space.",
     discussion: """
       Sends the changes of all programs to the space that the file is attached to, and writes the
-      changes of other copies into the file, in one transaction. Edits of different fields, and fields with a
-      policy, are merged. Other edits of both sides are conflicts: the row gets the version of the
-      space, and tandem conflicts shows all versions. An edit beats a deletion.
+      changes of other copies into the file, in one transaction. Edits of different fields, and
+      fields with a policy, are merged. Other edits of both sides are conflicts: the row gets the
+      version of the space, and tandem conflicts shows all versions. An edit beats a deletion.
 
       It may be stopped and repeated at any time: no change is lost or made twice.
 
@@ -101,13 +102,13 @@ enum SyncCommand: Command {
     try output.writeEnd(of: run, status)
     if let reason = run.block {
       output.report(blockedBy: "\(reason)")
-      return ReplicaFile.needsHelp
+      return ExitStatus.attention
     }
     switch run.status {
     case .upToDate: break
     case .blocked(let block):
       TandemCLI.report("\(output.path): \(remedy(block))")
-      return ReplicaFile.needsHelp
+      return ExitStatus.attention
     case .offline, .connecting, .pushing, .pulling, .verifying:
       guard !output.watches else { break }
       let reason =
@@ -115,10 +116,10 @@ enum SyncCommand: Command {
         ? "the space cannot be reached"
         : "the space accepts no commit of this file; other copies may be busy, so try again later"
       TandemCLI.report("\(output.path): \(run.cause.map { "\($0)" } ?? reason)")
-      return ReplicaFile.trouble
+      return ExitStatus.failure
     }
     return status.conflictCount > 0 || status.rejectedCount > 0 || status.state == .blocked
-      ? ReplicaFile.needsHelp : ReplicaFile.inStep
+      ? ExitStatus.attention : ExitStatus.success
   }
 
   /// The reason of a block, and the remedy.
@@ -144,11 +145,11 @@ struct SyncOutput: Sendable {
   func note(_ status: SyncStatus, _ cause: (any Error)?) {
     progress.note(status)
     if printsJSON {
-      try? ReplicaFile.print { $0.object { write(status, cause, to: &$0) } }
+      try? OutputStream.printLine { $0.object { write(status, cause, to: &$0) } }
     } else if watches, !isQuiet {
       switch status {
       case .upToDate(let revision):
-        TandemCLI.report("\(path): in step at revision \(revision.shortText)")
+        TandemCLI.report("\(path): in step at revision \(revision.version)")
       case .blocked(let block): TandemCLI.report("\(path): \(SyncCommand.remedy(block))")
       case .offline:
         let reason = cause.map { ": \($0)" } ?? ""
@@ -161,7 +162,7 @@ struct SyncOutput: Sendable {
   /// Writes the event of a file that cannot be synchronized.
   func noteBlock(_ reason: String) {
     guard printsJSON else { return }
-    try? ReplicaFile.print { json in
+    try? OutputStream.printLine { json in
       json.object { json in
         json.field("event", "status")
         json.field("status", "blocked")
@@ -175,7 +176,7 @@ struct SyncOutput: Sendable {
     noteBlock(reason)
     if printsJSON { try writeEnd(pushed: 0, pulled: 0, status) }
     report(blockedBy: reason)
-    return ReplicaFile.needsHelp
+    return ExitStatus.attention
   }
 
   /// Reports the reason for which a file cannot be synchronized. Some begin with the path.
@@ -187,7 +188,7 @@ struct SyncOutput: Sendable {
     json.field("event", "status")
     switch status {
     case .connecting: json.field("status", "connecting")
-    case .pushing(let count):
+    case .pushing(changeCount: let count):
       json.field("status", "pushing")
       json.field("changes", count)
     case .pulling: json.field("status", "pulling")
@@ -205,7 +206,7 @@ struct SyncOutput: Sendable {
   }
 
   private func writeEnd(pushed: Int, pulled: Int, _ status: ReplicaStatus) throws {
-    try ReplicaFile.print { json in
+    try OutputStream.printLine { json in
       json.object { json in
         json.field("event", "end")
         json.field("revision", status.revision?.shortText)
@@ -223,10 +224,7 @@ struct SyncOutput: Sendable {
     if printsJSON { try writeEnd(pushed: run.pushedCount, pulled: run.pulledCount, status) }
     guard !isQuiet else { return }
     if case .upToDate(let revision) = run.status, !watches {
-      let conflicts =
-        status.conflictCount == 0
-        ? "" : ", with \(Quantity.count(status.conflictCount, "open conflict"))"
-      TandemCLI.report("\(path): in step at revision \(revision.shortText)\(conflicts)")
+      TandemCLI.report("\(path): in step at revision \(revision.version)")
     }
     TandemCLI.report(
       "\(path): \(Quantity.count(run.pushedCount, "change")) sent, "
@@ -270,7 +268,7 @@ final class SyncProgress: Sendable {
       state.sentCount += state.currentCount
       state.currentCount = 0
       switch status {
-      case .pushing(let count):
+      case .pushing(changeCount: let count):
         state.currentCount = count
         state.bar.update(
           state.sentCount, of: max(state.totalCount, state.sentCount + count), unit: "rows sent")

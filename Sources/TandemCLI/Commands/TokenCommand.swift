@@ -17,12 +17,14 @@ enum TokenCommand: Command {
     ) { $0 == "*" || SpaceName.isValid($0) ? $0 : nil }
     static let write = Flag(
       "write",
-      help: "The token permits to change the spaces, and to create\nthem. Otherwise: to read.")
+      help:
+        "The token may change the spaces, and create them. Without\nit, it may only read.")
     static let inspect = Flag(
       "inspect",
       help: """
-        The token permits to see who changed the spaces when, on the
-        page of tandem serve --inspect, and not to read records.
+        The token may open the page of tandem serve --inspect,
+        which shows who changed the spaces and when. It may not
+        read records.
         """)
     static let json = Flag(
       "json",
@@ -159,7 +161,7 @@ enum TokenCommand: Command {
     _ token: AccessToken, secret: String? = nil, _ arguments: ParsedArguments
   ) throws {
     if arguments[Option.json] {
-      try ReplicaFile.print { json in
+      try OutputStream.printLine { json in
         json.object { json in
           json.field("id", token.id)
           json.field("account", token.account)
@@ -169,7 +171,7 @@ enum TokenCommand: Command {
         }
       }
     } else {
-      try ReplicaFile.print([
+      try OutputStream.printLines([
         "\(token.id) \(token.account) \(token.access.rawValue) \(token.scopeText)"
       ])
     }

@@ -16,7 +16,9 @@ enum WatchCommand: Command {
       "json",
       help: """
         Print one JSON object per line:
-        {"inserted":[ROW],"updated":[{"old":ROW,"new":ROW}],"deleted":[ROW]}
+        \(setDifferenceShape)
+        or, with --list:
+        \(listDifferenceShape)
         """)
     static let wait = Flag(
       "wait",

@@ -45,7 +45,7 @@ final class WatchOutput {
 
   func write(_ difference: ListDifference<Record>) throws {
     if isJSON {
-      try output.write { difference.appendJSON(to: &$0, as: .watch) }
+      try output.write { difference.appendJSON(to: &$0) }
     } else {
       try writeLines(difference)
     }

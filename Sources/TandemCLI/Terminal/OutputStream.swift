@@ -1,3 +1,5 @@
+import Tandem
+
 /// Writes bytes to a file descriptor in large pieces.
 final class OutputStream {
   private let descriptor: Int32
@@ -48,6 +50,20 @@ final class OutputStream {
       written += count
     }
   }
+
+  /// Writes one JSON value on a line of standard output.
+  static func printLine(_ body: (inout JSONWriter) -> Void) throws(OutputError) {
+    var bytes: [UInt8] = []
+    bytes.appendJSON(body)
+    bytes.append(UInt8(ascii: "\n"))
+    try write(bytes, to: STDOUT_FILENO)
+  }
+
+  /// Writes lines of text to standard output.
+  static func printLines(_ lines: [String]) throws(OutputError) {
+    let text = lines.map { $0.escapingControls() + "\n" }.joined()
+    try write(Array(text.utf8), to: STDOUT_FILENO)
+  }
 }
 
 // MARK: - Readers that stall
@@ -55,7 +71,7 @@ final class OutputStream {
 extension OutputStream {
   /// The number of bytes that a writable pipe takes without blocking.
   private static let pieceByteCount = Int(PIPE_BUF)
-  /// The longest delay after which a cancellation takes effect.
+  /// The maximum delay after which a cancellation takes effect.
   private static let maxWaitMilliseconds: Int32 = 50
 
   private static func writeInPieces(_ bytes: [UInt8], to descriptor: Int32) throws(OutputError) {

@@ -1,5 +1,5 @@
-/// Reads the arguments after the name of the program.
-enum TypedArguments {
+/// The arguments after the name of the program.
+enum ProcessArguments {
   /// The arguments as texts.
   ///
   /// `CommandLine.arguments` replaces bytes that are not UTF-8, so the result could name another file.

@@ -1,0 +1,55 @@
+import Tandem
+
+/// `tandem detach`: ends what `tandem attach` began.
+enum DetachCommand: Command {
+  private static let discardRejected = Flag(
+    "discard-rejected",
+    help: "Also remove rejected changes that exist only in this file.")
+  private static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
+
+  static let specification = CommandSpecification(
+    name: "detach",
+    summary: "Undo attach; the rows stay as they are.",
+    discussion: """
+      Removes the triggers and tables that tandem attach added to a SQLite file. The space and its
+      other copies do not change. Changes that were not sent stay in the rows. A deletion that was not
+      sent has no row: if the file is attached again, the row comes back. Run tandem sync first to send
+      both. Conflicts are removed.
+
+      A rejected change that was taken out of its row exists only in this file. Tandem detaches such a
+      file only with --discard-rejected: tandem rejected shows the changes, and retries or discards them.
+
+      Exit status: 0 success, 1 failure, 2 wrong usage.
+      """,
+    operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
+    options: [discardRejected, quiet],
+    examples: ["tandem detach notes.db", "tandem detach notes.db --discard-rejected"])
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let path = arguments.operands[0]
+    try await ReplicaFile.with(path) { _, replica in
+      let status = try await readableStatus(of: replica)
+      try await replica.detach(discardsRejected: arguments[discardRejected])
+      guard !arguments[quiet] else { return }
+      guard let status else { return TandemCLI.report("\(path) is detached") }
+      let unsent =
+        status.pendingCount == 0
+        ? "" : "; \(Quantity.count(status.pendingCount, "row")) had changes that were not sent"
+      let conflicts =
+        status.conflictCount == 0
+        ? "" : "; \(Quantity.count(status.conflictCount, "open conflict")) removed"
+      TandemCLI.report(
+        "\(path) is detached from \(SyncSpace.plainName(status.space))\(unsent)\(conflicts)")
+    }
+    return ExitStatus.success
+  }
+
+  /// The status, unless the tables do not fit any more: then detaching is the remedy.
+  private static func readableStatus(of replica: DatabaseReplica) async throws -> ReplicaStatus? {
+    do {
+      return try await replica.status()
+    } catch let error as ReplicaError where error.code == .schema || error.code == .damaged {
+      return nil
+    }
+  }
+}
