@@ -1,4 +1,4 @@
-/// The SHA-256 of some content (FIPS 180-4), such as a transferred file is checked by.
+/// A SHA-256 digest (FIPS 180-4).
 public struct SHA256Digest: Hashable, Sendable {
   static let byteCount = 32
 

@@ -9,9 +9,9 @@
 /// The numbers of connections and files that may be open at a time, so that the rest of the process has
 /// descriptors left: libdispatch ends a process that has none.
 package struct DescriptorBudget: Hashable, Sendable {
-  /// The most transfers into files at a time.
+  /// The maximum number of transfers into files at a time.
   package let maxTransferCount: Int
-  /// The most open connections, including those kept for reuse.
+  /// The maximum number of open connections, including those kept for reuse.
   let maxConnectionCount: Int
 
   /// Descriptors reserved for databases, directories, event queues and the rest of the process.

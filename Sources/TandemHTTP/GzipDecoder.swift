@@ -34,7 +34,7 @@ package final class GzipDecoder {
   package private(set) var isEmpty = true
   private var buffer = [UInt8](repeating: 0, count: pieceByteCount)
 
-  /// The most bytes that are decoded at a time.
+  /// The maximum number of bytes that are decoded at a time.
   private static let pieceByteCount = 64 << 10
 
   /// A decoder; `nil` if there is no memory for it.

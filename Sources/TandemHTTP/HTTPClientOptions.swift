@@ -1,18 +1,18 @@
 /// The timeouts of a request. A timeout that runs out ends the transfer with
 /// ``TransportError/Code/timedOut``; all are kept to about a millisecond, except where noted.
 public struct HTTPTimeouts: Hashable, Sendable {
-  /// For a connection, from looking up the host to the end of the TLS handshake. URLSession has no
+  /// The time to connect, from the look-up of the host to the end of the TLS handshake. URLSession has no
   /// such timeout: on Apple platforms `idle` covers it.
   public var connect: Duration
-  /// With no byte sent or received although the reader is waiting; it fires between one and one and
-  /// a quarter times this duration.
+  /// The time without a byte sent or received while the reader is waiting. The timeout fires between one
+  /// and one and a quarter times this duration.
   public var idle: Duration
-  /// For all of it, redirects and a slow reader's pauses included; `nil` sets no bound, so that a
-  /// stream may stay open for days.
+  /// The time for the whole transfer, with redirects and pauses of a slow reader; `nil` for no bound, so
+  /// that a stream may stay open for days.
   public var total: Duration?
-  /// For the head of the response, from the moment the connection is made; `nil` sets no bound. A server
-  /// that sends its header byte by byte is never idle, so only this and `total` end the transfer. It fires
-  /// between one and one and a quarter times this duration.
+  /// The time from the connection to the end of the response's header; `nil` for no bound. A server that
+  /// sends its header byte by byte is never idle, so only this and `total` end the transfer. The timeout
+  /// fires between one and one and a quarter times this duration.
   public var head: Duration?
   /// The lowest rate at which a body may arrive, on average over ``rateWindow``, while the reader is waiting;
   /// `nil` for any. A server that sends its body byte by byte is never idle, so only this and `total` end
@@ -31,7 +31,7 @@ public struct HTTPTimeouts: Hashable, Sendable {
   public static let transfers = HTTPTimeouts(
     head: defaultHead, minBytesPerSecond: defaultMinBytesPerSecond)
 
-  /// 30 seconds to connect, 60 idle, and no other bound, unless told otherwise.
+  /// Timeouts of 30 seconds to connect and 60 seconds idle, without other bounds, by default.
   public init(
     connect: Duration = .seconds(30), idle: Duration = .seconds(60), total: Duration? = nil,
     head: Duration? = nil, minBytesPerSecond: Int? = nil
@@ -48,16 +48,16 @@ public struct HTTPTimeouts: Hashable, Sendable {
 public struct HTTPClientOptions: Hashable, Sendable {
   /// Timeouts for requests that bring none of their own.
   public var timeouts = HTTPTimeouts()
-  /// The most redirects in a row that are followed.
+  /// The maximum number of redirects in a row that are followed.
   public var maxRedirectCount = 10
-  /// The most connections to one host. Further requests wait; only the total timeout limits the wait. A
+  /// The maximum number of connections to one host. Further requests wait; only the total timeout limits the wait. A
   /// body that is read slowly occupies a connection. All hosts together have at most half as many
   /// connections as the process may have open files (`ulimit -n`).
   public var maxConnectionCountPerHost = 16
-  /// The most bytes of one response's header lines, trailers included; on libcurl, of one line no more than
-  /// 100 KiB, and no more than 2,000 lines.
+  /// The maximum number of bytes of one response's header lines, trailers included; on libcurl, of
+  /// one line no more than 100 KiB, and no more than 2,000 lines.
   public var maxFieldByteCount = 256 << 10
-  /// The most decoded bytes of one body that are buffered for its reader before the transfer pauses. One
+  /// The maximum number of decoded bytes of one body that are buffered for its reader before the transfer pauses. One
   /// network buffer, after decoding, may exceed it; on URLSession, everything received by then.
   public var maxBufferedByteCount = 256 << 10
   /// A file of PEM certificates to trust instead of the system's; not on Apple platforms, where the

@@ -25,7 +25,7 @@ public struct HTTPRequest: Hashable, Sendable {
     var followsRedirects: Bool { self == .get || self == .head }
   }
 
-  /// GET unless told otherwise.
+  /// The method; GET by default.
   public var method: Method
   /// An absolute http or https address. Characters beyond ASCII in path and query are
   /// percent-encoded when sent.
@@ -35,10 +35,10 @@ public struct HTTPRequest: Hashable, Sendable {
   public var fields: HTTPFields
   /// The content to send, if any; as `application/octet-stream` unless `fields` name another type.
   public var body: [UInt8]?
-  /// The longest response body to accept, in decoded bytes; `nil` accepts any, as a reader who
+  /// The maximum length of a response body, in decoded bytes; `nil` accepts any, as a reader who
   /// does not keep it may. Exceeding it is ``TransportError/Code/tooLarge``.
   public var maxBodyByteCount: Int?
-  /// The longest response body to accept, in decoded bytes, if it comes in an encoding such as gzip, in
+  /// The maximum length of a response body, in decoded bytes, if it comes in an encoding such as gzip, in
   /// which few bytes may stand for very many; `nil` if `maxBodyByteCount` says it.
   public var maxDecompressedByteCount: Int?
   /// Timeouts for this request, in place of the client's.

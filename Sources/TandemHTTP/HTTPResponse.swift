@@ -23,7 +23,7 @@ public struct HTTPResponseHead: Hashable, Sendable {
   /// URLSession verifies none.
   public var verifiesEncoding = false
 
-  /// A head as a server might send it.
+  /// Creates a head, for clients of your own and for tests.
   public init(status: Int, fields: HTTPFields = [:], url: String) {
     self.status = status
     self.fields = fields
@@ -40,8 +40,7 @@ public struct HTTPResponseHead: Hashable, Sendable {
   /// encodings do not mark their end: content that was truncated before it was sent is decoded without an
   /// error.
   ///
-  /// `identity`, `none` and nothing at all are how servers say that there is no encoding; chunks do show
-  /// where they end.
+  /// The codings `identity`, `none` and `chunked` do not count.
   public var isEncoded: Bool { !contentEncodings.isEmpty || isTransferEncoded }
 
   /// The encodings of the content, in lower case.
@@ -150,7 +149,7 @@ public struct HTTPResponse: Hashable, Sendable {
   /// The decoded content.
   public var body: [UInt8]
 
-  /// A response as a server might send it.
+  /// Creates a response, for clients of your own and for tests.
   public init(head: HTTPResponseHead, body: [UInt8] = []) {
     self.head = head
     self.body = body

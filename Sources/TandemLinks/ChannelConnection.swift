@@ -28,28 +28,28 @@ public protocol ChannelListener: Sendable {
 
 /// The limits and delays of a link.
 public struct ChannelLinkOptions: Hashable, Sendable {
-  /// The largest number of bytes of a frame. A batch is one frame if it fits into it.
+  /// The maximum number of bytes of a frame. A batch is one frame if it fits into it.
   public var maxFrameByteCount: Int
-  /// The largest number of channels whose values wait for a slow or absent peer; the channels of a single
+  /// The maximum number of channels whose values wait for a slow or absent peer; the channels of a single
   /// batch may be more. See ``ChannelLink`` for what happens beyond.
   public var maxWaitingChannelCount: Int
-  /// The largest number of bytes that these values take in memory, approximately. The frames that are being
+  /// The maximum number of bytes that these values take in memory, approximately. The frames that are being
   /// sent come on top.
   public var maxWaitingByteCount: Int
-  /// The largest number of connections that ``ChannelLink/run(accepting:onBreak:)`` serves at a time.
+  /// The maximum number of connections that ``ChannelLink/run(accepting:onBreak:)`` serves at a time.
   public var maxConnectionCount: Int
   /// The time after which an idle connection may lose its place: if ``maxConnectionCount`` connections are served, a
   /// new one gets the place of the one from which nothing was read for the longest time, if that is this long or
   /// longer. So peers that only wait cannot keep others out. An idle connection is never closed while there is room.
   /// A hub that connects and loses its place connects again, and gets what the listening hub remembers.
   public var maxIdleDuration: Duration
-  /// The longest wait for a peer's greeting. Then the connection is closed, so that it does not count for
+  /// The maximum wait for a peer's greeting. Then the connection is closed, so that it does not count for
   /// ``maxConnectionCount``.
   public var handshakeTimeout: Duration
   /// The delay before the first attempt to connect again. Each further delay is twice as long, until a
   /// connection has lasted as long as the longest delay.
   public var firstRetryDelay: Duration
-  /// The longest delay between attempts.
+  /// The maximum delay between attempts.
   public var maxRetryDelay: Duration
 
   /// Limits that suit an application.

@@ -94,8 +94,8 @@ public struct LiveQuery<Element: Sendable>: Sendable {
     }
   }
 
-  /// The most keys of touched rows that are kept for a slow consumer; with more, the query runs
-  /// again.
+  /// The maximum number of keys of touched rows that are kept for a slow consumer; with more, the
+  /// query runs again.
   public static var maxTouchedKeyCount: Int { TouchedKeys.maxCount }
 }
 

@@ -30,7 +30,7 @@ struct HTTPDateTests {
   }
 
   @Test(
-    "what is no date is none",
+    "an invalid date is nil",
     arguments: [
       "", "now", "GMT", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov +994 08:49:37 GMT",
       "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Foo 1994 08:49:37 GMT",

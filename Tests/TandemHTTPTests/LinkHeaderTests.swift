@@ -25,7 +25,7 @@ struct LinkHeaderTests {
   }
 
   @Test(
-    "there is none in anything else",
+    "an invalid Link field names no next page",
     arguments: [
       "", "</a>", "</a>; rel=prev", #"</a>; title="rel=next""#, "</a>; rel=nextpage",
       #"</a>; rel="#, #"</a>; rel="""#, ", </a>; rel=x ,\t, </b> ; rel=y,",

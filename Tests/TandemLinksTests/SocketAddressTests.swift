@@ -17,7 +17,7 @@ struct SocketAddressTests {
     #expect(SocketAddress(address.description) == address)
   }
 
-  @Test("what is no address is none", arguments: ["", "unix:", "host", "h:", "h:65536", "h:-1"])
+  @Test("an invalid address is nil", arguments: ["", "unix:", "host", "h:", "h:65536", "h:-1"])
   func refusing(_ text: String) {
     #expect(SocketAddress(text) == nil)
   }

@@ -197,7 +197,7 @@ struct LiveQueryTableTests {
       isIncremental: false),
   ]
 
-  @Test("is followed", arguments: cases)
+  @Test("a live query follows changes of unusual tables", arguments: cases)
   func follow(_ example: TableCase) async throws {
     let database = try await folder.database()
     for sql in example.schema { try await database.run(sql) }

@@ -52,7 +52,7 @@ struct QueryClausesTests {
     ("SELECT id, v FROM a WHERE s = 'ORDER BY x' ORDER BY v", [Term(offset: 1)]),
   ]
 
-  @Test("are understood", arguments: 0..<13)
+  @Test("these ORDER BY clauses are kept in memory", arguments: 0..<13)
   func understands(_ place: Int) async throws {
     let (sql, terms) = Self.understood[place]
     let plan = try await plan(SQL(text: sql))

@@ -19,7 +19,7 @@ struct ContentRangeTests {
   }
 
   @Test(
-    "anything else is none",
+    "an invalid Content-Range is nil",
     arguments: [
       "", "bytes", "bytes */100", "bytes 10-19", "bytes 10-/100", "bytes -19/100",
       "bytes 19-10/100", "bytes 10-100/100", "bytes 10-19/", "items 10-19/100", "bytes 1-2-3/9",

@@ -26,7 +26,7 @@ struct DescriptorBudgetTests {
       budget.maxTransferCount * 3 + idleCount <= count - DescriptorBudget.reservedCount)
   }
 
-  @Test("is that of the limit in force")
+  @Test("the current budget follows the limit of open files")
   func current() {
     #expect(FileStore.maxTransferCount == DescriptorBudget.current.maxTransferCount)
     #expect(DescriptorBudget.current != DescriptorBudget(descriptorCount: 0))

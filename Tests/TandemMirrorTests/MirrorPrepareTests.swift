@@ -91,7 +91,7 @@ struct MirrorPagesTests {
     #expect(try await elements(pages) == [[1, 2]])
   }
 
-  @Test("of a sequence are its own")
+  @Test("pages of a sequence are passed on unchanged")
   func sequence() async throws {
     let (stream, continuation) = AsyncStream<[Int]>.makeStream()
     for page in [[1], [], [2, 3]] { continuation.yield(page) }

@@ -3,7 +3,7 @@ import Testing
 
 struct CSVReaderTests {
   @Test(
-    "a text becomes these records",
+    "each CSV text is read as these records",
     arguments: [
       ("a,b", []), ("a,b\n", []), ("a,b\r\n1,x\r\n", [["a: 1", "b: \"x\""]]),
       ("a,b\n1,x\n2,y", [["a: 1", "b: \"x\""], ["a: 2", "b: \"y\""]]),

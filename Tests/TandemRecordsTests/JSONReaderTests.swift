@@ -3,7 +3,7 @@ import Testing
 
 struct JSONReaderTests {
   @Test(
-    "one value becomes",
+    "each JSON value is read as this field value",
     arguments: [
       ("0", FieldValue.integer(0)), ("-0", 0), ("-1", -1), ("1200", 1200),
       ("9007199254740993", 9_007_199_254_740_993),

@@ -6,7 +6,7 @@ import Testing
 
 struct RecordWriterTests {
   @Test(
-    "a value is written as",
+    "each value is written as this JSON",
     arguments: [
       (.null, "null"), (0, "0"), (-1, "-1"), (.integer(.max), "9223372036854775807"),
       (.integer(.min), "-9223372036854775808"), (1.0, "1.0"), (-0.0, "-0.0"), (1e16, "1e+16"),

@@ -82,7 +82,7 @@ struct CommitGateTests {
     var shown: Int
   }
 
-  @Test("no snapshot begins there, so it never shows what its reader has not been told")
+  @Test("no snapshot begins between a commit and its publication")
   func interloper() async throws {
     let folder = try TemporaryFolder()
     let database = try Database(path: folder.file())

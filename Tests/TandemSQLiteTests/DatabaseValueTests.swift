@@ -141,7 +141,7 @@ struct DatabaseValueTests {
     #expect(try read(2, as: Level.self) == nil)
   }
 
-  @Test("any value is itself")
+  @Test("a FieldValue is read back exactly")
   func fieldValues() throws {
     for value in nastyValues {
       let copy = try database.read { try $0.fetchValue("SELECT \(value)", as: FieldValue.self) }

@@ -1,9 +1,9 @@
 /// The limits of a hub.
 public struct ChannelLimits: Hashable, Sendable {
-  /// The largest number of sends that cause one another: a listener sends, then another one sends, and so on.
+  /// The maximum number of sends that cause one another: a listener sends, then another one sends, and so on.
   /// A longer chain counts as an endless cycle, and is cut with a diagnostic.
   public var maxCascadeDepth: Int
-  /// The largest number of sends that wait during a delivery. New bindings that wait for remembered values count,
+  /// The maximum number of sends that wait during a delivery. New bindings that wait for remembered values count,
   /// too. More are dropped, with a diagnostic.
   public var maxQueuedSendCount: Int
   /// The number of values that are remembered for later bindings and for linked hubs, over all channels; the

@@ -3,15 +3,16 @@
 
   /// The loop of the thread that runs the transfers; every method is called on it.
   final class CurlDriver {
-    /// The most easy handles kept for reuse: making one costs more than a small transfer.
+    /// The maximum number of easy handles kept for reuse: making one costs more than a small
+    /// transfer.
     private static let maxSpareHandleCount = 64
-    /// The longest sleep without a deadline; a command or a byte wakes the thread earlier.
+    /// The maximum sleep without a deadline; a command or a byte wakes the thread earlier.
     private static let maxSleep = Duration.seconds(60)
 
     /// The number of hosts for which all connections are kept open for reuse; with more hosts, the oldest
     /// connections are closed. libcurl's own bound follows the number of running transfers.
     private static let maxBusyHostCount = 4
-    /// The most connections, even if more files may be open.
+    /// The maximum number of connections, even if more files may be open.
     private static let maxConnectionCount = 1 << 16
 
     private let inbox: CurlInbox

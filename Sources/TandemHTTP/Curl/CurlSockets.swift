@@ -13,7 +13,7 @@
     private var deadline: ContinuousClock.Instant?
     private var events = [ccurl_socket_event](repeating: .init(), count: maxEventCount)
 
-    /// The most socket events that are taken from the system at a time.
+    /// The maximum number of socket events that are taken from the system at a time.
     private static let maxEventCount = 64
 
     /// Takes over `multi` and `poll`, and watches `wakeup`.

@@ -67,7 +67,8 @@
 
     // MARK: Events
 
-    /// The most lines in front of a body: finding a field takes libcurl time in proportion to their number.
+    /// The maximum number of lines in front of a body: finding a field takes libcurl time in
+    /// proportion to their number.
     private static let maxHeaderLineCount = 2_000
 
     /// Takes a header line of any response of this transfer, or of a trailer; returns false to end it.

@@ -18,7 +18,7 @@ public final class SocketConnection: ChannelConnection {
   private let sending = DispatchQueue(label: "tandem.channel.send")
   private let receiving = DispatchQueue(label: "tandem.channel.receive")
 
-  /// The largest number of bytes that ``receive()`` returns.
+  /// The maximum number of bytes that ``receive()`` returns.
   static let maxReceivedByteCount = 64 << 10
 
   init(_ descriptor: SocketDescriptor) { self.descriptor = descriptor }

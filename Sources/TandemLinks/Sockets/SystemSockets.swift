@@ -26,7 +26,7 @@ final class SocketDescriptor: Sendable {
 
 /// System calls for sockets, with errors that name the action.
 enum SystemSockets {
-  /// The longest wait of a write for a peer that does not read, and of a connection attempt for an answer.
+  /// The maximum wait of a write for a peer that does not read, and of a connection attempt for an answer.
   static let (maxSendWaitSeconds, maxConnectWaitSeconds) = (10, 10)
   /// The time after which an idle TCP peer is probed, the time between probes, and the number of probes without an
   /// answer after which the connection breaks. Otherwise a receiver would never notice that a host is gone.

@@ -1,6 +1,6 @@
 /// A list in blocks: inserting an element moves those of its block, not all that follow.
 struct BlockList<Element> {
-  /// The most elements of a block.
+  /// The maximum number of elements of a block.
   static var maxBlockCount: Int { 512 }
 
   /// The place of an element, until the list changes.

@@ -60,7 +60,7 @@ struct ListPlan {
 }
 
 extension QueryClauses.Limit {
-  /// The most rows, if there is a most.
+  /// The maximum number of rows; `nil` for any number.
   fileprivate var count: Int? {
     if case .count(let count) = self { return count }
     return nil
@@ -81,7 +81,7 @@ struct RowWindow: Hashable, Sendable {
   /// The number of rows that are read.
   var rowCount: Int { limit == 0 ? 0 : sum(reserveCount) }
 
-  /// The most rows that are kept; with more, those at the end are dropped.
+  /// The maximum number of rows that are kept; with more, those at the end are dropped.
   var maxRowCount: Int { sum(2 * reserveCount) }
 
   private func sum(_ count: Int) -> Int { min(limit, Int.max - count) + count }

@@ -207,7 +207,7 @@ extension Directory {
     path.split(separator: "/").last.map(String.init) ?? "."
   }
 
-  /// The longest path that leads up: systems take no longer ones.
+  /// The maximum length of a path that leads up, which systems bound.
   private static let maxClimbByteCount = 3_000
 
   /// True if a directory above this one has a regular file at a path.

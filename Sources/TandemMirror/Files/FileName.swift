@@ -13,7 +13,7 @@ public struct FileName: Hashable, Sendable {
   /// The name, in ASCII.
   public let text: String
 
-  /// The most bytes a name has: what any file system takes, with room for a suffix.
+  /// The maximum number of bytes a name has: what any file system takes, with room for a suffix.
   public static let maxByteCount = 200
 
   private static let maxStemByteCount = 100
@@ -38,7 +38,7 @@ public struct FileName: Hashable, Sendable {
     self.text = suffix.map { "\(stem).\($0)" } ?? stem
   }
 
-  /// The name that a directory or a database holds; `nil` for a text that no name could be.
+  /// Reads a name from a directory or a database; `nil` if the text is not a valid name.
   public init?(stored text: String) {
     guard text.utf8.count <= Self.maxByteCount, Self.isSafe(text, allowing: "-_.~") else {
       return nil

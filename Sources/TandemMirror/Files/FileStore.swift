@@ -168,8 +168,9 @@ extension FileStore {
 }
 
 extension FileStore {
-  /// The most transfers into files at a time in a process, by the limit that is in force for its open files
-  /// (`ulimit -n`). A processor with a store returns it as its own maximum.
+  /// The maximum number of transfers into files at a time in a process, by the limit that is in
+  /// force for its open files (`ulimit -n`). A processor with a store returns it as its own
+  /// maximum.
   public static var maxTransferCount: Int { DescriptorBudget.current.maxTransferCount }
 }
 

@@ -39,9 +39,9 @@ public struct FileRequest: Hashable, Sendable {
   public var sha256: SHA256Digest?
   /// The length that the content must have.
   public var byteCount: Int?
-  /// The longest content to accept.
+  /// The maximum length of a content.
   public var maxByteCount: Int
-  /// The longest content to accept if it comes compressed, in decoded bytes, although it is asked for as it
+  /// The maximum length of a content if it comes compressed, in decoded bytes, although it is asked for as it
   /// is: few compressed bytes may stand for very many.
   public var maxDecompressedByteCount = defaultMaxDecompressedByteCount
 

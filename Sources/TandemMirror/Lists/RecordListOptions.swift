@@ -20,14 +20,14 @@ public struct RecordListOptions: Sendable {
   /// The fields that identify a record. A record that comes in two pages then shows that the list changed
   /// meanwhile.
   public var key: [String] = []
-  /// The longest list to accept, in decoded bytes of all its pages.
+  /// The maximum length of a list, in decoded bytes of all its pages.
   public var maxByteCount = RecordSource.defaultMaxByteCount
-  /// The longest list to accept if it comes compressed, or is a gzip file, in decoded bytes of all its pages:
+  /// The maximum length of a list if it comes compressed, or is a gzip file, in decoded bytes of all its pages:
   /// few compressed bytes may stand for very many.
   public var maxDecompressedByteCount = RecordListOptions.defaultMaxDecompressedByteCount
-  /// The most pages to ask for.
+  /// The maximum number of pages to ask for.
   public var maxPageCount = RecordListOptions.defaultMaxPageCount
-  /// The most pages without records, one after the other, that each name a next one.
+  /// The maximum number of pages without records, one after the other, that each name a next one.
   public var maxEmptyPageCount = RecordListOptions.defaultMaxEmptyPageCount
   /// Called with the number of pages when a list of a URL has been read to its end. A single page may be the
   /// whole list, or the result of a ``paging`` that does not fit the server: the field that names the next page

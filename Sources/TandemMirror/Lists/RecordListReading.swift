@@ -22,7 +22,7 @@ struct RecordListReading {
     case changed(String)
   }
 
-  /// The most restarts for a list that changes while it is read.
+  /// The maximum number of restarts for a list that changes while it is read.
   private static let maxRestartCount = 3
 
   /// The list.

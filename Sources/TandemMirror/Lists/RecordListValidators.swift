@@ -22,9 +22,10 @@ public struct RecordListValidators: Hashable, Sendable {
   /// The pages after it, in their order.
   package let laterPages: [LaterPage]
 
-  /// The most pages of a list that is asked for conditionally: a longer one is read whole each time.
+  /// The maximum number of pages of a list that is asked for conditionally: a longer one is read whole each time.
   public static let maxPageCount = 1_000
-  /// The most bytes of UTF-8 in the addresses and validators of the pages after the first.
+  /// The maximum number of bytes of UTF-8 in the addresses and validators of the pages after the
+  /// first.
   public static let maxByteCount = 256 << 10
 
   /// The validators of a list of one page.

@@ -23,16 +23,16 @@ struct ServerReason: Equatable {
   /// One line without control characters.
   let text: String
 
-  /// The most bytes of a body that are read for it.
+  /// The maximum number of bytes of a body that are read for it.
   static let maxBodyByteCount = 16 << 10
-  /// The longest reason in a message, in characters; the rest is left out.
+  /// The maximum length of a reason in a message, in characters; the rest is left out.
   static let maxLength = 200
   /// The fields of an object with the reason, the best first (RFC 9457 has `detail` and `title`).
   private static let names = [
     "message", "detail", "error_description", "error", "errors", "msg", "reason", "title",
     "description",
   ]
-  /// The most objects and arrays that the reason may stand in.
+  /// The maximum number of objects and arrays that the reason may stand in.
   private static let maxDepth = 4
 
   /// The reason in the body of a response; `nil` if there is none, or it cannot be read.

@@ -50,8 +50,8 @@ public struct MirrorGuard: Hashable, Sendable {
   }
 }
 
-/// The most elements that one run may delete: a guard against a source that lost its contents, that
-/// returned only a part of them, or that is the wrong one.
+/// The maximum number of elements that one run may delete: a guard against a source that lost its
+/// contents, that returned only a part of them, or that is the wrong one.
 public enum MirrorDeletionLimit: Hashable, Sendable {
   /// At most so many elements.
   case count(Int)
@@ -65,8 +65,8 @@ public enum MirrorDeletionLimit: Hashable, Sendable {
   /// half of its elements for good reasons.
   public static let maxUnguardedCount = 20
 
-  /// The most elements that may be deleted of `existingCount`, rounded down; 0 for a negative count
-  /// and for a percentage that is not a number.
+  /// The maximum number of elements that may be deleted of `existingCount`, rounded down; 0 for a
+  /// negative count and for a percentage that is not a number.
   public func maxDeletionCount(of existingCount: Int) -> Int {
     switch self {
     case .count(let count): return max(0, count)

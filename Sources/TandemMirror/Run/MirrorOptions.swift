@@ -27,7 +27,7 @@ public struct MirrorOptions: Sendable {
 
   /// The number of concurrent transfers by default.
   public static let automaticConcurrency = 8
-  /// The most concurrent transfers that a run makes.
+  /// The maximum number of concurrent transfers that a run makes.
   public static let maxConcurrency = 1_024
 
   /// The default options, which are the most careful ones, with the given exceptions.

@@ -23,8 +23,9 @@ public protocol MirrorProcessor<Item>: Sendable {
   /// An element of the source. Items are compared by their identities alone.
   associatedtype Item: Identifiable & Sendable where Item.ID: Sendable
 
-  /// The most transfers that may run at a time, whatever the options allow; read at the start of
-  /// each run. Any number by default. Set a bound if each transfer holds files or connections open.
+  /// The maximum number of transfers that may run at a time, whatever the options allow; read at
+  /// the start of each run. Any number by default. Set a bound if each transfer holds files or
+  /// connections open.
   var maxTransferCount: Int { get }
 
   /// The first step of each run. Does nothing by default.

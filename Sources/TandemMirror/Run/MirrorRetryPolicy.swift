@@ -12,11 +12,11 @@ public struct MirrorRetryPolicy: Sendable {
   public var maxAttemptCount: Int
   /// The delay after the first attempt.
   public var firstDelay: Duration
-  /// The longest delay, unless the error asks for a longer one.
+  /// The maximum delay, unless the error asks for a longer one.
   public var maxDelay: Duration
   /// The random share of each delay, from 0 to 1.
   public var jitter: Double
-  /// The longest delay that an error may ask for (``MirrorRetryError/retryDelay``). If it asks for
+  /// The maximum delay that an error may ask for (``MirrorRetryError/retryDelay``). If it asks for
   /// more, no further attempt is made.
   public var maxRequestedDelay: Duration
   /// Returns true for errors that may disappear by themselves.

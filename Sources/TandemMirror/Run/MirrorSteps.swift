@@ -9,7 +9,8 @@ package protocol MirrorSteps<Item>: Sendable {
   /// An element of the source.
   associatedtype Item: Identifiable & Sendable where Item.ID: Sendable
 
-  /// The most transfers that may run at a time, whatever the options allow. Any number by default.
+  /// The maximum number of transfers that may run at a time, whatever the options allow. Any number
+  /// by default.
   var maxTransferCount: Int { get }
 
   /// The first step.

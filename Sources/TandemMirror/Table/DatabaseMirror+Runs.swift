@@ -25,7 +25,7 @@ extension DatabaseMirror {
     /// No iteration throws: a failed run is an element.
     public typealias Failure = Never
 
-    /// The longest pause after runs that ended early: 15 minutes, or the interval if that is longer.
+    /// The maximum pause after runs that ended early: 15 minutes, or the interval if that is longer.
     public static let maxFailureInterval: Duration = .seconds(900)
 
     fileprivate let interval: Duration

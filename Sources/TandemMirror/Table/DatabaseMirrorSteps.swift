@@ -217,7 +217,7 @@ extension DatabaseMirrorSteps {
 // MARK: - Fields
 
 extension DatabaseMirrorSteps {
-  /// The most fields that an error names.
+  /// The maximum number of fields that an error names.
   private static let maxNamedFieldCount = 20
 
   /// Throws if no record has a field that contents are fetched or checked by: it is another list, its fields

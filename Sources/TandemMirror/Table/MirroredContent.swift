@@ -18,13 +18,13 @@ public struct MirroredContent: Hashable, Sendable {
   /// True if an item is in the mirror only once this content is. Otherwise, its column keeps its value, null
   /// at first, until the transfer succeeds.
   public var isRequired: Bool
-  /// The longest content to accept; 16 GiB by default.
+  /// The maximum length of a content; 16 GiB by default.
   public var maxByteCount: Int
-  /// The longest content to accept if it comes compressed, in decoded bytes; 1 GiB by default.
+  /// The maximum length of a content if it comes compressed, in decoded bytes; 1 GiB by default.
   public var maxDecompressedByteCount = FileRequest.defaultMaxDecompressedByteCount
   /// The consequence of a transfer that failed for the run; by default, the run ends.
   public var errorPolicy: MirrorErrorPolicy
-  /// The longest time for one transfer; `nil` for no limit.
+  /// The maximum time for one transfer; `nil` for no limit.
   public var timeout: Duration?
 
   /// The content of a field.

@@ -33,7 +33,7 @@ package struct TableInterest: Hashable, Sendable {
 ///
 /// Memory is bounded: beyond ``maxCount`` keys it records only that there are too many.
 package struct TouchedKeys: Sendable {
-  /// The most keys that are recorded.
+  /// The maximum number of keys that are recorded.
   package static let maxCount = 100_000
 
   private var known: Set<RecordKey> = []

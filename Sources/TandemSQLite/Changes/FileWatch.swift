@@ -89,7 +89,7 @@ final class FileWatch: @unchecked Sendable {
 }
 
 extension FileWatch {
-  /// The longest pause, given the time since the last event.
+  /// The maximum pause, given the time since the last event.
   private var longestPauseMilliseconds: Int {
     if lastCheck < lastEvent + .milliseconds(FileWatch.frequentMilliseconds) {
       return FileWatch.maxPauseMilliseconds

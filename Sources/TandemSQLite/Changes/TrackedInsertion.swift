@@ -104,7 +104,7 @@ extension DatabaseConnection {
 /// no others.
 @usableFromInline
 final class InsertionNotes {
-  /// The most rows that are collected.
+  /// The maximum number of rows that are collected.
   static let maxPendingCount = TableTracking.pruningInterval
 
   private let connection: DatabaseConnection

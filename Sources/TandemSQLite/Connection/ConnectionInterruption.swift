@@ -44,7 +44,7 @@ final class AccessCancellation: Sendable {
 final class ConnectionInterruption {
   /// The number of SQLite's instructions after which a cancellation is noticed: some microseconds.
   static let instructionCount: Int32 = 1_000
-  /// The longest pause between two attempts to get a lock, in milliseconds.
+  /// The maximum pause between two attempts to get a lock, in milliseconds.
   static let maxPauseMilliseconds: Int32 = 25
 
   private let handle: DatabaseHandle

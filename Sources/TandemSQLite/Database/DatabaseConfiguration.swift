@@ -40,18 +40,19 @@ public struct DatabaseConfiguration: Hashable, Sendable {
   /// The journal that the first write establishes.
   public var journal: Journal
 
-  /// The most reads that run at the same time; further ones wait in the order in which they came.
+  /// The maximum number of reads that run at the same time; further ones wait in the order in which
+  /// they came.
   ///
   /// Each takes a connection, which is opened when first needed and kept.
   public var maxReaderCount: Int
 
-  /// The longest wait for a lock that another process or library holds.
+  /// The maximum wait for a lock that another process or library holds.
   public var busyTimeout: Duration
 
   /// The time at which commits move from the write-ahead log into the file.
   public var checkpointPolicy: CheckpointPolicy
 
-  /// The most idle compiled statements that a connection keeps for reuse.
+  /// The maximum number of idle compiled statements that a connection keeps for reuse.
   public var maxCachedStatementCount: Int
 
   /// The usual configuration, unless specified otherwise: a write-ahead log, four readers, five

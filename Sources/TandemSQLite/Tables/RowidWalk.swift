@@ -7,7 +7,7 @@ internal import TandemRecords
 /// one table have most keys at the same rowids, and such rows are compared where they stand. Others
 /// are put aside, and paired by key in the end.
 struct RowidWalk {
-  /// The most bytes of rows, about, that are put aside.
+  /// The maximum number of bytes of rows, about, that are put aside.
   static let maxAsideByteCount = 64 << 20
   /// The number of rows put aside after which they must be fewer than half of those read.
   static let maxUnrelatedCount = 10_000

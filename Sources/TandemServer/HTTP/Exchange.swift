@@ -42,7 +42,8 @@ final class Exchange: Sendable {
     var answerByteCount = 0
   }
 
-  /// The most bytes of a refused body that are read, so that the client can read the answer.
+  /// The maximum number of bytes of a refused body that are read, so that the client can read the
+  /// answer.
   static let maxIgnoredByteCount = 64 << 10
 
   /// The path and the query of the request.
@@ -178,7 +179,8 @@ extension Exchange {
     }
   }
 
-  /// The most bytes of a stream that are sent at a time. Each stream has such a buffer.
+  /// The maximum number of bytes of a stream that are sent at a time. Each stream has such a
+  /// buffer.
   private static let streamPieceByteCount = 2 << 10
 }
 
