@@ -25,7 +25,7 @@ import Testing
       (["--listen", "0.0.0.0:0"], "--tokens"), (["--listen", "[::]:0"], "--tokens"),
       (["--tokens", "nothing"], "tandem token create"), (["--tls-cert", "c"], "--tls-key"),
       (["--tls-cert", "nothing", "--tls-key", "nothing"], "cannot read nothing"),
-      (["--listen", "unix:x"], "HOST:PORT"),
+      (["--listen", "unix:x"], "HOST:PORT"), (["--max-header", "511"], "at least 512 bytes"),
       (["--data", "/proc/none"], "cannot create the directory"),
     ])
   func refusals(arguments: [String], part: String) async throws {
@@ -134,6 +134,18 @@ import Testing
     #expect(try await answer("\(url)/inspect/state", secret: secrets[1]).status == 403)
     tool.signal(SIGTERM)
     #expect(await tool.end() == 0)
+  }
+
+  @Test("A token that could not be printed is removed again", arguments: ["", "--json"])
+  func tokenThatIsNotPrinted(option: String) async throws {
+    let folder = try TemporaryFolder()
+    let create = "\"$tandem\" token create --tokens t --account ada --space x \(option)"
+    #expect(try await Tool.shell("\(create) > known", in: folder).status == 0)
+    let full = try await Tool.shell("\(create) > /dev/full", in: folder)
+    #expect(full.status == 1 && full.error.contains("cannot write output"), "\(full.error)")
+    #expect(!full.error.contains("keep it"))
+    let list = try await Tool.shell("\"$tandem\" token list --tokens t", in: folder)
+    #expect(list.output.split(separator: "\n").count == 1)
   }
 
   @Test("Tokens are revoked by their ID or account; what does not exist is an error")

@@ -51,13 +51,16 @@ extension ValueOption<Int> {
   }
 
   /// An option that takes a number of bytes, such as `64M` for 64 MiB.
-  static func byteCount(_ name: String, help: String) -> Self {
-    Self(name, "N[k|M|G]", takes: "bytes, such as 500k, 64M or 2G", help: help) { text in
+  static func byteCount(_ name: String, atLeast min: Int = 1, help: String) -> Self {
+    let bound = min > 1 ? "at least \(min) " : ""
+    return Self(
+      name, "N[k|M|G]", takes: "\(bound)bytes, such as 500k, 64M or 2G", help: help
+    ) { text in
       let shifts: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30]
       let shift = text.last.flatMap { shifts[$0] } ?? 0
       guard let count = Int(shift > 0 ? text.dropLast() : text[...]) else { return nil }
       let (product, isOverflow) = count.multipliedReportingOverflow(by: 1 << shift)
-      return isOverflow || product <= 0 ? nil : product
+      return isOverflow || product < min ? nil : product
     }
   }
 }

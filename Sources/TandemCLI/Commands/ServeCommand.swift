@@ -42,8 +42,10 @@ enum ServeCommand: Command {
       "max-address-connections", in: 1...1_000_000,
       help: "The maximum number of open connections of one address\n(default: 5000).")
     static let maxHeader = ValueOption.byteCount(
-      "max-header",
-      help: "The memory for each connection: the header of a request\nmust fit (default: 8k).")
+      "max-header", atLeast: 512,
+      help:
+        "The memory for each connection: the header of a request\nmust fit (default: 8k, at least 512 bytes)."
+    )
     static let maxRequests = ValueOption(
       "max-requests", in: 1...1_000_000,
       help: "The maximum number of requests at a time (default: 1000).")

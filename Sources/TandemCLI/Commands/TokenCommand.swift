@@ -102,11 +102,17 @@ enum TokenCommand: Command {
     let token = AccessToken(
       secret: secret, account: account, access: try right(arguments), scope: scope)
     try change(path, creates: true) { list in try list.add(token) }
-    guard !arguments[Option.json] else { return try print(token, secret: secret, arguments) }
+    do {
+      guard !arguments[Option.json] else { return try print(token, secret: secret, arguments) }
+      try OutputStream.write(Array("\(secret)\n".utf8), to: STDOUT_FILENO)
+    } catch {
+      // Nobody has the secret.
+      try change(path, creates: false) { list in _ = list.revoke { $0.id == token.id } }
+      throw error
+    }
     TandemCLI.report(
       "token \(token.id) of \(account) may \(token.access.rawValue) \(token.scopeText); "
         + "keep it: it is not shown again")
-    try OutputStream.write(Array("\(secret)\n".utf8), to: STDOUT_FILENO)
   }
 
   private static func right(_ arguments: ParsedArguments) throws(UsageError) -> AccessToken.Access {
