@@ -111,6 +111,28 @@ struct RemoteTests {
     #expect(Set(folder.names()) == ["notes.json", "notes.json.tandem-lock"])
   }
 
+  @Test(
+    "a push keeps the file's owner, and a file that a killed process left is not in the way",
+    .enabled(if: geteuid() == 0, "only root can give files away"))
+  func owner() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path(of: "notes.json")
+    let remote = FileRemote<SharedNote>(path: path)
+    _ = try await remote.push(push(.absent, first, "a"))
+    #expect(chown(path, 65_534, 65_534) == 0 && chmod(path, 0o640) == 0)
+    try folder.write("left over", to: "notes.json.tandem-new")
+    guard case .present(_, let revision) = try await remote.pull() else {
+      Issue.record("there is no document")
+      return
+    }
+    _ = try await remote.push(push(.revision(revision), second, "b"))
+    var status = stat()
+    #expect(stat(path, &status) == 0)
+    #expect(status.st_uid == 65_534 && status.st_gid == 65_534)
+    #expect(status.st_mode & 0o7777 == 0o640)
+    #expect(Set(folder.names()) == ["notes.json", "notes.json.tandem-lock"])
+  }
+
   @Test("a push keeps the file's permissions, and a link stays one")
   func permissions() async throws {
     let folder = try TemporaryFolder()

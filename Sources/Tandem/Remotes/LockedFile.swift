@@ -82,15 +82,24 @@ struct LockedFile: Sendable {
     }
   }
 
-  /// Replaces the file. When this returns, the new contents survive a power failure. Call it with the lock.
+  /// Replaces the contents of the file, which keeps its owner and its permissions. When this returns, the
+  /// new contents survive a power failure. Call it with the lock.
   func replace(with bytes: [UInt8]) throws(RemoteError) {
     let target = try resolvedPath()
     let new = target + Self.newSuffix
-    // A file that was left over by a process that ended is overwritten.
-    let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    // Left over by a process that ended. It may have another owner.
+    unlink(new)
+    let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw failure("written") }
     var status = stat()
-    if stat(target, &status) == 0 { _ = fchmod(descriptor, status.st_mode & 0o7777) }
+    if stat(target, &status) == 0 {
+      // The owner first, because a change of the owner may take permissions away. Only root can give a
+      // file away; others keep a group that is theirs.
+      if fchown(descriptor, status.st_uid, status.st_gid) != 0 {
+        _ = fchown(descriptor, uid_t.max, status.st_gid)
+      }
+      _ = fchmod(descriptor, status.st_mode & 0o7777)
+    }
     let isWritten = Self.write(bytes, to: descriptor) && Self.synchronize(descriptor)
     // Closed before errno is overwritten.
     let code = errno

@@ -13,7 +13,9 @@ enum AtomicFile {
       throw FileError(path: path, action: "written", reason: reason)
     }
     let target = exists ? resolved(path) : path
-    let temporary = "\(target).tandem-\(getpid())"
+    // A file that a killed process left does not have this name. The number of a process would: in a
+    // container, it is the same at each start.
+    let temporary = "\(target).tandem-\(String(UInt64.random(in: .min ... .max), radix: 16))"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard descriptor >= 0 else { throw FileError(path: path, action: "written", code: errno) }
     do {
