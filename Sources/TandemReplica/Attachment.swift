@@ -67,9 +67,13 @@ extension ReplicaTables {
       )
     }
     if try isAttached(), let space = try? state().space {
+      let names = (try? status().tables.map(\.name).joined(separator: ", ")) ?? ""
       throw ReplicaError(
         .alreadyAttached,
-        "\(connection.path) is attached to the space \(space); detach it first")
+        "\(connection.path) is attached to the space \(space)"
+          + (names.isEmpty ? "" : ", with the tables \(names)")
+          + "; to attach other tables or to another space, synchronize it, detach it, and attach it "
+          + "with all tables")
     }
     let names = try rows("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")
     for case .text(let name) in names.map({ $0[0] })

@@ -170,6 +170,27 @@ struct SyncCommandTests {
     #expect(other.error.contains("does not have the history"), "\(other.error)")
   }
 
+  @Test("a watch that begins while the file of the space is missing waits for it")
+  func watchWithoutSpace() async throws {
+    try await attachCopies()
+    try await shell("mv shared.space away")
+    for arrives in [false, true] {
+      let tool = try RunningTool(["sync", folder.path(of: "a.db"), "--watch", "--json", "-q"])
+      let first = try #require(await tool.line())
+      #expect(first.hasPrefix(#"{"event":"status","status":"offline","reason":""#), "\(first)")
+      if arrives {
+        try await shell("mv away shared.space")
+        while let line = await tool.line(), !line.contains(#""status":"upToDate""#) {}
+      }
+      tool.signal(SIGINT)
+      var last = ""
+      while let line = await tool.line() { last = line }
+      #expect(last.hasPrefix(#"{"event":"end""#), "\(last)")
+      #expect(await tool.end() == 0)
+      #expect(FileManager.default.fileExists(atPath: folder.path(of: "shared.space")) == arrives)
+    }
+  }
+
   @Test("edits by other programs pass between two files while both are watched")
   func watch() async throws {
     try await attachCopies()
@@ -296,6 +317,20 @@ struct SyncCommandTests {
     #expect(
       try await shell("$tandem alter a.db --policy \"x=none\"", status: 2).error.contains(
         "no attached"))
+  }
+
+  @Test("alter sets all of its policies or none, and says which ones are gone")
+  func policies() async throws {
+    try await attachCopies()
+    let twice = try await shell(
+      "$tandem alter a.db --policy title=text --policy likes=local --policy note.likes=remote",
+      status: 2)
+    #expect(twice.error.contains("--policy: note.likes has two policies"), "\(twice.error)")
+    let status = try await shell("$tandem status a.db")
+    #expect(!status.output.contains("title=text"), "\(status.output)")
+    try await shell("$tandem alter a.db --policy title=text")
+    let none = try await shell("$tandem alter a.db --policy title=none")
+    #expect(none.error.contains("a.db: note.title has no policy any more"), "\(none.error)")
   }
 
   @Test("detach leaves the file as it was before attach", arguments: ["DELETE", "WAL"])
@@ -512,7 +547,9 @@ struct SyncCommandTests {
     try await attachCopies()
     #expect(
       try await shell("$tandem attach a.db --space other --table note", status: 1).error
-        .contains("is attached to the space \(folder.path(of: "shared.space")); detach it first"))
+        .contains(
+          "is attached to the space \(folder.path(of: "shared.space")), with the tables note; to attach "
+            + "other tables or to another space, synchronize it, detach it"))
     #expect(
       try await shell("$tandem attach shared.space --space other --table record", status: 1).error
         .contains("shared.space is a space, which other files are attached to"))

@@ -65,14 +65,24 @@ enum AlterCommand: Command {
       if !policies.isEmpty {
         let places = try await replica.status().tables
           .map { (name: $0.name, columns: $0.columns) }
+        // All are checked before the first one is set.
+        var columns: [(table: String, name: String, policy: FieldPolicy?)] = []
         for choice in policies {
           let place = try choice.place(in: places, arguments)
-          try await replica.setPolicy(
-            choice.policy, forColumn: place.column, of: places[place.table].name)
+          let column = (places[place.table].name, place.column, choice.policy)
+          guard !columns.contains(where: { $0.table == column.0 && $0.name == column.1 }) else {
+            throw arguments.error("--policy: \(choice.field) has two policies")
+          }
+          columns.append(column)
         }
-        return try await replica.policies().map {
-          "\($0.table).\($0.column) has the policy \($0.policy)"
+        for column in columns {
+          try await replica.setPolicy(column.policy, forColumn: column.name, of: column.table)
         }
+        return columns.filter { $0.policy == nil }
+          .map { "\($0.table).\($0.name) has no policy any more" }
+          + (try await replica.policies().map {
+            "\($0.table).\($0.column) has the policy \($0.policy)"
+          })
       }
       let before = try await replica.declarations()
       if begins {

@@ -76,9 +76,12 @@ enum SyncCommand: Command {
       output.progress.expect(before.pendingCount)
       let space: SyncSpace
       do {
-        space = try await SyncSpace.named(before.space, token: ReplicaFile.environmentToken)
+        space = try await self.space(named: before.space, output)
       } catch let error as DatabaseError where error.code.primary == .cannotOpen {
         return try output.end(blockedBy: "the space does not exist: \(error)", before)
+      } catch is CancellationError {
+        if output.printsJSON { try output.writeEnd(pushed: 0, pulled: 0, before) }
+        return exitStatus(of: before)
       }
       return try await ReplicaFile.with(space) { space in
         let run = try await replica.run(
@@ -87,6 +90,24 @@ enum SyncCommand: Command {
           with: space
         ) { output.note($0, $1) }
         return try finish(run, database, output)
+      }
+    }
+  }
+
+  /// Opens the space. With `--watch`, waits for its file, as for one that is moved away later.
+  private static func space(named name: String, _ output: SyncOutput) async throws -> SyncSpace {
+    var failureCount = 0
+    while true {
+      do {
+        return try await SyncSpace.named(name, token: ReplicaFile.environmentToken)
+      } catch let error as DatabaseError
+        where output.watches && error.code.primary == .cannotOpen
+      {
+        if failureCount == 0 { output.note(.offline, error) }
+        failureCount += 1
+        let pause = SyncBackoff().delay(
+          afterFailure: failureCount, atLeast: nil, chance: .random(in: 0...1))
+        try await Task.sleep(for: pause)
       }
     }
   }
@@ -118,7 +139,11 @@ enum SyncCommand: Command {
       TandemCLI.report("\(output.path): \(run.cause.map { "\($0)" } ?? reason)")
       return ExitStatus.failure
     }
-    return status.conflictCount > 0 || status.rejectedCount > 0 || status.state == .blocked
+    return exitStatus(of: status)
+  }
+
+  private static func exitStatus(of status: ReplicaStatus) -> Int32 {
+    status.conflictCount > 0 || status.rejectedCount > 0 || status.state == .blocked
       ? ExitStatus.attention : ExitStatus.success
   }
 
@@ -205,7 +230,7 @@ struct SyncOutput: Sendable {
     }
   }
 
-  private func writeEnd(pushed: Int, pulled: Int, _ status: ReplicaStatus) throws {
+  func writeEnd(pushed: Int, pulled: Int, _ status: ReplicaStatus) throws {
     try OutputStream.printLine { json in
       json.object { json in
         json.field("event", "end")
