@@ -205,6 +205,14 @@ struct MergeCommandTests {
       "$tandem merge --unknown-base --local l.json --remote some.db --key id", in: folder)
     #expect(database.status == 2)
     #expect(database.error.contains("some.db: cannot be merged: it is a SQLite database, not a"))
+    for name in ["/dev/null", "empty.csv", "empty.json"] {
+      if name.hasPrefix("empty") { try folder.write("", to: name) }
+      let empty = try await Tool.shell(
+        "$tandem merge --unknown-base --local l.json --remote \(name) --key id",
+        in: folder)
+      #expect(empty.status == 2 && empty.output.isEmpty)
+      #expect(empty.error.contains("\(name): cannot be merged: it is empty"), "\(empty.error)")
+    }
     let url = "http://user:secret@127.0.0.1:1/x"
     for (option, rest) in [
       ("--remote", "--unknown-base --local l.json"), ("--local", "--unknown-base --remote r.json"),
@@ -221,6 +229,18 @@ struct MergeCommandTests {
       $tandem merge --unknown-base --local l.json --remote long.json --key id; rm long.json
       """, in: folder)
     #expect(long.error.contains("long.json: cannot be read: it is longer than the limit of"))
+  }
+
+  @Test("a database in a pipe is named as such, because it can be read only from its file")
+  func pipedDatabase() async throws {
+    try folder.execute("some.db", "CREATE TABLE t (id PRIMARY KEY)")
+    for command in ["diff - l.json", "diff l.json -", "mirror - other.db --table t --key id"] {
+      let result = try await Tool.shell("$tandem \(command) < some.db", in: folder)
+      #expect(result.status != 0 && result.output.isEmpty)
+      #expect(
+        result.error.contains("standard input: this is a SQLite database, not a list"),
+        "\(result.error)")
+    }
   }
 
   @Test("one conflict is one")

@@ -52,7 +52,8 @@ extension MergeCommand.Options {
     let bytes = try FileText.bytes(of: name)
     guard !SQLiteFile.isBegun(by: bytes) else {
       throw FileError(
-        path: path ?? name, action: "merged", reason: "it is a SQLite database, not a list")
+        path: path ?? RecordSource(name).description, action: "merged",
+        reason: "it is a SQLite database, not a list")
     }
     return bytes
   }
@@ -107,6 +108,14 @@ extension MergeCommand.Options {
     if case .url = RecordSource(name) { named = nil }
     let format = self.format ?? named ?? RecordFormat.sniffed(from: bytes)
     if mayBeEmpty, bytes.isEmpty { return ListText(emptyOf: format, csv: csv) }
+    // NDJSON without a line is a list. As a git merge driver, another empty file is merged by lines.
+    guard !bytes.isEmpty || format == .ndjson || path != nil else {
+      throw FileError(
+        path: RecordSource(name).description, action: "merged",
+        reason:
+          "it is empty, which only the base may be; a list without records is [] in JSON, and "
+          + "a line of field names in CSV")
+    }
     do throws(RecordError) {
       return try ListText(bytes, format: format, csv: csv)
     } catch {

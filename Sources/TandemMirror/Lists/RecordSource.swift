@@ -151,6 +151,9 @@ extension RecordSource {
     }
   }
 
+  /// The first bytes of a SQLite database.
+  private static let databaseMagic = Array("SQLite format 3\0".utf8)
+
   /// The bytes and the format of a file or of standard input.
   private func localBytes(
     _ options: RecordListOptions
@@ -165,6 +168,12 @@ extension RecordSource {
     }
     let limit = min(options.maxByteCount, options.maxDecompressedByteCount)
     let bytes = try FileBytes.plain(packed, of: description, maxByteCount: limit)
+    guard !bytes.starts(with: Self.databaseMagic) else {
+      throw RecordError(
+        .malformed,
+        "this is a SQLite database, not a list; Tandem reads it only from its file, not from a pipe"
+      )
+    }
     return (bytes, options.format ?? named ?? .sniffed(from: bytes))
   }
 }
