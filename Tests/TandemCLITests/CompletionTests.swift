@@ -30,6 +30,8 @@ struct CompletionTests {
     Line("tandem diff old new --format=nd", "tandem diff old new --format=ndjson "),
     Line("tandem merge --prefer=r", "tandem merge --prefer=remote "),
     Line("tandem channel li", "tandem channel listen "),
+    Line("tandem conflicts list.json res", "tandem conflicts list.json resolve "),
+    Line("tandem conflicts list.json --take rem", "tandem conflicts list.json --take remote "),
     Line("tandem mirror list.", "tandem mirror list.json "),
     Line("tandem mirror --table t list.", "tandem mirror --table t list.json "),
     Line("tandem merge --base list.", "tandem merge --base list.json "),

@@ -53,14 +53,14 @@ struct FishCompletions {
       let value = option.offer.map { " -r \(action($0))" } ?? ""
       return "\(condition) \(names(option))\(value) -d \(quoted(option.shortHelp))"
     }
-    let hasText = command.operands.contains { $0.offer == .text }
+    let takesOnlyFiles = command.operands.allSatisfy { $0.offer == .files }
     let valueOptions = command.allOptions.filter { $0.offer != nil }.flatMap { option in
       ["--\(option.name)"] + (option.letter.map { ["-\($0)"] } ?? [])
     }
     let operands: [String] = command.operands.enumerated().compactMap { offset, operand in
       switch operand.offer {
       case .text: return nil
-      case .files where !hasText: return "\(condition) -F"
+      case .files where takesOnlyFiles: return "\(condition) -F"
       case .files, .directories, .words, .commands:
         let words = [command.name, "\(offset + 1)"] + valueOptions
         return "-n '__tandem_operand_is \(words.joined(separator: " "))' \(action(operand.offer))"

@@ -14,7 +14,8 @@ enum ConflictsCommand: Command {
         (of the space: leaves the row as it is), base (before
         both), or a JSON object with new values of some fields;
         null deletes the row.
-        """
+        """,
+      offer: .words(["local", "remote", "base", "null"])
     ) { ConflictsCommand.choice($0) }
     static let json = Flag(
       "json",
@@ -47,7 +48,9 @@ enum ConflictsCommand: Command {
       """,
     operands: [
       .init(name: "DATABASE", help: "A SQLite file that is attached."),
-      .init(name: "[resolve ID|all]", help: "The conflict to resolve.", offer: .text),
+      .init(
+        name: "[resolve ID|all]", help: "The conflict to resolve.",
+        offer: .words(["resolve", "all"])),
     ],
     options: [Option.take, Option.json, Option.quiet],
     examples: [
