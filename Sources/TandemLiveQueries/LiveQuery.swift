@@ -136,6 +136,8 @@ public struct LiveQueryExplanation: Hashable, Sendable, CustomStringConvertible 
   public let isIncremental: Bool
   /// True if that also holds for the result as a list, whose order is then kept in memory.
   public let isListIncremental: Bool
+  /// True if that also holds after changes by other processes, because the table is tracked.
+  package let isTracked: Bool
   /// A sentence about the way, and the reason for it.
   public let description: String
 
@@ -144,6 +146,7 @@ public struct LiveQueryExplanation: Hashable, Sendable, CustomStringConvertible 
     key = plan.keyOffsets.map { plan.layout.names[$0] }
     isIncremental = plan.rereading != nil
     isListIncremental = plan.rereading != nil && plan.list.order != nil
+    isTracked = plan.log != nil
     description = plan.explanation
   }
 }

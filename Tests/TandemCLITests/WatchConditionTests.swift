@@ -142,6 +142,19 @@ struct WatchConditionTests {
     #expect(await tool.end() == 1)
   }
 
+  @Test("tracking is suggested only for a table that is not tracked", arguments: [false, true])
+  func suggestedTracking(isTracked: Bool) async throws {
+    try await shell("sqlite3 test.db 'CREATE TABLE t (id INTEGER PRIMARY KEY)'")
+    if isTracked { try await shell("$tandem track test.db --table t") }
+    let tool = try await watch("--json")
+    // The helper has read the first line, which describes the query.
+    let advice = try #require(await tool.errorLine())
+    #expect(advice.contains("journal mode is delete"), "\(advice)")
+    #expect(advice.contains("tandem track") == !isTracked, "\(advice)")
+    tool.signal(SIGINT)
+    #expect(await tool.end() == 0)
+  }
+
   @Test("a file with a rollback journal is watched as it is, and also once it has a log")
   func rollbackJournal() async throws {
     try await shell("sqlite3 test.db 'CREATE TABLE t (id INTEGER PRIMARY KEY)'")

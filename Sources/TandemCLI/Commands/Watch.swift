@@ -48,7 +48,9 @@ struct Watch<Difference: WatchedDifference>: Sendable {
     guard let journalMode, journalMode != "wal" else { return }
     TandemCLI.report(
       "its journal mode is \(journalMode): other programs cannot write while rows are read; "
-        + "PRAGMA journal_mode=WAL avoids this, and tandem track makes it short")
+        + "PRAGMA journal_mode=WAL avoids this"
+        + (explanation.isIncremental && !explanation.isTracked
+          ? ", and tandem track makes it short" : ""))
   }
 }
 
