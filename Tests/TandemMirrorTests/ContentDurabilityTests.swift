@@ -1,11 +1,12 @@
 import Foundation
 import TandemDifferences
 import TandemHTTP
-import TandemMirror
 import TandemRecords
 import TandemSQLite
 import TestFolder
 import Testing
+
+@testable import TandemMirror
 
 /// Bytes and names that were not synchronized may be missing after a failure of the machine. So the order of the
 /// system calls decides what the next run can notice.
@@ -104,6 +105,19 @@ struct ContentDurabilityTests {
     let replacement = try #require(calls.firstIndex { $0.hasPrefix("rename") })
     #expect(calls[..<replacement].contains("sync \(Self.index)"))
     #expect(scene.files == ["files/content/1": "CONTENT 1", "files/content/3": "content 3"])
+  }
+
+  @Test("more files are synchronized at the same time than there are processors")
+  func simultaneousFiles() async throws {
+    let count = min(ProcessInfo.processInfo.activeProcessorCount + 1, DiskThreads.maxCount)
+    let records = (0..<count).map { #"{"id":\#($0),"photo":"/\#($0)"}"# }
+    scene.server["/list"] = "[\(records.joined(separator: ","))]"
+    for id in 0..<count { scene.server["/\(id)"] = "content \(id)" }
+    let calls = try await scene.folder.systemCalls(holdingSyncsUntil: count) {
+      try await scene.run(limit: .percentage(100), concurrency: count)
+    }
+    #expect(calls.count { $0.hasPrefix("rename") } == count)
+    #expect(scene.files.count == count)
   }
 
   @Test("an index that is created is on disk before the first file has its name")

@@ -19,13 +19,14 @@ struct ContentScene {
   /// The content in the field `photo`.
   static let photo = [MirroredContent(field: "photo")]
 
-  /// Mirrors once, with one transfer at a time.
+  /// Mirrors once, with one transfer at a time by default.
   @discardableResult
   func run(
     _ contents: [MirroredContent] = photo, url: String = listURL,
     list: RecordListOptions = RecordListOptions(), database: String = "list.db",
     into directory: String = "files", policy: MirrorErrorPolicy = .stop,
-    limit: MirrorDeletionLimit? = nil, isDryRun: Bool = false
+    limit: MirrorDeletionLimit? = nil, isDryRun: Bool = false,
+    concurrency: Int = 1
   ) async throws -> DatabaseMirror.Report {
     var list = list
     list.retry = .never
@@ -33,7 +34,7 @@ struct ContentScene {
       table: "place", key: ["id"], contents: contents.map { $0.withPolicy(policy) },
       directory: contents.isEmpty ? nil : "\(folder.path)/\(directory)",
       mirrorGuard: MirrorGuard(deletionLimit: limit), isDryRun: isDryRun)
-    mirror.concurrency = 1
+    mirror.concurrency = concurrency
     mirror.retry = .never
     return try await mirror.run(
       from: .url(url), intoFileAt: "\(folder.path)/\(database)", list: list, client: server)

@@ -162,8 +162,7 @@ extension FileReception {
         received(chunk.count)
       }
       try check(count, total, checker)
-      if store.isSynchronized { try file.synchronize() }
-      return try complete(stream.head, byteCount: count, received: count - start)
+      return try await complete(file, stream.head, byteCount: count, received: count - start)
     } catch {
       let isWrong = (error as? TransportError).map {
         [.contentMismatch, .tooLarge].contains($0.code)
@@ -239,12 +238,12 @@ extension FileReception {
   }
 
   private func complete(
-    _ head: HTTPResponseHead, byteCount: Int, received: Int
-  ) throws(TransportError) -> FileTransfer {
+    _ part: OpenFile, _ head: HTTPResponseHead, byteCount: Int, received: Int
+  ) async throws -> FileTransfer {
     let file = StoredFile(
       name: request.name, url: address, validators: HTTPValidators(of: head),
       byteCount: byteCount, sha256: request.sha256)
-    try store.complete(partial, as: file)
+    try await store.complete(partial, part, as: file)
     return FileTransfer(file: file, receivedByteCount: received, isChanged: true)
   }
 }

@@ -11,7 +11,8 @@ public import TandemHTTP
 /// One process at a time has a store for writing; readers just read the files. The facts about the files are in
 /// an index, `.tandem/index.sqlite`, which only its owner may read.
 ///
-/// Calls may come from any task, and block their thread for as long as the disk takes.
+/// Calls may come from any task. A transfer suspends its task while a file and its name are brought to disk; all
+/// other calls block their thread for as long as the disk takes.
 public final class FileStore: Sendable {
   let directory: Directory
   let hidden: Directory
@@ -159,11 +160,22 @@ extension FileStore {
   }
 
   /// Puts a partial file that is complete in place.
-  func complete(_ partial: PartialFile, as stored: StoredFile) throws(TransportError) {
-    try index.remove([address(stored.name)])
-    try partial.complete(in: directory)
-    if isSynchronized { try directory.synchronize() }
-    try index.add(stored, at: address(stored.name))
+  ///
+  /// - Parameter file: The same file, open.
+  func complete(_ partial: PartialFile, _ file: OpenFile, as stored: StoredFile) async throws {
+    let address = address(stored.name)
+    guard isSynchronized else {
+      try index.remove([address])
+      try partial.complete(in: directory)
+      return try index.add(stored, at: address)
+    }
+    try await DiskThreads.run { [index, directory] in
+      try file.synchronize()
+      try index.remove([address])
+      try partial.complete(in: directory)
+      try directory.synchronize()
+      try index.add(stored, at: address)
+    }
   }
 }
 

@@ -82,9 +82,15 @@ extension TemporaryFolder {
   /// `rename a b`, `remove a`, with relative paths.
   ///
   /// They decide what a failure of the machine leaves: bytes that were not synchronized may be missing.
-  package func systemCalls(during body: () async throws -> Void) async throws -> [String] {
+  ///
+  /// - Parameter heldSyncCount: The number of partial files of which none is synchronized before the calls that
+  ///   synchronize all of them have begun.
+  package func systemCalls(
+    holdingSyncsUntil heldSyncCount: Int = 0, during body: () async throws -> Void
+  ) async throws -> [String] {
     let recording = test_calls_begin(path)
     precondition(recording >= 0, "A test records one folder at a time")
+    test_calls_hold_syncs(Int32(recording), Int32(heldSyncCount))
     var text = [CChar](repeating: 0, count: 256 << 10)
     func end() -> Int { test_calls_end(recording, &text, text.count) }
     do { try await body() } catch {

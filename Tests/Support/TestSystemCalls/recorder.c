@@ -29,10 +29,14 @@ struct recording {
   char last_line[2 * PATH_MAX + 16];
   char text[256 << 10];
   size_t length;
+  /// The partial files that must be at their synchronization before one of them is synchronized.
+  int held_sync_count;
+  int arrived_sync_count;
 };
 
 static atomic_int recording_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t arrival = PTHREAD_COND_INITIALIZER;
 static struct recording recordings[TEST_CALLS_MAX_RECORDING_COUNT];
 
 bool test_calls_are_recorded(void) { return true; }
@@ -47,6 +51,8 @@ int test_calls_begin(const char *path) {
     struct recording *one = &recordings[number];
     one->length = 0;
     one->last_line[0] = 0;
+    one->held_sync_count = 0;
+    one->arrived_sync_count = 0;
     if (realpath(path, one->directory) == NULL) {
       one->directory[0] = 0;
       number = -1;
@@ -66,6 +72,12 @@ size_t test_calls_end(int number, char *buffer, size_t capacity) {
   one->directory[0] = 0;
   pthread_mutex_unlock(&lock);
   return length;
+}
+
+void test_calls_hold_syncs(int number, int count) {
+  pthread_mutex_lock(&lock);
+  recordings[number].held_sync_count = count;
+  pthread_mutex_unlock(&lock);
 }
 
 static bool is_recording(void) { return atomic_load(&recording_count) > 0; }
@@ -128,6 +140,24 @@ static void record_descriptor(const char *call, int descriptor) {
   record(call, path, NULL);
 }
 
+/// Waits for the other partial files, if a recording asks for it.
+static void hold_sync(int descriptor) {
+  char path[PATH_MAX];
+  if (!is_recording()) return;
+  path_of(descriptor, NULL, path);
+  size_t length = strlen(path);
+  if (length < 5 || strcmp(path + length - 5, ".part") != 0) return;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < TEST_CALLS_MAX_RECORDING_COUNT; i++) {
+    struct recording *one = &recordings[i];
+    if (one->held_sync_count == 0 || relative(path, one->directory) == NULL) continue;
+    one->arrived_sync_count++;
+    pthread_cond_broadcast(&arrival);
+    while (one->arrived_sync_count < one->held_sync_count) pthread_cond_wait(&arrival, &lock);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
 ssize_t write(int descriptor, const void *bytes, size_t count) {
   record_descriptor("write", descriptor);
   return syscall(SYS_write, descriptor, bytes, count);
@@ -143,6 +173,7 @@ ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
 }
 
 int fsync(int descriptor) {
+  hold_sync(descriptor);
   int result = (int)syscall(SYS_fsync, descriptor);
   if (result == 0) record_descriptor("sync", descriptor);
   return result;
@@ -181,6 +212,10 @@ int unlink(const char *name) { return unlinkat(AT_FDCWD, name, 0); }
 
 #else
 
+void test_calls_hold_syncs(int recording, int count) {
+  (void)recording;
+  (void)count;
+}
 bool test_calls_are_recorded(void) { return false; }
 int test_calls_begin(const char *directory) {
   (void)directory;

@@ -16,6 +16,9 @@ bool test_calls_are_recorded(void);
 /// Returns the recording's number, or -1 if there are too many.
 int test_calls_begin(const char *directory);
 
+/// Makes the synchronization of each partial file (`*.part`) wait until that of so many has begun.
+void test_calls_hold_syncs(int recording, int count);
+
 /// Ends a recording. Copies at most `capacity` bytes of it, a line for each call: `write PATH`, `sync PATH`,
 /// `rename PATH PATH`, `remove PATH`, with paths relative to the directory. Successive writes to one file are one
 /// line.
