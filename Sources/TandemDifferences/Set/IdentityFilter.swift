@@ -2,27 +2,27 @@
 ///
 /// Two versions of one list mostly agree, so walking them in step pairs nearly all elements without
 /// a hash. To find an identity that occurs twice, however, all elements must be examined. This is a
-/// Bloom filter with one hash function and counters that stop at 2 (Bloom, "Space/time trade-offs
-/// in hash coding with allowable errors", 1970). It has a quarter of the size of an
-/// ``IdentityIndex``, and compares nothing: an identity whose counter stays at 1 is unique. Fewer
-/// than one in sixteen share a counter by chance. These *suspects*, and the identities that truly
-/// repeat, go to the index, so the result is exact for all hashes.
+/// Bloom filter with one hash function (Bloom, "Space/time trade-offs in hash coding with allowable
+/// errors", 1970). It has a quarter of the size of an ``IdentityIndex``, and compares nothing: an
+/// identity that finds its place unmarked is the first there. About one in sixty-four finds it marked
+/// by chance. The *suspects*, which are the elements at these places, go to the index, so the result
+/// is exact for all hashes.
 @usableFromInline
 struct IdentityFilter: ~Copyable {
-  /// Two bits per place: one is set by the first identity, the other by the second.
+  /// A bit for each place.
   @usableFromInline let words: UnsafeMutablePointer<UInt64>
   @usableFromInline let shift: UInt64
 
-  @usableFromInline static var placesPerIdentity: Int { 16 }
+  @usableFromInline static var placesPerIdentity: Int { 32 }
 
   /// Creates a filter for about `capacity` identities. More identities only make more suspects.
   @inlinable @inline(__always)
   init(capacity: Int) {
-    var bitCount = 5
+    var bitCount = 6
     while bitCount < UInt32.bitWidth, 1 << bitCount < capacity * Self.placesPerIdentity {
       bitCount += 1
     }
-    let wordCount = 1 << (bitCount - 5)
+    let wordCount = 1 << (bitCount - 6)
     words = .allocate(capacity: wordCount)
     words.initialize(repeating: 0, count: wordCount)
     shift = UInt64(UInt64.bitWidth - bitCount)
@@ -31,23 +31,29 @@ struct IdentityFilter: ~Copyable {
   @inlinable
   deinit { words.deallocate() }
 
-  /// Returns the place at which an identity is counted.
+  /// The last place.
+  @inlinable @inline(__always)
+  var lastPlace: UInt32 { UInt32(truncatingIfNeeded: UInt64.max &>> shift) }
+
+  /// Returns the place of an identity.
   @inlinable @inline(__always)
   borrowing func place<ID: Hashable>(of identity: ID) -> UInt32 {
     UInt32(truncatingIfNeeded: Self.scrambled(identity) &>> shift)
   }
 
+  /// Marks a place. Returns true if it was marked before.
   @inlinable @inline(__always)
-  borrowing func count(_ place: UInt32) {
-    let met: UInt64 = 1 &<< (UInt64(place & 31) &* 2)
-    let word = words[Int(place &>> 5)]
-    words[Int(place &>> 5)] = word | met | ((word & met) &<< 1)
+  @discardableResult
+  borrowing func mark(_ place: UInt32) -> Bool {
+    let bit: UInt64 = 1 &<< UInt64(place & 63)
+    let word = words[Int(place &>> 6)]
+    words[Int(place &>> 6)] = word | bit
+    return word & bit != 0
   }
 
-  /// Returns true if more than one identity was counted at this place.
   @inlinable @inline(__always)
-  borrowing func isShared(_ place: UInt32) -> Bool {
-    words[Int(place &>> 5)] &>> (UInt64(place & 31) &* 2 &+ 1) & 1 != 0
+  borrowing func isMarked(_ place: UInt32) -> Bool {
+    words[Int(place &>> 6)] &>> UInt64(place & 63) & 1 != 0
   }
 }
 
@@ -116,18 +122,25 @@ extension IdentityFilter {
     let filter = IdentityFilter(capacity: elements.count + restCount)
     for rest in rests {
       for run in rest.runs {
-        for offset in run { filter.count(filter.place(of: id(rest.elements[offset]))) }
+        for offset in run { filter.mark(filter.place(of: id(rest.elements[offset]))) }
       }
     }
     return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: elements.count) { places in
+      var sharedPlaces: [UInt32] = []
       for offset in elements.indices {
         let place = filter.place(of: id(elements[offset]))
         places.initializeElement(at: offset, to: place)
-        filter.count(place)
+        if filter.mark(place) { sharedPlaces.append(place) }
       }
+      // A smaller filter, which stays in the processor's cache, has the places that were marked
+      // twice, by their lower bits.
+      let shared = IdentityFilter(capacity: 2 * sharedPlaces.count)
+      let mask = shared.lastPlace
+      for place in sharedPlaces { shared.mark(place & mask) }
       var suspects: [Range<Int>] = []
       for offset in elements.indices {
-        if filter.isShared(places[offset]) || IdentityViolation.isIncomparable(id(elements[offset]))
+        if shared.isMarked(places[offset] & mask)
+          || IdentityViolation.isIncomparable(id(elements[offset]))
         {
           suspects.append(offset..<offset + 1)
         }
