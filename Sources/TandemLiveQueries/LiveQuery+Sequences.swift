@@ -48,6 +48,19 @@ extension LiveQuery {
     differences(database, delivery, nil, deliversEmptyStart, onUpdate)
   }
 
+  /// The changes of the result as a set from now on. The first difference is empty, and says that all commits from
+  /// then on are observed.
+  ///
+  /// - Parameter database: The database to read and to observe.
+  package func differencesToCome(in database: Database) -> LiveSequence<SetDifference<Element>> {
+    LiveSequence(definition, in: database, .latest) { [decode, deliversRows] in
+      SetState(
+        needsStart: false, deliversEmptyStart: true,
+        SetPresentation(
+          startingFrom: nil, onUpdate: nil, deliversRows: deliversRows, decode: decode))
+    }
+  }
+
   private func differences(
     _ database: Database, _ delivery: LiveDelivery, _ start: StartingPoint<Element>?,
     _ deliversEmptyStart: Bool, _ onUpdate: Update?

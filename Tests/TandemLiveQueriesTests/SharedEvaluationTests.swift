@@ -76,6 +76,24 @@ struct SharedEvaluationTests {
     #expect(QueryDefinition.query(unstorable, key: ["id"]).identity == nil)
   }
 
+  @Test("one that needs no rows at the start gets the same changes, and others still get all rows")
+  func changesToCome() async throws {
+    let database = try await database()
+    var toCome = Self.query.differencesToCome(in: database).makeAsyncIterator()
+    #expect(try await toCome.next()?.isEmpty == true)
+    var all = Self.query.differences(in: database).makeAsyncIterator()
+    #expect(try await all.next()?.inserted.count == 2)
+    var late = Self.query.differencesToCome(in: database).makeAsyncIterator()
+    #expect(try await late.next()?.isEmpty == true)
+    #expect(try await evaluationCount(in: database) == 1)
+    try await database.run("UPDATE place SET name = 'Campione' WHERE id = 2")
+    for difference in [try await toCome.next(), try await all.next(), try await late.next()] {
+      #expect(difference?.count == 1)
+      #expect(difference?.updated.map { $0.old["name"] } == [.text("Baarle")])
+      #expect(difference?.updated.map { $0.new["name"] } == [.text("Campione")])
+    }
+  }
+
   @Test("1,000 of them read the rows once at the start, and once for each commit")
   func readsOnce() async throws {
     let database = try await database()

@@ -16,7 +16,9 @@ struct Watch<Difference: WatchedDifference>: Sendable {
   func run(_ output: WatchOutput, _ shown: inout ShownRows<Difference>?) async throws {
     output.key = explanation.key
     var isFirst = true
-    for try await difference in Difference.sequence(of: query, in: database) {
+    let differences = Difference.sequence(
+      of: query, in: database, startsWithRows: options.showsInitial || options.waits)
+    for try await difference in differences {
       // All commits from the first difference on are observed.
       if isFirst { greet() }
       try show(difference, isFirst: isFirst, output, shown)
@@ -84,7 +86,11 @@ protocol WatchedDifference: Sendable {
   var isEmpty: Bool { get }
 
   /// The differences of a query.
-  static func sequence(of query: LiveQuery<Record>, in database: Database) -> LiveSequence<Self>
+  ///
+  /// - Parameter startsWithRows: False if the first difference need not insert the present rows.
+  static func sequence(
+    of query: LiveQuery<Record>, in database: Database, startsWithRows: Bool
+  ) -> LiveSequence<Self>
 
   /// The difference from some rows to those that `first` inserts; `key` is nil if no row is the same.
   init(from rows: Rows, to first: Self, key: [String]?) throws
@@ -98,8 +104,11 @@ protocol WatchedDifference: Sendable {
 extension SetDifference<Record>: WatchedDifference {
   static var noRows: [RecordKey: Record] { [:] }
 
-  static func sequence(of query: LiveQuery<Record>, in database: Database) -> LiveSequence<Self> {
-    query.differences(in: database)
+  static func sequence(
+    of query: LiveQuery<Record>, in database: Database, startsWithRows: Bool
+  ) -> LiveSequence<Self> {
+    startsWithRows
+      ? query.differences(in: database) : query.differencesToCome(in: database)
   }
 
   init(from rows: [RecordKey: Record], to first: Self, key: [String]?) throws {
@@ -124,7 +133,9 @@ extension SetDifference<Record>: WatchedDifference {
 extension ListDifference<Record>: WatchedDifference {
   static var noRows: [Record] { [] }
 
-  static func sequence(of query: LiveQuery<Record>, in database: Database) -> LiveSequence<Self> {
+  static func sequence(
+    of query: LiveQuery<Record>, in database: Database, startsWithRows: Bool
+  ) -> LiveSequence<Self> {
     query.listDifferences(in: database)
   }
 

@@ -77,22 +77,24 @@ extension LiveEvaluation {
   /// Joins the evaluation of equal queries, or begins it.
   static func join(
     _ definition: QueryDefinition, in database: Database, _ feed: ChangeFeed,
-    _ delivery: LiveDelivery, sleep: @escaping @Sendable (Duration) async throws -> Void
+    _ delivery: LiveDelivery, needsStart: Bool,
+    sleep: @escaping @Sendable (Duration) async throws -> Void
   ) -> Place {
     let key = definition.identity.map { [Result.kind, delivery == .latest ? 0 : 1] + $0 }
     let make = {
       LiveEvaluation(definition, key: key, in: database, feed, delivery, sleep: sleep)
     }
-    guard let key else { return make().begin() }
+    guard let key else { return make().begin(needsStart: needsStart) }
     return feed.sharedObjects.withLock { evaluations in
-      if let place = (evaluations[key] as? LiveEvaluation)?.join() { return place }
+      let known = evaluations[key] as? LiveEvaluation
+      if let place = known?.join(needsStart: needsStart) { return place }
       let evaluation = make()
       evaluations[key] = evaluation
-      return evaluation.begin()
+      return evaluation.begin(needsStart: needsStart)
     }
   }
 
-  private func begin() -> Place {
+  private func begin(needsStart: Bool) -> Place {
     var action: ChangeSubscription.CommitAction?
     if delivery == .everyCommit {
       action = { [weak self] connection in self?.didCommit(connection) }
@@ -103,19 +105,19 @@ extension LiveEvaluation {
       exchange.changes = changes
       exchange.driver = driver
     }
-    guard let place = join() else {
+    guard let place = join(needsStart: needsStart) else {
       preconditionFailure("It can only end after the first run left")
     }
     return place
   }
 
   /// A new membership, unless it is over.
-  private func join() -> Place? {
+  private func join(needsStart: Bool) -> Place? {
     exchange.withLock { exchange in
       guard !exchange.isEnded, exchange.failure == nil else { return nil }
       exchange.lastPlace += 1
       exchange.newcomerCount += 1
-      exchange.mailboxes[exchange.lastPlace] = Mailbox(delivery)
+      exchange.mailboxes[exchange.lastPlace] = Mailbox(delivery, needsStart: needsStart)
       return Place(evaluation: self, number: exchange.lastPlace)
     }
   }
@@ -243,6 +245,13 @@ extension LiveEvaluation.Exchange {
 
 extension LiveEvaluation {
   private var hasNewcomers: Bool { exchange.withLock { $0.newcomerCount > 0 } }
+  /// True if a run needs the change from no rows to the present ones.
+  private var needsStart: Bool {
+    exchange.withLock { exchange in
+      exchange.newcomerCount > 0
+        && exchange.mailboxes.values.contains { !$0.hasStarted && $0.needsStart }
+    }
+  }
   private var isOver: Bool { exchange.withLock { $0.isEnded || $0.failure != nil } }
 
   /// Reads as long as there are runs.
@@ -329,34 +338,45 @@ extension LiveEvaluation {
         var start: Result.Change?
         if !changes.isEmpty {
           let readsEverything = progress.result.readsEverything(ifUnknown: changes.isUnknown)
-          change = try progress.result.advance(changes, reading)
-          if !progress.hasBegun { swap(&change, &start) }
+          if progress.hasBegun {
+            change = try progress.result.advance(changes, reading)
+          } else if needsStart {
+            start = try progress.result.advance(changes, reading)
+          } else {
+            try progress.result.begin(changes, reading)
+          }
           progress.hasBegun = true
           if readsEverything {
             let cost = ContinuousClock.now - beginning
             progress.readPause.didRead(for: try connection.blocksWriters() ? cost : .zero)
           }
         }
-        if start == nil, hasNewcomers { start = progress.result.start() }
-        deliver(change, start: start)
+        if start == nil, needsStart { start = progress.result.start() }
+        deliver(change, start: start, orNone: progress.result.noChange())
       } catch {
         fail(error)
       }
     }
   }
 
-  /// Puts the change of an advance into the mailboxes, and the start into those of newcomers.
-  private func deliver(_ change: Result.Change?, start: Result.Change?) {
+  /// Puts the change of an advance into the mailboxes, and the start into those of newcomers that need it, or
+  /// else an empty change. A newcomer that needs a start stays one until there is a start.
+  private func deliver(
+    _ change: Result.Change?, start: Result.Change?, orNone none: Result.Change
+  ) {
     exchange.withLock { exchange in
       exchange.isAdvancing = false
-      if start != nil { exchange.newcomerCount = 0 }
+      var startedCount = 0
       exchange.deliver { mailbox in
         if !mailbox.hasStarted {
-          if let start { mailbox.start(start) }
+          guard let first = mailbox.needsStart ? start : none else { return }
+          mailbox.start(first)
+          startedCount += 1
         } else if let change, !change.isEmpty {
           append(change, to: &mailbox)
         }
       }
+      exchange.newcomerCount -= startedCount
     }
   }
 

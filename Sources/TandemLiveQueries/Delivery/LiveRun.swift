@@ -6,10 +6,17 @@ protocol LiveState: Sendable {
   associatedtype Result: LiveResult
   associatedtype Output: Sendable
 
-  /// Makes the element to deliver for the next change, of which the first one has all rows.
+  /// False if the first change need not have all rows: it is empty then.
+  var needsStart: Bool { get }
+
+  /// Makes the element to deliver for the next change, of which the first one has all rows if they are needed.
   ///
   /// - Returns: `nil` if nothing changed.
   mutating func deliver(_ change: Result.Change) throws -> Output?
+}
+
+extension LiveState {
+  var needsStart: Bool { true }
 }
 
 /// A run, without the type of its state.
@@ -68,8 +75,9 @@ final class LiveRun<State: LiveState>: LiveRunning {
   private func place() async throws -> LiveEvaluation<State.Result>.Place {
     if let place = progress.withLock({ $0.place }) { return place }
     let feed = try await BusyRetry.run { try await self.database.changeFeed() }
+    let needsStart = progress.withLock { $0.state.needsStart }
     let place = LiveEvaluation<State.Result>.join(
-      definition, in: database, feed, delivery, sleep: sleep)
+      definition, in: database, feed, delivery, needsStart: needsStart, sleep: sleep)
     progress.withLock { $0.place = place }
     return place
   }

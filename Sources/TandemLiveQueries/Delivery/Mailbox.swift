@@ -11,7 +11,9 @@ struct Mailbox<Change: LiveChange> {
   static var minComposedCount: Int { 1_024 }
 
   private let delivery: LiveDelivery
-  /// True if the run has got the change that leads from no rows to the present ones.
+  /// True if the first change leads from no rows to the present ones; false if it is empty.
+  let needsStart: Bool
+  /// True if the run has got its first change.
   private(set) var hasStarted = false
   /// True if the first change is that one, which is delivered by itself.
   private var holdsStart = false
@@ -25,7 +27,10 @@ struct Mailbox<Change: LiveChange> {
   /// True if the run waits no more.
   var isCancelled = false
 
-  init(_ delivery: LiveDelivery) { self.delivery = delivery }
+  init(_ delivery: LiveDelivery, needsStart: Bool = true) {
+    self.delivery = delivery
+    self.needsStart = needsStart
+  }
 
   var isEmpty: Bool { changes.isEmpty }
   /// The number of changes, which is that of the deliveries if the delivery is `everyCommit`.
@@ -51,7 +56,7 @@ struct Mailbox<Change: LiveChange> {
     return taken
   }
 
-  /// Adds the change that leads from no rows to the present ones.
+  /// Adds the first change.
   mutating func start(_ change: Change) {
     hasStarted = true
     holdsStart = true

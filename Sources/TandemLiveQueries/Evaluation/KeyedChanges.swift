@@ -7,6 +7,12 @@ struct KeyedChanges {
   private var inserted = Kind<Record>()
   private var updated = Kind<SetDifference<Record>.Update>()
   private var deleted = Kind<Record>()
+  private let isKept: Bool
+
+  /// No changes.
+  ///
+  /// - Parameter isKept: False to keep none of those to come.
+  init(isKept: Bool = true) { self.isKept = isKept }
 
   /// The changes of one kind. Most come in order, which makes sorting needless.
   private struct Kind<Change> {
@@ -31,6 +37,7 @@ struct KeyedChanges {
 
   /// Adds the change of the row of one key.
   mutating func note(_ key: RecordKey, from old: Record?, to new: Record?) {
+    guard isKept else { return }
     switch (old, new) {
     case (nil, nil): break
     case (nil, .some(let new)): inserted.append(new, key)

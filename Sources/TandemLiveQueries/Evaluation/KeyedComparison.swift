@@ -26,9 +26,11 @@ struct KeyedComparison {
   private(set) var replaced: [Int: Record] = [:]
 
   /// A comparison for a set, with rows that have other columns, or that the consumer started from.
-  init(_ plan: QueryPlan, with rows: PackedRows, former records: [Record]) {
+  ///
+  /// - Parameter notesChanges: False to leave the difference empty.
+  init(_ plan: QueryPlan, with rows: PackedRows, former records: [Record], notesChanges: Bool) {
     self.init(plan, with: rows)
-    changes = KeyedChanges()
+    changes = KeyedChanges(isKept: notesChanges)
     for record in records { former[plan.key(of: record)] = record }
   }
 

@@ -11,6 +11,8 @@ struct KeyedResult: LiveResult {
   private var former: [Record] = []
   /// The rows otherwise; `nil` before the first read.
   private var rows: PackedRows?
+  /// False while changes are not needed.
+  private var notesChanges = true
   /// For a query with a LIMIT, the rows within it and those in reserve.
   private var window: OrderedRows?
 
@@ -39,6 +41,14 @@ struct KeyedResult: LiveResult {
       difference: try advance(plan, need, reading.connection), columns: plan.columns)
   }
 
+  mutating func begin(
+    _ changes: CommittedChanges, _ reading: LiveReading
+  ) throws(DatabaseError) {
+    notesChanges = false
+    defer { notesChanges = true }
+    _ = try advance(changes, reading)
+  }
+
   private mutating func advance(
     _ plan: QueryPlan, _ need: QueryReader.Need, _ connection: DatabaseConnection
   ) throws(DatabaseError) -> SetDifference<Record> {
@@ -61,6 +71,11 @@ struct KeyedResult: LiveResult {
       changes.note(rows.columns.key(of: record), from: nil, to: record)
     }
     return KeyedDifference(difference: changes.difference(), columns: rows.columns)
+  }
+
+  func noChange() -> KeyedDifference {
+    guard let rows else { preconditionFailure("There was a first read") }
+    return KeyedDifference(difference: SetDifference(), columns: rows.columns)
   }
 
   /// Replaces rows that were read again.
@@ -101,7 +116,8 @@ struct KeyedResult: LiveResult {
   ) throws(DatabaseError) -> SetDifference<Record> {
     window = nil
     guard let rows = rows.take() else { preconditionFailure("The plan makes the rows") }
-    var comparison = KeyedComparison(plan, with: rows, former: former)
+    var comparison = KeyedComparison(
+      plan, with: rows, former: former, notesChanges: notesChanges)
     former = []
     if let order = plan.list.order, let limits = plan.list.window {
       let rows = try OrderedRows(

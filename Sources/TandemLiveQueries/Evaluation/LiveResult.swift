@@ -16,8 +16,14 @@ protocol LiveResult: Sendable {
   mutating func advance(_ changes: CommittedChanges, _ reading: LiveReading) throws(DatabaseError)
     -> Change
 
+  /// Reads the rows of the open snapshot for the first time, without the change that leads to them.
+  mutating func begin(_ changes: CommittedChanges, _ reading: LiveReading) throws(DatabaseError)
+
   /// The change from no rows to the present ones. There must have been a first read.
   func start() -> Change
+
+  /// The change from the present rows to the same ones. There must have been a first read.
+  func noChange() -> Change
 
   /// True if the next changes are expected to need the whole result.
   ///

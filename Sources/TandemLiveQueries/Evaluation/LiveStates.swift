@@ -50,12 +50,14 @@ struct SetState<Element: Sendable>: LiveState {
   private var former: [Record]
   private var presentation: SetPresentation<Element>
   private var isSilent: Bool
+  let needsStart: Bool
 
   init(
-    startingFrom start: [Record] = [], deliversEmptyStart: Bool,
+    startingFrom start: [Record] = [], needsStart: Bool = true, deliversEmptyStart: Bool,
     _ presentation: SetPresentation<Element>
   ) {
     former = start
+    self.needsStart = needsStart
     self.presentation = presentation
     isSilent = !deliversEmptyStart
   }

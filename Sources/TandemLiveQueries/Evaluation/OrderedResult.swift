@@ -44,7 +44,15 @@ struct OrderedResult: LiveResult {
     return try rerun(plan, reading.connection)
   }
 
+  mutating func begin(
+    _ changes: CommittedChanges, _ reading: LiveReading
+  ) throws(DatabaseError) {
+    _ = try advance(changes, reading)
+  }
+
   func start() -> ListDifference<KeyedRow> { OrderedResult.insertion(of: rows) }
+
+  func noChange() -> ListDifference<KeyedRow> { ListDifference() }
 
   /// The rows in their order.
   private var rows: [KeyedRow] { placed?.visible ?? unplaced?.keyedRows ?? [] }
