@@ -32,19 +32,6 @@ struct ReceivingMakesNoEditTests {
       }, space: space)
   }
 
-  /// Pulls, and expects that the file has nothing to send.
-  private func receive(
-    _ replica: TestReplica, _ location: SourceLocation = #_sourceLocation
-  ) throws {
-    try replica.pull(space)
-    #expect(try replica.freeze() == nil, "the file has edits", sourceLocation: location)
-    let summary = try replica.read { try $0.summary() }
-    #expect(summary.isUpToDate, "\(summary)", sourceLocation: location)
-    #expect(
-      try replica.read { try $0.computedDigest() } == space.state.digest,
-      "the base is not what the space has", sourceLocation: location)
-  }
-
   private func rejections(_ replica: TestReplica) throws -> [ReplicaRejection] {
     try replica.read { try $0.rejections() }
   }
@@ -97,7 +84,7 @@ struct ReceivingMakesNoEditTests {
     let replicas = try family(count: 20, childrenFirst: childrenFirst)
     try replicas[0].execute("DELETE FROM parent")
     let count = try send(replicas[0]) {
-      try receive(replicas[1])
+      try receive(replicas[1], from: space)
       #expect(try replicas[1].rows("PRAGMA foreign_key_check").isEmpty)
       #expect(try rejections(replicas[1]).isEmpty)
     }
@@ -114,7 +101,7 @@ struct ReceivingMakesNoEditTests {
       try replicas[0].execute("INSERT INTO child VALUES ('n\(number)', 'n\(number)', 'v')")
     }
     _ = try send(replicas[0]) {
-      try receive(replicas[1])
+      try receive(replicas[1], from: space)
       #expect(try replicas[1].rows("PRAGMA foreign_key_check").isEmpty)
     }
     try expectEqualRows(replicas, "SELECT * FROM child ORDER BY id")
@@ -127,7 +114,7 @@ struct ReceivingMakesNoEditTests {
     try replicas[0].execute("UPDATE parent SET pos = -pos, v = 'shifted'")
     var wasSetAside = false
     let count = try send(replicas[0]) {
-      try receive(replicas[1])
+      try receive(replicas[1], from: space)
       #expect(try replicas[1].rows("SELECT count(*) FROM parent, child") == [[400]])
       wasSetAside = try wasSetAside || !rejections(replicas[1]).isEmpty
     }
@@ -156,7 +143,7 @@ struct ReceivingMakesNoEditTests {
     try converge([a, b], space)
     try a.execute("DELETE FROM parent")
     try a.sync(space)
-    try receive(b)
+    try receive(b, from: space)
     #expect(try b.rows("SELECT id FROM parent") == [["p"], ["q"]])
     let notes = try rejections(b)
     #expect(notes.map(\.kind) == [.record, .record] && notes.allSatisfy { $0.content == nil })
@@ -164,7 +151,7 @@ struct ReceivingMakesNoEditTests {
     // One child goes, the other one gets a sibling here: an edit, which needs the parent.
     try a.execute("DELETE FROM child WHERE id = 'c'")
     try a.sync(space)
-    try receive(b)
+    try receive(b, from: space)
     #expect(try b.rows("SELECT id FROM parent") == [["q"]])
     try b.execute("INSERT INTO child VALUES ('e', 'q', 2)")
     try converge([a, b], space)
@@ -194,10 +181,10 @@ struct ReceivingMakesNoEditTests {
     try converge([a, b], space)
     try a.execute("DELETE FROM parent")
     try a.sync(space)
-    try receive(b)
+    try receive(b, from: space)
     // An update without effect is no edit.
     try b.execute("UPDATE parent SET v = v")
-    try receive(b)
+    try receive(b, from: space)
     try b.execute("UPDATE parent SET v = 2 WHERE id = 'p'")
     try b.execute("DELETE FROM parent WHERE id = 'q'")
     try a.execute("INSERT INTO parent VALUES ('r', 3)")
@@ -233,7 +220,7 @@ struct ReceivingMakesNoEditTests {
     }
     let head = try space.state.head.version
     for _ in 0..<2 {
-      for replica in writers + [idle] { try receive(replica) }
+      for replica in writers + [idle] { try receive(replica, from: space) }
     }
     #expect(try space.state.head.version == head)
     #expect(
@@ -268,7 +255,7 @@ struct ReceivingMakesNoEditTests {
     try converge(replicas, space)
     try replicas[0].execute("UPDATE n SET u = 10")
     try replicas[0].sync(space)
-    try receive(replicas[1])
+    try receive(replicas[1], from: space)
     try replicas[1].execute("UPDATE n SET u = 2")
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT u FROM n", [[2]])
@@ -297,8 +284,8 @@ struct ReceivingMakesNoEditTests {
     try b.sync(space)
     let head = try space.state.head.version
     for _ in 0..<3 {
-      try receive(a)
-      try receive(b)
+      try receive(a, from: space)
+      try receive(b, from: space)
     }
     #expect(try space.state.head.version == head)
     #expect(try a.rows("SELECT id FROM parent") == [["a"]])
@@ -318,8 +305,8 @@ struct ReceivingMakesNoEditTests {
     try b.execute("INSERT INTO n VALUES ('Bob', 1), ('bob', 2)")
     try b.sync(space)
     for _ in 0..<2 {
-      try receive(a)
-      try receive(b)
+      try receive(a, from: space)
+      try receive(b, from: space)
     }
     #expect(try a.rows("SELECT * FROM n") == [["Bob", 1]])
     #expect(try b.rows("SELECT count(*) FROM n") == [[2]])
@@ -386,104 +373,19 @@ struct ReceivingMakesNoEditTests {
     try converge([a, b], space)
     try a.execute("UPDATE n SET u = '2' WHERE id = 'a'")
     try a.sync(space)
-    try receive(b)
+    try receive(b, from: space)
     // The value of the row 'a' here is the former one, and cannot be given away.
     try a.execute("INSERT INTO n VALUES ('c', '1', 'v')")
     try a.sync(space)
-    try receive(b)
+    try receive(b, from: space)
     #expect(
       try b.rows("SELECT * FROM n ORDER BY id") == [["a", "1", "v"], ["b", "2", "v"]])
     try a.execute("DELETE FROM n WHERE id = 'b'")
     try a.sync(space)
-    try receive(b)
-    try receive(b)
+    try receive(b, from: space)
+    try receive(b, from: space)
     try expectEqualRows([a, b], "SELECT * FROM n ORDER BY id")
     #expect(try rejections(b).isEmpty)
-  }
-
-  // MARK: Triggers
-
-  /// Two files with orders and lines, and with triggers in the second one, or in both.
-  private func orders(_ triggers: [String], inBoth: Bool, linesFirst: Bool) throws -> [TestReplica]
-  {
-    let schema = [
-      "CREATE TABLE orders (id TEXT PRIMARY KEY, status TEXT)",
-      "CREATE TABLE line (id TEXT PRIMARY KEY, parent TEXT, status TEXT, private)",
-      "CREATE TABLE audit (v)",
-    ]
-    let tables = [AttachedTable("orders"), AttachedTable("line", columns: ["parent", "status"])]
-    let replicas = try (1...2).map { seed in
-      try TestReplica(
-        seed: seed, schema, tables: linesFirst ? tables.reversed() : tables, space: space)
-    }
-    try replicas[0].execute("INSERT INTO orders VALUES ('o', 'open'), ('p', 'open')")
-    try replicas[0].execute(
-      "INSERT INTO line (id, parent, status) VALUES ('1', 'o', 'open'), ('2', 'o', 'open')")
-    try converge(replicas, space)
-    for replica in inBoth ? replicas : [replicas[1]] {
-      for trigger in triggers { try replica.execute(trigger) }
-    }
-    return replicas
-  }
-
-  @Test(
-    "A trigger that runs while changes are received leaves other rows, and unsent edits, as they are",
-    arguments: [false, true])
-  func triggerEffects(linesFirst: Bool) throws {
-    let replicas = try orders(
-      [
-        """
-        CREATE TRIGGER spread AFTER UPDATE OF status ON orders BEGIN
-          UPDATE line SET status = new.status WHERE parent = new.id;
-          INSERT INTO audit VALUES (new.status); END
-        """,
-        "CREATE TRIGGER gone AFTER DELETE ON orders BEGIN DELETE FROM line WHERE parent = old.id; END",
-        """
-        CREATE TRIGGER noted AFTER UPDATE ON line BEGIN
-          INSERT OR REPLACE INTO line (id, parent, status) VALUES ('log', new.id, new.status); END
-        """,
-      ], inBoth: false, linesFirst: linesFirst)
-    try replicas[1].execute("DROP TRIGGER noted")
-    try replicas[1].execute("UPDATE line SET status = 'precious', private = 'mine' WHERE id = '1'")
-    try replicas[1].execute("INSERT INTO line (id, parent, status) VALUES ('3', 'o', 'new')")
-    let lines = "SELECT * FROM line ORDER BY id"
-    let before = try replicas[1].rows(lines)
-    try replicas[0].execute("UPDATE orders SET status = 'closed' WHERE id = 'o'")
-    try replicas[0].sync(space)
-    try replicas[1].pull(space)
-    #expect(try replicas[1].rows(lines) == before)
-    #expect(try replicas[1].rows("SELECT v FROM audit") == [["closed"]])
-    try converge(replicas, space)
-    try replicas[1].execute("UPDATE line SET status = 'unsent' WHERE id = '2'")
-    let later = try replicas[1].rows(lines)
-    try replicas[0].execute("DELETE FROM orders WHERE id = 'o'")
-    try replicas[0].sync(space)
-    try replicas[1].pull(space)
-    #expect(try replicas[1].rows(lines) == later)
-    try converge(replicas, space)
-    try expectEqualRows(
-      replicas, "SELECT id, status FROM line ORDER BY id",
-      [["1", "precious"], ["2", "unsent"], ["3", "new"]])
-    #expect(try replicas.flatMap(rejections).isEmpty)
-    #expect(try replicas.flatMap { try $0.conflicts() }.isEmpty)
-  }
-
-  @Test(
-    "A trigger in both files does not undo what its editor did after it", arguments: [false, true])
-  func editAfterTrigger(linesFirst: Bool) throws {
-    let replicas = try orders(
-      [
-        """
-        CREATE TRIGGER spread AFTER UPDATE OF status ON orders BEGIN
-          UPDATE line SET status = new.status WHERE parent = new.id; END
-        """
-      ], inBoth: true, linesFirst: linesFirst)
-    try replicas[0].execute("UPDATE orders SET status = 'closed' WHERE id = 'o'")
-    try replicas[0].execute("UPDATE line SET status = 'returned' WHERE id = '1'")
-    try replicas[0].sync(space)
-    try receive(replicas[1])
-    try expectEqualRows(
-      replicas, "SELECT id, status FROM line ORDER BY id", [["1", "returned"], ["2", "closed"]])
   }
 
   @Test(
@@ -520,43 +422,21 @@ struct ReceivingMakesNoEditTests {
     #expect(try replicas[1].rows("PRAGMA foreign_key_check").isEmpty)
   }
 
-  @Test("A trigger of a full-text index leaves rows alone, and the index follows what is received")
-  func fullTextIndex() throws {
-    let replicas = try (1...2).map {
-      try replica(
-        $0,
-        [
-          "CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT)",
-          "CREATE VIRTUAL TABLE note_fts USING fts5 (title, content='note')",
-          """
-          CREATE TRIGGER note_inserted AFTER INSERT ON note BEGIN
-            INSERT INTO note_fts (rowid, title) VALUES (new.rowid, new.title); END
-          """,
-          """
-          CREATE TRIGGER note_updated AFTER UPDATE ON note BEGIN
-            INSERT INTO note_fts (note_fts, rowid, title) VALUES ('delete', old.rowid, old.title);
-            INSERT INTO note_fts (rowid, title) VALUES (new.rowid, new.title); END
-          """,
-          """
-          CREATE TRIGGER note_deleted AFTER DELETE ON note BEGIN
-            INSERT INTO note_fts (note_fts, rowid, title) VALUES ('delete', old.rowid, old.title); END
-          """,
-        ], AttachedTable("note"))
-    }
-    try replicas[0].execute("INSERT INTO note VALUES ('a', 'apple'), ('b', 'pear'), ('c', 'plum')")
-    try converge(replicas, space)
-    try replicas[0].execute("UPDATE note SET title = 'fig' WHERE id = 'b'")
-    try replicas[0].execute("DELETE FROM note WHERE id = 'c'")
-    try converge(replicas, space)
-    for replica in replicas {
-      for (word, ids) in [("apple", ["a"]), ("fig", ["b"]), ("pear", []), ("plum", [])] {
-        let found = try replica.rows(
-          "SELECT note.id FROM note_fts JOIN note ON note.rowid = note_fts.rowid WHERE note_fts MATCH '\(word)'"
-        )
-        #expect(found == ids.map { [.text($0)] }, "\(word)")
-      }
-      try replica.execute("INSERT INTO note_fts (note_fts, rank) VALUES ('integrity-check', 1)")
-    }
+  @Test("Values that columns alter, a minus zero among them, are no edits")
+  func alteredValues() throws {
+    let a = try replica(1, ["CREATE TABLE n (id TEXT PRIMARY KEY, w, i)"], AttachedTable("n"))
+    let b = try replica(
+      2, ["CREATE TABLE n (id TEXT PRIMARY KEY, w REAL, i INTEGER)"], AttachedTable("n"))
+    try converge([a, b], space)
+    try a.execute("INSERT INTO n VALUES ('both', -0.0, 1.0), ('one', -0.0, 1), ('text', 2, '3')")
+    let values = "SELECT id, w, typeof(w), i, typeof(i) FROM n ORDER BY id"
+    let sent = try a.rows(values)
+    try a.sync(space)
+    try receive(b, from: space)
+    #expect(
+      try b.rows("SELECT w, i FROM n ORDER BY id") == [[.real(0), 1], [.real(0), 1], [.real(2), 3]])
+    try converge([b, a], space)
+    #expect(try a.rows(values) == sent)
   }
 
   // MARK: Costs

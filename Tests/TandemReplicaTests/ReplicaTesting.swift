@@ -266,3 +266,16 @@ func expectEqualRows(
     #expect(try replica.rows(query) == first, sourceLocation: location)
   }
 }
+
+/// Pulls, and expects that the file has nothing to send.
+func receive(
+  _ replica: TestReplica, from space: TestSpace, _ location: SourceLocation = #_sourceLocation
+) throws {
+  try replica.pull(space)
+  #expect(try replica.freeze() == nil, "the file has edits", sourceLocation: location)
+  let summary = try replica.read { try $0.summary() }
+  #expect(summary.isUpToDate, "\(summary)", sourceLocation: location)
+  #expect(
+    try replica.read { try $0.computedDigest() } == space.state.digest,
+    "the base is not what the space has", sourceLocation: location)
+}

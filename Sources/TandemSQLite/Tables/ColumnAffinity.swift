@@ -41,7 +41,9 @@ package enum ColumnAffinity: String, Hashable, Sendable {
   package func keeps(_ value: FieldValue) -> Bool {
     switch (self, value) {
     case (.none, _), (_, .null), (_, .blob): return true
-    case (.text, .text), (.integer, .integer), (.numeric, .integer), (.real, .real): return true
+    case (.text, .text), (.integer, .integer), (.numeric, .integer): return true
+    // Zero is stored as an integer, without a sign.
+    case (.real, .real(let number)): return number != 0 || number.sign == .plus
     default: return false
     }
   }
@@ -61,7 +63,8 @@ package enum ColumnAffinity: String, Hashable, Sendable {
     case (.none, _), (_, .null), (_, .blob), (.text, .text): return value
     case (.text, .integer), (.text, .real):
       return value.sqliteText.flatMap { FieldValue(sqliteNumber: $0) == value ? .text($0) : nil }
-    case (.integer, .integer), (.numeric, .integer), (.real, .real): return value
+    case (.integer, .integer), (.numeric, .integer): return value
+    case (.real, .real(let number)): return .real(number == 0 ? 0 : number)
     case (.integer, .real(let number)), (.numeric, .real(let number)):
       // SQLite leaves the least integer alone.
       let integer = Int64(exactly: number)
