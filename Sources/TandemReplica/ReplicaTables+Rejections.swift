@@ -27,12 +27,20 @@ extension ReplicaTables {
     }
   }
 
-  /// Forgets a change that could not be synchronized.
+  /// Forgets a change that could not be synchronized. A record of the space stays noted until the
+  /// table has it: without the note, the file would seem to be in step.
   ///
-  /// - Throws: ``ReplicaError`` with code `unknownRejection`.
+  /// - Throws: ``ReplicaError`` with code `unknownRejection`; with code `constraint` if it is a record
+  ///   of the space.
   package func discard(rejection id: Int64) throws {
-    guard try rejections().contains(where: { $0.id == id }) else {
+    guard let rejection = try rejections().first(where: { $0.id == id }) else {
       throw ReplicaError(.unknownRejection, "there is no rejected change with the number \(id)")
+    }
+    guard rejection.kind != .record else {
+      throw ReplicaError(
+        .constraint,
+        "the rejected change \(id) is a version of the space, which this file still lacks: "
+          + "\(rejection.reason). Correct the table, or change the row in another copy")
     }
     try run("DELETE FROM tandem_rejected WHERE id = ?", [.integer(id)])
   }

@@ -206,6 +206,57 @@ struct SynchronizedFilesTests {
     await other.close()
   }
 
+  @Test(
+    "A column that was added, filled and dropped or renamed before it was sent takes no edit along",
+    arguments: ["DROP COLUMN extra", "RENAME COLUMN extra TO more"])
+  func unsentColumn(change: String) async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    let (b, two) = try await attached("b.db", to: space)
+    try await one.sync(with: space)
+    try await two.sync(with: space)
+    try await two.changeSchema(by: ["ALTER TABLE note ADD COLUMN extra TEXT"])
+    try await b.write { try $0.execute("UPDATE note SET title = 'precious', extra = 'kept'") }
+    try await two.changeSchema(by: ["ALTER TABLE note \(change)"])
+    try await two.sync(with: space)
+    try await one.sync(with: space)
+    #expect(try await two.rejections().isEmpty)
+    #expect(try await notes(a).map { $0["title"] } == ["precious"])
+    #expect(try await notes(b).map { $0["title"] } == ["precious"])
+    if change.hasPrefix("RENAME") { #expect(try await notes(b).map { $0["more"] } == ["kept"]) }
+    // A file that gets the column gets the value.
+    try await one.changeSchema(by: ["ALTER TABLE note ADD COLUMN extra TEXT"])
+    try await one.sync(with: space)
+    #expect(try await notes(a).map { $0["extra"] } == ["kept"])
+  }
+
+  @Test(
+    "A copy that lacks a column gives its values back to a space that was restored without it",
+    arguments: [EpochPolicy.union, .adoptLocal])
+  func restoredBeforeColumn(policy: EpochPolicy) async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    let (b, two) = try await attached("b.db", to: space)
+    try await one.sync(with: space)
+    try await two.sync(with: space)
+    let path = folder.path(of: "shared.space")
+    let backup = folder.path(of: "backup.space")
+    try Database(path: path).withWriter { try $0.execute("VACUUM INTO ?", .text(backup)) }
+    try await one.changeSchema(by: ["ALTER TABLE note ADD COLUMN extra TEXT"])
+    try await a.write { try $0.execute("INSERT INTO note VALUES ('o', 'other', 1, 'kept')") }
+    try await one.sync(with: space)
+    try await two.sync(with: space)
+    await space.close()
+    for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+    #expect(rename(backup, path) == 0)
+    let restored = try await SyncSpace.file(path)
+    try await DatabaseReplica(b, epochPolicy: policy).sync(with: restored)
+    #expect(try await notes(b).map { $0["id"] } == ["n", "o"])
+    #expect(try await two.rejections().isEmpty)
+    try await DatabaseReplica(a, epochPolicy: .union).sync(with: restored)
+    #expect(try await notes(a).last?["extra"] == "kept")
+  }
+
   @Test("A space whose file is moved away and back is followed again; the status has the cause")
   func movedSpace() async throws {
     let space = try await space()

@@ -216,6 +216,14 @@ import Testing
       let answer = await test.answer("GET", "/v1/spaces", fields: [("Host", host)])
       #expect(answer.code == "unauthorized", "\(host)")
     }
+    for (origin, status) in [
+      ("http://127.0.0.1:7420", 200), ("HTTP://127.0.0.1:7420", 200), ("http://127.0.0.1:80", 403),
+      ("http://evil.example", 403), ("null", 403),
+    ] {
+      let fields = [("Host", "127.0.0.1:7420"), ("Origin", origin)]
+      #expect(
+        await test.answer("GET", "/v1/spaces", fields: fields).status == status, "\(origin)")
+    }
     // A form of another site cannot send this type without a question, which is not answered.
     let form = await test.answer(
       "POST", "/v1/spaces/notes/tables", body: Array("[]".utf8),

@@ -439,7 +439,7 @@ extension SyncService {
   }
 
   /// Refuses requests of other machines, and of web pages: a browser sends the name of the page's
-  /// server as host, which may resolve to this machine.
+  /// server as host, which may resolve to this machine, or as origin.
   private func checkHost(_ head: ServedRequestHead) throws(SyncRefusal) {
     guard head.isLocal else {
       throw SyncRefusal(
@@ -447,15 +447,19 @@ extension SyncService {
         "a server without access tokens is for programs of its machine: let it listen on 127.0.0.1, "
           + "or give it access tokens")
     }
-    var host = head.field("host") ?? ""
+    var host = (head.field("host") ?? "").asciiLowercased
+    let isOwnPage = head.fields.allSatisfy { name, value in
+      name != "origin" || ["http://\(host)", "https://\(host)"].contains(value.asciiLowercased)
+    }
     if let colon = host.lastIndex(of: ":"), host[colon...].dropFirst().allSatisfy(\.isNumber) {
       host = String(host[..<colon])
     }
     let isNumber = host.hasPrefix("127.") && host.utf8.allSatisfy { (46...57).contains($0) }
-    guard isNumber || ["localhost", "[::1]"].contains(host.lowercased()) else {
+    guard isNumber || ["localhost", "[::1]"].contains(host), isOwnPage else {
       throw SyncRefusal(
         .unauthorized,
-        "a server without access tokens is for programs of its machine: use the host 127.0.0.1")
+        "a server without access tokens is for programs of its machine, not for web pages: use the "
+          + "host 127.0.0.1, and no origin")
     }
   }
 }

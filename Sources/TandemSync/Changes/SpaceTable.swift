@@ -42,3 +42,26 @@ extension SpaceTable: Hashable {
     [[name], columns, keyColumns].map { names in names.map { FieldName($0) } }
   }
 }
+
+extension [SpaceTable] {
+  /// These tables with all columns that a commit names. A file may send an edit of a column that it no
+  /// longer has, or fields that it keeps aside, to a space that never knew the column or has lost it.
+  ///
+  /// - Complexity: O(*n*) in the number of fields of the commit.
+  package func adding(columnsOf commit: SyncCommit) -> [SpaceTable] {
+    var names: [FieldName: Set<FieldName>] = [:]
+    for change in commit.changes {
+      guard let fields = change.fields else { continue }
+      for name in fields.layout.names {
+        names[FieldName(change.key.table), default: []].insert(FieldName(name))
+      }
+    }
+    return map { table in
+      guard let named = names[FieldName(table.name)] else { return table }
+      let more = named.subtracting((table.columns + table.keyColumns).map { FieldName($0) })
+      return SpaceTable(
+        name: table.name, columns: table.columns + more.map(\.text).sorted(),
+        keyColumns: table.keyColumns, granularity: table.granularity)
+    }
+  }
+}
