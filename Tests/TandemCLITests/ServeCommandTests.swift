@@ -167,6 +167,9 @@ import Testing
     #expect((object["token"] as? String)?.hasPrefix("tandem_") == true)
     #expect(object["account"] as? String == "eve" && object["access"] as? String == "read")
     #expect(json.output.split(separator: "\n").count == 1 && json.error.isEmpty)
+    let ofBob = try await Tool.shell(
+      "\"$tandem\" token list --account bob --tokens t", in: folder)
+    #expect(ofBob.output.split(separator: "\n").count == 2)
     _ = try await Tool.shell("\"$tandem\" token revoke --account eve --tokens t", in: folder)
     let revoked = try await Tool.shell("\"$tandem\" token revoke \(id) --tokens t", in: folder)
     #expect(revoked.status == 0)
@@ -181,6 +184,7 @@ import Testing
       "create --tokens t --account 'a b' --space x", "create --tokens t --account a --space ../x",
       "create --tokens t --account a", "create --tokens t --account a --space x --space '*'",
       "revoke --tokens t", "drop --tokens t", "list", "list x --tokens t",
+      "revoke --account bob --space x --tokens t", "list --write --tokens t",
     ] {
       #expect(try await Tool.shell("\"$tandem\" token \(arguments)", in: folder).status == 2)
     }

@@ -87,6 +87,29 @@ struct SyncCommandTests {
       try await shell("$tandem conflicts b.db --json").output.contains(#""resolution":"local"}]"#))
   }
 
+  @Test("a watch that cannot write its events ends")
+  func fullOutput() async throws {
+    guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
+    try await attachCopies()
+    let ended = try await shell("$tandem sync a.db --watch --json >/dev/full", status: 2)
+    #expect(ended.error.contains("cannot write output"))
+  }
+
+  @Test("a space that was restored or replaced blocks, as the status says")
+  func restoredSpace() async throws {
+    try await attachCopies()
+    try await shell(
+      """
+      sqlite3 shared.space "VACUUM INTO 'backup'" && sqlite3 a.db "UPDATE note SET likes = 9" &&
+      $tandem sync a.db && $tandem status a.db && rm shared.space* && mv backup shared.space
+      """)
+    let restored = try await shell("$tandem status a.db", status: 1)
+    #expect(restored.output.hasPrefix("state      blocked\nreason     the space was restored"))
+    #expect(restored.output.contains("--lost-history"))
+    // A file that has not seen what was lost goes on.
+    try await shell("$tandem status b.db")
+  }
+
   @Test("a table that was rebuilt unnoticed: what was edited is an open conflict, resolved at once")
   func rebuilt() async throws {
     try await attachCopies("--table note")

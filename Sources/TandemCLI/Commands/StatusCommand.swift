@@ -38,7 +38,12 @@ enum StatusCommand: Command {
     var reason = status.blockReason.map { "\($0)" }
     do {
       let head = try await ReplicaFile.withSpace(named: status.space) { try await $0.revision() }
-      if state == .upToDate, head != status.revision { state = .pending }
+      if let revision = status.revision, head.isBeside(revision) {
+        reason = reason ?? SyncCommand.remedy(.undecided)
+        state = .blocked
+      } else if state == .upToDate, head != status.revision {
+        state = .pending
+      }
     } catch {
       reason = reason ?? "the space cannot be read: \(error)"
       state = .blocked
@@ -106,5 +111,13 @@ extension ReplicaStatus {
 extension ReplicaStatus.Table {
   fileprivate var sortedPolicies: [(String, FieldPolicy)] {
     policies.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+}
+
+extension SpaceRevision {
+  /// True if a space with this head cannot have the history of a revision: it was restored or replaced.
+  fileprivate func isBeside(_ revision: SpaceRevision) -> Bool {
+    epoch != revision.epoch || version < revision.version
+      || version == revision.version && self != revision
   }
 }

@@ -170,7 +170,13 @@ struct SyncOutput: Sendable {
   func note(_ status: SyncStatus, _ cause: (any Error)?) {
     progress.note(status)
     if printsJSON {
-      try? OutputStream.printLine { $0.object { write(status, cause, to: &$0) } }
+      do {
+        try OutputStream.printLine { $0.object { write(status, cause, to: &$0) } }
+      } catch {
+        // Nobody would learn anything more. A synchronization may be stopped at any moment.
+        TandemCLI.report("\(error)")
+        exit(ExitStatus.failure)
+      }
     } else if watches, !isQuiet {
       switch status {
       case .upToDate(let revision):

@@ -47,7 +47,7 @@ enum TokenCommand: Command {
     discussion: """
       create makes a token for an account, and prints it once, alone on the last line. The file has
       only its hash. revoke removes the token with the given ID, or all tokens of an account. list
-      shows them. A running server notices the change with the next request, and ends the event
+      shows all tokens, or those of an account. A running server notices the change with the next request, and ends the event
       streams of a revoked token within a heartbeat.
 
       A replica belongs to the account that used it first.
@@ -80,11 +80,22 @@ enum TokenCommand: Command {
     guard action == .revoke || arguments.operands.count == 1 else {
       throw arguments.error("unexpected argument '\(arguments.operands[1])'")
     }
+    if action != .create {
+      // An option that had no effect could revoke more tokens than a person means.
+      for (name, isGiven) in [
+        ("--space", !arguments.all(Option.space).isEmpty), ("--write", arguments[Option.write]),
+        ("--inspect", arguments[Option.inspect]),
+      ] where isGiven { throw arguments.error("\(name) is for create") }
+    }
     switch action {
     case .create: try create(path, arguments)
     case .revoke: try revoke(path, arguments)
     case .list:
-      for token in try TokenFile.read(path).tokens { try print(token, arguments) }
+      let account = arguments[Option.account]
+      for token in try TokenFile.read(path).tokens where account == nil || token.account == account
+      {
+        try print(token, arguments)
+      }
     }
     return 0
   }
