@@ -241,7 +241,9 @@ struct SynchronizedFilesTests {
     try await two.sync(with: space)
     let path = folder.path(of: "shared.space")
     let backup = folder.path(of: "backup.space")
-    try Database(path: path).withWriter { try $0.execute("VACUUM INTO ?", .text(backup)) }
+    let file = try Database(path: path)
+    try await file.withWriter { try $0.execute("VACUUM INTO ?", .text(backup)) }
+    await file.close()
     try await one.changeSchema(by: ["ALTER TABLE note ADD COLUMN extra TEXT"])
     try await a.write { try $0.execute("INSERT INTO note VALUES ('o', 'other', 1, 'kept')") }
     try await one.sync(with: space)

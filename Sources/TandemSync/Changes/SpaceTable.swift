@@ -51,7 +51,11 @@ extension [SpaceTable] {
   package func adding(columnsOf commit: SyncCommit) -> [SpaceTable] {
     var names: [FieldName: Set<FieldName>] = [:]
     for change in commit.changes {
-      guard let fields = change.fields else { continue }
+      let fields: Record
+      switch change.verb {
+      case .insert(let record), .update(let record), .add(let record): fields = record
+      case .delete: continue
+      }
       for name in fields.layout.names {
         names[FieldName(change.key.table), default: []].insert(FieldName(name))
       }
