@@ -434,7 +434,9 @@ struct ReceivingMakesNoEditTests {
     try a.sync(space)
     try receive(b, from: space)
     #expect(
-      try b.rows("SELECT w, i FROM n ORDER BY id") == [[.real(0), 1], [.real(0), 1], [.real(2), 3]])
+      try b.rows("SELECT w, i FROM n ORDER BY id") == [
+        [.real(0), 1], [.real(0), 1], [.real(2), 3],
+      ])
     try converge([b, a], space)
     #expect(try a.rows(values) == sent)
   }
