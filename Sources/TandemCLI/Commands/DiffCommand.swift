@@ -47,10 +47,10 @@ enum DiffCommand: Command {
       store them: numbers by their values, and true as 1.
 
       Two SQLite tables of any size are compared in constant memory, and copies of one file first by
-      their pages. Two SQLite files without --table
-      are compared whole: all tables, those of one file only too, their columns and keys, indexes,
-      views and triggers. The rows of a table without a primary key are compared as wholes.
-      If each file has only one table, and only its rows differ, the output is that of --table.
+      their pages. Two SQLite files without --table are compared whole: all tables but Tandem's own
+      (tandem_…), those of one file only too, their columns and keys, indexes, views and triggers.
+      The rows of a table without a primary key are compared as wholes. If each file has only one
+      table, and only its rows differ, the output is that of --table.
       /dev/null stands for an empty list or database.
 
       With --list, the order of two lists is compared too, and moved records are shown (>). With

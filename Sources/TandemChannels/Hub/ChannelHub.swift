@@ -2,8 +2,9 @@
 ///
 /// **Isolation.** A hub lives in the isolation domain that made it – the main actor, another actor, or one task –
 /// with the objects bound to it. A hub is not Sendable, so the compiler keeps it there. Every call is
-/// synchronous: when ``send(_:_:on:excluding:)`` returns, the value has been delivered. A
-/// ``ChannelSender`` sends a batch from another isolation domain, with one hop.
+/// synchronous: when ``send(_:_:on:excluding:)`` returns, the value has been delivered, unless it was
+/// sent during a delivery, which queues it (see **Order**). A ``ChannelSender`` sends a batch from
+/// another isolation domain, with one hop.
 ///
 /// **Order.** Bindings get values in the order in which the bindings were made. First all objects of the channel
 /// get all values that are sent together, then did-change hooks and subscribers are notified. Values that

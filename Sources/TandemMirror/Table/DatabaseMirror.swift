@@ -12,7 +12,7 @@ public import TandemSQLite
 ///
 /// - **The table** is created if it is missing, and columns are added as fields appear. Each record is compared
 ///   with its row, and only differences are written: readers see the old list or the new one. A run that finds
-///   no difference writes nothing at all.
+///   no difference changes no row.
 /// - **Values** are never changed by their column: a value that would be is an error, or widens the column
 ///   (``widensColumns``).
 /// - **Columns** of the table that no record has ever had a field for belong to the application: they are
