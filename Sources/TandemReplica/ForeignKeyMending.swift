@@ -106,25 +106,41 @@ extension DatabaseConnection {
 }
 
 extension ReplicaTables {
-  /// True if a row refers to a row of the parent. Of a synchronized table, only the chosen rows count.
-  /// The columns compare with the collation of the parent's, as SQLite does.
-  func hasReference(
-    _ foreignKey: ForeignKey, to parent: [FieldValue], where isChosen: (SyncKey) -> Bool
-  ) throws -> Bool {
-    guard let child = foreignKey.attachedChild else {
-      return try !rows("\(foreignKey.selection(of: ["1"])) LIMIT 1", parent).isEmpty
+  /// Finds the rows that refer to some rows of the parent, all in one query. The columns compare with
+  /// the collation of the parent's, as SQLite does.
+  ///
+  /// - Parameters:
+  ///   - parents: The keys of the rows, each with a number.
+  ///   - body: Called with the number of a row and the key of a row that refers to it. The key is `nil`
+  ///     if the child is not synchronized, or if no message can name the key.
+  /// - Complexity: O(*n* log *n*) in the number of the rows and of those that refer to them, and of all
+  ///   rows of the child if it has no index on the columns.
+  func forEachReference(
+    _ foreignKey: ForeignKey, to parents: [(number: Int, key: [FieldValue])],
+    _ body: (Int, [FieldValue]?) -> Void
+  ) throws {
+    let places = foreignKey.parent.keyNames.indices.map { "k\($0)" }
+    let list = "temp.tandem_parents_\(places.count)"
+    try run(
+      "CREATE TABLE IF NOT EXISTS \(list) (number INTEGER PRIMARY KEY, \(places.joined(separator: ", ")))",
+      [])
+    let marks = places.map { _ in "?" }.joined(separator: ", ")
+    for parent in parents {
+      try run(
+        "INSERT INTO \(list) VALUES (?, \(marks))", [.integer(Int64(parent.number))] + parent.key)
     }
-    let names = child.keyNames.map { "c.\($0.sqlQuoted)" }
-    return try connection.withStatement(foreignKey.selection(of: names)) {
+    let keyNames = foreignKey.attachedChild?.keyNames ?? []
+    try connection.withStatement(foreignKey.selection(of: keyNames, list, places)) {
       statement throws(DatabaseError) in
-      try statement.bind(parent)
       while try statement.step() {
-        // No message can name a key with a text that is not UTF-8.
-        guard let key = try? statement.values() else { return true }
-        if key.contains(where: \.isNull) || isChosen(child.syncKey(key)) { return true }
+        guard case .integer(let number) = try statement.value(at: 0) else { continue }
+        // A text that is not UTF-8 is in no message.
+        let key = try? statement.values(in: 1..<(1 + keyNames.count))
+        let isKnown = key.map { !$0.isEmpty && !$0.contains(where: \.isNull) } ?? false
+        body(Int(number), isKnown ? key : nil)
       }
-      return false
     }
+    try run("DELETE FROM \(list)", [])
   }
 
   /// The keys of the rows of a synchronized table that refer to the given values.
@@ -159,14 +175,15 @@ extension ReplicaTables {
 }
 
 extension ForeignKey {
-  /// The query for rows `c` of the child that refer to a row of the parent, with its key as parameters.
-  fileprivate func selection(of result: [String]) -> String {
-    let key = parent.keyNames.map { "p.\($0.sqlQuoted) = ?" }
+  /// The query for rows of the child that refer to the rows of the parent in a list.
+  fileprivate func selection(of names: [String], _ list: String, _ places: [String]) -> String {
+    let key = zip(parent.keyNames, places).map { "p.\($0.sqlQuoted) = d.\($1)" }
     // The left column decides on the collation.
     let reference = columns.map { "p.\($0.parent.sqlQuoted) = c.\($0.child.sqlQuoted)" }
     return """
-      SELECT \(result.joined(separator: ", "))
-      FROM main.\(parent.name.sqlQuoted) AS p CROSS JOIN main.\(child.sqlQuoted) AS c
+      SELECT \((["d.number"] + names.map { "c.\($0.sqlQuoted)" }).joined(separator: ", "))
+      FROM \(list) AS d CROSS JOIN main.\(parent.name.sqlQuoted) AS p
+        CROSS JOIN main.\(child.sqlQuoted) AS c
       WHERE \((key + reference).joined(separator: " AND "))
       """
   }

@@ -230,13 +230,25 @@ struct DeletionDecision {
       try keepParents(of: other.table, other.key, other.result, besides: nil, .stays)
     }
     let waiting = Set(others.map(\.syncKey))
-    for (offset, placement) in deletions.enumerated() where fates[offset] == .goes {
-      for foreignKey in foreignKeys where foreignKey.parent === placement.table {
-        let isReferenced = try tables.hasReference(foreignKey, to: placement.key) { key in
-          !waiting.contains(key) && offsets[key].map { fates[$0] != .goes } ?? true
-        }
-        if isReferenced { try keep(offset, .stays) }
+    for foreignKey in foreignKeys {
+      let parents = deletions.indices.filter { offset in
+        fates[offset] == .goes && deletions[offset].table === foreignKey.parent
+          && deletions[offset].row.present != nil
       }
+      guard !parents.isEmpty else { continue }
+      var referenced: Set<Int> = []
+      try tables.forEachReference(
+        foreignKey, to: parents.map { ($0, deletions[$0].key) }
+      ) { offset, key in
+        if let child = foreignKey.attachedChild, let key {
+          let syncKey = child.syncKey(key)
+          guard !waiting.contains(syncKey), offsets[syncKey].map({ fates[$0] != .goes }) ?? true
+          else { return }
+        }
+        referenced.insert(offset)
+      }
+      // With one of them, all that it refers to stay, of whichever table.
+      for offset in referenced.sorted() { try keep(offset, .stays) }
     }
   }
 
