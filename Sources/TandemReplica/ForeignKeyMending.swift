@@ -162,7 +162,22 @@ extension ReplicaTables {
     _ foreignKey: ForeignKey, of record: Record, _ key: [FieldValue]
   ) throws -> [[FieldValue]] {
     guard let child = foreignKey.attachedChild else { return [] }
-    let values = foreignKey.columns.map { child.value(of: $0.child, in: record, key) ?? .null }
+    return try parents(
+      foreignKey,
+      with: foreignKey.columns.map { child.value(of: $0.child, in: record, key) ?? .null })
+  }
+
+  /// The keys of the rows that have the same values as a record of the parent in the columns that the
+  /// child refers to.
+  func rows(
+    _ foreignKey: ForeignKey, replacedBy record: Record, _ key: [FieldValue]
+  ) throws -> [[FieldValue]] {
+    try foreignKey.values(of: record, key).map { try parents(foreignKey, with: $0) } ?? []
+  }
+
+  private func parents(
+    _ foreignKey: ForeignKey, with values: [FieldValue]
+  ) throws -> [[FieldValue]] {
     guard !values.contains(where: \.isNull) else { return [] }
     let parent = foreignKey.parent
     let condition = foreignKey.columns.map { "\($0.parent.sqlQuoted) = ?" }

@@ -87,6 +87,9 @@ extension RowPlacing {
   ///   revived by an ordinary edit, which the next commit contains.
   /// - Otherwise the deletion is set aside, and nothing is sent.
   ///
+  /// A reference does not keep a row if a record that waits takes the row's place: its values are equal
+  /// by the collations of the parent, as if only the letters of a name have changed.
+  ///
   /// A row whose parent this file has never had stays without it: a replica that has the parent
   /// keeps it.
   ///
@@ -97,6 +100,7 @@ extension RowPlacing {
     let deletions = waiting.filter { $0.result == nil }
     guard !deletions.isEmpty else { return }
     var decision = DeletionDecision(deletions, tables, references)
+    try decision.noteReplaced(by: others)
     try decision.revive(neededBy: others)
     try decision.keepReferenced(by: others)
     _ = takeWaiting()
@@ -181,6 +185,8 @@ struct DeletionDecision {
   private let tables: ReplicaTables
   /// The foreign keys that refer to the tables of the deletions.
   private let foreignKeys: [ForeignKey]
+  /// For each of them, the deletions of rows whose place another record takes.
+  private var replaced: [Set<Int>]
 
   init(
     _ deletions: [RowPlacement], _ tables: ReplicaTables, _ references: [String: [ForeignKey]]
@@ -192,6 +198,20 @@ struct DeletionDecision {
       deletions.enumerated().map { ($1.syncKey, $0) }, uniquingKeysWith: { first, _ in first })
     let names = Set(deletions.map { $0.table.name.lowercased() })
     foreignKeys = names.sorted().flatMap { references[$0] ?? [] }
+    replaced = foreignKeys.map { _ in [] }
+  }
+
+  /// Takes note of the deleted rows whose place records that wait take.
+  mutating func noteReplaced(by others: [RowPlacement]) throws {
+    for other in others {
+      guard let record = other.result else { continue }
+      for (number, foreignKey) in foreignKeys.enumerated()
+      where foreignKey.parent === other.table {
+        for key in try tables.rows(foreignKey, replacedBy: record, other.key) {
+          if let offset = offsets[other.table.syncKey(key)] { replaced[number].insert(offset) }
+        }
+      }
+    }
   }
 
   /// Revives the rows that local edits need which were not sent, and all that these refer to.
@@ -230,10 +250,10 @@ struct DeletionDecision {
       try keepParents(of: other.table, other.key, other.result, besides: nil, .stays)
     }
     let waiting = Set(others.map(\.syncKey))
-    for foreignKey in foreignKeys {
+    for (number, foreignKey) in foreignKeys.enumerated() {
       let parents = deletions.indices.filter { offset in
         fates[offset] == .goes && deletions[offset].table === foreignKey.parent
-          && deletions[offset].row.present != nil
+          && deletions[offset].row.present != nil && !replaced[number].contains(offset)
       }
       guard !parents.isEmpty else { continue }
       var referenced: Set<Int> = []
@@ -272,13 +292,20 @@ struct DeletionDecision {
     _ fate: Fate
   ) throws {
     guard let record else { return }
-    for foreignKey in foreignKeys where foreignKey.attachedChild === child {
+    for (number, foreignKey) in foreignKeys.enumerated() where foreignKey.attachedChild === child {
       if let former, foreignKey.hasSameReference(record, former, key) { continue }
-      for parent in try tables.parents(foreignKey, of: record, key) {
-        guard let offset = offsets[foreignKey.parent.syncKey(parent)] else { continue }
-        try keep(offset, fate)
-      }
+      for offset in try parents(number, of: record, key) { try keep(offset, fate) }
     }
+  }
+
+  /// The deletions of the rows that a record refers to, without those that are replaced.
+  private func parents(
+    _ number: Int, of record: Record, _ key: [FieldValue]
+  ) throws -> [Int] {
+    let foreignKey = foreignKeys[number]
+    return try tables.parents(foreignKey, of: record, key).compactMap {
+      offsets[foreignKey.parent.syncKey($0)]
+    }.filter { !replaced[number].contains($0) }
   }
 
   /// Keeps a deleted row, and all that it refers to.
@@ -289,10 +316,9 @@ struct DeletionDecision {
       fates[offset] = fate
       let placement = deletions[offset]
       guard let record = placement.row.present else { continue }
-      for foreignKey in foreignKeys where foreignKey.attachedChild === placement.table {
-        queue += try tables.parents(foreignKey, of: record, placement.key).compactMap {
-          offsets[foreignKey.parent.syncKey($0)]
-        }
+      for (number, foreignKey) in foreignKeys.enumerated()
+      where foreignKey.attachedChild === placement.table {
+        queue += try parents(number, of: record, placement.key)
       }
     }
   }

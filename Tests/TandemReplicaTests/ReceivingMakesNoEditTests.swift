@@ -422,6 +422,40 @@ struct ReceivingMakesNoEditTests {
     #expect(try replicas[1].rows("PRAGMA foreign_key_check").isEmpty)
   }
 
+  @Test(
+    "A row that takes the place of one that others refer to is received",
+    arguments: [
+      ("id TEXT COLLATE NOCASE PRIMARY KEY, v", "parent", "'Bob', 1", "id = 'bob', v = 2"),
+      ("id TEXT COLLATE RTRIM PRIMARY KEY, v", "parent", "'Bob ', 1", "id = 'Bob', v = 2"),
+      ("id TEXT PRIMARY KEY, v UNIQUE", "parent (v)", "'p', 1", "id = 'other'"),
+    ], [false, true])
+  func replacedParent(
+    table: (parent: String, reference: String, row: String, change: String), isEdited: Bool
+  ) throws {
+    let replicas = try (1...2).map {
+      try replica(
+        $0,
+        [
+          "CREATE TABLE parent (\(table.parent))",
+          "CREATE TABLE child (id TEXT PRIMARY KEY, p REFERENCES \(table.reference), note)",
+        ], AttachedTable("parent"), AttachedTable("child"))
+    }
+    let reference = table.reference == "parent" ? "id" : "v"
+    try replicas[0].execute("INSERT INTO parent VALUES (\(table.row))")
+    try replicas[0].execute("INSERT INTO child SELECT 'c', \(reference), 1 FROM parent")
+    try converge(replicas, space)
+    try replicas[1].execute("UPDATE parent SET \(table.change)")
+    if isEdited { try replicas[0].execute("UPDATE child SET note = 2") }
+    try replicas[1].sync(space)
+    try converge(replicas, space)
+    for replica in replicas {
+      #expect(try rejections(replica).isEmpty)
+      #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty)
+    }
+    try expectEqualRows(replicas, "SELECT * FROM parent")
+    try expectEqualRows(replicas, "SELECT * FROM child")
+  }
+
   @Test("Values that columns alter, a minus zero among them, are no edits")
   func alteredValues() throws {
     let a = try replica(1, ["CREATE TABLE n (id TEXT PRIMARY KEY, w, i)"], AttachedTable("n"))
