@@ -144,6 +144,8 @@ struct Benchmarks {
       result.benchmark.goals.compactMap(result.verdict)
     }
     print("\n\(verdicts.count { $0.isKept }) of \(verdicts.count) goals kept")
+    // Before the programs of the cases end.
+    fflush(nil)
   }
 
   /// Prints README's table, of the results of all cases.

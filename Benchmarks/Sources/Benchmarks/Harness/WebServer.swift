@@ -26,6 +26,8 @@ final class WebServer {
       folder.url.path, "-c", folder.path("nginx.conf"), "-e", folder.path("nginx.log"),
     ]
     process.standardInput = leash
+    // In programs that start later, the leash would stay open, and this one would never end.
+    _ = fcntl(leash.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
     // An inherited pipe would stay open for as long as the server runs.
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
