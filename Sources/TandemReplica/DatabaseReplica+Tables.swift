@@ -239,9 +239,11 @@ extension DatabaseReplica {
     try await writingTables { try $0.retry(rejection: id) }
   }
 
-  /// Forgets a change that could not be synchronized.
+  /// Forgets a change that could not be synchronized. A record of the space stays noted until the table
+  /// has it: without the note, the file would seem to be in step.
   ///
-  /// - Throws: ``ReplicaError`` with code `unknownRejection`; `DatabaseError`.
+  /// - Throws: ``ReplicaError`` with code `unknownRejection`; with code `constraint` if it is a record of
+  ///   the space; `DatabaseError`.
   public func discard(rejection id: ReplicaRejection.ID) async throws {
     try await writingTables { try $0.discard(rejection: id) }
   }

@@ -113,6 +113,19 @@ final class TestReplica {
     try attach(tables, space)
   }
 
+  /// A file whose tables may have what triggers do not see.
+  convenience init(
+    seed: UInt64, _ schema: [String], withBlindSpots tables: [AttachedTable], space: TestSpace
+  ) throws {
+    try self.init(
+      seed: seed, schema,
+      tables: tables.map { table in
+        var table = table
+        table.allowsBlindSpots = true
+        return table
+      }, space: space)
+  }
+
   func attach(_ tables: [AttachedTable], _ space: TestSpace) throws {
     try write { try $0.attach(tables, to: "test", using: &random) }
     try space.declare(try read { try $0.declarations() })

@@ -14,13 +14,7 @@ struct TriggerEffectTests {
   private func replica(
     _ seed: UInt64, _ schema: [String], _ tables: AttachedTable...
   ) throws -> TestReplica {
-    try TestReplica(
-      seed: seed, schema,
-      tables: tables.map { table in
-        var table = table
-        table.allowsBlindSpots = true
-        return table
-      }, space: space)
+    try TestReplica(seed: seed, schema, withBlindSpots: tables, space: space)
   }
 
   /// Two files with orders and lines, and with triggers in the second one, or in both.

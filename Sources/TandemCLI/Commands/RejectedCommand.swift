@@ -10,7 +10,7 @@ enum RejectedCommand: Command {
       "retry", "ID", in: 1...Int.max,
       help: "Make the change in its row again, and forget it.\nLater edits of other fields remain.")
     static let discard = ValueOption(
-      "discard", "ID", in: 1...Int.max, help: "Forget the change.")
+      "discard", "ID", in: 1...Int.max, help: "Forget the change, unless it is of the kind record.")
     static let json = Flag(
       "json",
       help: """
