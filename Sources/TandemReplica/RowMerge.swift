@@ -167,11 +167,12 @@ private struct FieldMerge {
     self.base = base
     self.local = local
     self.remote = remote
+    if let base, base.layout === local.layout, local.layout === remote.layout {
+      mergeInOrder(base, merging)
+      return
+    }
     var names = remote.layout.names
-    if remote.layout === local.layout {
-      // Most fields are the same in all versions.
-      names = remote.values.indices.filter { !isSettled($0) }.map { names[$0] }
-    } else {
+    if remote.layout !== local.layout {
       names += local.layout.names.filter { remote.layout.offset(of: $0) == nil }
     }
     for name in names {
@@ -183,11 +184,25 @@ private struct FieldMerge {
     }
   }
 
-  /// True if a field has the same value in all versions, which have one layout.
-  private func isSettled(_ offset: Int) -> Bool {
-    guard let base, base.layout === local.layout else { return false }
-    return local.values[offset].hasSameStorage(as: remote.values[offset])
-      && base.values[offset].hasSameStorage(as: remote.values[offset])
+  /// Merges versions that have one layout, without looking for fields by their names.
+  private mutating func mergeInOrder(_ base: Record, _ merging: TableMerging) {
+    var merged: [(offset: Int, value: FieldValue)] = []
+    for offset in remote.values.indices {
+      let values = (base.values[offset], local.values[offset], remote.values[offset])
+      // Most fields are the same in all versions.
+      if values.0.hasSameStorage(as: values.2), values.1.hasSameStorage(as: values.2) { continue }
+      let name = remote.layout.names[offset]
+      if let value = self.merged(name, values.0, values.1, values.2, merging) {
+        merged.append((offset, value))
+      } else {
+        unresolved.append(name)
+      }
+    }
+    remote = remote.setting(merged)
+    // The other versions matter only to the rule for the record.
+    guard !unresolved.isEmpty else { return }
+    local = local.setting(merged)
+    self.base = base.setting(merged)
   }
 
   /// The value of a field that merges; `nil` if it stays in conflict.
@@ -226,6 +241,15 @@ private struct FieldMerge {
     }
     if !local[name.text].hasSameStorage(as: value ?? .null) { local[field: name] = value }
     if !remote[name.text].hasSameStorage(as: value ?? .null) { remote[field: name] = value }
+  }
+}
+
+extension Record {
+  /// The record with other values at some offsets.
+  fileprivate func setting(_ changes: [(offset: Int, value: FieldValue)]) -> Record {
+    var values = values
+    for (offset, value) in changes { values[offset] = value }
+    return Record(uncheckedLayout: layout, values: values)
   }
 }
 

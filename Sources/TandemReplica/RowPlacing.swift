@@ -137,12 +137,8 @@ struct RowPlacing {
   /// Writes the row of a placement; returns the error of a constraint that forbids it. Triggers of the
   /// application run unless they prevent it.
   func obstacle(to placement: RowPlacement) throws -> DatabaseError? {
-    let write = {
-      try self.tables.store(
-        placement.result, over: placement.row.row, placement.table, placement.key)
-    }
     do {
-      try effects.undoing(besides: placement.table, placement.key, write)
+      try effects.undoing(besides: placement.table, placement.key) { try store(placement) }
       return nil
     } catch let error as DatabaseError
       where error.forbidsRow && tables.connection.isInTransaction
@@ -150,11 +146,15 @@ struct RowPlacing {
       guard firesTriggers, !error.isAboutUniqueness || placement.result == nil else { return error }
     }
     do {
-      try tables.quietly(write)
+      try tables.quietly { try store(placement) }
       return nil
     } catch let error as DatabaseError where error.forbidsRow {
       return error
     }
+  }
+
+  private func store(_ placement: RowPlacement) throws {
+    try tables.store(placement.result, over: placement.row.row, placement.table, placement.key)
   }
 
   /// Notes the local edits of a row, which loses them.

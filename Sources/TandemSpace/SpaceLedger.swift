@@ -63,11 +63,14 @@ package struct SpaceLedger {
   }
 
   /// The columns of a table.
-  private struct Columns {
+  private final class Columns {
     let table: SpaceTable
-    let offsets: [FieldName: Int]
     /// The layout of the records in which no field is null.
     let layout: RecordLayout
+    private let offsets: [FieldName: Int]
+    /// The layout of the last change, which most changes share with the one before.
+    private var lastLayout: RecordLayout
+    private var lastOffsets: [Int?]
 
     init(_ table: SpaceTable) {
       self.table = table
@@ -75,6 +78,17 @@ package struct SpaceLedger {
         first
       }
       layout = RecordLayout(uniqueNames: table.columns)
+      lastLayout = layout
+      lastOffsets = Array(table.columns.indices)
+    }
+
+    /// The column of each field; `nil` for a field without one.
+    func offsets(of other: RecordLayout) -> [Int?] {
+      if other !== lastLayout {
+        lastOffsets = other.names.map { offsets[FieldName($0)] }
+        lastLayout = other
+      }
+      return lastOffsets
     }
   }
 
@@ -103,8 +117,17 @@ extension SpaceLedger {
     var states = States(maxCount: commit.changes.count)
     var conflicts: [SyncObjection] = []
     var refusals: [SyncObjection] = []
+    var last: Columns?
     for change in commit.changes {
-      if let reason = flaw(of: change) {
+      // The changes of one table mostly follow each other.
+      if last.map({ UTF8Order.areEqual($0.table.name, change.key.table) }) != true {
+        last = columns[FieldName(change.key.table)]
+      }
+      guard let columns = last else {
+        refusals.append(SyncObjection(key: change.key, reason: .unknownTable))
+        continue
+      }
+      if let reason = flaw(of: change, in: columns) {
         refusals.append(SyncObjection(key: change.key, reason: reason))
         continue
       }
@@ -113,10 +136,11 @@ extension SpaceLedger {
         refusals.append(SyncObjection(key: change.key, reason: .repeated))
         continue
       }
-      switch objection(to: change, states[offset].old, base: commit.base.version) {
+      switch objection(to: change, in: columns, states[offset].old, base: commit.base.version) {
       case .conflict(let reason): conflicts.append(SyncObjection(key: change.key, reason: reason))
       case .refusal(let reason): refusals.append(SyncObjection(key: change.key, reason: reason))
-      case nil: states[offset].new = applying(change, to: states[offset].new, as: version)
+      case nil:
+        states[offset].new = applying(change, in: columns, to: states[offset].new, as: version)
       }
     }
     if !refusals.isEmpty { return .refused(refusals) }
@@ -129,9 +153,13 @@ extension SpaceLedger {
     return .accepted(edits)
   }
 
-  /// The length of a record in the pages that have it, with room for each later version.
+  /// The length of a record in the pages that have it, with room for each later version; of a short
+  /// record an upper bound.
   private func byteCount(_ edit: Edit) -> Int {
     guard let fields = edit.new.fields else { return 0 }
+    // Most records are so short that no encoding of their values is too long.
+    let bound = SyncRecordState.maxByteCount(key: edit.key, fields: fields)
+    guard bound > limits.maxRecordByteCount else { return bound }
     var json = JSONWriter()
     json.write(
       SyncRecordState(key: edit.key, version: SpaceRevision.maxVersion, fields: fields))
@@ -139,8 +167,9 @@ extension SpaceLedger {
   }
 
   /// The reason why no space with these tables can accept a change.
-  private func flaw(of change: SyncChange) -> SyncObjection.Reason? {
-    guard let columns = columns[FieldName(change.key.table)] else { return .unknownTable }
+  private func flaw(
+    of change: SyncChange, in columns: Columns
+  ) -> SyncObjection.Reason? {
     let id = change.key.id
     guard id.count == columns.table.keyColumns.count, !id.contains(where: \.isNull) else {
       return .invalidKey
@@ -149,7 +178,7 @@ extension SpaceLedger {
       return .invalidKey
     }
     guard let fields = change.fields else { return nil }
-    guard fields.layout.names.allSatisfy({ columns.offsets[FieldName($0)] != nil }) else {
+    guard columns.offsets(of: fields.layout).allSatisfy({ $0 != nil }) else {
       return .unknownColumn
     }
     if case .add = change.verb, !fields.values.allSatisfy(\.isInteger) { return .notAddable }
@@ -163,7 +192,7 @@ extension SpaceLedger {
 
   /// The objection to a change of a record in a state.
   private func objection(
-    to change: SyncChange, _ old: SpaceRecord?, base: Int
+    to change: SyncChange, in columns: Columns, _ old: SpaceRecord?, base: Int
   ) -> Objection? {
     let live = old?.fields
     if case .insert(let fields) = change.verb {
@@ -172,7 +201,7 @@ extension SpaceLedger {
     }
     guard let old, let live else { return .conflict(.missing) }
     guard old.createdVersion <= base else { return .conflict(.recreated) }
-    let isWhole = columns[FieldName(change.key.table)]?.table.granularity == .record
+    let isWhole = columns.table.granularity == .record
     if old.version > base, isWhole { return .conflict(.changed) }
     switch change.verb {
     case .insert: preconditionFailure("an insert was judged above")
@@ -199,31 +228,31 @@ extension SpaceLedger {
 extension SpaceLedger {
   /// The state of a record after a change that nothing objects to.
   private func applying(
-    _ change: SyncChange, to old: SpaceRecord?, as version: Int
+    _ change: SyncChange, in columns: Columns, to old: SpaceRecord?, as version: Int
   ) -> SpaceRecord {
     switch change.verb {
     case .insert(let fields):
       if let old, old.fields != nil { return old }
       return SpaceRecord(
-        fields: record(change.key.table, [fields]), version: version, createdVersion: version)
+        fields: record(columns, [fields]), version: version, createdVersion: version)
     case .delete:
       return SpaceRecord(
         fields: nil, version: version, createdVersion: old?.createdVersion ?? version)
     case .update(let fields):
-      return changing(old, change.key.table, fields, as: version)
+      return changing(old, columns, fields, as: version)
     case .add(let addends):
       let live = old?.fields
       let sums = zip(addends.layout.names, addends.values).map { name, addend in
         live?[name].adding(addend) ?? .null
       }
       return changing(
-        old, change.key.table, Record(uncheckedLayout: addends.layout, values: sums), as: version)
+        old, columns, Record(uncheckedLayout: addends.layout, values: sums), as: version)
     }
   }
 
   /// The state of a live record after some of its fields got new values.
   private func changing(
-    _ old: SpaceRecord?, _ table: String, _ fields: Record, as version: Int
+    _ old: SpaceRecord?, _ columns: Columns, _ fields: Record, as version: Int
   ) -> SpaceRecord {
     guard var new = old, let live = new.fields else {
       preconditionFailure("a change of a record that does not live is a conflict")
@@ -235,20 +264,24 @@ extension SpaceLedger {
       new.version = version
     }
     guard new.version == version else { return old ?? new }
-    new.fields = record(table, [live, fields])
+    new.fields = record(columns, [live, fields])
     return new
   }
 
   /// The fields of several records, later ones first, in the order of the table's columns and without
   /// those that are null.
-  private func record(_ table: String, _ parts: [Record]) -> Record {
-    guard let columns = columns[FieldName(table)] else {
-      preconditionFailure("a change of an unknown table is refused")
+  private func record(_ columns: Columns, _ parts: [Record]) -> Record {
+    var values: [FieldValue]
+    var parts = parts[...]
+    if let first = parts.first, first.layout.hasSameOrder(as: columns.layout) {
+      values = first.values
+      parts.removeFirst()
+    } else {
+      values = [FieldValue](repeating: .null, count: columns.table.columns.count)
     }
-    var values = [FieldValue](repeating: .null, count: columns.table.columns.count)
     for part in parts {
-      for (name, value) in zip(part.layout.names, part.values) {
-        if let offset = columns.offsets[FieldName(name)] { values[offset] = value }
+      for (offset, value) in zip(columns.offsets(of: part.layout), part.values) {
+        if let offset { values[offset] = value }
       }
     }
     guard values.contains(where: \.isNull) else {

@@ -214,13 +214,17 @@ extension SpaceTables {
 
   private func write(_ edit: SpaceLedger.Edit) throws(DatabaseError) {
     let new = edit.new
-    let versions = new.fieldVersions.sorted { UTF8Order.precedes($0.key.text, $1.key.text) }
-    let fieldVersions = Record(
-      uncheckedLayout: RecordLayout(uniqueNames: versions.map(\.key.text)),
-      values: versions.map { .integer(Int64($0.value)) })
+    var fieldVersions = JSONWriter()
+    fieldVersions.object { json in
+      for (name, version) in new.fieldVersions.sorted(by: {
+        UTF8Order.precedes($0.key.text, $1.key.text)
+      }) {
+        json.field(name.text, version)
+      }
+    }
     let state: [FieldValue] = [
       text(new.fields), .integer(Int64(new.version)), .integer(Int64(new.createdVersion)),
-      text(fieldVersions),
+      .text(String(decoding: fieldVersions.bytes, as: UTF8.self)),
     ]
     let key: [FieldValue] = [.text(edit.key.table), .blob(edit.key.idBytes)]
     guard edit.old == nil else { return try connection.run(Self.update, key + state) }

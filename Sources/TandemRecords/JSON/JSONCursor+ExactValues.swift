@@ -1,22 +1,28 @@
 extension JSONCursor {
-  /// Calls `body` with a cursor at the one value of a text (RFC 8259).
+  /// Calls `body` once with a cursor at the one value of a text (RFC 8259).
+  ///
+  /// It is not generic: the types of a generic function that another module calls are looked up at run
+  /// time, which takes longer than reading a short text.
   ///
   /// - Throws: The fault that `body` throws; ``TextFault`` if the bytes are not UTF-8, or if
   ///   anything follows the value that `body` reads.
-  package static func read<Value>(
-    _ text: [UInt8], maxNestingDepth: Int,
-    _ body: (inout JSONCursor) throws(TextFault) -> Value
-  ) throws(TextFault) -> Value {
-    try text.withUnsafeBytes { bytes in
-      Result { () throws(TextFault) in
-        if let fault = UTF8Validation(bytes).fault { throw fault }
-        var cursor = JSONCursor(bytes, maxNestingDepth: maxNestingDepth)
+  package static func read(
+    _ text: [UInt8], maxNestingDepth: Int, _ body: (inout JSONCursor) throws(TextFault) -> Void
+  ) throws(TextFault) {
+    var fault: TextFault?
+    text.withUnsafeBytes { bytes in
+      fault = UTF8Validation(bytes).fault
+      guard fault == nil else { return }
+      var cursor = JSONCursor(bytes, maxNestingDepth: maxNestingDepth)
+      do throws(TextFault) {
         cursor.skipSpace()
-        let value = try body(&cursor)
+        try body(&cursor)
         try cursor.requireEnd()
-        return value
+      } catch {
+        fault = error
       }
-    }.get()
+    }
+    if let fault { throw fault }
   }
 
   /// Reads an integer.

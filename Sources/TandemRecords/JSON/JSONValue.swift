@@ -28,9 +28,11 @@ extension JSONValue {
   package init(
     parsing text: some Sequence<UInt8>, maxNestingDepth: Int = JSONValue.maxNestingDepth
   ) throws(TextFault) {
-    self = try JSONCursor.read(Array(text), maxNestingDepth: maxNestingDepth) {
-      (cursor) throws(TextFault) in try cursor.value()
+    var value = JSONValue.null
+    try JSONCursor.read(Array(text), maxNestingDepth: maxNestingDepth) {
+      (cursor) throws(TextFault) in value = try cursor.value()
     }
+    self = value
   }
 }
 

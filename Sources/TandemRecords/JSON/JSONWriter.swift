@@ -13,6 +13,9 @@ public import TandemDifferences
 /// }
 /// ```
 package struct JSONWriter {
+  /// The most bytes that a byte of a text takes in JSON: `\u001f`.
+  package static let maxByteCountPerByte = 6
+
   /// The text so far.
   package fileprivate(set) var bytes: [UInt8]
   /// True after a value, which the next value or name must be separated from.

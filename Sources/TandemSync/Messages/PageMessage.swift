@@ -147,6 +147,30 @@ extension SyncEvent: JSONWritable {
   }
 }
 
+extension SyncRecordState {
+  /// A length that no message of the state of a record exceeds, whatever its version is. Takes less
+  /// time than writing the message.
+  package static func maxByteCount(key: SyncKey, fields: Record) -> Int {
+    let values = key.id + fields.values
+    let names = fields.layout.names.reduce(key.table.utf8.count) { $0 + $1.utf8.count }
+    let punctuationByteCount = 128 + 4 * values.count
+    return values.reduce(punctuationByteCount + JSONWriter.maxByteCountPerByte * names) {
+      $0 + $1.maxMessageByteCount
+    }
+  }
+}
+
+extension FieldValue {
+  /// A length that the value never exceeds in a message.
+  fileprivate var maxMessageByteCount: Int {
+    switch self {
+    case .null, .integer, .real: 32
+    case .text(let text): JSONWriter.maxByteCountPerByte * text.utf8.count + 2
+    case .blob(let bytes): bytes.count / 3 * 4 + 32
+    }
+  }
+}
+
 extension SyncRecordState: JSONWritable {
   package func write(to json: inout JSONWriter) {
     json.object { json in

@@ -96,12 +96,15 @@ package struct SyncMessageReader: Sendable {
         .limitExceeded, "the message has \(bytes.count) bytes, more than \(maxByteCount)",
         at: maxByteCount)
     }
-    return try JSONCursor.read(bytes, maxNestingDepth: SyncMessageReading.maxNestingDepth) {
+    var value: Value?
+    try JSONCursor.read(bytes, maxNestingDepth: SyncMessageReading.maxNestingDepth) {
       (cursor) throws(TextFault) in
       var reading = SyncMessageReading(cursor, limits)
       defer { cursor = reading.cursor }
-      return try body(&reading)
+      value = try body(&reading)
     }
+    guard let value else { preconditionFailure("a message without a fault has a value") }
+    return value
   }
 }
 

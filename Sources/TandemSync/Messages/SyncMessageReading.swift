@@ -8,7 +8,9 @@ struct SyncMessageReading {
   var cursor: JSONCursor
   let limits: SyncLimits
   /// The layout of the last record, which most records share with the one before.
-  var lastLayout = RecordLayout(uniqueNames: [])
+  var lastLayout = SyncMessageReading.emptyLayout
+
+  private static let emptyLayout = RecordLayout(uniqueNames: [])
 
   init(_ cursor: JSONCursor, _ limits: SyncLimits) {
     self.cursor = cursor
