@@ -53,6 +53,7 @@ enum SyncCommand: Command {
     examples: ["tandem sync notes.db", "tandem sync notes.db --watch --json"])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    MemoryArenas.useOne()
     let decision = arguments[Option.lostHistory]
     let output = SyncOutput(
       path: arguments.operands[0], printsJSON: arguments[Option.json],
