@@ -215,7 +215,7 @@ private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
 
   func push(_ commit: SyncCommit) async throws -> SyncOutcome {
     // A table may have got a column since the last commit.
-    let tables = try await replica.declarations().adding(columnsOf: commit)
+    let tables = try await replica.sentDeclarations().adding(columnsOf: commit)
     if log.declaredTables != tables {
       _ = try await remote.declare(tables)
       log.noteDeclared(tables)

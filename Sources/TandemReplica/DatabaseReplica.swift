@@ -27,6 +27,8 @@ public final class DatabaseReplica: SyncReplica {
   private let limits: SyncLimits
   private let knownSchema = Mutex<ReplicaTables.KnownSchema?>(nil)
   private let watch = Mutex<ReplicaWatch?>(nil)
+  /// The message of the commit that the last step made, until it is sent for the first time.
+  private let frozenMessage = Mutex<[UInt8]?>(nil)
 
   /// A replica in a file, which need not be attached yet.
   ///
@@ -96,8 +98,14 @@ extension DatabaseReplica {
   }
 
   /// The commit that waits for its outcome; `nil` if none does.
+  ///
+  /// The first call after a commit was frozen reads nothing. Another process may have settled that
+  /// commit meanwhile: the space then repeats the outcome, and settling it again has no effect.
   package func outbox() async throws -> SyncCommit? {
-    try await database.read { try ReplicaTables($0.connection).pendingCommit() }
+    if let message = frozenMessage.withLock({ $0.take() }) {
+      return try ReplicaTables.pendingCommit(message, path: database.path)
+    }
+    return try await database.read { try ReplicaTables($0.connection).pendingCommit() }
   }
 
   /// The condition of the file.
@@ -110,7 +118,7 @@ extension DatabaseReplica {
     let watch = try await currentWatch()
     do {
       try await watch.wait()
-      try await watch.read(database) { _ in }
+      try await watch.acknowledge(database)
     } catch {
       self.watch.withLock { $0 = nil }
       throw error
@@ -120,6 +128,12 @@ extension DatabaseReplica {
   /// The synchronized tables.
   package func declarations() async throws -> [SpaceTable] {
     try await database.read { try ReplicaTables($0.connection).declarations() }
+  }
+
+  /// The synchronized tables as the last step found them.
+  func sentDeclarations() async throws -> [SpaceTable] {
+    if let known = knownSchema.withLock({ $0 }) { return known.declarations }
+    return try await declarations()
   }
 
   private func currentWatch() async throws -> ReplicaWatch {
@@ -138,11 +152,12 @@ extension DatabaseReplica {
     let known = knownSchema.withLock { $0 }
     let perform = { @Sendable (transaction: borrowing WriteTransaction) in
       let tables = ReplicaTables(transaction.connection, knownSchema: known)
-      return (try body(tables), tables.knownSchema)
+      return (try body(tables), tables.knownSchema, tables.frozenMessage)
     }
-    let (value, schema) = try await database.write(
+    let (value, schema, message) = try await database.write(
       foreignKeys: rows ? .ignored : .unconcerned, perform)
     knownSchema.withLock { $0 = schema }
+    frozenMessage.withLock { $0 = message }
     return value
   }
 

@@ -23,9 +23,13 @@ extension ReplicaTables {
 
   /// The commit that waits for an outcome; `nil` if none does.
   package func pendingCommit() throws -> SyncCommit? {
-    guard let bytes = try outbox() else { return nil }
-    guard let commit = try? SyncMessageReader(limits: .unlimited).commit(bytes) else {
-      throw ReplicaError.damaged("tandem_outbox", connection.path)
+    try outbox().map { try Self.pendingCommit($0, path: connection.path) }
+  }
+
+  /// The commit of a message that was frozen.
+  static func pendingCommit(_ message: [UInt8], path: String) throws(ReplicaError) -> SyncCommit {
+    guard let commit = try? SyncMessageReader(limits: .unlimited).commit(message) else {
+      throw .damaged("tandem_outbox", path)
     }
     return commit
   }

@@ -20,6 +20,9 @@ extension ReplicaTables {
     fileprivate let schema: ReplicaSchema
     /// True if SQLite can compile the statements that write the tables.
     fileprivate var isChecked = false
+
+    /// The tables as the file declares them to the space.
+    var declarations: [SpaceTable] { schema.tables.map(\.declaration) }
   }
 
   /// The synchronized tables as they are now, after all changes of the schema were taken over.

@@ -19,7 +19,7 @@ extension ReplicaTables {
     switch step {
     case .look: break
     case .requirePull: try requirePull()
-    case .freeze: _ = try freeze(merging, limits: limits, using: &generator)
+    case .freeze: frozenMessage = try freeze(merging, limits: limits, using: &generator)
     case .settle(let outcome, let commit): try settle(outcome, of: commit, using: &generator)
     case .takeBack(let commit): try takeBack(commit)
     case .stage(let page, let pull):
@@ -32,7 +32,9 @@ extension ReplicaTables {
     case .lose(let gone, let pull): try lose(gone, for: pull, using: &generator)
     case .verify: _ = try verify()
     }
-    return try syncSummary()
+    var summary = try syncSummary()
+    summary.outbox?.isNew = frozenMessage != nil
+    return summary
   }
 }
 

@@ -33,6 +33,9 @@ package final class ReplicaTables {
   /// The result of the last step that applied a pull.
   package internal(set) var applyReport: ReplicaApplyReport?
 
+  /// The message of the commit that the last step made.
+  var frozenMessage: [UInt8]?
+
   /// True while a step runs that has found no parked fields and has parked none.
   var isWithoutParked = false
 

@@ -25,6 +25,15 @@ final class ReplicaWatch: Sendable {
     try Task.checkCancellation()
   }
 
+  /// Takes note of all changes until now: only later ones end a wait. A transaction that begins after
+  /// this sees them.
+  ///
+  /// - Throws: `DatabaseError` if the file was deleted or replaced.
+  func acknowledge(_ database: Database) async throws {
+    // Changes of other programs may be anything, even the end of the file.
+    if !feed.takeKnownChanges(of: subscription) { try await read(database) { _ in } }
+  }
+
   /// Reads the state that the changes until now lead to. While another program keeps the file
   /// locked, it is read again, until the task is cancelled.
   func read<Value: Sendable>(

@@ -48,6 +48,45 @@ struct DatabaseReplicaTests {
     await store.close()
   }
 
+  private struct Unaccepted: Error {}
+
+  @Test("The commit that was just frozen is the one in the file, until another process settles it")
+  func frozenCommit() async throws {
+    let store = try await SQLiteSpaceStore.open(
+      path: folder.path(of: "space.tandem"), creates: true)
+    let database = try await attached("a.db", to: store)
+    let (replica, other) = (DatabaseReplica(database), DatabaseReplica(database))
+    let driver = SyncDriver(replica, LocalRemote(store))
+    try await driver.run(until: .settled(maxFailureCount: 1))
+    for round in 1...2 {
+      try await database.write {
+        _ = try $0.execute("INSERT INTO t VALUES (\("row \(round)"), 1)")
+      }
+      let outbox = try #require(try await replica.perform(.freeze).outbox)
+      #expect(outbox.isNew)
+      #expect(try await other.perform(.look).outbox?.isNew == false)
+      let stored = try await other.outbox()
+      if round == 1 {
+        #expect(try await replica.outbox() == stored)
+        #expect(try await replica.outbox() == stored)
+      }
+      #expect(stored?.id == outbox.commit)
+      try await SyncDriver(other, LocalRemote(store)).run(until: .settled(maxFailureCount: 1))
+      // Sent again, it gets the outcome that it had, which changes nothing.
+      if let late = try await replica.outbox() {
+        #expect(round == 2)
+        let outcome = try await store.commit(late)
+        guard case .accepted(let revision, _) = outcome else { throw Unaccepted() }
+        #expect(try await store.state().head == revision)
+        _ = try await replica.perform(.settle(outcome, of: late.id))
+      }
+      try await driver.run(until: .settled(maxFailureCount: 1))
+      #expect(try await replica.summary().isUpToDate)
+    }
+    await database.close()
+    await store.close()
+  }
+
   @Test("An edit by another connection reaches the other file while both run")
   func forever() async throws {
     let store = try await SQLiteSpaceStore.open(

@@ -106,4 +106,30 @@ struct CommitGateTests {
     if let failure = failure.withLock({ $0 }) { throw failure }
     await database.close()
   }
+
+  @Test("Changes of this process are taken without a snapshot; those of others need one")
+  func takingWithoutSnapshot() async throws {
+    let folder = try TemporaryFolder()
+    let database = try Database(path: folder.path(of: "t.db"))
+    try await database.write { try $0.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)") }
+    let feed = try await database.changeFeed()
+    let (subscription, witness) = (feed.subscribe(), feed.subscribe())
+    feed.setInterests([CommitGateTests.interest], of: subscription)
+    func snapshot(for subscription: ChangeSubscription) async throws {
+      _ = try await database.read {
+        try feed.beginSnapshot($0.connection, for: subscription).isUnknown
+      }
+    }
+    #expect(!feed.takeKnownChanges(of: subscription), "everything is new")
+    try await snapshot(for: subscription)
+    try await database.write { try $0.execute("INSERT INTO t VALUES (1)") }
+    #expect(subscription.hasChanges)
+    #expect(feed.takeKnownChanges(of: subscription))
+    #expect(!subscription.hasChanges)
+    try DatabaseConnection(path: folder.path(of: "t.db")).execute("INSERT INTO t VALUES (2)")
+    try await snapshot(for: witness)
+    #expect(!feed.takeKnownChanges(of: subscription))
+    #expect(subscription.hasChanges, "nothing is forgotten")
+    await database.close()
+  }
 }

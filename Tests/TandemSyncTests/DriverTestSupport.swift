@@ -135,7 +135,9 @@ final class CountingReplica: SyncReplica {
     if state.current.isFailing { throw Failed() }
     return state.change { state in
       state.perform(step)
-      return state.summary
+      var summary = state.summary
+      summary.outbox?.isNew = step == .freeze
+      return summary
     }
   }
 }

@@ -211,6 +211,7 @@ extension SessionWorld {
     if case .perform(let step) = action, result == nil {
       perform(step)
       result = summary
+      result?.outbox?.isNew = step == .freeze
       return
     }
     self.action = nil

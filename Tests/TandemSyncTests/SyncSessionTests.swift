@@ -139,8 +139,25 @@ import Testing
     #expect(session.handle(.performed(summary(hasChanges: true))) == [.perform(.freeze)])
     #expect(
       session.handle(.performed(summary(hasChanges: true))) == [.report(.blocked(.unsendable))])
-    #expect(session.handle(.changedLocally) == [.perform(.look)])
-    #expect(session.handle(.performed(summary(hasChanges: true))) == [.perform(.freeze)])
+    #expect(session.handle(.changedLocally) == [.perform(.freeze)])
+    #expect(session.handle(.performed(summary(hasChanges: true))) == [])
+  }
+
+  @Test("A refused commit is taken back only by the session that has frozen it")
+  func foreignCommit() {
+    for isNew in [true, false] {
+      var session = SyncSession()
+      _ = session.handle(.requested)
+      _ = session.handle(.performed(summary(pull: .page(request))))
+      _ = session.handle(.pulled(.page(page)))
+      _ = session.handle(.performed(summary()))
+      #expect(session.handle(.changedLocally) == [.perform(.freeze)])
+      // Another process may have frozen the edit, and be sending it.
+      let frozen = summary(outbox: token, isNew: isNew)
+      #expect(session.handle(.performed(frozen)).last == .push(token))
+      let actions = session.handle(.refused(SyncRefusal(.unauthorized, "")))
+      #expect(actions.contains(.perform(.takeBack(token))) == isNew)
+    }
   }
 
   @Test("A cursor that the space does not know any more starts the pull again, soon with a pause")
@@ -164,7 +181,7 @@ import Testing
         // A pull that is completed begins the count again.
         _ = session.handle(.pulled(.page(page)))
         #expect(session.handle(.performed(summary())).last == .report(.upToDate(revision)))
-        _ = session.handle(.changedLocally)
+        _ = session.handle(.announced(.head(revision)))
         actions = [.perform(.look)]
       }
     }
@@ -250,11 +267,12 @@ import Testing
   }
 
   private func summary(
-    outbox: SyncToken? = nil, pull: SyncSummary.Pull = .none, hasChanges: Bool = false,
-    hasEqualDigests: Bool = true
+    outbox: SyncToken? = nil, isNew: Bool = true, pull: SyncSummary.Pull = .none,
+    hasChanges: Bool = false, hasEqualDigests: Bool = true
   ) -> SyncSummary {
     SyncSummary(
-      revision: revision, outbox: outbox.map { SyncSummary.Outbox(commit: $0, changeCount: 1) },
+      revision: revision,
+      outbox: outbox.map { SyncSummary.Outbox(commit: $0, changeCount: 1, isNew: isNew) },
       pull: pull, hasChanges: hasChanges, hasEqualDigests: hasEqualDigests)
   }
 }

@@ -68,6 +68,12 @@ extension ChangeFeed {
     watch.withLock { watch in if isIdle { watch = nil } }
   }
 
+  /// Takes the changes of a subscription without a snapshot, if this process made all of them; `false`
+  /// if others may have changed anything, which only a snapshot finds out.
+  package func takeKnownChanges(of subscription: ChangeSubscription) -> Bool {
+    subscription.takeKnown()
+  }
+
   /// Begins the read transaction of `connection`, which must be open and have read nothing yet.
   ///
   /// - Returns: The changes between the subscription's last snapshot and this one.

@@ -54,6 +54,15 @@ package final class ChangeSubscription: Sendable {
     }
   }
 
+  /// Takes the changes since the last call, unless anything may have changed; `false` then.
+  func takeKnown() -> Bool {
+    state.withLock { state in
+      guard !state.pending.isUnknown else { return false }
+      state.pending = CommittedChanges()
+      return true
+    }
+  }
+
   /// Ends the wait, or the next one, though there may be no changes.
   package func wake() {
     let waiter = state.withLock { state in

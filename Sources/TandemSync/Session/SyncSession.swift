@@ -135,7 +135,7 @@ extension SyncSession {
       isLookNeeded = true
       isStuck = false
       // A failed request is not repeated sooner because of an edit.
-      return activity == .waiting ? look() : []
+      return activity == .waiting ? freeze() : []
     case .timerFired(let number):
       guard activity == .delayed, number == timer else { return [] }
       return look()
@@ -250,7 +250,7 @@ extension SyncSession {
     switch step {
     case .freeze:
       isStuck = summary.hasChanges && summary.outbox == nil && summary.pull == .none
-      certainCommit = summary.outbox?.commit
+      certainCommit = summary.outbox.flatMap { $0.isNew ? $0.commit : nil }
     case .stage, .apply, .receive:
       isStuck = false
       if summary.pull == .none { forgottenCursorCount = 0 }
@@ -299,6 +299,13 @@ extension SyncSession {
       return report(.blocked(.unsendable))
     }
     return report(.upToDate(revision))
+  }
+
+  /// Freezes the changes that are there. The summary of the step is a look.
+  private mutating func freeze() -> [Action] {
+    guard !delaysCommit else { return look() }
+    isLookNeeded = false
+    return perform(.freeze)
   }
 
   private mutating func look() -> [Action] {

@@ -6,10 +6,14 @@ package struct SyncSummary: Hashable, Sendable {
     package let commit: SyncToken
     /// The number of its changes.
     package let changeCount: Int
+    /// True if the step before made the commit, so that no attempt to send it can be under way.
+    package var isNew: Bool
 
-    package init(commit: SyncToken, changeCount: Int) {
+    /// A commit that waits.
+    package init(commit: SyncToken, changeCount: Int, isNew: Bool = false) {
       self.commit = commit
       self.changeCount = changeCount
+      self.isNew = isNew
     }
   }
 
