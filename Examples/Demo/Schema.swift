@@ -26,10 +26,12 @@ enum Schema {
     }
   }
 
-  /// Attaches a file with these tables to the space, unless it is attached.
+  /// Attaches a file with these tables to the space, or notes the new address of the space: each run of
+  /// the demo serves it on another port.
   static func attach(_ replica: DatabaseReplica, to space: SyncSpace) async throws {
     do {
-      _ = try await replica.status()
+      guard try await replica.status().space != space.name else { return }
+      try await replica.move(to: space)
     } catch let error as ReplicaError where error.code == .notAttached {
       try await replica.attach(attachedTables, to: space)
     }

@@ -136,7 +136,18 @@ extension DatabaseReplica {
   public func setPolicy(
     _ policy: FieldPolicy?, forColumn column: String, of table: String
   ) async throws {
-    try await writingTables { try $0.setPolicy(policy, column, of: table) }
+    try await setPolicies([(policy, column, table)])
+  }
+
+  /// Sets policies of columns, all or none of them.
+  package func setPolicies(
+    _ policies: [(policy: FieldPolicy?, column: String, table: String)]
+  ) async throws {
+    try await writingTables { tables in
+      for choice in policies {
+        try tables.setPolicy(choice.policy, choice.column, of: choice.table)
+      }
+    }
   }
 
   /// The policies that the file keeps.

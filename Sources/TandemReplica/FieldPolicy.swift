@@ -46,10 +46,18 @@ public enum FieldPolicy: String, Hashable, Sendable, CaseIterable {
 extension AttachedTable {
   /// The policies, by the names of columns as the table declares them.
   ///
-  /// - Throws: ``ReplicaError`` with code `unsuitable` if a column is not synchronized.
+  /// - Throws: ``ReplicaError`` with code `unsuitable` if a column is not synchronized, or is part of the
+  ///   key: rows with different keys are different rows, which are never merged.
   func policies(for declaration: SpaceTable) throws(ReplicaError) -> [(String, FieldPolicy)] {
     var found: [(String, FieldPolicy)] = []
     for (name, policy) in policies.sorted(by: { $0.key < $1.key }) {
+      guard !declaration.keyColumns.contains(where: name.isSameSQLName) else {
+        throw ReplicaError(
+          .unsuitable,
+          "there is a policy for the column \(name), which is part of the primary key of "
+            + "\(declaration.name): rows with different keys are never merged; leave the policy out"
+        )
+      }
       guard let column = declaration.columns.first(where: name.isSameSQLName) else {
         throw ReplicaError(
           .unsuitable,
@@ -69,7 +77,9 @@ extension AttachedTable {
   /// Throws if a counter is a column that turns integers into other values.
   func checkCounters(in schema: TableSchema) throws(ReplicaError) {
     for (name, policy) in policies.sorted(by: { $0.key < $1.key }) where policy == .counter {
-      guard let column = schema.column(named: name) else { continue }
+      guard let column = schema.column(named: name),
+        !schema.primaryKey.contains(where: name.isSameSQLName)
+      else { continue }
       switch column.affinity {
       case .integer, .numeric, .none: continue
       case .real, .text:
@@ -100,11 +110,11 @@ extension ReplicaTables {
     guard let found = try schema().tables.first(where: { $0.name.isSameSQLName(as: table) }) else {
       throw ReplicaError(.unsuitable, "the table \(table) is not attached")
     }
-    let choice = AttachedTable(found.name, policies: policy.map { [column: $0] } ?? [:])
-    try choice.checkCounters(in: found.schema)
     // Also finds the name as declared.
     let named = AttachedTable(found.name, policies: [column: .remote])
     guard let name = try named.policies(for: found.declaration).first?.0 else { return }
+    let choice = AttachedTable(found.name, policies: policy.map { [column: $0] } ?? [:])
+    try choice.checkCounters(in: found.schema)
     for entry in try policies() where UTF8Order.areEqual(entry.table, found.name) {
       guard entry.column == name || found.layout.offset(of: entry.column) == nil else { continue }
       try run(

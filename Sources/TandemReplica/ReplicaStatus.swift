@@ -29,7 +29,8 @@ public struct ReplicaStatus: Hashable, Sendable {
     /// The rules of columns, by their names.
     public let policies: [String: FieldPolicy]
     /// The number of rows that were changed since the last synchronization, or whose change was
-    /// sent and has no answer yet.
+    /// sent and has no answer yet. During a change of the schema, these are the rows that differ from
+    /// the last synchronization.
     public let pendingCount: Int
   }
 
@@ -61,7 +62,7 @@ public struct ReplicaStatus: Hashable, Sendable {
 extension ReplicaTables {
   /// The condition of the file. Nothing is written.
   ///
-  /// - Complexity: O(*n*) for *n* rows that wait.
+  /// - Complexity: O(*n*) for *n* rows that wait; for all rows during a change of the schema.
   package func status() throws -> ReplicaStatus {
     let state = try state()
     let policies = try storedPolicies()
@@ -85,6 +86,7 @@ extension ReplicaTables {
   private func fittingStatus(_ policies: [String: [String: FieldPolicy]]) throws -> ReplicaStatus {
     let summary = try summary()
     let blockReason = try blockReason(summary)
+    let isPaused = try isPaused()
     return ReplicaStatus(
       state: blockReason != nil
         ? .blocked
@@ -99,7 +101,8 @@ extension ReplicaTables {
           name: table.name, keyColumns: table.keyNames, columns: table.columnNames,
           policies: policies[table.name] ?? [:],
           pendingCount: try pendingCount(
-            table.declaration, mayHaveDroppedEdits: table.mayHaveDroppedEdits))
+            table.declaration, among: isPaused ? differingKeys(of: table) : nil,
+            mayHaveDroppedEdits: table.mayHaveDroppedEdits))
       }, conflictCount: summary.openConflictCount, rejectedCount: summary.rejectedCount,
       voidPolicies: try voidPolicies())
   }
@@ -134,8 +137,14 @@ extension ReplicaTables {
   }
 
   /// The number of rows that may differ from the base, or whose change has no outcome.
-  private func pendingCount(_ table: SpaceTable, mayHaveDroppedEdits: Bool) throws -> Int {
+  ///
+  /// - Parameter changed: A query for the keys of the rows that differ. By default, all rows whose former
+  ///   version is kept.
+  private func pendingCount(
+    _ table: SpaceTable, among changed: String? = nil, mayHaveDroppedEdits: Bool
+  ) throws -> Int {
     let keys = table.keyColumns.sqlList
+    let changed = changed ?? "SELECT \(keys) FROM \(TableShadow.name(table.name).sqlQuoted)"
     let dropped =
       mayHaveDroppedEdits
       ? "UNION SELECT \(keys) FROM \(TableShadow.droppedName(table.name).sqlQuoted)" : ""
@@ -143,8 +152,30 @@ extension ReplicaTables {
       try connection.integer(
         """
         SELECT count(*) FROM (
-          SELECT \(keys) FROM \(TableShadow.name(table.name).sqlQuoted)
+          \(changed)
           UNION SELECT \(keys) FROM \(TableShadow.asideName(table.name).sqlQuoted) \(dropped))
         """) ?? 0)
+  }
+  /// A query for the keys of the rows that differ from their former versions. During a change of the
+  /// schema, the shadow has the former versions of all rows.
+  private func differingKeys(of table: ReplicaTable) -> String {
+    let shadow = TableShadow.name(table.name).sqlQuoted
+    func all(_ names: [String], _ comparison: (String) -> String) -> String {
+      names.map { comparison($0.sqlQuoted) }.joined(separator: " AND ")
+    }
+    let isSameRow = all(table.keyNames) { "t.\($0) = s.\($0)" }
+    let isSameVersion = all(table.keyNames + table.columnNames) {
+      "t.\($0) IS s.\($0) COLLATE BINARY AND typeof(t.\($0)) = typeof(s.\($0))"
+    }
+    // Without the sign, the affinity of the table's column would keep the index of the shadow from being used.
+    let isKept = all(table.keyNames) { "s.\($0) = +t.\($0)" }
+    return """
+      SELECT \(table.keyNames.sqlList) FROM \(shadow) AS s
+      WHERE s.tandem_existed <> EXISTS (SELECT 1 FROM \(table.name.sqlQuoted) AS t WHERE \(isSameRow))
+        OR s.tandem_existed AND NOT EXISTS (
+          SELECT 1 FROM \(table.name.sqlQuoted) AS t WHERE \(isSameRow) AND \(isSameVersion))
+      UNION SELECT \(table.keyNames.sqlList) FROM \(table.name.sqlQuoted) AS t
+      WHERE NOT EXISTS (SELECT 1 FROM \(shadow) AS s WHERE \(isKept))
+      """
   }
 }

@@ -33,7 +33,7 @@ struct DiffListTests {
     #expect(try await Tool.run(["diff", old, new]).status == 0)
     #expect(try await Tool.run(["diff", "--list", old, new]).status == 1)
     #expect(try await Tool.run(["diff", "--list", old, old]).status == 0)
-    for options in [["-q"], ["-q", "--json"]] {
+    for options in [["-q"], ["--quiet"]] {
       let quiet = try await Tool.run(["diff", "--list", old, new] + options)
       #expect(quiet.status == 1 && quiet.output.isEmpty && quiet.error.isEmpty)
     }

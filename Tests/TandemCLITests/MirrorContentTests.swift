@@ -113,7 +113,7 @@ struct MirrorContentTests {
       for words in ["content of 2: ", "content of 3: ", "(2 attempts)", "404"] {
         #expect(result.error.contains(words), "\(words) in \(result.error)")
       }
-      #expect(result.output.contains("1 contents fetched ("))
+      #expect(result.output.contains("1 content fetched ("))
       #expect(result.output.contains(" received), 0 items up to date, 2 failed"))
       #expect(try folder.rows("list.db", "SELECT * FROM item") == [#"1|"/ok"|"content/1""#])
       // What failed is asked for again although the list is the same.
@@ -170,7 +170,7 @@ struct MirrorContentTests {
         events.last
           == [
             "event": "end", "ok": 1, "inserted": 1_000, "updated": 0, "deleted": 0,
-            "transferred": 2_000, "skipped": 0, "failed": 0, "bytes": 13_786,
+            "transferred": 2_000, "removed": 0, "skipped": 0, "failed": 0, "bytes": 13_786,
           ])
       let stages = events.filter { $0["event"] == "progress" }.map { $0["stage"] }
       #expect(stages.first == "preview" && stages.last == "content")
@@ -180,6 +180,30 @@ struct MirrorContentTests {
         ])
       #expect(try String(contentsOf: file("content/77.txt"), encoding: .utf8) == "/77.txt")
       #expect(try String(contentsOf: file("preview/77"), encoding: .utf8) == "/t/77")
+    }
+  }
+
+  @Test("removed files are counted, and a run that was refused at once counts nothing")
+  func removedFiles() async throws {
+    let list = Mutex(#"[{"id":1,"url":"/1"},{"id":2,"url":"/2"},{"id":3,"url":"/3"}]"#)
+    try await withServer { request, connection in
+      connection.respond(
+        200, [:], Array((request.path == "/list" ? list.withLock { $0 } : request.path).utf8))
+    } test: { server in
+      _ = try await contents(server.url + "/list")
+      list.withLock { $0 = #"[{"id":1,"url":"/1"},{"id":2,"url":"/2"}]"# }
+      let text = try await contents(server.url + "/list")
+      #expect(
+        text.output.hasSuffix(
+          "\n0 contents fetched (0 B received), 2 items up to date, 1 file removed\n"),
+        "\(text.output)")
+      list.withLock { $0 = #"[{"id":1,"url":"/1"}]"# }
+      let events = try await contents(server.url + "/list", "--json")
+      #expect(events.output.contains(#""transferred":0,"removed":1,"skipped":1"#))
+      list.withLock { $0 = "[]" }
+      let refused = try await contents(server.url + "/list")
+      #expect(refused.status == 1 && refused.output.isEmpty, "\(refused.output)")
+      #expect(refused.error.contains("would delete the only row; "))
     }
   }
 
@@ -199,7 +223,7 @@ struct MirrorContentTests {
           dry run: 2 inserted, 0 updated, 0 deleted; table item would be created
           fetch \(server.url)/1.txt as content/1.txt
           fetch \(server.url)/2.txt as content/2.txt
-          dry run: 2 contents would be fetched, 0 files removed, 0 items are up to date
+          dry run: 2 contents would be fetched, 0 files removed, 0 items up to date
 
           """)
       #expect(try folder.contents().isEmpty)
@@ -268,7 +292,7 @@ struct MirrorContentTests {
         other.status == 1 && other.error.contains("has the field ulr; its fields are id, url"))
       let result = try await contents(server.url + "/list")
       #expect(result.status == 0 && result.error.isEmpty)
-      #expect(result.output.hasSuffix("\n1 contents fetched (3 B received), 0 items up to date\n"))
+      #expect(result.output.hasSuffix("\n1 content fetched (3 B received), 0 items up to date\n"))
     }
   }
 
@@ -341,7 +365,7 @@ struct MirrorContentTests {
       _ = try await mirror(url, "--items", "b", "--page", "link")
       #expect(try ids() == ["3", "4"])
       let result = try await contents(url, "--items", "b", "--page", "link")
-      #expect(result.output.contains("1 contents fetched"))
+      #expect(result.output.contains("1 content fetched"))
       #expect(
         try folder.rows("list.db", "SELECT url_file FROM item WHERE id = 4") == ["\"content/4\""])
       _ = try await contents(url, "--items", "b", "--page", "link")
@@ -394,13 +418,15 @@ struct MirrorContentTests {
       (["--page", "links"], "--page takes link, header=NAME"),
       (["--page", "cursor=next"], "--page cursor needs --items"),
       (["--header", "X"], "--header takes 'Name: value'"),
-      (["--content", "a"], "--into is missing"), (["--into", "a"], "--into needs --content"),
-      (["--concurrency", "3"], "--concurrency needs --content"),
+      (["--content", "a"], "--into is missing"),
+      (["--into", "a"], "--into needs --content or --preview"),
+      (["--concurrency", "3"], "--concurrency needs --content or --preview"),
       (["--content", "a", "--into", "b", "--concurrency", "0"], "--concurrency takes a number"),
       (["--length", "n"], "--length needs --content"),
       (["--content", "a", "--preview", "a", "--into", "b"], "different fields"),
       (["--timeout", "x"], "--timeout takes seconds"), (["--every", "0"], "--every takes seconds"),
       (["--retries", "-1"], "--retries takes a number from 0"),
+      (["--quiet", "--json"], "--quiet prints nothing, and --json something"),
     ])
   func usage(options: [String], words: String) async throws {
     let result = try await Tool.run(

@@ -535,7 +535,7 @@ struct SyncCommandTests {
     ("alter a.db --begin --end", 2, "give one of"), ("alter a.db --begin", 1, "is not attached"),
     ("alter a.db 'SELECT 1'", 1, "is not attached"),
     ("log", 2, "--space is missing"), ("log --space a.db", 1, "it is another database"),
-    ("log --space missing", 1, "cannot open it"),
+    ("log --space missing", 1, "cannot be read: there is no such file"),
     ("forget --space s", 2, "say what to forget by --older-than or --keep"),
     ("forget --space missing --keep 1", 1, "cannot open it"),
     ("forget --space s --older-than 90", 2, "takes an age such as 90d"),
@@ -545,7 +545,10 @@ struct SyncCommandTests {
     ("status a.db", 2, "is not attached"), ("conflicts a.db", 2, "is not attached"),
     ("conflicts a.db resolve", 2, "write: resolve ID --take VERSION"),
     ("conflicts a.db resolve 1", 2, "--take is missing"),
-    ("conflicts a.db resolve 1 --take lokal", 2, "--take takes local, remote, base, or a JSON"),
+    (
+      "conflicts a.db resolve 1 --take lokal", 2,
+      "--take takes local, remote, base, null, or a JSON"
+    ),
     ("conflicts a.db resolve 1 --take local", 2, "is not attached"),
     ("conflicts a.db --take local", 2, "--take needs a conflict: resolve ID"),
     ("rejected a.db", 2, "is not attached"),

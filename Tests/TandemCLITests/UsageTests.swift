@@ -53,6 +53,19 @@ struct UsageTests {
       ),
       (["diff", "a", "b", "--key", "x,x"], ["each once"]),
       (["diff", "a", "b", "--key", ""], ["--key takes names"]),
+      (["diff", "a", "b", "-q", "--json"], ["--quiet prints nothing, and --json something"]),
+      (
+        ["merge", "--base", "a", "--unknown-base", "--local", "b", "--remote", "c", "--key", "id"],
+        ["--base and --unknown-base exclude each other"]
+      ),
+      (
+        ["merge", "--local", "b", "--remote", "c", "--key", "id"],
+        ["--base is missing", "write --unknown-base"]
+      ),
+      (
+        ["conflicts", "a.db", "resolve", "1", "--take", #"{"done":true}"#],
+        ["base, null, or a JSON object", "1 and 0 for true and false"]
+      ),
       (["diff", "a", "b", "--format", "cvs"], ["not 'cvs'; did you mean csv?"]),
       (["mirror", "a", "b", "--key", "id"], ["--table is missing"]),
       (["mirror", "a", "b", "--table", "", "--key", "id"], ["--table is missing"]),
@@ -101,6 +114,60 @@ struct UsageTests {
       #expect(full.status == status, "\(arguments)")
       #expect(full.error.hasPrefix("tandem: cannot write output: No space"), "\(arguments)")
     }
+  }
+
+  @Test("errors of files and addresses that do not exist say what to do")
+  func absentFiles() async throws {
+    let folder = try TemporaryFolder()
+    let log = try await Tool.shell("$tandem log --space nope", in: folder)
+    #expect(log.status == 1)
+    #expect(log.error.contains("there is no such file; for a space of a server"))
+    let send = try await Tool.shell(
+      "$tandem channel send unix:$PWD/s --subject A --id 1 a=1", in: folder)
+    #expect(send.status == 1)
+    #expect(send.error.contains("; a program must listen there first, such as: tandem channel"))
+    let diff = try await Tool.shell(
+      "sqlite3 a.db 'CREATE TABLE t (x)'; cp a.db b.db; $tandem diff a.db b.db --table t",
+      in: folder)
+    #expect(diff.status == 2)
+    #expect(
+      diff.error.contains("--key is missing: the table t has no primary key"), "\(diff.error)")
+  }
+
+  @Test("Ctrl-C removes the line with the progress, and ends the command by the signal")
+  func interruptedProgress() async throws {
+    let folder = try TemporaryFolder()
+    // Python has a terminal to offer. The list has no end before the line is drawn.
+    _ = try folder.write(
+      #"""
+      import os, signal, socket, subprocess, sys
+      listener = socket.create_server(("127.0.0.1", 0))
+      master, slave = os.openpty()
+      url = "http://127.0.0.1:%d/" % listener.getsockname()[1]
+      process = subprocess.Popen(
+          [sys.argv[1], "mirror", url, "a.db", "--table", "t", "--key", "id"],
+          stdout=subprocess.DEVNULL, stderr=slave, env={**os.environ, "TERM": "xterm"})
+      os.close(slave)
+      connection = listener.accept()[0]
+      connection.recv(65536)
+      head = b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nContent-Length: 1000000000\r\n\r\n"
+      connection.sendall(head + b"id\n")
+      os.set_blocking(master, False)
+      shown = b""
+      while b"reading" not in shown:
+          connection.sendall(b"1\n")
+          try: shown += os.read(master, 4096)
+          except BlockingIOError: pass
+      process.send_signal(signal.SIGINT)
+      process.wait()
+      os.set_blocking(master, True)
+      try:
+          while more := os.read(master, 4096): shown += more
+      except OSError: pass
+      print(process.returncode, shown.endswith(b"\r\x1b[K"))
+      """#, to: "interrupt.py")
+    let result = try await Tool.shell("python3 interrupt.py $tandem", in: folder)
+    #expect(result.output == "-2 True\n", "\(result.output)\(result.error)")
   }
 
   @Test("an argument that is not UTF-8 is refused: repaired, it would name another file")

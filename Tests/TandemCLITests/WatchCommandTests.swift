@@ -99,7 +99,7 @@ struct WatchCommandTests {
     while lines.count < 4, let line = await tool.line() { lines.append(line) }
     #expect(
       lines == [
-        #"[1] - id=2  name="b""#, "[2] → [0]", #"[1] ~ id=1  name: "a" → "d""#,
+        #"[1] - id=2  name="b""#, "[0] > id=3  2 → 0", #"[1] ~ id=1  name: "a" → "d""#,
         #"[2] + id=4  name="e""#,
       ])
     #expect(

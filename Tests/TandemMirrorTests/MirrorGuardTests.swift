@@ -43,7 +43,7 @@ struct MirrorGuardTests {
       MirrorGuard().refusal(sourceCount: 0, existingCount: existing, deletionCount: existing))
     #expect(refusal.code == .emptySource)
     #expect(refusal.deletionCount == existing)
-    #expect(refusal.message.contains("all \(existing) rows"))
+    #expect(refusal.message.contains(existing == 1 ? "the only row" : "all \(existing) rows"))
     #expect(refusal.message.hasSuffix("allow an empty source"))
   }
 

@@ -47,6 +47,20 @@ struct MirrorWideningTests {
     #expect(try mirror(widens: false).run(json: list, into: connection).isUpToDate)
   }
 
+  @Test("the alias of the rowid stays NOT NULL, which its declaration says once")
+  func rowidNotNull() throws {
+    for (declared, widened) in [
+      ("id INTEGER NOT NULL", "id NOT NULL"), ("id INTEGER", "id NOT NULL"),
+      ("id INTEGER DEFAULT (NOT NULL)", "id NOT NULL DEFAULT (NOT NULL)"),
+      ("id INTEGER CHECK (id > 0) not /* null */ null", "id CHECK (id > 0) not /* null */ null"),
+    ] {
+      let connection = try database("CREATE TABLE t (\(declared), PRIMARY KEY (id))")
+      try mirror().run(json: #"[{"id":"x"}]"#, into: connection)
+      #expect(
+        try declaration(connection).contains("CREATE TABLE t (\(widened), PRIMARY KEY (id))"))
+    }
+  }
+
   @Test("a table that has the name of the copy is an error, and stays as it is")
   func tableNamedLikeTheCopy() throws {
     let connection = try database(

@@ -42,7 +42,7 @@ struct UnreadPagesTests {
     arguments: [
       (["Link": "</2>; rel=\"next\""], "--page link,"),
       (["Next-Page": "http://a/2"], "--page header=Next-Page,"),
-      (["X-Next-Page": "2"], "--page header=X-Next-Page,page,"),
+      (["X-Next-Page": "2"], "--page header=X-Next-Page,PARAM,"),
       (["X-Total-Count": "2"], "--page number=PARAM"),
       (["Content-Range": "items 0-0/7"], "it has 7 records, and sent 1"),
     ] as [(HTTPFields, String)])
@@ -61,11 +61,11 @@ struct UnreadPagesTests {
     arguments: [
       (#""next":"http://a/2","count":1"#, "--page cursor=next,"),
       (#""next":"abc","next_url":"/2""#, "--page cursor=next_url,"),
-      (#""next_cursor":"abc""#, "--page cursor=next_cursor,cursor,"),
-      (#""nextPageToken":"abc""#, "--page cursor=nextPageToken,pageToken,"),
+      (#""next_cursor":"abc""#, "--page cursor=next_cursor,PARAM,"),
+      (#""nextPageToken":"abc""#, "--page cursor=nextPageToken,PARAM,"),
       (#""links":{"next":"/2"}"#, "--page cursor=links.next,"),
       (#""_links":{"self":{"href":"/1"},"next":{"href":"/2"}}"#, "--page cursor=_links.next.href,"),
-      (#""meta":{"next_cursor":7}"#, "--page cursor=meta.next_cursor,cursor,"),
+      (#""meta":{"next_cursor":7}"#, "--page cursor=meta.next_cursor,PARAM,"),
       (#""has_more":true"#, "--page last=id,PARAM"), (#""truncated":true"#, "--page last=id,PARAM"),
       (#""page":{"totalElements":3}"#, "it has 3 records, and sent 1"),
       (#""total":2"#, "it has 2 records, and sent 1"),
@@ -90,7 +90,7 @@ struct UnreadPagesTests {
     let end = #"{"items":[{"id":1}],"next":null,"total":2}"#
     #expect(await self.message([:], end, items: "items", paging: paging) == "")
     let inHead = await self.message(["X-Next-Page": "2"], end, items: "items", paging: paging)
-    #expect(inHead.contains("--page header=X-Next-Page,page,"))
+    #expect(inHead.contains("--page header=X-Next-Page,PARAM,"))
   }
 
   @Test("the list and the next page may be in an object inside another")

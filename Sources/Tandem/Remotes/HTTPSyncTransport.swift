@@ -166,13 +166,12 @@ extension HTTPSyncTransport {
   private func message(of refusal: SyncRefusal) -> String {
     switch refusal.code {
     case .unauthenticated:
-      let remedy = "(--token-file, the variable TANDEM_TOKEN)"
+      let remedy = "(the variable TANDEM_TOKEN, or --token-file of tandem attach)"
       switch token {
       case nil: return "the server needs an access token \(remedy)"
       case .text: return "the server does not know the access token; give it a valid one \(remedy)"
       case .file(let path):
-        return
-          "the server does not know the access token in \(path); store a valid one there \(remedy)"
+        return "the server does not know the access token in \(path); store a valid one there"
       }
     case .unknownRoute:
       return

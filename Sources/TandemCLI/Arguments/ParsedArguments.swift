@@ -142,6 +142,12 @@ struct ParsedArguments {
     }
   }
 
+  /// Rejects `--json` beside a `--quiet` that prints nothing.
+  func checkQuietJSON(_ quiet: Flag, _ json: Flag) throws(UsageError) {
+    guard self[quiet], self[json] else { return }
+    throw error("--quiet prints nothing, and --json something: leave one of them out")
+  }
+
   /// A usage error of this command.
   func error(_ message: String) -> UsageError { UsageError(message, command: command) }
 

@@ -64,22 +64,19 @@ enum AlterCommand: Command {
     let reports = try await ReplicaFile.with(path) { _, replica in
       if !policies.isEmpty {
         let places = try await replica.status().tables
-          .map { (name: $0.name, columns: $0.columns) }
-        // All are checked before the first one is set.
-        var columns: [(table: String, name: String, policy: FieldPolicy?)] = []
+          .map { (name: $0.name, columns: $0.keyColumns + $0.columns) }
+        var columns: [(policy: FieldPolicy?, column: String, table: String)] = []
         for choice in policies {
           let place = try choice.place(in: places, arguments)
-          let column = (places[place.table].name, place.column, choice.policy)
-          guard !columns.contains(where: { $0.table == column.0 && $0.name == column.1 }) else {
+          let column = (choice.policy, place.column, places[place.table].name)
+          guard !columns.contains(where: { $0.column == column.1 && $0.table == column.2 }) else {
             throw arguments.error("--policy: \(choice.field) has two policies")
           }
           columns.append(column)
         }
-        for column in columns {
-          try await replica.setPolicy(column.policy, forColumn: column.name, of: column.table)
-        }
+        try await replica.setPolicies(columns)
         return columns.filter { $0.policy == nil }
-          .map { "\($0.table).\($0.name) has no policy any more" }
+          .map { "\($0.table).\($0.column) has no policy any more" }
           + (try await replica.policies().map {
             "\($0.table).\($0.column) has the policy \($0.policy)"
           })

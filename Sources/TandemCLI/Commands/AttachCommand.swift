@@ -201,8 +201,9 @@ enum AttachCommand: Command {
         allowsAssignedKeys: arguments[Option.allowAssignedKeys],
         allowsBlindSpots: arguments[Option.allowBlindSpots])
     }
+    // Those that are not synchronized too: the library refuses policies for them, with the reason.
     let columns = try choices.map { choice in
-      try choice.columns ?? connection.schema(ofTable: choice.name)?.columnNames ?? []
+      try connection.schema(ofTable: choice.name)?.columnNames ?? choice.columns ?? []
     }
     for choice in arguments.all(Option.policy) {
       guard let policy = choice.policy else { continue }

@@ -96,8 +96,15 @@ extension ChannelCommand {
     let message = ChannelMessage(
       subject: subject, id: id, values: try values(arguments.operands.dropFirst(2)))
     let deadline = PeerDeadline(timeout(arguments))
-    let connected = try await deadline.result {
-      try await SocketConnection.connectUntilCancelled(to: address)
+    let connected: SocketConnection?
+    do {
+      connected = try await deadline.result {
+        try await SocketConnection.connectUntilCancelled(to: address)
+      }
+    } catch var error as ChannelLinkError where error.code == .connection {
+      error.message +=
+        "; a program must listen there first, such as: tandem channel listen \(address)"
+      throw error
     }
     guard let connection = connected else {
       throw ChannelLinkError(.timedOut, "\(address) has not answered within \(deadline.limit)")

@@ -8,7 +8,8 @@ enum ConflictsCommand: Command {
   enum Option {
     static let take = ValueOption<ConflictChoice>(
       "take", "VERSION",
-      takes: "local, remote, base, or a JSON object of fields such as '{\"title\":\"new\"}'",
+      takes: "local, remote, base, null, or a JSON object of fields such as '{\"title\":\"new\"}', "
+        + "with 1 and 0 for true and false",
       help: """
         The version that resolves it: local (of this file), remote
         (of the space: leaves the row as it is), base (before
@@ -25,6 +26,8 @@ enum ConflictsCommand: Command {
         edit/delete|delete/edit","base":ROW,"local":ROW,
         "remote":ROW,
         "resolution":"local|remote|merged|unresolved"}
+        \(keyShape)
+        The ROW of a version that is deleted is null.
         """)
     static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }

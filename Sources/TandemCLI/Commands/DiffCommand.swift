@@ -22,8 +22,17 @@ enum DiffCommand: Command {
       help: """
         Print the whole difference as one JSON object:
         \(setDifferenceShape)
+        and, if the columns of two CSV lists differ, also
+        "columns":{"removed":[C],"added":[C]};
         or, with --list:
         \(listDifferenceShape)
+        or, for two databases as wholes:
+        {"tables":[{"table":T,"old":BOOL,"new":BOOL,
+        "columns":[{"name":C,"old":TYPE,"new":TYPE}],
+        "inserted":[ROW],"updated":[{"old":ROW,"new":ROW}],
+        "deleted":[ROW]}],
+        "objects":[{"type":"index|view|trigger","name":NAME,
+        "old":SQL,"new":SQL}]}
         """)
     static let quiet = Flag("quiet", letter: "q", help: "Print nothing; only set the exit status.")
     static let label = ValueOption<String>(
@@ -51,7 +60,8 @@ enum DiffCommand: Command {
       (tandem_…), those of one file only too, their columns and keys, indexes, views and triggers.
       The rows of a table without a primary key are compared as wholes. If each file has only one
       table, and only its rows differ, the output is that of --table.
-      /dev/null stands for an empty list or database.
+      /dev/null stands for an empty list or database. A text that is not UTF-8 is an error, which
+      names its column: it could not be shown as it is.
 
       With --list, the order of two lists is compared too, and moved records are shown (>). With
       --text, OLD and NEW are UTF-8 texts of at most \(FileText.maxByteCount >> 30) GiB each, and a unified diff is printed.
@@ -86,6 +96,7 @@ enum DiffCommand: Command {
     guard names != ["-", "-"] else {
       throw UsageError("only one of OLD and NEW can be standard input", command: specification)
     }
+    try arguments.checkQuietJSON(Option.quiet, Option.json)
     guard arguments.all(Option.label).count <= names.count else {
       throw arguments.error("--label is given more than twice")
     }
@@ -180,6 +191,7 @@ extension DiffCommand {
     }
     let (old, new) = (collections[0], collections[1])
     let key = arguments[Option.key] ?? defaultKey(old, new)
+    if !arguments.has(Option.key) { try checkDefaultKey(key, in: collections, arguments) }
     do {
       if arguments[Option.list] {
         guard case .list(let old) = old, case .list(let new) = new else { return false }
@@ -197,6 +209,21 @@ extension DiffCommand {
 
   private static func defaultKey(_ old: RecordCollection, _ new: RecordCollection) -> [String] {
     [old.primaryKey, new.primaryKey, ["id"]].first { !$0.isEmpty } ?? ["id"]
+  }
+
+  /// Throws if a table lacks the columns that identify its rows without `--key`.
+  private static func checkDefaultKey(
+    _ key: [String], in collections: [RecordCollection], _ arguments: ParsedArguments
+  ) throws(UsageError) {
+    for case .table(let schema, _) in collections
+    where key.contains(where: { schema.column(named: $0) == nil }) {
+      let reason =
+        schema.primaryKey.isEmpty
+        ? "has no primary key, and no column id" : "has no column \(key.joined(separator: ", "))"
+      throw arguments.error(
+        "--key is missing: the table \(schema.name) \(reason); its columns are "
+          + schema.columnNames.joined(separator: ", "))
+    }
   }
 
   private static func collection(

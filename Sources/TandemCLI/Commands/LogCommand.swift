@@ -18,7 +18,10 @@ enum LogCommand: Command {
       help: """
         Print one JSON object per line:
         {"version":N,"time":TIME,"account":NAME,
-        "replica":ID,"commit":ID,"overruled":[RECORD]}
+        "replica":ID,"commit":ID,"overruled":[
+        {"table":T,"id":[VALUE],"version":N,"fields":ROW}]}
+        The id has the values of the key columns. Fields are
+        null if the version is a deletion.
         """)
   }
 
@@ -42,8 +45,15 @@ enum LogCommand: Command {
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let path = try file(arguments)
+    guard access(path, F_OK) == 0 || errno != ENOENT else {
+      throw FileError(
+        path: path, action: "read",
+        reason: "there is no such file; for a space of a server, name the server's directory by "
+          + "--data DIR")
+    }
     let commits = try await SQLiteSpaceStore.history(
-      path: try file(arguments), maxCount: arguments[Option.count] ?? defaultCount)
+      path: path, maxCount: arguments[Option.count] ?? defaultCount)
     for commit in commits {
       if arguments[Option.json] {
         try OutputStream.printLine { commit.write(to: &$0) }

@@ -30,7 +30,11 @@ extension MergeCommand {
       let specification = MergeCommand.specification
       base = arguments[Option.base]
       guard (base == nil) == arguments[Option.unknownBase] else {
-        throw UsageError("either --base or --unknown-base is required", command: specification)
+        throw UsageError(
+          base == nil
+            ? "--base is missing: the version that both sides started from; without one, write "
+              + "--unknown-base" : "--base and --unknown-base exclude each other",
+          command: specification)
       }
       local = try arguments.required(Option.local, "one version of the list")
       remote = try arguments.required(Option.remote, "the other version of the list")

@@ -73,7 +73,8 @@ enum MergeCommand: Command {
 
       --json prints an object with "merged" (with the local version of each unresolved conflict),
       "conflicts" (each with key, kind, base, local, remote and resolution), "columns" (conflicts of
-      columns, with the same fields), "toLocal" and "toRemote", the differences to the merged list.
+      columns, with the same fields), "toLocal" and "toRemote", the differences to the merged list:
+      \(setDifferenceShape)
 
       It can be used as a git merge driver:
         git config merge.tandem.driver \\

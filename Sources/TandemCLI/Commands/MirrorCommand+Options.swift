@@ -27,6 +27,7 @@ extension MirrorCommand {
       isUnconditional = arguments[Option.unconditional]
       isQuiet = arguments[Option.quiet]
       isJSON = arguments[Option.json]
+      try arguments.checkQuietJSON(Option.quiet, Option.json)
       showsAll = arguments[Option.all]
       let request = try ListRequest(arguments, format: arguments[Option.format])
       list = request.list
@@ -80,10 +81,14 @@ extension MirrorCommand.Options {
           byteCountField: arguments[Option.length]))
     }
     // Previews are not verified.
-    var dependent: [any CommandOption] = [Option.sha256, Option.length]
-    if contents.isEmpty { dependent += [Option.into, Option.concurrency, Option.continueOnError] }
-    for option in dependent where arguments.has(option) && !arguments.has(Option.content) {
+    for option in [Option.sha256, Option.length]
+    where arguments.has(option) && !arguments.has(Option.content) {
       throw arguments.error("--\(option.name) needs --content")
+    }
+    let ofFiles: [any CommandOption] = [Option.into, Option.concurrency, Option.continueOnError]
+    for option in ofFiles where arguments.has(option) && contents.isEmpty {
+      throw arguments.error(
+        "--\(option.name) needs --content or --preview: the field with the address of each file")
     }
     if contents.count == 2, contents[0].field == contents[1].field {
       throw arguments.error("--preview and --content must name different fields")

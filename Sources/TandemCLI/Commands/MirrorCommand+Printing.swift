@@ -58,16 +58,24 @@ extension MirrorCommand.Options {
         "… and \(lines.count - maxLineCount) more files (show them with --all or --json)\n")
     }
     try output.write(
-      "dry run: \(fetches.count) contents would be fetched, \(report.removedPaths.count) files "
-        + "removed, \(report.run.skippedCount) items are up to date\n")
+      "dry run: \(Quantity.count(fetches.count, "content")) would be fetched, "
+        + "\(Quantity.count(report.removedPaths.count, "file")) removed, "
+        + "\(Quantity.count(report.run.skippedCount, "item")) up to date\n")
   }
 
+  /// Prints the counts of a run, unless it ended before it fetched anything.
   private func printSummary(_ report: DatabaseMirror.Report, to output: OutputStream) throws {
     let run = report.run
+    let first: [MirrorStep] = [.begin, .localIDs, .list, .compare, .prepare]
+    if let step = run.interruption?.step, first.contains(step) { return }
     var parts = [
-      "\(report.contents.count) contents fetched (\(Quantity.bytes(Double(run.byteCount))) received)",
-      "\(run.skippedCount) items up to date",
+      "\(Quantity.count(report.contents.count, "content")) fetched "
+        + "(\(Quantity.bytes(Double(run.byteCount))) received)",
+      "\(Quantity.count(run.skippedCount, "item")) up to date",
     ]
+    if !report.removedPaths.isEmpty {
+      parts.append("\(Quantity.count(report.removedPaths.count, "file")) removed")
+    }
     if !run.failures.isEmpty { parts.append("\(run.failures.count) failed") }
     if !run.unremoved.isEmpty { parts.append("\(run.unremoved.count) not deleted") }
     try output.write(parts.joined(separator: ", ") + "\n")

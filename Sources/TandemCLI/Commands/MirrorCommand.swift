@@ -117,9 +117,10 @@ enum MirrorCommand: Command {
       With --content, --json prints events, one object per line, each with a field "event":
       "phase" (phase), "progress" (stage, done, failed, total, bytes, remainingSeconds),
       "failed" (step, stage, key, attempts, error), and at the end "end" (ok, inserted,
-      updated, deleted, transferred, skipped, failed, bytes). With --dry-run, "wouldFetch" (stage,
-      key, url, file) and "wouldRemove" (file) list the files of a run, and "end" has dryRun,
-      wouldFetch and wouldRemove in place of transferred, failed and bytes.
+      updated, deleted, transferred, removed, skipped, failed, bytes): removed is the number of
+      files. With --dry-run, "wouldFetch" (stage, key, url, file) and "wouldRemove" (file) list the
+      files of a run, and "end" has dryRun, wouldFetch and wouldRemove in place of transferred,
+      removed, failed and bytes.
 
       Exit status: 0 success, 1 failure, 2 wrong usage. With --every, 0 after Ctrl-C.
       """,

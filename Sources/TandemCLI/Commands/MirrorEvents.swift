@@ -52,6 +52,7 @@ struct MirrorEvents {
         json.field("wouldRemove", report.removedPaths.count)
       } else {
         json.field("transferred", report.contents.count)
+        json.field("removed", report.removedPaths.count)
       }
       json.field("skipped", run.skippedCount)
       if !isDryRun {

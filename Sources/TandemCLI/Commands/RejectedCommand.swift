@@ -17,6 +17,8 @@ enum RejectedCommand: Command {
         Print an array:
         {"id":N,"table":T,"key":KEY,"kind":"edit|row|record",
         "reason":TEXT,"base":ROW,"content":ROW}
+        \(keyShape)
+        A ROW is null if there is no such version.
         """)
     static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
   }

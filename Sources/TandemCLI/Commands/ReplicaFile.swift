@@ -59,6 +59,10 @@ extension SpaceRevision {
   var shortText: String { "\(epoch).\(version)" }
 }
 
+/// The JSON of a key, for the help of commands.
+let keyShape =
+  "KEY is the value of the key column, or an array of the\nvalues if the key has several columns."
+
 extension [FieldValue] {
   /// The value of a key of one column, or the array of its values.
   func writeKey(to json: inout JSONWriter) {

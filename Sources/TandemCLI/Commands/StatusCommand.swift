@@ -9,8 +9,11 @@ enum StatusCommand: Command {
       Print one JSON object:
       {"state":"upToDate|pending|rejected|conflicts|blocked",
       "replica":ID,"space":NAME,"revision":"EPOCH.VERSION",
-      "pending":N,"conflicts":N,"rejected":N,"tables":[…]},
-      and "reason":TEXT if it is blocked
+      "pending":N,"conflicts":N,"rejected":N,
+      "tables":[{"name":T,"key":[COLUMN],"columns":[COLUMN],
+      "policies":{COLUMN:POLICY},"pending":N}]},
+      and "reason":TEXT if it is blocked. The revision is null
+      before the first synchronization.
       """)
 
   static let specification = CommandSpecification(

@@ -18,7 +18,10 @@ enum SyncCommand: Command {
         for pushing, "revision":"EPOCH.VERSION" for upToDate and
         "reason":TEXT for offline and blocked, and at the end
         {"event":"end","revision":"EPOCH.VERSION","pushed":N,
-        "pulled":N,"conflicts":N,"rejected":N,"pending":N}
+        "pulled":N,"conflicts":N,"rejected":N,"pending":N}.
+        N are numbers of changes for pushing and pushed, and of
+        rows for pulled and pending. The revision is null before
+        the first synchronization.
         """)
     static let lostHistory = ValueOption<EpochPolicy.Decision>(
       "lost-history", "HOW",

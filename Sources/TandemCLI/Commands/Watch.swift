@@ -12,7 +12,7 @@ struct Watch<Difference: WatchedDifference>: Sendable {
   /// Shows differences up to the limit, or until the task is cancelled.
   ///
   /// - Parameter shown: The rows that are shown, or `nil` if nothing is; kept up to date if the
-  ///   command waits for files and tables. The first difference leads from them.
+  ///   options need them. The first difference leads from them.
   func run(_ output: WatchOutput, _ shown: inout ShownRows<Difference>?) async throws {
     output.key = explanation.key
     var isFirst = true
@@ -22,7 +22,7 @@ struct Watch<Difference: WatchedDifference>: Sendable {
       // All commits from the first difference on are observed.
       if isFirst { greet() }
       try show(difference, isFirst: isFirst, output, shown)
-      if options.waits {
+      if options.keepsRows {
         if isFirst { shown = ShownRows(key: explanation.key) }
         shown?.apply(difference)
       }
@@ -35,13 +35,14 @@ struct Watch<Difference: WatchedDifference>: Sendable {
     _ difference: Difference, isFirst: Bool, _ output: WatchOutput,
     _ shown: ShownRows<Difference>?
   ) throws {
-    guard isFirst else { return try difference.write(to: output) }
+    let rows = shown?.rows ?? Difference.noRows
+    guard isFirst else { return try difference.write(from: rows, to: output) }
     guard let shown else {
-      if options.showsInitial { try difference.write(to: output) }
+      if options.showsInitial { try difference.write(from: rows, to: output) }
       return
     }
     let change = try shown.difference(toFirst: difference, key: explanation.key)
-    if !change.isEmpty { try change.write(to: output) }
+    if !change.isEmpty { try change.write(from: rows, to: output) }
   }
 
   private func greet() {
@@ -56,12 +57,12 @@ struct Watch<Difference: WatchedDifference>: Sendable {
   }
 }
 
-/// The rows that `tandem watch --wait` has shown, to be compared with those of a table or file that
-/// comes back.
+/// The rows that `tandem watch` has shown: to be compared with those of a table or file that comes back,
+/// and to name the rows that move.
 struct ShownRows<Difference: WatchedDifference> {
   /// The columns that identify a row.
   var key: [String]
-  private var rows = Difference.noRows
+  private(set) var rows = Difference.noRows
 
   /// No rows.
   init(key: [String]) { self.key = key }
@@ -98,7 +99,8 @@ protocol WatchedDifference: Sendable {
   /// Changes the rows from which this difference leads to those to which it leads.
   func apply(to rows: inout Rows, key: [String])
 
-  func write(to output: WatchOutput) throws
+  /// Shows the difference, which leads from these rows if the options keep them.
+  func write(from rows: Rows, to output: WatchOutput) throws
 }
 
 extension SetDifference<Record>: WatchedDifference {
@@ -127,7 +129,9 @@ extension SetDifference<Record>: WatchedDifference {
     for record in updated.map(\.new) + inserted { rows[record.key(of: key)] = record }
   }
 
-  func write(to output: WatchOutput) throws { try output.write(self) }
+  func write(from rows: [RecordKey: Record], to output: WatchOutput) throws {
+    try output.write(self)
+  }
 }
 
 extension ListDifference<Record>: WatchedDifference {
@@ -160,7 +164,9 @@ extension ListDifference<Record>: WatchedDifference {
     rows = next
   }
 
-  func write(to output: WatchOutput) throws { try output.write(self) }
+  func write(from rows: [Record], to output: WatchOutput) throws {
+    try output.write(self, from: rows)
+  }
 }
 
 extension Record {

@@ -40,6 +40,9 @@ enum WatchCommand: Command {
     var waits: Bool
     /// The number of differences after which the run ends.
     var limit: Int
+
+    /// True if the rows that are shown are kept, to be compared later, or to name those that move.
+    var keepsRows: Bool { waits || isList && !isJSON }
   }
 
   /// The pause between two attempts to find a file or table that does not exist.
@@ -50,7 +53,7 @@ enum WatchCommand: Command {
     summary: "Show the changes of a database as they are committed.",
     discussion: """
       Watches a table or a query of a SQLite file, and shows the rows that each commit inserted
-      (+), updated (~) and deleted (-), including commits by other programs. Commits in quick
+      (+), updated (~) and deleted (-), and with --list those that moved (>), including commits by other programs. Commits in quick
       succession may be shown as one. Ctrl-C ends the command, with a summary.
 
       The query runs again after each commit. In a table that tandem track has prepared, only the

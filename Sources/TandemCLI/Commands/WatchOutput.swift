@@ -43,11 +43,12 @@ final class WatchOutput {
     count(difference.inserted.count, difference.updated.count, difference.deleted.count)
   }
 
-  func write(_ difference: ListDifference<Record>) throws {
+  /// - Parameter rows: The rows from which the difference leads; unused in JSON.
+  func write(_ difference: ListDifference<Record>, from rows: [Record]) throws {
     if isJSON {
       try output.write { difference.appendJSON(to: &$0) }
     } else {
-      try writeLines(difference)
+      try writeLines(difference, from: rows)
     }
     try output.flush()
     count(difference.insertions.count, difference.updates.count, difference.deletions.count)
@@ -60,11 +61,16 @@ final class WatchOutput {
     deletedCount += deleted
   }
 
-  private func writeLines(_ difference: ListDifference<Record>) throws(OutputError) {
+  private func writeLines(
+    _ difference: ListDifference<Record>, from rows: [Record]
+  ) throws(OutputError) {
     for deletion in difference.deletions {
       try output.write("[\(deletion.offset)] \(text.line(.deleted(deletion.element)))")
     }
-    for move in difference.moves { try output.write("[\(move.from)] → [\(move.to)]\n") }
+    for move in difference.moves {
+      try output.write(
+        "[\(move.to)] \(text.line(moved: rows[move.from], from: move.from, to: move.to))")
+    }
     for update in difference.updates {
       try output.write(
         "[\(update.newOffset)] \(text.line(.updated(old: update.old, new: update.new)))")

@@ -6,6 +6,7 @@ final class ProgressBar {
   private let clock = ContinuousClock()
   private var nextDrawing: ContinuousClock.Instant
   private var hasDrawn = false
+  private var removesAtInterrupt = false
 
   private static let delay: Duration = .milliseconds(500)
   private static let interval: Duration = .milliseconds(100)
@@ -22,6 +23,7 @@ final class ProgressBar {
   func update(_ done: Int, of total: Int?, unit: String, detail: String = "") {
     guard isShown, clock.now >= nextDrawing else { return }
     nextDrawing = clock.now + Self.interval
+    if !hasDrawn { beginRemovingAtInterrupt() }
     hasDrawn = true
     let width = Terminal.error.width - label.count - detail.count - 1
     draw("\(label) \(Self.bar(done, of: total, width: width, unit))\(detail)")
@@ -29,8 +31,25 @@ final class ProgressBar {
 
   /// Removes the line.
   func finish() {
-    if hasDrawn { draw("") }
+    guard hasDrawn else { return }
+    draw("")
+    if removesAtInterrupt { signal(SIGINT, SIG_DFL) }
+    removesAtInterrupt = false
     hasDrawn = false
+  }
+
+  /// Makes Ctrl-C remove the line before it ends the process, unless the command handles or ignores the
+  /// signal.
+  private func beginRemovingAtInterrupt() {
+    let former = signal(SIGINT) { number in
+      // A handler of signals may call only some functions; these are among them.
+      var line: (UInt8, UInt8, UInt8, UInt8) = (0x0D, 0x1B, 0x5B, 0x4B)
+      _ = write(STDERR_FILENO, &line, 4)
+      signal(number, SIG_DFL)
+      raise(number)
+    }
+    removesAtInterrupt = unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_DFL, to: Int.self)
+    if !removesAtInterrupt { signal(SIGINT, former) }
   }
 
   private func draw(_ text: String) {

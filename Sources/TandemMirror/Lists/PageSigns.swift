@@ -14,19 +14,17 @@ struct PageSigns {
     self.others = others
   }
 
-  /// Fields of a response with the next page's address, or its number or cursor, and the parameter for that.
-  private static let nextFields = [("Next-Page", "page"), ("X-Next-Page", "page")]
+  /// Fields of a response with the next page's address, or its number or cursor.
+  private static let nextFields = ["Next-Page", "X-Next-Page"]
   /// Fields of a response with the number of records of the whole list.
   private static let totalFields = [
     "X-Total-Count", "X-Total", "X-WP-Total", "Total-Records", "Total-Objects",
   ]
-  /// Fields beside the list with the next page's address or cursor, and the usual parameter for a cursor.
+  /// Fields beside the list with the next page's address or cursor.
   private static let nextNames = [
-    ("next_url", "cursor"), ("next_page_url", "page"), ("nextPageUrl", "page"),
-    ("next_page_uri", "page"), ("@odata.nextLink", "$skiptoken"), ("nextLink", "cursor"),
-    ("next", "cursor"), ("next_page", "page"), ("nextPage", "page"), ("next_cursor", "cursor"),
-    ("nextCursor", "cursor"), ("nextPageToken", "pageToken"), ("next_page_token", "page_token"),
-    ("next_token", "next_token"), ("nextToken", "nextToken"), ("continue", "continue"),
+    "next_url", "next_page_url", "nextPageUrl", "next_page_uri", "@odata.nextLink", "nextLink",
+    "next", "next_page", "nextPage", "next_cursor", "nextCursor", "nextPageToken",
+    "next_page_token", "next_token", "nextToken", "continue",
   ]
   /// Fields beside the list that are true if it goes on.
   private static let moreNames = [
@@ -68,10 +66,10 @@ extension PageSigns {
     if try RecordPaging.linkedURL(in: head) != nil {
       return "a Link field with rel=next names a next page" + Self.remedy("\(RecordPaging.link)")
     }
-    for (name, parameter) in Self.nextFields {
+    for name in Self.nextFields {
       guard let value = head.fields[name], !value.isEmpty else { continue }
       let paging = RecordPaging.header(
-        name: name, parameter: Self.isReference(value) ? nil : parameter)
+        name: name, parameter: Self.isReference(value) ? nil : Self.parameter)
       return "the field \(name) names a next page" + Self.remedy("\(paging)")
     }
     return nil
@@ -79,10 +77,10 @@ extension PageSigns {
 
   private func evidenceBesideList() -> String? {
     for (path, object) in objects {
-      for (name, parameter) in Self.nextNames {
+      for name in Self.nextNames {
         guard let next = Self.next(named: name, in: object) else { continue }
         let paging = RecordPaging.cursor(
-          field: path + next.name, parameter: next.isReference ? nil : parameter)
+          field: path + next.name, parameter: next.isReference ? nil : Self.parameter)
         return "the field \(path)\(next.name) names a next page" + Self.remedy("\(paging)")
       }
       for name in Self.moreNames where object[name] == 1 {
@@ -93,8 +91,13 @@ extension PageSigns {
     return nil
   }
 
+  /// The place of a parameter whose name no response shows.
+  private static let parameter = "PARAM"
+
   private static func remedy(_ paging: String) -> String {
     "; read all pages with --page \(paging), or only this one with --page first"
+      + (paging.contains(parameter)
+        ? "; PARAM is the parameter of the request that the server takes it from" : "")
   }
 
   /// The address or cursor in a field of an object; `nil` if there is none.

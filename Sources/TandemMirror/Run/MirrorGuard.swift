@@ -32,9 +32,10 @@ public struct MirrorGuard: Hashable, Sendable {
       guard deletionLimit != nil || !allowsEmptySource else { return nil }
       let maxCount = deletionLimit?.maxDeletionCount(of: existingCount) ?? 0
       guard allowsEmptySource || maxCount >= existingCount else {
+        let rows = existingCount == 1 ? "the only row" : "all \(existingCount) rows"
         return MirrorError(
           .emptySource,
-          "the source is empty, and mirroring it would delete all \(existingCount) rows; "
+          "the source is empty, and mirroring it would delete \(rows); "
             + "if that is right, allow an empty source", deletionCount: existingCount)
       }
     }

@@ -154,7 +154,9 @@ private struct CreateTableStatement {
       widenedCount += 1
       result += tokens.bytes[end..<token.range.upperBound]
       if let type { result += " \(type)".utf8 }
-      if notNull.contains(where: name.isSameSQLName) { result += " NOT NULL".utf8 }
+      if notNull.contains(where: name.isSameSQLName), !isNotNull(position) {
+        result += " NOT NULL".utf8
+      }
       end = endOfType(after: position)
     }
     guard widenedCount == columns.count else { return nil }
@@ -169,6 +171,19 @@ private struct CreateTableStatement {
     let previous = tokens.tokens[position - 1]
     return tokens.isSymbol(previous, "(") && previous.depth == 0
       || tokens.isSymbol(previous, ",") && previous.depth == 1
+  }
+
+  /// True if the column whose declaration begins at a position is declared NOT NULL.
+  private func isNotNull(_ position: Int) -> Bool {
+    var previous = ""
+    for token in tokens.tokens[(position + 1)...] {
+      if token.depth == 0 || token.depth == 1 && tokens.isSymbol(token, ",") { break }
+      let word =
+        token.depth == 1 && token.kind == .word ? tokens.text(token.range).uppercased() : ""
+      if previous == "NOT", word == "NULL" { return true }
+      previous = word
+    }
+    return false
   }
 
   /// The end of the type that follows a column's name; the end of the name if there is none.
