@@ -131,12 +131,15 @@ extension ReplicaTables {
   /// Removes all that ``attach(_:to:using:)`` added: the file and its schema are as they were, with
   /// the rows as they are now.
   ///
-  /// Changes that were not sent stay in the rows. Conflicts are removed.
+  /// Changes that were not sent stay in the rows. Resolved conflicts are removed.
   ///
-  /// - Parameter discardsRejected: True to remove rejected changes too.
+  /// - Parameters:
+  ///   - discardsRejected: True to remove rejected changes too.
+  ///   - discardsConflicts: True to remove open conflicts too.
   /// - Throws: ``ReplicaError`` with code `notAttached`; with code `rejectedChanges` if some were
-  ///   taken out of their rows, unless they are discarded.
-  package func detach(discardsRejected: Bool = false) throws {
+  ///   taken out of their rows, and with code `openConflicts` if there are any, unless they are
+  ///   discarded.
+  package func detach(discardsRejected: Bool = false, discardsConflicts: Bool = false) throws {
     _ = try state()
     let count = try connection.integer("SELECT count(*) FROM tandem_rejected WHERE kind = 'edit'")
     if let count, count > 0, !discardsRejected {
@@ -145,6 +148,14 @@ extension ReplicaTables {
         .rejectedChanges,
         "\(changes) only in \(connection.path), not in its rows: tandem rejected \(connection.path) "
           + "shows it; retry or discard each one, or detach with --discard-rejected")
+    }
+    let openCount = try openConflictCount()
+    if openCount > 0, !discardsConflicts {
+      let conflicts = openCount == 1 ? "1 open conflict has" : "\(openCount) open conflicts have"
+      throw ReplicaError(
+        .openConflicts,
+        "\(conflicts) versions that may exist only in \(connection.path): tandem conflicts "
+          + "\(connection.path) shows them; resolve each one, or detach with --discard-conflicts")
     }
     for declaration in try declarations() {
       try connection.stopKeeping(declaration.name)

@@ -65,7 +65,8 @@ extension DatabaseReplica {
   /// all programs to both.
   ///
   /// It continues by itself after failures, with pauses of up to half a minute, or of up to five minutes
-  /// if the space asks for that. While another program keeps the file locked, it waits.
+  /// if the space asks for that. While another program keeps the file locked, or the disk of the file is
+  /// full, it waits; the status is `offline` while the disk is full.
   ///
   /// - Parameters:
   ///   - space: The space that the file is attached to.
@@ -154,7 +155,7 @@ extension DatabaseReplica {
     // The tables may have been attached since the last run, or by another process.
     forgetTables()
     let driver = SyncDriver(
-      CountedReplica(replica: self, log: log, waitsForLocks: goal == .forever),
+      CountedReplica(replica: self, log: log, waits: goal == .forever),
       CountedRemote(remote: remote, log: log, replica: self), publish: { log.note($0, $1) })
     do {
       return log.run(endingWith: try await driver.run(until: goal))
@@ -248,8 +249,8 @@ extension SyncCommit {
 private struct CountedReplica: SyncReplica {
   let replica: DatabaseReplica
   let log: RunLog
-  /// True if a file that another program keeps locked is tried again without end.
-  let waitsForLocks: Bool
+  /// True if a file that another program keeps locked, or whose disk is full, is tried again without end.
+  let waits: Bool
 
   private static let lockPause = Duration.milliseconds(100)
 
@@ -265,11 +266,17 @@ private struct CountedReplica: SyncReplica {
   private func waiting<Value: Sendable>(
     _ body: () async throws -> Value
   ) async throws -> Value {
+    var failureCount = 0
     while true {
       do {
         return try await body()
-      } catch let error as DatabaseError where waitsForLocks && error.code.primary == .busy {
+      } catch let error as DatabaseError where waits && error.code.primary == .busy {
         try await Task.sleep(for: CountedReplica.lockPause)
+      } catch let error as DatabaseError where waits && error.code.primary == .full {
+        log.note(.offline, error)
+        failureCount += 1
+        try await Task.sleep(
+          for: SyncBackoff().delay(afterFailure: failureCount, chance: .random(in: 0...1)))
       }
     }
   }

@@ -61,15 +61,22 @@ extension DatabaseReplica {
   /// not notice.
   ///
   /// Changes that were not sent stay in the rows; deletions that were not sent have no row, and come
-  /// back if the file is attached again. Conflicts are removed.
+  /// back if the file is attached again. Resolved conflicts are removed.
   ///
-  /// - Parameter discardsRejected: True to remove rejected changes too, although those of kind `edit`
-  ///   exist nowhere else.
-  /// - Throws: ``ReplicaError`` with code `notAttached`, and with code `rejectedChanges` if there are
-  ///   such changes and they are not to be discarded; `DatabaseError`. Nothing is changed then.
-  public func detach(discardsRejected: Bool = false) async throws {
+  /// - Parameters:
+  ///   - discardsRejected: True to remove rejected changes too, although those of kind `edit` exist
+  ///     nowhere else.
+  ///   - discardsConflicts: True to remove open conflicts too, although the versions that they
+  ///     overruled may exist nowhere else.
+  /// - Throws: ``ReplicaError`` with code `notAttached`, and with code `rejectedChanges` or
+  ///   `openConflicts` if there are some that are not to be discarded; `DatabaseError`. Nothing is
+  ///   changed then.
+  public func detach(
+    discardsRejected: Bool = false, discardsConflicts: Bool = false
+  ) async throws {
     try await database.write {
-      try ReplicaTables($0.connection).detach(discardsRejected: discardsRejected)
+      try ReplicaTables($0.connection)
+        .detach(discardsRejected: discardsRejected, discardsConflicts: discardsConflicts)
     }
     forgetTables()
   }
@@ -106,13 +113,18 @@ extension DatabaseReplica {
     forgetTables()
   }
 
-  /// Changes the schema by SQL statements, in one transaction. Foreign keys are checked at its end.
+  /// Changes the schema by SQL statements, in one transaction. Foreign keys are checked at its end. A
+  /// column that is renamed keeps its policy.
   package func changeSchema(by statements: [String]) async throws {
     try await database.write(foreignKeys: .ignored) { transaction in
       let tables = ReplicaTables(transaction.connection)
       _ = try tables.schema()
       try transaction.changeSchema("this change") { transaction in
-        for sql in statements { try transaction.connection.execute(sql) }
+        for sql in statements {
+          let columns = try tables.policyColumns()
+          try transaction.connection.execute(sql)
+          try tables.movePolicies(of: columns)
+        }
       }
       tables.forgetSchema()
       _ = try tables.schema()
@@ -213,7 +225,7 @@ extension DatabaseReplica {
   }
 
   /// Resolves all open conflicts in one transaction, each as ``resolve(conflict:by:)`` does. In each
-  /// field of a record, the version of its last conflict counts.
+  /// field of a record, the version of its last conflict counts. Rows may exchange unique values.
   ///
   /// - Returns: The number of conflicts.
   /// - Throws: As ``resolve(conflict:by:)``; the message names the conflict. Nothing is changed then.
@@ -248,6 +260,28 @@ extension DatabaseReplica {
   ///   does not accept it. Nothing is changed then.
   public func retry(rejection id: ReplicaRejection.ID) async throws {
     try await writingTables { try $0.retry(rejection: id) }
+  }
+
+  /// Makes all rejected changes again that the tables accept, each as ``retry(rejection:)`` does, in one
+  /// transaction. A change that depends on another one, as a row on its parent, follows it.
+  ///
+  /// - Returns: The number of changes. The others remain in ``rejections()``, among them those that are
+  ///   still in their rows.
+  /// - Throws: The error of the first change if the tables accept none of them; ``ReplicaError`` with
+  ///   code `notAttached` or `schema`; `DatabaseError`. Nothing is changed then.
+  @discardableResult
+  public func retryRejections() async throws -> Int {
+    try await writingTables { try $0.retryRejections() }
+  }
+
+  /// Forgets all changes that could not be synchronized, except for records of the space: these stay noted
+  /// until the tables have them.
+  ///
+  /// - Returns: The number of changes.
+  /// - Throws: ``ReplicaError`` with code `notAttached`; `DatabaseError`.
+  @discardableResult
+  public func discardRejections() async throws -> Int {
+    try await writingTables { try $0.discardRejections() }
   }
 
   /// Forgets a change that could not be synchronized. A record of the space stays noted until the table

@@ -124,6 +124,31 @@ extension ReplicaTables {
     if let policy { try insert(policy, name, of: found.name) }
   }
 
+  /// The names of the columns of each table with a policy, in the order of the table.
+  func policyColumns() throws -> [String: [String]] {
+    var columns: [String: [String]] = [:]
+    for table in Set(try policies().map(\.table)) {
+      columns[table] = try connection.schema(ofTable: table)?.columnNames
+    }
+    return columns
+  }
+
+  /// Gives columns that a statement has renamed the policies that they had: those that alone have
+  /// another name in the same place.
+  ///
+  /// - Parameter former: The names of the columns before the statement.
+  func movePolicies(of former: [String: [String]]) throws {
+    for (table, old) in former {
+      guard let new = try connection.schema(ofTable: table)?.columnNames, old.count == new.count
+      else { continue }
+      let renamed = old.indices.filter { old[$0] != new[$0] }
+      guard renamed.count == 1, let offset = renamed.first else { continue }
+      try run(
+        "UPDATE OR REPLACE tandem_policies SET \"column\" = ? WHERE \"table\" = ? AND \"column\" = ?",
+        [.text(new[offset]), .text(table), .text(old[offset])])
+    }
+  }
+
   /// The policies that the file keeps, by table and column.
   package func policies() throws -> [(table: String, column: String, policy: String)] {
     try rows("SELECT \"table\", \"column\", policy FROM tandem_policies ORDER BY 1, 2").map { row in

@@ -23,6 +23,8 @@ public struct ReplicaError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let unknownRejection = Code(name: "unknownRejection")
     /// The file has rejected changes that exist nowhere else.
     public static let rejectedChanges = Code(name: "rejectedChanges")
+    /// The file has open conflicts, whose overruled versions exist nowhere else.
+    public static let openConflicts = Code(name: "openConflicts")
     /// A table does not accept a version of a row.
     public static let constraint = Code(name: "constraint")
     /// The history of the space was lost, and nobody has decided how to continue.

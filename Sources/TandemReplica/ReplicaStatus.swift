@@ -1,3 +1,4 @@
+internal import TandemRecords
 internal import TandemSQLite
 public import TandemSync
 
@@ -32,6 +33,8 @@ public struct ReplicaStatus: Hashable, Sendable {
     /// sent and has no answer yet. During a change of the schema, these are the rows that differ from
     /// the last synchronization.
     public let pendingCount: Int
+    /// The number of rows that are not synchronized, because a column of their primary key is `NULL`.
+    public let nullKeyCount: Int
   }
 
   /// The condition.
@@ -76,7 +79,8 @@ extension ReplicaTables {
           ReplicaStatus.Table(
             name: table.name, keyColumns: table.keyColumns, columns: table.columns,
             policies: policies[table.name] ?? [:],
-            pendingCount: (try? pendingCount(table, mayHaveDroppedEdits: false)) ?? 0)
+            pendingCount: (try? pendingCount(table, mayHaveDroppedEdits: false)) ?? 0,
+            nullKeyCount: (try? nullKeyCount(table)) ?? 0)
         }, conflictCount: try openConflictCount(), rejectedCount: try rejectedCount(),
         voidPolicies: [])
     }
@@ -102,7 +106,8 @@ extension ReplicaTables {
           policies: policies[table.name] ?? [:],
           pendingCount: try pendingCount(
             table.declaration, among: isPaused ? differingKeys(of: table) : nil,
-            mayHaveDroppedEdits: table.mayHaveDroppedEdits))
+            mayHaveDroppedEdits: table.mayHaveDroppedEdits),
+          nullKeyCount: try nullKeyCount(table.declaration))
       }, conflictCount: summary.openConflictCount, rejectedCount: summary.rejectedCount,
       voidPolicies: try voidPolicies())
   }
@@ -177,5 +182,25 @@ extension ReplicaTables {
       UNION SELECT \(table.keyNames.sqlList) FROM \(table.name.sqlQuoted) AS t
       WHERE NOT EXISTS (SELECT 1 FROM \(shadow) AS s WHERE \(isKept))
       """
+  }
+
+  /// The number of rows whose key has a `NULL`. SQLite allows it unless the table forbids it.
+  ///
+  /// - Complexity: O(log *n*) in the number of rows for a key of one column, else O(*n*); O(1) if the
+  ///   table forbids it.
+  private func nullKeyCount(_ table: SpaceTable) throws -> Int {
+    let names = try rows(
+      "SELECT name FROM pragma_table_info(?) WHERE pk > 0 AND NOT \"notnull\"",
+      [.text(table.name)])
+    let conditions = names.compactMap { row -> String? in
+      guard case .text(let name) = row[0] else { return nil }
+      return "\(name.sqlQuoted) IS NULL"
+    }
+    guard !conditions.isEmpty else { return 0 }
+    return Int(
+      try connection.integer(
+        "SELECT count(*) FROM \(table.name.sqlQuoted) WHERE \(conditions.joined(separator: " OR "))"
+      )
+        ?? 0)
   }
 }

@@ -101,10 +101,13 @@ extension ReplicaTables {
       throw ReplicaError(
         .unknownConflict, "there is no open conflict with the number \(id)")
     }
-    _ = try resolve(conflict, by: choice, open.filter { $0.key == conflict.key })
+    let resolution = try close(conflict, by: choice, open.filter { $0.key == conflict.key })
+      .resolution
+    try write([resolution], naming: false)
   }
 
-  /// Resolves all open conflicts, in each field by the chosen version of the last one.
+  /// Resolves all open conflicts, in each field by the chosen version of the last one. Rows may exchange
+  /// unique values.
   ///
   /// - Returns: Their number.
   /// - Throws: As ``resolve(conflict:by:)``; the message names the conflict.
@@ -113,27 +116,28 @@ extension ReplicaTables {
     try run("PRAGMA defer_foreign_keys=ON", [])
     let open = try conflicts()
     let ofRecords = Dictionary(grouping: open, by: \.key)
-    var resolved: Set<Int64> = []
-    for conflict in open.reversed() where !resolved.contains(conflict.id) {
-      do {
-        resolved.formUnion(try resolve(conflict, by: choice, ofRecords[conflict.key] ?? []))
-      } catch let error as ReplicaError {
-        throw ReplicaError(error.code, "conflict \(conflict.id): \(error.message)")
-      }
+    var closed: Set<Int64> = []
+    var resolutions: [Resolution] = []
+    for conflict in open.reversed() where !closed.contains(conflict.id) {
+      let (ids, resolution) = try close(conflict, by: choice, ofRecords[conflict.key] ?? [])
+      closed.formUnion(ids)
+      resolutions.append(resolution)
     }
+    try write(resolutions, naming: true)
     return open.count
   }
 
-  /// Resolves a conflict, and the older ones of its record in the same fields.
+  /// Takes note that a conflict is resolved, and the older ones of its record in the same fields.
   ///
   /// - Parameter open: The open conflicts of the record.
-  /// - Returns: The numbers of those that are resolved.
-  private func resolve(
+  /// - Returns: The numbers of those that are resolved, and what to write.
+  private func close(
     _ conflict: ReplicaConflict, by choice: ConflictChoice, _ open: [ReplicaConflict]
-  ) throws -> [Int64] {
+  ) throws -> (ids: [Int64], resolution: Resolution) {
     guard let table = try schema().table(named: conflict.key.table) else {
       throw ReplicaError(
-        .unknownConflict, "the table \(conflict.key.table) is not synchronized")
+        .unknownConflict,
+        "conflict \(conflict.id): the table \(conflict.key.table) is not synchronized")
     }
     let resolution: ReplicaConflict.Resolution
     switch choice {
@@ -141,11 +145,13 @@ extension ReplicaTables {
     case .local: resolution = .local
     case .base, .record, .fields: resolution = .merged
     }
-    if choice != .remote { try write(choice, of: conflict, in: table) }
     try close(conflict.id, resolution)
     let older = open.filter { $0.id < conflict.id && $0.isAbout(fieldsOf: conflict) }
     for older in older { try close(older.id, choice == .remote ? .remote : .merged) }
-    return [conflict.id] + older.map(\.id)
+    return (
+      [conflict.id] + older.map(\.id),
+      Resolution(conflict: conflict, choice: choice, table: table)
+    )
   }
 
   private func close(_ id: Int64, _ resolution: ReplicaConflict.Resolution) throws {
@@ -154,38 +160,77 @@ extension ReplicaTables {
       [.text(resolution.rawValue), .integer(id)])
   }
 
+  /// Writes the versions that resolve conflicts, by ordinary edits.
+  ///
+  /// A version whose unique value another row still has waits for the others. If most of them wait, rows
+  /// may exchange values. These get values for the time being that no other row has.
+  ///
+  /// - Parameter isNaming: True if errors name the conflict.
+  private func write(_ resolutions: [Resolution], naming isNaming: Bool) throws {
+    var waiting = resolutions.filter { $0.choice != .remote }
+    var areFree = waiting.count < 2
+    while !waiting.isEmpty {
+      var refused: [(resolution: Resolution, error: DatabaseError)] = []
+      for var resolution in waiting {
+        do {
+          try write(&resolution)
+        } catch let error as DatabaseError where error.isAboutUniqueness {
+          refused.append((resolution, error))
+        } catch let error as DatabaseError where error.forbidsRow {
+          throw unaccepted("--take", resolution.conflict.key, error)
+            .naming(resolution.conflict, if: isNaming)
+        } catch let error as ReplicaError {
+          throw error.naming(resolution.conflict, if: isNaming)
+        }
+      }
+      if refused.count > waiting.count / 2 {
+        if areFree, let first = refused.first {
+          throw unaccepted("--take", first.resolution.conflict.key, first.error)
+            .naming(first.resolution.conflict, if: isNaming)
+        }
+        for (resolution, _) in refused { try free(resolution) }
+        areFree = true
+      }
+      // Rows that move by one place each are free of each other in one direction.
+      waiting = refused.reversed().map(\.resolution)
+    }
+  }
+
   /// Writes the version that resolves a conflict.
-  private func write(
-    _ choice: ConflictChoice, of conflict: ReplicaConflict, in table: ReplicaTable
-  ) throws {
+  private func write(_ resolution: inout Resolution) throws {
+    let (conflict, table) = (resolution.conflict, resolution.table)
     let row = try row(table, conflict.key.id)
     let present = row.local
-    var fields = conflict.fields
-    var chosen: Record?
-    switch choice {
-    case .base: chosen = conflict.base
-    case .local: chosen = conflict.local
-    case .remote: return
-    case .record(let record): (chosen, fields) = (record, nil)
-    case .fields(let values):
-      chosen = try conflict.changing(values, of: present, in: table)
-      fields = values.layout.names
-    }
-    try conflict.checkColumns(of: chosen, among: fields, in: table)
-    if let fields, let version = chosen, var current = present {
-      // The other fields were merged, and may have changed since.
-      for name in fields {
-        current[field: FieldName(name)] = version[name].isNull ? nil : version[name]
-      }
-      chosen = current
-    }
-    if !present.hasSameStorage(as: conflict.remote, among: fields),
+    let (chosen, fields) = try resolution.version(over: present)
+    if !resolution.isRecorded, !present.hasSameStorage(as: conflict.remote, among: fields),
       !present.hasSameStorage(as: chosen, among: fields)
     {
       try recordReplaced(present, by: chosen, conflict)
     }
-    try accepting("--take", conflict.key) {
-      try store(chosen, over: row.row, table, conflict.key.id)
+    resolution.isRecorded = true
+    try store(chosen, over: row.row, table, conflict.key.id)
+  }
+
+  /// Gives a row other values in the columns that a version changes, as far as the table accepts them.
+  private func free(_ resolution: Resolution) throws {
+    let (table, key) = (resolution.table, resolution.conflict.key.id)
+    let row = try row(table, key)
+    guard case .values(let values) = row.row,
+      let chosen = try resolution.version(over: row.local).chosen.map(table.values)
+    else { return }
+    // A row that refers to this one by the column would lose the reference to NULL.
+    let isParent = try schema().foreignKeys.contains { $0.parent === table }
+    var generator = SystemRandomNumberGenerator()
+    for offset in values.indices where !values[offset].hasSameStorage(as: chosen[offset]) {
+      let number = Int64.random(in: Int64.min ... -1 << 53, using: &generator)
+      for value in [.text("tandem\(number)"), .integer(number)] + (isParent ? [] : [.null])
+        as [FieldValue]
+      {
+        do {
+          try run(table.update(of: [offset], to: [value]), key, [value])
+          break
+        } catch let error as DatabaseError where error.forbidsRow {}
+      }
     }
   }
 
@@ -207,17 +252,62 @@ extension ReplicaTables {
     do {
       try body()
     } catch let error as DatabaseError where error.forbidsRow {
-      let reason =
-        error.isAboutUniqueness ? "another row has the same unique value" : "it forbids this row"
-      throw ReplicaError(
-        .constraint,
-        "the table \(key.table) does not accept this version of \(key.idText): \(reason) "
-          + "(\(error.message)); nothing was changed. "
-          + (option == "--take"
-            ? "Change the rows that are in the way, or take other values"
-            : "Change the rows that are in the way, or write the row yourself and discard the change")
-      )
+      throw unaccepted(option, key, error)
     }
+  }
+
+  private func unaccepted(
+    _ option: String, _ key: SyncKey, _ error: DatabaseError
+  ) -> ReplicaError {
+    let reason =
+      error.isAboutUniqueness ? "another row has the same unique value" : "it forbids this row"
+    return ReplicaError(
+      .constraint,
+      "the table \(key.table) does not accept this version of \(key.idText): \(reason) "
+        + "(\(error.message)); nothing was changed. "
+        + (option == "--take"
+          ? "Change the rows that are in the way, or take other values"
+          : "Change the rows that are in the way, or write the row yourself and discard the change")
+    )
+  }
+}
+
+/// The resolution of a conflict.
+private struct Resolution {
+  let conflict: ReplicaConflict
+  let choice: ConflictChoice
+  let table: ReplicaTable
+  /// True if the version that the row had is kept as a conflict, where that is necessary.
+  var isRecorded = false
+
+  /// The version for the row, and the fields that are written; all if `nil`.
+  func version(over present: Record?) throws -> (chosen: Record?, fields: [String]?) {
+    var fields = conflict.fields
+    var chosen: Record?
+    switch choice {
+    case .base: chosen = conflict.base
+    case .local: chosen = conflict.local
+    case .remote: chosen = present
+    case .record(let record): (chosen, fields) = (record, nil)
+    case .fields(let values):
+      chosen = try conflict.changing(values, of: present, in: table)
+      fields = values.layout.names
+    }
+    try conflict.checkColumns(of: chosen, among: fields, in: table)
+    if let fields, let version = chosen, var current = present {
+      // The other fields were merged, and may have changed since.
+      for name in fields {
+        current[field: FieldName(name)] = version[name].isNull ? nil : version[name]
+      }
+      chosen = current
+    }
+    return (chosen, fields)
+  }
+}
+
+extension ReplicaError {
+  fileprivate func naming(_ conflict: ReplicaConflict, if isNaming: Bool) -> ReplicaError {
+    isNaming ? ReplicaError(code, "conflict \(conflict.id): \(message)") : self
   }
 }
 

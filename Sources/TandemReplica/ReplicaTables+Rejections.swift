@@ -33,7 +33,7 @@ extension ReplicaTables {
   /// - Throws: ``ReplicaError`` with code `unknownRejection`; with code `constraint` if it is a record
   ///   of the space.
   package func discard(rejection id: Int64) throws {
-    guard let rejection = try rejections().first(where: { $0.id == id }) else {
+    guard let rejection = try rejections("id = \(id)").first else {
       throw ReplicaError(.unknownRejection, "there is no rejected change with the number \(id)")
     }
     guard rejection.kind != .record else {
@@ -55,7 +55,7 @@ extension ReplicaTables {
   ///   still in its row; with code `unsuitable` if it needs a column that the table no longer has;
   ///   with code `constraint` if the table does not accept it.
   package func retry(rejection id: Int64) throws {
-    guard let rejection = try rejections().first(where: { $0.id == id }),
+    guard let rejection = try rejections("id = \(id)").first,
       let table = try schema().table(named: rejection.key.table)
     else {
       throw ReplicaError(.unknownRejection, "there is no rejected change with the number \(id)")
@@ -69,6 +69,46 @@ extension ReplicaTables {
     case .record: try placeParked(rejection, in: table)
     }
     try run("DELETE FROM tandem_rejected WHERE id = ?", [.integer(id)])
+  }
+
+  /// Makes all rejected changes again that the tables accept, in the order in which they came. A change
+  /// that depends on another one, as a row on its parent, follows it.
+  ///
+  /// - Returns: The number of changes.
+  /// - Throws: The error of the first change if the tables accept none of them.
+  package func retryRejections() throws -> Int {
+    var waiting = try rejections("kind <> 'row'").map(\.id)
+    var count = 0
+    while !waiting.isEmpty {
+      var refused: [(id: Int64, error: ReplicaError)] = []
+      for id in waiting {
+        do {
+          try connection.savepoint { try retry(rejection: id) }
+        } catch let error as ReplicaError
+          where [.constraint, .unsuitable, .unknownRejection].contains(error.code)
+        {
+          refused.append((id, error))
+        }
+      }
+      count += waiting.count - refused.count
+      if count == 0, let first = refused.first {
+        throw ReplicaError(first.error.code, "rejected change \(first.id): \(first.error.message)")
+      }
+      // Without progress, a further pass has the same result.
+      guard refused.count < waiting.count else { break }
+      waiting = refused.map(\.id)
+    }
+    return count
+  }
+
+  /// Forgets all changes that could not be synchronized, except for records of the space.
+  ///
+  /// - Returns: The number of changes.
+  package func discardRejections() throws -> Int {
+    let count = try connection.integer(
+      "SELECT count(*) FROM tandem_rejected WHERE kind <> 'record'")
+    try run("DELETE FROM tandem_rejected WHERE kind <> 'record'", [])
+    return Int(count ?? 0)
   }
 
   private func repeatEdit(_ rejection: ReplicaRejection, in table: ReplicaTable) throws {

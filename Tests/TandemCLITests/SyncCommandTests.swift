@@ -165,10 +165,11 @@ struct SyncCommandTests {
     #expect(
       json.hasSuffix(
         #".1","pending":0,"conflicts":0,"rejected":0,"tables":[{"name":"note","key":["id"],"#
-          + #""columns":["title","likes"],"policies":{},"pending":0}]}"# + "\n"), "\(json)")
+          + #""columns":["title","likes"],"policies":{},"pending":0,"nullKeys":0}]}"# + "\n"),
+      "\(json)")
     try await shell("sqlite3 b.db \"UPDATE note SET likes = 9 WHERE id = 'plan'\"")
     #expect(try await state("b.db").contains(#""state":"pending""#))
-    #expect(try await state("b.db").contains(#""pending":1}]"#))
+    #expect(try await state("b.db").contains(#""pending":1,"nullKeys":0}]"#))
     try await shell("$tandem sync b.db")
     // The file knows nothing of the commit, but the space does.
     #expect(try await state("a.db").contains(#""state":"pending""#))
@@ -335,7 +336,7 @@ struct SyncCommandTests {
       #expect(try await shell("sqlite3 \(file) 'SELECT * FROM \"a:b\"'").output == "1|3\n")
     }
     let altered = try await shell(
-      "$tandem alter a.db 'ALTER TABLE \"a:b\" RENAME COLUMN \"x\"\"y\" TO z'")
+      "sqlite3 a.db 'ALTER TABLE \"a:b\" RENAME COLUMN \"x\"\"y\" TO z'; $tandem sync a.db")
     #expect(altered.error.contains("policy a:b.x\"y=counter is void"), "\(altered.error)")
     #expect(
       try await shell("$tandem alter a.db --policy \"x=none\"", status: 2).error.contains(
@@ -367,6 +368,30 @@ struct SyncCommandTests {
     #expect(
       result.error == "tandem: a.db is detached from \(folder.path(of: "s"))\n", "\(result.error)")
     #expect(try await shell(dump).output == before)
+  }
+
+  @Test("detach and rejected ask before the only copy of a version goes; NULL keys are counted")
+  func onlyCopies() async throws {
+    try await attachCopies()
+    try await shell(
+      """
+      sqlite3 a.db "UPDATE note SET title = 'theirs' WHERE id = 'plan'" && $tandem sync a.db -q
+      sqlite3 b.db "UPDATE note SET title = 'mine' WHERE id = 'plan'"; $tandem sync b.db -q
+      sqlite3 b.db "INSERT INTO note VALUES (NULL, 'no key', 0)"
+      """)
+    let kept = try await shell("$tandem detach b.db", status: 1)
+    #expect(kept.error.contains("1 open conflict has versions that may exist only in"))
+    #expect(kept.error.contains("--discard-conflicts"))
+    let status = try await shell("$tandem status b.db", status: 1)
+    #expect(status.output.contains("; 1 row not synchronized, with a NULL key\n"))
+    #expect(
+      try await shell("$tandem rejected b.db --retry all").error.contains("0 rejected changes"))
+    let none = try await shell("$tandem rejected b.db --retry some", status: 2)
+    #expect(none.error.contains("--retry takes the number of a rejected change, or all"))
+    let detached = try await shell("$tandem detach b.db --discard-conflicts")
+    #expect(detached.error.contains("; 1 open conflict removed"))
+    let attached = try await shell("$tandem attach b.db --space shared.space --table note")
+    #expect(attached.error.contains("b.db: 1 row of note not synchronized: the key (id) is NULL"))
   }
 
   @Test(

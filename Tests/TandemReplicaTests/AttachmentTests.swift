@@ -157,6 +157,56 @@ struct AttachmentTests {
   }
 
   @Test(
+    "A file with open conflicts, whose overruled versions exist nowhere else, is detached only on request"
+  )
+  func openConflicts() throws {
+    let space = try TestSpace()
+    let replicas = try (1...2).map {
+      try TestReplica(
+        seed: $0, ["CREATE TABLE t (id TEXT PRIMARY KEY, v)"], tables: [AttachedTable("t")],
+        space: space)
+    }
+    try replicas[0].execute("INSERT INTO t VALUES ('a', 1)")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET v = 2")
+    try replicas[0].sync(space)
+    try replicas[1].execute("UPDATE t SET v = 3")
+    try converge(replicas, space)
+    let error = #expect(throws: ReplicaError.self) { try replicas[1].write { try $0.detach() } }
+    #expect(error?.code == .openConflicts)
+    #expect(error?.message.hasPrefix("1 open conflict has") == true)
+    #expect(try replicas[1].conflicts().map { $0.local?["v"] } == [3])
+    try replicas[1].write { try $0.detach(discardsConflicts: true) }
+    #expect(try !replicas[1].read { try $0.isAttached() })
+    // The other file has none.
+    try replicas[0].write { try $0.detach() }
+  }
+
+  @Test("The status counts the rows whose key is NULL, which are not synchronized")
+  func nullKeys() throws {
+    let space = try TestSpace()
+    let replica = try TestReplica(
+      seed: 1,
+      [
+        "CREATE TABLE t (id TEXT PRIMARY KEY, v)",
+        "CREATE TABLE u (a, b, PRIMARY KEY (a, b))",
+        "CREATE TABLE w (id TEXT PRIMARY KEY, v) WITHOUT ROWID",
+        "INSERT INTO t VALUES (NULL, 1), (NULL, 2), ('x', 3)",
+        "INSERT INTO u VALUES (NULL, NULL), (1, NULL), (NULL, 1), (1, 1)",
+        "INSERT INTO w VALUES ('x', 1)",
+      ], tables: ["t", "u", "w"].map { AttachedTable($0) }, space: space)
+    func counts() throws -> [Int] {
+      try replica.read { try $0.status() }.tables.map(\.nullKeyCount)
+    }
+    #expect(try counts() == [2, 3, 0])
+    try replica.sync(space)
+    try replica.execute("UPDATE t SET id = 'y' WHERE v = 1")
+    #expect(try counts() == [1, 3, 0])
+    try replica.sync(space)
+    #expect(try space.records().count == 4)
+  }
+
+  @Test(
     "A table of the application with a name of Tandem's is named",
     arguments: ["tandem_state", "tandem_outbox"])
   func ownName(name: String) throws {

@@ -106,6 +106,88 @@ struct ReplicaConstraintTests {
     #expect(try replicas[1].read { try $0.rejections() }.isEmpty)
   }
 
+  @Test(
+    "All rejected changes are made again at once as far as the tables accept them, or discarded")
+  func allRejections() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, mail TEXT UNIQUE, name TEXT)"], [AttachedTable("t")])
+    try converge(replicas, space)
+    try replicas[0].execute("INSERT INTO t VALUES ('x', '1', 's'), ('y', '2', 's')")
+    try replicas[0].sync(space)
+    try replicas[1].execute("INSERT INTO t VALUES ('a', '1', 'local'), ('b', '2', 'local')")
+    try converge(replicas, space)
+    let replica = replicas[1]
+    #expect(try replica.read { try $0.rejections() }.count == 2)
+    let error = #expect(throws: ReplicaError.self) {
+      try replica.write { try $0.retryRejections() }
+    }
+    #expect(error?.code == .constraint)
+    #expect(error?.message.hasPrefix("rejected change 1: ") == true)
+    try replica.execute("UPDATE t SET mail = 'other' WHERE id = 'y'")
+    #expect(try replica.write { try $0.retryRejections() } == 1)
+    #expect(try replica.rows("SELECT id FROM t ORDER BY id") == [["b"], ["x"], ["y"]])
+    #expect(try replica.read { try $0.rejections() }.map { $0.content?["mail"] } == ["1"])
+    #expect(try replica.write { try $0.discardRejections() } == 1)
+    #expect(try replica.read { try $0.rejections() }.isEmpty)
+    #expect(try replica.write { try $0.retryRejections() } == 0)
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT id, mail FROM t ORDER BY id", [["b", "2"], ["x", "1"], ["y", "other"]])
+  }
+
+  @Test(
+    "All conflicts are resolved although rows exchange unique values, or move by one place",
+    arguments: [1, -1, 3], ["TEXT", "INTEGER NOT NULL CHECK (typeof(u) = 'integer')"])
+  func resolvedExchange(step: Int, type: String) throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, u \(type) UNIQUE, v, other)"],
+      [AttachedTable("t", columns: ["u", "v"])])
+    for number in 0..<6 {
+      try replicas[0].execute("INSERT INTO t (id, u, v) VALUES ('\(number)', \(number), 'v')")
+    }
+    try converge(replicas, space)
+    try replicas[1].execute("UPDATE t SET other = 'kept ' || id")
+    try replicas[0].execute("UPDATE t SET u = u + 10")
+    try replicas[0].sync(space)
+    try replicas[1].execute("UPDATE t SET u = u + 20")
+    try replicas[1].execute("UPDATE t SET u = 20 + (u - 20 + \(step) + 6) % 6 + 100")
+    try converge(replicas, space)
+    #expect(try replicas[1].conflicts().count == 6)
+    // The versions of this file were exchanged with rows that have them now.
+    try replicas[1].execute("UPDATE t SET u = 120 + CAST(id AS INTEGER)")
+    #expect(try replicas[1].write { try $0.resolveConflicts(by: .local) } == 6)
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT CAST(u AS INTEGER) FROM t ORDER BY id",
+      (0..<6).map { [.integer(Int64(120 + ($0 + step + 6) % 6))] })
+    #expect(
+      try replicas[1].rows("SELECT other FROM t ORDER BY id")
+        == (0..<6).map { [.text("kept \($0)")] })
+    #expect(try replicas[1].read { try $0.conflicts() }.isEmpty)
+  }
+
+  @Test("No conflict is resolved if a row that has none holds a unique value")
+  func heldValue() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, u UNIQUE)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('a', 1), ('b', 2), ('c', 3)")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET u = u + 10 WHERE id < 'c'")
+    try replicas[0].sync(space)
+    try replicas[1].execute("UPDATE t SET u = u + 20 WHERE id < 'c'")
+    try converge(replicas, space)
+    try replicas[1].execute("UPDATE t SET u = 22 WHERE id = 'c'")
+    let before = try replicas[1].rows("SELECT * FROM t ORDER BY id")
+    let error = #expect(throws: ReplicaError.self) {
+      try replicas[1].write { try $0.resolveConflicts(by: .local) }
+    }
+    #expect(error?.code == .constraint)
+    #expect(error?.message.hasPrefix("conflict ") == true)
+    #expect(error?.message.contains(#"["b"]: another row has the same unique value"#) == true)
+    #expect(try replicas[1].rows("SELECT * FROM t ORDER BY id") == before)
+    #expect(try replicas[1].conflicts().count == 2)
+  }
+
   @Test("A parent that one side deletes while the other adds a child is revived")
   func parents() throws {
     let replicas = try pair(

@@ -366,4 +366,55 @@ struct SynchronizedFilesTests {
     await database.close()
     await space.close()
   }
+
+  @Test("A run for ever waits while the disk is full")
+  func fullDisk() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    let (b, two) = try await attached("b.db", to: space)
+    try await one.sync(with: space)
+    try await two.sync(with: space)
+    try await b.write { transaction in
+      let count = try transaction.connection.integer("PRAGMA page_count") ?? 1
+      _ = try transaction.connection.rows("PRAGMA max_page_count = \(count)")
+    }
+    try await a.write {
+      try $0.execute("UPDATE note SET title = \(String(repeating: "long", count: 100_000))")
+    }
+    let revision = try await one.sync(with: space).revision
+    let statuses = AsyncStream<SyncStatus>.makeStream()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await two.run(with: space) { statuses.continuation.yield($0) } }
+      for await status in statuses.stream where status == .offline { break }
+      try await b.write { transaction in
+        _ = try transaction.connection.rows("PRAGMA max_page_count = 1000000")
+      }
+      for await status in statuses.stream where status == .upToDate(revision) { break }
+      group.cancelAll()
+    }
+    #expect(try await notes(b) == notes(a))
+    for database in [a, b] { await database.close() }
+    await space.close()
+  }
+
+  @Test("A column that a change of the schema renames keeps its policy")
+  func renamedCounter() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    try await one.sync(with: space)
+    try await one.changeSchema(by: [
+      "ALTER TABLE note RENAME COLUMN title TO text",
+      "ALTER TABLE note RENAME COLUMN likes TO stars",
+    ])
+    #expect(try await one.status().tables[0].policies == ["stars": .counter])
+    #expect(try await one.status().voidPolicies.isEmpty)
+    // A table that is built anew has no renamed columns.
+    try await one.changeSchema(by: [
+      "CREATE TABLE n (id TEXT PRIMARY KEY, text TEXT, hearts INTEGER)",
+      "INSERT INTO n SELECT * FROM note", "DROP TABLE note", "ALTER TABLE n RENAME TO note",
+    ])
+    #expect(try await one.status().voidPolicies == ["note.stars=counter"])
+    await a.close()
+    await space.close()
+  }
 }

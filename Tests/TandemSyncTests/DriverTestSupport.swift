@@ -71,7 +71,7 @@ extension SyncStatus {
   var name: String { "\(self)".prefix { $0 != "(" }.description }
 }
 
-/// A clock whose sleepers wake at once.
+/// A clock whose sleepers wake at once. Its time moves by their pauses.
 final class RecordingClock: Clock, Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -79,12 +79,13 @@ final class RecordingClock: Clock, Sendable {
   private let start = ContinuousClock.now
 
   var pauses: [Duration] { asked.withLock { $0 } }
-  var now: Instant { start }
+  var now: Instant { start + pauses.reduce(.zero, +) }
   var minimumResolution: Duration { .nanoseconds(1) }
 
   func sleep(until deadline: Instant, tolerance: Duration?) async throws {
     try Task.checkCancellation()
-    asked.withLock { $0.append(start.duration(to: deadline)) }
+    let pause = now.duration(to: deadline)
+    asked.withLock { $0.append(pause) }
   }
 }
 

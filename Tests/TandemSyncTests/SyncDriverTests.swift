@@ -53,6 +53,33 @@ import Testing
     #expect(statuses.errors.contains { $0 is CountingRemote.Lost })
   }
 
+  @Test("A run gives up early if the space is silent, but not if it answers that it is busy")
+  func silence() async throws {
+    for (fault, count) in [(CountingRemote.Fault.requestLost, 3), (.busy, 9)] {
+      let remote = CountingRemote(faults: Array(repeating: fault, count: 100))
+      let status = try await SyncDriver(
+        CountingReplica(), remote, backoff: SyncBackoff(first: .seconds(20)),
+        clock: RecordingClock(), chance: { 1 }
+      ).run(until: .settled(maxFailureCount: 9))
+      #expect(status == .offline)
+      #expect(remote.requestCount == count, "\(fault)")
+    }
+  }
+
+  @Test("An answer ends a silence")
+  func brokenSilence() async throws {
+    let remote = CountingRemote(
+      faults: [.requestLost, .replyLost, .none, .requestLost, .requestLost])
+    let replica = CountingReplica()
+    replica.edit()
+    let status = try await SyncDriver(
+      replica, remote, backoff: SyncBackoff(first: .seconds(15)), clock: RecordingClock(),
+      chance: { 1 }
+    ).run(until: .settled(maxFailureCount: 9))
+    #expect(status == .upToDate(remote.revision))
+    #expect(remote.editCount == 1)
+  }
+
   @Test("A space whose pages do not end is out of order, and a run gives up")
   func endlessPages() async throws {
     let remote = CountingRemote(faults: Array(repeating: .repeatedPage, count: 100))

@@ -19,6 +19,10 @@ struct HTTPSyncTransport: SyncRemote {
   /// every 15 seconds.
   static let maxEventPause = Duration.seconds(45)
 
+  /// The time without a byte of an answer, or of a request, after which a request is given up. It is sent
+  /// again, and the server remembers what it did. A slow link is not silent.
+  static let maxPause = Duration.seconds(30)
+
   init(url: String, token: ServerToken?, client: any HTTPClient) {
     self.url = url
     self.token = token
@@ -84,6 +88,7 @@ extension HTTPSyncTransport {
       address = HTTPURL.setting(name, to: value, in: address)
     }
     var request = HTTPRequest(method, url: address, body: body)
+    request.timeouts = HTTPTimeouts(idle: Self.maxPause)
     if let token { request.fields["Authorization"] = "Bearer \(try secret(of: token))" }
     guard body != nil else { return request }
     request.fields["Content-Type"] = "application/json"

@@ -138,6 +138,11 @@ enum AttachCommand: Command {
         "\(path) is attached to \(SyncSpace.plainName(serverSpace?.name ?? spaceName)): "
           + "\(names.joined(separator: ", ")); "
           + "\(Quantity.count(status.pendingCount, "row")) to compare: tandem sync \(path)")
+      for table in status.tables where table.nullKeyCount > 0 {
+        TandemCLI.report(
+          "\(path): \(Quantity.count(table.nullKeyCount, "row")) of \(table.name) not synchronized: "
+            + "the key (\(table.keyColumns.joined(separator: ", "))) is NULL; give each row a key")
+      }
     }
     return ExitStatus.success
   }

@@ -5,6 +5,9 @@ enum DetachCommand: Command {
   private static let discardRejected = Flag(
     "discard-rejected",
     help: "Also remove rejected changes that exist only in this file.")
+  private static let discardConflicts = Flag(
+    "discard-conflicts",
+    help: "Also remove open conflicts, with the versions that\nthey have.")
   private static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")
 
   static let specification = CommandSpecification(
@@ -14,22 +17,27 @@ enum DetachCommand: Command {
       Removes the triggers and tables that tandem attach added to a SQLite file. The space and its
       other copies do not change. Changes that were not sent stay in the rows. A deletion that was not
       sent has no row: if the file is attached again, the row comes back. Run tandem sync first to send
-      both. Conflicts are removed.
+      both. Resolved conflicts are removed.
 
       A rejected change that was taken out of its row exists only in this file. Tandem detaches such a
       file only with --discard-rejected: tandem rejected shows the changes, and retries or discards them.
 
+      An open conflict has a version that was overruled, which may exist only in this file. Tandem
+      detaches such a file only with --discard-conflicts: tandem conflicts shows and resolves them.
+
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
-    options: [discardRejected, quiet],
-    examples: ["tandem detach notes.db", "tandem detach notes.db --discard-rejected"])
+    options: [discardRejected, discardConflicts, quiet],
+    examples: ["tandem detach notes.db", "tandem detach notes.db --discard-conflicts"])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let path = arguments.operands[0]
     try await ReplicaFile.with(path) { _, replica in
       let status = try await readableStatus(of: replica)
-      try await replica.detach(discardsRejected: arguments[discardRejected])
+      try await replica.detach(
+        discardsRejected: arguments[discardRejected],
+        discardsConflicts: arguments[discardConflicts])
       guard !arguments[quiet] else { return }
       guard let status else { return TandemCLI.report("\(path) is detached") }
       let unsent =

@@ -1,16 +1,44 @@
 import Tandem
 
+/// The rejected changes that an option is for.
+enum RejectionChoice: Hashable, Sendable {
+  case one(Int64)
+  case all
+
+  init?(_ text: String) {
+    if text == "all" {
+      self = .all
+    } else if let id = Int64(text), id > 0 {
+      self = .one(id)
+    } else {
+      return nil
+    }
+  }
+}
+
 /// `tandem rejected`: shows the changes that could not be synchronized.
 enum RejectedCommand: Command {
   static let failureStatus = ExitStatus.failure
 
   /// The options, each declared once.
   enum Option {
-    static let retry = ValueOption(
-      "retry", "ID", in: 1...Int.max,
-      help: "Make the change in its row again, and forget it.\nLater edits of other fields remain.")
-    static let discard = ValueOption(
-      "discard", "ID", in: 1...Int.max, help: "Forget the change, unless it is of the kind record.")
+    static let retry = ValueOption<RejectionChoice>(
+      "retry", "ID|all", takes: "the number of a rejected change, or all",
+      help: """
+        Make the change in its row again, and forget it.
+        Later edits of other fields remain. all: each change
+        that the tables accept.
+        """,
+      offer: .words(["all"])
+    ) { RejectionChoice($0) }
+    static let discard = ValueOption<RejectionChoice>(
+      "discard", "ID|all", takes: "the number of a rejected change, or all",
+      help: """
+        Forget the change, unless it is of the kind record.
+        all: every change that is not.
+        """,
+      offer: .words(["all"])
+    ) { RejectionChoice($0) }
     static let json = Flag(
       "json",
       help: """
@@ -35,11 +63,18 @@ enum RejectedCommand: Command {
         record  is a record of the space that a table of this file does not accept: correct the
                 table, and --retry it. Until then, the other copies have it
 
+      --retry all and --discard all are one transaction. Changes that the tables still do not accept,
+      and those of the kind row, stay when all are retried; those of the kind record when all are
+      discarded.
+
       Exit status: 0 if there are none, 1 if there are, 2 errors.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
     options: [Option.retry, Option.discard, Option.json, Option.quiet],
-    examples: ["tandem rejected notes.db", "tandem rejected notes.db --retry 1"])
+    examples: [
+      "tandem rejected notes.db", "tandem rejected notes.db --retry 1",
+      "tandem rejected notes.db --retry all",
+    ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let path = arguments.operands[0]
@@ -48,22 +83,33 @@ enum RejectedCommand: Command {
     else {
       throw arguments.error("choose one of --retry, --discard and --json")
     }
-    guard let id = retry ?? discard else { return try await list(path, arguments) }
-    let count = try await ReplicaFile.with(path) { _, replica in
-      if retry != nil {
-        try await replica.retry(rejection: Int64(id))
-      } else {
-        try await replica.discard(rejection: Int64(id))
+    guard let choice = retry ?? discard else { return try await list(path, arguments) }
+    return try await ReplicaFile.with(path) { _, replica in
+      let done: String
+      switch (choice, isRetried: retry != nil) {
+      case (.one(let id), isRetried: true):
+        try await replica.retry(rejection: id)
+        done = "rejected change \(id) is in its row again"
+      case (.one(let id), isRetried: false):
+        try await replica.discard(rejection: id)
+        done = "rejected change \(id) is discarded"
+      case (.all, isRetried: true):
+        let count = try await replica.retryRejections()
+        done = "\(Quantity.count(count, "rejected change")) made again"
+      case (.all, isRetried: false):
+        let count = try await replica.discardRejections()
+        done = "\(Quantity.count(count, "rejected change")) discarded"
       }
-      return try await replica.status().rejectedCount
+      let rest = try await replica.rejections()
+      if !arguments[Option.quiet] {
+        let left = rest.first.map { first in
+          "; \(rest.count) left, such as \(first.id): \(first.reason)"
+        }
+        TandemCLI.report(
+          "\(path): \(done)\(left ?? "")" + (retry == nil ? "" : ": tandem sync \(path)"))
+      }
+      return rest.isEmpty ? ExitStatus.success : ExitStatus.attention
     }
-    if !arguments[Option.quiet] {
-      TandemCLI.report(
-        retry == nil
-          ? "\(path): rejected change \(id) is discarded"
-          : "\(path): rejected change \(id) is in its row again: tandem sync \(path)")
-    }
-    return count == 0 ? ExitStatus.success : ExitStatus.attention
   }
 
   private static func list(_ path: String, _ arguments: ParsedArguments) async throws -> Int32 {

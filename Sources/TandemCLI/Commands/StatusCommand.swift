@@ -27,6 +27,9 @@ enum StatusCommand: Command {
         conflicts  conflicts are open: see tandem conflicts
         blocked    the space cannot be read, or tandem sync needs help: see the reason
 
+      Rows with NULL in their primary key are not synchronized. The line of the table counts them, and so
+      does "nullKeys" of each table in --json.
+
       Exit status: 0 upToDate or pending, 1 rejected, conflicts or blocked, 2 errors.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
@@ -86,6 +89,7 @@ extension ReplicaStatus {
               }
             }
             json.field("pending", table.pendingCount)
+            json.field("nullKeys", table.nullKeyCount)
           }
         }
       }
@@ -107,6 +111,9 @@ extension ReplicaStatus {
             ? ""
             : "; policies "
               + table.sortedPolicies.map { "\($0)=\($1.rawValue)" }.joined(separator: ", "))
+          + (table.nullKeyCount == 0
+            ? ""
+            : "; \(Quantity.count(table.nullKeyCount, "row")) not synchronized, with a NULL key")
       }
   }
 }

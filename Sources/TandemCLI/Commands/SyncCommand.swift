@@ -188,7 +188,9 @@ struct SyncOutput: Sendable {
       case .blocked(let block): TandemCLI.report("\(path): \(SyncCommand.remedy(block))")
       case .offline:
         let reason = cause.map { ": \($0)" } ?? ""
-        TandemCLI.report("\(path): the space cannot be reached; trying again\(reason)")
+        let isFull = (cause as? DatabaseError)?.code.primary == .full
+        let state = isFull ? "the disk is full" : "the space cannot be reached"
+        TandemCLI.report("\(path): \(state); trying again\(reason)")
       case .connecting, .pushing, .pulling, .verifying: break
       }
     }

@@ -1,7 +1,8 @@
 /// The end of a run.
 package enum SyncGoal: Hashable, Sendable {
   /// Ends when the replica is up to date or blocked, or after so many failures in a row: requests
-  /// without an answer, or commits that the space did not accept.
+  /// without an answer, or commits that the space did not accept. A space that has not answered for
+  /// ``SyncDriver/maxSilence`` ends it too.
   case settled(maxFailureCount: Int)
   /// Ends when the replica is up to date at this revision or a later one, at any revision of
   /// another history, or when it is blocked.
@@ -32,6 +33,10 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
     /// The space cannot be followed any more.
     case lostAnnouncements
   }
+
+  /// The time since a request failed without an answer after which another one without an answer ends a
+  /// run that is to settle. The duration of a request that has an answer does not count.
+  package static var maxSilence: Duration { .seconds(30) }
 
   private let replica: Replica
   private let remote: Remote
@@ -74,9 +79,13 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
       var watch = SpaceWatch()
       var actions = session.handle(.requested)
       var cause: (any Error)?
+      let time = clock.time()
+      // The time of the first request without an answer since the last answer.
+      var silence: Duration?
       while true {
         for action in actions {
-          if goal.givesUp(before: action) { return session.status }
+          let isSilent = silence.map { time() - $0 >= Self.maxSilence } ?? false
+          if goal.givesUp(before: action, isSilent: isSilent) { return session.status }
           begin(action, cause, in: &group)
         }
         if session.isAtGoal(goal) { return session.status }
@@ -94,6 +103,11 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
           actions = session.handle(.performed(summary))
         case .happened(let event, let error):
           cause = error
+          switch event {
+          case .disconnected: silence = silence ?? time()
+          case .pushed, .pulled, .refused: silence = nil
+          default: break
+          }
           if event == .changedLocally { watchReplica(in: &group) }
           actions = session.handle(event)
         case .announced(let event, let announcements): watch.note(event, by: announcements)
@@ -127,11 +141,20 @@ extension SyncSession {
 
 extension SyncGoal {
   /// True if a run ends instead of performing an action: after so many requests in a row that had no
-  /// answer, or commits in a row that the space did not accept.
-  fileprivate func givesUp(before action: SyncSession.Action) -> Bool {
+  /// answer, or commits in a row that the space did not accept, or if the space has been silent for too
+  /// long.
+  fileprivate func givesUp(before action: SyncSession.Action, isSilent: Bool) -> Bool {
     guard case .settled(let maxFailureCount) = self, case .timer(_, let failureCount, _) = action
     else { return false }
-    return failureCount >= maxFailureCount
+    return failureCount >= maxFailureCount || isSilent
+  }
+}
+
+extension Clock where Duration == Swift.Duration {
+  /// A function that returns the time since this call.
+  fileprivate func time() -> () -> Duration {
+    let start = now
+    return { start.duration(to: now) }
   }
 }
 

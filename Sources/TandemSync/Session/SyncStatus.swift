@@ -22,7 +22,7 @@ public enum SyncStatus: Hashable, Sendable {
   case verifying
   /// The file has exactly the records that the space had at the revision, and no changes wait.
   case upToDate(SpaceRevision)
-  /// The space cannot be reached. The next attempt follows by itself.
+  /// The space cannot be reached, or the disk of the file is full. The next attempt follows by itself.
   case offline
   /// The synchronization needs help. It is attempted again from time to time.
   case blocked(Block)
