@@ -31,7 +31,7 @@ struct SharedEvaluationTests {
 
   /// The number of evaluations in progress.
   private func evaluationCount(in database: Database) async throws -> Int {
-    try await database.changeFeed().sharedObjects.withLock { $0.count }
+    try await database.changeFeed().withSharedObjects { $0.count }
   }
 
   // MARK: Sharing

@@ -85,7 +85,7 @@ extension LiveEvaluation {
       LiveEvaluation(definition, key: key, in: database, feed, delivery, sleep: sleep)
     }
     guard let key else { return make().begin(needsStart: needsStart) }
-    return feed.sharedObjects.withLock { evaluations in
+    return feed.withSharedObjects { evaluations in
       let known = evaluations[key] as? LiveEvaluation
       if let place = known?.join(needsStart: needsStart) { return place }
       let evaluation = make()
@@ -146,7 +146,7 @@ extension LiveEvaluation {
   /// From now on, others begin an evaluation of their own.
   private func stopSharing() {
     guard let key else { return }
-    feed.sharedObjects.withLock { evaluations in
+    feed.withSharedObjects { evaluations in
       if evaluations[key] === self { evaluations[key] = nil }
     }
   }

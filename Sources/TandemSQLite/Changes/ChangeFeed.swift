@@ -1,5 +1,5 @@
 internal import CSQLite
-package import Synchronization
+internal import Synchronization
 
 /// Notifies subscriptions of the commits to a database, by this process and by others.
 ///
@@ -23,7 +23,7 @@ package final class ChangeFeed: Sendable {
   private let watch = Mutex<FileWatch?>(nil)
   private let attachment = Atomic(false)
   /// Objects that its users share, by keys of theirs.
-  package let sharedObjects = Mutex<[[UInt8]: any AnyObject & Sendable]>([:])
+  private let sharedObjects = Mutex<[[UInt8]: any AnyObject & Sendable]>([:])
   private let file: DatabaseFile
 
   /// The feed of a file, which it does not open yet.
@@ -102,6 +102,17 @@ extension ChangeFeed {
     try connection.interruption.withoutWaiting { () throws(DatabaseError) in
       _ = try connection.beginSnapshot()
     }
+  }
+}
+
+// MARK: - Shared objects
+
+extension ChangeFeed {
+  /// Reads and changes the objects that users of the feed share, by keys of theirs. One caller at a time.
+  package func withSharedObjects<Result: Sendable>(
+    _ body: (inout [[UInt8]: any AnyObject & Sendable]) -> Result
+  ) -> Result {
+    sharedObjects.withLock { body(&$0) }
   }
 }
 
