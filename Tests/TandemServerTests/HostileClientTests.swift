@@ -102,6 +102,11 @@ import Testing
       "Host: a\r\nHost: b\r\nContent-Length: 2\r\n",
       "Host: a\r\nContent-Length : 2\r\n",
       "Host: a\r\nTransfer-Encoding : chunked\r\nContent-Length: 2\r\n",
+      "Host: a\r\nContent-Length:\r\n 2\r\n",
+      "Host: a\r\nContent-Length: 2\r\n 9\r\n",
+      "Host: a\r\nContent-Length: 5\r\nTransfer-Encoding:\r\n chunked\r\n",
+      "Host: a\r\nTransfer-Encoding:\r\n chunked\r\n",
+      "Host: a\r\nX: a\rContent-Length: 49\r\nContent-Length: 2\r\n",
     ])
   func ambiguousRequests(fields: String) async throws {
     try await TestHTTP.with { http in

@@ -69,7 +69,15 @@ public struct ServedRequestHead: Sendable {
     let codings = fields.filter { $0.name == "transfer-encoding" }
     return lengths.count + codings.count > 1 || fields.filter { $0.name == "host" }.count > 1
       || codings.contains { $0.value.asciiLowercased != "chunked" }
+      || fields.contains { Self.isFoldedFraming($0.name) }
       || !fields.allSatisfy { $0.name.utf8.allSatisfy(\.isTokenCharacter) }
+      || !fields.allSatisfy { $0.value.utf8.allSatisfy(\.isValueCharacter) }
+  }
+
+  /// True if a name is that of a framing field and more. libmicrohttpd 0.9.75 appends the continuation of a folded
+  /// line to the name of its field, and then overlooks the field.
+  private static func isFoldedFraming(_ name: String) -> Bool {
+    ["content-length", "transfer-encoding"].contains { name.hasPrefix($0) && name != $0 }
   }
 
   /// True if the request has a body.
@@ -137,6 +145,9 @@ extension UInt8 {
     default: "!#$%&'*+-.^_`|~".utf8.contains(self)
     }
   }
+
+  /// True for a character of a field's value (RFC 9110, section 5.5).
+  fileprivate var isValueCharacter: Bool { self == 0x09 || self >= 0x20 && self != 0x7F }
 
   fileprivate var hexadecimalDigit: UInt8? {
     switch self {
