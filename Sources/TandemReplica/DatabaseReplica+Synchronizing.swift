@@ -18,16 +18,17 @@ extension DatabaseReplica {
 
   /// Synchronizes until the file is in step with the space.
   ///
-  /// Conflicts do not prevent this: an open one leaves the version of the space in the row, and is in
-  /// ``conflicts(includingResolved:)``.
+  /// Neither conflicts nor rejected changes prevent this: the row has the version of the space then. Look at
+  /// ``conflicts(includingResolved:)`` and ``rejections()`` afterwards, or at ``status()``.
   ///
   /// - Parameters:
   ///   - space: The space that the file is attached to.
   ///   - report: Called with each new state of the synchronization, in order.
   /// - Returns: The revision that was reached. All changes are durable on both sides.
-  /// - Throws: ``ReplicaError`` with code `undecided` or `blocked` if the synchronization needs
-  ///   help; the error of the last request if the space could not be reached; `DatabaseError`;
-  ///   `CancellationError`. It may be called again at any time, and continues.
+  /// - Throws: ``ReplicaError`` with code `otherSpace` if the file is attached to another space, and with
+  ///   code `undecided` or `blocked` if the synchronization needs help; the error of the last request if
+  ///   the space could not be reached; `DatabaseError`; `CancellationError`. It may be called again at any
+  ///   time, and continues.
   @discardableResult
   public func sync(
     with space: SyncSpace, reporting report: @escaping @Sendable (SyncStatus) -> Void = { _ in }
@@ -146,18 +147,20 @@ extension DatabaseReplica {
     until goal: SyncGoal, with space: SyncSpace,
     _ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void
   ) async throws -> ReplicaRun {
-    try await run(until: goal, space.remote, RunLog(report))
+    try await run(until: goal, space.remote, named: space.name, RunLog(report))
   }
 
   private func run(
-    until goal: SyncGoal, _ remote: some SyncRemote, _ log: RunLog
+    until goal: SyncGoal, _ remote: some SyncRemote, named name: String, _ log: RunLog
   ) async throws -> ReplicaRun {
     // The tables may have been attached since the last run, or by another process.
     forgetTables()
+    let replica = CountedReplica(replica: self, log: log, waits: goal == .forever)
     let driver = SyncDriver(
-      CountedReplica(replica: self, log: log, waits: goal == .forever),
-      CountedRemote(remote: remote, log: log, replica: self), publish: { log.note($0, $1) })
+      replica, CountedRemote(remote: remote, log: log, replica: self),
+      publish: { log.note($0, $1) })
     do {
+      try await replica.requireAttachment(toSpaceNamed: name)
       return log.run(endingWith: try await driver.run(until: goal))
     } catch is CancellationError where goal == .forever {
       return log.run()
@@ -258,6 +261,10 @@ private struct CountedReplica: SyncReplica {
     let (summary, writtenCount) = try await waiting { try await replica.performAndReport(step) }
     log.countPulled(writtenCount)
     return summary
+  }
+
+  func requireAttachment(toSpaceNamed name: String) async throws {
+    try await waiting { try await replica.requireAttachment(toSpaceNamed: name) }
   }
 
   func outbox() async throws -> SyncCommit? { try await waiting { try await replica.outbox() } }

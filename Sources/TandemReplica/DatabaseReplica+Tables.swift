@@ -57,6 +57,19 @@ extension DatabaseReplica {
     }
   }
 
+  /// Throws unless the file is attached to the space of this name: rows must not be sent to another one.
+  func requireAttachment(toSpaceNamed name: String) async throws {
+    try await readingTables { tables in
+      let known = try tables.state().space
+      guard SyncSpace.place(ofName: known) != SyncSpace.place(ofName: name) else { return }
+      throw ReplicaError(
+        .otherSpace,
+        "the file is attached to \(SyncSpace.place(ofName: known)), not to "
+          + "\(SyncSpace.place(ofName: name)); synchronize it with that space, or call "
+          + "move(to:) if the space has another address now")
+    }
+  }
+
   /// Removes all that attaching added. The rows stay as they are; the space and other replicas do
   /// not notice.
   ///

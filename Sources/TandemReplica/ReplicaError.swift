@@ -33,6 +33,8 @@ public struct ReplicaError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let blocked = Code(name: "blocked")
     /// The space has another history than the revision to wait for.
     public static let otherHistory = Code(name: "otherHistory")
+    /// The file is attached to another space.
+    public static let otherSpace = Code(name: "otherSpace")
     /// A table of Tandem's own has content that Tandem did not write.
     public static let damaged = Code(name: "damaged")
   }

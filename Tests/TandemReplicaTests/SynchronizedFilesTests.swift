@@ -188,13 +188,37 @@ struct SynchronizedFilesTests {
     await space.close()
   }
 
+  @Test("A file sends nothing to a space that it is not attached to, not even in its first run")
+  func otherSpace() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    let other = try await SyncSpace.file(folder.path(of: "other.space"), creates: true)
+    for policy in [EpochPolicy?.none, .union, .adoptRemote] {
+      let replica = policy.map { DatabaseReplica(a, epochPolicy: $0) } ?? one
+      await #expect { try await replica.sync(with: other) } throws: {
+        ($0 as? ReplicaError)?.code == .otherSpace
+      }
+      await #expect { try await replica.run(with: other) } throws: {
+        ($0 as? ReplicaError)?.code == .otherSpace
+      }
+    }
+    #expect(try await other.revision().version == 0)
+    try await one.sync(with: space)
+    #expect(try await one.status().state == .upToDate)
+    await #expect { try await one.sync(with: other) } throws: {
+      ($0 as? ReplicaError)?.code == .otherSpace
+    }
+    #expect(try await one.status().state == .upToDate)
+  }
+
   @Test("A file whose space was replaced waits for a decision, and follows it")
   func lostHistory() async throws {
     let space = try await space()
     let (a, one) = try await attached("a.db", to: space)
     try await one.sync(with: space)
     await space.close()
-    let other = try await SyncSpace.file(folder.path(of: "other.space"), creates: true)
+    for suffix in ["", "-wal", "-shm"] { unlink(folder.path(of: "shared.space") + suffix) }
+    let other = try await self.space()
     await #expect { try await one.sync(with: other) } throws: {
       ($0 as? ReplicaError)?.code == .undecided
     }

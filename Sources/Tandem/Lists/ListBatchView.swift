@@ -36,7 +36,8 @@ extension ListBatchView {
   ///   - section: The section of the view that shows them.
   ///   - setElements: Stores the elements for the data source of the view. It is called inside each
   ///     batch, with the elements after it.
-  /// - Returns: False if the difference does not lead from `elements`; then nothing has changed.
+  /// - Returns: False if the difference does not lead from a list of the length of `elements`; then nothing has
+  ///   changed. The elements themselves are not compared.
   /// - Complexity: O(*n*) for *n* elements.
   @discardableResult
   public func animate<Element>(

@@ -8,6 +8,7 @@ extension ChannelHub {
   ///   - channel: the channel to observe.
   ///   - owner: the object during whose lifetime the closure is called, and which is its first argument. It is
   ///     not kept alive, unless the closure captures it instead of using the argument.
+  ///     Changes of the owner itself are left out: a closure that stores what an object sends has another owner.
   ///   - equalValues: the treatment of a value that equals the one before it.
   ///   - body: the closure.
   /// - Returns: the token that ends the subscription; it need not be kept.
@@ -68,6 +69,7 @@ extension ChannelHub {
   ///   - channel: the channel to observe.
   ///   - owner: the object during whose lifetime the closure is called, and which is its first argument. It is
   ///     not kept alive, unless the closure captures it instead of using the argument.
+  ///     Changes of the owner itself are left out: a closure that stores what an object sends has another owner.
   ///   - body: the closure.
   /// - Returns: the token that ends the subscription; it need not be kept.
   @discardableResult

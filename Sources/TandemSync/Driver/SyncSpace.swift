@@ -29,6 +29,12 @@ public struct SyncSpace: Sendable {
     self.end = end
   }
 
+  /// The part of a space's name that says where it is: a path, or a URL without its fragment, which says how the
+  /// space is reached.
+  package static func place(ofName name: String) -> Substring {
+    name.hasPrefix("/") ? name[...] : name.prefix { $0 != "#" }
+  }
+
   /// The current revision of the space.
   ///
   /// - Throws: ``SyncRefusal`` with code `unavailable` if the space cannot answer now; another
