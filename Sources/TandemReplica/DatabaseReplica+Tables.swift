@@ -5,7 +5,8 @@ extension DatabaseReplica {
   /// Makes the file a replica of a space. The rows that it has become local additions; those that
   /// the space already has are found equal by the first synchronization.
   ///
-  /// The application's tables keep their schema. Nothing is sent or received yet.
+  /// The application's tables keep their schema. Nothing is sent or received yet but the names and columns of the
+  /// tables, which the space checks: it has to be reached.
   ///
   /// - Parameters:
   ///   - tables: The tables to synchronize, at least one. Each needs a primary key that no two
@@ -13,7 +14,8 @@ extension DatabaseReplica {
   ///   - space: The space. Its name is kept in the file, see ``ReplicaStatus/space``.
   /// - Throws: ``ReplicaError`` with code `alreadyAttached` or `unsuitable`, which names the table
   ///   and the remedy; `SyncRefusal` with code `differentTables` if the space has other tables of
-  ///   these names; `DatabaseError`. The file is unchanged then.
+  ///   these names, and other errors if the space cannot be reached; `DatabaseError`. The file is unchanged
+  ///   then.
   /// - Complexity: O(*n*) in the number of rows.
   public func attach(_ tables: [AttachedTable], to space: SyncSpace) async throws {
     _ = try await space.remote.declare(try await plan(tables))

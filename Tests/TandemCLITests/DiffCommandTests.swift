@@ -201,6 +201,29 @@ struct DiffCommandTests {
     #expect(format.status == 2 && format.error.contains("not 'jsn'; did you mean json?"))
   }
 
+  @Test(
+    "rows of a table with a NULL in its primary key are compared as wholes, those of others by key")
+  func nullKeys() async throws {
+    for name in ["a.db", "b.db"] {
+      try folder.execute(
+        name, "CREATE TABLE t (id TEXT PRIMARY KEY, v)", "CREATE TABLE u (id TEXT PRIMARY KEY, v)",
+        "INSERT INTO t VALUES (NULL, 1), (NULL, 1), ('x', 1)", "INSERT INTO u VALUES ('y', 1)")
+    }
+    let (old, new) = (folder.path(of: "a.db"), folder.path(of: "b.db"))
+    #expect(try await diff(old, new).status == 0)
+    try folder.execute(
+      "b.db", "UPDATE t SET v = 2 WHERE id = 'x'", "UPDATE u SET v = 2",
+      "DELETE FROM t WHERE rowid = 1")
+    let both = try await diff(old, new)
+    #expect(both.status == 1)
+    #expect(
+      both.output.split(separator: "\n").map { String($0.prefix { $0 != " " }) }
+        == ["---", "+++", "table", "-", "-", "+", "table", "~"])
+    for name in ["a.db", "b.db"] { try folder.execute(name, "DROP TABLE u") }
+    let one = try await diff(old, new)
+    #expect(one.status == 1 && one.output.contains("\ntable t\n"))
+  }
+
   @Test("a list beside a table is compared as the table would store it")
   func affinity() async throws {
     try folder.execute(

@@ -186,15 +186,4 @@ struct RecordSourceTests {
       #expect(calls.last == [list.count, list.count])
     }
   }
-
-  @Test("no client is made for a file")
-  func noClient() async throws {
-    struct Unwanted: Error {}
-    func client() throws -> any HTTPClient { throw Unwanted() }
-    let path = try folder.write("id\n1\n", to: "list.csv")
-    _ = try await RecordSource.file(path).list(client: try client())
-    await #expect(throws: Unwanted.self) {
-      try await RecordSource.url("http://127.0.0.1:1").list(client: try client())
-    }
-  }
 }

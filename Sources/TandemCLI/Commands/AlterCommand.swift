@@ -36,8 +36,9 @@ enum AlterCommand: Command {
 
       Adding a column needs neither: tandem sync notices it. If a table was attached with all its
       columns, new ones are synchronized. A column that is renamed by a statement keeps its policy;
-      after a change by another program, set it again by --policy. A copy that lacks a column of others keeps their values aside, and gets them when
-      the column is added. Tables keep their names and primary keys.
+      after a change by another program, set it again by --policy. A copy that lacks a column of
+      others keeps their values aside, and gets them when the column is added. Tables keep their names
+      and primary keys.
 
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,

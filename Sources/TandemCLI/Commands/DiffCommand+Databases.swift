@@ -31,7 +31,7 @@ extension DiffCommand {
     let objects = try comparison.forEachTable { table in
       let hasKey = [table.old, table.new].compactMap { $0 }
         .contains { !$0.primaryKey.isEmpty || $0.column(named: "id") != nil }
-      if table.hasSchemaChange || !hasKey { isNeeded = true }
+      if table.hasSchemaChange || !hasKey || table.hasNullKeys { isNeeded = true }
     }
     return isNeeded || !objects.isEmpty
   }

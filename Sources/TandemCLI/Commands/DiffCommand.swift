@@ -58,8 +58,9 @@ enum DiffCommand: Command {
       Two SQLite tables of any size are compared in constant memory, and copies of one file first by
       their pages. Two SQLite files without --table are compared whole: all tables but Tandem's own
       (tandem_…), those of one file only too, their columns and keys, indexes, views and triggers.
-      The rows of a table without a primary key are compared as wholes. If each file has only one
-      table, and only its rows differ, the output is that of --table.
+      The rows of a table without a primary key, or with NULL in one, are compared as wholes. If each
+      file has only one table, which has a key or a column id, and only its rows differ, the output is
+      that of --table.
       /dev/null stands for an empty list or database. A text that is not UTF-8 is an error, which
       names its column: it could not be shown as it is.
 

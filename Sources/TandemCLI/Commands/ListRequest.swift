@@ -226,9 +226,14 @@ extension ListRequest {
   func text(of source: RecordSource) async throws -> ListText {
     var options = list
     options.onLastPage = list.paging.singlePageNote
-    if case .url = source {} else if hasURL { options.itemsField = nil }
+    var sourceClient: SystemHTTPClient?
+    if case .url = source {
+      sourceClient = try SystemHTTPClient(options: client)
+    } else if hasURL {
+      options.itemsField = nil
+    }
     do {
-      return try await source.text(options, client: try SystemHTTPClient(options: client))
+      return try await source.text(options, client: sourceClient)
     } catch let error as RecordError {
       throw SourceError(source: source, error: error)
     } catch var error as TransportError {

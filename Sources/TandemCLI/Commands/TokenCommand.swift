@@ -47,8 +47,8 @@ enum TokenCommand: Command {
     discussion: """
       create makes a token for an account, and prints it once, alone on the last line. The file has
       only its hash. revoke removes the token with the given ID, or all tokens of an account. list
-      shows all tokens, or those of an account. A running server notices the change with the next request, and ends the event
-      streams of a revoked token within a heartbeat.
+      shows all tokens, or those of an account. A running server notices the change with the next
+      request, and ends the event streams of a revoked token within a heartbeat.
 
       A replica belongs to the account that used it first.
 

@@ -53,8 +53,9 @@ enum WatchCommand: Command {
     summary: "Show the changes of a database as they are committed.",
     discussion: """
       Watches a table or a query of a SQLite file, and shows the rows that each commit inserted
-      (+), updated (~) and deleted (-), and with --list those that moved (>), including commits by other programs. Commits in quick
-      succession may be shown as one. Ctrl-C ends the command, with a summary.
+      (+), updated (~) and deleted (-), and with --list those that moved (>), including commits by
+      other programs. Commits in quick succession may be shown as one. Ctrl-C ends the command, with
+      a summary.
 
       The query runs again after each commit. In a table that tandem track has prepared, only the
       rows that changed are read.

@@ -56,14 +56,14 @@ extension RecordSource {
   ///   - format: The format; if `nil`, it follows from the content type, the file name or the first
   ///     character.
   ///   - validators: For a URL, the validators for a conditional request.
-  ///   - client: The client for the request; only a URL needs one.
+  ///   - client: The client for the request to a URL; by default, a new one.
   ///   - maxByteCount: The longest list to accept, in decoded bytes.
   ///   - progress: Called as bytes arrive from a URL, with their number, and the total if it is known.
   /// - Throws: ``/TandemHTTP/TransportError`` if the list cannot be had whole;
   ///   ``/TandemRecords/RecordError`` if it cannot be read as records; `CancellationError`.
   public func list(
     format: RecordFormat? = nil, validators: RecordListValidators? = nil,
-    client: @autoclosure () throws -> any HTTPClient,
+    client: (any HTTPClient)? = nil,
     maxByteCount: Int = defaultMaxByteCount,
     progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
   ) async throws -> RecordList {
@@ -72,7 +72,7 @@ extension RecordSource {
     options.validators = validators
     options.maxByteCount = maxByteCount
     options.retry = .never
-    return try await list(options, client: client(), progress: progress)
+    return try await list(options, client: client, progress: progress)
   }
 
   /// Reads the whole list, in as many pages as it has.
@@ -91,13 +91,13 @@ extension RecordSource {
   ///
   /// - Parameters:
   ///   - options: The options of the list. Files and standard input have one page.
-  ///   - client: The client for the requests; only a URL needs one.
+  ///   - client: The client for the requests to a URL; by default, a new one.
   ///   - progress: Called as bytes arrive from a URL, with their number, and the total if it is known.
   /// - Throws: ``/TandemHTTP/TransportError`` if the list cannot be had whole;
   ///   ``/TandemRecords/RecordError`` if it cannot be read as records; ``/TandemSQLite/DatabaseError`` if it is a
   ///   table that cannot be read; `CancellationError`.
   public func list(
-    _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient,
+    _ options: RecordListOptions, client: (any HTTPClient)? = nil,
     progress: (_ received: Int, _ total: Int?) -> Void = { _, _ in }
   ) async throws -> RecordList {
     switch self {
@@ -115,7 +115,7 @@ extension RecordSource {
         .records(maxByteCount: options.maxByteCount)
       return .records(records, RecordListValidators(), bases: RecordBases())
     case .url(let url):
-      let client = try client()
+      let client = try client ?? SystemHTTPClient()
       return try await withoutActuallyEscaping(progress) { progress in
         try await RecordListReading(
           url: url, options: options, client: client, progress: progress
@@ -130,7 +130,7 @@ extension RecordSource {
   /// - Precondition: The options have no validators.
   /// - Throws: as ``list(_:client:progress:)``.
   public func text(
-    _ options: RecordListOptions, client: @autoclosure () throws -> any HTTPClient
+    _ options: RecordListOptions, client: (any HTTPClient)? = nil
   ) async throws -> ListText {
     precondition(options.validators == nil, "The text of an unchanged list is not read")
     switch self {
@@ -146,7 +146,7 @@ extension RecordSource {
       return try ListText(bytes, format: .json)
     case .url(let url):
       return try await RecordListReading(
-        url: url, options: options, client: try client(), progress: { _, _ in }
+        url: url, options: options, client: try client ?? SystemHTTPClient(), progress: { _, _ in }
       ).text()
     }
   }

@@ -147,7 +147,7 @@ extension DatabaseMirrorSteps {
   }
 
   private func list(_ options: RecordListOptions) async throws -> RecordList {
-    try await source.list(options, client: requiredClient()) { [progress] in
+    try await source.list(options, client: client) { [progress] in
       progress(.reading(byteCount: $0, totalByteCount: $1))
     }
   }

@@ -69,9 +69,12 @@ public struct DatabaseComparison: Sendable {
     var names = oldNames
     for name in newNames where !oldNames.contains(where: name.isSameSQLName) { names.append(name) }
     for name in names.sorted() {
+      let (oldSchema, newSchema) = (try old?.schema(ofTable: name), try new?.schema(ofTable: name))
       try body(
         Table(
-          name: name, old: old?.schema(ofTable: name), new: new?.schema(ofTable: name),
+          name: name, old: oldSchema, new: newSchema,
+          hasNullKeys: try old?.hasNullKeys(oldSchema) == true
+            || new?.hasNullKeys(newSchema) == true,
           oldConnection: old, newConnection: new))
     }
     let (oldObjects, newObjects) = (try old?.objects() ?? [:], try new?.objects() ?? [:])
@@ -92,10 +95,14 @@ extension DatabaseComparison {
     public let old: TableSchema?
     /// The columns and the key in the new database; `nil` if the table is not there.
     public let new: TableSchema?
+    /// True if a row has a null in the primary key, which SQLite permits in most tables. Rows are compared as wholes
+    /// then.
+    package let hasNullKeys: Bool
     fileprivate let oldConnection: DatabaseConnection?
     fileprivate let newConnection: DatabaseConnection?
 
-    /// The columns by which rows are compared: the primary key, or all that both tables have.
+    /// The columns by which rows are compared: the primary key, or all that both tables have if it identifies no
+    /// rows.
     public var key: [String] {
       let schema = old ?? new
       let key = schema?.primaryKey ?? []
@@ -106,6 +113,7 @@ extension DatabaseComparison {
 
     /// True if the primary key identifies a row in both tables.
     private var hasKey: Bool {
+      if hasNullKeys { return false }
       guard let old, let new else { return (old ?? new)?.primaryKey.isEmpty == false }
       return !old.primaryKey.isEmpty && Self.areSame(old.primaryKey, new.primaryKey)
     }
@@ -142,8 +150,7 @@ extension DatabaseComparison {
 
     /// Calls `body` with each change of a row, in the order of the key.
     ///
-    /// - Throws: ``DatabaseError`` if a table cannot be read, or has a null in its primary key; the
-    ///   error that `body` throws.
+    /// - Throws: ``DatabaseError`` if a table cannot be read; the error that `body` throws.
     public func forEachChange(_ body: (SetChange<Record>) throws -> Void) throws {
       if let old, let new, let oldConnection, let newConnection {
         guard !key.isEmpty else {
@@ -181,6 +188,15 @@ extension DatabaseComparison {
 }
 
 extension DatabaseConnection {
+  /// True if a row of a table has a null in its primary key.
+  fileprivate func hasNullKeys(_ schema: TableSchema?) throws(DatabaseError) -> Bool {
+    guard let schema, !schema.primaryKey.isEmpty else { return false }
+    let rows = schema.primaryKey.map {
+      "SELECT 1 FROM \(schema.name.sqlQuoted) WHERE \($0.sqlQuoted) IS NULL"
+    }
+    return try integer("SELECT EXISTS (\(rows.joined(separator: " UNION ALL ")))") == 1
+  }
+
   /// The names of the application's tables without the storage of virtual tables.
   fileprivate func comparedTableNames() throws(DatabaseError) -> [String] {
     let shadows = try prepare("SELECT name FROM pragma_table_list WHERE type = 'shadow'").texts()
