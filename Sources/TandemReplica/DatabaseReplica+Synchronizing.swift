@@ -13,7 +13,8 @@ extension DatabaseReplica {
     public let pulledCount: Int
   }
 
-  /// The number of failed requests in a row after which ``sync(with:reporting:)`` gives up.
+  /// The number of failed requests in a row after which ``sync(with:reporting:)`` gives up. It gives up earlier,
+  /// after two requests, if a space does not answer for half a minute.
   public static var maxFailureCount: Int { 5 }
 
   /// Synchronizes until the file is in step with the space.
@@ -280,7 +281,7 @@ private struct CountedReplica: SyncReplica {
       } catch let error as DatabaseError where waits && error.code.primary == .busy {
         try await Task.sleep(for: CountedReplica.lockPause)
       } catch let error as DatabaseError where waits && error.code.primary == .full {
-        log.note(.offline, error)
+        if failureCount == 0 { log.note(.offline, error) }
         failureCount += 1
         try await Task.sleep(
           for: SyncBackoff().delay(afterFailure: failureCount, chance: .random(in: 0...1)))

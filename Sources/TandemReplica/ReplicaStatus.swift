@@ -161,6 +161,7 @@ extension ReplicaTables {
           UNION SELECT \(keys) FROM \(TableShadow.asideName(table.name).sqlQuoted) \(dropped))
         """) ?? 0)
   }
+
   /// A query for the keys of the rows that differ from their former versions. During a change of the
   /// schema, the shadow has the former versions of all rows.
   private func differingKeys(of table: ReplicaTable) -> String {
@@ -174,13 +175,14 @@ extension ReplicaTables {
     }
     // Without the sign, the affinity of the table's column would keep the index of the shadow from being used.
     let isKept = all(table.keyNames) { "s.\($0) = +t.\($0)" }
+    let hasKey = all(table.keyNames) { "t.\($0) IS NOT NULL" }
     return """
       SELECT \(table.keyNames.sqlList) FROM \(shadow) AS s
       WHERE s.tandem_existed <> EXISTS (SELECT 1 FROM \(table.name.sqlQuoted) AS t WHERE \(isSameRow))
         OR s.tandem_existed AND NOT EXISTS (
           SELECT 1 FROM \(table.name.sqlQuoted) AS t WHERE \(isSameRow) AND \(isSameVersion))
       UNION SELECT \(table.keyNames.sqlList) FROM \(table.name.sqlQuoted) AS t
-      WHERE NOT EXISTS (SELECT 1 FROM \(shadow) AS s WHERE \(isKept))
+      WHERE NOT EXISTS (SELECT 1 FROM \(shadow) AS s WHERE \(isKept)) AND \(hasKey)
       """
   }
 

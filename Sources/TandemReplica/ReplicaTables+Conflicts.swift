@@ -163,7 +163,8 @@ extension ReplicaTables {
   /// Writes the versions that resolve conflicts, by ordinary edits.
   ///
   /// A version whose unique value another row still has waits for the others. If most of them wait, rows
-  /// may exchange values. These get values for the time being that no other row has.
+  /// may exchange values. These get values for the time being that no other row has, unless a trigger of
+  /// the application would see them.
   ///
   /// - Parameter isNaming: True if errors name the conflict.
   private func write(_ resolutions: [Resolution], naming isNaming: Bool) throws {
@@ -174,7 +175,9 @@ extension ReplicaTables {
       for var resolution in waiting {
         do {
           try write(&resolution)
-        } catch let error as DatabaseError where error.isAboutUniqueness {
+        } catch let error as DatabaseError
+          where error.isAboutUniqueness && connection.isInTransaction
+        {
           refused.append((resolution, error))
         } catch let error as DatabaseError where error.forbidsRow {
           throw unaccepted("--take", resolution.conflict.key, error)
@@ -184,7 +187,9 @@ extension ReplicaTables {
         }
       }
       if refused.count > waiting.count / 2 {
-        if areFree, let first = refused.first {
+        let mayExchange =
+          try !areFree && refused.allSatisfy { try !hasTriggers(on: $0.resolution.table) }
+        if !mayExchange, let first = refused.first {
           throw unaccepted("--take", first.resolution.conflict.key, first.error)
             .naming(first.resolution.conflict, if: isNaming)
         }
@@ -211,6 +216,17 @@ extension ReplicaTables {
     try store(chosen, over: row.row, table, conflict.key.id)
   }
 
+  /// True if a trigger of the application runs for the rows of a table. It must not see values for the time
+  /// being: it may forbid them, or write them down.
+  private func hasTriggers(on table: ReplicaTable) throws -> Bool {
+    try connection.integer(
+      """
+      SELECT EXISTS (
+        SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
+          AND name NOT LIKE 'tandem@_%' ESCAPE '@')
+      """, .text(table.name)) == 1
+  }
+
   /// Gives a row other values in the columns that a version changes, as far as the table accepts them.
   private func free(_ resolution: Resolution) throws {
     let (table, key) = (resolution.table, resolution.conflict.key.id)
@@ -229,7 +245,7 @@ extension ReplicaTables {
         do {
           try run(table.update(of: [offset], to: [value]), key, [value])
           break
-        } catch let error as DatabaseError where error.forbidsRow {}
+        } catch let error as DatabaseError where error.forbidsRow && connection.isInTransaction {}
       }
     }
   }

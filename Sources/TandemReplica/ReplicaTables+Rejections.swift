@@ -86,6 +86,7 @@ extension ReplicaTables {
           try connection.savepoint { try retry(rejection: id) }
         } catch let error as ReplicaError
           where [.constraint, .unsuitable, .unknownRejection].contains(error.code)
+          && connection.isInTransaction
         {
           refused.append((id, error))
         }

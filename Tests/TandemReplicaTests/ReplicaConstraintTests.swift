@@ -166,6 +166,34 @@ struct ReplicaConstraintTests {
     #expect(try replicas[1].read { try $0.conflicts() }.isEmpty)
   }
 
+  @Test("Rows do not exchange values if a trigger would see others for the time being")
+  func watchedExchange() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, u UNIQUE)", "CREATE TABLE log (u)"],
+      [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('a', 1), ('b', 2)")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET u = u + 10")
+    try replicas[0].sync(space)
+    try replicas[1].execute("UPDATE t SET u = u + 20")
+    try converge(replicas, space)
+    // The versions of this file are exchanged with rows that have them now.
+    try replicas[1].execute("UPDATE t SET u = 33 - u")
+    for action in ["SELECT RAISE(ROLLBACK, 'no')", "INSERT INTO log VALUES (NEW.u)"] {
+      try replicas[1].execute("DROP TRIGGER IF EXISTS own")
+      try replicas[1].execute(
+        "CREATE TRIGGER own AFTER UPDATE ON t WHEN typeof(NEW.u) = 'text' BEGIN \(action); END")
+      let before = try replicas[1].rows("SELECT * FROM t ORDER BY id")
+      #expect(throws: ReplicaError.self) {
+        try replicas[1].write { try $0.resolveConflicts(by: .local) }
+      }
+      #expect(try replicas[1].rows("SELECT * FROM log").isEmpty)
+      let after = try replicas[1].rows("SELECT * FROM t ORDER BY id")
+      let openCount = try replicas[1].read { try $0.conflicts().count }
+      #expect(after == before && openCount == 2)
+    }
+  }
+
   @Test("No conflict is resolved if a row that has none holds a unique value")
   func heldValue() throws {
     let replicas = try pair(

@@ -55,7 +55,8 @@ extension SyncSpace {
   /// - Throws: As `file(_:creates:)` and
   ///   ``server(_:space:token:certificateAuthorityFile:allowsInsecureHTTP:)``.
   public static func named(_ name: String, token: ServerToken? = nil) async throws -> SyncSpace {
-    guard SpaceAddress.isServer(name) else { return try await file(name) }
+    // A link may lead from the path to another one since the file was attached.
+    guard SpaceAddress.isServer(name) else { return try await file(name).renamed(name) }
     let address = try SpaceAddress(name: name)
     return try SyncSpace(at: address, token: address.tokenFile.map { .file($0) } ?? token)
   }

@@ -11,7 +11,7 @@ enum StatusCommand: Command {
       "replica":ID,"space":NAME,"revision":"EPOCH.VERSION",
       "pending":N,"conflicts":N,"rejected":N,
       "tables":[{"name":T,"key":[COLUMN],"columns":[COLUMN],
-      "policies":{COLUMN:POLICY},"pending":N}]},
+      "policies":{COLUMN:POLICY},"pending":N,"nullKeys":N}]},
       and "reason":TEXT if it is blocked. The revision is null
       before the first synchronization.
       """)

@@ -7,7 +7,7 @@ public struct SyncSpace: Sendable {
   package static let applicationID: Int64 = 0x5453_7063
 
   /// The name by which the space can be found again: the absolute path of a space in a file.
-  public let name: String
+  public private(set) var name: String
   /// The space, as a driver reaches it.
   package let remote: any SyncRemote
   private let head: @Sendable () async throws -> SpaceRevision
@@ -27,6 +27,13 @@ public struct SyncSpace: Sendable {
     self.remote = remote
     self.head = head
     self.end = end
+  }
+
+  /// The same space by another name, such as a path through a link.
+  package func renamed(_ name: String) -> SyncSpace {
+    var space = self
+    space.name = name
+    return space
   }
 
   /// The part of a space's name that says where it is: a path, or a URL without its fragment, which says how the
