@@ -118,10 +118,15 @@ extension ReplicaTables {
     let ofRecords = Dictionary(grouping: open, by: \.key)
     var closed: Set<Int64> = []
     var resolutions: [Resolution] = []
+    // The fields of the conflicts that are newer.
+    var newerFields: [SyncKey: Set<FieldName>] = [:]
     for conflict in open.reversed() where !closed.contains(conflict.id) {
-      let (ids, resolution) = try close(conflict, by: choice, ofRecords[conflict.key] ?? [])
+      var (ids, resolution) = try close(conflict, by: choice, ofRecords[conflict.key] ?? [])
       closed.formUnion(ids)
+      resolution.newerFields = newerFields[conflict.key] ?? []
       resolutions.append(resolution)
+      newerFields[conflict.key, default: []].formUnion(
+        (conflict.fields ?? []).map { FieldName($0) })
     }
     try write(resolutions, naming: true)
     return open.count
@@ -293,6 +298,8 @@ private struct Resolution {
   let conflict: ReplicaConflict
   let choice: ConflictChoice
   let table: ReplicaTable
+  /// The fields that newer conflicts of the row decide.
+  var newerFields: Set<FieldName> = []
   /// True if the version that the row had is kept as a conflict, where that is necessary.
   var isRecorded = false
 
@@ -310,12 +317,18 @@ private struct Resolution {
       fields = values.layout.names
     }
     try conflict.checkColumns(of: chosen, among: fields, in: table)
+    fields = fields?.filter { !newerFields.contains(FieldName($0)) }
     if let fields, let version = chosen, var current = present {
       // The other fields were merged, and may have changed since.
       for name in fields {
         current[field: FieldName(name)] = version[name].isNull ? nil : version[name]
       }
       chosen = current
+    } else if let present, var version = chosen {
+      for name in newerFields {
+        version[field: name] = present[name.text].isNull ? nil : present[name.text]
+      }
+      chosen = version
     }
     return (chosen, fields)
   }

@@ -166,6 +166,27 @@ struct ReplicaConstraintTests {
     #expect(try replicas[1].read { try $0.conflicts() }.isEmpty)
   }
 
+  @Test("Of two conflicts of a row, the newer one decides about the fields of both")
+  func overlappingConflicts() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, a, b)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 'a', 'b')")
+    try converge(replicas, space)
+    for (index, change) in ["a = ? || 1, b = ? || 1", "b = ? || 2"].enumerated() {
+      for (replica, name) in zip(replicas, ["'other'", "'own'"]) {
+        try replica.execute(
+          "UPDATE t SET \(change.split(separator: "?", omittingEmptySubsequences: false).joined(separator: name))"
+        )
+      }
+      try replicas[0].sync(space)
+      try converge(replicas, space)
+      #expect(try replicas[1].read { try $0.conflicts().count } == index + 1)
+    }
+    #expect(try replicas[1].write { try $0.resolveConflicts(by: .local) } == 2)
+    #expect(
+      try replicas[1].rows("SELECT a, b FROM t") == [[.text("own1"), .text("own2")]])
+  }
+
   @Test("Rows do not exchange values if a trigger would see others for the time being")
   func watchedExchange() throws {
     let replicas = try pair(
