@@ -188,6 +188,8 @@ extension DatabaseReplica {
 extension DatabaseReplica {
   /// The condition of the file. Nothing is written, and the space is not contacted.
   ///
+  /// - Complexity: O(*n*) in the number of rows that wait. All rows are read during a change of the schema, and
+  ///   the keys of all rows where a key of several columns may have a `NULL`.
   /// - Throws: ``ReplicaError`` with code `notAttached` or `schema`; `DatabaseError`.
   public func status() async throws -> ReplicaStatus {
     try await readingTables { try $0.status() }
