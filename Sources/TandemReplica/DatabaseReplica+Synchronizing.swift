@@ -155,7 +155,7 @@ extension DatabaseReplica {
     until goal: SyncGoal, _ remote: some SyncRemote, named name: String, _ log: RunLog
   ) async throws -> ReplicaRun {
     // The tables may have been attached since the last run, or by another process.
-    forgetTables()
+    forgetWatch()
     let replica = CountedReplica(replica: self, log: log, waits: goal == .forever)
     let driver = SyncDriver(
       replica, CountedRemote(remote: remote, log: log, replica: self),

@@ -105,12 +105,12 @@ extension DatabaseReplica {
     if let message = frozenMessage.withLock({ $0.take() }) {
       return try ReplicaTables.pendingCommit(message, path: database.path)
     }
-    return try await database.read { try ReplicaTables($0.connection).pendingCommit() }
+    return try await read { try $0.pendingCommit() }
   }
 
   /// The condition of the file.
   package func summary() async throws -> ReplicaSummary {
-    try await database.read { try ReplicaTables($0.connection).summary() }
+    try await read { try $0.summary() }
   }
 
   /// Returns when rows may have changed since the last call, by whichever program.
@@ -127,7 +127,7 @@ extension DatabaseReplica {
 
   /// The synchronized tables.
   package func declarations() async throws -> [SpaceTable] {
-    try await database.read { try ReplicaTables($0.connection).declarations() }
+    try await read { try $0.declarations() }
   }
 
   /// The synchronized tables as the last step found them.
@@ -145,17 +145,45 @@ extension DatabaseReplica {
     return watch
   }
 
+  private func read<Value: Sendable>(
+    _ body: @escaping @Sendable (ReplicaTables) throws -> Value
+  ) async throws -> Value {
+    let known = knownSchema.withLock { $0 }
+    return try await database.read { try body(ReplicaTables($0.connection, knownSchema: known)) }
+  }
+
   /// Runs `body` in one transaction, without foreign keys if it writes rows of the application.
+  ///
+  /// SQLite compiles all statements of a connection again when foreign keys are enforced or ignored from
+  /// then on. So nothing is changed for a file without foreign keys.
   private func write<Value: Sendable>(
     rows: Bool, _ body: @escaping @Sendable (ReplicaTables) throws -> Value
+  ) async throws -> Value {
+    let mayHaveForeignKeys = knownSchema.withLock { $0?.hasForeignKeys } ?? true
+    do {
+      return try await write(rows && mayHaveForeignKeys ? .ignored : .unconcerned) { tables in
+        if rows, !mayHaveForeignKeys, try tables.schema().hasForeignKeys {
+          throw ForeignKeysAppeared()
+        }
+        return try body(tables)
+      }
+    } catch is ForeignKeysAppeared {
+      return try await write(.ignored, body)
+    }
+  }
+
+  /// A table has got the first foreign key of the file.
+  private struct ForeignKeysAppeared: Error {}
+
+  private func write<Value: Sendable>(
+    _ foreignKeys: ForeignKeyTreatment, _ body: @escaping @Sendable (ReplicaTables) throws -> Value
   ) async throws -> Value {
     let known = knownSchema.withLock { $0 }
     let perform = { @Sendable (transaction: borrowing WriteTransaction) in
       let tables = ReplicaTables(transaction.connection, knownSchema: known)
       return (try body(tables), tables.knownSchema, tables.frozenMessage)
     }
-    let (value, schema, message) = try await database.write(
-      foreignKeys: rows ? .ignored : .unconcerned, perform)
+    let (value, schema, message) = try await database.write(foreignKeys: foreignKeys, perform)
     knownSchema.withLock { $0 = schema }
     frozenMessage.withLock { $0 = message }
     return value
@@ -164,8 +192,12 @@ extension DatabaseReplica {
   /// Forgets the tables as they were.
   func forgetTables() {
     knownSchema.withLock { $0 = nil }
-    watch.withLock { $0 = nil }
+    forgetWatch()
   }
+
+  /// Forgets the tables that were watched. The version of the schema shows whether the other facts about
+  /// them still hold.
+  func forgetWatch() { watch.withLock { $0 = nil } }
 
   /// The decision of the application, if the staged pages need one.
   private func decision() async throws -> EpochPolicy.Decision? {

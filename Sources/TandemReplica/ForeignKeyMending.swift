@@ -69,7 +69,11 @@ extension ReplicaTable {
 
 extension DatabaseConnection {
   /// The foreign keys that refer to synchronized tables, those of all other tables included.
-  func foreignKeys(to tables: [ReplicaTable]) throws(DatabaseError) -> [ForeignKey] {
+  ///
+  /// - Returns: Also true if any table of the file has a foreign key.
+  func foreignKeys(
+    to tables: [ReplicaTable]
+  ) throws(DatabaseError) -> (found: [ForeignKey], hasAny: Bool) {
     let listing = try prepare(
       """
       SELECT t.name, f.id, f."table", f."from", f."to", f.on_delete
@@ -80,8 +84,10 @@ extension DatabaseConnection {
       tables.first { $0.name.isSameSQLName(as: name) }
     }
     var found: [ForeignKey] = []
+    var hasAny = false
     var last: (child: String, id: FieldValue)?
     while try listing.step() {
+      hasAny = true
       let row = try listing.values()
       guard case .text(let child) = row[0], case .text(let name) = row[2],
         case .text(let column) = row[3], let parent = table(name)
@@ -101,7 +107,7 @@ extension DatabaseConnection {
           child: child, attachedChild: table(child), parent: parent, columns: columns,
           setsNull: row[5] == "SET NULL"))
     }
-    return found
+    return (found, hasAny)
   }
 }
 

@@ -154,6 +154,7 @@ extension PageApplication {
     if let waiting = placing.waitingPlacement(of: change.key) {
       return try apply(change, to: waiting)
     }
+    try placing.restoreDisturbed(before: change.key)
     let row = try tables.row(table, change.key.id)
     account(change.key, base: row.base, change.fields, isFirst: isFirst)
     let result =

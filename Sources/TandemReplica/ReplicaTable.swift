@@ -233,10 +233,12 @@ package struct ReplicaSchema: Sendable {
   let parentsFirst: [ReplicaTable]
   /// The foreign keys that refer to them, those of other tables included.
   let foreignKeys: [ForeignKey]
+  /// True if any table of the file has a foreign key.
+  let hasForeignKeys: Bool
 
   init(_ declarations: [SpaceTable], in connection: DatabaseConnection) throws {
     tables = try declarations.map { try ReplicaTable($0, in: connection) }
-    foreignKeys = try connection.foreignKeys(to: tables)
+    (foreignKeys, hasForeignKeys) = try connection.foreignKeys(to: tables)
     parentsFirst = ReplicaSchema.parentsFirst(tables, foreignKeys)
   }
 

@@ -23,6 +23,9 @@ extension ReplicaTables {
 
     /// The tables as the file declares them to the space.
     var declarations: [SpaceTable] { schema.tables.map(\.declaration) }
+
+    /// True if any table of the file has a foreign key.
+    var hasForeignKeys: Bool { schema.hasForeignKeys }
   }
 
   /// The synchronized tables as they are now, after all changes of the schema were taken over.

@@ -9,11 +9,13 @@ extension RowPlacing {
   /// - Parameter triesSetAside: False if nothing has come from the space.
   /// - Complexity: O(*n* log *n*) in the number of records, unless triggers of the application run.
   mutating func finish(triesSetAside: Bool = true) throws {
+    try restoreDisturbed()
     var setAside = triesSetAside ? try tables.setAsideKeys() : []
     setAside.removeAll { waitingOffsets[$0] != nil }
     setAside = try setAside.filter { try !isDeletion($0) }
     try decideDeletions()
     while true {
+      try restoreDisturbed()
       if !waiting.isEmpty {
         let count = waiting.count
         // Rows that move by one place each are free of each other in one direction.
@@ -21,7 +23,10 @@ extension RowPlacing {
           try refresh(&placement)
           try place(placement)
         }
-        if waiting.count > count / 2 { try contest() }
+        if waiting.count > count / 2 {
+          try restoreDisturbed()
+          try contest()
+        }
       } else if let row = removed.popLast() {
         try removeReferences(to: row)
       } else {
@@ -149,6 +154,7 @@ extension RowPlacing {
       let reason =
         "it refers to a row of \(parent.table.name) that is not there any more, "
         + parent.syncKey.idText
+      try restoreDisturbed()
       for key in try tables.references(foreignKey, to: values) {
         let row = try tables.row(child, key)
         guard !row.isUnreadable, let local = row.local else { continue }

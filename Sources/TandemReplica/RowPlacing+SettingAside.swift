@@ -88,12 +88,14 @@ extension RowPlacing {
     guard let table = try tables.schema().table(named: key.table), table.keeps(key: key.id) else {
       return false
     }
+    try restoreDisturbed()
     let row = try tables.row(table, key.id)
     guard let parked = row.parked, parked.reason != nil, !row.isUnreadable else { return true }
     switch (parked.extent, row.row) {
     case (.deletion, _):
       wait(RowPlacement(table: table, key: key.id, row: row, remote: nil, result: nil))
       try decideDeletions()
+      try restoreDisturbed()
       return try tables.parked(key) == nil
     case (.record, _), (.fields, _):
       // A row that a program wrote anew, or in these fields, is sent.

@@ -50,6 +50,12 @@ struct RowPlacing {
   var removed: [RowPlacement] = []
   /// The rows that the space deleted and that stay, because local edits need them.
   var kept: [RowPlacement] = []
+  /// The rows that triggers of the application have changed as they were written, or have kept from being
+  /// written. See ``restoreDisturbed()``.
+  private var disturbed: [RowPlacement] = []
+  private var disturbedKeys: Set<SyncKey> = []
+  /// The number of disturbed rows that are kept in memory.
+  private static let maxDisturbedCount = 1_000
   /// The number of rows that were written.
   private(set) var writtenCount = 0
   /// The number of local edits that were noted in `tandem_rejected`.
@@ -64,7 +70,10 @@ struct RowPlacing {
   }
 
   /// Ends the placing of rows.
-  func end() throws { try effects?.drop() }
+  mutating func end() throws {
+    try restoreDisturbed()
+    try effects?.drop()
+  }
 
   /// The foreign keys that refer to a table.
   func references(to table: ReplicaTable) -> [ForeignKey] {
@@ -194,40 +203,74 @@ struct RowPlacing {
 
 extension RowPlacing {
   /// Makes the record of the space the base of its row.
-  private func settle(_ placement: RowPlacement) throws {
+  private mutating func settle(_ placement: RowPlacement) throws {
     let (table, key) = (placement.table, placement.key)
-    let parked = (placement.remote ?? placement.result).flatMap(table.unstorableFields)
+    let parked = placement.unstorableFields
     var after = ReplicaRow.Current(placement.result, table)
     if firesTriggers || parked != nil || table.hasDefaults(for: placement.result) {
-      after = try restored(placement, parked)
+      after = try tables.row(table, key).row
     }
-    try tables.setShadow(shadow(placement, after, parked), table, key)
+    guard !firesTriggers || placement.isWritten(in: after, except: parked) else {
+      disturbed.append(placement)
+      disturbedKeys.insert(placement.syncKey)
+      if disturbed.count >= RowPlacing.maxDisturbedCount { try restoreDisturbed() }
+      return
+    }
+    try settle(placement, after, parked)
+  }
+
+  private func settle(
+    _ placement: RowPlacement, _ after: ReplicaRow.Current, _ parked: Record?
+  ) throws {
+    try tables.setShadow(shadow(placement, after, parked), placement.table, placement.key)
     if parked != nil || placement.row.parked != nil {
       try tables.park(parked.map { ParkedFields(fields: $0, extent: .fields) }, placement.syncKey)
     }
   }
 
-  /// The row after it was written. If a trigger of the application has changed it at once, as one
-  /// that notes the time of each change does, or has prevented the change, it is written again.
+  /// Writes the rows again that triggers of the application have changed at once, as one does that
+  /// notes the time of each change, and makes the records of the space their base. Call it before any of
+  /// them is read.
   ///
-  /// Otherwise the change of the trigger would be a local edit, which the triggers of all other
-  /// replicas would answer with edits of their own, without end. So the second time no triggers
-  /// run.
-  private func restored(
-    _ placement: RowPlacement, _ parked: Record?
-  ) throws -> ReplicaRow.Current {
+  /// Otherwise the change of a trigger would be a local edit, which the triggers of all other replicas
+  /// would answer with edits of their own, without end. So the second time no triggers run. All rows are
+  /// written together, because SQLite compiles all statements again when triggers are disabled or enabled.
+  mutating func restoreDisturbed() throws {
+    guard !disturbed.isEmpty else { return }
+    let placements = disturbed
+    disturbed = []
+    disturbedKeys = []
+    try tables.quietly {
+      var rest = placements
+      var count = 0
+      // One row may have got the unique value of another one from a trigger.
+      repeat {
+        count = rest.count
+        rest = try rest.filter { try !isRestored($0) }
+      } while !rest.isEmpty && rest.count < count
+      for placement in placements {
+        let row = try tables.row(placement.table, placement.key).row
+        try settle(placement, row, placement.unstorableFields)
+      }
+    }
+  }
+
+  /// Does the same if the row of this key is among them.
+  mutating func restoreDisturbed(before key: SyncKey) throws {
+    if disturbedKeys.contains(key) { try restoreDisturbed() }
+  }
+
+  /// Writes a row again; `false` if another row has one of its unique values.
+  private func isRestored(_ placement: RowPlacement) throws -> Bool {
     let (table, key) = (placement.table, placement.key)
     let row = try tables.row(table, key).row
-    let isAsWritten =
-      placement.result.map { row.holds($0, table, except: parked) } ?? row.isMissing
-    guard firesTriggers, !isAsWritten else { return row }
+    guard !placement.isWritten(in: row, except: placement.unstorableFields) else { return true }
     do {
-      try tables.quietly { try tables.store(placement.result, over: row, table, key) }
+      try tables.store(placement.result, over: row, table, key)
+      return true
     } catch let error as DatabaseError where error.forbidsRow {
-      // The trigger has written another row with the same unique value.
-      return row
+      return false
     }
-    return try tables.row(table, key).row
   }
 
   /// The former version that the row has from now on; `nil` if it is the record of the space.
@@ -251,6 +294,16 @@ extension RowPlacing {
       }
     }
     return .values(former)
+  }
+}
+
+extension RowPlacement {
+  /// The fields that the table cannot hold as they are.
+  fileprivate var unstorableFields: Record? { (remote ?? result).flatMap(table.unstorableFields) }
+
+  /// True if the row holds the record that it is to hold, apart from the given fields.
+  fileprivate func isWritten(in row: ReplicaRow.Current, except parked: Record?) -> Bool {
+    result.map { row.holds($0, table, except: parked) } ?? row.isMissing
   }
 }
 

@@ -6,31 +6,66 @@ internal import TandemSync
 /// the space is written: the commit that the record came with has these changes already, and a local
 /// edit that was not sent must not be overwritten by them. What triggers write into other tables stays.
 ///
-/// Temporary triggers keep each row of a synchronized table, with all columns, as it was before its
-/// first change. They exist only while a pull is applied, and only if a trigger of the application names
-/// a synchronized table.
-struct TriggerEffects {
+/// A capture of the connection shows for each record whether triggers have changed other rows. If they
+/// have, the row is written again, and temporary triggers keep each row of a synchronized table, with all
+/// columns, as it was before its first change. They exist from then on until the pull is applied: each
+/// change of the schema makes SQLite compile all statements again.
+final class TriggerEffects {
   private let tables: ReplicaTables
-  private let logs: [TriggerEffectLog]
+  private let synchronized: [ReplicaTable]
+  private let capture: ChangeCapture
+  private var logs: [TriggerEffectLog] = []
 
   /// - Returns: `nil` if no trigger of the application names a synchronized table.
   init?(_ tables: ReplicaTables) throws {
     self.tables = tables
-    let synchronized = try tables.schema().tables
+    synchronized = try tables.schema().tables
     guard try tables.hasTriggers(naming: synchronized) else { return nil }
-    logs = synchronized.enumerated().map { TriggerEffectLog($1, number: $0) }
-    for log in logs { try log.create(tables.connection) }
+    capture = ChangeCapture(tables.connection)
+    capture.setInterests(synchronized.map(\.interest), seesTruncation: false)
   }
 
   func drop() throws {
+    capture.setInterests([])
     for log in logs { try log.drop(tables.connection) }
+    logs = []
   }
 
   /// Runs `body`, which writes the row of a record, and undoes what its triggers change in other rows.
   ///
+  /// - Parameter body: It may run a second time, after the first one was undone.
   /// - Throws: The errors of `body`. If a row cannot become what it was, because the new row has its
   ///   unique value, nothing is changed.
   func undoing(
+    besides table: ReplicaTable, _ key: [FieldValue], _ body: () throws -> Void
+  ) throws {
+    if logs.isEmpty {
+      do {
+        return try tables.connection.savepoint {
+          _ = capture.take()
+          try body()
+          guard touches(nothingBut: key, of: table) else { throw OtherRows() }
+        }
+      } catch is OtherRows {}
+      for table in synchronized {
+        let log = TriggerEffectLog(table, number: logs.count)
+        try log.create(tables.connection)
+        logs.append(log)
+      }
+    }
+    try undoingLogged(besides: table, key, body)
+  }
+
+  private struct OtherRows: Error {}
+
+  /// True if no other row of a synchronized table was written since the last call.
+  private func touches(nothingBut key: [FieldValue], of table: ReplicaTable) -> Bool {
+    capture.take().allSatisfy { interest, touched in
+      interest == table.interest && touched.keys.map { $0 == [RecordKey(key)] } ?? false
+    }
+  }
+
+  private func undoingLogged(
     besides table: ReplicaTable, _ key: [FieldValue], _ body: () throws -> Void
   ) throws {
     for log in logs { try tables.run(log.clear, []) }
@@ -55,6 +90,13 @@ struct TriggerEffects {
         }
       }
     }
+  }
+}
+
+extension ReplicaTable {
+  /// All changes of its rows.
+  fileprivate var interest: TableInterest {
+    TableInterest(table: shadow.table, key: shadow.changedKey)
   }
 }
 

@@ -43,6 +43,28 @@ struct SynchronizedFilesTests {
     try await database.read { try $0.fetchAll("SELECT * FROM note ORDER BY id") }
   }
 
+  @Test("A foreign key that a table gets during a synchronization does not act on what is received")
+  func newForeignKey() async throws {
+    let space = try await space()
+    let (a, one) = try await attached("a.db", to: space)
+    let (b, two) = try await attached("b.db", to: space)
+    try await one.sync(with: space)
+    try await two.sync(with: space)
+    try await a.write { try $0.execute("DELETE FROM note") }
+    try await one.sync(with: space)
+    try await two.sync(with: space) { status in
+      guard case .pulling = status else { return }
+      _ = try? b.write {
+        try $0.execute(
+          "CREATE TABLE line (id TEXT PRIMARY KEY, note TEXT REFERENCES note ON DELETE CASCADE)")
+        try $0.execute("INSERT INTO line VALUES ('1', 'n')")
+      }
+    }
+    let lines: [Record] = try await b.read { try $0.fetchAll("SELECT * FROM line") }
+    #expect(lines == [["id": "1", "note": "n"]])
+    #expect(try await notes(b).count == 1, "a row of this file refers to it")
+  }
+
   @Test("A trigger that ends the transaction does not stop a file")
   func endedTransaction() async throws {
     let space = try await space()

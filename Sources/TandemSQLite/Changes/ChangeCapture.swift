@@ -8,11 +8,11 @@ internal import TandemRecords
 /// leave keys of rows that did not change in the end; the key of a row that changed is never
 /// missing.
 ///
-/// It belongs to the isolation domain of its connection. Without interests it costs nothing.
+/// It belongs to the isolation domain of its connection, which may have several of them. Without
+/// interests it costs nothing.
 package final class ChangeCapture {
   private let handle: DatabaseHandle
   private var interests: [String: [TableInterest]] = [:]
-  private var isHooked = false
   private var current = RecordedTable()
   private var others: [TableInterest: TouchedKeys] = [:]
 
@@ -27,33 +27,54 @@ package final class ChangeCapture {
     handle = connection.handle
   }
 
-  deinit { sqlite3_preupdate_hook(handle.pointer, nil, nil) }
+  deinit { unhook() }
 
   /// Replaces the interests from the next row on, and discards the keys recorded so far.
-  package func setInterests(_ interests: some Collection<TableInterest>) {
+  ///
+  /// - Parameter seesTruncation: False if each of the tables has a trigger for deletions. SQLite then
+  ///   calls the hook for each row of a `DELETE` without `WHERE`, and compiles no statement again.
+  package func setInterests(
+    _ interests: some Collection<TableInterest>, seesTruncation: Bool = true
+  ) {
     self.interests = Dictionary(grouping: interests, by: \.table)
     current = RecordedTable()
     others = [:]
     if interests.isEmpty {
-      sqlite3_preupdate_hook(handle.pointer, nil, nil)
-      isHooked = false
-    } else if !isHooked {
+      unhook()
+    } else if !handle.captures.contains(where: isSelf) {
       hook()
+      if seesTruncation { compileAgain() }
     }
   }
 
   private func hook() {
-    isHooked = true
+    handle.captures.append(Unmanaged.passUnretained(self))
+    guard handle.captures.count == 1 else { return }
     sqlite3_preupdate_hook(
       handle.pointer,
       { context, database, operation, schema, table, oldRowid, newRowid in
         guard let context, let table, sqlite3_stricmp(schema, "main") == 0 else { return }
         let row = ChangedRow(
           database: database, operation: operation, oldRowid: oldRowid, newRowid: newRowid)
-        Unmanaged<ChangeCapture>.fromOpaque(context).takeUnretainedValue().record(row, of: table)
-      }, Unmanaged.passUnretained(self).toOpaque())
-    // A `DELETE` without `WHERE` that was compiled while there was no hook never calls one. Setting
-    // an authorizer makes SQLite compile all statements again before they run.
+        for capture in Unmanaged<DatabaseHandle>.fromOpaque(context).takeUnretainedValue().captures
+        {
+          capture.takeUnretainedValue().record(row, of: table)
+        }
+      }, Unmanaged.passUnretained(handle).toOpaque())
+  }
+
+  private func unhook() {
+    handle.captures.removeAll(where: isSelf)
+    if handle.captures.isEmpty { sqlite3_preupdate_hook(handle.pointer, nil, nil) }
+  }
+
+  private func isSelf(_ capture: Unmanaged<ChangeCapture>) -> Bool {
+    capture.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
+  }
+
+  /// A `DELETE` without `WHERE` that was compiled while there was no hook never calls one. Setting an
+  /// authorizer makes SQLite compile all statements again before they run.
+  private func compileAgain() {
     sqlite3_set_authorizer(handle.pointer, { _, _, _, _, _, _ in SQLITE_OK }, nil)
     sqlite3_set_authorizer(handle.pointer, nil, nil)
   }

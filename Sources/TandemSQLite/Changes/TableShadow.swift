@@ -26,6 +26,8 @@ package struct TableShadow: Sendable {
   package let columns: [String]
   /// True if the key is the rowid, which SQLite chooses if a statement does not.
   package let isByRowid: Bool
+  /// The source of the key of a row that changes.
+  package let changedKey: TableInterest.Key
   private let removedRows: RemovedRows
   /// The names of the rowid that no column has.
   private let rowidNames: [String]
@@ -63,6 +65,7 @@ package struct TableShadow: Sendable {
     self.key = key
     self.columns = columns
     isByRowid = facts.isIdentifiedByRowid
+    changedKey = facts.key(ofColumns: key)
     rowidNames = facts.rowidNames
     removedRows = try RemovedRows(facts, in: connection)
     keyDefaults = try connection.defaults(of: table, among: key).filter(\.isRequired)

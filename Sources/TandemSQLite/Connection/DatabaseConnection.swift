@@ -228,6 +228,19 @@ extension DatabaseConnection {
     return unfinished
   }
 
+  /// The number of times that statements were compiled since the connection was opened, those included
+  /// that SQLite compiled again because the schema or a setting had changed. Of statements that are
+  /// gone, only the first time counts.
+  package var compilationCount: Int {
+    var count = handle.statementCount
+    var statement = sqlite3_next_stmt(handle.pointer, nil)
+    while let current = statement {
+      count += Int(sqlite3_stmt_status(current, SQLITE_STMTSTATUS_REPREPARE, 0))
+      statement = sqlite3_next_stmt(handle.pointer, current)
+    }
+    return count
+  }
+
   /// The number of rows that the last insert, update or delete statement changed itself.
   package var changeCount: Int { Int(sqlite3_changes64(handle.pointer)) }
 }
@@ -239,6 +252,11 @@ extension DatabaseConnection {
 final class DatabaseHandle {
   let pointer: OpaquePointer
   let path: String
+  /// The captures that record the rows that change: SQLite has one hook for all of them. Each one
+  /// removes itself before it is gone.
+  var captures: [Unmanaged<ChangeCapture>] = []
+  /// The number of statements that were compiled.
+  var statementCount = 0
 
   /// Opens the file at a place, which errors call `path`.
   init(path: String, at place: String, creates: Bool) throws(DatabaseError) {

@@ -35,6 +35,7 @@ package final class Statement {
     self.sql = sql
     self.handle = handle
     self.database = database
+    database.statementCount += 1
   }
 
   deinit { sqlite3_finalize(handle) }
