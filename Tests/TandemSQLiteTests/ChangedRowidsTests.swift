@@ -35,13 +35,20 @@ struct ChangedRowidsTests {
     _ old: DatabaseConnection, _ new: DatabaseConnection,
     afterBeginning body: () throws -> Void = {}
   ) throws -> [ClosedRange<Int64>]? {
+    try find(old, new, afterBeginning: body)?.ranges.ranges
+  }
+
+  private func find(
+    _ old: DatabaseConnection, _ new: DatabaseConnection,
+    afterBeginning body: () throws -> Void = {}
+  ) throws -> (ranges: RowidRanges, rowCount: Int)? {
     let tables = try [old, new].map { connection in
       try ComparedTable(connection.table(), key: ["id"], of: connection, allowsAnyKey: false)
     }
     return try old.transaction(.deferred) {
       try new.transaction(.deferred) {
         try body()
-        return try ChangedRowids.ranges(from: tables[0], to: tables[1])?.ranges
+        return try ChangedRowids.find(from: tables[0], to: tables[1])
       }
     }
   }
@@ -55,6 +62,16 @@ struct ChangedRowidsTests {
     new = try open("new.db")
     #expect(try ranges(old, new) == [2_500...2_500])
     #expect(try ranges(old, try open("old.db")) == [])
+  }
+
+  @Test("only the rows of pages that differ are read, also behind the first one of these")
+  func equalPages() throws {
+    let (old, new) = try versions(
+      "id INTEGER PRIMARY KEY, v", "UPDATE t SET v = 'other' WHERE rowid IN (100, 2500)")
+    let found = try #require(try find(old, new))
+    #expect(found.ranges.ranges == [100...100, 2_500...2_500])
+    // A page has about 200 of the 5,000 rows.
+    #expect(found.rowCount < 1_000)
   }
 
   @Test("rows with keys of their own are found by rowid too, also with few between them")

@@ -19,12 +19,20 @@ struct ChangedRowids {
   private var new: LeafCursor
   private let oldPages: DatabasePages
   private let newPages: DatabasePages
+  private var rowCount = 0
 
   /// Ranges that contain them; `nil` if all rows have to be compared: too many differ, or it is not
   /// certain that equal bytes are equal rows.
   static func ranges(
     from old: ComparedTable, to new: ComparedTable
   ) throws(DatabaseError) -> RowidRanges? {
+    try find(from: old, to: new)?.ranges
+  }
+
+  /// The same, and the number of rows that were read, because their pages differ.
+  static func find(
+    from old: ComparedTable, to new: ComparedTable
+  ) throws(DatabaseError) -> (ranges: RowidRanges, rowCount: Int)? {
     guard old.connection !== new.connection, !old.allowsAnyKey, !new.allowsAnyKey,
       let oldPages = try DatabasePages(old.connection),
       let newPages = try DatabasePages(new.connection),
@@ -39,10 +47,10 @@ struct ChangedRowids {
         old: LeafCursor(TableLeaves(root: oldTable.root, in: oldPages)),
         new: LeafCursor(TableLeaves(root: newTable.root, in: newPages)),
         oldPages: oldPages, newPages: newPages)
-      let ranges = try rowids.ranges()
+      guard let ranges = try rowids.ranges() else { return nil }
       try oldPages.checkAreOfSnapshot()
       try newPages.checkAreOfSnapshot()
-      return ranges
+      return (ranges, rowids.rowCount)
     } catch {
       return nil
     }
@@ -62,6 +70,7 @@ struct ChangedRowids {
       let rowid = min(someRowid, newRow?.rowid ?? someRowid)
       if let last, rowid <= last { throw PageFault() }
       last = rowid
+      rowCount += 1
       let (hasOld, hasNew) = (oldRow?.rowid == rowid, newRow?.rowid == rowid)
       var isSame = false
       if hasOld, hasNew, let oldRow, let newRow { isSame = try areSame(oldRow, newRow) }
@@ -112,6 +121,8 @@ private struct LeafCursor {
   private var index = 0
   /// The number of the row's cell in it.
   private var cell = 0
+  /// The number of cells of the page, once one of its rows has been read.
+  private var cellCount = 0
 
   init(_ leaves: TableLeaves) { self.leaves = leaves }
 
@@ -129,14 +140,19 @@ private struct LeafCursor {
   mutating func row() throws(PageFault) -> LeafRow? {
     while index < leaves.numbers.count {
       let page = try leaves.leaf(leaves.numbers[index])
-      if cell < page.cellCount { return try page.row(cell) }
+      cellCount = page.cellCount
+      if cell < cellCount { return try page.row(cell) }
       skipPage()
     }
     return nil
   }
 
-  /// Moves behind the row.
-  mutating func advance() { cell += 1 }
+  /// Moves behind the row that was read: to the next page after the last one, so that equal pages can be
+  /// skipped again.
+  mutating func advance() {
+    cell += 1
+    if cell == cellCount { skipPage() }
+  }
 }
 
 extension DatabaseConnection {

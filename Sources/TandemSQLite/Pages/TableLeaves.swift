@@ -163,6 +163,8 @@ struct BTreePage {
     var overflows: [OverflowChain] = []
     for cell in 0..<cellCount {
       var offset = try offset(ofCell: cell)
+      // Most rows are so short that one byte has their length. They fit a page of any size.
+      if offset < bytes.count, bytes[offset] < 0x80 { continue }
       let byteCount = try variableInteger(at: &offset)
       guard byteCount > maxLocalCount else { continue }
       _ = try variableInteger(at: &offset)
