@@ -46,7 +46,7 @@ struct Phone: Sendable {
 
   private func synchronize() async {
     do {
-      try await replica.run(with: space) { status in
+      try await replica.run(with: space) { status, _ in
         if case .pushing(changeCount: let count) = status { pushes.send(count) }
       }
     } catch is CancellationError {

@@ -11,6 +11,10 @@ extension DatabaseReplica {
     public let pushedCount: Int
     /// The number of rows that were written for changes of other replicas.
     public let pulledCount: Int
+    /// The number of conflicts that are open in the file, older ones included.
+    public let conflictCount: Int
+    /// The number of rejected changes in the file, older ones included.
+    public let rejectedCount: Int
   }
 
   /// The number of failed requests in a row after which ``sync(with:reporting:)`` gives up. It gives up earlier,
@@ -19,12 +23,13 @@ extension DatabaseReplica {
 
   /// Synchronizes until the file is in step with the space.
   ///
-  /// Neither conflicts nor rejected changes prevent this: the row has the version of the space then. Look at
-  /// ``conflicts(includingResolved:)`` and ``rejections()`` afterwards, or at ``status()``.
+  /// Neither conflicts nor rejected changes prevent this: the row has the version of the space then. The
+  /// report counts them; ``conflicts(includingResolved:)`` and ``rejections()`` have them.
   ///
   /// - Parameters:
   ///   - space: The space that the file is attached to.
-  ///   - report: Called with each new state of the synchronization, in order.
+  ///   - report: Called with each new state of the synchronization, in order, and with the error that led
+  ///     to it, such as the reason why the space cannot be reached.
   /// - Returns: The revision that was reached. All changes are durable on both sides.
   /// - Throws: ``ReplicaError`` with code `otherSpace` if the file is attached to another space, and with
   ///   code `undecided` or `blocked` if the synchronization needs help; the error of the last request if
@@ -32,11 +37,12 @@ extension DatabaseReplica {
   ///   time, and continues.
   @discardableResult
   public func sync(
-    with space: SyncSpace, reporting report: @escaping @Sendable (SyncStatus) -> Void = { _ in }
+    with space: SyncSpace,
+    reporting report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void = { _, _ in }
   ) async throws -> Report {
-    try await run(
-      until: .settled(maxFailureCount: DatabaseReplica.maxFailureCount), with: space
-    ) { status, _ in report(status) }.result()
+    let run = try await run(
+      until: .settled(maxFailureCount: DatabaseReplica.maxFailureCount), with: space, report)
+    return try await self.report(of: run)
   }
 
   /// Synchronizes until the file contains a revision of the space, which may not exist yet.
@@ -49,11 +55,10 @@ extension DatabaseReplica {
   @discardableResult
   public func sync(
     with space: SyncSpace, upTo revision: SpaceRevision,
-    reporting report: @escaping @Sendable (SyncStatus) -> Void = { _ in }
+    reporting report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void = { _, _ in }
   ) async throws -> Report {
-    let result = try await run(until: .reached(revision), with: space) { status, _ in
-      report(status)
-    }.result()
+    let run = try await run(until: .reached(revision), with: space, report)
+    let result = try await self.report(of: run)
     guard result.revision.epoch == revision.epoch else {
       throw ReplicaError(
         .otherHistory,
@@ -72,13 +77,15 @@ extension DatabaseReplica {
   ///
   /// - Parameters:
   ///   - space: The space that the file is attached to.
-  ///   - report: Called with each new state of the synchronization, in order.
+  ///   - report: Called with each new state of the synchronization, in order, and with the error that led
+  ///     to it, such as the reason why the space cannot be reached.
   /// - Throws: `CancellationError`; ``ReplicaError`` and `DatabaseError` if the file cannot be
   ///   synchronized.
   public func run(
-    with space: SyncSpace, reporting report: @escaping @Sendable (SyncStatus) -> Void = { _ in }
+    with space: SyncSpace,
+    reporting report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void = { _, _ in }
   ) async throws {
-    let run = try await run(until: .forever, with: space) { status, _ in report(status) }
+    let run = try await run(until: .forever, with: space, report)
     if let block = run.block { throw block }
     try Task.checkCancellation()
   }
@@ -98,17 +105,26 @@ package struct ReplicaRun: Sendable {
   package let pushedCount: Int
   /// The number of rows that were written for changes of other replicas.
   package let pulledCount: Int
+}
 
+extension DatabaseReplica {
   /// The report of a run that ended in step.
-  func result() throws -> DatabaseReplica.Report {
-    if let block { throw block }
-    switch status {
+  ///
+  /// - Throws: The reason why another run ended; `DatabaseError`; `CancellationError`.
+  private func report(of run: ReplicaRun) async throws -> Report {
+    if let block = run.block { throw block }
+    switch run.status {
     case .upToDate(let revision):
-      return DatabaseReplica.Report(
-        revision: revision, pushedCount: pushedCount, pulledCount: pulledCount)
+      let (conflictCount, rejectedCount) = try await database.read {
+        let tables = ReplicaTables($0.connection)
+        return (try tables.openConflictCount(), try tables.rejectedCount())
+      }
+      return Report(
+        revision: revision, pushedCount: run.pushedCount, pulledCount: run.pulledCount,
+        conflictCount: conflictCount, rejectedCount: rejectedCount)
     case .blocked(let block): throw ReplicaError(block)
     case .offline, .connecting, .pushing, .pulling, .verifying:
-      throw cause ?? SyncRefusal(.unavailable, "the space cannot be reached; try again later")
+      throw run.cause ?? SyncRefusal(.unavailable, "the space cannot be reached; try again later")
     }
   }
 }

@@ -107,6 +107,7 @@ struct SynchronizedFilesTests {
     let report = try await two.sync(with: space)
     #expect(report.revision == (try await space.revision()))
     #expect(report.pulledCount == 1)
+    #expect(report.conflictCount == 1 && report.rejectedCount == 0)
     let conflict = try #require(try await two.conflicts().first)
     #expect(conflict.table == "note" && conflict.primaryKey == ["n"])
     #expect(conflict.fields == ["title"] && conflict.resolution == .unresolved)
@@ -312,7 +313,7 @@ struct SynchronizedFilesTests {
     try await one.sync(with: space)
     let (states, state) = AsyncStream<(SyncStatus, String)>.makeStream()
     let run = Task {
-      try await one.run(until: .forever, with: space) {
+      try await one.run(with: space) {
         state.yield(($0, $1.map { "\($0)" } ?? ""))
       }
     }
@@ -334,7 +335,7 @@ struct SynchronizedFilesTests {
       #expect(await wait(for: isUpToDate(version)) != nil)
     }
     run.cancel()
-    _ = try await run.value
+    await #expect(throws: CancellationError.self) { try await run.value }
     await a.close()
     await space.close()
   }
@@ -430,7 +431,9 @@ struct SynchronizedFilesTests {
     let revision = try await one.sync(with: space).revision
     let statuses = AsyncStream<SyncStatus>.makeStream()
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await two.run(with: space) { statuses.continuation.yield($0) } }
+      group.addTask {
+        try await two.run(with: space) { status, _ in statuses.continuation.yield(status) }
+      }
       for await status in statuses.stream where status == .offline { break }
       try await b.write { transaction in
         _ = try transaction.connection.rows("PRAGMA max_page_count = 1000000")

@@ -301,7 +301,7 @@ private struct OpenReplica: Sendable {
     do {
       try await replica.sync(
         with: space,
-        reporting: { status in
+        reporting: { status, _ in
           if case .pushing = status { withUnsafeCurrentTask { $0?.cancel() } }
         })
       preconditionFailure("there are changes to send")
