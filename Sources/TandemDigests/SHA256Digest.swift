@@ -14,12 +14,6 @@ public struct SHA256Digest: Hashable, Sendable {
     self = hash.finalized()
   }
 
-  /// True if the digests are equal. The time does not depend on the bytes, so that it reveals nothing
-  /// about a digest that is secret.
-  package func matches(_ other: SHA256Digest) -> Bool {
-    zip(bytes, other.bytes).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
-  }
-
   /// The digest written in 64 hexadecimal digits of either case; `nil` for any other text.
   public init?(hexadecimal text: String) {
     let digits = text.utf8.compactMap { byte -> UInt8? in

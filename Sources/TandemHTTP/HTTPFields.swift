@@ -52,12 +52,6 @@ public struct HTTPFields: Hashable, Sendable {
   package mutating func addUnlessPresent(_ name: String, _ value: String) {
     if values(of: name).isEmpty { append(name, value) }
   }
-
-  /// Lengthens the last value by a line that continues it (RFC 9112, section 5.2).
-  mutating func continueLast(with value: String) {
-    guard let last = fields.indices.last else { return }
-    fields[last].value += " " + value
-  }
 }
 
 /// Returns true if two names differ at most in the case of ASCII letters.

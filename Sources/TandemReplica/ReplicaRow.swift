@@ -139,8 +139,8 @@ struct ReplicaRow {
     return parked?.isWhole ?? false
   }
 
-  /// The version of the space that local edits replace although the row never had it, and the version
-  /// that it had instead; `nil` if they replace none.
+  /// The version of the space that a program overwrote without having seen it, because it was parked and
+  /// never in the row; and the version that the row had instead. `nil` if there is none.
   var unseen: (version: Record, seen: Record?)? {
     guard let version = base else { return nil }
     if isWrittenAnew { return (version, nil) }

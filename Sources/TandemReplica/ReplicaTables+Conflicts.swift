@@ -167,9 +167,9 @@ extension ReplicaTables {
 
   /// Writes the versions that resolve conflicts, by ordinary edits.
   ///
-  /// A version whose unique value another row still has waits for the others. If most of them wait, rows
-  /// may exchange values. These get values for the time being that no other row has, unless a trigger of
-  /// the application would see them.
+  /// A resolution waits while another row still has its unique value. If more than half of the resolutions
+  /// wait, rows may exchange values: they first get placeholder values that no other row has. This is not
+  /// done in tables with triggers of the application, which would see the placeholders.
   ///
   /// - Parameter isNaming: True if errors name the conflict.
   private func write(_ resolutions: [Resolution], naming isNaming: Bool) throws {

@@ -161,20 +161,10 @@ extension ReplicaTables {
         + "change its constraint, or the row in another copy")
   }
 
-  /// Notes a change that was taken out of its row, with the record as it was.
+  /// Notes a change from one version to another that was taken out of its row.
   ///
   /// Call it while the former version of the row is there, and before the row is deleted: columns
   /// that are not synchronized are kept with it.
-  func reject(
-    _ key: SyncKey, _ reason: String, _ content: Record?, others: Record? = nil
-  ) throws {
-    let base = try schema().table(named: key.table).flatMap { try row($0, key.id).base }
-    // A row without edits that has to go is written as a whole when it comes back.
-    try reject(
-      key, reason, content, from: base.hasSameStorage(as: content) ? nil : base, others: others)
-  }
-
-  /// Notes a change from one version to another that was taken out of its row.
   func reject(
     _ key: SyncKey, _ reason: String, _ content: Record?, from base: Record?, others: Record? = nil
   ) throws {

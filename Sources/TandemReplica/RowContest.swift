@@ -2,23 +2,22 @@ internal import TandemRecords
 internal import TandemSQLite
 internal import TandemSync
 
-/// Places records whose rows wait for unique values of each other, or of rows that no record has
-/// come for.
+/// Places records whose rows need unique values that other rows have.
 ///
-/// First, all rows that take part are taken out of their tables. So rows that only exchange values
-/// come back without a conflict. Then they are placed in the order in which the space got them. Two
-/// rows of a table cannot have the same unique value, but the space may have such records: a table of
-/// another replica has no such index, two replicas took the value at the same time, or only a part of
-/// a large change has come. Then local edits give way first. Otherwise the row stays that has the value
-/// already, or that the space got first, and the other row stays as it was, or is missing, until the
-/// value is free. Its version is set aside; nothing of this is an edit.
+/// Records of a space may have the same unique value: a table of another replica has no such index, two
+/// replicas took the value at the same time, or only a part of a large change has come. So:
 ///
-/// Until then no triggers run, so that those of the application see no row that goes and comes back.
-/// In the end, each row changes once more, from its former to its final version, with triggers, while
-/// the others are out of the way.
+/// 1. All rows that take part are removed from their tables. Rows can then exchange values.
+/// 2. Their versions are written in the order in which the space got them.
+/// 3. If two versions need one value, local edits yield first. Then the row that had the value before
+///    keeps it, or else the one that the space got first.
+/// 4. The other row keeps its former version, or stays missing, until the value is free. Its version is
+///    set aside. None of this is an edit.
+/// 5. No trigger has run so far, so that those of the application see no row that goes and comes back.
+///    Now each row changes once, from its former to its final version, with triggers.
 ///
-/// SQLite itself decides which rows are in the way: `REPLACE` removes exactly these, whether a unique
-/// index is partial, on a generated column, on an expression or none of them. This is tried and undone.
+/// SQLite decides which rows have the value: `REPLACE` removes exactly these, whatever the unique index
+/// is made of. This is tried in a savepoint that is rolled back.
 struct RowContest {
   /// A row that takes part.
   fileprivate struct Entry {

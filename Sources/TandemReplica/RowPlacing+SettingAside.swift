@@ -110,8 +110,8 @@ extension RowPlacing {
 }
 
 extension RowPlacement {
-  /// The fields of the space's version that the row lacks as it is now; `nil` if these do not describe
-  /// the version and the local edits, so that the row cannot stay.
+  /// The fields in which the row differs from the space's version. `nil` if base and local edits could not
+  /// be computed from these fields, so that the row cannot stay.
   fileprivate func withheld(_ reason: String) -> ParkedFields? {
     let former: [FieldValue]
     switch (row.shadow, row.row) {

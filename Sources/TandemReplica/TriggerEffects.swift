@@ -127,10 +127,10 @@ extension ReplicaTables {
 }
 
 extension String {
-  /// True if this SQL contains the name of a table. The name of its full-text index often begins with
-  /// it, and is another one.
+  /// True if this SQL contains the name of a table. A longer name that begins with it, such as that of the
+  /// table's full-text index, does not count.
   fileprivate func namesTable(_ name: String) -> Bool {
-    // It is written with each of its quotation marks twice.
+    // SQL writes a quotation mark inside a name twice; such a name is assumed to occur.
     if name.contains("\"") { return true }
     func isPart(_ character: Character) -> Bool {
       character.isLetter || character.isNumber || character == "_" || character == "$"

@@ -12,10 +12,10 @@ import TestRandom
 /// A message that was sent may arrive at any later moment, any number of times or never. Each state is
 /// also continued without accidents until all is synchronized, and the laws of the end are checked.
 ///
-/// States that differ only by the order of steps that commute are visited once.
+/// Of several orders of independent steps, one is visited (partial-order reduction).
 ///
-/// The databases are real. A step on one of them is a function of its rows, so that each is performed
-/// once; the states of the whole are combinations of few states of its parts.
+/// The databases are real. A step depends on the rows of one of them only, so each is performed once and
+/// its result reused.
 final class Exhaustion {
   /// The state of everything, as numbers of interned parts.
   struct State: Hashable {

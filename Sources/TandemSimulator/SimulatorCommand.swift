@@ -14,7 +14,7 @@ struct SimulatorCommand {
   private static let help = """
     Usage: tandem-simulator [--seeds N] [--from S] [--files]
            tandem-simulator --seed S [--steps LIST] [--trace | --minimize] [--files]
-           tandem-simulator --exhaustive [--operations N] [--states N]
+           tandem-simulator --exhaustive [--operations N] [--interruptions N] [--states N]
 
     Simulates replicas and a space while messages get lost, come twice and late, programs crash, and
     files are restored and copied. Checks that nothing is lost, that nothing is applied twice, and that

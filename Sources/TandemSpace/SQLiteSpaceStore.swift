@@ -16,25 +16,20 @@ package import TandemSync
 package final class SQLiteSpaceStore: SpaceStore {
   private let database: Database
   private let limits: SyncLimits
-  private let now: @Sendable () -> Int
   private let queue = CommitQueue()
 
   /// The space in an open database.
-  private init(_ database: Database, limits: SyncLimits, now: @escaping @Sendable () -> Int) {
+  private init(_ database: Database, limits: SyncLimits) {
     self.database = database
     self.limits = limits
-    self.now = now
   }
 
   /// Opens the space in a file.
   ///
-  /// - Parameters:
-  ///   - creates: True if a missing or empty file becomes a space with a new history.
-  ///   - now: The present, in milliseconds since 1970.
+  /// - Parameter creates: True if a missing or empty file becomes a space with a new history.
   /// - Throws: ``SpaceError`` if the file is another database; ``TandemSQLite/DatabaseError``.
   package static func open(
-    path: String, creates: Bool, limits: SyncLimits = SyncLimits(),
-    now: @escaping @Sendable () -> Int = millisecondsSince1970
+    path: String, creates: Bool, limits: SyncLimits = SyncLimits()
   ) async throws -> SQLiteSpaceStore {
     let access: DatabaseConfiguration.Access = creates ? .readWriteCreate : .readWrite
     let database = try await Database.open(
@@ -54,7 +49,7 @@ package final class SQLiteSpaceStore: SpaceStore {
       await database.close()
       throw error
     }
-    return SQLiteSpaceStore(database, limits: limits, now: now)
+    return SQLiteSpaceStore(database, limits: limits)
   }
 
   /// Closes the file.
@@ -118,14 +113,6 @@ extension SQLiteSpaceStore {
     }
   }
 
-  /// Gives the history a new epoch, as after restoring the file from a backup on purpose.
-  package func startNewHistory() async throws {
-    try await write { space in
-      var generator = SystemRandomNumberGenerator()
-      try space.startNewHistory(using: &generator)
-    }
-  }
-
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (SpaceTables) throws -> Value
   ) async throws -> Value {
@@ -163,9 +150,11 @@ extension SQLiteSpaceStore {
 extension SQLiteSpaceStore {
   package func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome {
     try await queue.commit(CommitQueue.Entry(commit: commit, account: account)) { entries in
-      try await write { [now] space in
+      try await write { space in
         var generator = SystemRandomNumberGenerator()
-        return try entries.map { try space.answer($0, at: now(), using: &generator) }
+        return try entries.map {
+          try space.answer($0, at: millisecondsSince1970(), using: &generator)
+        }
       }
     }
   }

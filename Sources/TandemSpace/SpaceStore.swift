@@ -57,23 +57,18 @@ extension SpaceStore {
   }
 }
 
-/// A space as the replicas of one account reach it in this process.
+/// A space as replicas reach it in this process.
 package struct LocalRemote: SyncRemote {
   private let store: any SpaceStore
-  private let account: String?
 
-  /// A space, for an account.
-  package init(_ store: some SpaceStore, account: String? = nil) {
-    self.store = store
-    self.account = account
-  }
+  package init(_ store: some SpaceStore) { self.store = store }
 
   package func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable] {
     try await store.declare(tables, adds: true)
   }
 
   package func push(_ commit: SyncCommit) async throws -> SyncOutcome {
-    try await store.commit(commit, account: account)
+    try await store.commit(commit)
   }
 
   package func pull(_ pull: SyncPull) async throws -> SyncPullAnswer { try await store.page(pull) }

@@ -122,6 +122,21 @@ import Testing
     }
   }
 
+  @Test("A client whose events were interrupted by a long one gets the head, and pulls")
+  func interrupted() async throws {
+    try await TestEvents.with { test in
+      let early = test.head
+      let first = try await test.stream(since: early)
+      var last = early
+      for text in ["short", String(repeating: "x", count: 300_000), "short"] {
+        last = try await test.commit([insertion(last.version + 1, text)])
+        #expect(try await first.next().revision == last)
+      }
+      let second = try await test.stream(since: early)
+      #expect(try await second.next() == .head(last))
+    }
+  }
+
   @Test("A commit of another program reaches the clients too")
   func otherProgram() async throws {
     try await TestEvents.with { test in

@@ -34,7 +34,7 @@ enum ConflictsCommand: Command {
 
   static let specification = CommandSpecification(
     name: "conflicts",
-    summary: "Show the conflicts of a database, or resolve one.",
+    summary: "Show the conflicts of a database, or resolve them.",
     discussion: """
       Shows the open conflicts with their three versions: of the base that both sides started from,
       of this file (local) and of the space (remote). When a conflict is found, the row gets the

@@ -57,8 +57,8 @@ enum WatchCommand: Command {
       other programs. Commits in quick succession may be shown as one. Ctrl-C ends the command, with
       a summary.
 
-      The query runs again after each commit. In a table that tandem track has prepared, only the
-      rows that changed are read.
+      In a table that tandem track has prepared, only the rows that changed are read; in another
+      large table, only the pages that changed. Other queries run again after each commit.
 
       In a file without a write-ahead log, other programs cannot write while rows are read. So the
       command pauses before it reads all rows again, four times as long as it read before.

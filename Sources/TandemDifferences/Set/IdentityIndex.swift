@@ -55,14 +55,6 @@ struct IdentityIndex: ~Copyable {
     slots[mask + 1] = UInt64(touched)
   }
 
-  /// Returns the offset in the first slot for this hash, or `nil` if the slot is free. Most likely
-  /// it has the identity.
-  @inlinable @inline(__always)
-  borrowing func likelyOffset(hash: Int) -> Int? {
-    let slot = slots[hash & mask]
-    return slot == 0 ? nil : Int(slot & IdentityIndex.offsetMask) - 1
-  }
-
   @inlinable
   deinit { slots.deallocate() }
 

@@ -2,8 +2,8 @@
   import CCurl
 
   extension CurlTransfer {
-    /// Sets the easy handle's options. Those that this libcurl does not know stay as they are, which
-    /// its version requirement excludes (7.85).
+    /// Sets the easy handle's options. Failures are ignored: libcurl 7.85, which is required, knows all of
+    /// these options.
     func configure(
       errorText: UnsafeMutablePointer<CChar>, socketError: UnsafeMutablePointer<CInt>
     ) {

@@ -112,18 +112,6 @@ final class Directory: Sendable {
     return opened
   }
 
-  /// The whole of a regular file of at most `maxByteCount` bytes; `nil` for any other, or none.
-  func contents(of name: String, maxByteCount: Int) -> [UInt8]? {
-    guard let byteCount = byteCount(of: name), byteCount <= maxByteCount,
-      let file = try? open(name, .read)
-    else { return nil }
-    var bytes: [UInt8] = []
-    guard (try? file.forEachChunk { bytes += $0 }) != nil, bytes.count <= maxByteCount else {
-      return nil
-    }
-    return bytes
-  }
-
   /// The length of a regular file; `nil` for anything else, or nothing.
   func byteCount(of name: String) -> Int? {
     var status = stat()
@@ -144,13 +132,6 @@ final class Directory: Sendable {
   func remove(_ name: String) throws(TransportError) {
     guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
       throw .cannotWrite("the file cannot be removed", "\(path)/\(name)")
-    }
-  }
-
-  /// Removes a directory in it, which must be empty.
-  func removeDirectory(_ name: String) throws(TransportError) {
-    guard unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
-      throw .cannotWrite("the directory cannot be removed", "\(path)/\(name)")
     }
   }
 

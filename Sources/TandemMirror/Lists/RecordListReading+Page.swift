@@ -133,8 +133,10 @@ extension RecordListReading {
       bytes, of: question.url, maxByteCount: max(0, limit - question.receivedByteCount))
   }
 
-  /// Throws if the server says that a text is a web page. Some servers say so of any text, so that one in JSON
-  /// passes, and one that does not begin as a web page does if its format was given.
+  /// Throws if the server declares a text as HTML.
+  ///
+  /// Some servers declare every text so. Therefore JSON is accepted, and so is another format if the user gave
+  /// it and the text does not begin as a web page does.
   private func requireList(
     in bytes: [UInt8], _ format: RecordFormat, _ head: HTTPResponseHead
   ) throws(TransportError) {

@@ -25,7 +25,8 @@ public struct MirrorRetryPolicy: Sendable {
   /// No second attempt.
   public static let never = MirrorRetryPolicy(maxAttemptCount: 1)
 
-  /// The policy of ``RecordListOptions/retry``: four attempts, with delays of 1, 2 and 4 seconds.
+  /// The policy of ``RecordListOptions/retry``: four attempts, with delays of up to 1, 2 and 4
+  /// seconds, and at least half of that.
   ///
   /// It retries only errors that say that they are transient, by ``MirrorRetryError``.
   public static let lists = MirrorRetryPolicy(

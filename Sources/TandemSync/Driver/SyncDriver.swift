@@ -307,7 +307,8 @@ private struct RepeatedPage: Error, CustomStringConvertible {
 }
 
 extension SyncPullAnswer {
-  /// True unless the page after this one is this one again, or this one has nothing.
+  /// False if the next page would repeat this one, or if this page has a successor but no changes: such
+  /// pages would never end.
   fileprivate func advances(_ request: SyncPull) -> Bool {
     guard case .page(let page) = self, let next = page.next else { return true }
     return next != request.cursor && !page.changes.isEmpty

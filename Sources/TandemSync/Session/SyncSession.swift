@@ -54,9 +54,9 @@ package struct SyncSession: Hashable, Sendable {
     case report(SyncStatus)
   }
 
-  /// The number of commits in a row that the space did not accept, and of pulls in a row that it could
-  /// not answer from the revision or continue from the cursor it had named, after which the next one
-  /// waits. So busy replicas do not prevent each other, and a space that accepts nothing has a pause.
+  /// After this many commits in a row that the space did not accept, the next commit waits. The same
+  /// holds for pulls in a row that the space could answer neither from the revision nor from the cursor.
+  /// So busy replicas do not prevent each other, and a space that accepts nothing gets a pause.
   package static let maxImmediateFailureCount = 3
 
   private enum Activity: Hashable {
