@@ -38,3 +38,11 @@ if let final = try database.read({ try $0.schema(ofTable: "final") }) {
     if case .inserted(let record) = change { print("only the table has", record["name"]) }
   }  // only the table has "Vänern"
 }
+
+// Two files, such as a backup and the database: all tables, indexes, views and triggers.
+let objects = try DatabaseComparison(from: nil, to: database).forEachTable { table in
+  try table.forEachChange { change in
+    if case .inserted(let row) = change { print(table.name, "has", row["name"]) }
+  }
+}
+print(objects.count)  // 0

@@ -52,7 +52,7 @@ struct SynchronizedFilesTests {
     try await two.sync(with: space)
     try await a.write { try $0.execute("DELETE FROM note") }
     try await one.sync(with: space)
-    try await two.sync(with: space) { status in
+    try await two.sync(with: space) { status, _ in
       guard case .pulling = status else { return }
       _ = try? b.write {
         try $0.execute(
