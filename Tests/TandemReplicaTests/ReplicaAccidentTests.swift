@@ -330,6 +330,31 @@ struct ReplicaAccidentTests {
     #expect(try b.read { try $0.summary().isUpToDate })
   }
 
+  @Test("A page that does not follow the last one is not stored")
+  func foreignPage() throws {
+    let (a, b) = (try replica(1), try replica(2))
+    try a.execute("INSERT INTO note VALUES ('n', 1, 1), ('m', 2, 2), ('o', 3, 3)")
+    try a.sync(space)
+    // Another process has sent the second request already.
+    let first = try request(of: b).limited(to: 1)
+    guard case .page(let page) = try space.pull(first) else {
+      Issue.record("no page")
+      return
+    }
+    let second = SyncPull(
+      replica: first.replica, since: first.since, cursor: page.next, maxChangeCount: 1,
+      knownSequence: first.knownSequence)
+    guard case .page(let next) = try space.pull(second) else {
+      Issue.record("no page")
+      return
+    }
+    #expect(try !b.write { try $0.stage(next, for: second) })
+    #expect(try b.write { try $0.stage(page, for: first) })
+    #expect(try b.write { try $0.stage(next, for: second) })
+    try b.sync(space)
+    #expect(try b.rows("SELECT count(*) FROM note") == [[3]])
+  }
+
   @Test("The last page waits while the application has to decide")
   func undecided() throws {
     let (a, b) = (try replica(1), try replica(2))

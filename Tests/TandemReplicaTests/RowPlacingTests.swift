@@ -92,6 +92,29 @@ struct RowPlacingTests {
     #expect(try replicas.flatMap(contents).isEmpty)
   }
 
+  @Test("Of two records that wait for the same unique value, the one that the space got first has it")
+  func firstRecord() throws {
+    let a = try TestReplica(
+      seed: 1, ["CREATE TABLE t (id TEXT PRIMARY KEY, slug)"], tables: [AttachedTable("t")],
+      space: space)
+    let b = try TestReplica(
+      seed: 2, ["CREATE TABLE t (id TEXT PRIMARY KEY, slug UNIQUE)"],
+      withBlindSpots: [AttachedTable("t")], space: space)
+    try a.execute("INSERT INTO t VALUES ('former', 's')")
+    try converge([a, b], space)
+    // The value becomes free after both have come.
+    for statement in [
+      "INSERT INTO t VALUES ('y', 's')", "INSERT INTO t VALUES ('x', 's')",
+      "UPDATE t SET slug = 'other' WHERE id = 'former'",
+    ] {
+      try a.execute(statement)
+      try a.sync(space)
+    }
+    try b.sync(space)
+    #expect(try b.rows("SELECT * FROM t ORDER BY id") == [["former", "other"], ["y", "s"]])
+    #expect(try contents(b).map { $0?["slug"] } == ["s"])
+  }
+
   @Test("A partial unique index lets rows outside of it be")
   func partialIndex() throws {
     let replicas = try pair(

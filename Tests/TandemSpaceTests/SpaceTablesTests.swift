@@ -302,6 +302,21 @@ import Testing
     #expect(try space.state.head == second)
   }
 
+  @Test("A deletion above the horizon is still reported")
+  func keptDeletions() throws {
+    let space = try TestSpace()
+    var replica = TestReplica(seed: 1)
+    let first = try space.commit(
+      replica.commit(
+        try space.head, [change(1, .insert(["a": 1])), change(2, .insert(["a": 2]))])
+    ).accepted()
+    let second = try space.commit(replica.commit(first, [change(1, .delete)])).accepted()
+    _ = try space.commit(replica.commit(second, [change(2, .delete)])).accepted()
+    try space.run { space, _ in try space.forget(before: 2) }
+    let deleted = SyncRecordState(key: SyncKey(table: "t", id: [2]), version: 3, fields: nil)
+    #expect(try space.changes(since: second).changes == [deleted])
+  }
+
   @Test("A first sync starts again when the horizon passes its anchor between two pages")
   func anchor() throws {
     let space = try TestSpace()
