@@ -18,11 +18,8 @@ extension RowPlacing {
       try restoreDisturbed()
       if !waiting.isEmpty {
         let count = waiting.count
-        // Rows that move by one place each are free of each other in one direction.
-        for var placement in takeWaiting().reversed() {
-          try refresh(&placement)
-          try place(placement)
-        }
+        try placeWaiting()
+        if waiting.count > count / 2 { try placeWaitingMoves() }
         if waiting.count > count / 2 {
           try restoreDisturbed()
           try contest()
@@ -57,6 +54,31 @@ extension RowPlacing {
       waitingOffsets = [:]
     }
     return waiting
+  }
+
+  /// Tries all records that wait, in the order in which they came: of two that need the same unique
+  /// value, the one that the space got first has it.
+  private mutating func placeWaiting() throws {
+    for var placement in takeWaiting() {
+      try refresh(&placement)
+      try place(placement)
+    }
+  }
+
+  /// Tries the records that wait and have a row, in the opposite order: rows that move by one place each
+  /// are free of each other in one direction.
+  private mutating func placeWaitingMoves() throws {
+    var rest: [RowPlacement] = []
+    for var placement in takeWaiting().reversed() {
+      try refresh(&placement)
+      if placement.row.row.isMissing {
+        rest.append(placement)
+      } else {
+        try place(placement)
+        rest += takeWaiting()
+      }
+    }
+    for placement in rest.reversed() { wait(placement) }
   }
 
   /// Reads the row of a placement as it is now. The former version is the one that it had.

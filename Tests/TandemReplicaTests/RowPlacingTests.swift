@@ -92,7 +92,8 @@ struct RowPlacingTests {
     #expect(try replicas.flatMap(contents).isEmpty)
   }
 
-  @Test("Of two records that wait for the same unique value, the one that the space got first has it")
+  @Test(
+    "Of two records that wait for the same unique value, the one that the space got first has it")
   func firstRecord() throws {
     let a = try TestReplica(
       seed: 1, ["CREATE TABLE t (id TEXT PRIMARY KEY, slug)"], tables: [AttachedTable("t")],
@@ -113,6 +114,29 @@ struct RowPlacingTests {
     try b.sync(space)
     #expect(try b.rows("SELECT * FROM t ORDER BY id") == [["former", "other"], ["y", "s"]])
     #expect(try contents(b).map { $0?["slug"] } == ["s"])
+  }
+
+  @Test("… also if the value becomes free only when other rows exchange theirs")
+  func firstRecordOfExchange() throws {
+    let a = try TestReplica(
+      seed: 1, ["CREATE TABLE t (id TEXT PRIMARY KEY, slug, pos)"], tables: [AttachedTable("t")],
+      space: space)
+    let b = try TestReplica(
+      seed: 2, ["CREATE TABLE t (id TEXT PRIMARY KEY, slug UNIQUE, pos UNIQUE)"],
+      withBlindSpots: [AttachedTable("t")], space: space)
+    try a.execute("INSERT INTO t VALUES ('p', 's', 1), ('q', 'q', 2)")
+    try converge([a, b], space)
+    for statement in [
+      "INSERT INTO t VALUES ('y', 's', 3)", "INSERT INTO t VALUES ('x', 's', 4)",
+      "UPDATE t SET slug = iif(id = 'p', 'other', slug), pos = 3 - pos WHERE id IN ('p', 'q')",
+    ] {
+      try a.execute(statement)
+      try a.sync(space)
+    }
+    try b.sync(space)
+    #expect(
+      try b.rows("SELECT * FROM t ORDER BY id")
+        == [["p", "other", 2], ["q", "q", 1], ["y", "s", 3]])
   }
 
   @Test("A partial unique index lets rows outside of it be")
