@@ -113,11 +113,13 @@ import Testing
       let connection = try http.connect()
       await connection.send(
         "POST /echo HTTP/1.1\r\n\(fields)\r\n[]GET /echo HTTP/1.1\r\nHost: a\r\n\r\n")
-      let answer = await connection.text(until: "no end")
+      let answer = await connection.text(until: "\r\n\r\n")
       #expect(answer.hasPrefix("HTTP/1.1 400"))
-      #expect(answer.contains("Connection: close"))
+      // Without it, the connection has no end to wait for.
+      try #require(answer.contains("Connection: close"))
       // What follows is not taken for a request.
-      #expect(answer.components(separatedBy: "HTTP/1.1 ").count == 2)
+      let rest = await connection.text(until: "no end")
+      #expect((answer + rest).components(separatedBy: "HTTP/1.1 ").count == 2)
       try await http.expectService()
     }
   }

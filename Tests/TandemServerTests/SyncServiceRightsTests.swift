@@ -47,6 +47,22 @@ import Testing
     .writerOfAll: [404, 200, 200, 404, 404, 404],
   ]
 
+  @Test("A request without a valid token is refused before its body is received")
+  func admission() throws {
+    let test = try TestService(tokens: Self.tokens)
+    for secret in [nil, "unknown", "writer"] {
+      let token = secret.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
+      let head = ServedRequestHead(
+        method: "POST", target: "/v1/spaces/notes/commits",
+        fields: [(name: "Host", value: "127.0.0.1"), ("Content-Type", "application/json")] + token,
+        isLocal: false)
+      switch test.service.admission(of: head) {
+      case .accepted: #expect(secret == "writer")
+      case .refused(let answer): #expect(secret != "writer" && answer.status == 401)
+      }
+    }
+  }
+
   @Test("Each client may do what the table says", arguments: Client.allCases)
   func table(client: Client) async throws {
     for (space, expected) in [
