@@ -79,10 +79,14 @@ enum SyncCases {
       _ = try folder.makePlaces("\(count).db", count: count)
       try attach("\(count).db")
       let push = try tandem.peakByteCount(["sync", "--quiet", folder.path("\(count).db")])
-      _ = try FloorDatabase(folder.path("copy.db"))
-      try attach("copy.db")
-      let pull = try tandem.peakByteCount(["sync", "--quiet", folder.path("copy.db")])
-      folder.removeDatabase("copy.db")
+      // The peaks of equal runs differ by as much as 5 MB.
+      var pull = Int.max
+      for _ in 0..<3 {
+        _ = try FloorDatabase(folder.path("copy.db"))
+        try attach("copy.db")
+        pull = min(pull, try tandem.peakByteCount(["sync", "--quiet", folder.path("copy.db")]))
+        folder.removeDatabase("copy.db")
+      }
       _ = try FloorDatabase(folder.path("\(count).db")).update([7], population: -1)
       return (
         push, pull, try tandem.peakByteCount(["sync", "--quiet", folder.path("\(count).db")])
