@@ -96,16 +96,14 @@ struct CompactLedger: Hashable {
     return values(replacedBy: deletion) & accepted & ~others == 0
   }
 
-  /// The values that a deletion has replaced, directly or by other edits before it.
+  /// The values that a deletion has replaced, directly or by other edits before it, deletions included:
+  /// of a deletion, an insertion and a deletion in one commit, the space accepts the last one.
   private func values(replacedBy deletion: UInt16) -> UInt16 {
     var replaced = deletion
     var before: UInt16 = 0
     while before != replaced {
       before = replaced
-      for edit in 0..<16 where values & 1 << UInt16(edit) != 0 && overwriters[edit] & replaced != 0
-      {
-        replaced |= 1 << UInt16(edit)
-      }
+      for edit in 0..<16 where overwriters[edit] & replaced != 0 { replaced |= 1 << UInt16(edit) }
     }
     return replaced & values
   }
