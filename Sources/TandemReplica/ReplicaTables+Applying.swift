@@ -114,7 +114,7 @@ extension ReplicaTables {
     if state.pullNeed == .conflict, last.revision == state.revision {
       return try requireRepair(&state)
     }
-    let firesTriggers = try hasForeignTriggers(schema)
+    let firesTriggers = try foreignTriggers().areOnTables
     if firesTriggers { try checkStatements(schema) }
     let apply = {
       let report = try self.readingRows {
@@ -169,21 +169,5 @@ extension ReplicaTables {
   private func isLong(_ last: SyncPage) throws -> Bool {
     try last.changes.count >= minQuietChangeCount
       || minQuietChangeCount < .max && !rows("SELECT 1 FROM tandem_staged LIMIT 1").isEmpty
-  }
-
-  /// True if a table has triggers that are not those of its shadow.
-  private func hasForeignTriggers(_ schema: ReplicaSchema) throws -> Bool {
-    for table in schema.tables {
-      let count = try connection.integer(
-        """
-        SELECT count(*) FROM (
-          SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
-        WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
-          AND substr(name, 1, ?) <> ?
-        """, .text(table.name), .integer(Int64(TableShadow.prefix.utf8.count)),
-        .text(TableShadow.prefix))
-      if count != 0 { return true }
-    }
-    return false
   }
 }

@@ -20,6 +20,8 @@ extension ReplicaTables {
     fileprivate let schema: ReplicaSchema
     /// True if SQLite can compile the statements that write the tables.
     fileprivate var isChecked = false
+    /// The triggers of the application.
+    fileprivate var triggers: ForeignTriggers?
 
     /// The tables as the file declares them to the space.
     var declarations: [SpaceTable] { schema.tables.map(\.declaration) }
@@ -76,6 +78,19 @@ extension ReplicaTables {
     if knownSchema?.isChecked == true { return }
     for table in schema.tables { try connection.checkStatements(on: table, .schema) }
     knownSchema?.isChecked = true
+  }
+
+  /// The triggers of the application, as far as they concern the synchronized tables. Each version of the
+  /// schema is searched once. The exception is a connection with temporary triggers, which its version
+  /// does not count.
+  func foreignTriggers() throws -> ForeignTriggers {
+    let tables = try schema().tables
+    let hasTemporary = try !rows("SELECT 1 FROM temp.sqlite_schema WHERE type = 'trigger' LIMIT 1")
+      .isEmpty
+    if !hasTemporary, let known = knownSchema?.triggers { return known }
+    let triggers = try ForeignTriggers(self, tables)
+    if !hasTemporary { knownSchema?.triggers = triggers }
+    return triggers
   }
 
   private func isKeeping(_ table: ReplicaTable) throws -> Bool {

@@ -20,7 +20,7 @@ final class TriggerEffects {
   init?(_ tables: ReplicaTables) throws {
     self.tables = tables
     synchronized = try tables.schema().tables
-    guard try tables.hasTriggers(naming: synchronized) else { return nil }
+    guard try tables.foreignTriggers().nameTables else { return nil }
     capture = ChangeCapture(tables.connection)
     capture.setInterests(synchronized.map(\.interest), seesTruncation: false)
   }
@@ -110,19 +110,33 @@ extension Optional where Wrapped == TriggerEffects {
   }
 }
 
-extension ReplicaTables {
-  /// True if the body of a trigger of the application names one of the tables.
-  fileprivate func hasTriggers(naming tables: [ReplicaTable]) throws -> Bool {
-    return try rows(
+/// The triggers of the application, as far as they concern synchronized tables.
+struct ForeignTriggers {
+  /// True if a synchronized table has one.
+  let areOnTables: Bool
+  /// True if the body of one names a synchronized table.
+  let nameTables: Bool
+
+  init(_ replica: ReplicaTables, _ tables: [ReplicaTable]) throws {
+    let (triggers, unreadable) = try replica.readableRows(
       """
-      SELECT substr(sql, instr(lower(sql), 'begin')) FROM (
+      SELECT tbl_name, substr(sql, instr(lower(sql), 'begin')) FROM (
         SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema)
       WHERE type = 'trigger' AND substr(name, 1, ?1) <> ?2
-      """, [.integer(Int64(TableShadow.prefix.utf8.count)), .text(TableShadow.prefix)]
-    ).contains { row in
-      guard case .text(let body) = row[0] else { return false }
-      return tables.contains { body.lowercased().namesTable($0.name.lowercased()) }
-    }
+      """, [.integer(Int64(TableShadow.prefix.utf8.count)), .text(TableShadow.prefix)])
+    areOnTables =
+      !unreadable.isEmpty
+      || triggers.contains { trigger in
+        guard case .text(let name) = trigger[0] else { return false }
+        return tables.contains { $0.name.isSameSQLName(as: name) }
+      }
+    nameTables =
+      !unreadable.isEmpty
+      || triggers.contains { trigger in
+        guard case .text(let body) = trigger[1] else { return false }
+        let lowered = body.lowercased()
+        return tables.contains { lowered.namesTable($0.name.lowercased()) }
+      }
   }
 }
 

@@ -161,6 +161,34 @@ struct DatabaseTests {
     #expect(error.code.primary == .readOnly)
     #expect(try database.write { try $0.execute("DELETE FROM t") } == 1)
   }
+
+  @Test("in memory, a read leaves the compiled statements and the settings for writes as they are")
+  func settingsInMemory() throws {
+    let database = try Database(path: ":memory:")
+    try database.write { try $0.execute("CREATE TABLE t (n)") }
+    func count() throws -> Int { try database.withWriter { $0.compilationCount } }
+    func readAndWrite() throws {
+      _ = try database.read { try $0.fetchValue(Self.count, as: Int.self) }
+      try database.write { try $0.execute("INSERT INTO t VALUES (1)") }
+    }
+    try readAndWrite()
+    let before = try count()
+    try readAndWrite()
+    #expect(try count() == before)
+    // A pragma in a read does not outlast it.
+    _ = try database.read { try $0.fetchValue("PRAGMA query_only = ON", as: Int.self) }
+    try readAndWrite()
+    _ = try? database.read { try $0.fetchValue("PRAGMA user_version = 7", as: Int.self) }
+    #expect(try database.read { try $0.fetchValue("PRAGMA user_version", as: Int.self) } == 0)
+    try readAndWrite()
+    let error = try databaseError {
+      _ = try database.read {
+        _ = try $0.fetchValue("PRAGMA query_only = OFF", as: Int.self)
+        return try $0.fetchValue("DELETE FROM t RETURNING n", as: Int.self)
+      }
+    }
+    #expect(error.code.primary == .readOnly)
+  }
 }
 
 // MARK: - Closing

@@ -89,9 +89,12 @@ extension DatabaseConnection {
     guard !isReadOnly else {
       return try transaction(.deferred, cancellation) { try withTransaction(body) }
     }
-    // In memory, the writer reads.
-    try run("PRAGMA query_only=1")
-    defer { try? run("PRAGMA query_only=0") }
+    // In memory, the writer reads. Statements that may write are refused one by one: the setting makes
+    // SQLite compile all statements again. So only a pragma turns it on.
+    defer {
+      if isQueryOnly { try? run("PRAGMA query_only=0") }
+      isQueryOnly = false
+    }
     return try transaction(.deferred, cancellation) { try withTransaction(body) }
   }
 

@@ -25,6 +25,8 @@ package final class DatabaseConnection {
   var snapshotLogEnd: LogEnd?
   /// True while a read of a database uses the connection, which then writes nothing.
   var isReading = false
+  /// True while a read in memory has made SQLite refuse all changes.
+  var isQueryOnly = false
   /// True if the connection was opened for reading only.
   let isReadOnly: Bool
 

@@ -131,11 +131,14 @@ extension DatabaseConnection {
   /// Throws ``DatabaseError`` with code `readOnly` if running the statement may change something: a
   /// `PRAGMA` may have made SQLite let readers write.
   private func checkIsReading(_ statement: Statement) throws(DatabaseError) {
-    guard !statement.isReadOnly, sqlite3_stmt_isexplain(statement.handle) == 0 else { return }
+    let mayWrite = !statement.isReadOnly && sqlite3_stmt_isexplain(statement.handle) == 0
+    guard mayWrite || !isReadOnly else { return }
+    let isPragma = Statement.firstWord(of: statement.sql).isSameSQLName(as: "pragma")
+    // It may be the one that refuses changes, which must not outlast a read in memory.
+    if isPragma, !isReadOnly { isQueryOnly = true }
+    guard mayWrite else { return }
     // SQLite reports some pragmas that only ask as writing; it refuses those that write.
-    if Statement.firstWord(of: statement.sql).isSameSQLName(as: "pragma") {
-      return try execute("PRAGMA query_only=ON")
-    }
+    if isPragma { return try execute("PRAGMA query_only=ON") }
     throw DatabaseError(
       code: .readOnly, message: "a read may not write; use write(_:)", sql: statement.sql,
       path: path)
