@@ -48,9 +48,14 @@ struct KeyedComparison {
     while next < isFound.count, rows.isFree(next) { next += 1 }
     if next < isFound.count, !isFound[next], rows.hasRow(packed, at: next) { return find(next) }
     let key = try plan.currentKey(statement)
-    let slot = rows.slot(of: key)
+    let slot = isNext(key) ? next : rows.slot(of: key)
     if let slot, !isFound[slot], rows.hasRow(packed, at: slot) { return find(slot) }
     try add(plan.currentRow(statement).record, key, slot)
+  }
+
+  /// True if the row that is expected next has this key, so that it need not be looked up.
+  private func isNext(_ key: RecordKey) -> Bool {
+    next < isFound.count && !isFound[next] && rows.key(at: next) == key
   }
 
   /// Adds a row.
@@ -66,9 +71,10 @@ struct KeyedComparison {
     if let slot {
       guard !isFound[slot] else { throw plan.duplicateError(key) }
       let old = rows.record(at: slot)
-      if !old.hasSameStorage(as: record) {
+      if changes != nil {
         changes?.note(key, from: old, to: record)
-        if changes == nil { replaced[slot] = old }
+      } else if !old.hasSameStorage(as: record) {
+        replaced[slot] = old
       }
       rows.replace(at: slot, by: packed)
       find(slot)

@@ -88,7 +88,7 @@ package final class ChangeCapture {
 
   private func record(_ row: ChangedRow, of table: UnsafePointer<CChar>) {
     if sqlite3_stricmp(table, current.name) != 0 { switchTable(to: table) }
-    for offset in current.touched.indices {
+    for offset in current.touched.indices where !current.touched[offset].keys.isTooMany {
       let interest = current.touched[offset].interest
       if row.matters(to: interest.columns) {
         row.insertKeys(interest.key, into: &current.touched[offset].keys)

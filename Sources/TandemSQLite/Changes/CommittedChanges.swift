@@ -37,7 +37,8 @@ package struct TouchedKeys: Sendable {
   package static let maxCount = 100_000
 
   private var known: Set<RecordKey> = []
-  private var isTooMany = false
+  /// True if there are too many keys to record, so that further ones make no difference.
+  package private(set) var isTooMany = false
 
   /// No key.
   package init() {}
