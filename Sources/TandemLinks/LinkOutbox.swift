@@ -113,7 +113,7 @@ extension LinkOutbox {
     var losses: [Loss] = []
     lastBatch += 1
     for message in batch {
-      undrop(message)
+      forgetDropped(message)
       guard message.waitingByteCount <= maxByteCount else {
         remove(message)
         losses += drop(message, isNew: true)
@@ -204,7 +204,7 @@ extension LinkOutbox {
         values: Dictionary(uniqueKeysWithValues: names.map { ($0, .null) })), isNew: false)
   }
 
-  private mutating func undrop(_ message: ChannelMessage) {
+  private mutating func forgetDropped(_ message: ChannelMessage) {
     guard var known = dropped[message.address] else { return }
     let count = known.names.count
     known.names.subtract(message.values.keys)
@@ -214,7 +214,7 @@ extension LinkOutbox {
 
   /// Removes values that wait.
   mutating func remove(_ message: ChannelMessage) {
-    undrop(message)
+    forgetDropped(message)
     guard var old = waiting.removeValue(forKey: message.address) else { return }
     byteCount -= old.message.waitingByteCount
     old.message.remove(message.values.keys)
@@ -276,7 +276,7 @@ extension LinkOutbox {
       case .values: break
       case .offers: message.offers = Set(message.values.keys).subtracting(names)
       }
-      undrop(message)
+      forgetDropped(message)
       add(message)
     }
     for message in takeAll().joined() { add(message) }

@@ -52,7 +52,7 @@ extension LiveQuery {
   /// then on are observed.
   ///
   /// - Parameter database: The database to read and to observe.
-  package func differencesToCome(in database: Database) -> LiveSequence<SetDifference<Element>> {
+  package func futureDifferences(in database: Database) -> LiveSequence<SetDifference<Element>> {
     LiveSequence(definition, in: database, .latest) { [decode, deliversRows] in
       SetState(
         needsStart: false, deliversEmptyStart: true,

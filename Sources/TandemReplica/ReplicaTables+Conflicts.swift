@@ -103,7 +103,7 @@ extension ReplicaTables {
     }
     let resolution = try close(conflict, by: choice, open.filter { $0.key == conflict.key })
       .resolution
-    try write([resolution], naming: false)
+    try write([resolution], namingConflict: false)
   }
 
   /// Resolves all open conflicts, in each field by the chosen version of the last one. Rows may exchange
@@ -128,7 +128,7 @@ extension ReplicaTables {
       newerFields[conflict.key, default: []].formUnion(
         (conflict.fields ?? []).map { FieldName($0) })
     }
-    try write(resolutions, naming: true)
+    try write(resolutions, namingConflict: true)
     return open.count
   }
 
@@ -171,10 +171,10 @@ extension ReplicaTables {
   /// wait, rows may exchange values: they first get placeholder values that no other row has. This is not
   /// done in tables with triggers of the application, which would see the placeholders.
   ///
-  /// - Parameter isNaming: True if errors name the conflict.
-  private func write(_ resolutions: [Resolution], naming isNaming: Bool) throws {
+  /// - Parameter namesConflict: True if errors name the conflict.
+  private func write(_ resolutions: [Resolution], namingConflict namesConflict: Bool) throws {
     var waiting = resolutions.filter { $0.choice != .remote }
-    var areFree = waiting.count < 2
+    var havePlaceholders = waiting.count < 2
     while !waiting.isEmpty {
       var refused: [(resolution: Resolution, error: DatabaseError)] = []
       for var resolution in waiting {
@@ -186,20 +186,20 @@ extension ReplicaTables {
           refused.append((resolution, error))
         } catch let error as DatabaseError where error.forbidsRow {
           throw unaccepted("--take", resolution.conflict.key, error)
-            .naming(resolution.conflict, if: isNaming)
+            .naming(resolution.conflict, if: namesConflict)
         } catch let error as ReplicaError {
-          throw error.naming(resolution.conflict, if: isNaming)
+          throw error.naming(resolution.conflict, if: namesConflict)
         }
       }
       if refused.count > waiting.count / 2 {
         let mayExchange =
-          try !areFree && refused.allSatisfy { try !hasTriggers(on: $0.resolution.table) }
+          try !havePlaceholders && refused.allSatisfy { try !hasTriggers(on: $0.resolution.table) }
         if !mayExchange, let first = refused.first {
           throw unaccepted("--take", first.resolution.conflict.key, first.error)
-            .naming(first.resolution.conflict, if: isNaming)
+            .naming(first.resolution.conflict, if: namesConflict)
         }
-        for (resolution, _) in refused { try free(resolution) }
-        areFree = true
+        for (resolution, _) in refused { try writePlaceholders(for: resolution) }
+        havePlaceholders = true
       }
       // Rows that move by one place each are free of each other in one direction.
       waiting = refused.reversed().map(\.resolution)
@@ -221,8 +221,8 @@ extension ReplicaTables {
     try store(chosen, over: row.row, table, conflict.key.id)
   }
 
-  /// True if a trigger of the application runs for the rows of a table. It must not see values for the time
-  /// being: it may forbid them, or write them down.
+  /// True if a trigger of the application runs for the rows of a table. It must not see placeholders: it
+  /// may forbid them, or write them down.
   private func hasTriggers(on table: ReplicaTable) throws -> Bool {
     try connection.integer(
       """
@@ -232,8 +232,8 @@ extension ReplicaTables {
       """, .text(table.name)) == 1
   }
 
-  /// Gives a row other values in the columns that a version changes, as far as the table accepts them.
-  private func free(_ resolution: Resolution) throws {
+  /// Writes placeholders in the columns that a version changes, as far as the table accepts them.
+  private func writePlaceholders(for resolution: Resolution) throws {
     let (table, key) = (resolution.table, resolution.conflict.key.id)
     let row = try row(table, key)
     guard case .values(let values) = row.row,
@@ -335,8 +335,8 @@ private struct Resolution {
 }
 
 extension ReplicaError {
-  fileprivate func naming(_ conflict: ReplicaConflict, if isNaming: Bool) -> ReplicaError {
-    isNaming ? ReplicaError(code, "conflict \(conflict.id): \(message)") : self
+  fileprivate func naming(_ conflict: ReplicaConflict, if namesConflict: Bool) -> ReplicaError {
+    namesConflict ? ReplicaError(code, "conflict \(conflict.id): \(message)") : self
   }
 }
 

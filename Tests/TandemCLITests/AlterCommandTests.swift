@@ -2,17 +2,10 @@ import TestFolder
 import Testing
 
 @Suite("tandem alter and status", .timeLimit(.minutes(5)))
-struct AlterCommandTests {
+struct AlterCommandTests: ShellSuite {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
-
-  @discardableResult
-  private func shell(_ lines: String, status: Int32 = 0) async throws -> Tool.Result {
-    let result = try await Tool.shell(lines, in: folder)
-    #expect(result.status == status, "\(lines): \(result.output)\(result.error)")
-    return result
-  }
 
   @Test("during a change of the schema, only rows that differ from the last synchronization wait")
   func pendingWhilePaused() async throws {

@@ -3,17 +3,10 @@ import TestFolder
 import Testing
 
 @Suite("tandem attach, sync, status, conflicts, rejected and detach", .timeLimit(.minutes(5)))
-struct SyncCommandTests {
+struct SyncCommandTests: ShellSuite {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
-
-  @discardableResult
-  private func shell(_ lines: String, status: Int32 = 0) async throws -> Tool.Result {
-    let result = try await Tool.shell(lines, in: folder)
-    #expect(result.status == status, "\(lines): \(result.output)\(result.error)")
-    return result
-  }
 
   private static let schema = """
     CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER);

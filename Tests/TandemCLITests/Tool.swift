@@ -1,5 +1,6 @@
 import Foundation
 import TestFolder
+import Testing
 
 /// The executable `tandem`, run as a process of its own.
 enum Tool {
@@ -45,6 +46,21 @@ enum Tool {
     let status = try await process.runToEnd()
     return Result(
       status: status, output: try folder.text(of: "output"), error: try folder.text(of: "error"))
+  }
+}
+
+/// A suite whose tests run lines of shell in a folder.
+protocol ShellSuite {
+  var folder: TemporaryFolder { get }
+}
+
+extension ShellSuite {
+  /// Runs lines of shell, see ``Tool/shell(_:in:)``, and expects their exit status.
+  @discardableResult
+  func shell(_ lines: String, status: Int32 = 0) async throws -> Tool.Result {
+    let result = try await Tool.shell(lines, in: folder)
+    #expect(result.status == status, "\(lines): \(result.output)\(result.error)")
+    return result
   }
 }
 

@@ -3,17 +3,10 @@ import TestFolder
 import Testing
 
 @Suite("tandem track and untrack", .timeLimit(.minutes(5)))
-struct TrackCommandTests {
+struct TrackCommandTests: ShellSuite {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
-
-  @discardableResult
-  private func shell(_ lines: String, status: Int32 = 0) async throws -> Tool.Result {
-    let result = try await Tool.shell(lines, in: folder)
-    #expect(result.status == status, "\(lines): \(result.error)")
-    return result
-  }
 
   private static let schema = """
     CREATE TABLE place (id INTEGER PRIMARY KEY, name TEXT UNIQUE, note);

@@ -3,17 +3,10 @@ import TestFolder
 import Testing
 
 @Suite("tandem watch: mistakes, and files in any condition", .timeLimit(.minutes(5)))
-struct WatchConditionTests {
+struct WatchConditionTests: ShellSuite {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
-
-  @discardableResult
-  private func shell(_ lines: String) async throws -> Tool.Result {
-    let result = try await Tool.shell(lines, in: folder)
-    #expect(result.status == 0, "\(result.error)")
-    return result
-  }
 
   private static let twoTables =
     "CREATE TABLE place (id INTEGER PRIMARY KEY, name); CREATE TABLE b (x)"

@@ -3,15 +3,10 @@ import TestFolder
 import Testing
 
 @Suite("tandem watch --wait: files and tables that come and go", .timeLimit(.minutes(5)))
-struct WatchWaitTests {
+struct WatchWaitTests: ShellSuite {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
-
-  private func shell(_ lines: String) async throws {
-    let result = try await Tool.shell(lines, in: folder)
-    #expect(result.status == 0, "\(result.error)")
-  }
 
   private static let wal = "PRAGMA journal_mode=WAL"
   private static let creation = "CREATE TABLE place (id INTEGER PRIMARY KEY, name)"

@@ -79,11 +79,11 @@ struct SharedEvaluationTests {
   @Test("one that needs no rows at the start gets the same changes, and others still get all rows")
   func changesToCome() async throws {
     let database = try await database()
-    var toCome = Self.query.differencesToCome(in: database).makeAsyncIterator()
+    var toCome = Self.query.futureDifferences(in: database).makeAsyncIterator()
     #expect(try await toCome.next()?.isEmpty == true)
     var all = Self.query.differences(in: database).makeAsyncIterator()
     #expect(try await all.next()?.inserted.count == 2)
-    var late = Self.query.differencesToCome(in: database).makeAsyncIterator()
+    var late = Self.query.futureDifferences(in: database).makeAsyncIterator()
     #expect(try await late.next()?.isEmpty == true)
     #expect(try await evaluationCount(in: database) == 1)
     try await database.run("UPDATE place SET name = 'Campione' WHERE id = 2")

@@ -62,7 +62,7 @@ struct MirrorListPagesTests {
     try connection.execute("UPDATE tandem_mirror_page SET \(change)")
     let forged = try validators(connection)
     #expect(
-      forged?.canBeAskedBy(at: Self.url, with: ListSecrets(url: Self.url, fields: [:])) != true)
+      forged?.canBeSent(to: Self.url, hiding: ListSecrets(url: Self.url, fields: [:])) != true)
     _ = try mirror.run(records, into: connection, origin: origin)
     #expect(try validators(connection) == origin.validators)
   }

@@ -223,7 +223,8 @@ extension DiffCommand {
         ? "has no primary key, and no column id" : "has no column \(key.joined(separator: ", "))"
       throw arguments.error(
         "--key is missing: the table \(schema.name) \(reason); its columns are "
-          + schema.columnNames.joined(separator: ", "))
+          + schema.columnNames.joined(separator: ", ")
+          + "; without --table, tables of two databases are compared by whole rows")
     }
   }
 

@@ -44,7 +44,7 @@ enum StatusCommand: Command {
     var reason = status.blockReason.map { "\($0)" }
     do {
       let head = try await ReplicaFile.withSpace(named: status.space) { try await $0.revision() }
-      if let revision = status.revision, head.isBeside(revision) {
+      if let revision = status.revision, head.hasDiverged(from: revision) {
         reason = reason ?? SyncCommand.remedy(.undecided)
         state = .blocked
       } else if state == .upToDate, head != status.revision {
@@ -126,7 +126,7 @@ extension ReplicaStatus.Table {
 
 extension SpaceRevision {
   /// True if a space with this head cannot have the history of a revision: it was restored or replaced.
-  fileprivate func isBeside(_ revision: SpaceRevision) -> Bool {
+  fileprivate func hasDiverged(from revision: SpaceRevision) -> Bool {
     epoch != revision.epoch || version < revision.version
       || version == revision.version && self != revision
   }

@@ -110,7 +110,7 @@ extension SetDifference<Record>: WatchedDifference {
     of query: LiveQuery<Record>, in database: Database, startsWithRows: Bool
   ) -> LiveSequence<Self> {
     startsWithRows
-      ? query.differences(in: database) : query.differencesToCome(in: database)
+      ? query.differences(in: database) : query.futureDifferences(in: database)
   }
 
   init(from rows: [RecordKey: Record], to first: Self, key: [String]?) throws {

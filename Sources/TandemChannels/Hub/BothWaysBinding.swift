@@ -41,7 +41,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
   ) {
     guard let (place, answer) = write(value, of: property, by: routes) else { return }
     places[place].answer = answer
-    if answer != nil { nextChange?.hasAnswer() }
+    if answer != nil { nextChange?.requestTurn() }
   }
 
   /// Writes an answer. If the object replaces it, too, the object keeps its own value.
@@ -72,7 +72,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
     else { return nil }
     places[place].last = known
     // A value that the hub has written is no answer; a different one is.
-    if places.allSatisfy({ $0.last.change(in: object) == nil }) { nextChange?.isNoAnswer() }
+    if places.allSatisfy({ $0.last.change(in: object) == nil }) { nextChange?.resetDepth() }
     return (place, known.change(in: object)?.snapshot)
   }
 
@@ -117,7 +117,7 @@ final class BothWaysBinding<Object: AnyObject & Observable>: ObjectBinding<Objec
     withObservationTracking {
       for place in places { _ = place.reader.snapshot(of: object) }
     } onChange: {
-      nextChange.hasCome()
+      nextChange.noteChange()
     }
   }
 
@@ -164,20 +164,21 @@ private final class NextChange: Sendable {
   /// Returns true if the change was not awaited already.
   func beginWaiting() -> Bool { !isAwaited.exchange(true, ordering: .acquiringAndReleasing) }
 
-  func hasCome() {
+  /// Takes note of the change, which is sent in the next turn.
+  func noteChange() {
     depth.store(publication.depth, ordering: .relaxed)
     isAwaited.store(false, ordering: .releasing)
     turns.yield()
   }
 
-  /// The change causes nothing: further changes of the same turn count from the beginning.
-  func isNoAnswer() { depth.store(0, ordering: .relaxed) }
+  /// Takes note that the change causes nothing: further changes of the same turn count from the beginning.
+  func resetDepth() { depth.store(0, ordering: .relaxed) }
 
   /// The number of publications that caused the change, if there is one.
   func takeDepth() -> Int { depth.exchange(0, ordering: .relaxed) }
 
-  /// There is an answer to send, although the object may not have changed.
-  func hasAnswer() { turns.yield() }
+  /// Asks for a turn, as there is an answer to send, although the object may not have changed.
+  func requestTurn() { turns.yield() }
 
   func finish() { turns.finish() }
 }

@@ -32,14 +32,14 @@ final class ValueReader<Value: Sendable>: Sendable {
 
   init(_ continuation: AsyncStream<Value>.Continuation) {
     self.continuation = continuation
-    continuation.onTermination = { [end] _ in end.hasCome.store(true, ordering: .relaxed) }
+    continuation.onTermination = { [end] _ in end.noteChange.store(true, ordering: .relaxed) }
   }
 
   deinit { continuation.finish() }
 
-  var hasEnded: Bool { end.hasCome.load(ordering: .relaxed) }
+  var hasEnded: Bool { end.noteChange.load(ordering: .relaxed) }
 }
 
 private final class ReadingEnd: Sendable {
-  let hasCome = Atomic(false)
+  let noteChange = Atomic(false)
 }

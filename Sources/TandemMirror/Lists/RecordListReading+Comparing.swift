@@ -13,7 +13,7 @@ extension RecordListReading {
 
   /// The first page; `nil` if no page has changed since the validators were sent.
   func firstPage(unless validators: RecordListValidators?) async throws -> RecordPage? {
-    guard let validators, validators.canBeAskedBy(at: url, with: secrets) else {
+    guard let validators, validators.canBeSent(to: url, hiding: secrets) else {
       return try await newPage(PageQuestion(url: url))
     }
     let question = PageQuestion(

@@ -46,15 +46,15 @@ public struct RecordListValidators: Hashable, Sendable {
       LaterPage(url: HTTPURL.withoutCredentials($0.url), validators: $0.validators)
     }
     let all = Self(pages.first?.validators ?? HTTPValidators(), laterPages: laterPages)
-    self = all.canBeAskedBy(at: url, with: secrets) ? all : Self()
+    self = all.canBeSent(to: url, hiding: secrets) ? all : Self()
   }
 
   /// True if there is nothing to make a request conditional by.
   public var isEmpty: Bool { first.isEmpty }
 
-  /// True if the list at `url` may be asked for by these: what a database holds may have been written by
-  /// another program, and may contain a secret.
-  func canBeAskedBy(at url: String, with secrets: ListSecrets) -> Bool {
+  /// True if a request for the list at `url` may be made conditional by these: what a database holds may have
+  /// been written by another program, and may contain a secret.
+  func canBeSent(to url: String, hiding secrets: ListSecrets) -> Bool {
     !isEmpty && first.isSendable && laterPages.count < Self.maxPageCount
       && laterPages.reduce(0) { $0 + $1.byteCount } <= Self.maxByteCount
       && laterPages.allSatisfy { page in

@@ -145,15 +145,15 @@ struct MirrorRun: Hashable, Sendable {
     case .cancelled:
       isCancelled = true
       queue.stop()
-      return goOn()
+      return nextActions()
     case .transferred(let transfer):
       queue.finish(transfer, isFailed: false)
-      return [publishProgress()] + goOn()
+      return [publishProgress()] + nextActions()
     case .transferFailed(let transfer, .transient(let delay)) where !queue.isStopped:
       return [.retry(transfer, after: delay)]
     case .transferFailed(_, .cancelled) where queue.isStopped:
       queue.abandon()
-      return goOn()
+      return nextActions()
     case .retryDue(var transfer) where !queue.isStopped:
       transfer.attempt += 1
       return [.transfer(transfer)]
@@ -171,17 +171,17 @@ struct MirrorRun: Hashable, Sendable {
     let stopsRun = queue.isStopped && !wasStopped
     if stopsRun { isStopped = true }
     return [.recordFailure(transfer, stopsRun: stopsRun)] + (stopsRun ? [.cancelTransfers] : [])
-      + [publishProgress()] + goOn()
+      + [publishProgress()] + nextActions()
   }
 
   private mutating func transfer() -> [Action] {
     state = .transferring
     if isCancelled { queue.stop() }
-    return (queue.totalCount > 0 && !isCancelled ? [publishProgress()] : []) + goOn()
+    return (queue.totalCount > 0 && !isCancelled ? [publishProgress()] : []) + nextActions()
   }
 
   /// Starts as many transfers as possible; if all are done, goes on to the next step.
-  private mutating func goOn() -> [Action] {
+  private mutating func nextActions() -> [Action] {
     var actions: [Action] = []
     if queue.endStage() { actions.append(publishProgress()) }
     while let transfer = queue.start() { actions.append(.transfer(transfer)) }

@@ -15,7 +15,7 @@ extension DatabaseMirrorSteps {
     }
     if mirror.isDryRun { try assumeTransfers(plan) }
     let commit = MirrorCommit(
-      plan, state.withLock { $0.transfers }, areThere: { self.isThere($0, at: $1) })
+      plan, state.withLock { $0.transfers }, areIntact: { self.isIntact($0, at: $1) })
     // The index is true of all files, before rows point to them.
     if !mirror.isDryRun { try flushIndex() }
     let outcome = try await write(commit, origin: origin(report, plan))
@@ -121,7 +121,7 @@ private struct MirrorCommit: Sendable {
 
   init(
     _ plan: DatabaseMirrorSteps.Plan, _ transfers: DatabaseMirrorSteps.Transfers,
-    areThere isThere: (_ path: String, _ position: Int) -> Bool
+    areIntact isIntact: (_ path: String, _ position: Int) -> Bool
   ) {
     let (comparison, contents) = (plan.comparison, plan.comparison.mirror.contents)
     let target = comparison.target
@@ -131,7 +131,7 @@ private struct MirrorCommit: Sendable {
       let old = plan.insertedIDs.contains(item.id) ? nil : plan.oldRows[item.id] ?? stored
       // A file that is missing is not in the row.
       let oldFiles = target.files(of: stored).enumerated().map { position, path in
-        path.flatMap { isThere($0, position) ? $0 : nil }
+        path.flatMap { isIntact($0, position) ? $0 : nil }
       }
       let paths = contents.indices.map { transfers.paths[item.id]?[$0] }
       if zip(contents, paths).allSatisfy({ !$0.isRequired || $1 != nil }) {

@@ -134,12 +134,12 @@ extension DatabaseMirrorSteps {
 
 extension DatabaseMirrorSteps {
   /// True if all files that a row points to are there, and as long as they were when they were stored.
-  func areThere(_ paths: [String?]) -> Bool {
-    zip(paths, contents.indices).allSatisfy { $0 == nil || isThere($0, at: $1) }
+  func areIntact(_ paths: [String?]) -> Bool {
+    zip(paths, contents.indices).allSatisfy { $0 == nil || isIntact($0, at: $1) }
   }
 
   /// True if the file that a row points to is there, and as long as it was when it was stored.
-  func isThere(_ path: String?, at position: Int) -> Bool {
+  func isIntact(_ path: String?, at position: Int) -> Bool {
     contents[position].name(path).map { files[position].isIntact($0) } ?? false
   }
 

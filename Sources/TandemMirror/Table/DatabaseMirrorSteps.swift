@@ -157,7 +157,9 @@ extension DatabaseMirrorSteps {
   private func validators() async throws -> RecordListValidators? {
     guard isConditional, case .url(let url) = source else { return nil }
     let (files, dirty) = state.withLock { ($0.files, $0.dirty) }
-    guard dirty.allSatisfy(\.isEmpty), files.values.allSatisfy({ areThere($0) }) else { return nil }
+    guard dirty.allSatisfy(\.isEmpty), files.values.allSatisfy({ areIntact($0) }) else {
+      return nil
+    }
     let (mirror, options) = (mirror, listOptions)
     return try await database.read { try mirror.validators(for: url, options: options, in: $0) }
   }
@@ -193,7 +195,7 @@ extension DatabaseMirrorSteps {
         let files = target.files(of: comparison.records[position])
         let fileStates = zip(contents, files).map { ($1 != nil, $0.isNamed(by: record)) }
         let isCurrent =
-          !known.insertedIDs.contains(id) && known.oldRows[id] == nil && areThere(files)
+          !known.insertedIDs.contains(id) && known.oldRows[id] == nil && areIntact(files)
           && areClean(files, dirty) && fileStates.allSatisfy { $0 || !$1 }
         if isCurrent { continue }
         known.items.append(

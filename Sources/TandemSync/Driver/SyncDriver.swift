@@ -79,12 +79,12 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
       var watch = SpaceWatch()
       var actions = session.handle(.requested)
       var cause: (any Error)?
-      let time = clock.time()
+      let elapsed = clock.stopwatch()
       // The time of the first request without an answer since the last answer.
       var silence: Duration?
       while true {
         for action in actions {
-          let isSilent = silence.map { time() - $0 >= Self.maxSilence } ?? false
+          let isSilent = silence.map { elapsed() - $0 >= Self.maxSilence } ?? false
           if goal.givesUp(before: action, isSilent: isSilent) { return session.status }
           begin(action, cause, in: &group)
         }
@@ -104,7 +104,7 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
         case .happened(let event, let error):
           cause = error
           switch event {
-          case .disconnected: silence = silence ?? time()
+          case .disconnected: silence = silence ?? elapsed()
           case .pushed, .pulled, .refused: silence = nil
           default: break
           }
@@ -152,7 +152,7 @@ extension SyncGoal {
 
 extension Clock where Duration == Swift.Duration {
   /// A function that returns the time since this call.
-  fileprivate func time() -> () -> Duration {
+  fileprivate func stopwatch() -> () -> Duration {
     let start = now
     return { start.duration(to: now) }
   }
