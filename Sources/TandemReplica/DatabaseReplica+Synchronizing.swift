@@ -124,7 +124,8 @@ extension DatabaseReplica {
         conflictCount: conflictCount, rejectedCount: rejectedCount)
     case .blocked(let block): throw ReplicaError(block)
     case .offline, .connecting, .pushing, .pulling, .verifying:
-      throw run.cause ?? SyncRefusal(.unavailable, "the space cannot be reached; try again later")
+      throw run.cause
+        ?? SyncRequestError(.unavailable, "the space cannot be reached; try again later")
     }
   }
 }

@@ -13,7 +13,7 @@ extension DatabaseReplica {
   ///     devices assign to different rows.
   ///   - space: The space. Its name is kept in the file, see ``ReplicaStatus/space``.
   /// - Throws: ``ReplicaError`` with code `alreadyAttached` or `unsuitable`, which names the table
-  ///   and the remedy; `SyncRefusal` with code `differentTables` if the space has other tables of
+  ///   and the remedy; `SyncRequestError` with code `differentTables` if the space has other tables of
   ///   these names, and other errors if the space cannot be reached; `DatabaseError`. The file is unchanged
   ///   then.
   /// - Complexity: O(*n*) in the number of rows.
@@ -42,7 +42,7 @@ extension DatabaseReplica {
   /// moved, or a server got another name.
   ///
   /// - Throws: ``ReplicaError`` with code `notAttached`, and with code `otherHistory` if the space at
-  ///   the address is another one, or lacks commits that the file has; `SyncRefusal` and other errors
+  ///   the address is another one, or lacks commits that the file has; `SyncRequestError` and other errors
   ///   if the space cannot be read; `DatabaseError`. The file is unchanged then.
   public func move(to space: SyncSpace) async throws {
     let head = try await space.revision()

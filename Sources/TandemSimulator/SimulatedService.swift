@@ -219,7 +219,7 @@ extension SimulatedService: ServedSpaces {
   func with<Result: Sendable>(
     _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
   ) async throws -> Result {
-    guard name == Self.spaceName else { throw SyncRefusal.unknownSpace(name) }
+    guard name == Self.spaceName else { throw SyncRequestError.unknownSpace(name) }
     useCount += 1
     defer { useCount -= 1 }
     // Requests of several programs meet here.

@@ -159,7 +159,7 @@ extension Simulation {
     _ event: SyncSession.Event, _ client: SimulatedService.Client,
     _ requests: [SimulatedService.Request], _ service: SimulatedService
   ) throws {
-    var code: SyncRefusal.Code?
+    var code: SyncRequestError.Code?
     if case .refused(let refusal) = event { code = refusal.code }
     let isRight =
       switch client {

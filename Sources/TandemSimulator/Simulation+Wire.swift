@@ -51,8 +51,8 @@ extension Simulation {
   }
 
   private func arrivalOfAnswer(
-    _ answer: Result<SyncOutcome, SyncRefusal>
-  ) throws -> Arrival<Result<SyncOutcome, SyncRefusal>> {
+    _ answer: Result<SyncOutcome, SyncRequestError>
+  ) throws -> Arrival<Result<SyncOutcome, SyncRequestError>> {
     let bytes =
       switch answer {
       case .success(let outcome): SyncMessageWriter.bytes(outcome)

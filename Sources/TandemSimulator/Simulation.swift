@@ -349,20 +349,20 @@ extension Simulation {
         try oracle.check(pull, answer)
         return .pulled(answer)
       }
-    case .unreadable(let fault): try reply(to: message) { throw SyncRefusal(fault) }
+    case .unreadable(let fault): try reply(to: message) { throw SyncRequestError(fault) }
     }
   }
 
   private func reply(to message: Message, _ body: () throws -> SyncSession.Event) throws {
     let event: SyncSession.Event
     if isFaulty, scenario.accidents.contains(.refusal), chance(15) {
-      event = .refused(SyncRefusal(chance(50) ? .unavailable : .unauthorized, "not now"))
+      event = .refused(SyncRequestError(chance(50) ? .unavailable : .unauthorized, "not now"))
       // The network may have sent the request twice.
       if message.isRequest, chance(20) { network.append(message) }
     } else {
       do {
         event = try body()
-      } catch let refusal as SyncRefusal {
+      } catch let refusal as SyncRequestError {
         event = .refused(refusal)
       } catch is ProgramKilled {
         return note("the space is killed before it has stored \(message.request)")

@@ -26,7 +26,7 @@ struct SimulatorCommand {
                     one, while one is committed, and during a checkpoint.
       --exhaustive  Visit all states of two replicas with one record, and print their number.
       --operations N
-                    With up to N edits, at most 7; 6 by default.
+                    With up to N edits, at most 7; 2 by default. Each further one takes many times as long.
       --interruptions N
                     With up to N interruptions, each a crash of a program, a lost or repeated message, or
                     an edit or a step of the other program while a synchronization is under way; any
@@ -56,7 +56,7 @@ struct SimulatorCommand {
   private var minimizes = false
   private var usesFiles = false
   private var isExhaustive = false
-  private var operationCount = 6
+  private var operationCount = 2
   private var maxInterruptionCount = Int.max
   private var maxStateCount = Int.max
 

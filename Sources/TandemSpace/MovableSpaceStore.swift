@@ -28,7 +28,7 @@ package actor MovableSpaceStore {
     // Another request, or the end, may have come first.
     guard store == nil, !isClosed else {
       await opened.close()
-      guard let store else { throw SyncRefusal(.unavailable, "the space is closed") }
+      guard let store else { throw SyncRequestError(.unavailable, "the space is closed") }
       return store
     }
     store = opened

@@ -140,7 +140,7 @@ extension SQLiteSpaceStore {
     do {
       return try await body()
     } catch let error as DatabaseError where error.code.primary == .busy {
-      throw SyncRefusal(.unavailable, "another program is using the space: \(error)")
+      throw SyncRequestError(.unavailable, "another program is using the space: \(error)")
     }
   }
 }

@@ -8,7 +8,7 @@ package protocol SpaceStore: Sendable {
   /// Declares the tables of a replica that attaches; returns those of the space.
   ///
   /// - Parameter adds: False for a replica that may only read: it cannot add tables and columns.
-  /// - Throws: ``TandemSync/SyncRefusal`` if they do not fit those of the space.
+  /// - Throws: ``TandemSync/SyncRequestError`` if they do not fit those of the space.
   func declare(_ tables: [SpaceTable], adds: Bool) async throws -> [SpaceTable]
 
   /// Answers a commit; its effects are durable when this returns.
@@ -18,13 +18,13 @@ package protocol SpaceStore: Sendable {
   /// again.
   ///
   /// - Parameter account: The account that sends it; `nil` where there are no accounts.
-  /// - Throws: ``TandemSync/SyncRefusal`` for the commit as a whole.
+  /// - Throws: ``TandemSync/SyncRequestError`` for the commit as a whole.
   func commit(_ commit: SyncCommit, account: String?) async throws -> SyncOutcome
 
   /// Returns a page of the records that changed after a revision.
   ///
   /// - Parameter account: The account that asks; `nil` where there are no accounts.
-  /// - Throws: ``TandemSync/SyncRefusal`` with code `unauthorized` if the replica that asks belongs to
+  /// - Throws: ``TandemSync/SyncRequestError`` with code `unauthorized` if the replica that asks belongs to
   ///   another account.
   func page(_ pull: SyncPull, account: String?) async throws -> SyncPullAnswer
 

@@ -14,7 +14,7 @@ extension SpaceTables {
   ///     there are no accounts.
   ///   - time: The present, in milliseconds since 1970.
   ///   - generator: Draws the mark of the new version.
-  /// - Throws: ``TandemSync/SyncRefusal`` for the commit as a whole; nothing is written then.
+  /// - Throws: ``TandemSync/SyncRequestError`` for the commit as a whole; nothing is written then.
   ///   ``DatabaseError``; ``SpaceError``.
   package func commit(
     _ commit: SyncCommit, account: String? = nil, at time: Int,
@@ -31,7 +31,7 @@ extension SpaceTables {
     }
     if let gone = try gone(commit.base, state) { return .gone(gone) }
     guard try fate(of: commit.id, state) == nil else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .malformed,
         "another commit has the identity \(commit.id); draw a random one for each commit")
     }
@@ -77,7 +77,7 @@ extension SpaceTables {
       "SELECT account FROM replica WHERE id = ?", [.text(replica.description)])
     // A replica that had no account, as in a file, gets its first one.
     guard let owner, ![.null, account.map { .text($0) }].contains(owner[0]) else { return }
-    throw SyncRefusal(
+    throw SyncRequestError(
       .unauthorized,
       "the replica \(replica) belongs to another account than this access token; use a token of the "
         + "account that the file was synchronized with, or detach the file and attach it again")
@@ -87,7 +87,7 @@ extension SpaceTables {
   private func checkRequest(_ commit: SyncCommit, _ account: String?) throws {
     let count = max(commit.changes.count, commit.overruled.count)
     guard count <= limits.maxCommitChangeCount else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .overLimit,
         "the commit has \(count) changes; the most are \(limits.maxCommitChangeCount): send fewer")
     }

@@ -6,7 +6,7 @@ extension SpaceTables {
   /// A page of the records that changed after a revision, or of all live records.
   ///
   /// - Parameter account: The account that asks; `nil` where there are no accounts.
-  /// - Throws: ``TandemSync/SyncRefusal`` with code `malformed` for a cursor that no page of this
+  /// - Throws: ``TandemSync/SyncRequestError`` with code `malformed` for a cursor that no page of this
   ///   request had, and with code `unauthorized` for a replica of another account;
   ///   ``DatabaseError``; ``SpaceError``.
   package func page(_ pull: SyncPull, account: String? = nil) throws -> SyncPullAnswer {
@@ -23,7 +23,9 @@ extension SpaceTables {
         next: next?.description))
   }
 
-  private func position(_ pull: SyncPull, _ state: SpaceState) throws(SyncRefusal) -> PagePosition {
+  private func position(_ pull: SyncPull, _ state: SpaceState) throws(SyncRequestError)
+    -> PagePosition
+  {
     guard let cursor = pull.cursor else {
       // All live records are anchored at the head that the first page sees.
       return PagePosition(
@@ -33,7 +35,8 @@ extension SpaceTables {
     }
     guard let position = PagePosition(cursor), pull.since ?? position.anchor == position.anchor
     else {
-      throw SyncRefusal(.malformed, "the cursor is not that of a page of this request; start again")
+      throw SyncRequestError(
+        .malformed, "the cursor is not that of a page of this request; start again")
     }
     return position
   }

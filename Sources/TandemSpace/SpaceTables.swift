@@ -187,7 +187,7 @@ extension SpaceTables {
   ///
   /// - Parameter adds: False for a replica that may only read: it cannot add tables and columns.
   /// - Returns: The tables of the space, those of the replica included.
-  /// - Throws: ``TandemSync/SyncRefusal`` with code `differentTables` or `unauthorized`;
+  /// - Throws: ``TandemSync/SyncRequestError`` with code `differentTables` or `unauthorized`;
   ///   ``DatabaseError``.
   package func declare(_ tables: [SpaceTable], adds: Bool = true) throws -> [SpaceTable] {
     let state = try state()
@@ -201,19 +201,19 @@ extension SpaceTables {
       }
     }
     guard declared.count <= SyncLimits.maxTableCount else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .overLimit, "a space has at most \(SyncLimits.maxTableCount) tables; attach fewer")
     }
     let bytes = SyncMessageWriter.bytes(declared)
     if declared != state.tables {
       guard bytes.count <= SyncLimits.maxDeclarationByteCount else {
-        throw SyncRefusal(
+        throw SyncRequestError(
           .overLimit,
           "the tables and columns of the space would need more than "
             + "\(SyncLimits.maxDeclarationByteCount) bytes of names; attach fewer")
       }
       guard adds else {
-        throw SyncRefusal(
+        throw SyncRequestError(
           .unauthorized,
           "the space lacks some of these tables or columns, and this client may only read it: "
             + "attach them first with an access token that may write")
@@ -226,16 +226,16 @@ extension SpaceTables {
 
 extension SpaceTable {
   /// This table with the columns of a replica's table that it lacks.
-  fileprivate func joined(with other: SpaceTable) throws(SyncRefusal) -> SpaceTable {
+  fileprivate func joined(with other: SpaceTable) throws(SyncRequestError) -> SpaceTable {
     try requireSame("the table", name, other.name)
     guard keyColumns.map({ FieldName($0) }) == other.keyColumns.map({ FieldName($0) }) else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .differentTables,
         "the table \(name) has the key \(keyColumns.sqlList) in the space, "
           + "but \(other.keyColumns.sqlList) here; give it the same primary key")
     }
     guard granularity == other.granularity else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .differentTables,
         granularity == .record
           ? "the table \(name) merges whole records in the space; attach it with --granularity \(name)=record"
@@ -258,22 +258,23 @@ extension SpaceTable {
 
   private func requireSame(
     _ what: String, _ known: String, _ name: String
-  ) throws(SyncRefusal) {
+  ) throws(SyncRequestError) {
     guard FieldName(known) == FieldName(name) else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .differentTables,
         "\(what) is called \(known) in the space, but \(name) here; use the same letters")
     }
   }
 
   /// Throws unless the table has a name, a key, and each column once.
-  fileprivate func checkDeclaration() throws(SyncRefusal) {
+  fileprivate func checkDeclaration() throws(SyncRequestError) {
     guard !name.isEmpty, !keyColumns.isEmpty else {
-      throw SyncRefusal(.differentTables, "a synchronized table needs a name and a primary key")
+      throw SyncRequestError(
+        .differentTables, "a synchronized table needs a name and a primary key")
     }
     let names = keyColumns + columns
     guard names.count <= SyncLimits.maxColumnCount else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .overLimit,
         "the table \(name) would have \(names.count) synchronized columns; "
           + "the most are \(SyncLimits.maxColumnCount)")
@@ -283,7 +284,7 @@ extension SpaceTable {
       name.utf8.map { (65...90).contains($0) ? $0 | 0x20 : $0 }
     }
     guard Set(folded).count == names.count else {
-      throw SyncRefusal(.differentTables, "the table \(name) names a column twice")
+      throw SyncRequestError(.differentTables, "the table \(name) names a column twice")
     }
   }
 }

@@ -67,12 +67,12 @@ import Testing
         }
         if isEnded { continuation.resume() }
       }
-      throw SyncRefusal.unknownSpace(name)
+      throw SyncRequestError.unknownSpace(name)
     }
 
     func follow(
       _ name: String, _ body: @escaping @Sendable (any SpaceStore) async throws -> Void
-    ) async throws { throw SyncRefusal.unknownSpace(name) }
+    ) async throws { throw SyncRequestError.unknownSpace(name) }
   }
 
   @Test("A service has few large requests under way at a time, and small ones pass them")

@@ -120,13 +120,15 @@ import Testing
     let revision = try space.commit(replica.commit(try space.head, []), account: "ann").accepted()
     let next = replica.commit(revision, [])
     for account in ["bob", nil] {
-      let refusal = #expect(throws: SyncRefusal.self) { try space.commit(next, account: account) }
+      let refusal = #expect(throws: SyncRequestError.self) {
+        try space.commit(next, account: account)
+      }
       #expect(refusal?.code == .unauthorized)
     }
     let head = try space.commit(next, account: "ann").accepted()
     let changes = (0..<3).map { change(.integer($0), .insert(["a": 1])) }
     let many = replica.commit(head, changes)
-    let refusal = #expect(throws: SyncRefusal.self) { try space.commit(many, account: "ann") }
+    let refusal = #expect(throws: SyncRequestError.self) { try space.commit(many, account: "ann") }
     #expect(refusal?.code == .overLimit)
     // The refused request has consumed no sequence.
     replica.sequence -= 1
@@ -144,7 +146,7 @@ import Testing
     let reused = SyncCommit(
       replica: second.replica, sequence: second.sequence, id: first.id, base: head,
       changes: second.changes)
-    let refusal = #expect(throws: SyncRefusal.self) { try space.commit(reused) }
+    let refusal = #expect(throws: SyncRequestError.self) { try space.commit(reused) }
     #expect(refusal?.code == .malformed)
     #expect(try space.head == head)
     _ = try space.commit(second).accepted()
@@ -348,7 +350,7 @@ import Testing
       (otherBase, cursor), (start, ""), (start, "~~~"), (start, cursor + "~"),
       (start, String(cursor.dropLast())), (start, cursor.replacing("~", with: ".")),
     ] {
-      let refusal = #expect(throws: SyncRefusal.self) {
+      let refusal = #expect(throws: SyncRequestError.self) {
         try space.page(SyncPull(replica: nil, since: since, cursor: text))
       }
       #expect(refusal?.code == .malformed, "\(text)")
@@ -398,8 +400,8 @@ import Testing
     func declare(_ tables: SpaceTable...) throws -> [SpaceTable] {
       try space.run { space, _ in try space.declare(tables) }
     }
-    func code(_ tables: SpaceTable...) -> SyncRefusal.Code? {
-      let refusal = #expect(throws: SyncRefusal.self) {
+    func code(_ tables: SpaceTable...) -> SyncRequestError.Code? {
+      let refusal = #expect(throws: SyncRequestError.self) {
         try space.run { space, _ in try space.declare(tables) }
       }
       return refusal?.code

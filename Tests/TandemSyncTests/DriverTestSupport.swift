@@ -226,7 +226,7 @@ final class CountingRemote: SyncRemote, SyncAnnouncements {
     var events: [SyncEvent] = []
   }
 
-  static let refusal = SyncRefusal(.unauthorized, "no rights")
+  static let refusal = SyncRequestError(.unauthorized, "no rights")
   static let repeatedPage = SyncPullAnswer.page(
     SyncPage(revision: revision(0), digest: .empty, replica: nil, changes: [], next: "again"))
 
@@ -325,7 +325,7 @@ final class CountingRemote: SyncRemote, SyncAnnouncements {
       case .replyLost:
         _ = body(&state)
         return .failure(Lost())
-      case .busy: return .failure(SyncRefusal(.unavailable, "busy", retryAfter: .seconds(9)))
+      case .busy: return .failure(SyncRequestError(.unavailable, "busy", retryAfter: .seconds(9)))
       case .refused: return .failure(CountingRemote.refusal)
       case .repeatedPage: return .success(CountingRemote.repeatedPage as? Answer ?? body(&state))
       case .refusedCommit: return .success(SyncOutcome.refused([]) as? Answer ?? body(&state))

@@ -246,8 +246,8 @@ extension SessionWorld {
       handle(.disconnected)
     case .busy:
       if isPush, let commit = file.outbox { unanswered.insert(commit.id) }
-      handle(.refused(SyncRefusal(.unavailable, "busy")))
-    case .refused: handle(.refused(SyncRefusal(.unauthorized, "no rights")))
+      handle(.refused(SyncRequestError(.unavailable, "busy")))
+    case .refused: handle(.refused(SyncRequestError(.unauthorized, "no rights")))
     case .superseded: if isPush { handle(.superseded) } else { handle(.disconnected) }
     }
   }

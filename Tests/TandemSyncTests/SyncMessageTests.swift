@@ -150,7 +150,7 @@ import Testing
         _ = try SyncMessageReader(limits: limits).commit(bytes)
         return nil
       } catch {
-        #expect(SyncRefusal(error).code == .overLimit)
+        #expect(SyncRequestError(error).code == .overLimit)
         return error.code
       }
     }
@@ -383,9 +383,9 @@ struct MessageRandom {
     }
   }
 
-  mutating func refusal() -> SyncRefusal {
-    SyncRefusal(
-      SyncRefusal.Code(name: text()), text(),
+  mutating func refusal() -> SyncRequestError {
+    SyncRequestError(
+      SyncRequestError.Code(name: text()), text(),
       retryAfter: Bool.random(using: &generator)
         ? .milliseconds(Int.random(in: 0...100_000, using: &generator)) : nil)
   }

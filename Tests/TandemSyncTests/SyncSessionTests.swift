@@ -32,7 +32,7 @@ import Testing
     var session = SyncSession()
     let late: [SyncSession.Event] = [
       .timerFired(0), .performed(summary()), .undecided, .superseded, .pushed(.gone(.epoch)),
-      .pulled(.gone(.epoch)), .refused(SyncRefusal(.malformed, "")), .disconnected,
+      .pulled(.gone(.epoch)), .refused(SyncRequestError(.malformed, "")), .disconnected,
     ]
     for event in late { #expect(session.handle(event) == [], "\(event)") }
     #expect(session.handle(.requested) == [.perform(.look)])
@@ -43,7 +43,7 @@ import Testing
 
   @Test("A refused commit is taken back only if each attempt to send it was answered")
   func takingBack() {
-    let refusal = SyncRefusal(.overLimit, "too large")
+    let refusal = SyncRequestError(.overLimit, "too large")
     let pending = summary(outbox: token)
     // Frozen by this session: nobody else has sent it.
     var session = SyncSession()
@@ -80,7 +80,7 @@ import Testing
     var session = SyncSession()
     _ = session.handle(.requested)
     _ = session.handle(.performed(summary(pull: .page(request))))
-    let busy = SyncRefusal(.unavailable, "busy", retryAfter: .seconds(30))
+    let busy = SyncRequestError(.unavailable, "busy", retryAfter: .seconds(30))
     #expect(
       session.handle(.refused(busy)) == [
         .report(.offline), .timer(1, failureCount: 1, atLeast: .seconds(30)),
@@ -155,7 +155,7 @@ import Testing
       // Another process may have frozen the edit, and be sending it.
       let frozen = summary(outbox: token, isNew: isNew)
       #expect(session.handle(.performed(frozen)).last == .push(token))
-      let actions = session.handle(.refused(SyncRefusal(.unauthorized, "")))
+      let actions = session.handle(.refused(SyncRequestError(.unauthorized, "")))
       #expect(actions.contains(.perform(.takeBack(token))) == isNew)
     }
   }
@@ -164,7 +164,7 @@ import Testing
   func unknownCursor() {
     var session = SyncSession()
     let second = SyncPull(replica: nil, since: nil, cursor: "old")
-    let refusal = SyncRefusal(.malformed, "unknown cursor")
+    let refusal = SyncRequestError(.malformed, "unknown cursor")
     let count = SyncSession.maxImmediateFailureCount
     var actions = session.handle(.requested)
     for round in 1...2 {

@@ -119,28 +119,28 @@ struct HTTPSyncTransportTests {
   @Test("A refusal of the server is one of the whole request, with its code and its delay")
   func refusals() async throws {
     for (status, code) in [
-      (400, SyncRefusal.Code.malformed), (403, .unauthorized),
+      (400, SyncRequestError.Code.malformed), (403, .unauthorized),
       (404, .unknownSpace), (409, .differentTables), (413, .overLimit),
     ] {
       let body = #"{"outcome":"rejected","code":"\#(code)","message":"m"}"#
-      let refusal = try #require(try await pushError(status, body) as? SyncRefusal)
-      #expect(refusal == SyncRefusal(code, "m"))
+      let refusal = try #require(try await pushError(status, body) as? SyncRequestError)
+      #expect(refusal == SyncRequestError(code, "m"))
       #expect(!refusal.isTransient)
     }
     let busy = #"{"outcome":"rejected","code":"unavailable","message":"m"}"#
-    for (status, code) in [(429, SyncRefusal.Code.tooManyRequests), (503, .unavailable)] {
+    for (status, code) in [(429, SyncRequestError.Code.tooManyRequests), (503, .unavailable)] {
       let body = #"{"outcome":"rejected","code":"\#(code)","message":"m"}"#
       let refusal = try #require(
-        try await pushError(status, body, ["Retry-After": "7"]) as? SyncRefusal)
-      #expect(refusal == SyncRefusal(code, "m", retryAfter: .seconds(7)))
+        try await pushError(status, body, ["Retry-After": "7"]) as? SyncRequestError)
+      #expect(refusal == SyncRequestError(code, "m", retryAfter: .seconds(7)))
       #expect(refusal.isTransient)
     }
     let precise =
       #"{"outcome":"rejected","code":"unavailable","message":"m","retryAfterMilliseconds":250}"#
-    let refusal = try await pushError(503, precise, ["Retry-After": "7"]) as? SyncRefusal
+    let refusal = try await pushError(503, precise, ["Retry-After": "7"]) as? SyncRequestError
     #expect(refusal?.retryAfter == .milliseconds(250))
     // The driver bounds the pause, for a space in a file as well.
-    let years = try await pushError(503, busy, ["Retry-After": "99999999"]) as? SyncRefusal
+    let years = try await pushError(503, busy, ["Retry-After": "99999999"]) as? SyncRequestError
     #expect(
       SyncBackoff().delay(afterFailure: 1, atLeast: years?.retryAfter, chance: 1) == .seconds(300))
   }
@@ -149,7 +149,7 @@ struct HTTPSyncTransportTests {
   func messages() async throws {
     func message(_ code: String, _ text: String) async throws -> String? {
       let body = #"{"outcome":"rejected","code":"\#(code)","message":"\#(text)"}"#
-      return (try await pushError(400, body) as? SyncRefusal)?.message
+      return (try await pushError(400, body) as? SyncRequestError)?.message
     }
     #expect(
       try await message("malformed", #"a\ntandem: b\u001b[2J"#) == #"a\u000atandem: b\u001b[2J"#)
@@ -176,7 +176,7 @@ struct HTTPSyncTransportTests {
       #expect(transport.url.hasSuffix("/v1/spaces/notes") || transport.url.hasSuffix("/commits"))
     }
     for status in [429, 500, 502, 503, 504] {
-      let refusal = try await pushError(status, "<html>", ["Retry-After": "3"]) as? SyncRefusal
+      let refusal = try await pushError(status, "<html>", ["Retry-After": "3"]) as? SyncRequestError
       #expect(refusal?.code == .unavailable)
       #expect(refusal?.retryAfter == .seconds(3))
     }
@@ -210,7 +210,7 @@ struct HTTPSyncTransportTests {
       $1.respond(200, [:], Array("[]".utf8))
     } test: { server in
       let transport = try transport(server, token: .file(path))
-      let missing = await #expect(throws: SyncRefusal.self) { try await transport.declare([]) }
+      let missing = await #expect(throws: SyncRequestError.self) { try await transport.declare([]) }
       #expect(missing?.code == .unauthenticated)
       #expect(missing?.message.hasPrefix(path) == true)
       for secret in ["one", "two"] {
@@ -219,7 +219,9 @@ struct HTTPSyncTransportTests {
         #expect(server.requests.last?.fields["Authorization"] == "Bearer \(secret)")
       }
       try folder.write("two words\n", to: "token")
-      let malformed = await #expect(throws: SyncRefusal.self) { try await transport.declare([]) }
+      let malformed = await #expect(throws: SyncRequestError.self) {
+        try await transport.declare([])
+      }
       #expect(malformed.map { !"\($0)".contains("words") } == true)
     }
   }

@@ -98,11 +98,11 @@ extension HTTPSyncTransport {
   }
 
   /// The secret; a request without it is refused before it is sent.
-  private func secret(of token: ServerToken) throws(SyncRefusal) -> String {
+  private func secret(of token: ServerToken) throws(SyncRequestError) -> String {
     do {
       return try token.secret()
     } catch {
-      throw SyncRefusal(.unauthenticated, "\(error)")
+      throw SyncRequestError(.unauthenticated, "\(error)")
     }
   }
 
@@ -150,15 +150,15 @@ extension HTTPSyncTransport {
     return outcome
   }
 
-  private func answer(_ response: HTTPResponse) -> Result<SyncOutcome, SyncRefusal>? {
+  private func answer(_ response: HTTPResponse) -> Result<SyncOutcome, SyncRequestError>? {
     try? reader.answer(response.body)
   }
 
   /// The error of an answer that is none of those expected.
   private func failure(_ response: HTTPResponse) -> any Error {
     guard case .failure(let refusal)? = answer(response) else { return foreign(response.head) }
-    guard refusal.isTransient else { return SyncRefusal(refusal.code, message(of: refusal)) }
-    return SyncRefusal(
+    guard refusal.isTransient else { return SyncRequestError(refusal.code, message(of: refusal)) }
+    return SyncRequestError(
       refusal.code, message(of: refusal),
       retryAfter: refusal.retryAfter ?? response.head.retryDelay)
   }
@@ -168,7 +168,7 @@ extension HTTPSyncTransport {
 
   /// The message of a refusal, with a remedy that only this side knows. The server's text is one line, so
   /// that it is not taken for the output of the program that shows it.
-  private func message(of refusal: SyncRefusal) -> String {
+  private func message(of refusal: SyncRequestError) -> String {
     switch refusal.code {
     case .unauthenticated:
       let remedy = "(the variable TANDEM_TOKEN, or --token-file of tandem attach)"
@@ -200,7 +200,7 @@ extension HTTPSyncTransport {
       error.url = url
     }
     return error.isTransient
-      ? SyncRefusal(.unavailable, "\(error)", retryAfter: error.retryDelay) : error
+      ? SyncRequestError(.unavailable, "\(error)", retryAfter: error.retryDelay) : error
   }
 }
 

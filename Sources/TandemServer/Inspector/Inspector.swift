@@ -21,10 +21,10 @@ package final class Inspector: HTTPResponder {
 
   package func admission(of head: ServedRequestHead) -> HTTPAdmission {
     guard let route = InspectorRoute(head) else { return service.admission(of: head) }
-    do throws(SyncRefusal) {
+    do throws(SyncRequestError) {
       let client = route == .state ? try client(of: head) : .local
       guard ["GET", "HEAD"].contains(head.method) else {
-        throw SyncRefusal(.methodNotAllowed, "this address knows GET, not \(head.method)")
+        throw SyncRequestError(.methodNotAllowed, "this address knows GET, not \(head.method)")
       }
       return service.admission(for: client)
     } catch {
@@ -50,7 +50,7 @@ package final class Inspector: HTTPResponder {
       defer { service.end(client) }
       let report = try await report(query, for: client)
       return answer(.text(report.text, type: "application/json"))
-    } catch let refusal as SyncRefusal {
+    } catch let refusal as SyncRequestError {
       return answer(.refusal(refusal))
     } catch {
       return answer(.refusal(service.refusal(for: error, of: head)))
@@ -73,10 +73,10 @@ package final class Inspector: HTTPResponder {
 
 extension Inspector {
   /// The client of a request, if it may inspect at all.
-  private func client(of head: ServedRequestHead) throws(SyncRefusal) -> SyncService.Client {
+  private func client(of head: ServedRequestHead) throws(SyncRequestError) -> SyncService.Client {
     let client = try service.client(of: head)
     if case .token(let token) = client, token.access != .inspect {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .unauthorized,
         "the access token does not permit to inspect; tandem token create --inspect makes one "
           + "that does")
@@ -96,7 +96,7 @@ extension Inspector {
     }
     guard let space = query.space else { return report }
     // As for a space that does not exist.
-    guard client.mayInspect(space) else { throw SyncRefusal.unknownSpace(space) }
+    guard client.mayInspect(space) else { throw SyncRequestError.unknownSpace(space) }
     report.inspection = try await service.spaces.with(space) { store in
       (space, try await store.inspection(maxCount: Inspector.maxRowCount))
     }
@@ -138,20 +138,20 @@ struct InspectorQuery {
 
   /// Reads the parameters.
   ///
-  /// - Throws: ``TandemSync/SyncRefusal`` with code `malformed`.
-  init(_ head: ServedRequestHead) throws(SyncRefusal) {
+  /// - Throws: ``TandemSync/SyncRequestError`` with code `malformed`.
+  init(_ head: ServedRequestHead) throws(SyncRequestError) {
     guard let parameters = head.parameters else {
-      throw SyncRefusal(.malformed, "the query is not percent-encoded UTF-8")
+      throw SyncRequestError(.malformed, "the query is not percent-encoded UTF-8")
     }
     for (name, value) in parameters {
       switch name {
       case "space" where space == nil && SpaceName.isValid(value): space = value
       case "space":
-        throw SyncRefusal(
+        throw SyncRequestError(
           .malformed, "the parameter space, once, is a name that matches \(SpaceName.pattern)")
       case "search": search = value.asciiLowercased
       default:
-        throw SyncRefusal(.malformed, "this address takes the parameters space and search")
+        throw SyncRequestError(.malformed, "this address takes the parameters space and search")
       }
     }
   }

@@ -18,7 +18,7 @@ package protocol ServedSpaces: Sendable {
   /// Runs `body` with a space.
   ///
   /// - Parameter creates: True if a space that does not exist is created.
-  /// - Throws: ``SyncRefusal`` with code `unknownSpace`, `overLimit` or `unavailable`; errors of the
+  /// - Throws: ``SyncRequestError`` with code `unknownSpace`, `overLimit` or `unavailable`; errors of the
   ///   file, and of `body`.
   func with<Result: Sendable>(
     _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
@@ -162,7 +162,7 @@ package actor SpaceDirectory: ServedSpaces {
     _ name: String, creates: Bool, _ body: @Sendable (any SpaceStore) async throws -> Result
   ) async throws -> Result {
     guard contains(name) || creates && SpaceName.isValid(name) else {
-      throw SyncRefusal.unknownSpace(name)
+      throw SyncRequestError.unknownSpace(name)
     }
     let store = try await open(name, creates: creates)
     do {
@@ -170,7 +170,7 @@ package actor SpaceDirectory: ServedSpaces {
       await release(name)
       return result
     } catch {
-      await release(name, hasFailed: !(error is SyncRefusal || error is CancellationError))
+      await release(name, hasFailed: !(error is SyncRequestError || error is CancellationError))
       throw error
     }
   }
@@ -201,7 +201,7 @@ package actor SpaceDirectory: ServedSpaces {
   private func open(_ name: String, creates: Bool) async throws -> SQLiteSpaceStore {
     if entries[name] == nil {
       if !contains(name), try names().count >= maxSpaceCount {
-        throw SyncRefusal(
+        throw SyncRequestError(
           .overLimit, "the server has \(maxSpaceCount) spaces, the most that it may create")
       }
       try await makeRoom()
@@ -221,7 +221,7 @@ package actor SpaceDirectory: ServedSpaces {
       guard let error = error as? SpaceError, error.code == .empty else { throw error }
       // The file was opened for another request, which does not create spaces.
       if creates { return try await open(name, creates: true) }
-      throw SyncRefusal.unknownSpace(name)
+      throw SyncRequestError.unknownSpace(name)
     }
   }
 
@@ -248,7 +248,7 @@ package actor SpaceDirectory: ServedSpaces {
   /// Closes the file whose last use is longest ago, if as many are open as may be.
   ///
   /// If all are in use, a task that only waits for commits gives up its place.
-  private func makeRoom() async throws(SyncRefusal) {
+  private func makeRoom() async throws(SyncRequestError) {
     while entries.count >= maxOpenCount {
       if let (name, entry) = oldest(where: { $0.userCount == 0 }) {
         entries[name] = nil
@@ -263,7 +263,7 @@ package actor SpaceDirectory: ServedSpaces {
         await nextRelease()
       } else {
         metrics.count(.spacesBusy)
-        throw SyncRefusal(
+        throw SyncRequestError(
           .unavailable, "the server uses \(maxOpenCount) spaces, the most at a time; try again",
           retryAfter: .seconds(1))
       }
@@ -292,10 +292,10 @@ package actor SpaceDirectory: ServedSpaces {
   }
 }
 
-extension SyncRefusal {
+extension SyncRequestError {
   /// The refusal for a space that does not exist, or whose existence the client may not know.
-  package static func unknownSpace(_ name: String) -> SyncRefusal {
-    SyncRefusal(
+  package static func unknownSpace(_ name: String) -> SyncRequestError {
+    SyncRequestError(
       .unknownSpace,
       "there is no space \(name) that this client may read; check its name and the access token")
   }

@@ -95,7 +95,7 @@ final class SpaceFeeds: Sendable {
       state.withLock { _ = $0.changed.remove(space) }
       do {
         try await spaces.follow(space) { store in try await self.follow(space, in: store) }
-      } catch let refusal as SyncRefusal where refusal.code == .unknownSpace {
+      } catch let refusal as SyncRequestError where refusal.code == .unknownSpace {
         state.withLock { state in
           count(state.feeds[space]?.followerCount ?? 0, 0, 0)
           state.feeds[space]?.end()

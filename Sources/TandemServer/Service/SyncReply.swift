@@ -10,7 +10,7 @@ package enum SyncReply: Hashable, Sendable {
   case tables([SpaceTable])
   case outcome(SyncOutcome)
   case page(SyncPage)
-  case refusal(SyncRefusal)
+  case refusal(SyncRequestError)
 
   /// The reply to a pull.
   package init(_ answer: SyncPullAnswer) {
@@ -73,9 +73,9 @@ package enum SyncReply: Hashable, Sendable {
   }
 }
 
-extension SyncRefusal {
+extension SyncRequestError {
   /// The refusal of a client that has too many requests under way.
-  static let tooManyRequests = SyncRefusal(
+  static let tooManyRequests = SyncRequestError(
     .tooManyRequests, "this client has too many requests under way; send them one after the other",
     retryAfter: .seconds(1))
 

@@ -104,26 +104,26 @@ package struct RoutedRequest: Sendable {
 
   /// Finds the route of a request.
   ///
-  /// - Throws: ``TandemSync/SyncRefusal`` with code `unknownRoute`, `methodNotAllowed`, `malformed` or
+  /// - Throws: ``TandemSync/SyncRequestError`` with code `unknownRoute`, `methodNotAllowed`, `malformed` or
   ///   `unsupportedMedia`.
-  package init(_ head: ServedRequestHead) throws(SyncRefusal) {
+  package init(_ head: ServedRequestHead) throws(SyncRequestError) {
     guard let segments = head.segments else {
-      throw SyncRefusal(.malformed, "the path is not percent-encoded UTF-8")
+      throw SyncRequestError(.malformed, "the path is not percent-encoded UTF-8")
     }
     let (routes, space) = SyncRoute.matching(segments)
     guard !routes.isEmpty else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .unknownRoute, "there is nothing at this address; /v1/openapi.json describes what there is")
     }
     // A body is left out of an answer to HEAD; a stream has nothing but a body.
     let method = head.method == "HEAD" && routes != [.events] ? "GET" : head.method
     guard let route = routes.first(where: { $0.method == method }) else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .methodNotAllowed,
         "this address knows \(routes.map(\.method).joined(separator: ", ")), not \(head.method)")
     }
     if let space, !SpaceName.isValid(space) {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .malformed, "the name of a space matches \(SpaceName.pattern); this one does not")
     }
     self.route = route
@@ -132,12 +132,12 @@ package struct RoutedRequest: Sendable {
   }
 
   /// Refuses a body that is not plain JSON. Web pages of other sites cannot send this type.
-  private static func checkMedia(_ head: ServedRequestHead) throws(SyncRefusal) {
+  private static func checkMedia(_ head: ServedRequestHead) throws(SyncRequestError) {
     let type = (head.field("content-type") ?? "").split(separator: ";").first ?? ""
     guard type.filter({ $0 != " " }).lowercased() == "application/json",
       ["", "identity"].contains(head.field("content-encoding")?.lowercased() ?? "")
     else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .unsupportedMedia, "send JSON, not compressed, with Content-Type: application/json")
     }
   }
@@ -145,10 +145,10 @@ package struct RoutedRequest: Sendable {
   /// Reads the parameters and the body.
   ///
   /// - Parameter mayWrite: False for a client that may only read: of its commit, no changes are read.
-  /// - Throws: ``TandemSync/SyncRefusal`` with code `malformed` or `overLimit`.
+  /// - Throws: ``TandemSync/SyncRequestError`` with code `malformed` or `overLimit`.
   package func call(
     _ request: ServedRequest, mayWrite: Bool = true, limits: SyncLimits = SyncLimits()
-  ) throws(SyncRefusal) -> SyncCall {
+  ) throws(SyncRequestError) -> SyncCall {
     let parameters = try QueryParameters(request.head, of: route)
     let reader = SyncMessageReader(limits: limits)
     do throws(TextFault) {
@@ -172,7 +172,7 @@ package struct RoutedRequest: Sendable {
       case .events: break
       }
     } catch {
-      throw SyncRefusal(error)
+      throw SyncRequestError(error)
     }
     let since = try parameters.value(.since, "a revision") { SpaceRevision($0) }
     guard route == .changes else { return .events(since: since) }
@@ -192,23 +192,23 @@ package struct RoutedRequest: Sendable {
 private struct QueryParameters {
   private var values: [SyncRoute.Parameter: String] = [:]
 
-  init(_ head: ServedRequestHead, of route: SyncRoute) throws(SyncRefusal) {
+  init(_ head: ServedRequestHead, of route: SyncRoute) throws(SyncRequestError) {
     guard let parameters = head.parameters else {
-      throw SyncRefusal(.malformed, "the query is not percent-encoded UTF-8")
+      throw SyncRequestError(.malformed, "the query is not percent-encoded UTF-8")
     }
     for (name, value) in parameters {
       guard let parameter = SyncRoute.Parameter(rawValue: name),
         route.parameters.contains(parameter)
       else {
         let known = route.parameters.map(\.rawValue).joined(separator: ", ")
-        throw SyncRefusal(
+        throw SyncRequestError(
           .malformed,
           known.isEmpty
             ? "this address takes no parameters"
             : "the query has an unknown parameter; this address takes \(known)")
       }
       guard values.updateValue(value, forKey: parameter) == nil else {
-        throw SyncRefusal(.malformed, "the query has the parameter \(name) twice")
+        throw SyncRequestError(.malformed, "the query has the parameter \(name) twice")
       }
     }
   }
@@ -217,10 +217,10 @@ private struct QueryParameters {
 
   func value<Value>(
     _ parameter: SyncRoute.Parameter, _ kind: String, _ convert: (String) -> Value?
-  ) throws(SyncRefusal) -> Value? {
+  ) throws(SyncRequestError) -> Value? {
     guard let text = values[parameter] else { return nil }
     guard let value = convert(text) else {
-      throw SyncRefusal(.malformed, "the parameter \(parameter.rawValue) is not \(kind)")
+      throw SyncRequestError(.malformed, "the parameter \(parameter.rawValue) is not \(kind)")
     }
     return value
   }

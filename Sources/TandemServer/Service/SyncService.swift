@@ -95,7 +95,7 @@ public final class SyncService: HTTPResponder {
 extension SyncService {
   /// Refuses a request by its route, its token or its header; or accepts it for its token.
   public func admission(of head: ServedRequestHead) -> HTTPAdmission {
-    do throws(SyncRefusal) {
+    do throws(SyncRequestError) {
       let request = try RoutedRequest(head)
       return admission(for: try client(of: head, for: request))
     } catch {
@@ -113,22 +113,22 @@ extension SyncService {
     let refusal =
       switch trouble {
       case .malformedHead:
-        SyncRefusal(
+        SyncRequestError(
           .malformed,
           "the header is not valid: send one Host, and one Content-Length or Transfer-Encoding: "
             + "chunked")
       case .unexpectedBody:
-        SyncRefusal(.overLimit, "only a POST request has a body: send this one without")
-      case .clientOverloaded: SyncRefusal.tooManyRequests
+        SyncRequestError(.overLimit, "only a POST request has a body: send this one without")
+      case .clientOverloaded: SyncRequestError.tooManyRequests
       case .bodyTooLong:
-        SyncRefusal(
+        SyncRequestError(
           .overLimit,
           "the body has more than \(limits.messages.maxCommitByteCount) bytes: send less")
       case .overloaded:
-        SyncRefusal(
+        SyncRequestError(
           .unavailable, "the server has too much to do; try again", retryAfter: .seconds(1))
       case .stopping:
-        SyncRefusal(.unavailable, "the server stops; try again", retryAfter: .seconds(1))
+        SyncRequestError(.unavailable, "the server stops; try again", retryAfter: .seconds(1))
       }
     metrics.countAnswer("server", status: refusal.status)
     return SyncReply.refusal(refusal).answer
@@ -158,7 +158,7 @@ extension SyncService {
         return try await stream(routed.space, since: since, for: client)
       }
       return answer(try await reply(to: call, routed.space, client), route: route, request.head)
-    } catch let refusal as SyncRefusal {
+    } catch let refusal as SyncRequestError {
       return answer(.refusal(refusal), route: route, request.head)
     } catch is CancellationError {
       return answer(to: .stopping)
@@ -168,11 +168,11 @@ extension SyncService {
   }
 
   /// The refusal of a request that failed because of the file of a space.
-  func refusal(for error: any Error, of head: ServedRequestHead) -> SyncRefusal {
+  func refusal(for error: any Error, of head: ServedRequestHead) -> SyncRequestError {
     // The message may contain paths of this machine: it is for the operator only.
     log("\(head.method) \(head.path): \(error)")
     metrics.count(.spaceErrors)
-    return SyncRefusal(
+    return SyncRequestError(
       .unavailable, "the server cannot use the file of the space; its log has the reason",
       retryAfter: .seconds(5))
   }
@@ -249,7 +249,7 @@ extension SyncService {
     guard case .page(let page) = try await store.page(pull), let standing = page.replica,
       standing.sequence == commit.sequence, standing.commit == commit.id
     else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .unauthorized, "the access token permits only to read the space; use one that may write")
     }
     return standing.outcome
@@ -295,7 +295,7 @@ extension SyncService {
   /// Counts a stream of a client.
   private func use(
     _ client: Client, _ stream: AnswerStream, of space: String
-  ) throws(SyncRefusal) {
+  ) throws(SyncRequestError) {
     let excess = usages.withLock { usages -> (limit: String, isLogged: Bool)? in
       var usage = usages[client.id, default: Usage()]
       defer { usages[client.id] = usage }
@@ -326,7 +326,7 @@ extension SyncService {
   }
 
   /// Counts a request of a client, until ``end(_:)``.
-  func begin(_ client: Client) throws(SyncRefusal) {
+  func begin(_ client: Client) throws(SyncRequestError) {
     let isTooMany = usages.withLock { usages in
       guard usages[client.id, default: Usage()].requestCount < limits.maxTokenRequestCount else {
         return true
@@ -399,7 +399,7 @@ extension SyncService {
   /// The client of a request, if it has any right in the space that the request names.
   private func client(
     of head: ServedRequestHead, for request: RoutedRequest
-  ) throws(SyncRefusal) -> Client {
+  ) throws(SyncRequestError) -> Client {
     if request.route.isOpen { return .local }
     let client = try client(of: head)
     // As for a space that does not exist.
@@ -410,14 +410,14 @@ extension SyncService {
   }
 
   /// The client of a request.
-  func client(of head: ServedRequestHead) throws(SyncRefusal) -> Client {
+  func client(of head: ServedRequestHead) throws(SyncRequestError) -> Client {
     guard let tokens = try tokenList() else {
       try checkHost(head)
       return .local
     }
     guard let token = tokens.token(in: head) else {
       metrics.count(.authenticationFailures)
-      throw SyncRefusal(
+      throw SyncRequestError(
         .unauthenticated, "the access token is missing or unknown: send Authorization: Bearer TOKEN"
       )
     }
@@ -425,14 +425,14 @@ extension SyncService {
   }
 
   /// The tokens; `nil` if the server has none.
-  private func tokenList() throws(SyncRefusal) -> TokenList? {
+  private func tokenList() throws(SyncRequestError) -> TokenList? {
     guard let tokens else { return nil }
     do throws(ServerError) {
       return try tokens.tokens()
     } catch {
       log("\(error)")
       metrics.count(.tokenFileErrors)
-      throw SyncRefusal(
+      throw SyncRequestError(
         .unavailable, "the server cannot read its access tokens; its log has the reason",
         retryAfter: .seconds(5))
     }
@@ -440,9 +440,9 @@ extension SyncService {
 
   /// Refuses requests of other machines, and of web pages: a browser sends the name of the page's
   /// server as host, which may resolve to this machine, or as origin.
-  private func checkHost(_ head: ServedRequestHead) throws(SyncRefusal) {
+  private func checkHost(_ head: ServedRequestHead) throws(SyncRequestError) {
     guard head.isLocal else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .unauthorized,
         "a server without access tokens is for programs of its machine: let it listen on 127.0.0.1, "
           + "or give it access tokens")
@@ -456,7 +456,7 @@ extension SyncService {
     }
     let isNumber = host.hasPrefix("127.") && host.utf8.allSatisfy { (46...57).contains($0) }
     guard isNumber || ["localhost", "[::1]"].contains(host), isOwnPage else {
-      throw SyncRefusal(
+      throw SyncRequestError(
         .unauthorized,
         "a server without access tokens is for programs of its machine, not for web pages: use the "
           + "host 127.0.0.1, and no origin")

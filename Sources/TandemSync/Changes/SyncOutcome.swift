@@ -71,9 +71,9 @@ package struct SyncObjection: Hashable, Sendable {
   }
 }
 
-/// The refusal of a request as a whole. Nothing was stored, and no sequence was consumed.
-public struct SyncRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kinds of refusal. Codes that this version does not know are kept.
+/// The error of a request that a space refuses as a whole. Nothing was stored, and no sequence was consumed.
+public struct SyncRequestError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kinds of error. Codes that this version does not know are kept.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     /// The name of the code.
     public let name: String
@@ -107,7 +107,7 @@ public struct SyncRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     public static let unavailable = Code(name: "unavailable")
   }
 
-  /// The kind of refusal.
+  /// The kind of error.
   public let code: Code
   /// A sentence for people that says what to do.
   public let message: String

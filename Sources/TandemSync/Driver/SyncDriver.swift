@@ -259,7 +259,7 @@ extension SyncDriver {
   ) async throws -> ChildResult {
     do {
       return .happened(try await request())
-    } catch let refusal as SyncRefusal {
+    } catch let refusal as SyncRequestError {
       return .happened(.refused(refusal), cause: refusal)
     } catch {
       try Task.checkCancellation()

@@ -1,6 +1,6 @@
 /// A space, as a replica reaches it: in a file, or over a network.
 ///
-/// All functions throw ``SyncRefusal`` for a request that the space refuses as a whole. Any other
+/// All functions throw ``SyncRequestError`` for a request that the space refuses as a whole. Any other
 /// error means that the outcome is unknown, and the same request is sent again.
 package protocol SyncRemote: Sendable {
   /// Declares the tables of a replica that attaches; returns those of the space.

@@ -44,7 +44,7 @@ public struct SyncSpace: Sendable {
 
   /// The current revision of the space.
   ///
-  /// - Throws: ``SyncRefusal`` with code `unavailable` if the space cannot answer now; another
+  /// - Throws: ``SyncRequestError`` with code `unavailable` if the space cannot answer now; another
   ///   error if it cannot be reached.
   public func revision() async throws -> SpaceRevision { try await head() }
 

@@ -2,7 +2,7 @@ package import TandemRecords
 
 extension SyncMessageReading {
   /// Reads the answer to a commit: its outcome, or the refusal of the request as a whole.
-  mutating func answer() throws(TextFault) -> Result<SyncOutcome, SyncRefusal> {
+  mutating func answer() throws(TextFault) -> Result<SyncOutcome, SyncRequestError> {
     let start = cursor.index
     var fields = AnswerFields()
     try object { (reading, field) throws(TextFault) in try fields.read(field, from: &reading) }
@@ -86,10 +86,10 @@ private struct AnswerFields {
     }
   }
 
-  func refusal(_ start: Int) throws(TextFault) -> SyncRefusal {
+  func refusal(_ start: Int) throws(TextFault) -> SyncRequestError {
     try allow(["code", "message", "retryAfterMilliseconds"], start)
-    return SyncRefusal(
-      SyncRefusal.Code(name: try required(code, "code", start)),
+    return SyncRequestError(
+      SyncRequestError.Code(name: try required(code, "code", start)),
       try required(message, "message", start), retryAfter: retryAfter.map { .milliseconds($0) })
   }
 
@@ -138,7 +138,7 @@ extension SyncObjection: JSONWritable {
   }
 }
 
-extension SyncRefusal: JSONWritable {
+extension SyncRequestError: JSONWritable {
   package func write(to json: inout JSONWriter) {
     json.object { json in
       json.field("outcome", "rejected")

@@ -28,7 +28,7 @@ package struct SyncMessageReader: Sendable {
   }
 
   /// Reads the answer to a commit: its outcome, or the refusal of the request as a whole.
-  package func answer(_ bytes: [UInt8]) throws(TextFault) -> Result<SyncOutcome, SyncRefusal> {
+  package func answer(_ bytes: [UInt8]) throws(TextFault) -> Result<SyncOutcome, SyncRequestError> {
     try read(bytes, limits.maxAnswerByteCount) { (reading) throws(TextFault) in
       try reading.answer()
     }
@@ -108,7 +108,7 @@ package struct SyncMessageReader: Sendable {
   }
 }
 
-extension SyncRefusal {
+extension SyncRequestError {
   /// The refusal of a message that cannot be read.
   package init(_ fault: TextFault) {
     self.init(

@@ -12,7 +12,9 @@ package enum SyncMessageWriter {
   package static func bytes(_ outcome: SyncOutcome) -> [UInt8] { message { $0.write(outcome) } }
 
   /// The message of a refusal.
-  package static func bytes(_ refusal: SyncRefusal) -> [UInt8] { message { $0.write(refusal) } }
+  package static func bytes(_ refusal: SyncRequestError) -> [UInt8] {
+    message { $0.write(refusal) }
+  }
 
   /// The message of a page.
   package static func bytes(_ page: SyncPage) -> [UInt8] { message { $0.write(page) } }

@@ -27,7 +27,7 @@ package struct SyncSession: Hashable, Sendable {
     /// The space answered the pull.
     case pulled(SyncPullAnswer)
     /// The space refused the request as a whole.
-    case refused(SyncRefusal)
+    case refused(SyncRequestError)
     /// The request has no answer; its outcome is unknown.
     case disconnected
     /// Rows of the file may have changed.
@@ -192,7 +192,7 @@ extension SyncSession {
       lostPullCount += 1
       if lostPullCount > SyncSession.maxImmediateFailureCount {
         block = .refused(
-          SyncRefusal(
+          SyncRequestError(
             .unavailable,
             "the space does not know the revision that it has just named, \(lostPullCount) times in a "
               + "row; check whether several servers with different data answer at its address"))
@@ -225,7 +225,7 @@ extension SyncSession {
     return report(.offline) + delay(failureCount, atLeast: retryAfter)
   }
 
-  private mutating func refused(_ refusal: SyncRefusal) -> [Action] {
+  private mutating func refused(_ refusal: SyncRequestError) -> [Action] {
     if refusal.isTransient { return disconnected(retryAfter: refusal.retryAfter) }
     switch activity {
     case .pushing(let commit) where certainCommit == commit:

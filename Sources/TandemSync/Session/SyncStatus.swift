@@ -3,7 +3,7 @@ public enum SyncStatus: Hashable, Sendable {
   /// The reasons why a synchronization does not proceed without help.
   public enum Block: Hashable, Sendable {
     /// The space refuses the requests.
-    case refused(SyncRefusal)
+    case refused(SyncRequestError)
     /// The space has another history, and the application has not decided what to keep.
     case undecided
     /// The file has rows that no commit can contain.
