@@ -2,27 +2,11 @@ import Foundation
 import TestFolder
 import Testing
 
-@Suite("tandem attach, sync, status, conflicts, rejected and detach", .timeLimit(.minutes(5)))
+@Suite("tandem attach, sync, status, alter, log and forget", .timeLimit(.minutes(5)))
 struct SyncCommandTests: ShellSuite {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
-
-  private static let schema = """
-    CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER);
-    INSERT INTO note VALUES ('plan', 'Plan', 5), ('trip', 'Trip', 0);
-    """
-
-  /// Two copies of a file that are in step.
-  private func attachCopies(_ options: String = "--table note") async throws {
-    try await shell(
-      """
-      sqlite3 a.db "\(Self.schema)" && cp a.db b.db &&
-      $tandem attach a.db --space shared.space \(options) &&
-      $tandem attach b.db --space shared.space \(options) &&
-      $tandem sync a.db && $tandem sync b.db
-      """)
-  }
 
   @Test("a file that cannot be written is named as such, without SQL")
   func readOnlyFile() async throws {
@@ -36,48 +20,6 @@ struct SyncCommandTests: ShellSuite {
       refused.error
         == "tandem: a.db: cannot be written: it is read-only; let this user write the file and its "
         + "directory, or use a copy\n")
-  }
-
-  @Test("two copies edited apart come in step; the conflict shows three versions, and is resolved")
-  func story() async throws {
-    try await attachCopies("--table note --policy likes=counter")
-    try await shell(
-      """
-      sqlite3 a.db "UPDATE note SET title = 'Big plan', likes = likes + 1 WHERE id = 'plan'"
-      sqlite3 b.db "UPDATE note SET title = 'Small plan', likes = likes + 1 WHERE id = 'plan';
-        DELETE FROM note WHERE id = 'trip'"
-      """)
-    let sent = try await shell("$tandem sync a.db --json -q").output.split(separator: "\n")
-    let end = try #require(sent.last)
-    #expect(end.hasPrefix(#"{"event":"end","revision":""#))
-    #expect(
-      end.hasSuffix(#".2","pushed":1,"pulled":0,"conflicts":0,"rejected":0,"pending":0}"#), "\(end)"
-    )
-    let merged = try await shell("$tandem sync b.db", status: 1)
-    #expect(merged.error.contains("b.db: 1 open conflict: tandem conflicts b.db"))
-    #expect(merged.error.components(separatedBy: "open conflict").count == 2)
-    #expect(merged.error.contains(/in step at revision [0-9]+\n/))
-    let shown = try await shell("$tandem conflicts b.db", status: 1)
-    #expect(
-      shown.output == """
-        conflict 1: note "plan", edit/edit in title
-          base    {"title":"Plan","likes":5}
-          local   {"title":"Small plan","likes":6}
-          remote  {"title":"Big plan","likes":6}
-
-        """)
-    #expect(
-      try await shell("$tandem conflicts b.db --json", status: 1).output
-        == #"[{"id":1,"table":"note","key":"plan","kind":"edit/edit","#
-        + #""base":{"title":"Plan","likes":5},"local":{"title":"Small plan","likes":6},"#
-        + #""remote":{"title":"Big plan","likes":6},"resolution":"unresolved"}]"# + "\n")
-    let resolved = try await shell("$tandem conflicts b.db resolve 1 --take local")
-    #expect(resolved.error == "tandem: b.db: conflict 1 is resolved; send it: tandem sync b.db\n")
-    try await shell("$tandem sync b.db && $tandem sync a.db && $tandem diff a.db b.db --table note")
-    #expect(
-      try await shell("sqlite3 a.db 'SELECT * FROM note'").output == "plan|Small plan|7\n")
-    #expect(
-      try await shell("$tandem conflicts b.db --json").output.contains(#""resolution":"local"}]"#))
   }
 
   @Test("a watch that cannot write its events ends")
@@ -101,49 +43,6 @@ struct SyncCommandTests: ShellSuite {
     #expect(restored.output.contains("--lost-history"))
     // A file that has not seen what was lost goes on.
     try await shell("$tandem status b.db")
-  }
-
-  @Test("a table that was rebuilt unnoticed: what was edited is an open conflict, resolved at once")
-  func rebuilt() async throws {
-    try await attachCopies("--table note")
-    try await shell(
-      """
-      sqlite3 a.db "BEGIN; CREATE TABLE n (id TEXT PRIMARY KEY, title TEXT, likes INTEGER);
-        INSERT INTO n SELECT id, title || '!', likes FROM note; INSERT INTO n VALUES ('new', 'New', 0);
-        DROP TABLE note; ALTER TABLE n RENAME TO note; COMMIT"
-      """)
-    let repaired = try await shell("$tandem sync a.db", status: 1)
-    #expect(repaired.error.contains("3 open conflicts: tandem conflicts a.db"), "\(repaired.error)")
-    let resolved = try await shell("$tandem conflicts a.db resolve all --take local")
-    #expect(resolved.error == "tandem: a.db: 3 conflicts resolved; send it: tandem sync a.db\n")
-    try await shell("$tandem sync a.db && $tandem sync b.db")
-    #expect(
-      try await shell("sqlite3 b.db 'SELECT id, title FROM note ORDER BY id'").output
-        == "new|New\nplan|Plan!\ntrip|Trip!\n")
-    let again = try await shell("$tandem conflicts a.db resolve all --take local")
-    #expect(again.error == "tandem: a.db: no conflict is open\n")
-  }
-
-  @Test(
-    "each version resolves a conflict, and so do new values",
-    arguments: [
-      ("local", "plan|mine|5"), ("remote", "plan|theirs|5"), ("base", "plan|Plan|5"),
-      (#"'{"title":"both"}'"#, "plan|both|5"), ("null", ""),
-    ])
-  func resolve(version: String, row: String) async throws {
-    try await attachCopies()
-    try await shell(
-      """
-      sqlite3 a.db "UPDATE note SET title = 'theirs' WHERE id = 'plan'"; $tandem sync a.db
-      sqlite3 b.db "UPDATE note SET title = 'mine' WHERE id = 'plan'"; $tandem sync b.db
-      [ $? = 1 ] && $tandem conflicts b.db resolve 1 --take \(version) -q &&
-      $tandem sync b.db -q && $tandem sync a.db -q
-      """)
-    for file in ["a.db", "b.db"] {
-      #expect(
-        try await shell("sqlite3 \(file) \"SELECT * FROM note WHERE id = 'plan'\"").output
-          == (row.isEmpty ? "" : row + "\n"))
-    }
   }
 
   @Test("the status is that of the file and of the space")
@@ -182,7 +81,7 @@ struct SyncCommandTests: ShellSuite {
     #expect(try await state("b.db").contains(#""state":"upToDate""#))
     // Another space is not taken for it.
     try await shell(
-      "sqlite3 c.db \"\(Self.schema)\" && $tandem attach c.db --space other --table note")
+      "sqlite3 c.db \"\(Self.notes)\" && $tandem attach c.db --space other --table note")
     let other = try await shell("$tandem attach b.db --space other", status: 1)
     #expect(other.error.contains("does not have the history"), "\(other.error)")
   }
@@ -277,38 +176,6 @@ struct SyncCommandTests: ShellSuite {
       try await shell("sqlite3 c.db 'SELECT title FROM note ORDER BY id'").output == "Plan\nkept\n")
   }
 
-  @Test("a change that a constraint forbids is shown, and can be tried again or discarded")
-  func rejected() async throws {
-    try await shell(
-      """
-      sqlite3 a.db 'CREATE TABLE t (id TEXT PRIMARY KEY, name TEXT UNIQUE)'; cp a.db b.db
-      for f in a b; do
-        $tandem attach $f.db --space s --table t && $tandem sync $f.db || exit 9
-      done
-      sqlite3 a.db "INSERT INTO t VALUES ('x', 'same')"; sqlite3 b.db "INSERT INTO t VALUES ('y', 'same')"
-      $tandem sync a.db
-      """)
-    #expect(try await shell("$tandem sync b.db", status: 1).error.contains("1 rejected change"))
-    #expect(
-      try await shell("$tandem status b.db --json", status: 1).output
-        .hasPrefix(#"{"state":"rejected""#))
-    let shown = try await shell("$tandem rejected b.db --json", status: 1).output
-    #expect(
-      shown.hasPrefix(#"[{"id":1,"table":"t","key":"y","kind":"edit","reason":""#), "\(shown)")
-    #expect(shown.hasSuffix(#""base":null,"content":{"name":"same"}}]"# + "\n"), "\(shown)")
-    #expect(
-      try await shell("$tandem rejected b.db --retry 1", status: 2).error.contains("UNIQUE"))
-    try await shell("sqlite3 b.db \"UPDATE t SET name = 'other' WHERE id = 'x'\"")
-    let again = try await shell("$tandem rejected b.db --retry 1")
-    #expect(
-      again.error == "tandem: b.db: rejected change 1 is in its row again: tandem sync b.db\n")
-    try await shell("$tandem sync b.db && $tandem sync a.db && $tandem diff a.db b.db --table t")
-    #expect(try await shell("$tandem rejected b.db --json").output == "[]\n")
-    #expect(
-      try await shell("$tandem rejected b.db --discard 1", status: 2).error
-        .contains("no rejected change with the number 1"))
-  }
-
   @Test("a name with a colon is quoted, and a policy is changed and shown when its column is gone")
   func quotedNamesAndPolicies() async throws {
     try await shell(
@@ -348,57 +215,6 @@ struct SyncCommandTests: ShellSuite {
     try await shell("$tandem alter a.db --policy title=text")
     let none = try await shell("$tandem alter a.db --policy title=none")
     #expect(none.error.contains("a.db: note.title has no policy any more"), "\(none.error)")
-  }
-
-  @Test("detach leaves the file as it was before attach", arguments: ["DELETE", "WAL"])
-  func detach(mode: String) async throws {
-    try await shell("sqlite3 a.db \"PRAGMA journal_mode=\(mode); \(Self.schema)\"")
-    let dump = "sqlite3 a.db .dump 'PRAGMA journal_mode' 'SELECT * FROM sqlite_schema'"
-    let before = try await shell(dump).output
-    try await shell("$tandem attach a.db --space s --table note && $tandem sync a.db")
-    #expect(try await shell(dump).output != before)
-    let result = try await shell("$tandem detach a.db")
-    #expect(
-      result.error == "tandem: a.db is detached from \(folder.path(of: "s"))\n", "\(result.error)")
-    #expect(try await shell(dump).output == before)
-  }
-
-  @Test("detach and rejected ask before the only copy of a version goes; NULL keys are counted")
-  func onlyCopies() async throws {
-    try await attachCopies()
-    try await shell(
-      """
-      sqlite3 a.db "UPDATE note SET title = 'theirs' WHERE id = 'plan'" && $tandem sync a.db -q
-      sqlite3 b.db "UPDATE note SET title = 'mine' WHERE id = 'plan'"; $tandem sync b.db -q
-      sqlite3 b.db "INSERT INTO note VALUES (NULL, 'no key', 0)"
-      """)
-    let kept = try await shell("$tandem detach b.db", status: 1)
-    #expect(kept.error.contains("1 open conflict has versions that may exist only in"))
-    #expect(kept.error.contains("--discard-conflicts"))
-    let status = try await shell("$tandem status b.db", status: 1)
-    #expect(status.output.contains("; 1 row not synchronized, with a NULL key\n"))
-    #expect(
-      try await shell("$tandem rejected b.db --retry all").error.contains("0 rejected changes"))
-    let none = try await shell("$tandem rejected b.db --retry some", status: 2)
-    #expect(none.error.contains("--retry takes the number of a rejected change, or all"))
-    let detached = try await shell("$tandem detach b.db --discard-conflicts")
-    #expect(detached.error.contains("; 1 open conflict removed"))
-    let attached = try await shell("$tandem attach b.db --space shared.space --table note")
-    #expect(attached.error.contains("b.db: 1 row of note not synchronized: the key (id) is NULL"))
-  }
-
-  @Test(
-    "a file whose table no longer fits can be detached",
-    arguments: ["", "CREATE TABLE note (other TEXT PRIMARY KEY, title TEXT, likes INTEGER)"])
-  func detachWithoutTable(creation: String) async throws {
-    try await attachCopies()
-    try await shell("sqlite3 a.db 'DROP TABLE note; \(creation)'")
-    let refused = try await shell("$tandem sync a.db", status: 1)
-    #expect(refused.error.contains("detach the file"), "\(refused.error)")
-    let detached = try await shell("$tandem detach a.db")
-    #expect(detached.error.hasPrefix("tandem: a.db is detached from "), "\(detached.error)")
-    #expect(
-      try await shell("sqlite3 a.db .schema").output == (creation.isEmpty ? "" : creation + ";\n"))
   }
 
   @Test("alter drops a column, which SQLite refuses otherwise; the other copy keeps it")
@@ -578,7 +394,7 @@ struct SyncCommandTests: ShellSuite {
   func mistake(command: String, status: Int32, words: String) async throws {
     try await shell(
       """
-      sqlite3 a.db "\(Self.schema) CREATE TABLE other (id TEXT PRIMARY KEY, likes);
+      sqlite3 a.db "\(Self.notes) CREATE TABLE other (id TEXT PRIMARY KEY, likes);
         CREATE TABLE number (id INTEGER PRIMARY KEY); CREATE TABLE real (id TEXT PRIMARY KEY, n REAL)"; cp a.db before.db
       """)
     let result = try await shell("$tandem \(command)", status: status)
@@ -607,5 +423,25 @@ struct SyncCommandTests: ShellSuite {
       try await shell("$tandem attach d.db --space shared.space --table note", status: 1).error
         .contains("give it the same primary key"))
     try await shell("$tandem status d.db", status: 2)
+  }
+}
+
+extension ShellSuite {
+  static var notes: String {
+    """
+    CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER);
+    INSERT INTO note VALUES ('plan', 'Plan', 5), ('trip', 'Trip', 0);
+    """
+  }
+
+  /// Two copies of a file with notes that are in step.
+  func attachCopies(_ options: String = "--table note") async throws {
+    try await shell(
+      """
+      sqlite3 a.db "\(Self.notes)" && cp a.db b.db &&
+      $tandem attach a.db --space shared.space \(options) &&
+      $tandem attach b.db --space shared.space \(options) &&
+      $tandem sync a.db && $tandem sync b.db
+      """)
   }
 }
