@@ -107,7 +107,10 @@ struct RowContest {
     }
     if firingTriggers {
       do {
-        try connection.savepoint { try repeatWithTriggers(effects) }
+        // What is undone in the file is forgotten here.
+        var repeated = self
+        try connection.savepoint { try repeated.repeatWithTriggers(effects) }
+        self = repeated
       } catch let error as DatabaseError where error.forbidsRow && connection.isInTransaction {
         // A trigger has taken one of the values. The rows are right without the triggers.
       }

@@ -56,8 +56,8 @@ extension RowPlacing {
     return waiting
   }
 
-  /// Tries all records that wait, in the order in which they came: of two that need the same unique
-  /// value, the one that the space got first has it.
+  /// Tries all records that wait, in the order in which they came: of two new ones that wait for the same
+  /// unique value, the one that the space got first gets it.
   private mutating func placeWaiting() throws {
     for var placement in takeWaiting() {
       try refresh(&placement)

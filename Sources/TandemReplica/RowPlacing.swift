@@ -213,7 +213,9 @@ extension RowPlacing {
     guard !firesTriggers || placement.isWritten(in: after, except: parked) else {
       disturbed.append(placement)
       disturbedKeys.insert(placement.syncKey)
-      if disturbed.count >= RowPlacing.maxDisturbedCount { try restoreDisturbed() }
+      // Meanwhile, another record could get a unique value that this row is to have, or its key.
+      let mayWait = !after.isMissing && !table.shadow.hasOtherUniqueIndexes
+      if !mayWait || disturbed.count >= RowPlacing.maxDisturbedCount { try restoreDisturbed() }
       return
     }
     try settle(placement, after, parked)
@@ -241,16 +243,8 @@ extension RowPlacing {
     disturbed = []
     disturbedKeys = []
     try tables.quietly {
-      var rest = placements
-      var count = 0
-      // One row may have got the unique value of another one from a trigger.
-      repeat {
-        count = rest.count
-        rest = try rest.filter { try !isRestored($0) }
-      } while !rest.isEmpty && rest.count < count
       for placement in placements {
-        let row = try tables.row(placement.table, placement.key).row
-        try settle(placement, row, placement.unstorableFields)
+        try settle(placement, try restored(placement), placement.unstorableFields)
       }
     }
   }
@@ -260,17 +254,18 @@ extension RowPlacing {
     if disturbedKeys.contains(key) { try restoreDisturbed() }
   }
 
-  /// Writes a row again; `false` if another row has one of its unique values.
-  private func isRestored(_ placement: RowPlacement) throws -> Bool {
+  /// Writes a row again, unless it is as it was written; returns it as it is then.
+  private func restored(_ placement: RowPlacement) throws -> ReplicaRow.Current {
     let (table, key) = (placement.table, placement.key)
     let row = try tables.row(table, key).row
-    guard !placement.isWritten(in: row, except: placement.unstorableFields) else { return true }
+    if placement.isWritten(in: row, except: placement.unstorableFields) { return row }
     do {
       try tables.store(placement.result, over: row, table, key)
-      return true
     } catch let error as DatabaseError where error.forbidsRow {
-      return false
+      // The trigger has written another row with the same unique value.
+      return row
     }
+    return try tables.row(table, key).row
   }
 
   /// The former version that the row has from now on; `nil` if it is the record of the space.

@@ -27,6 +27,7 @@ final class TriggerEffects {
 
   func drop() throws {
     capture.setInterests([])
+    try forgetUndoneLogs()
     for log in logs { try log.drop(tables.connection) }
     logs = []
   }
@@ -39,6 +40,7 @@ final class TriggerEffects {
   func undoing(
     besides table: ReplicaTable, _ key: [FieldValue], _ body: () throws -> Void
   ) throws {
+    try forgetUndoneLogs()
     if logs.isEmpty {
       do {
         return try tables.connection.savepoint {
@@ -57,6 +59,12 @@ final class TriggerEffects {
   }
 
   private struct OtherRows: Error {}
+
+  /// Forgets the logs if a savepoint in which they were created was undone.
+  private func forgetUndoneLogs() throws {
+    guard let log = logs.first else { return }
+    if try tables.connection.integer(log.existence) != 1 { logs = [] }
+  }
 
   /// True if no other row of a synchronized table was written since the last call.
   private func touches(nothingBut key: [FieldValue], of table: ReplicaTable) -> Bool {
@@ -221,6 +229,7 @@ private struct TriggerEffectLog {
     try connection.execute("DROP TABLE temp.\(name)")
   }
 
+  var existence: String { "SELECT count(*) FROM temp.sqlite_schema WHERE name = '\(name)'" }
   var clear: String { "DELETE FROM temp.\(name)" }
   /// The parameters are those of a key.
   var forget: String {

@@ -102,10 +102,7 @@ struct TriggerEffectTests {
 
   @Test("A trigger that exchanges unique values of received rows does not keep any of them away")
   func exchangedUniqueValues() throws {
-    let schema = [
-      "CREATE TABLE seat (id TEXT PRIMARY KEY, place TEXT UNIQUE, guest TEXT)",
-      "CREATE TABLE spare (v)",
-    ]
+    let schema = ["CREATE TABLE seat (id TEXT PRIMARY KEY, place TEXT UNIQUE, guest TEXT)"]
     let replicas = try (1...2).map { try replica($0, schema, AttachedTable("seat")) }
     try replicas[0].execute(
       "INSERT INTO seat VALUES ('a', '1', ''), ('b', '2', ''), ('c', '3', '')")
@@ -115,8 +112,7 @@ struct TriggerEffectTests {
       """
       CREATE TRIGGER moved AFTER UPDATE OF guest ON seat BEGIN
         UPDATE seat SET place = '0' WHERE id = new.id AND new.id = 'a';
-        UPDATE seat SET place = '1' WHERE id = new.id AND new.id = 'b';
-        INSERT INTO spare VALUES (new.id); END
+        UPDATE seat SET place = '1' WHERE id = new.id AND new.id = 'b'; END
       """)
     try replicas[0].execute("UPDATE seat SET guest = 'Ada'")
     try replicas[0].sync(space)
@@ -124,7 +120,6 @@ struct TriggerEffectTests {
     try expectEqualRows(
       replicas, "SELECT * FROM seat ORDER BY id",
       [["a", "1", "Ada"], ["b", "2", "Ada"], ["c", "3", "Ada"]])
-    #expect(try replicas[1].rows("SELECT count(*) FROM spare") == [[3]])
     #expect(try replicas[1].read { try $0.rejections() }.isEmpty)
   }
 

@@ -32,14 +32,14 @@ final class ValueReader<Value: Sendable>: Sendable {
 
   init(_ continuation: AsyncStream<Value>.Continuation) {
     self.continuation = continuation
-    continuation.onTermination = { [end] _ in end.noteChange.store(true, ordering: .relaxed) }
+    continuation.onTermination = { [end] _ in end.isOver.store(true, ordering: .relaxed) }
   }
 
   deinit { continuation.finish() }
 
-  var hasEnded: Bool { end.noteChange.load(ordering: .relaxed) }
+  var hasEnded: Bool { end.isOver.load(ordering: .relaxed) }
 }
 
 private final class ReadingEnd: Sendable {
-  let noteChange = Atomic(false)
+  let isOver = Atomic(false)
 }

@@ -23,6 +23,8 @@ package struct RemovedRows: Sendable {
   /// The columns where `REPLACE` puts a default in place of `NULL`. If a new row has `NULL` there,
   /// the default decides which rows are removed, and no condition finds them.
   package let defaultedColumns: [String]
+  /// True if the table has a unique index besides its key.
+  package let hasOtherUniqueIndexes: Bool
   /// The unique indexes by which a row can remove one of another key only if it gets another value
   /// in their columns.
   private let plainIndexes: [UniqueIndex]
@@ -44,6 +46,7 @@ package struct RemovedRows: Sendable {
     let identity = facts.identity
     rowidNames = facts.isIdentifiedByRowid ? [] : facts.rowidNames
     let all = try UniqueIndex.all(of: table, in: connection)
+    hasOtherUniqueIndexes = all.contains { !$0.isBinaryKey(identity) }
     let indexes = all.filter { !$0.isByExpression && !$0.isBinaryKey(identity) }
     let generatedColumns = facts.schema.columns.filter(\.isGenerated).map(\.name)
     let computed = indexes.filter { $0.holds(anyOf: generatedColumns) }

@@ -29,6 +29,8 @@ package struct TableShadow: Sendable {
   /// The source of the key of a row that changes.
   package let changedKey: TableInterest.Key
   private let removedRows: RemovedRows
+  /// True if the table has a unique index besides its key.
+  package var hasOtherUniqueIndexes: Bool { removedRows.hasOtherUniqueIndexes }
   /// The names of the rowid that no column has.
   private let rowidNames: [String]
   /// The defaults that SQLite puts in place of `NULL` into columns of the key.
