@@ -341,6 +341,13 @@ extension RowContest {
         try putBack(number, isFinal: true)
         entries[number].isInTable = true
       }
+      // Triggers may have changed rows as they were written, or prevented it.
+      for number in entries.indices where present[number] {
+        let placement = entries[number].placement
+        guard placement.result != nil else { continue }
+        let row = try tables.row(placement.table, placement.key).row
+        try tables.store(placement.result, over: row, placement.table, placement.key)
+      }
     }
   }
 }

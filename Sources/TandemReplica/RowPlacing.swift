@@ -147,7 +147,13 @@ struct RowPlacing {
   /// application run unless they prevent it.
   func obstacle(to placement: RowPlacement) throws -> DatabaseError? {
     do {
-      try effects.undoing(besides: placement.table, placement.key) { try store(placement) }
+      if effects == nil, firesTriggers {
+        try tables.connection.savepoint { try storeAndRestore(placement) }
+      } else {
+        try effects.undoing(besides: placement.table, placement.key) {
+          try storeAndRestore(placement)
+        }
+      }
       return nil
     } catch let error as DatabaseError
       where error.forbidsRow && tables.connection.isInTransaction
@@ -164,6 +170,20 @@ struct RowPlacing {
 
   private func store(_ placement: RowPlacement) throws {
     try tables.store(placement.result, over: placement.row.row, placement.table, placement.key)
+  }
+
+  /// Writes the row of a placement with triggers, and again without them if a trigger has changed or
+  /// prevented it. The second time may wait for ``restoreDisturbed()`` if no constraint can forbid it: the
+  /// table accepted the row, and has no unique values that other rows could get meanwhile.
+  private func storeAndRestore(_ placement: RowPlacement) throws {
+    try store(placement)
+    guard firesTriggers else { return }
+    let (table, key) = (placement.table, placement.key)
+    let row = try tables.row(table, key).row
+    if placement.isWritten(in: row, except: placement.unstorableFields) { return }
+    let mayWait =
+      !table.shadow.hasOtherUniqueIndexes && row.differs(from: placement.row.row)
+    if !mayWait { try tables.quietly { try tables.store(placement.result, over: row, table, key) } }
   }
 
   /// Notes the local edits of a row, which loses them.
@@ -213,9 +233,7 @@ extension RowPlacing {
     guard !firesTriggers || placement.isWritten(in: after, except: parked) else {
       disturbed.append(placement)
       disturbedKeys.insert(placement.syncKey)
-      // Meanwhile, another record could get a unique value that this row is to have, or its key.
-      let mayWait = !after.isMissing && !table.shadow.hasOtherUniqueIndexes
-      if !mayWait || disturbed.count >= RowPlacing.maxDisturbedCount { try restoreDisturbed() }
+      if disturbed.count >= RowPlacing.maxDisturbedCount { try restoreDisturbed() }
       return
     }
     try settle(placement, after, parked)
@@ -310,6 +328,13 @@ extension ReplicaRow.Current {
 
   var isMissing: Bool {
     if case .missing = self { true } else { false }
+  }
+
+  /// True if there is a row, and it has another value than before, or is new.
+  func differs(from former: Self) -> Bool {
+    guard case .values(let values) = self else { return false }
+    guard case .values(let old) = former else { return true }
+    return !zip(values, old).allSatisfy { $0.hasSameStorage(as: $1) }
   }
 
   /// True if the row holds a record, apart from the given fields.
