@@ -188,6 +188,11 @@ struct DatabaseTests {
       }
     }
     #expect(error.code.primary == .readOnly)
+    // SQLite says of this one that it only reads.
+    try database.write { try $0.execute("CREATE INDEX by_number ON t (n)") }
+    _ = try database.read { try $0.fetchValue("SELECT n FROM t WHERE n = 1", as: Int.self) }
+    _ = try? database.read { try $0.fetchValue("PRAGMA optimize", as: Int.self) }
+    #expect(try database.read { try $0.schema(ofTable: "sqlite_stat1") } == nil)
   }
 }
 

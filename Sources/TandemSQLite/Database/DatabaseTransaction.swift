@@ -134,11 +134,13 @@ extension DatabaseConnection {
     let mayWrite = !statement.isReadOnly && sqlite3_stmt_isexplain(statement.handle) == 0
     guard mayWrite || !isReadOnly else { return }
     let isPragma = Statement.firstWord(of: statement.sql).isSameSQLName(as: "pragma")
-    // It may be the one that refuses changes, which must not outlast a read in memory.
-    if isPragma, !isReadOnly { isQueryOnly = true }
+    // SQLite reports some pragmas that only ask as writing, and some that write as reading; with this
+    // setting it refuses those that write. In memory, the setting must not outlast the read.
+    if isPragma {
+      isQueryOnly = !isReadOnly
+      return try execute("PRAGMA query_only=ON")
+    }
     guard mayWrite else { return }
-    // SQLite reports some pragmas that only ask as writing; it refuses those that write.
-    if isPragma { return try execute("PRAGMA query_only=ON") }
     throw DatabaseError(
       code: .readOnly, message: "a read may not write; use write(_:)", sql: statement.sql,
       path: path)
