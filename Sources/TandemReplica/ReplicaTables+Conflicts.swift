@@ -219,6 +219,7 @@ extension ReplicaTables {
     }
     resolution.isRecorded = true
     try store(chosen, over: row.row, table, conflict.key.id)
+    try checkIsWritten(chosen, over: row.row, table, conflict.key)
   }
 
   /// True if a trigger of the application runs for the rows of a table. It must not see placeholders: it
@@ -275,6 +276,23 @@ extension ReplicaTables {
     } catch let error as DatabaseError where error.forbidsRow {
       throw unaccepted(option, key, error)
     }
+  }
+
+  /// Throws if a trigger of the application has prevented a change of a row without an error, as by
+  /// `RAISE(IGNORE)`.
+  func checkIsWritten(
+    _ record: Record?, over former: ReplicaRow.Current, _ table: ReplicaTable, _ key: SyncKey
+  ) throws {
+    let isChange =
+      record.map { !former.holds($0, table, except: table.unstorableFields(of: $0)) }
+      ?? !former.isMissing
+    guard isChange else { return }
+    let row = try row(table, key.id).row
+    guard row.isMissing == former.isMissing, !row.differs(from: former) else { return }
+    throw ReplicaError(
+      .constraint,
+      "a trigger of the table \(table.name) prevents this version of \(key.idText) without an error; "
+        + "nothing was changed. Drop the trigger, or change what it looks at, and try again")
   }
 
   private func unaccepted(

@@ -132,6 +132,7 @@ extension ReplicaTables {
     try accepting("--retry", key) {
       try store(merge.result, over: row.row, table, key.id, others: rejection.others)
     }
+    try checkIsWritten(merge.result, over: row.row, table, key)
     if !row.row.isMissing { try restore(rejection.others, table, key.id, isNew: false) }
     if let conflict = merge.conflict {
       try record(

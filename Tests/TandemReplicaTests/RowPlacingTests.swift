@@ -355,6 +355,44 @@ struct RowPlacingTests {
     #expect(try contents(b).map { $0?["n"] } == [-1])
   }
 
+  @Test(
+    "A rejected change that a trigger prevents is not forgotten, and no conflict counts as resolved"
+  )
+  func preventedByTrigger() throws {
+    let replicas = try pair(
+      ["CREATE TABLE item (id TEXT PRIMARY KEY, u UNIQUE, n)"], "item",
+      rows: ["INSERT INTO item VALUES ('o', 1, 'old')"])
+    try replicas[0].execute("INSERT INTO item VALUES ('p', 9, 'x')")
+    try replicas[0].execute("UPDATE item SET n = 'a' WHERE id = 'o'")
+    try replicas[1].execute("INSERT INTO item VALUES ('q', 9, 'token')")
+    try replicas[1].execute("UPDATE item SET n = 'b' WHERE id = 'o'")
+    try replicas[0].sync(space)
+    try replicas[1].sync(space)
+    try replicas[0].execute("UPDATE item SET u = 10 WHERE id = 'p'")
+    try converge(replicas, space)
+    let rejection = try #require(try replicas[1].read { try $0.rejections() }.first)
+    let conflict = try #require(try replicas[1].conflicts(includingResolved: false).first)
+    for event in ["INSERT", "UPDATE"] {
+      try replicas[1].execute(
+        "CREATE TRIGGER no_\(event) BEFORE \(event) ON item BEGIN SELECT RAISE(IGNORE); END")
+    }
+    #expect(throws: ReplicaError.self) {
+      try replicas[1].write { _ = try $0.retry(rejection: rejection.id) }
+    }
+    #expect(throws: ReplicaError.self) {
+      try replicas[1].write { try $0.resolve(conflict: conflict.id, by: .local) }
+    }
+    #expect(try contents(replicas[1]).map { $0?["n"] } == ["token"])
+    #expect(try replicas[1].conflicts(includingResolved: false).count == 1)
+    for event in ["INSERT", "UPDATE"] { try replicas[1].execute("DROP TRIGGER no_\(event)") }
+    try replicas[1].write { _ = try $0.retry(rejection: rejection.id) }
+    try replicas[1].write { try $0.resolve(conflict: conflict.id, by: .local) }
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT * FROM item ORDER BY id",
+      [["o", 1, "b"], ["p", 10, "x"], ["q", 9, "token"]])
+  }
+
   @Test("… and a row that cannot have its version stays as it was")
   func preventedExchangeWithObstacle() throws {
     let a = try TestReplica(

@@ -64,7 +64,12 @@ enum SyncCommand: Command {
       progress: SyncProgress(isShown: !arguments[Option.quiet] && !arguments[Option.watch]))
     defer { output.progress.finish() }
     guard output.watches else { return try await synchronize(decision, output) }
-    return try await Stop.ending { try await synchronize(decision, output) }
+    do {
+      return try await Stop.ending { try await synchronize(decision, output) }
+    } catch is CancellationError {
+      // It was stopped before the file was open.
+      return ExitStatus.success
+    }
   }
 
   private static func synchronize(

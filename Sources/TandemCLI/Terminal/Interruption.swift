@@ -23,7 +23,6 @@ final class Interruption {
   init(_ body: @escaping @Sendable () -> Void) {
     let registrations = DispatchSemaphore(value: 0)
     sources = Self.signals.map { number in
-      signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         Self.leaveToSystem()
@@ -33,8 +32,9 @@ final class Interruption {
       source.activate()
       return source
     }
-    // Signals that arrive earlier are ignored (SIG_IGN).
     for _ in sources { registrations.wait() }
+    // Until now, a signal ends the process.
+    for number in Self.signals { signal(number, SIG_IGN) }
   }
 
   /// Restores the system's handling of the signals.
