@@ -33,8 +33,10 @@ final class Interruption {
       return source
     }
     for _ in sources { registrations.wait() }
-    // Until now, a signal ends the process.
-    for number in Self.signals { signal(number, SIG_IGN) }
+    // Until now, a signal ends the process. On Linux, the sources replace this action themselves.
+    #if canImport(Darwin)
+      for number in Self.signals { signal(number, SIG_IGN) }
+    #endif
   }
 
   /// Restores the system's handling of the signals.
