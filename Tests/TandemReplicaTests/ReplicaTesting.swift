@@ -83,6 +83,37 @@ final class TestSpace {
   func restore(_ backup: TestSpace) throws { try load(from: backup) }
 }
 
+extension TestSpace {
+  /// Two files with the same rows.
+  func pair(
+    _ schema: [String], _ names: String..., rows: [String] = [], others: [String] = []
+  ) throws -> [TestReplica] {
+    let replicas = try (1...2).map { seed in
+      try TestReplica(
+        seed: seed, schema, tables: names.map { AttachedTable($0, allowsBlindSpots: true) },
+        space: self)
+    }
+    for row in rows { try replicas[0].execute(row) }
+    try converge(replicas, self)
+    for replica in replicas { for statement in others { try replica.execute(statement) } }
+    return replicas
+  }
+
+  /// Two files with the same rows in a table `t`, whose columns have other constraints in the second one.
+  func unlikePair(
+    _ columns: String, _ constrained: String, rows: String
+  ) throws -> (TestReplica, TestReplica) {
+    let a = try TestReplica(
+      seed: 1, ["CREATE TABLE t (\(columns))"], tables: [AttachedTable("t")], space: self)
+    let b = try TestReplica(
+      seed: 2, ["CREATE TABLE t (\(constrained))"], withBlindSpots: [AttachedTable("t")],
+      space: self)
+    try a.execute(rows)
+    try converge([a, b], self)
+    return (a, b)
+  }
+}
+
 /// A file that synchronizes with a space, step by step.
 final class TestReplica {
   let database: Database
@@ -135,6 +166,9 @@ final class TestReplica {
   func execute(_ sql: String) throws -> Int {
     try database.write { try $0.execute(SQL(text: sql)) }
   }
+
+  /// The contents of its rejected changes.
+  func rejectedContents() throws -> [Record?] { try read { try $0.rejections() }.map(\.content) }
 
   func rows(_ sql: String) throws -> [[FieldValue]] {
     try database.read { try $0.connection.rows(sql) }

@@ -278,16 +278,23 @@ import Testing
     #expect(try space.changes(since: nil).changes.count == 5)
   }
 
-  @Test(
-    "Deletions are reported since a revision, not at the first sync, and forgotten with the horizon"
-  )
-  func deletions() throws {
+  /// A space with two records, the replica that sent them, and their revision.
+  private func twoRecords() throws -> (TestSpace, TestReplica, SpaceRevision) {
     let space = try TestSpace()
     var replica = TestReplica(seed: 1)
     let first = try space.commit(
       replica.commit(
         try space.head, [change(1, .insert(["a": 1])), change(2, .insert(["a": 2]))])
     ).accepted()
+    return (space, replica, first)
+  }
+
+  @Test(
+    "Deletions are reported since a revision, not at the first sync, and forgotten with the horizon"
+  )
+  func deletions() throws {
+    let (space, firstReplica, first) = try twoRecords()
+    var replica = firstReplica
     let second = try space.commit(replica.commit(first, [change(1, .delete)])).accepted()
     let deleted = SyncRecordState(key: SyncKey(table: "t", id: [1]), version: 2, fields: nil)
     #expect(try space.changes(since: first).changes == [deleted])
@@ -306,12 +313,8 @@ import Testing
 
   @Test("A deletion above the horizon is still reported")
   func keptDeletions() throws {
-    let space = try TestSpace()
-    var replica = TestReplica(seed: 1)
-    let first = try space.commit(
-      replica.commit(
-        try space.head, [change(1, .insert(["a": 1])), change(2, .insert(["a": 2]))])
-    ).accepted()
+    let (space, firstReplica, first) = try twoRecords()
+    var replica = firstReplica
     let second = try space.commit(replica.commit(first, [change(1, .delete)])).accepted()
     _ = try space.commit(replica.commit(second, [change(2, .delete)])).accepted()
     try space.run { space, _ in try space.forget(before: 2) }
