@@ -133,7 +133,7 @@ def check_failure():
     """A server that is away is noticed, and so is its return. A revoked token ends the view."""
     global server
     server.terminate()
-    assert server.wait(10) == 0
+    assert server.wait(LIMIT) == 0
     until("no answer", lambda: text(".age").startswith("No answer since"))
     server, _ = serve(url.rsplit(":", 1)[1])
     until("the return", lambda: text(".age").startswith("Read only"))
@@ -192,5 +192,5 @@ try:
     print(f"{time.monotonic() - start:5.1f} s  the page of tandem serve --inspect")
 finally:
     server.terminate()
-    server.wait(10)
+    server.wait(LIMIT)
     shutil.rmtree(folder, ignore_errors=True)
