@@ -36,13 +36,19 @@ enum Tool {
     _ executable: String, _ arguments: [String], input: String
   ) async throws -> Result {
     let folder = try TemporaryFolder()
+    let files = try [
+      FileHandle(forReadingFrom: URL(fileURLWithPath: folder.write(input, to: "input"))),
+      folder.newFile("output"), folder.newFile("error"),
+    ]
+    // Foundation keeps a process that has ended, and with it these files. From about 1,350 open files
+    // on, `Process.run` copies past the end of a buffer when it lists them, and may crash.
+    defer { files.forEach { try? $0.close() } }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: executable)
     process.arguments = arguments
-    process.standardInput = try FileHandle(
-      forReadingFrom: URL(fileURLWithPath: folder.write(input, to: "input")))
-    process.standardOutput = try folder.newFile("output")
-    process.standardError = try folder.newFile("error")
+    process.standardInput = files[0]
+    process.standardOutput = files[1]
+    process.standardError = files[2]
     let status = try await process.runToEnd()
     return Result(
       status: status, output: try folder.text(of: "output"), error: try folder.text(of: "error"))
