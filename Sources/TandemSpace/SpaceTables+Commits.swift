@@ -20,9 +20,9 @@ extension SpaceTables {
     _ commit: SyncCommit, account: String? = nil, at time: Int,
     using generator: inout some RandomNumberGenerator
   ) throws -> SyncOutcome {
-    let standing = try standing(of: commit.replica)
+    let standing = try storedStanding(of: commit.replica)
     if let standing, standing.sequence == commit.sequence, standing.commit == commit.id {
-      return standing.outcome
+      return try outcome(of: standing)
     }
     let last = standing?.sequence ?? 0
     let state = try state()
@@ -35,7 +35,7 @@ extension SpaceTables {
         .malformed,
         "another commit has the identity \(commit.id); draw a random one for each commit")
     }
-    try checkRequest(commit, account)
+    try checkRequest(commit, standing, account)
     let outcome = try outcome(of: commit, state, at: time, mark: generator.next())
     try store(outcome, of: commit, account)
     return outcome
@@ -43,18 +43,43 @@ extension SpaceTables {
 
   /// The last commit of a replica; `nil` if the space has none.
   func standing(of replica: SyncToken) throws -> ReplicaStanding? {
+    guard let stored = try storedStanding(of: replica) else { return nil }
+    return ReplicaStanding(
+      sequence: stored.sequence, commit: stored.commit, outcome: try outcome(of: stored))
+  }
+
+  /// The last commit of a replica as the file has it. The outcome stays a text, because only a commit
+  /// that is repeated needs it.
+  private struct StoredStanding {
+    let replica: SyncToken
+    let account: String?
+    let sequence: Int
+    let commit: SyncToken
+    let outcome: String
+  }
+
+  private func storedStanding(of replica: SyncToken) throws -> StoredStanding? {
     let row = try row(
-      "SELECT sequence, commit_id, outcome FROM replica WHERE id = ?",
+      "SELECT account, sequence, commit_id, outcome FROM replica WHERE id = ?",
       [.text(replica.description)])
     guard let row else { return nil }
-    guard case .integer(let sequence) = row[0], case .text(let id) = row[1],
-      let commit = SyncToken(id), case .text(let text) = row[2]
+    guard row[0].isNull || row[0].textValue != nil, case .integer(let sequence) = row[1],
+      case .text(let id) = row[2], let commit = SyncToken(id), case .text(let outcome) = row[3]
     else { throw damaged("the replica \(replica)") }
-    let answer = try decoded("the outcome of the replica \(replica)") { () throws(TextFault) in
-      try reader.answer(Array(text.utf8))
+    return StoredStanding(
+      replica: replica, account: row[0].textValue, sequence: Int(sequence), commit: commit,
+      outcome: outcome)
+  }
+
+  private func outcome(of standing: StoredStanding) throws -> SyncOutcome {
+    let answer = try decoded("the outcome of the replica \(standing.replica)") {
+      () throws(TextFault) in
+      try reader.answer(Array(standing.outcome.utf8))
     }
-    guard case .success(let outcome) = answer else { throw damaged("the replica \(replica)") }
-    return ReplicaStanding(sequence: Int(sequence), commit: commit, outcome: outcome)
+    guard case .success(let outcome) = answer else {
+      throw damaged("the replica \(standing.replica)")
+    }
+    return outcome
   }
 
   /// The revision that a commit made, if the history contains it.
@@ -73,25 +98,32 @@ extension SpaceTables {
   ///
   /// - Parameter account: The account that asks; `nil` where there are no accounts.
   func checkOwner(of replica: SyncToken, _ account: String?) throws {
-    let owner = try row(
-      "SELECT account FROM replica WHERE id = ?", [.text(replica.description)])
+    try checkOwner(try storedStanding(of: replica), account)
+  }
+
+  private func checkOwner(
+    _ standing: StoredStanding?, _ account: String?
+  ) throws(SyncRequestError) {
     // A replica that had no account, as in a file, gets its first one.
-    guard let owner, ![.null, account.map { .text($0) }].contains(owner[0]) else { return }
+    guard let standing, let owner = standing.account, owner != account else { return }
     throw SyncRequestError(
       .unauthorized,
-      "the replica \(replica) belongs to another account than this access token; use a token of the "
-        + "account that the file was synchronized with, or detach the file and attach it again")
+      "the replica \(standing.replica) belongs to another account than this access token; use a "
+        + "token of the account that the file was synchronized with, or detach the file and attach "
+        + "it again")
   }
 
   /// Throws if the request exceeds a limit or comes from the wrong account.
-  private func checkRequest(_ commit: SyncCommit, _ account: String?) throws {
+  private func checkRequest(
+    _ commit: SyncCommit, _ standing: StoredStanding?, _ account: String?
+  ) throws(SyncRequestError) {
     let count = max(commit.changes.count, commit.overruled.count)
     guard count <= limits.maxCommitChangeCount else {
       throw SyncRequestError(
         .overLimit,
         "the commit has \(count) changes; the most are \(limits.maxCommitChangeCount): send fewer")
     }
-    try checkOwner(of: commit.replica, account)
+    try checkOwner(standing, account)
   }
 }
 

@@ -210,7 +210,7 @@ import Testing
       try space.connection.execute(statement)
       let commit = replica.commit(head, [change(1, .update(["a": 2]))])
       let errors = [
-        failure { _ = try space.commit(commit) },
+        failure { _ = try space.commit(first) }, failure { _ = try space.commit(commit) },
         failure { _ = try space.page(SyncPull(replica: replica.id, since: nil)) },
       ]
       #expect(errors.contains { $0 is SpaceError }, "\(statement): \(errors)")

@@ -75,6 +75,10 @@ struct Benchmarks {
       "one edit of 1 M rows in step, frozen, sent and settled"
     ),
     ("commits of one row by 64 clients of a server", "commits to `tandem serve`, 64 clients"),
+    (
+      "commits of one row by 64 clients of a server, on a disk",
+      "… on a disk that takes 2 ms longer to flush"
+    ),
     ("a commit reaches", "… one commit reaches 2,000 event streams"),
     ("a number to one bound object", "one value sent to one bound object, 0 allocations"),
   ]

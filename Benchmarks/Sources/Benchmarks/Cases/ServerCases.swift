@@ -4,9 +4,12 @@ import Tandem
 /// A `tandem serve` on loopback, beside transactions on the disk of its spaces.
 enum ServerCases {
   static let commits = BenchmarkGroup(name: "server-commits") {
-    let folder = try TemporaryFolder()
-    let server = try SpaceServer(in: folder)
-    let floor = try bareTransactions(in: folder)
+    try BenchmarkDisk.allCases.flatMap(commits)
+  }
+
+  private static func commits(on disk: BenchmarkDisk) throws -> [Benchmark] {
+    let server = try disk.use { try SpaceServer(in: TemporaryFolder()) }
+    let floor = try disk.bareTransactions()
     var spaceCount = 0
     func contender(_ writerCount: Int, _ commitCount: Int) throws -> Benchmark.Contender {
       var writers: [SpaceWriter] = []
@@ -39,31 +42,20 @@ enum ServerCases {
     }
     return [
       Benchmark(
-        name: "commits of one row by 64 clients of a server", ours: try contender(64, 30),
-        others: [floor], goals: [Benchmark.goal(atLeast: 5, timesFasterThan: floor.name)]),
+        name: "commits of one row by 64 clients of a server\(disk.suffix)",
+        ours: try contender(64, 30), others: [floor],
+        goals: [Benchmark.goal(atLeast: 5, timesFasterThan: floor.name)]),
       Benchmark(
-        name: "commits of one row by one client of a server", ours: try contender(1, 200),
-        others: [floor], goals: [Benchmark.goal(atLeast: 0.8, timesFasterThan: floor.name)]),
+        name: "commits of one row by one client of a server\(disk.suffix)",
+        ours: try contender(1, 200), others: [floor],
+        goals: [Benchmark.goal(atLeast: 0.8, timesFasterThan: floor.name)]),
     ]
-  }
-
-  /// Transactions of one row by C, on the disk of a folder.
-  private static func bareTransactions(in folder: TemporaryFolder) throws -> Benchmark.Contender {
-    let bare = try FloorDatabase(folder.path("bare.db"))
-    var number = 0
-    return Benchmark.Contender(name: "C, transactions of one row", operationCount: 200) {
-      for _ in 0..<200 {
-        number += 1
-        _ = try bare.insert(FloorPlaces([Place(number: number)]))
-      }
-      return nil
-    }
   }
 
   static let latency = BenchmarkGroup(name: "server-latency") {
     let folder = try TemporaryFolder()
     let server = try SpaceServer(in: folder)
-    let floor = try bareTransactions(in: folder)
+    let floor = try BenchmarkDisk.own.bareTransactions()
     func contender(_ name: String, _ rowCount: Int) throws -> Benchmark.Contender {
       let pair = try ReplicaPair(rowCount, "rows\(rowCount)", server.url, in: folder)
       let editCount = 20
