@@ -14,11 +14,16 @@ static inline int csqlite_enable_triggers(sqlite3 *database, int isEnabled) {
   return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, isEnabled, (int *)0);
 }
 
-// Makes SQLite leave out its locks and its count of memory, before its first use: all connections of the
-// program are used by one thread.
+// Makes SQLite leave out its count of memory, and with it a lock for each allocation, before its first use.
+static inline int csqlite_leave_out_memory_count(void) {
+  return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+// Makes SQLite leave out its locks too, before its first use: all connections of the program are used by
+// one thread.
 static inline int csqlite_use_one_thread(void) {
   int result = sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
-  return result == SQLITE_OK ? sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) : result;
+  return result == SQLITE_OK ? csqlite_leave_out_memory_count() : result;
 }
 
 #endif

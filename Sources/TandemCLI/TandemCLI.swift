@@ -20,6 +20,7 @@ struct TandemCLI {
     signal(SIGPIPE, SIG_IGN)
     occupyStandardDescriptors()
     OpenFiles.raiseLimit()
+    SQLiteLibrary.leaveOutMemoryCount()
     exit(await status())
   }
 

@@ -185,7 +185,7 @@ struct SimulatorCommand {
     guard let failure else { return true }
     let list = (steps.map { " --steps \(StepList.text($0))" } ?? "") + (usesFiles ? " --files" : "")
     print("seed \(seed) fails: \(failure)")
-    print("repeat with: tandem-simulator --seed \(seed)\(list) --trace")
+    print("repeat with: make simulate ARGS=\"--seed \(seed)\(list) --trace\"")
     return false
   }
 

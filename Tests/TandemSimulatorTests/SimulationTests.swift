@@ -11,7 +11,7 @@ struct SimulationTests {
     let pool = try DatabasePool()
     for seed in 1...60 as ClosedRange<UInt64> {
       let failure = Runner.failure(seed, nil, pool)
-      #expect(failure == nil, "repeat with: tandem-simulator --seed \(seed) --trace")
+      #expect(failure == nil, #"repeat with: make simulate ARGS="--seed \#(seed) --trace""#)
       if failure != nil { return }
     }
   }
@@ -21,7 +21,7 @@ struct SimulationTests {
     let pool = try DatabasePool(usesFiles: true)
     for seed in 1...20 as ClosedRange<UInt64> {
       let failure = Runner.failure(seed, nil, pool)
-      #expect(failure == nil, "repeat with: tandem-simulator --seed \(seed) --files --trace")
+      #expect(failure == nil, #"repeat with: make simulate ARGS="--seed \#(seed) --files --trace""#)
       if failure != nil { return }
     }
   }
