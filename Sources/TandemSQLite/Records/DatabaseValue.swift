@@ -53,6 +53,12 @@ public struct ColumnReader {
 
   init(_ value: ColumnValue) { self.value = value }
 
+  /// A column of the current row of a statement.
+  @usableFromInline
+  init(_ statement: OpaquePointer, _ column: Int32) {
+    value = ColumnValue(sqlite3_column_value(statement, column))
+  }
+
   /// True if it is null.
   public var isNull: Bool { value.isNull }
 

@@ -9,10 +9,13 @@ final class KeyPlaces<Key: CodingKey> {
   private let names: [String]
   /// By the key's byte; `nil` if keys are not single bytes.
   private let table: UnsafeMutablePointer<Int32>?
+  /// False if there is only one key, which then has no bits.
+  private let hasByte: Bool
   private var placesByName: [String: Int32] = [:]
 
   init(_ names: [String]) {
     self.names = names
+    hasByte = MemoryLayout<Key>.size > 0
     guard MemoryLayout<Key>.size <= 1, _isPOD(Key.self) else {
       table = nil
       return
@@ -24,15 +27,17 @@ final class KeyPlaces<Key: CodingKey> {
   deinit { table?.deallocate() }
 
   /// The place of a key's name; `nil` if there is none.
+  @inline(__always)
   subscript(_ key: Key) -> Int32? {
     guard let table else { return placeByName(key.stringValue) }
-    let byte = withUnsafeBytes(of: key) { $0.isEmpty ? 0 : Int($0[0]) }
+    let byte = hasByte ? Int(unsafeBitCast(key, to: UInt8.self)) : 0
     let place = table[byte]
-    if place >= 0 { return place }
-    return place == Self.none ? nil : remember(key, at: &table[byte])
+    return place >= 0 ? place : remember(key, at: &table[byte])
   }
 
+  @inline(never)
   private func remember(_ key: Key, at entry: inout Int32) -> Int32? {
+    guard entry != Self.none else { return nil }
     let place = find(key.stringValue)
     entry = place
     return place >= 0 ? place : nil

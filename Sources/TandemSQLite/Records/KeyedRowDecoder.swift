@@ -1,4 +1,3 @@
-internal import CSQLite
 internal import TandemRecords
 
 /// The rows of one statement as a `Decoder`: one for all rows, with one container per type of keys.
@@ -21,17 +20,33 @@ final class KeyedRowDecoder: Decoder {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     if keyType == ObjectIdentifier(type), let cached {
-      return unsafeDowncast(cached, to: Container<Key>.self).container
+      return unsafeDowncast(cached, to: Box<KeyedDecodingContainer<Key>>.self).copy()
     }
-    let container = Container(KeyedDecodingContainer(DecodedRow<Key>(statement, coding)))
-    cached = container
-    keyType = ObjectIdentifier(type)
-    return container.container
+    return makeContainer(keyedBy: type)
   }
 
-  private final class Container<Key: CodingKey> {
-    let container: KeyedDecodingContainer<Key>
-    init(_ container: KeyedDecodingContainer<Key>) { self.container = container }
+  /// Not inline, because its local container would need the metadata of the container's type in each
+  /// row.
+  @inline(never)
+  private func makeContainer<Key: CodingKey>(
+    keyedBy type: Key.Type
+  ) -> KeyedDecodingContainer<Key> {
+    let container = KeyedDecodingContainer(DecodedRow<Key>(statement, coding))
+    cached = Box(container)
+    keyType = ObjectIdentifier(type)
+    return container
+  }
+
+  /// A container and the function that copies it. The metadata of the container's type, which a copy
+  /// needs, are a part of those of the box's type; a function that is generic over the keys would
+  /// look them up in the runtime's table for each row.
+  private final class Box<Container> {
+    private let container: Container
+
+    init(_ container: Container) { self.container = container }
+
+    @inline(never)
+    func copy() -> Container { container }
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw hasNames }
@@ -66,6 +81,7 @@ final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool { places[key] != nil }
 
+  @inline(__always)
   private func column(_ key: Key) throws(DatabaseError) -> Int32 {
     guard let column = places[key] else {
       throw statement.missingColumn(key.stringValue, Key.self)
@@ -73,9 +89,7 @@ final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return column
   }
 
-  private func reader(_ column: Int32) -> ColumnReader {
-    ColumnReader(ColumnValue(sqlite3_column_value(handle, column)))
-  }
+  private func reader(_ column: Int32) -> ColumnReader { ColumnReader(handle, column) }
 
   /// The value of a column as any `Decodable` type.
   private func decode<Value: Decodable>(_ type: Value.Type, _ column: Int32) throws -> Value {
@@ -88,20 +102,22 @@ final class DecodedRow<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   @inline(__always)
-  func value<Value: DatabaseValue>(_ key: Key) throws -> Value {
-    let column = try column(key)
-    let reader = reader(column)
-    guard let value = Value(column: reader) else {
-      throw statement.mismatch(reader, Value.self, at: Int(column))
-    }
-    return value
-  }
+  func value<Value: DatabaseValue>(_ key: Key) throws -> Value { try value(at: column(key)) }
 
   /// `nil` for null, and for a column that the query does not have.
   @inline(__always)
   func optional<Value: DatabaseValue>(_ key: Key) throws -> Value? {
-    guard places[key] != nil else { return nil }
-    let value: Value? = try value(key)
+    guard let column = places[key] else { return nil }
+    let value: Value? = try value(at: column)
+    return value
+  }
+
+  @inline(__always)
+  private func value<Value: DatabaseValue>(at column: Int32) throws -> Value {
+    let reader = reader(column)
+    guard let value = Value(column: reader) else {
+      throw statement.mismatch(reader, Value.self, at: Int(column))
+    }
     return value
   }
 

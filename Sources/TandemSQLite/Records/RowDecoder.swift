@@ -6,12 +6,12 @@ public import TandemRecords
 public struct RowDecoder: ~Copyable {
   private let statement: Statement
   /// The statement's handle, without an indirection for each row.
-  private let handle: OpaquePointer
+  @usableFromInline let handle: OpaquePointer
   private(set) var plan: RowPlan?
   /// The plan's columns.
-  private var columns: UnsafePointer<Int32>?
-  private var columnCount: Int32 = 0
-  private var position: Int32 = 0
+  @usableFromInline private(set) var columns: UnsafePointer<Int32>?
+  @usableFromInline private(set) var columnCount: Int32 = 0
+  @usableFromInline var position: Int32 = 0
 
   init(_ statement: Statement) {
     self.statement = statement
@@ -107,16 +107,20 @@ public struct RowDecoder: ~Copyable {
     plan?.keyedDecoder(statement) ?? KeyedRowDecoder(statement, coding)
   }
 
-  @usableFromInline
+  @inlinable
+  @inline(__always)
   mutating func nextColumn() throws(DatabaseError) -> ColumnReader {
-    guard position < columnCount else {
-      throw DatabaseError(
-        code: .range, message: "the row has only \(columnCount) columns to decode",
-        sql: statement.sql, path: statement.database.path)
-    }
+    guard position < columnCount else { throw missingColumn() }
     let column = columns?[Int(position)] ?? position
-    position += 1
-    return ColumnReader(ColumnValue(sqlite3_column_value(handle, column)))
+    position &+= 1
+    return ColumnReader(handle, column)
+  }
+
+  @usableFromInline
+  func missingColumn() -> DatabaseError {
+    DatabaseError(
+      code: .range, message: "the row has only \(columnCount) columns to decode",
+      sql: statement.sql, path: statement.database.path)
   }
 
   @usableFromInline

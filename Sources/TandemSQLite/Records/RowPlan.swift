@@ -89,7 +89,7 @@ final class RowPlan {
     return place
   }
 
-  func keyedDecoder(_ statement: Statement) -> any Decoder {
+  func keyedDecoder(_ statement: Statement) -> KeyedRowDecoder {
     if let decoder { return decoder }
     let decoder = KeyedRowDecoder(statement, coding)
     self.decoder = decoder
