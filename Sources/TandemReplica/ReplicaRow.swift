@@ -115,6 +115,13 @@ struct ReplicaRow {
   /// True if the row may have changed since the replica's revision.
   var isTouched: Bool { shadow != nil }
 
+  /// The row as it is once its changes are part of the base.
+  var asBase: ReplicaRow {
+    var row = self
+    row.shadow = nil
+    return row
+  }
+
   /// True if the row or its former version cannot be read.
   var isUnreadable: Bool {
     if case .unreadable = row { return true }
@@ -139,26 +146,32 @@ struct ReplicaRow {
     return parked?.isWhole ?? false
   }
 
-  /// The version of the space that a program overwrote without having seen it, because it was parked and
-  /// never in the row; and the version that the row had instead. `nil` if there is none.
+  /// The version of the space that a program changed or deleted without having seen it, because the table
+  /// did not accept it, and the version that the row had instead; `nil` if that is not so.
   var unseen: (version: Record, seen: Record?)? {
     guard let version = base else { return nil }
     if isWrittenAnew { return (version, nil) }
     guard let parked, parked.extent == .fields, parked.reason != nil,
-      case .values(let former)? = shadow, case .values(let values) = row
+      case .values(let former)? = shadow
     else { return nil }
-    let isReplaced = values.indices.contains { offset in
-      parked.fields.layout.offset(of: table.columnNames[offset]) != nil
-        && !values[offset].hasSameStorage(as: former[offset])
+    switch row {
+    case .missing: break
+    case .unreadable: return nil
+    case .values(let values):
+      let isReplaced = values.indices.contains { offset in
+        parked.fields.layout.offset(of: table.columnNames[offset]) != nil
+          && !values[offset].hasSameStorage(as: former[offset])
+      }
+      guard isReplaced else { return nil }
     }
-    guard isReplaced else { return nil }
     return (version, Record(uncheckedLayout: table.layout, values: former))
   }
 
   /// The version that local edits were made from; `nil` if there was none.
   var seenBase: Record? {
     guard let unseen else { return base }
-    guard let seen = unseen.seen, let local, let parked else { return nil }
+    guard let seen = unseen.seen, let parked else { return nil }
+    guard let local else { return seen }
     var base = unseen.version
     for name in parked.fields.layout.names where !local[name].hasSameStorage(as: base[name]) {
       base[field: FieldName(name)] = seen[name].isNull ? nil : seen[name]
@@ -190,6 +203,39 @@ struct ReplicaRow {
       }
       return record
     }
+  }
+
+  /// The fields of a record of the space that the row does not have, or did not have before it was touched;
+  /// `nil` if there is no such row.
+  func fieldsMissing(of record: Record) -> Record? {
+    let values: [FieldValue]
+    switch (shadow, row) {
+    case (.values(let former)?, _), (nil, .values(let former)): values = former
+    case (.absent?, _), (.unreadable?, _), (nil, .missing), (nil, .unreadable): return nil
+    }
+    var fields: [(name: String, value: FieldValue)] = []
+    for (offset, name) in table.columnNames.enumerated()
+    where !values[offset].hasSameStorage(as: record[name]) {
+      fields.append((name, record[name]))
+    }
+    for (name, value) in zip(record.layout.names, record.values)
+    where table.layout.offset(of: name) == nil && !value.isNull {
+      fields.append((name, value))
+    }
+    return Record(
+      uncheckedLayout: RecordLayout(uniqueNames: fields.map(\.name)), values: fields.map(\.value))
+  }
+
+  /// The record that the row itself is to hold, so that a version becomes the local one: the fields of the
+  /// space's version that the row does not have stay out of it, unless the version changes them.
+  func content(for version: Record?) -> Record? {
+    guard parked?.extent == .fields, let version, let local, var content = present else {
+      return version
+    }
+    for name in table.columnNames where !version[name].hasSameStorage(as: local[name]) {
+      content[field: FieldName(name)] = version[name].isNull ? nil : version[name]
+    }
+    return content
   }
 
   /// The record that the row itself has; `nil` if there is none.

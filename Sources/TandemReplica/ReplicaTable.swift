@@ -150,6 +150,18 @@ package final class ReplicaTable: Sendable {
       ? Record(uncheckedLayout: layout, values: record.values) : record
   }
 
+  /// The fields of which the table stores another value: those that it cannot hold as they are, and nulls
+  /// that it replaces by a default. `nil` if there are none.
+  func alteredFields(of record: Record) -> Record? {
+    let unstorable = unstorableFields(of: record)
+    guard hasDefaults(for: record) else { return unstorable }
+    let replaced = zip(layout.names, requiredDefaults).filter { $1 != nil && record[$0].isNull }
+      .map(\.0)
+    return Record(
+      uncheckedLayout: RecordLayout(uniqueNames: (unstorable?.layout.names ?? []) + replaced),
+      values: (unstorable?.values ?? []) + replaced.map { _ in .null })
+  }
+
   /// The fields that the table cannot hold as they are: those without a column, and values that a
   /// column would alter.
   func unstorableFields(of record: Record) -> Record? {

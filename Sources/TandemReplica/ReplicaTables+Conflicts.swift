@@ -218,8 +218,9 @@ extension ReplicaTables {
       try recordReplaced(present, by: chosen, conflict)
     }
     resolution.isRecorded = true
-    try store(chosen, over: row.row, table, conflict.key.id)
-    try checkIsWritten(chosen, over: row.row, table, conflict.key)
+    let content = row.content(for: chosen)
+    try store(content, over: row.row, table, conflict.key.id)
+    try checkIsWritten(content, over: row.row, table, conflict.key)
   }
 
   /// True if a trigger of the application runs for the rows of a table. It must not see placeholders: it
@@ -284,7 +285,7 @@ extension ReplicaTables {
     _ record: Record?, over former: ReplicaRow.Current, _ table: ReplicaTable, _ key: SyncKey
   ) throws {
     let isChange =
-      record.map { !former.holds($0, table, except: table.unstorableFields(of: $0)) }
+      record.map { !former.holds($0, table, except: table.alteredFields(of: $0)) }
       ?? !former.isMissing
     guard isChange else { return }
     let row = try row(table, key.id).row

@@ -128,19 +128,21 @@ extension ReplicaTables {
     repeat {
       var unchanged: [[FieldValue]] = []
       var step = try forEachTouchedRow(table, presence, after: last) { key, row in
-        guard let verbs = try sendableChange(of: row, key, merging, base) else {
+        guard let change = try sendableChange(of: row, key, merging, base) else {
           isGapless = false
           return true
         }
         let syncKey = table.syncKey(key)
-        guard !verbs.isEmpty else {
+        guard !change.verbs.isEmpty else {
           unchanged.append(key)
-          if row.isWrittenAnew { try unpark(table, syncKey, row.local, after: []) }
+          try change.conflict.map { try record($0, syncKey, base) }
+          if row.isWrittenAnew { try unpark(row.asBase, syncKey, change.result) }
+          if row.row.isMissing, row.unseen != nil { try parkDeleted(row, syncKey) }
           // The row is gone, as in the space.
           if row.parked?.isDeletion ?? false, row.row.isMissing { try park(nil, syncKey) }
           return true
         }
-        switch draft.add(verbs.map { SyncChange(key: syncKey, verb: $0) }) {
+        switch draft.add(change.verbs.map { SyncChange(key: syncKey, verb: $0) }) {
         case .tooLarge:
           isGapless = false
           try noteRow(
@@ -151,7 +153,7 @@ extension ReplicaTables {
           return false
         case .added:
           frozen.append(key)
-          try recordUnseen(row, syncKey, base)
+          try change.conflict.map { try record($0, syncKey, base) }
         }
         isFull = draft.isFull
         return !isFull
@@ -179,26 +181,20 @@ extension ReplicaTables {
     return isGapless
   }
 
-  /// Records the version of the space that a change replaces although the row never had it.
-  private func recordUnseen(_ row: ReplicaRow, _ key: SyncKey, _ base: SpaceRevision) throws {
-    guard let local = row.local else { return }
-    let conflict: MergeConflict<Record>
-    if row.parked?.isDeletion ?? false {
-      conflict = .editDelete(base: local, local: local)
-    } else if let (version, seen) = row.unseen {
-      conflict =
-        seen.map { .editEdit(base: $0, local: local, remote: version) }
-        ?? .addAdd(local: local, remote: version)
-    } else {
-      return
-    }
-    try record(conflict, .local, key, version: base.version)
+  /// A change that is to be sent.
+  private struct SendableChange {
+    /// The verbs; empty if there is no change.
+    var verbs: [SyncChange.Verb]
+    /// The record that the space has afterwards.
+    var result: Record?
+    /// The conflict with a version of the space that the row never had.
+    var conflict: RowMerge.Conflict?
   }
 
-  /// The change of a row; empty if there is none, `nil` if no message can hold it, which is noted.
+  /// The change of a row; `nil` if no message can hold it, which is noted.
   private func sendableChange(
     of row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging, _ base: SpaceRevision
-  ) throws -> [SyncChange.Verb]? {
+  ) throws -> SendableChange? {
     let syncKey = row.table.syncKey(key)
     guard !row.isUnreadable else {
       try noteRow(syncKey, "a text is not UTF-8; store it as a blob, or repair it")
@@ -208,8 +204,36 @@ extension ReplicaTables {
       try noteRow(syncKey, "the key is longer than \(SyncLimits.maxKeyByteCount) bytes")
       return nil
     }
-    let local = try addingDroppedEdits(to: row, key, merging, version: base.version)
-    return RowDifference(base: row.base, local: local, merging).verbs
+    var local = try addingDroppedEdits(to: row, key, merging, version: base.version)
+    var conflict: RowMerge.Conflict?
+    if let unseen = row.unseen {
+      // The space's version cannot be in the row, so a conflict cannot leave it there and stay open.
+      var merging = merging
+      merging.record = merging.record.then(.keepLocal)
+      let merge = RowMerge(
+        base: row.seenBase, local: local, remote: unseen.version,
+        row.table.declaration.granularity, merging)
+      (local, conflict) = (merge.result, merge.conflict)
+    } else if row.parked?.isDeletion ?? false, let local {
+      conflict = RowMerge.Conflict(.editDelete(base: local, local: local), .local)
+    }
+    return SendableChange(
+      verbs: RowDifference(base: row.base, local: local, merging).verbs, result: local,
+      conflict: conflict)
+  }
+
+  private func record(
+    _ conflict: RowMerge.Conflict, _ key: SyncKey, _ base: SpaceRevision
+  ) throws {
+    try record(
+      conflict.versions, conflict.resolution, key, fields: conflict.fields, version: base.version)
+  }
+
+  /// Keeps the version of the space beside the table whose row was deleted before it could have it.
+  private func parkDeleted(_ row: ReplicaRow, _ key: SyncKey) throws {
+    guard let version = row.base else { return }
+    try park(
+      ParkedFields(fields: version, extent: .record, reason: row.parked?.reason), key)
   }
 
   /// Sets the former versions of frozen rows aside.

@@ -146,7 +146,9 @@ extension ReplicaTables {
       let frozen = try frozen(table, key, verbs)
       if let base = frozen.base { state.digest.remove(key, base, by: hasher) }
       if let record = frozen.record { state.digest.add(key, record, by: hasher) }
-      try unpark(table, key, frozen.record, after: verbs)
+      if try table.mayHaveDroppedEdits || parked(key) != nil {
+        try unpark(row(table, key.id), key, frozen.record)
+      }
       try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: true)
     }
     for table in schema.tables { try run("DELETE FROM \(table.asideName.sqlQuoted)", []) }
@@ -182,28 +184,19 @@ extension ReplicaTables {
     }
   }
 
-  /// Parks the fields of an accepted record that the row does not have, if any are left.
+  /// Parks the fields of an accepted record that its row does not have, if any are left.
   ///
-  /// - Parameter verbs: The accepted change.
-  func unpark(
-    _ table: ReplicaTable, _ key: SyncKey, _ record: Record?, after verbs: [SyncChange.Verb]
-  ) throws {
-    let parked = try parked(key)
-    guard parked != nil || table.mayHaveDroppedEdits else { return }
-    if let parked, parked.extent == .fields, parked.reason != nil, record != nil {
-      // The row still lacks the fields that the change left as they were.
-      let changed = verbs.flatMap(\.fieldNames)
-      let offsets = parked.fields.values.indices.filter {
-        !changed.contains(parked.fields.layout.names[$0])
-      }
-      var rest = parked
-      rest.fields = Record(
-        uncheckedLayout: RecordLayout(uniqueNames: offsets.map { parked.fields.layout.names[$0] }),
-        values: offsets.map { parked.fields.values[$0] })
-      return try park(offsets.isEmpty ? nil : rest, key)
+  /// - Parameter row: The row. If it was touched since the record was frozen, its former version counts.
+  func unpark(_ row: ReplicaRow, _ key: SyncKey, _ record: Record?) throws {
+    let unstorable = record.flatMap(row.table.unstorableFields)
+    var rest = unstorable.map { ParkedFields(fields: $0, extent: .fields) }
+    if let reason = row.parked?.reason, let record, let missing = row.fieldsMissing(of: record),
+      missing.layout.names.contains(where: { unstorable?.layout.offset(of: $0) == nil })
+    {
+      // Fields that the change left as they were, and those that were merged with the space's version.
+      rest = ParkedFields(fields: missing, extent: .fields, reason: reason)
     }
-    let fields = record.flatMap(table.unstorableFields)
-    try park(fields.map { ParkedFields(fields: $0, extent: .fields) }, key)
+    try park(rest, key)
   }
 
   /// Notes refused changes in `tandem_rejected`, and returns their rows without them: under the edits
@@ -244,16 +237,6 @@ extension ReplicaTables {
       self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
     for placement in reverted { try placing.place(placement) }
     try placing.finish(triesSetAside: false)
-  }
-}
-
-extension SyncChange.Verb {
-  /// The names of the fields that an update or an addition changes.
-  fileprivate var fieldNames: [String] {
-    switch self {
-    case .insert, .delete: []
-    case .update(let fields), .add(let fields): fields.layout.names
-    }
   }
 }
 

@@ -64,15 +64,19 @@ extension ReplicaTables {
     }
     if let base { state.digest.remove(key, base) }
     if let new { state.digest.add(key, new) }
-    try setShadow(row.shadow(of: new, changing: base), table, key.id)
-    try unpark(table, key, new, after: verbs)
+    try setShadow(row.shadow(of: new, changing: base, by: verbs), table, key.id)
+    if try table.mayHaveDroppedEdits || parked(key) != nil {
+      try unpark(self.row(table, key.id), key, new)
+    }
   }
 }
 
 extension ReplicaRow {
   /// The former version that makes a record the base. Columns in which it has the same value as the
   /// present base stay as they are: the table may have altered the value.
-  fileprivate func shadow(of new: Record?, changing base: Record?) -> Shadow {
+  fileprivate func shadow(
+    of new: Record?, changing base: Record?, by verbs: [SyncChange.Verb]
+  ) -> Shadow {
     guard let new else { return .absent }
     var values = table.values(of: new)
     switch (shadow, row) {
@@ -80,6 +84,14 @@ extension ReplicaRow {
       for (offset, name) in table.columnNames.enumerated()
       where base.map({ $0[name].hasSameStorage(as: new[name]) }) ?? false {
         values[offset] = former[offset]
+      }
+      // A row that does not have the space's version of a field counts from its own value.
+      guard let parked, parked.reason != nil else { break }
+      for case .add(let addends) in verbs {
+        let counted = Record(uncheckedLayout: table.layout, values: former).applying(.add(addends))
+        for name in addends.layout.names where parked.fields.layout.offset(of: name) != nil {
+          if let offset = table.layout.offset(of: name) { values[offset] = counted[name] }
+        }
       }
     case (.absent?, _), (.unreadable?, _), (nil, .missing), (nil, .unreadable): break
     }

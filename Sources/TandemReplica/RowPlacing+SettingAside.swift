@@ -113,25 +113,10 @@ extension RowPlacement {
   /// The fields in which the row differs from the space's version. `nil` if base and local edits could not
   /// be computed from these fields, so that the row cannot stay.
   fileprivate func withheld(_ reason: String) -> ParkedFields? {
-    let former: [FieldValue]
-    switch (row.shadow, row.row) {
-    case (.values(let values)?, .values), (nil, .values(let values)): former = values
-    default: return nil
+    guard case .values = row.row, let remote, let fields = row.fieldsMissing(of: remote) else {
+      return nil
     }
-    guard let remote else { return nil }
-    var fields: [(name: String, value: FieldValue)] = []
-    for (offset, name) in table.columnNames.enumerated()
-    where !former[offset].hasSameStorage(as: remote[name]) {
-      fields.append((name, remote[name]))
-    }
-    for (name, value) in zip(remote.layout.names, remote.values)
-    where table.layout.offset(of: name) == nil && !value.isNull {
-      fields.append((name, value))
-    }
-    let parked = ParkedFields(
-      fields: Record(
-        uncheckedLayout: RecordLayout(uniqueNames: fields.map(\.name)),
-        values: fields.map(\.value)), extent: .fields, reason: reason)
+    let parked = ParkedFields(fields: fields, extent: .fields, reason: reason)
     var after = row
     after.parked = parked
     return after.base.hasSameStorage(as: remote) && after.local.hasSameStorage(as: result)

@@ -193,7 +193,7 @@ struct RowPlacing {
     of placement: RowPlacement, _ reason: String, others: Record?
   ) throws {
     let content = placement.row.local ?? placement.result
-    let base = placement.row.base
+    let base = placement.row.seenBase
     // A row that the space does not have is written as a whole when it comes back.
     try tables.reject(
       placement.syncKey, reason, content,
@@ -261,9 +261,7 @@ extension RowPlacing {
     disturbed = []
     disturbedKeys = []
     try tables.quietly {
-      for placement in placements {
-        try settle(placement, try restored(placement), placement.unstorableFields)
-      }
+      for placement in placements { try restore(placement) }
     }
   }
 
@@ -272,18 +270,23 @@ extension RowPlacing {
     if disturbedKeys.contains(key) { try restoreDisturbed() }
   }
 
-  /// Writes a row again, unless it is as it was written; returns it as it is then.
-  private func restored(_ placement: RowPlacement) throws -> ReplicaRow.Current {
+  /// Writes a row again, unless it is as it was written, and makes the record of the space its base.
+  private mutating func restore(_ placement: RowPlacement) throws {
     let (table, key) = (placement.table, placement.key)
-    let row = try tables.row(table, key).row
-    if placement.isWritten(in: row, except: placement.unstorableFields) { return row }
-    do {
-      try tables.store(placement.result, over: row, table, key)
-    } catch let error as DatabaseError where error.forbidsRow {
-      // The trigger has written another row with the same unique value.
-      return row
+    var row = try tables.row(table, key).row
+    if !placement.isWritten(in: row, except: placement.unstorableFields) {
+      do {
+        try tables.store(placement.result, over: row, table, key)
+      } catch let error as DatabaseError where error.isAboutUniqueness {
+        // The trigger has written another row with the same unique value.
+      } catch let error as DatabaseError where error.forbidsRow {
+        // The trigger has prevented a version that the table does not accept, and has written another one.
+        try tables.store(placement.row.present, over: row, table, key)
+        return try setAside(placement, error.message)
+      }
+      row = try tables.row(table, key).row
     }
-    return try tables.row(table, key).row
+    try settle(placement, row, placement.unstorableFields)
   }
 
   /// The former version that the row has from now on; `nil` if it is the record of the space.

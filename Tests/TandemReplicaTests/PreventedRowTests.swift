@@ -167,4 +167,21 @@ struct PreventedRowTests {
       replicas, "SELECT * FROM item ORDER BY id",
       [["o", 1, "b"], ["p", 10, "x"], ["q", 9, "token"]])
   }
+
+  @Test("A version that a trigger replaces and the table does not accept is set aside")
+  func replacedVersion() throws {
+    let (a, b) = try space.unlikePair(
+      "id TEXT PRIMARY KEY, v, m DEFAULT 0", "id TEXT PRIMARY KEY, v CHECK (v < 5), m DEFAULT 0",
+      rows: "INSERT INTO t VALUES ('k1', 1, 0)")
+    try b.execute(
+      """
+      CREATE TRIGGER x BEFORE UPDATE OF v ON t WHEN new.v >= 5
+      BEGIN UPDATE t SET m = m + 1 WHERE id = new.id; SELECT RAISE(IGNORE); END
+      """)
+    try a.execute("UPDATE t SET v = 9 WHERE id = 'k1'")
+    try converge([a, b], space)
+    #expect(try a.rows("SELECT * FROM t") == [["k1", 9, 0]])
+    #expect(try b.rows("SELECT * FROM t") == [["k1", 1, 0]])
+    #expect(try b.rejectedContents().map { $0?["v"] } == [9])
+  }
 }

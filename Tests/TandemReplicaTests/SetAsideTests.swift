@@ -317,6 +317,21 @@ struct SetAsideTests {
 
   // MARK: - Versions and keys that no message can hold
 
+  @Test("A null that the table replaces by a default resolves a conflict")
+  func replacedNull() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, v NOT NULL DEFAULT 5)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 1)")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET v = 5")
+    try replicas[1].execute("UPDATE t SET v = 6")
+    try converge(replicas, space)
+    let conflict = try #require(try replicas[1].conflicts(includingResolved: false).first)
+    try resolve(replicas[1], conflict.id, by: .fields(["v": .null]))
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT v FROM t", [[5]])
+  }
+
   @Test("The note on a row that cannot be sent goes away when the change has left the row")
   func noteOnRow() throws {
     let replicas = try pair(

@@ -15,10 +15,10 @@ enum ContentCases {
     ) -> Benchmark {
       let curl = Benchmark.Contender(
         name: "curl --parallel, then sync --file-system", run: { try site.curl(list) },
-        prepare: { try site.removeFiles("files") }, stopwatch: stopwatch)
+        prepare: { try site.prepare("files") }, stopwatch: stopwatch)
       let tandem = Benchmark.Contender(
         name: "tandem mirror --content", run: { try site.mirror(list, into: "new") },
-        prepare: { try site.removeFiles("new") }, stopwatch: stopwatch)
+        prepare: { try site.prepare("new") }, stopwatch: stopwatch)
       return Benchmark(
         name: "\(fetchedCount) contents of 4 KiB, 8 at a time, on disk, \(name)", ours: tandem,
         others: [curl], goals: [Benchmark.goal(atMost: factor, times: curl.name)])
@@ -77,11 +77,9 @@ private final class ListedSite {
   }
 
   /// Makes place for the next run.
-  func removeFiles(_ name: String) throws {
+  func prepare(_ name: String) throws {
     folder.removeDatabase("\(name).db")
-    try? FileManager.default.removeItem(atPath: folder.path(name))
-    try FileManager.default.createDirectory(
-      atPath: folder.path(name), withIntermediateDirectories: true)
+    try folder.makeEmptyFolder(name)
   }
 
   /// Returns the number of files that are there then.

@@ -13,12 +13,12 @@ enum MirrorCases {
       Benchmark.Contender(
         name: "OneWayMirror into a FileStore, with\(isSynchronized ? "" : "out") fsync",
         run: { try site.mirror(concurrency, count, isSynchronized: isSynchronized) },
-        prepare: site.removeFiles)
+        prepare: site.prepare)
     }
     let comparisons = [8, 32].map { concurrency in
       let curl = Benchmark.Contender(
         name: "curl --parallel, into files", run: { try site.curl(concurrency) },
-        prepare: site.removeFiles)
+        prepare: site.prepare)
       return Benchmark(
         name: "10,000 items of 4 KiB from nginx, \(concurrency) at a time",
         ours: mirror(concurrency, fileCount, isSynchronized: false),
@@ -143,11 +143,7 @@ private final class Site: Sendable {
   }
 
   /// Makes place for the next run.
-  func removeFiles() throws {
-    try? FileManager.default.removeItem(atPath: folder.path("files"))
-    try FileManager.default.createDirectory(
-      atPath: folder.path("files"), withIntermediateDirectories: true)
-  }
+  func prepare() throws { try folder.makeEmptyFolder("files") }
 
   func curl(_ concurrency: Int) throws -> Int? {
     try program.output([

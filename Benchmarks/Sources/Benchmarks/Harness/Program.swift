@@ -124,6 +124,14 @@ final class TemporaryFolder: Sendable {
 
   func path(_ name: String) -> String { url.appending(path: name).path }
 
+  /// Makes an empty folder. A former one of this name is moved aside, not removed: for seconds after files
+  /// were removed, ext4 takes many times as long to make new ones.
+  func makeEmptyFolder(_ name: String) throws {
+    let aside = path("\(name)-\(UInt32.random(in: 0...UInt32.max))")
+    try? FileManager.default.moveItem(atPath: path(name), toPath: aside)
+    try FileManager.default.createDirectory(atPath: path(name), withIntermediateDirectories: true)
+  }
+
   /// Removes a database and what SQLite keeps beside it.
   func removeDatabase(_ name: String) {
     for suffix in ["", "-wal", "-shm"] {
