@@ -104,7 +104,8 @@ extension ReplicaTables {
 
   /// Notes that the space has lost the history of the replica's base. No commit waits.
   func lose(_ gone: SyncGone, using generator: inout some RandomNumberGenerator) throws {
-    try forgetWithdrawn()
+    // A space that has only forgotten a part of its history still knows whether it accepted them.
+    if gone != .horizon { try forgetWithdrawn() }
     var state = try state()
     try discardStaged()
     lose(gone, &state, using: &generator)

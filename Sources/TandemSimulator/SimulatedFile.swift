@@ -98,7 +98,8 @@ final class SimulatedFile {
     }
   }
 
-  /// The values that edits wrote, in the order of tables and keys.
+  /// The values that edits wrote, in the order of tables and keys, and then those of columns that the tables
+  /// lack: who deletes a row deletes these too.
   func values(_ connection: DatabaseConnection) throws -> [(EditLedger.Cell, Int)] {
     var values: [(EditLedger.Cell, Int)] = []
     for table in schema.tables {
@@ -117,7 +118,33 @@ final class SimulatedFile {
         }
       }
     }
-    return values
+    return try values + parkedValues(connection)
+  }
+
+  private func parkedValues(
+    _ connection: DatabaseConnection
+  ) throws -> [(EditLedger.Cell, Int)] {
+    let rows = try connection.rows(
+      """
+      SELECT "table", id, fields FROM tandem_parked WHERE is_whole = 0 AND reason IS NULL
+      ORDER BY "table", "key"
+      """)
+    return try rows.flatMap { row -> [(EditLedger.Cell, Int)] in
+      guard let table = schema.tables.first(where: { $0.name == row[0].textValue }),
+        let id = row[1].textValue, let fields = row[2].textValue
+      else { return [] }
+      let reader = SyncMessageReader()
+      let (key, record) = try (reader.id(Array(id.utf8)), reader.fields(Array(fields.utf8)))
+      let condition = table.keyColumns.map { "\($0) = ?" }.joined(separator: " AND ")
+      // The row may have been deleted since.
+      let isThere = try connection.row("SELECT 1 FROM \(table.name) WHERE \(condition)", key) != nil
+      guard isThere else { return [] }
+      return zip(record.layout.names, record.values).compactMap { name, value in
+        value.textValue.flatMap { EditLedger.edits(in: $0).first }.map { edit in
+          (EditLedger.Cell(key: SyncKey(table: table.name, id: key), column: name), edit)
+        }
+      }
+    }
   }
 
   /// The values of the columns that are not synchronized.

@@ -56,8 +56,9 @@ final class SimulatedService: @unchecked Sendable {
   /// The commits that are under way with a token that may write.
   private var permitted: Set<SyncToken> = []
   private var senders: [SyncToken: Int] = [:]
-  /// The outcomes of all commits, as the space has written them.
-  private(set) var outcomes: [SyncToken: SyncOutcome] = [:]
+  /// The outcomes of all commits, as the space has answered them: a commit that comes again after a later
+  /// one of its replica gets another outcome.
+  private(set) var outcomes: [SyncToken: [SyncOutcome]] = [:]
   /// The requests that use the space now, and the most that the limits permit.
   private var useCount = 0
   private var maxUseCount = 0
@@ -270,7 +271,7 @@ extension SimulatedService: SpaceStore {
         throw SimulationViolation("the service wrote a commit that nobody sent")
       }
       let outcome = try simulation.note(answer, to: commit, of: sender)
-      outcomes[commit.id] = outcome
+      outcomes[commit.id, default: []].append(outcome)
       return .success(outcome)
     }
   }

@@ -99,6 +99,8 @@ extension Simulation {
       }
     } catch let error as DatabaseError where error.code.primary == .constraint {
       note("  a constraint forbids it")
+    } catch let error as ReplicaError where error.code == .constraint {
+      note("  the table does not accept it")
     }
   }
 
