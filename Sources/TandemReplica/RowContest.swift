@@ -9,8 +9,9 @@ internal import TandemSync
 ///
 /// 1. All rows that take part are removed from their tables. Rows can then exchange values.
 /// 2. Their versions are written in the order in which the space got them.
-/// 3. If two versions need one value, local edits yield first. Then the row that had the value before
-///    keeps it, or else the one that the space got first.
+/// 3. If two versions need one value, local edits yield first: their row gets the space's version, to which
+///    other local edits yield in turn. Then the row that had the value before keeps it, or else the one
+///    that the space got first.
 /// 4. The other row keeps its former version, or stays missing, until the value is free. Its version is
 ///    set aside. None of this is an edit.
 /// 5. No trigger has run so far, so that those of the application see no row that goes and comes back.
@@ -141,67 +142,65 @@ extension RowContest {
   private mutating func place(_ number: Int) throws -> [Int] {
     guard let obstacle = try attempt(number) else { return [] }
     let reason = obstacle.isAboutUniqueness ? RowContest.reason : obstacle.message
-    let edited = entries[number].placement
-    if edited.hasEdits {
-      entries[number].placement.result = edited.remote
-      if try attempt(number) == nil {
-        rejectEdits(of: edited, number, reason)
-        return []
-      }
-      entries[number].placement.result = edited.result
-    }
-    if obstacle.isAboutUniqueness, let holders = try holders(number, isFormer: false),
-      let moved = try displace(holders, for: number)
+    // Its own local edits yield before those of other rows.
+    if let moved = try withoutEdits(
+      number, reason, { try $0.attempt(number) == nil ? [] : nil })
     {
+      return moved
+    }
+    if let moved = try displaceHolders(number) { return moved }
+    if let moved = try withoutEdits(number, reason, { try $0.displaceHolders(number) }) {
       return moved
     }
     try leaveAsItWas(number, reason)
     return []
   }
 
-  /// Places a row while those in its way yield; returns those of them that have to be placed after it,
-  /// or `nil` if one of them does not yield. Then all of them stay.
+  /// Does `body` with the space's version of a row that has local edits. These are rejected, unless the
+  /// result is `nil`.
+  private mutating func withoutEdits(
+    _ number: Int, _ reason: String, _ body: (inout Self) throws -> [Int]?
+  ) throws -> [Int]? {
+    let edited = entries[number].placement
+    guard edited.hasEdits else { return nil }
+    entries[number].placement.result = edited.remote
+    guard let moved = try body(&self) else {
+      entries[number].placement.result = edited.result
+      return nil
+    }
+    rejectEdits(of: edited, number, reason)
+    return moved
+  }
+
+  /// Places a row while those in its way yield; returns these, which have to be placed after it, or
+  /// `nil` if one of them does not yield.
   ///
-  /// A row yields if it waits for a value itself, or if its local edits hold the value.
-  private mutating func displace(_ holders: [Int], for number: Int) throws -> [Int]? {
+  /// A row yields if it waits for a value itself, or if its local edits hold the value. These edits are
+  /// rejected, and the row is placed again with the space's version. A row in the way of that version
+  /// yields in the same way.
+  ///
+  /// - Complexity: Each row yields at most twice: once while it is idle, and once with edits.
+  private mutating func displaceHolders(_ number: Int) throws -> [Int]? {
+    guard let obstacle = try attempt(number) else { return [] }
+    guard obstacle.isAboutUniqueness, let holders = try holders(number, isFormer: false) else {
+      return nil
+    }
     let yields = holders.allSatisfy { holder in
       entries[holder].obstacle == nil
         && (entries[holder].placement.hasEdits || entries[holder].isWaiting)
     }
-    guard yields, !holders.isEmpty else { return nil }
-    let formers = holders.map { entries[$0] }
-    for holder in holders { try takeOut(holder) }
-    var isDone = try attempt(number) == nil
-    var moved: [Int] = []
-    for (holder, former) in zip(holders, formers) where isDone {
-      if former.isWaiting {
-        moved.append(holder)
-        continue
-      }
-      let edited = entries[holder].placement
-      entries[holder].placement.result = edited.remote
-      isDone = try attempt(holder) == nil
-      if !isDone { entries[holder].placement.result = edited.result }
+    guard yields else { return nil }
+    for holder in holders {
+      let former = entries[holder]
+      try takeOut(holder)
+      if former.isWaiting { continue }
+      entries[holder].placement.result = former.placement.remote
+      rejectEdits(of: former.placement, holder, RowContest.reason)
     }
-    if isDone {
-      for (holder, former) in zip(holders, formers) where !moved.contains(holder) {
-        rejectEdits(of: former.placement, holder, RowContest.reason)
-      }
-      return moved
-    }
-    try takeOut(number)
-    for holder in holders { try takeOut(holder) }
-    for (holder, former) in zip(holders, formers) {
-      entries[holder].placement = former.placement
-      if former.isIdle {
-        try putBack(holder, isFinal: false)
-      } else {
-        try insert(holder, "ABORT")
-      }
-      entries[holder].isInTable = true
-      entries[holder].isIdle = former.isIdle
-    }
-    return nil
+    // No other row is in the way: `REPLACE` removed exactly these.
+    try insert(number, "ABORT")
+    entries[number].isInTable = true
+    return holders
   }
 
   /// Puts a row back as it was. Rows that have got its values go back as well.

@@ -6,8 +6,8 @@ internal import TandemSync
 
 extension RowPlacing {
   /// Sets the space's version of a record aside, which the table does not accept. Its row stays as it
-  /// was, with its local edits if they are of other fields. A record without a row is kept beside the
-  /// table.
+  /// was, with its local edits if they are of other fields. Other edits are rejected. A record without a
+  /// row is kept beside the table.
   ///
   /// - Parameters:
   ///   - others: The values of the row in columns that are not synchronized, if it has been removed.
@@ -28,8 +28,9 @@ extension RowPlacing {
           others: try others ?? tables.otherValues(placement.table, placement.key))
       }
       placement.result = placement.remote
-      if hasRow, try returnsToBase(&placement), let parked = placement.withheld(reason) {
-        return try keepRow(of: placement, parked)
+      if hasRow {
+        try dropEdits(&placement)
+        if let parked = placement.withheld(reason) { return try keepRow(of: placement, parked) }
       }
     }
     try parkWhole(placement, reason, others: others)
@@ -42,19 +43,17 @@ extension RowPlacing {
     try tables.park(parked, placement.syncKey)
   }
 
-  /// Takes the local edits out of a row; `false` if there is no former version, or a constraint forbids
-  /// it.
-  private func returnsToBase(_ placement: inout RowPlacement) throws -> Bool {
-    guard case .values(let former)? = placement.row.shadow else { return false }
+  /// Gives a row its former version back. If there is none, or a constraint forbids it, the row stays as
+  /// it is, because others may refer to it. In either case, its values are no edits any more.
+  private func dropEdits(_ placement: inout RowPlacement) throws {
+    defer { placement.row.shadow = nil }
+    guard case .values(let former)? = placement.row.shadow else { return }
     let (table, key) = (placement.table, placement.key)
     let record = Record(uncheckedLayout: table.layout, values: former)
     do {
       try tables.quietly { try tables.store(record, over: placement.row.row, table, key) }
-    } catch let error as DatabaseError where error.forbidsRow {
-      return false
-    }
-    placement.row.row = .values(former)
-    return true
+      placement.row.row = .values(former)
+    } catch let error as DatabaseError where error.forbidsRow {}
   }
 
   /// Keeps a record beside its table, which cannot have it as a row. It is no deletion, so no

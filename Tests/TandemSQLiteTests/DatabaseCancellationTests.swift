@@ -183,6 +183,27 @@ struct DatabaseCancellationTests {
     }
   }
 
+  @Test("an interruption that SQLite reports as another error is a cancellation too")
+  func cancelsTheDeclaration() async throws {
+    let database = database
+    let (started, signal) = AsyncStream<Void>.makeStream()
+    let gate = Gate()
+    let task = Task {
+      try await database.read { transaction in
+        signal.finish()
+        gate.wait()
+        // As SQLite does if it is interrupted while it declares the table of `pragma_table_list`, for
+        // some microseconds of a statement with it.
+        throw DatabaseError(
+          code: .error, message: "interrupted", path: transaction.connection.path)
+      }
+    }
+    for await _ in started {}
+    task.cancel()
+    gate.open()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
   private struct Number: Decodable, RowDecodable {
     var n: Int
   }

@@ -98,8 +98,13 @@ final class ConnectionInterruption {
 
   /// True if an error only reports that the access was interrupted.
   func isCause(of error: DatabaseError) -> Bool {
-    let code = error.code.primary
-    return cancellation?.isCancelled == true && (code == .interrupted || code == .busy)
+    guard cancellation?.isCancelled == true else { return false }
+    return switch error.code.primary {
+    case .interrupted, .busy: true
+    // SQLite loses the code in the declaration of a virtual table, and keeps the message.
+    case .error: error.message == "interrupted"
+    default: false
+    }
   }
 
   /// Runs `body`, in which a statement that meets another connection's lock throws `busy` at once.
