@@ -16,6 +16,14 @@ struct SimulationTests {
     }
   }
 
+  @Test(
+    "Scenarios that have failed hold",
+    arguments: [71_131, 80_230, 80_871, 81_401, 82_619, 93_515] as [UInt64])
+  func formerFailures(seed: UInt64) throws {
+    let failure = try Runner.failure(seed, nil, DatabasePool())
+    #expect(failure == nil, #"repeat with: make simulate ARGS="--seed \#(seed) --trace""#)
+  }
+
   @Test("All laws hold while programs are killed on files")
   func files() throws {
     let pool = try DatabasePool(usesFiles: true)
