@@ -26,10 +26,16 @@ extension DatabaseReplica {
   /// Neither conflicts nor rejected changes prevent this: the row has the version of the space then. The
   /// report counts them; ``conflicts(includingResolved:)`` and ``rejections()`` have them.
   ///
+  /// No row is read for that: triggers note the rows that change. Writes that bypass triggers are found if
+  /// all rows are verified. Such a row gets the version of the space, and the row as it was is kept as an
+  /// open conflict.
+  ///
   /// - Parameters:
   ///   - space: The space that the file is attached to.
+  ///   - verifiesRows: True to read all rows afterwards and compare their digest with that of the space.
   ///   - report: Called with each new state of the synchronization, in order, and with the error that led
   ///     to it, such as the reason why the space cannot be reached.
+  /// - Complexity: With `verifiesRows`, O(*n*) in the number of rows; no writer waits meanwhile.
   /// - Returns: The revision that was reached. All changes are durable on both sides.
   /// - Throws: ``ReplicaError`` with code `otherSpace` if the file is attached to another space, and with
   ///   code `undecided` or `blocked` if the synchronization needs help; the error of the last request if
@@ -37,11 +43,10 @@ extension DatabaseReplica {
   ///   time, and continues.
   @discardableResult
   public func sync(
-    with space: SyncSpace,
+    with space: SyncSpace, verifyingRows verifiesRows: Bool = false,
     reporting report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void = { _, _ in }
   ) async throws -> Report {
-    let run = try await run(
-      until: .settled(maxFailureCount: DatabaseReplica.maxFailureCount), with: space, report)
+    let run = try await settle(with: space, verifyingRows: verifiesRows, report)
     return try await self.report(of: run)
   }
 
@@ -102,9 +107,17 @@ package struct ReplicaRun: Sendable {
   /// The error that led to it.
   package let cause: (any Error)?
   /// The number of rows whose changes the space accepted.
-  package let pushedCount: Int
+  package fileprivate(set) var pushedCount: Int
   /// The number of rows that were written for changes of other replicas.
-  package let pulledCount: Int
+  package fileprivate(set) var pulledCount: Int
+
+  /// This run with the counts of the one before it.
+  fileprivate func adding(_ former: ReplicaRun) -> ReplicaRun {
+    var run = self
+    run.pushedCount += former.pushedCount
+    run.pulledCount += former.pulledCount
+    return run
+  }
 }
 
 extension DatabaseReplica {
@@ -157,6 +170,29 @@ extension ReplicaError {
 }
 
 extension DatabaseReplica {
+  /// Synchronizes until the file is in step or the space cannot be reached, and counts.
+  ///
+  /// - Parameters:
+  ///   - verifiesRows: True to read all rows as well. If some differ from those of the space without having
+  ///     been noted by a trigger, they are repaired.
+  ///   - report: Called with each new state, and with the error that led to it.
+  package func settle(
+    with space: SyncSpace, verifyingRows verifiesRows: Bool,
+    _ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void
+  ) async throws -> ReplicaRun {
+    let goal = SyncGoal.settled(maxFailureCount: DatabaseReplica.maxFailureCount)
+    var run = try await run(until: goal, with: space, report)
+    while verifiesRows, run.block == nil, case .upToDate = run.status {
+      report(.verifying, nil)
+      if try await hasVerifiedRows() {
+        report(run.status, nil)
+        break
+      }
+      run = try await self.run(until: goal, with: space, report).adding(run)
+    }
+    return run
+  }
+
   /// Synchronizes until the goal is reached, and counts. A run for ever ends without an error when
   /// the task is cancelled.
   ///

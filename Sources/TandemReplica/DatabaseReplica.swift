@@ -113,6 +113,21 @@ extension DatabaseReplica {
     try await read { try $0.summary() }
   }
 
+  /// Compares all rows with the space at the revision of the file. If they differ, the next pull repairs
+  /// them.
+  ///
+  /// - Returns: True if they are equal; false also if another process has begun a synchronization.
+  func hasVerifiedRows() async throws -> Bool {
+    // Only a difference needs the writer.
+    let isVerified = try await read { tables in
+      let state = try tables.state()
+      return try state.hasEqualDigests && state.pullNeed == .none
+        && tables.computedDigest() == state.digest
+    }
+    if isVerified { return true }
+    return try await write(rows: false) { try $0.verify() }
+  }
+
   /// Returns when rows may have changed since the last call, by whichever program.
   package func waitForChange() async throws {
     let watch = try await currentWatch()

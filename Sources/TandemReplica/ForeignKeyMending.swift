@@ -173,6 +173,36 @@ extension ReplicaTables {
       with: foreignKey.columns.map { child.value(of: $0.child, in: record, key) ?? .null })
   }
 
+  /// The keys of the changed rows that a record of the child refers to, as they were before.
+  ///
+  /// - Complexity: O(log *n*) in the number of changed rows if the foreign key refers to the primary key
+  ///   and no collation is declared, otherwise O(*n*).
+  func formerParents(
+    _ foreignKey: ForeignKey, of record: Record, _ key: [FieldValue]
+  ) throws -> [[FieldValue]] {
+    let parent = foreignKey.parent
+    var conditions = ["\(TableShadow.existed) = 1"]
+    var values: [FieldValue] = []
+    for column in foreignKey.columns {
+      guard let value = foreignKey.attachedChild?.value(of: column.child, in: record, key),
+        !value.isNull, let stored = parent.stored(value, inColumn: column.parent),
+        let collation = connection.collation(
+          of: ColumnOrigin(table: parent.name, column: column.parent))
+      else { return [] }
+      // Without the clause, SQLite uses the index of the key.
+      let isPlain = collation.isSameSQLName(as: "BINARY")
+      conditions.append(
+        "\(column.parent.sqlQuoted) = ?\(isPlain ? "" : " COLLATE \(collation.sqlQuoted)")")
+      values.append(stored)
+    }
+    return try readableRows(
+      """
+      SELECT \(parent.keyNames.sqlList) FROM main.\(parent.shadow.name.sqlQuoted)
+      WHERE \(conditions.joined(separator: " AND "))
+      """, values
+    ).rows
+  }
+
   /// The keys of the rows that have the same values as a record of the parent in the columns that the
   /// child refers to.
   func rows(

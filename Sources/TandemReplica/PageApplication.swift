@@ -205,15 +205,20 @@ extension PageApplication {
 // MARK: - Foreign keys
 
 extension PageApplication {
-  /// Records the deletions of the space that rows of this file overruled, because they refer to the
+  /// Records the deletions of either side that were overruled, because rows of the other side refer to the
   /// deleted rows.
   private mutating func recordKept() throws {
     for placement in placing.kept {
       guard let record = placement.result,
         case .values = try tables.row(placement.table, placement.key).row
       else { continue }
-      report.revivedCount += 1
       try self.record(.editDelete(base: record, local: record), .local, placement.syncKey)
+    }
+    for placement in placing.revived {
+      guard let record = placement.remote,
+        case .values = try tables.row(placement.table, placement.key).row
+      else { continue }
+      try self.record(.deleteEdit(base: record, remote: record), .remote, placement.syncKey)
     }
   }
 }

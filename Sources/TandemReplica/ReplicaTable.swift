@@ -100,6 +100,14 @@ package final class ReplicaTable: Sendable {
     affinities[offset].stored(value)
   }
 
+  /// The same for a column of the key or of the records; `nil` also if there is no such column.
+  func stored(_ value: FieldValue, inColumn name: String) -> FieldValue? {
+    if let offset = keyNames.firstIndex(where: name.isSameSQLName) {
+      return keyAffinities[offset].stored(value)
+    }
+    return columnNames.firstIndex(where: name.isSameSQLName).flatMap { stored(value, at: $0) }
+  }
+
   /// The expression that stores a value, which is the parameter of the given number: a column that
   /// cannot be null gets its default for null, as when the replica that wrote the record lacks the
   /// column.

@@ -15,8 +15,6 @@ package struct ReplicaApplyReport: Hashable, Sendable {
   package var openCount = 0
   /// The number of rows that were noted in `tandem_rejected`.
   package var rejectedCount = 0
-  /// The number of rows that the space deleted and that stay, because rows refer to them.
-  package var revivedCount = 0
   /// True if the base is what the space has at the revision. Otherwise another pull is needed.
   package var hasEqualDigests = true
 }

@@ -78,7 +78,7 @@ extension ReplicaTables {
   }
 
   /// Calls `body` with each staged page, in order.
-  func forEachStagedPage(_ body: (SyncPage) throws -> Void) throws {
+  package func forEachStagedPage(_ body: (SyncPage) throws -> Void) throws {
     var position: FieldValue = .integer(.min)
     while let row = try rows(
       "SELECT position, page FROM tandem_staged WHERE position > ? ORDER BY position LIMIT 1",

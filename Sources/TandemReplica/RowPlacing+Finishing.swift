@@ -26,11 +26,15 @@ extension RowPlacing {
         }
       } else if let row = removed.popLast() {
         try removeReferences(to: row)
+      } else if let orphan = orphans.popLast() {
+        try reviveParent(of: orphan.key, orphan.foreignKey)
+      } else if !setAside.isEmpty {
+        try placeSetAside(among: setAside)
+        setAside = []
       } else {
         break
       }
     }
-    try placeSetAside(among: setAside)
     try end()
   }
 

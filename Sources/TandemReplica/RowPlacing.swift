@@ -50,6 +50,13 @@ struct RowPlacing {
   var removed: [RowPlacement] = []
   /// The rows that the space deleted and that stay, because local edits need them.
   var kept: [RowPlacement] = []
+  /// The rows of the space that refer to rows which local edits may have deleted.
+  var orphans: [(foreignKey: ForeignKey, key: [FieldValue])] = []
+  /// The rows that local edits deleted and that are back, because rows of the space refer to them.
+  var revived: [RowPlacement] = []
+  /// For each table, by its name in lower case, whether local edits have deleted rows of it. A table that
+  /// is missing has not been looked at.
+  var hasDeletions: [String: Bool] = [:]
   /// The rows that triggers of the application have changed as they were written, or have kept from being
   /// written. See ``restoreDisturbed()``.
   private var disturbed: [RowPlacement] = []
@@ -209,6 +216,7 @@ struct RowPlacing {
         removed.append(placement)
       }
     }
+    try noteMissingParents(of: placement)
     try settle(placement)
   }
 

@@ -259,7 +259,13 @@ extension Simulation {
     do {
       (summary, report) = try file.perform(syncStep) { [self] tables, connection in
         tables.minQuietChangeCount = scenario.appliesWithoutTriggers ? 0 : .max
-        let notes = try syncStep.writesRows ? file.notes(connection) : [:]
+        var notes = try syncStep.writesRows ? file.notes(connection) : [:]
+        // A record that was made anew between two pages of a pull is a new row.
+        if !notes.isEmpty {
+          try tables.forEachStagedPage { page in
+            for change in page.changes where change.fields == nil { notes[change.key] = nil }
+          }
+        }
         var staged: [[FieldValue]] = []
         if case .stage = syncStep { staged = try file.staged(connection) }
         let isClean = try isClean(syncStep, tables)

@@ -22,6 +22,22 @@ struct SyncCommandTests: ShellSuite {
         + "directory, or use a copy\n")
   }
 
+  @Test("a write that bypassed the triggers is found by --verify, and kept as a conflict")
+  func verify() async throws {
+    try await attachCopies()
+    try await shell("$tandem sync a.db --verify")
+    try await shell(
+      "sqlite3 a.db '.dbconfig enable_trigger off' 'UPDATE note SET likes = 77 WHERE likes = 5'")
+    try await shell("$tandem sync a.db")
+    let found = try await shell("$tandem sync a.db --verify --json", status: 1)
+    #expect(found.output.contains(#"{"event":"status","status":"verifying"}"#), "\(found.output)")
+    #expect(found.output.contains(#""pulled":1,"conflicts":1,"rejected":0,"pending":0"#))
+    try await shell("$tandem conflicts a.db resolve all --take local && $tandem sync a.db --verify")
+    try await shell("$tandem sync b.db --verify && $tandem diff a.db b.db --table note")
+    #expect(try await shell("sqlite3 b.db 'SELECT max(likes) FROM note'").output == "77\n")
+    try await shell("$tandem sync a.db --verify --watch", status: 2)
+  }
+
   @Test("a watch that cannot write its events ends")
   func fullOutput() async throws {
     guard FileManager.default.fileExists(atPath: "/dev/full") else { return }

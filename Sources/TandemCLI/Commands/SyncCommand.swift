@@ -9,6 +9,14 @@ enum SyncCommand: Command {
   enum Option {
     static let watch = Flag(
       "watch", help: "Stay in step until Ctrl-C: send and receive each\ncommit as it is made.")
+    static let verify = Flag(
+      "verify",
+      help: """
+        Read all rows afterwards, and compare them with the
+        space: finds writes that bypassed the triggers. Such
+        rows get the version of the space; as they were, they
+        are kept as conflicts.
+        """)
     static let json = Flag(
       "json",
       help: """
@@ -52,10 +60,17 @@ enum SyncCommand: Command {
       --watch, 0 also after Ctrl-C while the space cannot be reached.
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
-    options: [Option.watch, Option.json, Option.lostHistory, Option.quiet],
-    examples: ["tandem sync notes.db", "tandem sync notes.db --watch --json"])
+    options: [Option.watch, Option.verify, Option.json, Option.lostHistory, Option.quiet],
+    examples: [
+      "tandem sync notes.db", "tandem sync notes.db --watch --json", "tandem sync notes.db --verify",
+    ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let verifiesRows = arguments[Option.verify]
+    if verifiesRows, arguments[Option.watch] {
+      throw UsageError(
+        "--verify ends when all rows are compared, so it does not go with --watch", command: specification)
+    }
     MemoryArenas.useOne()
     let decision = arguments[Option.lostHistory]
     let output = SyncOutput(
@@ -63,9 +78,13 @@ enum SyncCommand: Command {
       isQuiet: arguments[Option.quiet], watches: arguments[Option.watch],
       progress: SyncProgress(isShown: !arguments[Option.quiet] && !arguments[Option.watch]))
     defer { output.progress.finish() }
-    guard output.watches else { return try await synchronize(decision, output) }
+    guard output.watches else {
+      return try await synchronize(decision, verifyingRows: verifiesRows, output)
+    }
     do {
-      return try await Stop.ending { try await synchronize(decision, output) }
+      return try await Stop.ending {
+        try await synchronize(decision, verifyingRows: false, output)
+      }
     } catch is CancellationError {
       // It was stopped before the file was open.
       return ExitStatus.success
@@ -73,7 +92,7 @@ enum SyncCommand: Command {
   }
 
   private static func synchronize(
-    _ decision: EpochPolicy.Decision?, _ output: SyncOutput
+    _ decision: EpochPolicy.Decision?, verifyingRows verifiesRows: Bool, _ output: SyncOutput
   ) async throws -> Int32 {
     try await ReplicaFile.with(
       output.path, epochPolicy: decision.map { decision in EpochPolicy { _ in decision } }
@@ -93,11 +112,11 @@ enum SyncCommand: Command {
         return exitStatus(of: before)
       }
       return try await ReplicaFile.with(space) { space in
-        let run = try await replica.run(
-          until: output.watches
-            ? .forever : .settled(maxFailureCount: DatabaseReplica.maxFailureCount),
-          with: space
-        ) { output.note($0, $1) }
+        let note = { @Sendable in output.note($0, $1) }
+        let run =
+          output.watches
+          ? try await replica.run(until: .forever, with: space, note)
+          : try await replica.settle(with: space, verifyingRows: verifiesRows, note)
         return try finish(run, database, output)
       }
     }

@@ -1,0 +1,58 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+// Rows that local edits deleted, and that rows of the space refer to.
+
+extension RowPlacing {
+  /// Takes note of a row if it begins to refer to a row that is not there. See
+  /// ``reviveParent(of:_:)``.
+  mutating func noteMissingParents(of placement: RowPlacement) throws {
+    guard let record = placement.result, !references.isEmpty else { return }
+    let (table, key) = (placement.table, placement.key)
+    for foreignKey in references.values.joined() where foreignKey.attachedChild === table {
+      if let former = placement.row.present, foreignKey.hasSameReference(record, former, key) {
+        continue
+      }
+      if try hasDeletions(of: foreignKey.parent),
+        try tables.parents(foreignKey, of: record, key).isEmpty
+      {
+        orphans.append((foreignKey, key))
+      }
+    }
+  }
+
+  /// Brings the row back that a row of the space refers to, if a local edit deleted it: another replica has
+  /// added the reference without having seen the deletion, which has not been sent.
+  ///
+  /// A row that refers to another one that was never here, or is gone for all replicas, stays without it.
+  mutating func reviveParent(of key: [FieldValue], _ foreignKey: ForeignKey) throws {
+    try restoreDisturbed()
+    guard let child = foreignKey.attachedChild else { return }
+    let row = try tables.row(child, key)
+    guard let record = row.present, let base = row.base,
+      foreignKey.hasSameReference(record, base, key),
+      try tables.parents(foreignKey, of: record, key).isEmpty
+    else { return }
+    for key in try tables.formerParents(foreignKey, of: record, key) {
+      let row = try tables.row(foreignKey.parent, key)
+      guard case .missing = row.row, row.local == nil, let base = row.base else { continue }
+      let placement = RowPlacement(
+        table: foreignKey.parent, key: key, row: row, remote: base, result: base)
+      revived.append(placement)
+      return try place(placement)
+    }
+  }
+
+  private mutating func hasDeletions(of table: ReplicaTable) throws -> Bool {
+    let name = table.name.lowercased()
+    if let isKnown = hasDeletions[name] { return isKnown }
+    var isFound = false
+    _ = try tables.forEachTouchedRow(table, .missing, after: nil) { _, _ in
+      isFound = true
+      return false
+    }
+    hasDeletions[name] = isFound
+    return isFound
+  }
+}
