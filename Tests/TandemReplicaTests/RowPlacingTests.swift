@@ -359,7 +359,8 @@ struct RowPlacingTests {
         "CREATE TABLE c (id TEXT PRIMARY KEY, b REFERENCES b ON DELETE CASCADE, n)",
       ], "a", "b", "c",
       rows: [
-        "INSERT INTO a VALUES ('1', 'g'), ('2', 'h')", "INSERT INTO b VALUES ('p', 'G'), ('q', 'h')",
+        "INSERT INTO a VALUES ('1', 'g'), ('2', 'h')",
+        "INSERT INTO b VALUES ('p', 'G'), ('q', 'h')",
         "INSERT INTO c VALUES ('c', 'p', 1), ('d', 'q', 1)",
       ])
     try replicas[0].execute("UPDATE c SET n = 2 WHERE id = 'c'")
@@ -379,7 +380,9 @@ struct RowPlacingTests {
         "CREATE TABLE a (id TEXT PRIMARY KEY)",
         "CREATE TABLE b (id TEXT PRIMARY KEY, a REFERENCES a, n)",
       ], "a", "b",
-      rows: ["INSERT INTO a VALUES ('x'), ('y')", "INSERT INTO b VALUES ('p', 'x', 1), ('q', 'y', 1)"])
+      rows: [
+        "INSERT INTO a VALUES ('x'), ('y')", "INSERT INTO b VALUES ('p', 'x', 1), ('q', 'y', 1)",
+      ])
     try replicas[0].execute("UPDATE b SET n = 2")
     // Without foreign keys, as many programs write.
     _ = try replicas[1].database.write(foreignKeys: .ignored) { try $0.execute("DELETE FROM a") }

@@ -62,14 +62,16 @@ enum SyncCommand: Command {
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
     options: [Option.watch, Option.verify, Option.json, Option.lostHistory, Option.quiet],
     examples: [
-      "tandem sync notes.db", "tandem sync notes.db --watch --json", "tandem sync notes.db --verify",
+      "tandem sync notes.db", "tandem sync notes.db --watch --json",
+      "tandem sync notes.db --verify",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let verifiesRows = arguments[Option.verify]
     if verifiesRows, arguments[Option.watch] {
       throw UsageError(
-        "--verify ends when all rows are compared, so it does not go with --watch", command: specification)
+        "--verify ends when all rows are compared, so it does not go with --watch",
+        command: specification)
     }
     MemoryArenas.useOne()
     let decision = arguments[Option.lostHistory]
