@@ -173,7 +173,8 @@ extension ReplicaTables {
       with: foreignKey.columns.map { child.value(of: $0.child, in: record, key) ?? .null })
   }
 
-  /// The keys of the changed rows that a record of the child refers to, as they were before.
+  /// The keys of the changed rows that a record of the child refers to, as they were before: by local
+  /// edits, or by a commit that was accepted after others.
   ///
   /// - Complexity: O(log *n*) in the number of changed rows if the foreign key refers to the primary key
   ///   and no collation is declared, otherwise O(*n*).
@@ -195,12 +196,15 @@ extension ReplicaTables {
         "\(column.parent.sqlQuoted) = ?\(isPlain ? "" : " COLLATE \(collation.sqlQuoted)")")
       values.append(stored)
     }
-    return try readableRows(
-      """
-      SELECT \(parent.keyNames.sqlList) FROM main.\(parent.shadow.name.sqlQuoted)
-      WHERE \(conditions.joined(separator: " AND "))
-      """, values
-    ).rows
+    let lists = [parent.shadow.name] + (parent.mayHaveAccepted ? [parent.acceptedName] : [])
+    return try lists.flatMap { list in
+      try readableRows(
+        """
+        SELECT \(parent.keyNames.sqlList) FROM main.\(list.sqlQuoted)
+        WHERE \(conditions.joined(separator: " AND "))
+        """, values
+      ).rows
+    }
   }
 
   /// The keys of the rows that have the same values as a record of the parent in the columns that the

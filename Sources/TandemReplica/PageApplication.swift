@@ -130,6 +130,7 @@ struct PageApplication {
   private mutating func end(at page: SyncPage) throws {
     let wasRepair = state.pullNeed == .repair
     if isComplete { try tables.forgetFormerTables() }
+    try tables.forgetAccepted(schema)
     state.revision = page.revision
     state.spaceDigest = page.digest
     // A repair that did not help is not repeated: something else is wrong, and the status says so.
@@ -215,7 +216,7 @@ extension PageApplication {
       try self.record(.editDelete(base: record, local: record), .local, placement.syncKey)
     }
     for placement in placing.revived {
-      guard let record = placement.remote,
+      guard let record = placement.result,
         case .values = try tables.row(placement.table, placement.key).row
       else { continue }
       try self.record(.deleteEdit(base: record, remote: record), .remote, placement.syncKey)

@@ -26,6 +26,8 @@ package final class ReplicaTable: Sendable {
   let statements: RowStatements
   /// True if columns that were dropped may have edits that were not sent.
   let mayHaveDroppedEdits: Bool
+  /// True if the file may have rows of ``acceptedName``.
+  let mayHaveAccepted: Bool
 
   /// A table of the file.
   ///
@@ -73,6 +75,8 @@ package final class ReplicaTable: Sendable {
     statements = RowStatements(declaration, shadow)
     mayHaveDroppedEdits =
       try connection.schema(ofTable: TableShadow.droppedName(declaration.name)) != nil
+    mayHaveAccepted =
+      try connection.schema(ofTable: TableShadow.acceptedName(declaration.name)) != nil
   }
 
   /// The name of the table.
@@ -83,6 +87,10 @@ package final class ReplicaTable: Sendable {
 
   /// The table of the former versions of a table's rows that a frozen commit covers.
   static func asideName(_ table: String) -> String { TableShadow.asideName(table) }
+
+  /// The table of the former versions of rows in commits that the space has accepted after others. See
+  /// ``ReplicaTables/keepAccepted(_:)``.
+  var acceptedName: String { TableShadow.acceptedName(name) }
 
   /// The identity of a record of this table.
   func syncKey(_ id: [FieldValue]) -> SyncKey { SyncKey(table: name, id: id) }

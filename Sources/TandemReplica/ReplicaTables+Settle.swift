@@ -152,12 +152,13 @@ extension ReplicaTables {
       }
       try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: true)
     }
-    for table in schema.tables { try run("DELETE FROM \(table.asideName.sqlQuoted)", []) }
-    try emptyOutbox()
-    try run("UPDATE tandem_conflicts SET reported_in = 0 WHERE reported_in <> 0", [])
     let continues =
       state.revision.map { $0.epoch == revision.epoch && $0.version + 1 == revision.version }
       ?? false
+    if !continues { try keepAccepted(schema) }
+    for table in schema.tables { try run("DELETE FROM \(table.asideName.sqlQuoted)", []) }
+    try emptyOutbox()
+    try run("UPDATE tandem_conflicts SET reported_in = 0 WHERE reported_in <> 0", [])
     guard continues, state.revision == commit.base, let digest else {
       state.requirePull()
       return

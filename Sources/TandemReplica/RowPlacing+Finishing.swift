@@ -246,7 +246,8 @@ struct DeletionDecision {
     }
   }
 
-  /// Revives the rows that local edits need which were not sent, and all that these refer to.
+  /// Revives the rows that local edits need, and all that these refer to: edits that were not sent, or that
+  /// the space has accepted after commits which this file has not seen.
   ///
   /// - Parameter others: The records that wait. Their rows count as they are going to be.
   mutating func revive(neededBy others: [RowPlacement]) throws {
@@ -270,6 +271,18 @@ struct DeletionDecision {
           try keepParents(of: child, key, row.local, besides: row.base, .revived)
         }
         found = []
+      } while last != nil
+      guard child.mayHaveAccepted else { continue }
+      repeat {
+        let page = try tables.keys(of: child, in: child.acceptedName, .present, after: last)
+        for key in page.keys {
+          let syncKey = child.syncKey(key)
+          guard !waiting.contains(syncKey), offsets[syncKey] == nil else { continue }
+          try keepParents(
+            of: child, key, tables.row(child, key).present,
+            besides: tables.formerAccepted(child, key), .revived)
+        }
+        last = page.next
       } while last != nil
     }
   }

@@ -23,7 +23,8 @@ extension RowPlacing {
   }
 
   /// Brings the row back that a row of the space refers to, if a local edit deleted it: another replica has
-  /// added the reference without having seen the deletion, which has not been sent.
+  /// added the reference without having seen the deletion. If the space has the deletion already, the row
+  /// is a local edit, which the next commit contains.
   ///
   /// A row that refers to another one that was never here, or is gone for all replicas, stays without it.
   mutating func reviveParent(of key: [FieldValue], _ foreignKey: ForeignKey) throws {
@@ -36,9 +37,11 @@ extension RowPlacing {
     else { return }
     for key in try tables.formerParents(foreignKey, of: record, key) {
       let row = try tables.row(foreignKey.parent, key)
-      guard case .missing = row.row, row.local == nil, let base = row.base else { continue }
+      guard case .missing = row.row, row.local == nil,
+        let former = try row.base ?? tables.formerAccepted(foreignKey.parent, key)
+      else { continue }
       let placement = RowPlacement(
-        table: foreignKey.parent, key: key, row: row, remote: base, result: base)
+        table: foreignKey.parent, key: key, row: row, remote: row.base, result: former)
       revived.append(placement)
       return try place(placement)
     }
@@ -51,6 +54,10 @@ extension RowPlacing {
     _ = try tables.forEachTouchedRow(table, .missing, after: nil) { _, _ in
       isFound = true
       return false
+    }
+    if !isFound, table.mayHaveAccepted {
+      let page = try tables.keys(of: table, in: table.acceptedName, .missing, after: nil)
+      isFound = !page.keys.isEmpty
     }
     hasDeletions[name] = isFound
     return isFound

@@ -93,8 +93,10 @@ final class DatabasePool {
       case .space: _ = try SpaceTables(connection).create(using: &random)
       case .replica(let variant):
         for statement in schemas[variant].statements { try connection.execute(statement) }
-        try ReplicaTables(connection).attach(
-          schemas[variant].attachedTables, to: "space", using: &random)
+        let tables = ReplicaTables(connection)
+        try tables.attach(schemas[variant].attachedTables, to: "space", using: &random)
+        // All databases of a schema have the same tables.
+        try tables.keepAccepted(tables.schema())
       }
     }
   }

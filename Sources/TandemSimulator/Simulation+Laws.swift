@@ -54,8 +54,9 @@ extension Simulation {
       isRight = isApplied || !oracle.areSuccessive([from, page.revision])
     case .settle(.accepted, _):
       if case .page(let pull) = summary.pull, pull.since == nil {
-        // Another program of the file may have heard that the space has forgotten history.
-        isRight = try file.read { try $0.state().pullNeed } == .horizon
+        // Another program of the file may have heard that the space has forgotten or lost history.
+        let need = try file.read { try $0.state().pullNeed }
+        isRight = need == .horizon || mayLoseCommits && need.needsDecision
       }
     case .verify: isRight = summary.hasEqualDigests
     case .look, .requirePull, .freeze, .settle, .takeBack, .discardStaged, .lose: break
@@ -94,13 +95,13 @@ extension Simulation {
     default: return false
     }
     let summary = try tables.summary().sync
-    return try !summary.hasChanges && summary.outbox == nil
+    return try !summary.hasChanges && summary.outbox == nil && !tables.hasAccepted()
       && [.none, .changes].contains(tables.state().pullNeed)
   }
 
-  /// A file that had no changes has nothing to send after a pull: receiving makes no edit, whatever the
-  /// file has no room for. Rows that might have had to give way to unique values may count as touched
-  /// until the next commit.
+  /// A file that had no changes, and knows all commits before its own, has nothing to send after a pull:
+  /// receiving makes no edit, whatever the file has no room for. Rows that might have had to give way to
+  /// unique values may count as touched until the next commit.
   func check(
     _ report: ReplicaApplyReport, _ summary: SyncSummary, _ file: SimulatedFile,
     _ tables: ReplicaTables, _ connection: DatabaseConnection

@@ -259,6 +259,48 @@ struct ReplicaConstraintTests {
     #expect(conflicts == (first == 0 ? [[], [.editDelete]] : [[.deleteEdit], []]))
   }
 
+  @Test(
+    "… also if the space accepts both commits before any replica has seen the other",
+    arguments: [[0, 1], [1, 0]])
+  func unseenParents(order: [Int]) throws {
+    let replicas = try pair(
+      [
+        "CREATE TABLE list (id TEXT PRIMARY KEY, name TEXT)",
+        "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list ON DELETE CASCADE)",
+      ], [AttachedTable("list"), AttachedTable("item")])
+    let third = try TestReplica(
+      seed: 3,
+      [
+        "CREATE TABLE list (id TEXT PRIMARY KEY, name TEXT)",
+        "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list ON DELETE CASCADE)",
+      ], tables: [AttachedTable("list"), AttachedTable("item")], space: space)
+    let all = replicas + [third]
+    try replicas[0].execute("INSERT INTO list VALUES ('l', 'list'), ('m', 'other')")
+    try converge(all, space)
+    try replicas[0].execute("DELETE FROM list")
+    try replicas[1].execute("INSERT INTO item VALUES ('new', 'l')")
+    for number in order {
+      let bytes = try #require(try replicas[number].freeze())
+      try replicas[number].settle(try space.push(bytes), bytes)
+      try third.sync(space)
+    }
+    try converge(all, space)
+    try expectEqualRows(all, "SELECT * FROM list", [["l", "list"]])
+    try expectEqualRows(all, "SELECT * FROM item", [["new", "l"]])
+    for replica in all {
+      #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty)
+      #expect(try replica.read { try $0.rejections() }.isEmpty)
+    }
+    // The replica whose commit came last has seen both, and keeps the deletion that it overruled.
+    let kinds = try replicas[order[1]].conflicts().map(\.kind)
+    #expect(kinds == [order[1] == 0 ? .deleteEdit : .editDelete])
+    // A later deletion is one that has seen the row.
+    try replicas[0].execute("DELETE FROM item")
+    try replicas[0].execute("DELETE FROM list")
+    try converge(all, space)
+    try expectEqualRows(all, "SELECT * FROM list", [])
+  }
+
   @Test("Children arrive before their parents, and cascades do not run while changes are applied")
   func order() throws {
     let replicas = try pair(
