@@ -46,10 +46,9 @@ extension HTTPURL {
 
   private var hasCredentials: Bool { user != nil || password != nil }
 
-  private func hasSameOrigin(as other: HTTPURL) -> Bool { origin == other.origin }
-
-  private var origin: String {
-    "\(scheme)://\(host.lowercased()):\(effectivePort)"
+  private func hasSameOrigin(as other: HTTPURL) -> Bool {
+    scheme == other.scheme && effectivePort == other.effectivePort
+      && (host == other.host || host.lowercased() == other.host.lowercased())
   }
 }
 
@@ -145,7 +144,7 @@ extension HTTPURL {
 
   /// Returns true if there were credentials to adopt.
   private mutating func adoptCredentials(of base: HTTPURL) -> Bool {
-    guard !hasCredentials, base.hasCredentials, hasSameOrigin(as: base) else { return false }
+    guard base.hasCredentials, !hasCredentials, hasSameOrigin(as: base) else { return false }
     (user, password) = (base.user, base.password)
     return true
   }
@@ -165,14 +164,40 @@ extension HTTPURL {
   /// credentials of `base` if it has none of its own and is of the same origin. A reference that cannot
   /// be parsed is returned as it is, to be refused by ``validated(_:)``.
   package static func resolved(_ reference: String, against base: String) -> String {
-    var sent = String(reference.prefix { $0 != "#" })
+    let base = Base(base)
+    return target(of: reference, at: base, owner: base).url
+  }
+
+  /// An address that many references are resolved against, parsed once.
+  package struct Base: Sendable {
+    fileprivate let text: String
+    fileprivate let url: HTTPURL?
+
+    package init(_ text: String) {
+      self.text = text
+      url = HTTPURL(text)
+    }
+  }
+
+  /// The URL that `reference` means in a document at `base`, as ``resolved(_:against:)`` returns it, also with
+  /// the credentials of `owner` if it is of that origin.
+  ///
+  /// - Returns: Also true if it is of the owner's origin.
+  package static func target(
+    of reference: String, at base: Base, owner: Base
+  ) -> (url: String, isOwn: Bool) {
+    var sent = String(
+      reference[..<(reference.utf8.firstIndex(of: UInt8(ascii: "#")) ?? reference.endIndex)])
     // Encoded here, as in ``validated(_:)``, where no host can be among it.
-    if !sent.contains("//") { sent = percentEncoded(sent) { $0 < 0x80 } }
+    if !sent.utf8.allSatisfy({ $0 < 0x80 }), !sent.contains("//") {
+      sent = percentEncoded(sent) { $0 < 0x80 }
+    }
     // libcurl 7.88 resolves an empty reference to the folder of its base.
-    let url = sent.isEmpty ? HTTPURL(base) : HTTPURL(sent, relativeTo: base)
-    guard var url, let base = HTTPURL(base) else { return reference }
-    _ = url.adoptCredentials(of: base)
-    return url.text
+    let url = sent.isEmpty ? base.url : HTTPURL(sent, relativeTo: base.text)
+    guard var url, let baseURL = base.url else { return (reference, false) }
+    _ = url.adoptCredentials(of: baseURL)
+    if let owner = owner.url { _ = url.adoptCredentials(of: owner) }
+    return (url.text, owner.url.map(url.hasSameOrigin) ?? false)
   }
 
   /// The value of a parameter of the query, as it stands there.

@@ -137,18 +137,57 @@ struct MirrorSchemaTests {
     }
   }
 
-  @Test("rows that others refer to do not exchange unique values: that is an error")
-  func exchangedReferences() throws {
+  @Test(
+    "rows that others refer to exchange unique values, and no row is deleted",
+    arguments: ["u UNIQUE", "u TEXT NOT NULL UNIQUE", "u INT NOT NULL, v AS (u), UNIQUE (u)"])
+  func exchangedReferences(columns: String) throws {
+    let connection = try database(
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, \(columns))",
+      "INSERT INTO t (id, u) VALUES (1, 10), (2, 20), (3, 30)",
+      "CREATE TABLE child (t REFERENCES T (id) ON DELETE CASCADE)",
+      "INSERT INTO child VALUES (1), (2)", "CREATE TABLE log (id)",
+      "CREATE TRIGGER d AFTER DELETE ON t BEGIN INSERT INTO log VALUES (old.id); END")
+    let text = columns.contains("TEXT") ? "\"" : ""
+    try mirror.run(
+      json: """
+        [{"id":1,"u":\(text)30\(text)},{"id":2,"u":\(text)10\(text)},{"id":3,"u":\(text)20\(text)}]
+        """, into: connection)
+    #expect(try connection.rows("SELECT id, CAST(u AS INT) FROM t ORDER BY id") == ["1|30", "2|10", "3|20"])
+    #expect(try connection.rows("SELECT * FROM child") == ["1", "2"])
+    #expect(try connection.rows("SELECT * FROM log").isEmpty)
+  }
+
+  @Test("unique values that others refer to are not exchanged: that is an error")
+  func exchangedParentValues() throws {
     let connection = try database(
       "CREATE TABLE t (id INTEGER PRIMARY KEY, u UNIQUE)",
       "INSERT INTO t VALUES (1, 10), (2, 20)",
-      "CREATE TABLE child (t REFERENCES T (id) ON DELETE CASCADE)",
-      "INSERT INTO child VALUES (1), (2)")
+      "CREATE TABLE child (u REFERENCES T (u) ON UPDATE CASCADE)",
+      "INSERT INTO child VALUES (10), (20)")
     try expectError(
       "UNIQUE constraint failed: t.u, for the row with key id = 1",
       json: #"[{"id":1,"u":20},{"id":2,"u":10}]"#, in: connection)
     try mirror.run(json: #"[{"id":1,"u":11},{"id":2,"u":20}]"#, into: connection)
-    #expect(try connection.rows("SELECT * FROM child") == ["1", "2"])
+    #expect(try connection.rows("SELECT * FROM child") == ["11", "20"])
+  }
+
+  @Test("rows exchange unique values for which a constraint has no other")
+  func exchangedCheckedValues() throws {
+    let connection = try database(
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, u INT NOT NULL UNIQUE CHECK (u < 100), own)",
+      "INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b')")
+    try mirror.run(json: #"[{"id":1,"u":20},{"id":2,"u":10}]"#, into: connection)
+    #expect(try connection.rows("SELECT * FROM t") == [#"1|20|"a""#, #"2|10|"b""#])
+  }
+
+  @Test("many rows move by one place each, in either direction")
+  func chain() throws {
+    let connection = try database("CREATE TABLE t (id INTEGER PRIMARY KEY, u UNIQUE)")
+    for step in [0, 1, -1] {
+      let list = (1...300).map { #"{"id":\#($0),"u":\#($0 + step)}"# }.joined(separator: ",")
+      try mirror.run(json: "[\(list)]", into: connection)
+      #expect(try connection.rows("SELECT count(*) FROM t WHERE u = id + \(step)") == ["300"])
+    }
   }
 
   @Test("foreign keys of other tables cascade, or forbid the run")

@@ -83,10 +83,12 @@ extension DatabaseMirrorSteps {
     of address: String, relativeTo base: String?
   ) -> (url: String, fields: HTTPFields) {
     guard case .url(let typed) = source else { return (address, [:]) }
-    let resolved = HTTPURL.resolved(address, against: base ?? typed)
+    let (page, list) = state.withLock { state in
+      (state.base(base ?? typed), state.base(typed))
+    }
     // An absolute address takes nothing but credentials, and only those of its own server.
-    let url = HTTPURL.resolved(resolved, against: typed)
-    return (url, HTTPURL.haveSameOrigin(url, typed) ? listOptions.fields : [:])
+    let (url, isOwn) = HTTPURL.target(of: address, at: page, owner: list)
+    return (url, isOwn ? listOptions.fields : [:])
   }
 
   private func digest(of item: MirroredItem, _ content: MirroredContent) throws -> SHA256Digest? {

@@ -27,6 +27,16 @@ final class DatabaseMirrorSteps: MirrorSteps {
     var plan: Plan?
     var transfers = Transfers()
     var report = DatabaseMirror.Report()
+    /// The addresses of the list and its pages, parsed.
+    private var bases: [String: HTTPURL.Base] = [:]
+
+    /// The address of the list or of a page.
+    mutating func base(_ url: String) -> HTTPURL.Base {
+      if let base = bases[url] { return base }
+      let base = HTTPURL.Base(url)
+      bases[url] = base
+      return base
+    }
   }
 
   /// The list and the difference that the run commits.

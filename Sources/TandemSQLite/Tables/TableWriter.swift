@@ -60,6 +60,25 @@ package struct TableWriter {
   private func update(
     _ updates: [SetDifference<Record>.Update], schema: TableSchema?, _ advance: () -> Void
   ) throws(DatabaseError) {
+    var blocked = updates
+    var (count, error) = (0, nil as DatabaseError?)
+    repeat {
+      count = blocked.count
+      (blocked, error) = try attempt(blocked, advance)
+      // Rows that all move by one place are free of each other in one direction.
+      blocked.reverse()
+    } while blocked.count < count / 2 && !blocked.isEmpty
+    guard let error, let schema else { return }
+    let key = keyOffsets.map { layout.names[$0] }
+    let exchange = RowExchange(connection, table: schema, key: key, writer: self)
+    try exchange.write(blocked, after: error)
+    for _ in blocked { advance() }
+  }
+
+  /// Writes updates; returns those that want a unique value which another row has, and the first error.
+  private func attempt(
+    _ updates: [SetDifference<Record>.Update], _ advance: () -> Void
+  ) throws(DatabaseError) -> (blocked: [SetDifference<Record>.Update], DatabaseError?) {
     var blocked: [SetDifference<Record>.Update] = []
     var firstError: DatabaseError?
     for update in updates {
@@ -72,12 +91,7 @@ package struct TableWriter {
         blocked.append(update)
       }
     }
-    guard let firstError, let schema else { return }
-    let key = keyOffsets.map { layout.names[$0] }
-    let replacement = RowReplacement(connection, table: schema, key: key)
-    // Deleting a row that others refer to would do to them what their foreign keys say.
-    guard try !replacement.isTableReferenced() else { throw firstError }
-    try replacement.replace(blocked, advance)
+    return (blocked, firstError)
   }
 
   /// Inserts a row.
