@@ -52,6 +52,7 @@ extension ReplicaTables {
         throw ReplicaError(.unsuitable, "the table \(declaration.name) is named twice")
       }
       _ = try choice.policies(for: declaration)
+      try choice.checkGranularity(of: declaration)
       try connection.checkStatements(on: try ReplicaTable(declaration, in: connection), .unsuitable)
       declarations.append(declaration)
     }
@@ -244,10 +245,10 @@ private struct TableChoice {
       names = schema.columns.filter { !$0.isGenerated && !isKey($0.name) }.map(\.name)
     }
     try checkColumns(of: names, "its columns")
-    guard names.count + key.count <= SyncLimits.maxColumnCount else {
+    guard names.count + key.count <= ReplicaTables.maxColumnCount else {
       throw unsuitable(
         "has \(names.count + key.count) columns to synchronize, more than "
-          + "\(SyncLimits.maxColumnCount); name the columns that you need")
+          + "\(ReplicaTables.maxColumnCount); name the columns that you need")
     }
     return names
   }

@@ -17,7 +17,7 @@ extension DatabaseReplica {
     public let rejectedCount: Int
   }
 
-  /// The number of failed requests in a row after which ``sync(with:reporting:)`` gives up. It gives up earlier,
+  /// The number of failed requests in a row after which ``sync(with:verifyingRows:reporting:)`` gives up. It gives up earlier,
   /// after two requests, if a space does not answer for half a minute.
   public static var maxFailureCount: Int { 5 }
 
@@ -55,7 +55,7 @@ extension DatabaseReplica {
   /// So a program waits for something that another one has written: it gets the revision of the
   /// other one's ``Report``.
   ///
-  /// - Throws: As ``sync(with:reporting:)``, except that it waits while the space cannot be reached;
+  /// - Throws: As ``sync(with:verifyingRows:reporting:)``, except that it waits while the space cannot be reached;
   ///   ``ReplicaError`` with code `otherHistory` if the revision is not in the space's history.
   @discardableResult
   public func sync(

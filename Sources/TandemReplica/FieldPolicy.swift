@@ -74,6 +74,16 @@ extension AttachedTable {
 }
 
 extension AttachedTable {
+  /// Throws if there are policies for a table whose records are merged as a whole.
+  func checkGranularity(of declaration: SpaceTable) throws(ReplicaError) {
+    guard declaration.granularity == .record, let column = policies.keys.min() else { return }
+    throw ReplicaError(
+      .unsuitable,
+      "there is a policy for the column \(column), but records of the table \(declaration.name) are merged "
+        + "as a whole (--granularity \(declaration.name)=record), so that it would have no effect; leave one "
+        + "of both out")
+  }
+
   /// Throws if a counter is a column that turns integers into other values.
   func checkCounters(in schema: TableSchema) throws(ReplicaError) {
     for (name, policy) in policies.sorted(by: { $0.key < $1.key }) where policy == .counter {
@@ -114,6 +124,7 @@ extension ReplicaTables {
     let named = AttachedTable(found.name, policies: [column: .remote])
     guard let name = try named.policies(for: found.declaration).first?.0 else { return }
     let choice = AttachedTable(found.name, policies: policy.map { [column: $0] } ?? [:])
+    try choice.checkGranularity(of: found.declaration)
     try choice.checkCounters(in: found.schema)
     for entry in try policies() where UTF8Order.areEqual(entry.table, found.name) {
       guard entry.column == name || found.layout.offset(of: entry.column) == nil else { continue }

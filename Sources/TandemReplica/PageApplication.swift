@@ -158,15 +158,37 @@ extension PageApplication {
     try placing.restoreDisturbed(before: change.key)
     let row = try tables.row(table, change.key.id)
     account(change.key, base: row.base, change.fields, isFirst: isFirst)
-    let result =
-      row.isUnreadable
-      ? row.local : try merge(row, with: change, in: table, isFirst: isFirst)
-    let placement = RowPlacement(
-      table: table, key: change.key.id, row: row, remote: change.fields, result: result,
-      version: change.version)
     // A row that no message can hold stays as it is: it is noted when changes are frozen.
-    if row.isUnreadable { return try placing.makeBase(placement) }
+    if row.isUnreadable { return try keep(change, beside: row, table) }
+    let placement = RowPlacement(
+      table: table, key: change.key.id, row: row, remote: change.fields,
+      result: try merge(row, with: change, in: table, isFirst: isFirst), version: change.version)
     try placing.place(placement)
+  }
+
+  /// Keeps a record of the space beside a row that cannot be read. It is merged with the row when that has been
+  /// corrected: the row was made from its former version, and has not seen this one.
+  private mutating func keep(
+    _ change: SyncRecordState, beside row: ReplicaRow, _ table: ReplicaTable
+  ) throws {
+    let reason = "the row has a text that is not UTF-8; correct it, and synchronize again"
+    var parked: ParkedFields?
+    if case .values(let former)? = row.shadow {
+      if let remote = change.fields {
+        parked = row.fieldsMissing(of: remote).map {
+          ParkedFields(fields: $0, extent: .fields, reason: reason)
+        }
+        if parked?.fields.layout.names.isEmpty == true { parked = nil }
+      } else {
+        parked = .deletion(reason)
+        let record = Record(uncheckedLayout: table.layout, values: former)
+        try self.record(.editDelete(base: record, local: record), .local, change.key)
+      }
+    } else {
+      try tables.setShadow(.absent, table, change.key.id)
+      parked = change.fields.map { ParkedFields(fields: $0, extent: .record, reason: reason) }
+    }
+    try tables.park(parked, change.key)
   }
 
   /// Merges a record of the space with the one that waits for its row: both came in this pull.

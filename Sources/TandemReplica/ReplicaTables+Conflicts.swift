@@ -212,8 +212,10 @@ extension ReplicaTables {
     let row = try row(table, conflict.key.id)
     let present = row.local
     let (chosen, fields) = try resolution.version(over: present)
-    if !resolution.isRecorded, !present.hasSameStorage(as: conflict.remote, among: fields),
-      !present.hasSameStorage(as: chosen, among: fields)
+    // A deletion replaces all fields.
+    let replaced = chosen == nil ? nil : fields
+    if !resolution.isRecorded, !present.hasSameStorage(as: conflict.remote, among: replaced),
+      !present.hasSameStorage(as: chosen, among: replaced)
     {
       try recordReplaced(present, by: chosen, conflict)
     }

@@ -75,7 +75,7 @@ extension ReplicaTables {
     }
     try pruneNotes()
     let sequence = state.sequence + 1
-    try addUnreportedVersions(in: sequence, to: &draft)
+    try addUnreportedVersions(in: sequence, merging, to: &draft)
     guard !draft.isEmpty else { return nil }
     let commit = SyncCommit(
       replica: state.replica, sequence: sequence, id: .random(using: &generator), base: base,
@@ -262,7 +262,9 @@ extension ReplicaTables {
 
   /// Adds the versions that merges overruled and no commit has reported; they are reported in the
   /// given commit. One that is too long for a message stays in `tandem_conflicts` alone.
-  private func addUnreportedVersions(in sequence: Int, to draft: inout CommitDraft) throws {
+  private func addUnreportedVersions(
+    in sequence: Int, _ merging: ReplicaMerging, to draft: inout CommitDraft
+  ) throws {
     let found = try rows(
       """
       SELECT id, "table", "key", base, "local", remote, resolution, version FROM tandem_conflicts
@@ -273,22 +275,47 @@ extension ReplicaTables {
         case .integer(let version) = row[7],
         let id = try? SyncMessageReader(limits: .unlimited).id(Array(idText.utf8))
       else { throw ReplicaError.damaged("tandem_conflicts", connection.path) }
-      let overruled = row[6] == "local" ? row[5] : row[4]
-      var fields: Record?
-      if case .text(let text) = overruled {
-        guard let record = try? SyncMessageReader(limits: .unlimited).fields(Array(text.utf8))
-        else {
-          throw ReplicaError.damaged("tandem_conflicts", connection.path)
+      let versions = try (3...5).map { try record(row[$0], of: "tandem_conflicts") }
+      let (base, local, remote) = (versions[0], versions[1], versions[2])
+      let overruled =
+        switch row[6] {
+        case "local": [remote]
+        case "remote": [local]
+        default:
+          try schema().table(named: table)?.overruled(base, local, remote, merging) ?? [local]
         }
-        fields = record
+      for fields in overruled {
+        let state = SyncRecordState(
+          key: SyncKey(table: table, id: id), version: Int(clamping: version), fields: fields)
+        if case .full = draft.add(overruled: state) { return }
       }
-      let state = SyncRecordState(
-        key: SyncKey(table: table, id: id), version: Int(clamping: version), fields: fields)
-      if case .full = draft.add(overruled: state) { return }
       try run(
         "UPDATE tandem_conflicts SET reported_in = ? WHERE id = ?",
         [.integer(Int64(sequence)), row[0]])
     }
+  }
+}
+
+extension ReplicaTable {
+  /// The versions that lost a field when fields were merged, each by the rule for it.
+  fileprivate func overruled(
+    _ base: Record?, _ local: Record?, _ remote: Record?, _ merging: ReplicaMerging
+  ) -> [Record?] {
+    let merge = RowMerge(
+      base: base, local: local, remote: remote, declaration.granularity,
+      merging.merging(of: name))
+    guard let local, let remote, let result = merge.result else { return [local] }
+    let names = Set(local.layout.names + remote.layout.names).filter { name in
+      !local[name].hasSameStorage(as: remote[name])
+    }
+    func hasLost(_ version: Record) -> Bool {
+      names.contains { name in
+        let isEdited = base.map { !$0[name].hasSameStorage(as: version[name]) } ?? true
+        return isEdited && !version[name].hasSameStorage(as: result[name])
+      }
+    }
+    let losers = [local, remote].filter(hasLost)
+    return losers.isEmpty ? [local] : losers
   }
 }
 

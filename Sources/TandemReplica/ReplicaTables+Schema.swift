@@ -165,11 +165,11 @@ extension ReplicaTables {
         !column.isGenerated && !names.contains(where: column.name.isSameSQLName)
       }
       let count = table.keyColumns.count + table.columns.count + added.count
-      guard count <= SyncLimits.maxColumnCount else {
+      guard count <= ReplicaTables.maxColumnCount else {
         throw ReplicaError(
           .schema,
           "the table \(table.name) has \(count) columns to synchronize, more than "
-            + "\(SyncLimits.maxColumnCount); detach the file, and attach the columns that you need")
+            + "\(ReplicaTables.maxColumnCount); detach the file, and attach the columns that you need")
       }
       return table.with(table.columns + added.map(\.name))
     }

@@ -24,6 +24,10 @@ package final class ReplicaTables {
   /// compiles all statements again whenever triggers are disabled or enabled.
   package var minQuietChangeCount = 500
 
+  /// The most synchronized columns of a table, with those of the key: a query of a row and its former version
+  /// has twice as many, and SQLite allows 2,000.
+  static let maxColumnCount = 990
+
   /// The last update of a row, whose text the next one may share.
   var lastUpdate: (table: ReplicaTable, offsets: [Int], text: StatementText)?
 

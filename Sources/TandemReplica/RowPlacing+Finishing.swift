@@ -45,8 +45,8 @@ extension RowPlacing {
       let table = try tables.schema().table(named: key.table)
     else { return false }
     let row = try tables.row(table, key.id)
-    // An edit has revived it, and is sent.
-    if row.local == nil {
+    // An edit has revived it, and is sent, or cannot be read yet.
+    if row.local == nil, !row.isUnreadable {
       wait(RowPlacement(table: table, key: key.id, row: row, remote: nil, result: nil))
     }
     return true

@@ -219,12 +219,6 @@ struct RowPlacing {
     try noteMissingParents(of: placement)
     try settle(placement)
   }
-
-  /// Makes a record of the space the base of a row that stays as it is.
-  func makeBase(_ placement: RowPlacement) throws {
-    let former = placement.remote.map { ReplicaRow.Shadow.values(placement.table.values(of: $0)) }
-    try tables.setShadow(former ?? .absent, placement.table, placement.key)
-  }
 }
 
 // MARK: - Making the base

@@ -139,7 +139,8 @@ struct MirrorSchemaTests {
 
   @Test(
     "rows that others refer to exchange unique values, and no row is deleted",
-    arguments: ["u UNIQUE", "u TEXT NOT NULL UNIQUE", "u INT NOT NULL, v AS (u), UNIQUE (u)"])
+    arguments: ["u UNIQUE", "u TEXT NOT NULL UNIQUE", "u INT NOT NULL, v AS (u), UNIQUE (u)"]
+  )
   func exchangedReferences(columns: String) throws {
     let connection = try database(
       "CREATE TABLE t (id INTEGER PRIMARY KEY, \(columns))",
@@ -152,7 +153,10 @@ struct MirrorSchemaTests {
       json: """
         [{"id":1,"u":\(text)30\(text)},{"id":2,"u":\(text)10\(text)},{"id":3,"u":\(text)20\(text)}]
         """, into: connection)
-    #expect(try connection.rows("SELECT id, CAST(u AS INT) FROM t ORDER BY id") == ["1|30", "2|10", "3|20"])
+    #expect(
+      try connection.rows("SELECT id, CAST(u AS INT) FROM t ORDER BY id") == [
+        "1|30", "2|10", "3|20",
+      ])
     #expect(try connection.rows("SELECT * FROM child") == ["1", "2"])
     #expect(try connection.rows("SELECT * FROM log").isEmpty)
   }

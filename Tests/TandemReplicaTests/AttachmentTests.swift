@@ -44,8 +44,11 @@ struct AttachmentTests {
       "no trigger can foresee", "blind spots"),
     Refusal(
       "CREATE TABLE t (id TEXT PRIMARY KEY, "
-        + (0..<1_990).map { "c\($0)" }.joined(separator: ", ") + ")", AttachedTable("t"), "1991",
-      "1990"),
+        + (0..<990).map { "c\($0)" }.joined(separator: ", ") + ")", AttachedTable("t"), "991",
+      "990"),
+    Refusal(
+      "CREATE TABLE t (id TEXT PRIMARY KEY, n)",
+      AttachedTable("t", policies: ["n": .counter], granularity: .record), "no effect"),
   ]
 
   @Test("A table that cannot be synchronized is refused with the remedy", arguments: refusals)

@@ -423,6 +423,44 @@ struct ReplicaConstraintTests {
       replicas, "SELECT * FROM t ORDER BY id", [["bad", "repaired"], ["good", 1]])
   }
 
+  @Test("What comes while a row has a text that is not UTF-8 is merged when the text is corrected")
+  func mergedInvalidText() throws {
+    let merging = ReplicaMerging(["t": TableMerging(fields: ["n": .counter])])
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, u TEXT, n INTEGER)"], [AttachedTable("t")])
+    for replica in replicas { replica.merging = merging }
+    try replicas[0].execute(
+      "INSERT INTO t VALUES ('count', 'u', 5), ('same', 'u', 5), ('gone', 'u', 5), ('other', 'u', 5)")
+    try converge(replicas, space)
+    try replicas[1].execute("UPDATE t SET u = CAST(x'61ff' AS TEXT)")
+    try replicas[1].execute("INSERT INTO t VALUES ('new', CAST(x'61ff' AS TEXT), 1)")
+    for round in 1...2 {
+      try replicas[0].execute("UPDATE t SET n = n + 3 WHERE id = 'count'")
+      try replicas[0].execute("UPDATE t SET u = 'edit \(round)' WHERE id = 'same'")
+      try replicas[0].execute("DELETE FROM t WHERE id = 'gone'")
+      try replicas[0].execute("INSERT INTO t VALUES ('new', 'of 0', 2) ON CONFLICT DO NOTHING")
+      for replica in replicas { try replica.sync(space) }
+      #expect(try replicas[1].read { try $0.verify() }, "the base is that of the space")
+      #expect(try replicas[1].rows("SELECT n FROM t WHERE id <> 'new'") == [[5], [5], [5], [5]])
+    }
+    try replicas[1].execute("UPDATE t SET u = 'corrected', n = n + 1 WHERE id <> 'new'")
+    try replicas[1].execute("UPDATE t SET u = 'of 1' WHERE id = 'new'")
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT * FROM t WHERE id NOT IN ('new', 'same') ORDER BY id",
+      [["count", "corrected", 12], ["gone", "corrected", 6], ["other", "corrected", 6]])
+    try expectEqualRows(replicas, "SELECT n FROM t WHERE id = 'same'", [[6]])
+    let conflicts = try replicas[1].conflicts()
+    #expect(conflicts.contains { $0.key.id == ["gone"] && $0.kind == .editDelete })
+    for text in ["edit 2", "corrected"] as [FieldValue] {
+      let isKept = conflicts.contains { [$0.local?["u"], $0.remote?["u"]].contains(text) }
+      #expect(isKept, "\(text)")
+    }
+    #expect(conflicts.contains { $0.remote?["u"] == "of 0" && $0.local?["u"] == "of 1" })
+    #expect(try replicas[1].rows("SELECT count(*) FROM tandem_parked") == [[0]])
+    #expect(try replicas[1].read { try $0.summary() }.isUpToDate)
+  }
+
   @Test(
     "A refused row takes those with it that refer to it, unless the space has them too",
     arguments: ["", "ON DELETE SET NULL"])

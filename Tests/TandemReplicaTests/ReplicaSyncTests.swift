@@ -99,6 +99,31 @@ struct ReplicaSyncTests {
     #expect(overruled.count == 1)
   }
 
+  @Test("The space gets each version that lost a field, and no other")
+  func overruledVersions() throws {
+    b.merging = ReplicaMerging([
+      "note": TableMerging(fields: [
+        "title": .policy(.keepLocal), "body": .policy(.keepRemote),
+      ])
+    ])
+    try edit("UPDATE note SET title = 'a'", "UPDATE note SET title = 'b'")
+    try a.execute("UPDATE note SET body = 'body of a'")
+    try b.execute("UPDATE note SET body = 'body of b'")
+    try converge([a, b], space)
+    try a.execute("UPDATE note SET title = 'A', body = 'A'")
+    try b.execute("UPDATE note SET title = 'B', body = 'B'")
+    try converge([a, b], space)
+    try expectEqualRows([a, b], "SELECT title, body FROM note", [["B", "A"]])
+    let overruled = try space.database.read {
+      try $0.connection.rows("SELECT fields FROM overruled ORDER BY rowid")
+    }
+    let texts = overruled.map { $0[0].textValue ?? "" }
+    #expect(texts.count == 4, "\(texts)")
+    for (text, loser) in zip(texts, [#""a""#, "body of b", #""B""#, #""A""#]) {
+      #expect(text.contains(loser), "\(texts)")
+    }
+  }
+
   @Test("Texts merge by words, and counters add up")
   func fieldPolicies() throws {
     let merging = ReplicaMerging([

@@ -272,6 +272,21 @@ struct SetAsideTests {
     try expectEqualRows(replicas, "SELECT x, y FROM t", expected)
   }
 
+  @Test("A deletion that resolves a conflict records later edits of other fields")
+  func deletedLaterEdit() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, u, v)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('n', 'same', 'A')")
+    try replicas[1].execute("INSERT INTO t VALUES ('n', 'same', 'B')")
+    try converge(replicas, space)
+    try replicas[1].execute("UPDATE t SET u = 'later'")
+    // Both added the record, so its base is that there is none.
+    try resolve(replicas[1], 1, by: .base)
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT * FROM t", [])
+    #expect(try replicas[1].conflicts().contains { $0.remote?["u"] == "later" })
+  }
+
   @Test("A resolution closes older conflicts of the row in the same fields")
   func olderConflicts() throws {
     let replicas = try pair(
