@@ -169,7 +169,8 @@ extension ReplicaTables {
         throw ReplicaError(
           .schema,
           "the table \(table.name) has \(count) columns to synchronize, more than "
-            + "\(ReplicaTables.maxColumnCount); detach the file, and attach the columns that you need")
+            + "\(ReplicaTables.maxColumnCount); detach the file, and attach the columns that you need"
+        )
       }
       return table.with(table.columns + added.map(\.name))
     }

@@ -430,7 +430,8 @@ struct ReplicaConstraintTests {
       ["CREATE TABLE t (id TEXT PRIMARY KEY, u TEXT, n INTEGER)"], [AttachedTable("t")])
     for replica in replicas { replica.merging = merging }
     try replicas[0].execute(
-      "INSERT INTO t VALUES ('count', 'u', 5), ('same', 'u', 5), ('gone', 'u', 5), ('other', 'u', 5)")
+      "INSERT INTO t VALUES ('count', 'u', 5), ('same', 'u', 5), ('gone', 'u', 5), ('other', 'u', 5)"
+    )
     try converge(replicas, space)
     try replicas[1].execute("UPDATE t SET u = CAST(x'61ff' AS TEXT)")
     try replicas[1].execute("INSERT INTO t VALUES ('new', CAST(x'61ff' AS TEXT), 1)")
