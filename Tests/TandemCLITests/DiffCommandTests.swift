@@ -190,7 +190,7 @@ struct DiffCommandTests {
     try folder.execute("a.db", "CREATE TABLE t (id)", "INSERT INTO t VALUES (1), (2), (1)")
     let path = folder.path(of: "a.db")
     for (old, new) in [(path, list), (list, path), (path, path)] {
-      let duplicate = try await diff(old, new)
+      let duplicate = try await diff(old, new, "--table", "t")
       #expect(duplicate.status == 2)
       #expect(duplicate.error.contains("a.db: two rows of t have the same key 1"))
     }
@@ -406,6 +406,34 @@ struct DiffCommandTests {
         + line="b"
 
         """)
+  }
+
+  @Test("without a primary key, the rows of an only table are compared by id if it identifies them")
+  func idColumn() async throws {
+    func output(_ old: String, _ new: String) async throws -> String {
+      for (name, rows) in [("a.db", old), ("b.db", new)] {
+        try folder.execute(
+          name, "DROP TABLE IF EXISTS t", "CREATE TABLE t (id, v)", "INSERT INTO t VALUES \(rows)")
+      }
+      let result = try await Tool.shell("$tandem diff a.db b.db", in: folder)
+      #expect(result.error.isEmpty && result.status == (result.output.isEmpty ? 0 : 1), "\(result)")
+      return result.output
+    }
+    let names = "--- a.db\n+++ b.db\n"
+    #expect(
+      try await output("(1, 'x'), (2, 'y')", "(1, 'x'), (2, 'z')")
+        == names + "~ id=2  v: \"y\" → \"z\"\n")
+    // A row of either table without a value, or with that of another row.
+    for (old, new) in [
+      ("(1, 'a'), (1, 'b'), (2, 'y')", "(1, 'b'), (1, 'a'), (2, 'z')"),
+      ("(1, 'a'), (2, 'y')", "(1, 'a'), (2, 'z'), (2, 'z')"),
+      ("(1, 'a'), (NULL, 'y')", "(1, 'a'), (3, 'z')"),
+    ] {
+      let lines = try await output(old, new)
+      #expect(lines.hasPrefix(names + "table t\n- "), "\(lines)")
+      #expect(!lines.contains("~") && lines.contains("v=\"y\"") && lines.contains("v=\"z\""))
+    }
+    #expect(try await output("(1, 'a'), (1, 'a')", "(1, 'a'), (1, 'a')").isEmpty)
   }
 
   @Test("names and the exit status are those that git needs")

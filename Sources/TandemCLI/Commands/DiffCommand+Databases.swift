@@ -29,9 +29,12 @@ extension DiffCommand {
   ) throws -> Bool {
     var isNeeded = false
     let objects = try comparison.forEachTable { table in
-      let hasKey = [table.old, table.new].compactMap { $0 }
-        .contains { !$0.primaryKey.isEmpty || $0.column(named: "id") != nil }
-      if table.hasSchemaChange || !hasKey || table.hasNullKeys { isNeeded = true }
+      let hasPrimaryKey = table.old?.primaryKey.isEmpty == false
+      if try table.hasSchemaChange || table.hasNullKeys
+        || !(hasPrimaryKey || table.identifiesRows("id"))
+      {
+        isNeeded = true
+      }
     }
     return isNeeded || !objects.isEmpty
   }

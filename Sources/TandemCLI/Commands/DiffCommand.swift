@@ -59,8 +59,9 @@ enum DiffCommand: Command {
       their pages. Two SQLite files without --table are compared whole: all tables but Tandem's own
       (tandem_…), those of one file only too, their columns and keys, indexes, views and triggers.
       The rows of a table without a primary key, or with NULL in one, are compared as wholes. If each
-      file has only one table, which has a key or a column id, and only its rows differ, the output is
-      that of --table.
+      file has only one table, and only its rows differ, the output is that of --table. That table
+      needs a primary key, or a column id with another value in each row.
+
       /dev/null stands for an empty list or database. A text that is not UTF-8 is an error, which
       names its column: it could not be shown as it is.
 

@@ -148,6 +148,18 @@ extension DatabaseComparison {
       old == nil || new == nil || !columnChanges.isEmpty || keyChange != nil
     }
 
+    /// True if a column has another value in each row of both tables, and no null.
+    ///
+    /// - Complexity: O(*n*) with an index of the column, otherwise O(*n* log *n*).
+    package func identifiesRows(_ column: String) throws(DatabaseError) -> Bool {
+      for (schema, connection) in [(old, oldConnection), (new, newConnection)] {
+        guard let schema, let connection, schema.column(named: column) != nil,
+          try connection.identifiesRows(column, of: schema)
+        else { return false }
+      }
+      return true
+    }
+
     /// Calls `body` with each change of a row, in the order of the key.
     ///
     /// - Throws: ``DatabaseError`` if a table cannot be read; the error that `body` throws.
@@ -195,6 +207,19 @@ extension DatabaseConnection {
       "SELECT 1 FROM \(schema.name.sqlQuoted) WHERE \($0.sqlQuoted) IS NULL"
     }
     return try integer("SELECT EXISTS (\(rows.joined(separator: " UNION ALL ")))") == 1
+  }
+
+  /// True if a column has another value in each row of a table, and no null.
+  fileprivate func identifiesRows(
+    _ column: String, of schema: TableSchema
+  ) throws(DatabaseError) -> Bool {
+    let (table, column) = (schema.name.sqlQuoted, column.sqlQuoted)
+    return try integer(
+      """
+      SELECT NOT EXISTS (
+        SELECT 1 FROM \(table) GROUP BY \(column) COLLATE BINARY
+        HAVING count(*) > 1 OR \(column) IS NULL)
+      """) == 1
   }
 
   /// The names of the application's tables without the storage of virtual tables.
