@@ -158,6 +158,30 @@ struct ListMergeTests {
     }
   }
 
+  @Test(
+    "line ends and the byte order mark of the local version stay",
+    arguments: [RecordFormat.json, .ndjson, .csv], ["", "\u{FEFF}"])
+  func lineEnds(format: RecordFormat, mark: String) throws {
+    func list(_ first: Int, _ second: Int) -> String {
+      let (rows, objects) = (["1,\(first)", "2,\(second)"], [(1, first), (2, second)])
+      let lines = objects.map { "{\"id\":\($0),\"a\":\($1)}" }
+      return switch format {
+      case .json: "[\n" + lines.joined(separator: ",\n") + "\n]\n"
+      case .ndjson: lines.joined(separator: "\n") + "\n"
+      case .csv, .tsv: "id,a\n" + rows.joined(separator: "\n") + "\n"
+      }
+    }
+    func local(_ text: String) -> String { mark + text.replacing("\n", with: "\r\n") }
+    let result = try merge(list(1, 1), local(list(2, 1)), list(1, 3), format)
+    #expect(Array(merged(result).utf8) == Array(local(list(2, 3)).utf8))
+    // A mark of the other version alone is not taken.
+    let other = try merge(list(1, 1), list(2, 1), local(list(1, 3)), format)
+    #expect(Array(merged(other).utf8) == Array(list(2, 3).utf8))
+    let conflict = try merge(list(1, 1), local(list(2, 1)), list(3, 1), format)
+    let text = merged(conflict, marks: true)
+    #expect(text.utf8.starts(with: mark.utf8) && text.contains("\r\n=======\r\n"))
+  }
+
   // MARK: - CSV
 
   @Test("cells of CSV are texts, in quotes or not")

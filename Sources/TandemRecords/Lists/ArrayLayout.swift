@@ -30,9 +30,7 @@ struct ArrayLayout {
       list.objects.count > 1
       ? Array(bytes[first.upperBound..<list.objects[1].lowerBound]) : [ASCII.comma] + indent
     emptyText = Array(start[...opener]) + end.drop { ASCII.isSpace($0) }
-    let lineFeed = bytes.firstIndex(of: ASCII.lineFeed) ?? 0
-    let hasReturn = lineFeed > 0 && bytes[lineFeed - 1] == ASCII.carriageReturn
-    lineEnd = hasReturn ? [ASCII.carriageReturn, ASCII.lineFeed] : [ASCII.lineFeed]
+    lineEnd = list.lineEnd
   }
 
   /// The white space between a comma and the next object.

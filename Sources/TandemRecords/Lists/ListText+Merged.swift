@@ -32,10 +32,13 @@ extension ListText {
       local: TextSide(self, key: key), remote: TextSide(other, key: key))
     switch format {
     case .json: return writer.array(of: parts)
-    case .ndjson: return writer.lines(of: parts, lineEnd: [ASCII.lineFeed], writer.object)
-    case .csv, .tsv: return writer.csv(of: parts)
+    case .ndjson: return mark + writer.lines(of: parts, lineEnd: lineEnd, writer.object)
+    case .csv, .tsv: return mark + writer.csv(of: parts)
     }
   }
+
+  /// The byte order mark of the text; empty if there is none.
+  private var mark: [UInt8] { bytes.starts(with: ASCII.byteOrderMark) ? ASCII.byteOrderMark : [] }
 
   private func isSame(as parts: [MergedPart]) -> Bool {
     parts.count == records.count
@@ -312,11 +315,12 @@ extension ListText {
     }
   }
 
-  /// The line end of the first line of CSV.
-  fileprivate var lineEnd: [UInt8] {
-    let end = lines.first?.upperBound ?? 0
-    let isReturn = end < bytes.count && bytes[end] == ASCII.carriageReturn
-    return isReturn ? [ASCII.carriageReturn, ASCII.lineFeed] : [ASCII.lineFeed]
+  /// The line end of the first line, which is the header of CSV.
+  var lineEnd: [UInt8] {
+    let start = lines.first?.upperBound ?? 0
+    let lineFeed = bytes[start...].firstIndex(of: ASCII.lineFeed) ?? 0
+    let hasReturn = lineFeed > 0 && bytes[lineFeed - 1] == ASCII.carriageReturn
+    return hasReturn ? [ASCII.carriageReturn, ASCII.lineFeed] : [ASCII.lineFeed]
   }
 
   /// The offset of the first field in a row of CSV.
