@@ -111,7 +111,7 @@ struct PageCollection {
   /// True if the page of number 1 is the first one: then the server counts from 1, otherwise from 0.
   private mutating func isFirstPageAgain(_ page: RecordPage) -> Bool {
     guard case .number = options.paging, firstNumber == nil else { return false }
-    let isFirst = hasSameRecords(page, at: 0)
+    let isFirst = hasSameKeys(page, at: 0)
     firstNumber = isFirst ? 1 : 0
     return isFirst
   }
@@ -190,13 +190,17 @@ struct PageCollection {
     return keys
   }
 
-  /// True if a page has the same records as the one at that position, by key: other changes in them are found
-  /// by the next run.
+  /// True if a page has the same records as the one at that position, with the same values.
   func hasSameRecords(_ page: RecordPage, at position: Int) -> Bool {
-    let known = records[pages[position].records]
-    guard !options.key.isEmpty else { return known.elementsEqual(page.records) }
+    records[pages[position].records].elementsEqual(page.records)
+  }
+
+  /// True if a page has records with the same keys as the one at that position, or, if the key is unknown, the
+  /// same records.
+  func hasSameKeys(_ page: RecordPage, at position: Int) -> Bool {
+    guard !options.key.isEmpty else { return hasSameRecords(page, at: position) }
     return Self.keys(of: page.records, fields: options.key)
-      == Self.keys(of: known, fields: options.key)
+      == Self.keys(of: records[pages[position].records], fields: options.key)
   }
 
   private func problem(_ code: TransportError.Code, _ message: String) -> TransportError {

@@ -18,7 +18,7 @@ public struct RecordListOptions: Sendable {
   /// The way to further pages.
   public var paging: RecordPaging = .none
   /// The fields that identify a record. A record that comes in two pages then shows that the list changed
-  /// meanwhile.
+  /// meanwhile, and a list of which only values change all the time is no error.
   public var key: [String] = []
   /// The maximum length of a list, in decoded bytes of all its pages.
   public var maxByteCount = RecordSource.defaultMaxByteCount

@@ -11,6 +11,14 @@ extension RecordListReading {
     case gone
   }
 
+  /// A change of a list while its pages were read.
+  enum Change {
+    /// Records came, went or moved to another page, with the evidence.
+    case records(String)
+    /// The pages have the same keys as before, and other values.
+    case values
+  }
+
   /// The first page; `nil` if no page has changed since the validators were sent.
   func firstPage(unless validators: RecordListValidators?) async throws -> RecordPage? {
     guard let validators, validators.canBeSent(to: url, hiding: secrets) else {
@@ -38,13 +46,18 @@ extension RecordListReading {
     return true
   }
 
-  /// The evidence that a page has changed since it was read; `nil` if none has.
+  /// A change of a page since it was read; `nil` if there is none.
   ///
-  /// Without such evidence, all pages were as read at one moment: after the last page was read and before the
-  /// first was asked for again. The exception is a list that changed and changed back twice. Equal validators
+  /// Without a change, all pages were as read at one moment: after the last page was read and before the
+  /// first was asked for again. The exception is a list that changed and changed back twice. If values are not
+  /// compared, this holds for the keys on each page, and not for the other values. Equal validators
   /// prove that a page is unchanged; different ones prove nothing, because some servers send new ones with each
   /// response. A new address of the next page proves nothing either; the page is asked for at that address.
-  func sign(ofChangeIn pages: PageCollection) async throws -> String? {
+  ///
+  /// - Parameter comparesValues: False to compare only the keys, if they are known.
+  func change(
+    of pages: PageCollection, comparesValues: Bool
+  ) async throws -> Change? {
     var url = url
     for (position, known) in pages.pages.enumerated() {
       let isLast = position == pages.count - 1
@@ -53,22 +66,26 @@ extension RecordListReading {
       let next: String?
       switch try await again(question) {
       case .unchanged: next = isLast ? pages.refusedURL : pages.pages[position + 1].url
-      case .page(let page) where pages.hasSameRecords(page, at: position):
+      case .page(let page):
+        if !pages.hasSameRecords(page, at: position) {
+          guard pages.hasSameKeys(page, at: position) else { return Self.change(at: position) }
+          if comparesValues { return .values }
+        }
         next = try pages.nextURL(after: page, at: position)
-      case .page, .gone: return Self.sign(ofChangeAt: position)
+      case .gone: return Self.change(at: position)
       }
       guard (next == nil) == (isLast && pages.refusedURL == nil) else {
-        return Self.sign(ofChangeAt: position)
+        return Self.change(at: position)
       }
       url = next ?? url
     }
     guard let url = pages.refusedURL else { return nil }
     if case .gone = try await again(PageQuestion(url: url, isRepeated: true)) { return nil }
-    return Self.sign(ofChangeAt: pages.count)
+    return Self.change(at: pages.count)
   }
 
-  private static func sign(ofChangeAt position: Int) -> String {
-    "its page \(position + 1) is another one now"
+  private static func change(at position: Int) -> Change {
+    .records("its page \(position + 1) is another one now")
   }
 
   private func again(_ question: PageQuestion) async throws -> Repetition {

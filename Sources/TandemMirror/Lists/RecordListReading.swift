@@ -18,12 +18,15 @@ struct RecordListReading {
     case pages(PageCollection)
     /// No page has changed since the validators were sent.
     case notModified
-    /// A list that changed between its first page and its last, with the evidence.
-    case changed(String)
+    /// The list changed between its first page and its last.
+    case changed(Change)
   }
 
-  /// The maximum number of restarts for a list that changes while it is read.
+  /// The maximum number of restarts because records came, went or moved while the list was read.
   private static let maxRestartCount = 3
+  /// The maximum number of restarts because only values changed. Then only keys are compared. Otherwise a list
+  /// whose values change all the time, such as counters, could not be read.
+  private static let maxValueRestartCount = 2
 
   /// The list.
   func list() async throws -> RecordList {
@@ -53,11 +56,16 @@ struct RecordListReading {
   private func pages() async throws -> PageCollection? {
     var validators = options.validators
     var sign = ""
-    for _ in 0...Self.maxRestartCount {
-      switch try await attempt(unless: validators) {
+    var (restartCount, valueRestartCount) = (0, 0)
+    while restartCount <= Self.maxRestartCount {
+      let comparesValues = valueRestartCount < Self.maxValueRestartCount
+      switch try await attempt(unless: validators, comparesValues: comparesValues) {
       case .pages(let pages): return pages
       case .notModified: return nil
-      case .changed(let reason): sign = reason
+      case .changed(.records(let evidence)):
+        sign = evidence
+        restartCount += 1
+      case .changed(.values): valueRestartCount += 1
       }
       validators = nil
     }
@@ -67,7 +75,9 @@ struct RecordListReading {
         + "\(sign); try again when it is quiet", url: url)
   }
 
-  private func attempt(unless validators: RecordListValidators?) async throws -> Outcome {
+  private func attempt(
+    unless validators: RecordListValidators?, comparesValues: Bool
+  ) async throws -> Outcome {
     guard let first = try await firstPage(unless: validators) else { return .notModified }
     var pages = PageCollection(first, options: options, url: url)
     try pages.requireEnd()
@@ -76,14 +86,16 @@ struct RecordListReading {
         url: next, isPlain: !pages.format.hasEnd, receivedByteCount: pages.byteCount)
       do {
         if let sign = try pages.add(try await newPage(question), from: next) {
-          return .changed(sign)
+          return .changed(.records(sign))
         }
       } catch let error as TransportError where error.code == .badStatus {
         try pages.end(before: next, error)
       }
     }
-    if pages.count > 1 || pages.refusedURL != nil, let sign = try await sign(ofChangeIn: pages) {
-      return .changed(sign)
+    if pages.count > 1 || pages.refusedURL != nil,
+      let change = try await change(of: pages, comparesValues: comparesValues)
+    {
+      return .changed(change)
     }
     options.onLastPage?(pages.count)
     return .pages(pages)

@@ -80,6 +80,8 @@ extension RecordSource {
   /// A list that changes while its pages are read is read from the start up to three times more, and is
   /// an error if it changes each time. A change shows by a record that two pages have, if the key is
   /// known, and by a page that has other records at the end, when all of several are asked for again.
+  /// If the key is known, and pages have the same keys and only other values, the list is read again up to
+  /// twice for that reason; then it is taken, and its values may be of different moments.
   ///
   /// A list of a URL is taken only if it is known to be whole. JSON ends with a bracket. CSV and
   /// NDJSON may end after any line: they have to come with a declared end
