@@ -53,7 +53,6 @@ struct MirrorTableTests {
     #expect(try folder.rows("a.db", "SELECT * FROM copy") == [#"1|"x""#])
     for (arguments, words) in [
       ("a.db b.db --table keyless", "keyless has no primary key; name the columns"),
-      ("a.db b.db --table tt", "there is no table tt"),
       ("a.db ./a.db --table T", "T would be mirrored into itself"),
       ("a.db b.db --table t --format csv", "--format is for a list"),
       ("a.db b.db --table t --delimiter tab", "--delimiter is for a list"),
@@ -64,6 +63,20 @@ struct MirrorTableTests {
       try folder.write(#"[{"id":1}]"#, to: "list.json")
       let result = try await tandem(arguments)
       #expect(result.status == 2 && result.error.contains(words), "\(result)")
+    }
+  }
+
+  @Test("a source that cannot be read is a failure, not wrong usage")
+  func unreadable() async throws {
+    try folder.execute("a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    try folder.write("SQLite format 3\0" + String(repeating: "x", count: 3_000), to: "bad.db")
+    for (arguments, words) in [
+      ("a.db b.db --table tt", "a.db: there is no table tt; did you mean t?"),
+      ("bad.db b.db --table t", "bad.db: file is not a database"),
+    ] {
+      let result = try await tandem(arguments)
+      #expect(result.status == 1 && result.error.contains(words), "\(result)")
+      #expect(!result.error.contains("tandem help"), "\(result)")
     }
   }
 

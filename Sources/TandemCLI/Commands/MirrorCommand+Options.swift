@@ -13,7 +13,7 @@ extension MirrorCommand {
     var isJSON: Bool
     var showsAll: Bool
 
-    init(_ arguments: ParsedArguments) throws(UsageError) {
+    init(_ arguments: ParsedArguments) throws {
       let table = try arguments.required(Option.table, "the table to mirror into")
       let typed = RecordSource(arguments.operands[0])
       path = arguments.operands[1]

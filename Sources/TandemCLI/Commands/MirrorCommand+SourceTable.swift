@@ -7,10 +7,10 @@ extension MirrorCommand {
     let key: [String]
 
     /// - Returns: `nil` if the source is a list.
-    /// - Throws: `UsageError` if the arguments do not fit the table, or it cannot be read.
+    /// - Throws: `UsageError` if the arguments do not fit the table; `DatabaseError` if it cannot be read.
     init?(
       _ source: RecordSource, into table: String, _ arguments: ParsedArguments
-    ) throws(UsageError) {
+    ) throws {
       guard case .file(let path) = source, SQLiteFile.isAt(path) else {
         if arguments.has(Option.fromTable) {
           throw arguments.error("--from-table is for a SOURCE that is a SQLite file")
@@ -26,7 +26,7 @@ extension MirrorCommand {
         throw arguments.error(
           "\(destination) is no SQLite file: SOURCE comes first, and DATABASE after it")
       }
-      let schema = try Self.schema(arguments[Option.fromTable] ?? table, path, arguments)
+      let schema = try Self.schema(arguments[Option.fromTable] ?? table, path)
       if Self.areSame(path, destination), schema.name.lowercased() == table.lowercased() {
         throw arguments.error(
           "\(table) would be mirrored into itself; name another table with --from-table")
@@ -40,18 +40,10 @@ extension MirrorCommand {
       self.key = key
     }
 
-    private static func schema(
-      _ name: String, _ path: String, _ arguments: ParsedArguments
-    ) throws(UsageError) -> TableSchema {
-      do {
-        let configuration = DatabaseConfiguration(access: .readOnly, maxReaderCount: 1)
-        return try Database(path: path, configuration: configuration).read { transaction in
-          try transaction.schema(ofNamedTable: name, for: specification)
-        }
-      } catch let error as UsageError {
-        throw error
-      } catch {
-        throw arguments.error("\(error)")
+    private static func schema(_ name: String, _ path: String) throws -> TableSchema {
+      let configuration = DatabaseConfiguration(access: .readOnly, maxReaderCount: 1)
+      return try Database(path: path, configuration: configuration).read { transaction in
+        try transaction.schema(ofNamedTable: name, for: specification)
       }
     }
 
