@@ -436,6 +436,30 @@ struct DiffCommandTests {
     #expect(try await output("(1, 'a'), (1, 'a')", "(1, 'a'), (1, 'a')").isEmpty)
   }
 
+  @Test("columns of two tables whose names differ in the case of letters are one column")
+  func namesOfColumns() async throws {
+    try folder.execute(
+      "a.db", "CREATE TABLE t (Id INTEGER PRIMARY KEY, Name, É)", "INSERT INTO t VALUES (1, 'x', 1)"
+    )
+    try folder.execute(
+      "b.db", "CREATE TABLE t (name, id INTEGER PRIMARY KEY, É)", "INSERT INTO t VALUES ('x', 1, 1)"
+    )
+    for options in ["", "--table t"] {
+      let same = try await Tool.shell("$tandem diff a.db b.db \(options)", in: folder)
+      #expect(same.status == 0 && same.output.isEmpty, "\(same)")
+    }
+    try folder.execute("b.db", "UPDATE t SET name = 'y'")
+    for options in ["", "--table t"] {
+      let changed = try await Tool.shell("$tandem diff a.db b.db \(options)", in: folder)
+      #expect(changed.output == "--- a.db\n+++ b.db\n~ id=1  name: \"x\" → \"y\"\n")
+    }
+    // The fields of lists are different ones.
+    let old = try folder.write(#"[{"id":1,"Name":"x"}]"#, to: "old.json")
+    let new = try folder.write("id,name\n1,x\n", to: "new.csv")
+    let lists = try await diff(old, new)
+    #expect(lists.output.hasSuffix(#"~ id=1  Name: "x" → null  name: null → "x""# + "\n"))
+  }
+
   @Test("names and the exit status are those that git needs")
   func labels() async throws {
     try folder.write("id\n1\n", to: "list.csv")

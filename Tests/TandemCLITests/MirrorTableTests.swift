@@ -80,6 +80,16 @@ struct MirrorTableTests {
     }
   }
 
+  @Test("a number that gets another type is shown, though it is equal")
+  func types() async throws {
+    try folder.execute(
+      "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, n, v)", "INSERT INTO t VALUES (1, 1, 'x')")
+    #expect(try await tandem("a.db --table t b.db").status == 0)
+    try folder.execute("a.db", "UPDATE t SET n = 1.0")
+    let result = try await tandem("a.db --table t b.db")
+    #expect(result.output == "~ id=1  n: 1 → 1.0\n0 inserted, 1 updated, 0 deleted\n")
+  }
+
   @Test("an emptied table empties its copy only if that is allowed, and an empty one is no error")
   func emptied() async throws {
     try folder.execute("a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY)")

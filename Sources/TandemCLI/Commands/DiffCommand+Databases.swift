@@ -87,7 +87,7 @@ extension DiffCommand {
   private static func writeLines(
     _ table: DatabaseComparison.Table, to output: DifferenceOutput
   ) throws {
-    let text = DifferenceText(key: table.key, terminal: .output)
+    let text = DifferenceText(key: table.key, terminal: .output, isOfTables: true)
     var hasTitle = false
     func write(_ line: String) throws {
       if !hasTitle { try output.write("table \(table.name.escapingControls())\n") }

@@ -93,7 +93,8 @@ struct ColumnDifference {
 extension DiffCommand {
   /// Writes the changes of records; returns true if there are any, or the columns differ.
   static func write<Shown: ShownRecord>(
-    key: [String], columns: ColumnDifference = ColumnDifference(), _ arguments: ParsedArguments,
+    key: [String], columns: ColumnDifference = ColumnDifference(), isOfTables: Bool = false,
+    _ arguments: ParsedArguments,
     _ forEachChange: ((SetChange<Shown>) throws -> Void) throws -> Void
   ) throws -> Bool {
     let output = DifferenceOutput(arguments)
@@ -108,7 +109,7 @@ extension DiffCommand {
         bytes += Array("}\n".utf8)
       }
     } else {
-      let text = DifferenceText(key: key, terminal: .output)
+      let text = DifferenceText(key: key, terminal: .output, isOfTables: isOfTables)
       for name in columns.removed { try output.write(text.line("-", "column \(name)", .red)) }
       for name in columns.added { try output.write(text.line("+", "column \(name)", .green)) }
       try forEachChange { try output.write(text.line($0)) }

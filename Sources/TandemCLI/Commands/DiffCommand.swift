@@ -203,7 +203,10 @@ extension DiffCommand {
         return try write(difference, to: new, key: key, arguments)
       }
       let comparison = RecordComparison(from: old, to: new, key: key)
-      return try write(key: key, arguments) { try comparison.forEachChange($0) }
+      let isOfTables = sides.allSatisfy { $0.database != nil }
+      return try write(key: key, isOfTables: isOfTables, arguments) {
+        try comparison.forEachChange($0)
+      }
     } catch let error as RecordError {
       throw located(error, in: Array(zip(arguments.operands, collections)), key: key)
     }

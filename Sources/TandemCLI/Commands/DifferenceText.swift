@@ -26,6 +26,8 @@ struct DifferenceText {
   /// The fields that come first in a line, and identify it.
   var key: [String]
   var terminal: Terminal
+  /// True if the records are rows of tables: SQLite ignores the case of ASCII letters in their columns' names.
+  var isOfTables = false
 
   /// The line for one change, with its line feed.
   func line(_ change: SetChange<some ShownRecord>) -> String {
@@ -66,27 +68,43 @@ struct DifferenceText {
   }
 
   private func changes<Shown: ShownRecord>(from old: Shown, to new: Shown) -> String {
+    let fields = fields(from: old, to: new)
+    var changed = fields.filter { $0.old != $0.new }
+    // 1 and 1.0 are equal, but a mirror replaces one by the other in a column without a type.
+    if changed.isEmpty { changed = fields.filter { $0.old?.description != $0.new?.description } }
+    let absent = "(absent)"
+    let texts = changed.map {
+      "\($0.name): \($0.old?.description ?? absent) → \($0.new?.description ?? absent)"
+    }
+    return ([keyText(of: new)] + texts).joined(separator: "  ")
+  }
+
+  /// The fields of two versions with both values.
+  private func fields<Shown: ShownRecord>(
+    from old: Shown, to new: Shown
+  ) -> [(name: String, old: Shown.Value?, new: Shown.Value?)] {
+    let (oldNames, newNames) = (old.layout.names, new.layout.names)
+    if old.layout.hasSameOrder(as: new.layout) {
+      return oldNames.indices.map { (oldNames[$0], old.values[$0], new.values[$0]) }
+    }
     var newOffsets: [FieldName: Int] = [:]
-    let isSameLayout = old.layout.hasSameOrder(as: new.layout)
-    if !isSameLayout {
-      for (offset, name) in new.layout.names.enumerated() { newOffsets[FieldName(name)] = offset }
-    }
-    var texts = [keyText(of: new)]
-    func add(_ name: String, _ before: Shown.Value?, _ after: Shown.Value?) {
-      let (before, after) = (before ?? Shown.absent, after ?? Shown.absent)
-      guard before != after else { return }
-      let absent = "(absent)"
-      texts.append(
-        "\(name): \(before?.description ?? absent) → \(after?.description ?? absent)")
-    }
-    for (offset, name) in old.layout.names.enumerated() {
-      let match = isSameLayout ? offset : newOffsets.removeValue(forKey: FieldName(name))
-      add(name, old.values[offset], match.map { new.values[$0] })
+    for (offset, name) in newNames.enumerated() { newOffsets[comparable(name)] = offset }
+    var fields: [(name: String, old: Shown.Value?, new: Shown.Value?)] = []
+    for (name, value) in zip(oldNames, old.values) {
+      let match = newOffsets.removeValue(forKey: comparable(name))
+      fields.append(
+        (match.map { newNames[$0] } ?? name, value, match.map { new.values[$0] } ?? Shown.absent))
     }
     for offset in newOffsets.values.sorted() {
-      add(new.layout.names[offset], nil, new.values[offset])
+      fields.append((newNames[offset], Shown.absent, new.values[offset]))
     }
-    return texts.joined(separator: "  ")
+    return fields
+  }
+
+  /// A name that equals each name of the same field.
+  private func comparable(_ name: String) -> FieldName {
+    guard isOfTables else { return FieldName(name) }
+    return FieldName(String(decoding: name.utf8.map(\.asciiLowercased), as: UTF8.self))
   }
 
   private func keyText(of record: some ShownRecord) -> String {

@@ -29,7 +29,7 @@ extension [String] {
 
 extension UInt8 {
   /// The letter in lower case, if it is an ASCII one.
-  var asciiLowercased: UInt8 { (65...90).contains(self) ? self | 0x20 : self }
+  package var asciiLowercased: UInt8 { (65...90).contains(self) ? self | 0x20 : self }
 }
 
 /// The condition that a row has a given key, byte by byte.
