@@ -213,6 +213,13 @@ struct MergeCommandTests {
       #expect(empty.status == 2 && empty.output.isEmpty)
       #expect(empty.error.contains("\(name): cannot be merged: it is empty"), "\(empty.error)")
     }
+    let packed = try await Tool.shell(
+      """
+      gzip -k r.json
+      $tandem merge --unknown-base --local l.json --remote r.json.gz --key id
+      """, in: folder)
+    #expect(packed.status == 2 && packed.output.isEmpty)
+    #expect(packed.error.contains("r.json.gz: cannot be merged: it is in gzip"), "\(packed.error)")
     let url = "http://user:secret@127.0.0.1:1/x"
     for (option, rest) in [
       ("--remote", "--unknown-base --local l.json"), ("--local", "--unknown-base --remote r.json"),

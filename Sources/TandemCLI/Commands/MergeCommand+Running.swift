@@ -50,12 +50,17 @@ extension MergeCommand.Options {
       return encoded
     }
     let bytes = try FileText.bytes(of: name)
-    guard !SQLiteFile.isBegun(by: bytes) else {
-      throw FileError(
-        path: path ?? RecordSource(name).description, action: "merged",
-        reason: "it is a SQLite database, not a list")
+    let reason: String
+    if SQLiteFile.isBegun(by: bytes) {
+      reason = "it is a SQLite database, not a list"
+    } else if GzipDecoder.isGzip(bytes) {
+      // A merged list has the form of the local one, and is written in its place.
+      reason = "it is in gzip, which merge does not write; decompress it first"
+    } else {
+      return bytes
     }
-    return bytes
+    throw FileError(
+      path: path ?? RecordSource(name).description, action: "merged", reason: reason)
   }
 
   /// Merges the versions by records, or else, as a git merge driver, by lines.
