@@ -27,7 +27,10 @@ struct ChannelAnswerTests {
         "tandem: the peer does not speak version 5; use the same version of Tandem on both sides\n"
       ),
       (Array("HTTP/1.0 400 Bad Request\r\n\r\n".utf8), "tandem: the peer sent a message of "),
-      ([], "tandem: the peer has ended the connection without a greeting\n"),
+      (
+        [],
+        "tandem: the peer has ended the connection without a greeting; perhaps all places of the peer are taken\n"
+      ),
       (hello.dropLast(), "tandem: the peer ended within a message\n"),
     ]
     for (answer, message) in answers {
@@ -43,6 +46,20 @@ struct ChannelAnswerTests {
       try await peer.value
       listener.close()
     }
+  }
+
+  @Test("send: a refused connection is named as one")
+  func refusal() async throws {
+    let listener = try SocketListener(at: .unix(path: socket))
+    let peer = Task { while let connection = try await listener.accept() { connection.refuse() } }
+    let sent = try await send(timeout: "3600")
+    #expect(sent.status == 1)
+    #expect(
+      sent.error.hasSuffix(" the connection; perhaps all places of the peer are taken\n")
+        || sent.error.hasSuffix(" without a greeting; perhaps all places of the peer are taken\n"),
+      "\(sent.error)")
+    listener.close()
+    try await peer.value
   }
 
   @Test("send: who does not answer, or does not read, is given up", arguments: [false, true])

@@ -19,6 +19,18 @@ struct LinkPeerSession {
   ///
   /// - Throws: `ChannelLinkError` if the peer has not greeted in time, or uses another version.
   mutating func greet(by deadline: PeerDeadline) async throws -> [ChannelMessage] {
+    do {
+      return try await exchangeGreetings(by: deadline)
+    } catch var error as ChannelLinkError where error.code == .connection && role == .connecting {
+      // A listener refuses a connection without a message.
+      error.message += "; perhaps all places of the peer are taken"
+      throw error
+    }
+  }
+
+  private mutating func exchangeGreetings(
+    by deadline: PeerDeadline
+  ) async throws -> [ChannelMessage] {
     let (connection, role, reader) = (connection, role, reader)
     let answer = try await connection.result(by: deadline) {
       var reader = reader

@@ -33,7 +33,10 @@ enum SystemSockets {
   static let (firstProbeSeconds, probeSeconds, maxProbeCount) = (30, 10, 3) as (CInt, CInt, CInt)
 
   static func failure(_ action: String) -> ChannelLinkError {
-    ChannelLinkError(.connection, "cannot \(action): \(String(cString: strerror(errno)))")
+    let isClosed = errno == EPIPE || errno == ECONNRESET
+    let reason =
+      isClosed ? "the peer has closed the connection" : String(cString: strerror(errno))
+    return ChannelLinkError(.connection, "cannot \(action): \(reason)")
   }
 
   /// Makes a socket for an address and calls `body` with both, for each address of a host name until `body`
