@@ -66,10 +66,14 @@ public struct FileName: Hashable, Sendable {
 
   /// Names that Windows takes for devices, whatever comes after a point.
   private static func isDevice(_ text: String) -> Bool {
-    let stem = text.prefix { $0 != "." }
-    if ["con", "prn", "aux", "nul"].contains(stem) { return true }
-    return stem.utf8.count == 4 && (stem.hasPrefix("com") || stem.hasPrefix("lpt"))
-      && stem.utf8.last.map { 0x30...0x39 ~= $0 } == true
+    let stem = text.utf8.prefix(5).prefix { $0 != UInt8(ascii: ".") }
+    switch stem.count {
+    case 3: return ["con", "prn", "aux", "nul"].contains { stem.elementsEqual($0.utf8) }
+    case 4:
+      return stem.last.map { 0x30...0x39 ~= $0 } == true
+        && ["com", "lpt"].contains { stem.starts(with: $0.utf8) }
+    default: return false
+    }
   }
 
   /// The safe characters of `text`, with `-` for all others, and the digest of `identity`.

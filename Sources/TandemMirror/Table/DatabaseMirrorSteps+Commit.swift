@@ -80,9 +80,11 @@ extension DatabaseMirrorSteps {
 
   /// Notes that files belong to their rows, but for those of rows that stayed as they were.
   private func clearDirty(_ commit: MirrorCommit, _ rowPaths: [[String?]]) throws {
-    let arrived = names(commit.arrivedPaths())
-    let pointed = names(rowPaths)
     let dirty = state.withLock { $0.dirty }
+    // Most runs replace no file.
+    let isClean = dirty.allSatisfy(\.isEmpty)
+    let arrived = names(isClean ? [] : commit.arrivedPaths())
+    let pointed = names(isClean ? [] : rowPaths)
     for (position, store) in stores.enumerated() {
       try store.setDirty(
         dirty[position].intersection(pointed[position]).subtracting(arrived[position]))

@@ -221,7 +221,8 @@ extension DatabaseMirrorSteps {
 
   private func areClean(_ paths: [String?], _ dirty: [Set<FileName>]) -> Bool {
     contents.indices.allSatisfy { position in
-      contents[position].name(paths[position]).map { !dirty[position].contains($0) } ?? true
+      dirty[position].isEmpty
+        || contents[position].name(paths[position]).map { !dirty[position].contains($0) } ?? true
     }
   }
 }

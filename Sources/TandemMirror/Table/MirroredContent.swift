@@ -6,7 +6,11 @@ internal import TandemRecords
 /// directory, as in `content/17.jpg`; null for an item that has no such content.
 public struct MirroredContent: Hashable, Sendable {
   /// The stage in which it is transferred; also the name of the folder with its files.
-  public var stage: MirrorStage
+  public var stage: MirrorStage {
+    didSet { folder = FileName(stage.name) }
+  }
+  /// The folder with its files.
+  private(set) var folder: FileName
   /// The field with the address, absolute or relative to that of the item's page.
   public var field: String
   /// A field with the SHA-256 that the content must have, in hexadecimal digits; null for any. A record that
@@ -35,6 +39,7 @@ public struct MirroredContent: Hashable, Sendable {
     timeout: Duration? = nil
   ) {
     self.stage = stage
+    folder = FileName(stage.name)
     self.field = field
     self.digestField = digestField
     self.byteCountField = byteCountField
@@ -52,16 +57,15 @@ public struct MirroredContent: Hashable, Sendable {
     !record[field].isNull && record[field].textValue != ""
   }
 
-  var folder: FileName { FileName(stage.name) }
-
   /// The path that a row has for a file.
   func path(_ name: FileName) -> String { "\(folder)/\(name)" }
 
   /// The name of the file that a row points to; `nil` if it points to none of this content.
   func name(_ path: String?) -> FileName? {
-    let prefix = "\(folder)/"
-    guard let path, path.hasPrefix(prefix) else { return nil }
-    return FileName(stored: String(path.dropFirst(prefix.count)))
+    guard let path, path.utf8.starts(with: folder.text.utf8) else { return nil }
+    let rest = path.utf8.dropFirst(folder.text.utf8.count)
+    guard rest.first == UInt8(ascii: "/") else { return nil }
+    return FileName(stored: String(Substring(rest.dropFirst())))
   }
 }
 
