@@ -108,6 +108,7 @@ struct PageApplication {
     for table in schema.tables {
       try tables.run("DELETE FROM \(table.shadow.name.sqlQuoted)", [])
     }
+    try tables.forgetAccepted(schema)
     if decision != .adoptRemote { try assumeEmptyBase() }
   }
 

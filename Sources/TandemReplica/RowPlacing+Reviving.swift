@@ -8,9 +8,11 @@ extension RowPlacing {
   /// Takes note of a row if it begins to refer to a row that is not there. See
   /// ``reviveParent(of:_:)``.
   mutating func noteMissingParents(of placement: RowPlacement) throws {
-    guard let record = placement.result, !references.isEmpty else { return }
-    let (table, key) = (placement.table, placement.key)
-    for foreignKey in references.values.joined() where foreignKey.attachedChild === table {
+    guard let record = placement.result,
+      let foreignKeys = ownReferences[ObjectIdentifier(placement.table)]
+    else { return }
+    let key = placement.key
+    for foreignKey in foreignKeys {
       if let former = placement.row.present, foreignKey.hasSameReference(record, former, key) {
         continue
       }
@@ -48,8 +50,7 @@ extension RowPlacing {
   }
 
   private mutating func hasDeletions(of table: ReplicaTable) throws -> Bool {
-    let name = table.name.lowercased()
-    if let isKnown = hasDeletions[name] { return isKnown }
+    if let isKnown = hasDeletions[ObjectIdentifier(table)] { return isKnown }
     var isFound = false
     _ = try tables.forEachTouchedRow(table, .missing, after: nil) { _, _ in
       isFound = true
@@ -59,7 +60,7 @@ extension RowPlacing {
       let page = try tables.keys(of: table, in: table.acceptedName, .missing, after: nil)
       isFound = !page.keys.isEmpty
     }
-    hasDeletions[name] = isFound
+    hasDeletions[ObjectIdentifier(table)] = isFound
     return isFound
   }
 }

@@ -41,6 +41,8 @@ struct RowPlacing {
   let effects: TriggerEffects?
   /// The foreign keys that refer to each table, by its name in lower case.
   let references: [String: [ForeignKey]]
+  /// The foreign keys of each table.
+  let ownReferences: [ObjectIdentifier: [ForeignKey]]
   /// The records that wait, in the order in which they came.
   var waiting: [RowPlacement] = []
   /// Their positions.
@@ -54,9 +56,8 @@ struct RowPlacing {
   var orphans: [(foreignKey: ForeignKey, key: [FieldValue])] = []
   /// The rows that local edits deleted and that are back, because rows of the space refer to them.
   var revived: [RowPlacement] = []
-  /// For each table, by its name in lower case, whether local edits have deleted rows of it. A table that
-  /// is missing has not been looked at.
-  var hasDeletions: [String: Bool] = [:]
+  /// For each table that was looked at, whether local edits have deleted rows of it.
+  var hasDeletions: [ObjectIdentifier: Bool] = [:]
   /// The rows that triggers of the application have changed as they were written, or have kept from being
   /// written. See ``restoreDisturbed()``.
   private var disturbed: [RowPlacement] = []
@@ -74,6 +75,9 @@ struct RowPlacing {
     effects = firesTriggers ? try TriggerEffects(tables) : nil
     self.firesTriggers = firesTriggers
     references = Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
+    let attached = foreignKeys.compactMap { key in key.attachedChild.map { ($0, key) } }
+    ownReferences = Dictionary(grouping: attached) { ObjectIdentifier($0.0) }
+      .mapValues { $0.map(\.1) }
   }
 
   /// Ends the placing of rows.
