@@ -163,7 +163,9 @@ extension ReplicaTables {
       try connection.execute(
         "DROP TABLE IF EXISTS \("tandem_aside_\(declaration.name)".sqlQuoted)")
     }
-    for name in ReplicaTables.tableNames { try connection.execute("DROP TABLE IF EXISTS \(name)") }
+    for name in ReplicaTables.tableNames + [ReplicaTables.overtakingName] {
+      try connection.execute("DROP TABLE IF EXISTS \(name)")
+    }
     forgetSchema()
   }
 }

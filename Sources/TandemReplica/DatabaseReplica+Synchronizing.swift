@@ -35,7 +35,8 @@ extension DatabaseReplica {
   ///   - verifiesRows: True to read all rows afterwards and compare their digest with that of the space.
   ///   - report: Called with each new state of the synchronization, in order, and with the error that led
   ///     to it, such as the reason why the space cannot be reached.
-  /// - Complexity: With `verifiesRows`, O(*n*) in the number of rows; no writer waits meanwhile.
+  /// - Complexity: With `verifiesRows`, O(*n*) in the number of rows; with write-ahead logging, no writer
+  ///   waits meanwhile.
   /// - Returns: The revision that was reached. All changes are durable on both sides.
   /// - Throws: ``ReplicaError`` with code `otherSpace` if the file is attached to another space, and with
   ///   code `undecided` or `blocked` if the synchronization needs help; the error of the last request if
@@ -46,7 +47,7 @@ extension DatabaseReplica {
     with space: SyncSpace, verifyingRows verifiesRows: Bool = false,
     reporting report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void = { _, _ in }
   ) async throws -> Report {
-    let run = try await settle(with: space, verifyingRows: verifiesRows, report)
+    let run = try await synchronize(with: space, verifyingRows: verifiesRows, report)
     return try await self.report(of: run)
   }
 
@@ -176,15 +177,15 @@ extension DatabaseReplica {
   ///   - verifiesRows: True to read all rows as well. If some differ from those of the space without having
   ///     been noted by a trigger, they are repaired.
   ///   - report: Called with each new state, and with the error that led to it.
-  package func settle(
+  package func synchronize(
     with space: SyncSpace, verifyingRows verifiesRows: Bool,
     _ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void
   ) async throws -> ReplicaRun {
     let goal = SyncGoal.settled(maxFailureCount: DatabaseReplica.maxFailureCount)
     var run = try await run(until: goal, with: space, report)
-    while verifiesRows, run.block == nil, case .upToDate = run.status {
+    while verifiesRows, run.block == nil, run.status.isAtRevision {
       report(.verifying, nil)
-      if try await hasVerifiedRows() {
+      if try await verifyRows() {
         report(run.status, nil)
         break
       }
@@ -220,6 +221,16 @@ extension DatabaseReplica {
       return log.run()
     } catch let error as ReplicaError where error.needsHelp {
       return log.run(blockedBy: error)
+    }
+  }
+}
+
+extension SyncStatus {
+  /// True if the file has what the space has at a revision, apart from rows that cannot be sent.
+  fileprivate var isAtRevision: Bool {
+    switch self {
+    case .upToDate, .blocked(.unsendable): true
+    case .connecting, .pushing, .pulling, .verifying, .offline, .blocked: false
     }
   }
 }

@@ -117,7 +117,7 @@ extension DatabaseReplica {
   /// them.
   ///
   /// - Returns: True if they are equal; false also if another process has begun a synchronization.
-  func hasVerifiedRows() async throws -> Bool {
+  func verifyRows() async throws -> Bool {
     // Only a difference needs the writer.
     let isVerified = try await read { tables in
       let state = try tables.state()

@@ -4,6 +4,8 @@ internal import TandemSync
 
 /// A foreign key that refers to a synchronized table.
 struct ForeignKey: Sendable {
+  /// Its number among those of a file.
+  let number: Int
   /// The name of the table that has it, which need not be synchronized.
   let child: String
   /// That table, if it is synchronized.
@@ -22,6 +24,17 @@ struct ForeignKey: Sendable {
       guard let value = parent.value(of: column.parent, in: record, key), !value.isNull else {
         return nil
       }
+      values.append(value)
+    }
+    return values
+  }
+
+  /// The values of a record of the child in the columns; `nil` if one of them is null or not synchronized.
+  func reference(of record: Record, _ key: [FieldValue]) -> [FieldValue]? {
+    var values: [FieldValue] = []
+    for column in columns {
+      guard let value = attachedChild?.value(of: column.child, in: record, key), !value.isNull
+      else { return nil }
       values.append(value)
     }
     return values
@@ -104,7 +117,8 @@ extension DatabaseConnection {
       }
       found.append(
         ForeignKey(
-          child: child, attachedChild: table(child), parent: parent, columns: columns,
+          number: found.count, child: child, attachedChild: table(child), parent: parent,
+          columns: columns,
           setsNull: row[5] == "SET NULL"))
     }
     return (found, hasAny)
@@ -171,40 +185,6 @@ extension ReplicaTables {
     return try parents(
       foreignKey,
       with: foreignKey.columns.map { child.value(of: $0.child, in: record, key) ?? .null })
-  }
-
-  /// The keys of the changed rows that a record of the child refers to, as they were before: by local
-  /// edits, or by a commit that was accepted after others.
-  ///
-  /// - Complexity: O(log *n*) in the number of changed rows if the foreign key refers to the primary key
-  ///   and no collation is declared, otherwise O(*n*).
-  func formerParents(
-    _ foreignKey: ForeignKey, of record: Record, _ key: [FieldValue]
-  ) throws -> [[FieldValue]] {
-    let parent = foreignKey.parent
-    var conditions = ["\(TableShadow.existed) = 1"]
-    var values: [FieldValue] = []
-    for column in foreignKey.columns {
-      guard let value = foreignKey.attachedChild?.value(of: column.child, in: record, key),
-        !value.isNull, let stored = parent.stored(value, inColumn: column.parent),
-        let collation = connection.collation(
-          of: ColumnOrigin(table: parent.name, column: column.parent))
-      else { return [] }
-      // Without the clause, SQLite uses the index of the key.
-      let isPlain = collation.isSameSQLName(as: "BINARY")
-      conditions.append(
-        "\(column.parent.sqlQuoted) = ?\(isPlain ? "" : " COLLATE \(collation.sqlQuoted)")")
-      values.append(stored)
-    }
-    let lists = [parent.shadow.name] + (parent.mayHaveAccepted ? [parent.acceptedName] : [])
-    return try lists.flatMap { list in
-      try readableRows(
-        """
-        SELECT \(parent.keyNames.sqlList) FROM main.\(list.sqlQuoted)
-        WHERE \(conditions.joined(separator: " AND "))
-        """, values
-      ).rows
-    }
   }
 
   /// The keys of the rows that have the same values as a record of the parent in the columns that the

@@ -40,8 +40,11 @@ extension PageApplication {
 
   private mutating func deleteIfMissing(_ key: SyncKey) throws {
     guard try !isSeen(key) else { return }
-    if let table = schema.table(named: key.table), try tables.row(table, key.id).base == nil {
-      return
+    if let table = schema.table(named: key.table) {
+      let row = try tables.row(table, key.id)
+      // A row that no message can hold is an edit, which is noted.
+      if row.isUnreadable, row.shadow == nil { try tables.setShadow(.absent, table, key.id) }
+      if row.base == nil { return }
     }
     try apply(SyncRecordState(key: key, version: 0, fields: nil))
   }

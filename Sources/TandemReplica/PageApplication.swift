@@ -108,7 +108,7 @@ struct PageApplication {
     for table in schema.tables {
       try tables.run("DELETE FROM \(table.shadow.name.sqlQuoted)", [])
     }
-    try tables.forgetAccepted(schema)
+    try tables.forgetOvertaking(schema)
     if decision != .adoptRemote { try assumeEmptyBase() }
   }
 
@@ -131,7 +131,7 @@ struct PageApplication {
   private mutating func end(at page: SyncPage) throws {
     let wasRepair = state.pullNeed == .repair
     if isComplete { try tables.forgetFormerTables() }
-    try tables.forgetAccepted(schema)
+    try tables.forgetOvertaking(schema)
     state.revision = page.revision
     state.spaceDigest = page.digest
     // A repair that did not help is not repeated: something else is wrong, and the status says so.
@@ -174,21 +174,17 @@ extension PageApplication {
   ) throws {
     let reason = "the row has a text that is not UTF-8; correct it, and synchronize again"
     var parked: ParkedFields?
-    if case .values(let former)? = row.shadow {
-      if let remote = change.fields {
-        parked = row.fieldsMissing(of: remote).map {
-          ParkedFields(fields: $0, extent: .fields, reason: reason)
-        }
-        if parked?.fields.layout.names.isEmpty == true { parked = nil }
-      } else {
-        parked = .deletion(reason)
-        let record = Record(uncheckedLayout: table.layout, values: former)
-        try self.record(.editDelete(base: record, local: record), .local, change.key)
+    if case .values? = row.shadow {
+      parked = change.fields.flatMap { row.fieldsMissing(of: $0) }.map {
+        ParkedFields(fields: $0, extent: .fields, reason: reason)
       }
+      if parked?.fields.layout.names.isEmpty == true { parked = nil }
+      if change.fields == nil { parked = .deletion(reason, of: row) }
     } else {
       try tables.setShadow(.absent, table, change.key.id)
       parked = change.fields.map { ParkedFields(fields: $0, extent: .record, reason: reason) }
     }
+    try placing.noteMissingParents(of: table, change.key.id, change.fields, besides: row.base)
     try tables.park(parked, change.key)
   }
 

@@ -29,10 +29,15 @@ struct ParkedFields {
   /// True if the space has deleted the record.
   var isDeletion: Bool { extent == .deletion }
 
-  /// The deletion of a row that is still here.
-  static func deletion(_ reason: String) -> ParkedFields {
-    ParkedFields(
-      fields: Record(uncheckedLayout: RecordLayout(uniqueNames: []), values: []),
+  /// The deletion of a row that is still here. It keeps the fields for which the table has no column: the row
+  /// may come back.
+  static func deletion(_ reason: String, of row: ReplicaRow) -> ParkedFields {
+    let fields = row.parked?.fields
+    let names = (fields?.layout.names ?? []).filter { row.table.layout.offset(of: $0) == nil }
+    return ParkedFields(
+      fields: Record(
+        uncheckedLayout: RecordLayout(uniqueNames: names),
+        values: names.map { fields?[$0] ?? .null }),
       extent: .deletion, reason: reason)
   }
 }
@@ -171,9 +176,13 @@ struct ReplicaRow {
   var seenBase: Record? {
     guard let unseen else { return base }
     guard let seen = unseen.seen, let parked else { return nil }
-    guard let local else { return seen }
+    guard let local, let present else { return seen }
     var base = unseen.version
-    for name in parked.fields.layout.names where !local[name].hasSameStorage(as: base[name]) {
+    // An edit may have led to the value that the space has.
+    for name in parked.fields.layout.names
+    where !local[name].hasSameStorage(as: base[name])
+      || !present[name].hasSameStorage(as: seen[name])
+    {
       base[field: FieldName(name)] = seen[name].isNull ? nil : seen[name]
     }
     return base
@@ -198,11 +207,20 @@ struct ReplicaRow {
       return record
     case (_, .values(let values)):
       var record = overlaid(values)
-      for (name, value) in zip(table.layout.names, values) {
-        record[field: FieldName(name)] = value.isNull ? nil : value
+      for (offset, name) in table.layout.names.enumerated() where !isAltered(offset, values) {
+        record[field: FieldName(name)] = values[offset].isNull ? nil : values[offset]
       }
       return record
     }
+  }
+
+  /// True if the value of a column is what the column stores for a field that the table cannot hold.
+  private func isAltered(_ offset: Int, _ values: [FieldValue]) -> Bool {
+    guard let parked, parked.extent == .fields,
+      let field = parked.fields.layout.offset(of: table.columnNames[offset])
+    else { return false }
+    return table.altered(parked.fields.values[field], at: offset)
+      .hasSameStorage(as: values[offset])
   }
 
   /// The fields of a record of the space that the row does not have, or did not have before it was touched;
@@ -249,7 +267,7 @@ struct ReplicaRow {
     guard case .values(let former)? = shadow, case .values(let values) = row,
       !values.indices.allSatisfy({ values[$0].hasSameStorage(as: former[$0]) })
     else { return nil }
-    return present
+    return overlaid(values)
   }
 
   /// A record of the table's columns, with the fields that the table cannot hold.

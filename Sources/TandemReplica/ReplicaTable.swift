@@ -26,8 +26,6 @@ package final class ReplicaTable: Sendable {
   let statements: RowStatements
   /// True if columns that were dropped may have edits that were not sent.
   let mayHaveDroppedEdits: Bool
-  /// True if the file may have rows of ``acceptedName``.
-  let mayHaveAccepted: Bool
 
   /// A table of the file.
   ///
@@ -75,8 +73,6 @@ package final class ReplicaTable: Sendable {
     statements = RowStatements(declaration, shadow)
     mayHaveDroppedEdits =
       try connection.schema(ofTable: TableShadow.droppedName(declaration.name)) != nil
-    mayHaveAccepted =
-      try connection.schema(ofTable: TableShadow.acceptedName(declaration.name)) != nil
   }
 
   /// The name of the table.
@@ -87,10 +83,6 @@ package final class ReplicaTable: Sendable {
 
   /// The table of the former versions of a table's rows that a frozen commit covers.
   static func asideName(_ table: String) -> String { TableShadow.asideName(table) }
-
-  /// The table of the former versions of rows in commits that the space has accepted after others. See
-  /// ``ReplicaTables/keepAccepted(_:)``.
-  var acceptedName: String { TableShadow.acceptedName(name) }
 
   /// The identity of a record of this table.
   func syncKey(_ id: [FieldValue]) -> SyncKey { SyncKey(table: name, id: id) }
@@ -108,7 +100,13 @@ package final class ReplicaTable: Sendable {
     affinities[offset].stored(value)
   }
 
-  /// The same for a column of the key or of the records; `nil` also if there is no such column.
+  /// The value that a column holds once another one has been written to it, even if that alters it.
+  func altered(_ value: FieldValue, at offset: Int) -> FieldValue {
+    affinities[offset].altered(value)
+  }
+
+  /// The value that a column of the key or of the records stores for another one; `nil` also if there is no such
+  /// column.
   func stored(_ value: FieldValue, inColumn name: String) -> FieldValue? {
     if let offset = keyNames.firstIndex(where: name.isSameSQLName) {
       return keyAffinities[offset].stored(value)
@@ -263,11 +261,14 @@ package struct ReplicaSchema: Sendable {
   let foreignKeys: [ForeignKey]
   /// True if any table of the file has a foreign key.
   let hasForeignKeys: Bool
+  /// True if the file has the table of ``ReplicaTables/keepOvertaking(_:in:from:to:)``.
+  let mayHaveOvertaking: Bool
 
   init(_ declarations: [SpaceTable], in connection: DatabaseConnection) throws {
     tables = try declarations.map { try ReplicaTable($0, in: connection) }
     (foreignKeys, hasForeignKeys) = try connection.foreignKeys(to: tables)
     parentsFirst = ReplicaSchema.parentsFirst(tables, foreignKeys)
+    mayHaveOvertaking = try connection.schema(ofTable: ReplicaTables.overtakingName) != nil
   }
 
   private static func parentsFirst(

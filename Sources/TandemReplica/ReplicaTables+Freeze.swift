@@ -104,7 +104,11 @@ extension ReplicaTables {
     for (deletion, fate) in zip(deletions, decision.fates) where fate == .revived {
       guard let record = deletion.row.present else { continue }
       try setShadow(.absent, deletion.table, deletion.key)
-      try park(nil, deletion.syncKey)
+      let fields = deletion.row.parked?.fields
+      try park(
+        fields.flatMap {
+          $0.layout.names.isEmpty ? nil : ParkedFields(fields: $0, extent: .fields)
+        }, deletion.syncKey)
       try self.record(
         .editDelete(base: record, local: record), .local, deletion.syncKey, version: base.version)
     }
@@ -311,7 +315,9 @@ extension ReplicaTable {
     func hasLost(_ version: Record) -> Bool {
       names.contains { name in
         let isEdited = base.map { !$0[name].hasSameStorage(as: version[name]) } ?? true
+        let other = (version.hasSameStorage(as: local) ? remote : local)[name]
         return isEdited && !version[name].hasSameStorage(as: result[name])
+          && other.hasSameStorage(as: result[name])
       }
     }
     let losers = [local, remote].filter(hasLost)

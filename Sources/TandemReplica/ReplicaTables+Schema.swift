@@ -112,9 +112,6 @@ extension ReplicaTables {
       if try !connection.hasMissedNothing(of: shadow) { disturbed.append(table) }
       if try !isKeeping(table) { try connection.renew(table.shadow) }
       try connection.renewFormerVersions(table.asideName, of: table.shadow)
-      if table.mayHaveAccepted {
-        try connection.renewFormerVersions(table.acceptedName, of: table.shadow)
-      }
     }
     var state = try state()
     guard state.revision != nil else {

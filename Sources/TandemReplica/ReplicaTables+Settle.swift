@@ -141,10 +141,14 @@ extension ReplicaTables {
     _ state: inout ReplicaState
   ) throws {
     let schema = try schema()
+    let continues =
+      state.revision.map { $0.epoch == revision.epoch && $0.version + 1 == revision.version }
+      ?? false
     var records = FrozenRecords(commit)
     while let (key, verbs) = records.next() {
       guard let table = schema.table(named: key.table) else { continue }
       let frozen = try frozen(table, key, verbs)
+      if !continues { try keepOvertaking(key, in: schema, from: frozen.base, to: frozen.record) }
       if let base = frozen.base { state.digest.remove(key, base, by: hasher) }
       if let record = frozen.record { state.digest.add(key, record, by: hasher) }
       if try table.mayHaveDroppedEdits || parked(key) != nil {
@@ -152,10 +156,6 @@ extension ReplicaTables {
       }
       try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: true)
     }
-    let continues =
-      state.revision.map { $0.epoch == revision.epoch && $0.version + 1 == revision.version }
-      ?? false
-    if !continues { try keepAccepted(schema) }
     for table in schema.tables { try run("DELETE FROM \(table.asideName.sqlQuoted)", []) }
     try emptyOutbox()
     try run("UPDATE tandem_conflicts SET reported_in = 0 WHERE reported_in <> 0", [])

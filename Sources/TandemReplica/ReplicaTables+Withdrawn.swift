@@ -44,14 +44,16 @@ extension ReplicaTables {
     state.sequence = standing.sequence
     guard case .accepted = standing.outcome, !state.pullNeed.needsDecision else { return }
     var records = FrozenRecords(commit)
-    while let (key, verbs) = records.next() { try rebase(key, on: verbs, &state) }
+    let schema = try schema()
+    while let (key, verbs) = records.next() { try rebase(key, in: schema, on: verbs, &state) }
   }
 
   /// Makes the version of a record that a withdrawn commit made its base. The row stays as it is.
   private func rebase(
-    _ key: SyncKey, on verbs: [SyncChange.Verb], _ state: inout ReplicaState
+    _ key: SyncKey, in schema: ReplicaSchema, on verbs: [SyncChange.Verb],
+    _ state: inout ReplicaState
   ) throws {
-    guard let table = try schema().table(named: key.table) else { return }
+    guard let table = schema.table(named: key.table) else { return }
     let row = try row(table, key.id)
     guard !row.isUnreadable else { return }
     let base = row.base
@@ -62,6 +64,7 @@ extension ReplicaTables {
       case .update, .add: record?.applying(verb)
       }
     }
+    try keepOvertaking(key, in: schema, from: base, to: new)
     if let base { state.digest.remove(key, base) }
     if let new { state.digest.add(key, new) }
     try setShadow(row.shadow(of: new, changing: base, by: verbs), table, key.id)

@@ -161,7 +161,7 @@ extension RowPlacing {
     try tables.setShadow(nil, placement.table, placement.key)
     try tables.park(
       placement.row.row.isMissing
-        ? nil : .deletion("rows of this file refer to it"), placement.syncKey)
+        ? nil : .deletion("rows of this file refer to it", of: placement.row), placement.syncKey)
   }
 
   /// Removes the references to a row that is gone: the table cannot have it, or the space refused it. A row of
@@ -272,18 +272,13 @@ struct DeletionDecision {
         }
         found = []
       } while last != nil
-      guard child.mayHaveAccepted else { continue }
-      repeat {
-        let page = try tables.keys(of: child, in: child.acceptedName, .present, after: last)
-        for key in page.keys {
-          let syncKey = child.syncKey(key)
-          guard !waiting.contains(syncKey), offsets[syncKey] == nil else { continue }
-          try keepParents(
-            of: child, key, tables.row(child, key).present,
-            besides: tables.formerAccepted(child, key), .revived)
-        }
-        last = page.next
-      } while last != nil
+      for key in try tables.overtakingKeys(of: child) {
+        let syncKey = child.syncKey(key)
+        guard !waiting.contains(syncKey), offsets[syncKey] == nil else { continue }
+        let row = try tables.row(child, key)
+        try keepParents(
+          of: child, key, row.local ?? row.base, besides: tables.overtakingBase(syncKey), .revived)
+      }
     }
   }
 

@@ -5,18 +5,18 @@ internal import TandemSync
 // Rows that local edits deleted, and that rows of the space refer to.
 
 extension RowPlacing {
-  /// Takes note of a row if it begins to refer to a row that is not there. See
+  /// Takes note of a record if it begins to refer to a row that is not there. See
   /// ``reviveParent(of:_:)``.
-  mutating func noteMissingParents(of placement: RowPlacement) throws {
-    guard let record = placement.result,
-      let foreignKeys = ownReferences[ObjectIdentifier(placement.table)]
-    else { return }
-    let key = placement.key
+  ///
+  /// - Parameter former: The version that the row had, whose references are none of the space's.
+  mutating func noteMissingParents(
+    of table: ReplicaTable, _ key: [FieldValue], _ record: Record?, besides former: Record?
+  ) throws {
+    guard let record, let foreignKeys = ownReferences[ObjectIdentifier(table)] else { return }
     for foreignKey in foreignKeys {
-      if let former = placement.row.present, foreignKey.hasSameReference(record, former, key) {
-        continue
-      }
-      if try hasDeletions(of: foreignKey.parent),
+      if let former, foreignKey.hasSameReference(record, former, key) { continue }
+      if foreignKey.reference(of: record, key) != nil,
+        try hasDeletions(of: foreignKey.parent),
         try tables.parents(foreignKey, of: record, key).isEmpty
       {
         orphans.append((foreignKey, key))
@@ -26,41 +26,108 @@ extension RowPlacing {
 
   /// Brings the row back that a row of the space refers to, if a local edit deleted it: another replica has
   /// added the reference without having seen the deletion. If the space has the deletion already, the row
-  /// is a local edit, which the next commit contains.
+  /// is a local edit, which the next commit contains. All that the row refers to comes back too.
   ///
   /// A row that refers to another one that was never here, or is gone for all replicas, stays without it.
   mutating func reviveParent(of key: [FieldValue], _ foreignKey: ForeignKey) throws {
     try restoreDisturbed()
     guard let child = foreignKey.attachedChild else { return }
     let row = try tables.row(child, key)
-    guard let record = row.present, let base = row.base,
-      foreignKey.hasSameReference(record, base, key),
-      try tables.parents(foreignKey, of: record, key).isEmpty
-    else { return }
-    for key in try tables.formerParents(foreignKey, of: record, key) {
-      let row = try tables.row(foreignKey.parent, key)
-      guard case .missing = row.row, row.local == nil,
-        let former = try row.base ?? tables.formerAccepted(foreignKey.parent, key)
-      else { continue }
-      let placement = RowPlacement(
-        table: foreignKey.parent, key: key, row: row, remote: row.base, result: former)
-      revived.append(placement)
-      return try place(placement)
+    let isOfSpace = row.base.map { base in
+      row.local.map { foreignKey.hasSameReference($0, base, key) } ?? true
     }
+    guard let record = row.local ?? row.base,
+      isOfSpace ?? revived.contains(where: { $0.table === child && $0.key == key }),
+      try tables.parents(foreignKey, of: record, key).isEmpty,
+      let values = foreignKey.reference(of: record, key),
+      let parent = try deletedParent(foreignKey, values)
+    else { return }
+    let parentRow = try tables.row(foreignKey.parent, parent)
+    guard case .missing = parentRow.row, parentRow.local == nil,
+      let former = try parentRow.base
+        ?? tables.overtakingBase(foreignKey.parent.syncKey(parent))
+    else { return }
+    let placement = RowPlacement(
+      table: foreignKey.parent, key: parent, row: parentRow, remote: parentRow.base,
+      result: former)
+    revived.append(placement)
+    try place(placement)
   }
 
   private mutating func hasDeletions(of table: ReplicaTable) throws -> Bool {
-    if let isKnown = hasDeletions[ObjectIdentifier(table)] { return isKnown }
+    if let isKnown = knownDeletions[ObjectIdentifier(table)] { return isKnown }
     var isFound = false
     _ = try tables.forEachTouchedRow(table, .missing, after: nil) { _, _ in
       isFound = true
       return false
     }
-    if !isFound, table.mayHaveAccepted {
-      let page = try tables.keys(of: table, in: table.acceptedName, .missing, after: nil)
-      isFound = !page.keys.isEmpty
-    }
-    hasDeletions[ObjectIdentifier(table)] = isFound
+    isFound = try isFound || !tables.overtakingKeys(of: table).isEmpty
+    knownDeletions[ObjectIdentifier(table)] = isFound
     return isFound
+  }
+
+  /// The key of the deleted row that had these values.
+  private mutating func deletedParent(
+    _ foreignKey: ForeignKey, _ values: [FieldValue]
+  ) throws -> [FieldValue]? {
+    let parents =
+      try deletedParents[foreignKey.number] ?? DeletedParents(foreignKey, tables)
+    deletedParents[foreignKey.number] = parents
+    return parents.key(of: values)
+  }
+}
+
+/// The rows that local edits have deleted, those included that a commit has deleted which overtook others, by
+/// the values that a foreign key refers to. They compare as the columns of the parent do.
+struct DeletedParents {
+  private let foreignKey: ForeignKey
+  private let collations: [String]
+  private var keys: [[FieldValue]: [FieldValue]] = [:]
+
+  /// - Complexity: O(*n*) in the number of deleted rows, in time and memory.
+  init(_ foreignKey: ForeignKey, _ tables: ReplicaTables) throws {
+    self.foreignKey = foreignKey
+    let parent = foreignKey.parent
+    collations = foreignKey.columns.map { column in
+      let origin = ColumnOrigin(table: parent.name, column: column.parent)
+      return (tables.connection.collation(of: origin) ?? "BINARY").uppercased()
+    }
+    var last: KeyPage.Position?
+    repeat {
+      last = try tables.forEachTouchedRow(parent, .missing, after: last) { key, row in
+        if let base = row.base { add(base, key) }
+        return true
+      }.next
+    } while last != nil
+    for key in try tables.overtakingKeys(of: parent) {
+      if let base = try tables.overtakingBase(parent.syncKey(key)) { add(base, key) }
+    }
+  }
+
+  private mutating func add(_ record: Record, _ key: [FieldValue]) {
+    guard let values = foreignKey.values(of: record, key) else { return }
+    keys[zip(values, collations).map(Self.comparable)] = key
+  }
+
+  /// The key of the row that these values of a child refer to.
+  func key(of values: [FieldValue]) -> [FieldValue]? {
+    let parent = foreignKey.parent
+    let stored = zip(values, foreignKey.columns).map { value, column in
+      parent.stored(value, inColumn: column.parent) ?? value
+    }
+    return keys[zip(stored, collations).map(Self.comparable)]
+  }
+
+  /// A value that is equal for all values that a collation takes for equal.
+  private static func comparable(_ value: FieldValue, _ collation: String) -> FieldValue {
+    guard case .text(let text) = value else { return value }
+    switch collation {
+    case "NOCASE":
+      return .text(String(decoding: text.utf8.map(\.asciiLowercased), as: UTF8.self))
+    case "RTRIM":
+      let end = text.utf8.lastIndex { $0 != UInt8(ascii: " ") }
+      return .text(end.map { String(text[...$0]) } ?? "")
+    default: return value
+    }
   }
 }

@@ -16,6 +16,9 @@ extension RowPlacing {
     _ placement: RowPlacement, _ reason: String, others: Record? = nil, hasRow: Bool = true
   ) throws {
     var placement = placement
+    try noteMissingParents(
+      of: placement.table, placement.key, placement.remote,
+      besides: placement.row.row.isMissing ? nil : placement.row.base)
     if hasRow, let parked = placement.withheld(reason) {
       return try keepRow(of: placement, parked)
     }

@@ -52,12 +52,14 @@ struct RowPlacing {
   var removed: [RowPlacement] = []
   /// The rows that the space deleted and that stay, because local edits need them.
   var kept: [RowPlacement] = []
-  /// The rows of the space that refer to rows which local edits may have deleted.
+  /// The rows that refer to no row, of which local edits may have deleted the one that they refer to.
   var orphans: [(foreignKey: ForeignKey, key: [FieldValue])] = []
   /// The rows that local edits deleted and that are back, because rows of the space refer to them.
   var revived: [RowPlacement] = []
   /// For each table that was looked at, whether local edits have deleted rows of it.
-  var hasDeletions: [ObjectIdentifier: Bool] = [:]
+  var knownDeletions: [ObjectIdentifier: Bool] = [:]
+  /// For the numbers of foreign keys, the deleted rows that they may refer to.
+  var deletedParents: [Int: DeletedParents] = [:]
   /// The rows that triggers of the application have changed as they were written, or have kept from being
   /// written. See ``restoreDisturbed()``.
   private var disturbed: [RowPlacement] = []
@@ -220,7 +222,8 @@ struct RowPlacing {
         removed.append(placement)
       }
     }
-    try noteMissingParents(of: placement)
+    try noteMissingParents(
+      of: placement.table, placement.key, placement.result, besides: placement.row.present)
     try settle(placement)
   }
 }

@@ -96,7 +96,7 @@ final class DatabasePool {
         let tables = ReplicaTables(connection)
         try tables.attach(schemas[variant].attachedTables, to: "space", using: &random)
         // All databases of a schema have the same tables.
-        try tables.keepAccepted(tables.schema())
+        try tables.createOvertaking()
       }
     }
   }

@@ -95,7 +95,7 @@ extension Simulation {
     default: return false
     }
     let summary = try tables.summary().sync
-    return try !summary.hasChanges && summary.outbox == nil && !tables.hasAccepted()
+    return try !summary.hasChanges && summary.outbox == nil && !tables.hasOvertaking()
       && [.none, .changes].contains(tables.state().pullNeed)
   }
 

@@ -146,8 +146,7 @@ struct MirrorSchemaTests {
       "CREATE TABLE t (id INTEGER PRIMARY KEY, \(columns))",
       "INSERT INTO t (id, u) VALUES (1, 10), (2, 20), (3, 30)",
       "CREATE TABLE child (t REFERENCES T (id) ON DELETE CASCADE)",
-      "INSERT INTO child VALUES (1), (2)", "CREATE TABLE log (id)",
-      "CREATE TRIGGER d AFTER DELETE ON t BEGIN INSERT INTO log VALUES (old.id); END")
+      "INSERT INTO child VALUES (1), (2)")
     let text = columns.contains("TEXT") ? "\"" : ""
     try mirror.run(
       json: """
@@ -158,7 +157,6 @@ struct MirrorSchemaTests {
         "1|30", "2|10", "3|20",
       ])
     #expect(try connection.rows("SELECT * FROM child") == ["1", "2"])
-    #expect(try connection.rows("SELECT * FROM log").isEmpty)
   }
 
   @Test("unique values that others refer to are not exchanged: that is an error")
@@ -175,13 +173,31 @@ struct MirrorSchemaTests {
     #expect(try connection.rows("SELECT * FROM child") == ["11", "20"])
   }
 
-  @Test("rows exchange unique values for which a constraint has no other")
-  func exchangedCheckedValues() throws {
-    let connection = try database(
-      "CREATE TABLE t (id INTEGER PRIMARY KEY, u INT NOT NULL UNIQUE CHECK (u < 100), own)",
-      "INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b')")
+  @Test(
+    "rows exchange unique values that cannot have others for the time being",
+    arguments: [
+      ["CREATE TABLE t (id INTEGER PRIMARY KEY, u INT NOT NULL UNIQUE CHECK (u < 100), own)"],
+      [
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, u INT, own)",
+        "CREATE UNIQUE INDEX e ON t (abs(u))",
+      ],
+      ["CREATE TABLE t (id INTEGER PRIMARY KEY, u INT, own, g AS (u) UNIQUE)"],
+      ["CREATE TABLE t (id INTEGER PRIMARY KEY, u INT NOT NULL ON CONFLICT IGNORE UNIQUE, own)"],
+      [
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, u INT UNIQUE, own)", "CREATE TABLE log (u)",
+        "CREATE TRIGGER o AFTER UPDATE ON t BEGIN INSERT INTO log VALUES (new.u); END",
+      ],
+    ])
+  func exchangedCheckedValues(schema: [String]) throws {
+    let connection = try database()
+    for statement in schema { try connection.execute(statement) }
+    try connection.execute("INSERT INTO t (id, u, own) VALUES (1, 10, 'a'), (2, 20, 'b')")
     try mirror.run(json: #"[{"id":1,"u":20},{"id":2,"u":10}]"#, into: connection)
-    #expect(try connection.rows("SELECT * FROM t") == [#"1|20|"a""#, #"2|10|"b""#])
+    #expect(
+      try connection.rows("SELECT id, u, own FROM t ORDER BY id") == [
+        #"1|20|"a""#, #"2|10|"b""#,
+      ])
+    if schema.count == 3 { #expect(try connection.rows("SELECT * FROM log").isEmpty) }
   }
 
   @Test("many rows move by one place each, in either direction")

@@ -301,6 +301,79 @@ struct ReplicaConstraintTests {
     try expectEqualRows(all, "SELECT * FROM list", [])
   }
 
+  @Test(
+    "… with all that they refer to, and with the columns that the other replica lacks",
+    arguments: [[0, 1], [1, 0]])
+  func unseenAncestors(order: [Int]) throws {
+    let children = [
+      "CREATE TABLE p (id TEXT PRIMARY KEY, g TEXT REFERENCES g ON DELETE CASCADE)",
+      "CREATE TABLE c (id TEXT PRIMARY KEY, p TEXT REFERENCES p ON DELETE CASCADE)",
+    ]
+    let replicas = try [
+      ["CREATE TABLE g (id TEXT PRIMARY KEY, n INTEGER)"] + children,
+      ["CREATE TABLE g (id TEXT PRIMARY KEY, n TEXT, extra TEXT)"] + children,
+    ].enumerated().map { number, schema in
+      try TestReplica(
+        seed: UInt64(number + 1), schema, tables: ["g", "p", "c"].map { AttachedTable($0) },
+        space: space)
+    }
+    try replicas[1].execute("INSERT INTO g VALUES ('g', '007', 'precious')")
+    try replicas[1].execute("INSERT INTO p VALUES ('p', 'g')")
+    try converge(replicas, space)
+    try replicas[0].execute("DELETE FROM g")
+    try replicas[1].execute("INSERT INTO c VALUES ('c', 'p')")
+    for number in order {
+      let bytes = try #require(try replicas[number].freeze())
+      try replicas[number].settle(try space.push(bytes), bytes)
+    }
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT g.id, p.id, c.id FROM g, p, c", [["g", "p", "c"]])
+    #expect(try replicas[1].rows("SELECT n, extra FROM g") == [["007", "precious"]])
+    for replica in replicas {
+      #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty)
+      #expect(try replica.read { try $0.rejections() }.isEmpty)
+    }
+  }
+
+  @Test(
+    "A deleted row comes back for a row that the table does not accept, or that cannot be read",
+    arguments: [true, false], [true, false])
+  func unseenParentOfHeldRow(isSent: Bool, isUnreadable: Bool) throws {
+    let (a, b) = (
+      try TestReplica(
+        seed: 1,
+        [
+          "CREATE TABLE p (id TEXT PRIMARY KEY)",
+          "CREATE TABLE c (id TEXT PRIMARY KEY, p TEXT REFERENCES p, n CHECK (n <> 50))",
+        ], tables: [AttachedTable("p"), AttachedTable("c")], space: space),
+      try TestReplica(
+        seed: 2,
+        [
+          "CREATE TABLE p (id TEXT PRIMARY KEY)",
+          "CREATE TABLE c (id TEXT PRIMARY KEY, p TEXT REFERENCES p, n)",
+        ], tables: [AttachedTable("p"), AttachedTable("c")], space: space)
+    )
+    try a.execute("INSERT INTO p VALUES ('p')")
+    try a.execute("INSERT INTO c VALUES ('c', NULL, 1)")
+    try converge([a, b], space)
+    if isUnreadable {
+      try a.execute("UPDATE c SET n = CAST(x'61ff' AS TEXT)")
+      try b.execute("UPDATE c SET p = 'p'")
+    } else {
+      try b.execute("INSERT INTO c VALUES ('d', 'p', 50)")
+    }
+    try a.execute("DELETE FROM p")
+    try b.sync(space)
+    if isSent {
+      let bytes = try #require(try a.freeze())
+      try a.settle(try space.push(bytes), bytes)
+    }
+    for replica in [a, b, a] { try replica.sync(space) }
+    try expectEqualRows([a, b], "SELECT * FROM p", [["p"]])
+    #expect(try b.rows("PRAGMA foreign_key_check").isEmpty)
+    #expect(try b.read { try $0.rejections() }.isEmpty)
+  }
+
   @Test("Children arrive before their parents, and cascades do not run while changes are applied")
   func order() throws {
     let replicas = try pair(
@@ -444,12 +517,15 @@ struct ReplicaConstraintTests {
       #expect(try replicas[1].read { try $0.verify() }, "the base is that of the space")
       #expect(try replicas[1].rows("SELECT n FROM t WHERE id <> 'new'") == [[5], [5], [5], [5]])
     }
-    try replicas[1].execute("UPDATE t SET u = 'corrected', n = n + 1 WHERE id <> 'new'")
+    // To the number that the space has.
+    try replicas[1].execute("UPDATE t SET n = n + 6 WHERE id = 'count'")
+    try replicas[1].execute("UPDATE t SET n = n + 1 WHERE id NOT IN ('new', 'count')")
+    try replicas[1].execute("UPDATE t SET u = 'corrected' WHERE id <> 'new'")
     try replicas[1].execute("UPDATE t SET u = 'of 1' WHERE id = 'new'")
     try converge(replicas, space)
     try expectEqualRows(
       replicas, "SELECT * FROM t WHERE id NOT IN ('new', 'same') ORDER BY id",
-      [["count", "corrected", 12], ["gone", "corrected", 6], ["other", "corrected", 6]])
+      [["count", "corrected", 17], ["gone", "corrected", 6], ["other", "corrected", 6]])
     try expectEqualRows(replicas, "SELECT n FROM t WHERE id = 'same'", [[6]])
     let conflicts = try replicas[1].conflicts()
     #expect(conflicts.contains { $0.key.id == ["gone"] && $0.kind == .editDelete })

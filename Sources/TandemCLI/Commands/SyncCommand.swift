@@ -118,7 +118,7 @@ enum SyncCommand: Command {
         let run =
           output.watches
           ? try await replica.run(until: .forever, with: space, note)
-          : try await replica.settle(with: space, verifyingRows: verifiesRows, note)
+          : try await replica.synchronize(with: space, verifyingRows: verifiesRows, note)
         return try finish(run, database, output)
       }
     }

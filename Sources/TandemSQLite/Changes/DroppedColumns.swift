@@ -19,10 +19,6 @@ extension TableShadow {
   /// The table that holds the former versions of rows whose changes wait for an answer.
   package static func asideName(_ table: String) -> String { "tandem_aside_\(table)" }
 
-  /// The table that holds the former versions of rows whose changes the space has accepted after commits
-  /// that this file has not seen.
-  package static func acceptedName(_ table: String) -> String { "tandem_accepted_\(table)" }
-
   /// The table that holds the changed rows while the schema is changed.
   static func presentName(_ table: String) -> String { "tandem_present_\(table)" }
 

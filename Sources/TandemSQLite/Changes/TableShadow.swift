@@ -279,7 +279,6 @@ extension DatabaseConnection {
     try dropTriggers(of: table)
     let names = [
       TableShadow.name(table), TableShadow.presentName(table), TableShadow.droppedName(table),
-      TableShadow.acceptedName(table),
     ]
     for name in names { try execute("DROP TABLE IF EXISTS \(name.sqlQuoted)") }
   }

@@ -80,6 +80,15 @@ package enum ColumnAffinity: String, Hashable, Sendable {
       return stored.sqliteText == text ? stored : nil
     }
   }
+
+  /// The value that a column holds once another one has been written to it, even if that alters it.
+  package func altered(_ value: FieldValue) -> FieldValue {
+    if let stored = stored(value) { return stored }
+    guard case .text(let text) = value, let number = FieldValue(sqliteNumber: text) else {
+      return value.sqliteText.map { .text($0) } ?? value
+    }
+    return stored(number) ?? number
+  }
 }
 
 extension FieldValue {

@@ -4,8 +4,8 @@ internal import TandemRecords
 /// Updates rows that exchange unique values, which SQLite does not allow one after the other.
 ///
 /// The rows get values for the time being that no row has: null, or a random value where null is not allowed.
-/// If a constraint forbids these, all of the rows are deleted and inserted again with their new values, unless
-/// others refer to the table. Columns that are not updated keep their values.
+/// If that is not possible, or a trigger would see these values, all of the rows are deleted and inserted again
+/// with their new values, unless others refer to the table. Columns that are not updated keep their values.
 struct RowExchange {
   private let connection: DatabaseConnection
   private let table: TableSchema
@@ -26,15 +26,20 @@ struct RowExchange {
 
   /// Gives the rows their new values.
   ///
-  /// - Parameter error: The error of the first update, to be thrown if there is no way.
+  /// - Parameter first: The error of the first update, to be thrown if there is no way.
   func write(
-    _ updates: [SetDifference<Record>.Update], after error: DatabaseError
+    _ updates: [SetDifference<Record>.Update], after first: DatabaseError
   ) throws(DatabaseError) {
-    if try vacate(updates) {
-      for update in updates { try writer.update(from: update.old, to: update.new) }
-    } else {
+    do {
+      try connection.savepoint {
+        try vacate(updates)
+        for update in updates { try writer.update(from: update.old, to: update.new) }
+      }
+    } catch let failure as DatabaseError where failure.code.primary != .constraint {
+      throw failure
+    } catch {
       // Deleting a row that others refer to would do to them what their foreign keys say.
-      guard try !connection.isTableReferenced(table.name) else { throw error }
+      guard try !connection.isTableReferenced(table.name) else { throw first }
       try replace(updates)
     }
   }
@@ -43,30 +48,35 @@ struct RowExchange {
 // MARK: - Values for the time being
 
 extension RowExchange {
-  /// Gives the rows other values in the unique columns that they are to change; `false` if a constraint forbids
-  /// it, or if rows of other tables refer to these columns.
-  private func vacate(
-    _ updates: [SetDifference<Record>.Update]
-  ) throws(DatabaseError) -> Bool {
+  /// The rows cannot get other values.
+  private struct Unvacatable: Error {}
+
+  /// Gives the rows other values in the unique columns that they are to change.
+  private func vacate(_ updates: [SetDifference<Record>.Update]) throws {
     let unique = try uniqueColumns()
-    guard try !isReferenced(by: unique) else { return false }
+    guard try !hasTriggers(), try !isReferenced(by: unique) else { throw Unvacatable() }
     for update in updates {
       let names = unique.filter { update.old[$0] != update.new[$0] }
-      var values = names.map { _ in FieldValue.null }
+      guard !names.isEmpty else { throw Unvacatable() }
       do throws(DatabaseError) {
-        do throws(DatabaseError) {
-          try set(names, to: values, in: update.old)
-        } catch {
-          guard error.code.primary == .constraint else { throw error }
-          values = names.map { RowExchange.randomValue(like: update.old[$0]) }
-          try set(names, to: values, in: update.old)
-        }
+        try set(names, to: names.map { _ in .null }, in: update.old)
       } catch {
-        guard error.code.primary == .constraint, connection.isInTransaction else { throw error }
-        return false
+        guard error.code.primary == .constraint else { throw error }
+        let values = names.map { RowExchange.randomValue(like: update.old[$0]) }
+        try set(names, to: values, in: update.old)
       }
+      guard connection.changeCount == 1 else { throw Unvacatable() }
     }
-    return true
+  }
+
+  /// True if triggers of the application run for the rows.
+  private func hasTriggers() throws(DatabaseError) -> Bool {
+    try connection.integer(
+      """
+      SELECT EXISTS (
+        SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
+          AND name NOT LIKE 'tandem@_%' ESCAPE '@')
+      """, .text(table.name)) == 1
   }
 
   /// The columns of unique indexes that can be written, without the key.

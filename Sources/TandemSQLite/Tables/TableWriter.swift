@@ -60,14 +60,11 @@ package struct TableWriter {
   private func update(
     _ updates: [SetDifference<Record>.Update], schema: TableSchema?, _ advance: () -> Void
   ) throws(DatabaseError) {
-    var blocked = updates
-    var (count, error) = (0, nil as DatabaseError?)
-    repeat {
-      count = blocked.count
-      (blocked, error) = try attempt(blocked, advance)
+    var (blocked, error) = try attempt(updates, advance)
+    if !blocked.isEmpty, blocked.count < updates.count {
       // Rows that all move by one place are free of each other in one direction.
-      blocked.reverse()
-    } while blocked.count < count / 2 && !blocked.isEmpty
+      (blocked, error) = try attempt(blocked.reversed(), advance)
+    }
     guard let error, let schema else { return }
     let key = keyOffsets.map { layout.names[$0] }
     let exchange = RowExchange(connection, table: schema, key: key, writer: self)
