@@ -113,6 +113,7 @@ extension ReplicaTables {
       for (column, policy) in policies { try insert(policy, column, of: declaration.name) }
     }
     for declaration in declarations {
+      try checkNames(beside: declaration.name)
       let shadow = try TableShadow(
         table: declaration.name, columns: declaration.columns, in: connection)
       try connection.keep(shadow)
@@ -127,6 +128,22 @@ extension ReplicaTables {
         """)
     }
     forgetSchema()
+  }
+
+  /// Throws if the file has something by a name that attaching a table needs.
+  private func checkNames(beside table: String) throws {
+    let names = TableShadow.tableNames(beside: table) + [ReplicaTables.overtakingName]
+    let marks = names.map { _ in "?" }.joined(separator: ", ")
+    let found = try rows(
+      "SELECT type, name FROM sqlite_schema WHERE name COLLATE NOCASE IN (\(marks))",
+      names.map { .text($0) })
+    guard case .text(let type)? = found.first?[0], case .text(let name)? = found.first?[1] else {
+      return
+    }
+    throw ReplicaError(
+      .unsuitable,
+      "\(connection.path) has the \(type) \(name), a name that attaching the table \(table) needs; rename "
+        + "it, or drop it if an earlier version of Tandem left it")
   }
 
   /// Removes all that ``attach(_:to:using:)`` added: the file and its schema are as they were, with

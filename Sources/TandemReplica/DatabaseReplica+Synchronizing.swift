@@ -215,7 +215,7 @@ extension DatabaseReplica {
       replica, CountedRemote(remote: remote, log: log, replica: self),
       publish: { log.note($0, $1) })
     do {
-      try await replica.requireAttachment(toSpaceNamed: name)
+      log.noteSpace(try await replica.requireAttachment(toSpaceNamed: name))
       return log.run(endingWith: try await driver.run(until: goal))
     } catch is CancellationError where goal == .forever {
       return log.run()
@@ -241,6 +241,7 @@ private final class RunLog: Sendable {
     var pushedCount = 0
     var pulledCount = 0
     var declaredTables: [SpaceTable] = []
+    var spaceName: String?
     var status = SyncStatus.connecting
     var cause: (any Error)?
   }
@@ -261,6 +262,9 @@ private final class RunLog: Sendable {
   /// The tables that the space knows.
   var declaredTables: [SpaceTable] { state.withLock { $0.declaredTables } }
   func noteDeclared(_ tables: [SpaceTable]) { state.withLock { $0.declaredTables = tables } }
+  /// The name by which the file knew the space at the start.
+  var spaceName: String? { state.withLock { $0.spaceName } }
+  func noteSpace(_ name: String) { state.withLock { $0.spaceName = name } }
   func countPushed(_ count: Int) { state.withLock { $0.pushedCount += count } }
   func countPulled(_ count: Int) { state.withLock { $0.pulledCount += count } }
 
@@ -323,12 +327,14 @@ private struct CountedReplica: SyncReplica {
   private static let lockPause = Duration.milliseconds(100)
 
   func perform(_ step: SyncStep) async throws -> SyncSummary {
-    let (summary, writtenCount) = try await waiting { try await replica.performAndReport(step) }
+    let (summary, writtenCount) = try await waiting {
+      try await replica.performAndReport(step, inSpaceNamed: log.spaceName)
+    }
     log.countPulled(writtenCount)
     return summary
   }
 
-  func requireAttachment(toSpaceNamed name: String) async throws {
+  func requireAttachment(toSpaceNamed name: String) async throws -> String {
     try await waiting { try await replica.requireAttachment(toSpaceNamed: name) }
   }
 

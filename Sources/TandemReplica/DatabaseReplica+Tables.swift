@@ -60,10 +60,12 @@ extension DatabaseReplica {
   }
 
   /// Throws unless the file is attached to the space of this name: rows must not be sent to another one.
-  func requireAttachment(toSpaceNamed name: String) async throws {
+  ///
+  /// - Returns: The name by which the file knows the space.
+  func requireAttachment(toSpaceNamed name: String) async throws -> String {
     try await readingTables { tables in
       let known = try tables.state().space
-      guard SyncSpace.place(ofName: known) != SyncSpace.place(ofName: name) else { return }
+      guard SyncSpace.place(ofName: known) != SyncSpace.place(ofName: name) else { return known }
       throw ReplicaError(
         .otherSpace,
         "the file is attached to \(SyncSpace.place(ofName: known)), not to "

@@ -67,25 +67,29 @@ extension DatabaseReplica {
 
   /// Performs a step in one transaction.
   ///
+  /// - Parameter space: The name by which the file has to know its space; any if `nil`.
   /// - Returns: Also the number of rows that it wrote for other replicas.
-  func performAndReport(
-    _ step: SyncStep
+  /// - Throws: Also ``ReplicaError`` with code `otherSpace` if the file was attached to another space since.
+  package func performAndReport(
+    _ step: SyncStep, inSpaceNamed space: String? = nil
   ) async throws -> (summary: SyncSummary, writtenCount: Int) {
     let decision = step == .apply ? try await decision() : nil
     do {
-      return try await perform(step, decision)
+      return try await perform(step, decision, inSpaceNamed: space)
     } catch let error as DatabaseError where error.forbidsRow && step.writesRows {
       // A trigger of the application has ended the transaction, as by `RAISE(ROLLBACK, …)`.
-      return try await perform(step, decision, withoutTriggers: true)
+      return try await perform(step, decision, inSpaceNamed: space, withoutTriggers: true)
     } catch let error as ReplicaError where error.code == .undecided {
       throw SyncUndecided()
     }
   }
 
   private func perform(
-    _ step: SyncStep, _ decision: EpochPolicy.Decision?, withoutTriggers: Bool = false
+    _ step: SyncStep, _ decision: EpochPolicy.Decision?, inSpaceNamed space: String?,
+    withoutTriggers: Bool = false
   ) async throws -> (summary: SyncSummary, writtenCount: Int) {
     try await write(rows: step.writesRows) { [merging, limits] tables in
+      if let space { try tables.requireSpace(named: space) }
       var generator = SystemRandomNumberGenerator()
       let merging = merging.completed(by: try tables.storedMerging())
       let perform = {

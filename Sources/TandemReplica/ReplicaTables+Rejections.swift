@@ -117,9 +117,9 @@ extension ReplicaTables {
     let row = try row(table, key.id)
     var merging = try storedMerging().merging(of: table.name)
     merging.record = .keepLocal
+    // Later edits of other fields stay, whatever the granularity is.
     let merge = RowMerge(
-      base: rejection.base, local: version, remote: row.local, table.declaration.granularity,
-      merging)
+      base: rejection.base, local: version, remote: row.local, .field, merging)
     if row.base == nil, row.parked == nil {
       let fields = merge.result.flatMap(table.unstorableFields)
       try park(fields.map { ParkedFields(fields: $0, extent: .fields) }, key)

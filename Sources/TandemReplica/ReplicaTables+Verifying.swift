@@ -31,6 +31,18 @@ extension ReplicaTables {
       openConflictCount: try openConflictCount(), rejectedCount: try rejectedCount())
   }
 
+  /// Throws if the file is attached to another space than the one of this name.
+  func requireSpace(named name: String) throws {
+    let space = try state().space
+    guard space != name, SyncSpace.place(ofName: space) != SyncSpace.place(ofName: name) else {
+      return
+    }
+    throw ReplicaError(
+      .otherSpace,
+      "\(connection.path) has been attached to \(SyncSpace.place(ofName: space)) meanwhile, and is not "
+        + "synchronized with \(SyncSpace.place(ofName: name)) any more; synchronize it anew")
+  }
+
   func openConflictCount() throws -> Int {
     try count("tandem_conflicts WHERE resolution = 'unresolved'")
   }

@@ -59,7 +59,8 @@ struct RowStatements: Sendable {
     func rowCondition(_ alias: String = "") -> String {
       keys.enumerated().map { offset, key in
         let pair = "\(alias)\(key.sqlQuoted) = ?\(offset + 1)"
-        return "\(pair) AND \(pair) COLLATE BINARY"
+        // The sign removes the type of the column, which would convert the key.
+        return "\(pair) AND +\(pair) COLLATE BINARY"
       }.joined(separator: " AND ")
     }
     row = StatementText(
@@ -170,7 +171,7 @@ extension SpaceTable {
   func sameKey(_ row: String, _ other: String) -> String {
     keyColumns.map { name in
       let pair = "\(row).\(name.sqlQuoted) = \(other).\(name.sqlQuoted)"
-      return "\(pair) AND \(pair) COLLATE BINARY"
+      return "\(pair) AND +\(pair) COLLATE BINARY"
     }
     .joined(separator: " AND ")
   }

@@ -51,6 +51,20 @@ struct AttachmentTests {
       AttachedTable("t", policies: ["n": .counter], granularity: .record), "no effect"),
   ]
 
+  @Test(
+    "Tables of the application that have a name of Tandem's stay",
+    arguments: ["tandem_shadow_t", "tandem_present_t", "TANDEM_DROPPED_T", "tandem_aside_t"])
+  func namesOfOthers(name: String) throws {
+    let replica = try TestReplica(seed: 1)
+    try replica.execute("CREATE TABLE t (id TEXT PRIMARY KEY)")
+    try replica.execute("CREATE TABLE \(name) (precious)")
+    let error = #expect(throws: ReplicaError.self) {
+      try replica.attach([AttachedTable("t")], try TestSpace())
+    }
+    #expect(error?.code == .unsuitable && error?.message.contains(name) == true)
+    #expect(try replica.rows("SELECT name FROM sqlite_schema WHERE name = '\(name)'").count == 1)
+  }
+
   @Test("A table that cannot be synchronized is refused with the remedy", arguments: refusals)
   func refuses(refusal: Refusal) throws {
     let replica = try TestReplica(seed: 1)

@@ -48,6 +48,29 @@ struct DatabaseReplicaTests {
     await store.close()
   }
 
+  @Test("A run ends when the file is attached to another space meanwhile, and sends nothing")
+  func attachedElsewhere() async throws {
+    let store = try await SQLiteSpaceStore.open(
+      path: folder.path(of: "space.tandem"), creates: true)
+    let database = try await attached("a.db", to: store)
+    let replica = DatabaseReplica(database)
+    _ = try await replica.performAndReport(.look, inSpaceNamed: "space")
+    try await replica.detach()
+    try await database.write { transaction in
+      var generator = SystemRandomNumberGenerator()
+      try ReplicaTables(transaction.connection).attach(
+        [AttachedTable("t")], to: "other", using: &generator)
+    }
+    for step in [SyncStep.look, .requirePull, .freeze] {
+      let error = await #expect(throws: ReplicaError.self) {
+        _ = try await replica.performAndReport(step, inSpaceNamed: "space")
+      }
+      #expect(error?.code == .otherSpace)
+    }
+    await database.close()
+    await store.close()
+  }
+
   private struct Unaccepted: Error {}
 
   @Test("The commit that was just frozen is the one in the file, until another process settles it")

@@ -178,10 +178,13 @@ struct SetAsideTests {
 
   // MARK: - Rejected changes
 
-  @Test("A rejected change that is made again leaves later edits of other fields as they are")
-  func retryMerges() throws {
+  @Test(
+    "A rejected change that is made again leaves later edits of other fields as they are",
+    arguments: [ConflictGranularity.field, .record])
+  func retryMerges(granularity: ConflictGranularity) throws {
     let replicas = try pair(
-      ["CREATE TABLE t (id TEXT PRIMARY KEY, slug TEXT UNIQUE, note TEXT)"], [AttachedTable("t")])
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, slug TEXT UNIQUE, note TEXT)"],
+      [AttachedTable("t", granularity: granularity)])
     try replicas[0].execute("INSERT INTO t VALUES ('r', 'r', 'n'), ('q', 'q', 'n')")
     try converge(replicas, space)
     try replicas[0].execute("UPDATE t SET slug = 'x' WHERE id = 'q'")

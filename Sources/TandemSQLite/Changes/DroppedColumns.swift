@@ -28,7 +28,8 @@ extension TableShadow {
   func sameKey(_ row: String, _ other: String) -> String {
     key.map { name in
       let pair = "\(row).\(name.sqlQuoted) = \(other).\(name.sqlQuoted)"
-      return "\(pair) AND \(pair) COLLATE BINARY"
+      // The sign removes the type of the column: it may have changed, and would convert the other key.
+      return "\(pair) AND +\(pair) COLLATE BINARY"
     }.joined(separator: " AND ")
   }
 }

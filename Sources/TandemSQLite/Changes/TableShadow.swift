@@ -83,6 +83,11 @@ package struct TableShadow: Sendable {
   /// The shadow of a table of this name.
   package static func name(_ table: String) -> String { "tandem_shadow_\(table)" }
 
+  /// The tables that there may be beside a table whose former versions are kept.
+  package static func tableNames(beside table: String) -> [String] {
+    [name(table), presentName(table), droppedName(table), asideName(table)]
+  }
+
   /// The statement that creates a table for former versions: the columns have no types, so that
   /// values stay as they are.
   ///
@@ -277,9 +282,7 @@ extension DatabaseConnection {
   /// Removes the triggers and the shadow of a table, including those of an earlier name.
   package func stopKeeping(_ table: String) throws(DatabaseError) {
     try dropTriggers(of: table)
-    let names = [
-      TableShadow.name(table), TableShadow.presentName(table), TableShadow.droppedName(table),
-    ]
+    let names = TableShadow.tableNames(beside: table).filter { $0 != TableShadow.asideName(table) }
     for name in names { try execute("DROP TABLE IF EXISTS \(name.sqlQuoted)") }
   }
 
