@@ -41,7 +41,7 @@ struct PageApplication {
     // Before any record takes a unique value from another one, which the space may have deleted.
     if deletesMissing { try deleteMissing() }
     try placing.finish()
-    try recordKept()
+    try recordOverruledDeletions()
     // Emptied, not dropped: each change of the schema makes SQLite compile all statements again.
     if isComplete { try tables.run("DELETE FROM temp.tandem_seen", []) }
     try end(at: last)
@@ -227,18 +227,9 @@ extension PageApplication {
 extension PageApplication {
   /// Records the deletions of either side that were overruled, because rows of the other side refer to the
   /// deleted rows.
-  private mutating func recordKept() throws {
-    for placement in placing.kept {
-      guard let record = placement.result,
-        case .values = try tables.row(placement.table, placement.key).row
-      else { continue }
-      try self.record(.editDelete(base: record, local: record), .local, placement.syncKey)
-    }
-    for placement in placing.revived {
-      guard let record = placement.result,
-        case .values = try tables.row(placement.table, placement.key).row
-      else { continue }
-      try self.record(.deleteEdit(base: record, remote: record), .remote, placement.syncKey)
+  private mutating func recordOverruledDeletions() throws {
+    for (key, conflict, resolution) in try placing.overruledDeletions() {
+      try record(conflict, resolution, key)
     }
   }
 }

@@ -239,6 +239,10 @@ extension ReplicaTables {
       self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
     for placement in reverted { try placing.place(placement) }
     try placing.finish(triesSetAside: false)
+    let version = try state().revision?.version ?? 0
+    for (key, conflict, resolution) in try placing.overruledDeletions() {
+      try record(conflict, resolution, key, version: version)
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+internal import TandemDifferences
 internal import TandemRecords
 internal import TandemSQLite
 internal import TandemSync
@@ -52,6 +53,23 @@ extension RowPlacing {
       result: former)
     revived.append(placement)
     try place(placement)
+  }
+
+  /// The deletions that were overruled, with the rows that are still or again here: those of the space because
+  /// local edits need the rows, and those of local edits because rows of the space refer to them.
+  func overruledDeletions() throws -> [(
+    key: SyncKey, conflict: MergeConflict<Record>, resolution: MergeResolution<Record>
+  )] {
+    func present(_ placements: [RowPlacement]) throws -> [(SyncKey, Record)] {
+      try placements.compactMap { placement in
+        guard let record = placement.result,
+          case .values = try tables.row(placement.table, placement.key).row
+        else { return nil }
+        return (placement.syncKey, record)
+      }
+    }
+    return try present(kept).map { ($0, .editDelete(base: $1, local: $1), .local) }
+      + present(revived).map { ($0, .deleteEdit(base: $1, remote: $1), .remote) }
   }
 
   private mutating func hasDeletions(of table: ReplicaTable) throws -> Bool {

@@ -538,6 +538,28 @@ struct ReplicaConstraintTests {
     #expect(try replicas[1].read { try $0.summary() }.isUpToDate)
   }
 
+  @Test("A row that the space refuses brings the deleted row back that it referred to")
+  func refusedChild() throws {
+    let replicas = try pair(
+      [
+        "CREATE TABLE list (id TEXT PRIMARY KEY)",
+        "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list)",
+      ],
+      [AttachedTable("list"), AttachedTable("item")])
+    try replicas[0].execute("INSERT INTO list VALUES ('l')")
+    try replicas[0].execute("INSERT INTO item VALUES ('i', 'l')")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE item SET list = NULL")
+    try replicas[0].execute("DELETE FROM list")
+    let bytes = try #require(try replicas[0].freeze())
+    let key = SyncKey(table: "item", id: ["i"])
+    try replicas[0].settle(.refused([SyncObjection(key: key, reason: .tooLarge)]), bytes)
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT list.id, item.id FROM list, item", [["l", "i"]])
+    #expect(try replicas[0].conflicts().map(\.kind) == [.deleteEdit])
+    #expect(try replicas[0].rejectedContents().count == 1)
+  }
+
   @Test(
     "A refused row takes those with it that refer to it, unless the space has them too",
     arguments: ["", "ON DELETE SET NULL"])
