@@ -21,7 +21,7 @@ extension ReplicaTables {
       """, [])
   }
 
-  func hasWithdrawn() throws -> Bool {
+  package func hasWithdrawn() throws -> Bool {
     try !rows("SELECT 1 FROM tandem_withdrawn LIMIT 1").isEmpty
   }
 

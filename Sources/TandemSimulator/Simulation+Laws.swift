@@ -96,12 +96,13 @@ extension Simulation {
     }
     let summary = try tables.summary().sync
     return try !summary.hasChanges && summary.outbox == nil && !tables.hasOvertaking()
+      && !tables.hasWithdrawn()
       && [.none, .changes].contains(tables.state().pullNeed)
   }
 
-  /// A file that had no changes, and knows all commits before its own, has nothing to send after a pull:
-  /// receiving makes no edit, whatever the file has no room for. Rows that might have had to give way to
-  /// unique values may count as touched until the next commit.
+  /// A file that had no changes, and knows all commits before its own and what became of these, has nothing
+  /// to send after a pull: receiving makes no edit, whatever the file has no room for. Rows that might have
+  /// had to give way to unique values may count as touched until the next commit.
   func check(
     _ report: ReplicaApplyReport, _ summary: SyncSummary, _ file: SimulatedFile,
     _ tables: ReplicaTables, _ connection: DatabaseConnection

@@ -18,7 +18,9 @@ struct SimulationTests {
 
   @Test(
     "Scenarios that have failed hold",
-    arguments: [71_131, 80_230, 80_871, 81_401, 82_619, 91_466, 93_515, 203_145, 312_248, 314_657]
+    arguments: [
+      71_131, 80_230, 80_871, 81_401, 82_619, 91_466, 93_515, 203_145, 312_248, 314_657, 500_997,
+    ]
       as [UInt64])
   func formerFailures(seed: UInt64) throws {
     let failure = try Runner.failure(seed, nil, DatabasePool())
