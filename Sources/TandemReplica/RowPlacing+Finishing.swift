@@ -141,7 +141,11 @@ extension RowPlacing {
       try refresh(&placement)
       switch fate {
       case .revived: try keep(placement)
-      case .stays: try setDeletionAside(placement)
+      case .stays where placement.remote == nil: try setDeletionAside(placement)
+      case .stays:
+        // A local edit has deleted the row; it gives way to the rows that refer to it.
+        placement.result = placement.remote
+        if try !isPlaced(&placement) { wait(placement) }
       // A deletion breaks no unique index, so it does not wait.
       case .goes: _ = try isPlaced(&placement)
       }
