@@ -140,8 +140,14 @@ extension ReplicaTables {
         guard !change.verbs.isEmpty else {
           unchanged.append(key)
           try change.conflict.map { try record($0, syncKey, base) }
-          if row.isWrittenAnew { try unpark(row.asBase, syncKey, change.result) }
-          if row.row.isMissing, row.unseen != nil { try parkDeleted(row, syncKey) }
+          if row.unseen != nil {
+            if row.row.isMissing {
+              try parkDeleted(row, syncKey)
+            } else {
+              // The row lacks more of the version than before, if edits of other fields lost too.
+              try unpark(row.asBase, syncKey, change.result)
+            }
+          }
           // The row is gone, as in the space.
           if row.parked?.isDeletion ?? false, row.row.isMissing { try park(nil, syncKey) }
           return true
