@@ -193,7 +193,9 @@ extension ReplicaTables {
       }
       if refused.count > waiting.count / 2 {
         let mayExchange =
-          try !havePlaceholders && refused.allSatisfy { try !hasTriggers(on: $0.resolution.table) }
+          // A trigger must not see placeholders: it may forbid them, or write them down.
+          try !havePlaceholders
+          && refused.allSatisfy { try !connection.hasTriggers(on: $0.resolution.table.name) }
         if !mayExchange, let first = refused.first {
           throw unaccepted("--take", first.resolution.conflict.key, first.error)
             .naming(first.resolution.conflict, if: namesConflict)
@@ -223,17 +225,6 @@ extension ReplicaTables {
     let content = row.content(for: chosen)
     try store(content, over: row.row, table, conflict.key.id)
     try checkIsWritten(content, over: row.row, table, conflict.key)
-  }
-
-  /// True if a trigger of the application runs for the rows of a table. It must not see placeholders: it
-  /// may forbid them, or write them down.
-  private func hasTriggers(on table: ReplicaTable) throws -> Bool {
-    try connection.integer(
-      """
-      SELECT EXISTS (
-        SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
-          AND name NOT LIKE 'tandem@_%' ESCAPE '@')
-      """, .text(table.name)) == 1
   }
 
   /// Writes placeholders in the columns that a version changes, as far as the table accepts them.

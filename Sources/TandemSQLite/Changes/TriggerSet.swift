@@ -89,6 +89,18 @@ extension DatabaseConnection {
   }
 }
 
+extension DatabaseConnection {
+  /// True if triggers of the application run for the rows of a table.
+  package func hasTriggers(on table: String) throws(DatabaseError) -> Bool {
+    try integer(
+      """
+      SELECT EXISTS (
+        SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
+          AND name NOT LIKE 'tandem@_%' ESCAPE '@')
+      """, .text(table)) == 1
+  }
+}
+
 extension Statement {
   /// The texts in the first column of all rows.
   func texts() throws(DatabaseError) -> [String] {

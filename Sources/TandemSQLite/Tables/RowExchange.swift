@@ -54,7 +54,9 @@ extension RowExchange {
   /// Gives the rows other values in the unique columns that they are to change.
   private func vacate(_ updates: [SetDifference<Record>.Update]) throws {
     let unique = try uniqueColumns()
-    guard try !hasTriggers(), try !isReferenced(by: unique) else { throw Unvacatable() }
+    guard try !connection.hasTriggers(on: table.name), try !isReferenced(by: unique) else {
+      throw Unvacatable()
+    }
     for update in updates {
       let names = unique.filter { update.old[$0] != update.new[$0] }
       guard !names.isEmpty else { throw Unvacatable() }
@@ -67,16 +69,6 @@ extension RowExchange {
       }
       guard connection.changeCount == 1 else { throw Unvacatable() }
     }
-  }
-
-  /// True if triggers of the application run for the rows.
-  private func hasTriggers() throws(DatabaseError) -> Bool {
-    try connection.integer(
-      """
-      SELECT EXISTS (
-        SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
-          AND name NOT LIKE 'tandem@_%' ESCAPE '@')
-      """, .text(table.name)) == 1
   }
 
   /// The columns of unique indexes that can be written, without the key.
