@@ -14,7 +14,7 @@ struct GzipFileTests {
   static let records: [Record] = [["id": 1, "name": "a"], ["id": 2, "name": "b"]]
 
   private func records(_ list: RecordList) -> [Record] {
-    if case .records(let records, _, _) = list { records } else { [] }
+    if case .records(let records, _, _) = list { Array(records) } else { [] }
   }
 
   private func write(_ bytes: [UInt8], to name: String, in folder: TemporaryFolder) throws -> String

@@ -28,7 +28,7 @@ struct RecordPageTests {
       guard case .records(let records, let validators, _) = list else {
         return ([], RecordListValidators(), server.requests.map(\.path))
       }
-      return (records, validators, server.requests.map(\.path))
+      return (Array(records), validators, server.requests.map(\.path))
     }
   }
 

@@ -24,7 +24,7 @@ struct RecordSourceTests {
     let list = try await source.list(
       format: format, client: try SystemHTTPClient(), maxByteCount: maxByteCount)
     guard case .records(let records, _, _) = list else { return [] }
-    return records
+    return Array(records)
   }
 
   @Test("a file that changes while it is read is an error")

@@ -10,7 +10,7 @@ import Testing
 @Suite("The columns for a list")
 struct TableColumnsTests {
   private func columns(_ records: [Record]) throws -> TableColumns {
-    try TableColumns(schema: nil, records: records, owned: [])
+    try TableColumns(schema: nil, records: PackedRecords(records), owned: [])
   }
 
   @Test("have the narrowest type for the values of all records, in whichever order fields come")

@@ -72,7 +72,7 @@ struct TableScanTests {
       let scan = try TableScan(
         connection, table: try connection.table(), columns: layout, key: [2, 1])
       var changes: [SetChange<Record>] = []
-      let count = try scan.forEachChange(to: list.records) { changes.append($0) }
+      let count = try scan.forEachChange(to: list.records) { changes.append($0.change(in: list.records)) }
       #expect(count == rows.count)
       #expect(
         changes == TestTable.naiveChanges(from: rows, to: list.records), "seed \(seed), \(kind)")
@@ -100,7 +100,9 @@ struct TableScanTests {
     let records: [Record] = [["id": 1], ["id": 2]]
     func changes(_ records: [Record]) throws -> [SetChange<Record>] {
       var changes: [SetChange<Record>] = []
-      _ = try scan(["id"], key: [0]).forEachChange(to: records) { changes.append($0) }
+      _ = try scan(["id"], key: [0]).forEachChange(to: records) {
+        changes.append($0.change(in: records))
+      }
       return changes
     }
     #expect(try changes([]).isEmpty)
@@ -108,5 +110,16 @@ struct TableScanTests {
     try connection.execute("INSERT INTO t VALUES (1), (2)")
     #expect(try changes([]) == records.map { .deleted($0) })
     #expect(try changes(records).isEmpty)
+  }
+}
+
+extension TableChange {
+  /// The change with its record of a list.
+  func change(in list: [Record]) -> SetChange<Record> {
+    switch self {
+    case .inserted(let position): .inserted(list[position])
+    case .updated(let old, let position): .updated(old: old, new: list[position])
+    case .deleted(let record): .deleted(record)
+    }
   }
 }

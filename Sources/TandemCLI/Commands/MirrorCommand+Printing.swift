@@ -26,14 +26,11 @@ extension MirrorCommand.Options {
 
   private func print(_ outcome: DatabaseMirror.Outcome, to output: OutputStream) throws {
     let text = DifferenceText(key: mirror.key, terminal: .output)
-    var count = 0
-    try outcome.difference.forEachChange { change in
-      count += 1
-      if count <= maxLineCount { try output.write(text.line(change)) }
-    }
-    if count > maxLineCount {
+    let changes = outcome.changes
+    for change in changes.prefix(maxLineCount) { try output.write(text.line(change)) }
+    if changes.count > maxLineCount {
       try output.write(
-        "… and \(count - maxLineCount) more changes (show them with --all or --json)\n")
+        "… and \(changes.count - maxLineCount) more changes (show them with --all or --json)\n")
     }
     let verb = mirror.isDryRun ? "would be " : ""
     let created = outcome.createsTable ? "; table \(mirror.table) \(verb)created" : ""
@@ -44,7 +41,7 @@ extension MirrorCommand.Options {
       outcome.widenedColumns.isEmpty
       ? "" : "; columns \(verb)widened: \(outcome.widenedColumns.joined(separator: ", "))"
     let prefix = mirror.isDryRun ? "dry run: " : ""
-    let summary = "\(prefix)\(outcome.difference.summary)\(created)\(widened)\(added)"
+    let summary = "\(prefix)\(changes)\(created)\(widened)\(added)"
     try output.write("\(summary.escapingControls())\n")
   }
 

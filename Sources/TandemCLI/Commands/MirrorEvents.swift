@@ -40,13 +40,13 @@ struct MirrorEvents {
       }
     }
     let run = report.run
-    let difference = report.outcome?.difference ?? SetDifference()
+    let changes = report.outcome?.changes
     try write("end") { json in
       json.field("ok", isDryRun ? run.interruption == nil : run.isComplete)
       if isDryRun { json.field("dryRun", true) }
-      json.field("inserted", difference.inserted.count)
-      json.field("updated", difference.updated.count)
-      json.field("deleted", difference.deleted.count)
+      json.field("inserted", changes?.insertedCount ?? 0)
+      json.field("updated", changes?.updatedCount ?? 0)
+      json.field("deleted", changes?.deletedCount ?? 0)
       if isDryRun {
         json.field("wouldFetch", report.contents.count)
         json.field("wouldRemove", report.removedPaths.count)

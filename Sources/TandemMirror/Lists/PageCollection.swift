@@ -14,7 +14,7 @@ struct ReadPage {
 
 /// The pages of a list that have arrived so far, and the address of the next one.
 struct PageCollection {
-  private(set) var records: [Record] = []
+  private(set) var records = PackedRecords()
   /// The pages with their texts, if these are kept.
   private(set) var texts: [ListText] = []
   private(set) var pages: [ReadPage] = []
@@ -150,7 +150,7 @@ struct PageCollection {
 
   private mutating func keep(_ page: RecordPage, from url: String) {
     let start = records.count
-    records += page.records
+    records.append(contentsOf: page.records)
     if let text = page.text { texts.append(text) }
     byteCount += page.byteCount
     pages.append(

@@ -171,11 +171,12 @@ extension RecordListReading {
     if let field = options.itemsField {
       if keepsTexts { page.text = try ListText(envelope: bytes, items: field) }
       let envelope = try RecordReader.envelope(in: bytes, items: field)
-      page.records = envelope.records
+      page.records = PackedRecords(envelope.records)
       page.others = envelope.others
     } else {
       if keepsTexts { page.text = try ListText(bytes, format: format, csv: options.csv) }
-      page.records = try RecordReader.records(in: bytes, format: format, csv: options.csv)
+      page.records = PackedRecords(
+        try RecordReader.records(in: bytes, format: format, csv: options.csv))
     }
     return page
   }

@@ -3,7 +3,7 @@ internal import TandemRecords
 
 /// The records and fields of one response.
 struct RecordPage {
-  var records: [Record]
+  var records: PackedRecords
   /// The list with its text, if that is kept.
   var text: ListText?
   /// The fields beside the list, if it stands inside of an object.

@@ -41,7 +41,7 @@ extension RecordSource: CustomStringConvertible {
 public enum RecordList: Sendable {
   /// The records; the validators of the server, if there is one; and the addresses that relative addresses in the
   /// records are relative to.
-  case records([Record], RecordListValidators, bases: RecordBases)
+  case records(PackedRecords, RecordListValidators, bases: RecordBases)
   /// The list has not changed since the server sent the validators of the request.
   case notModified
 }
@@ -105,11 +105,12 @@ extension RecordSource {
     switch self {
     case .file, .standardInput:
       let (bytes, format) = try localBytes(options)
-      let records: [Record]
+      let records: PackedRecords
       if let field = options.itemsField {
-        records = try RecordReader.envelope(in: bytes, items: field).records
+        records = PackedRecords(try RecordReader.envelope(in: bytes, items: field).records)
       } else {
-        records = try RecordReader.records(in: bytes, format: format, csv: options.csv)
+        records = PackedRecords(
+          try RecordReader.records(in: bytes, format: format, csv: options.csv))
       }
       return .records(records, RecordListValidators(), bases: RecordBases())
     case .table(let name, let path):
@@ -142,9 +143,9 @@ extension RecordSource {
       return try ListText(bytes, format: format, csv: options.csv)
     case .table(let name, let path):
       var bytes: [UInt8] = []
-      RecordWriter.appendJSON(
-        try await SourceTable(name: name, path: path).records(maxByteCount: options.maxByteCount),
-        to: &bytes)
+      let records = try await SourceTable(name: name, path: path)
+        .records(maxByteCount: options.maxByteCount)
+      RecordWriter.appendJSON(Array(records), to: &bytes)
       return try ListText(bytes, format: .json)
     case .url(let url):
       return try await RecordListReading(

@@ -145,8 +145,7 @@ extension DatabaseMirror.Report: CustomStringConvertible {
   public var description: String {
     if let interruption = run.interruption { return "\(interruption)" }
     let failures = run.failures.isEmpty ? "" : ", \(run.failures.count) failed"
-    guard let difference = outcome?.difference else { return "unchanged\(failures)" }
-    return "\(difference.inserted.count) inserted, \(difference.updated.count) updated, "
-      + "\(difference.deleted.count) deleted\(failures)"
+    guard let changes = outcome?.changes else { return "unchanged\(failures)" }
+    return "\(changes)\(failures)"
   }
 }

@@ -96,10 +96,12 @@ public struct DatabaseMirror: Sendable {
   }
 
   /// The changes that a run made to the table, or would make.
-  public struct Outcome: Hashable, Sendable {
-    /// The difference between the table and the list, each kind ascending by key; records have the columns of
-    /// the mirror, in the order of the table.
-    public var difference = SetDifference<Record>()
+  public struct Outcome: Sendable {
+    /// The changes from the table to the list.
+    public var changes = Changes()
+    /// The changes as a difference, which holds all changed records at once: after the first run that is the
+    /// whole list.
+    public var difference: SetDifference<Record> { changes.difference }
     /// The number of rows before the run.
     public var existingCount = 0
     /// The number of records in the list.
@@ -173,10 +175,10 @@ extension DatabaseMirror {
     progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
   ) throws -> Outcome {
     precondition(contents.isEmpty, "Contents are fetched by run(from:into:)")
-    let comparison = try Comparison(self, records, in: connection)
+    let comparison = try Comparison(self, PackedRecords(records), in: connection)
     try comparison.requirePermission()
     return try comparison.write(
-      comparison.difference, origin: origin, to: connection, progress: progress)
+      comparison.changes, origin: origin, to: connection, progress: progress)
   }
 }
 

@@ -34,7 +34,7 @@ extension DatabaseMirrorSteps {
       for item in plan.items { add(try request(for: item, content), at: position, of: item.id) }
     }
     let target = plan.comparison.target
-    let ids = plan.comparison.difference.deleted.map(target.key(of:))
+    let ids = plan.comparison.changes.deleted.map(target.key(of:))
     state.withLock { $0.transfers.removedIDs.formUnion(ids) }
   }
 
@@ -70,9 +70,9 @@ extension DatabaseMirrorSteps {
       }
       let (records, files) = commit.rows()
       let renewed = try DatabaseMirror.Comparison(mirror, records, files: files, in: connection)
-      try renewed.requirePermission(sourceCount: comparison.records.count)
+      try renewed.requirePermission(sourceCount: comparison.list.count)
       return try renewed.write(
-        renewed.difference, origin: origin, to: connection, progress: report)
+        renewed.changes, origin: origin, to: connection, progress: report)
     }
     written.widenedColumns = outcome.widenedColumns
     return written
@@ -129,7 +129,7 @@ private struct MirrorCommit: Sendable {
     let target = comparison.target
     var arrived: [[String?]] = []
     for item in plan.items {
-      let stored = comparison.records[item.position]
+      let stored = comparison.list.record(at: item.position)
       let old = plan.insertedIDs.contains(item.id) ? nil : plan.oldRows[item.id] ?? stored
       // A file that is missing is not in the row.
       let oldFiles = target.files(of: stored).enumerated().map { position, path in
@@ -157,11 +157,10 @@ extension MirrorCommit {
   func arrivedPaths() -> [[String?]] { arrived }
 
   /// The changes to the table as it was compared, each kind ascending by key.
-  func changes() -> SetDifference<Record> {
-    let difference = plan.comparison.difference
-    if plan.comparison.mirror.contents.isEmpty { return difference }
+  func changes() -> DatabaseMirror.Changes {
+    if plan.comparison.mirror.contents.isEmpty { return plan.comparison.changes }
     var changes = SetDifference<Record>()
-    changes.deleted = difference.deleted.filter { removedIDs.contains(target.key(of: $0)) }
+    changes.deleted = plan.comparison.changes.deleted.filter { removedIDs.contains(target.key(of: $0)) }
     for row in itemRows.values {
       switch row {
       case (let old?, let new?) where old != new: changes.updated.append(.init(old: old, new: new))
@@ -171,29 +170,30 @@ extension MirrorCommit {
     }
     changes.inserted.sort { target.key(of: $0) < target.key(of: $1) }
     changes.updated.sort { target.key(of: $0.new) < target.key(of: $1.new) }
-    return changes
+    return DatabaseMirror.Changes(changes)
   }
 
   /// All rows after the commit.
   private func records() -> [Record] {
     var records: [Record] = []
-    for (position, record) in plan.comparison.records.enumerated() {
+    let list = plan.comparison.list
+    for position in list.indices {
       if let row = itemRows[position] {
         if let new = row.new { records.append(new) }
       } else {
-        records.append(record)
+        records.append(list.record(at: position))
       }
     }
     return records
-      + plan.comparison.difference.deleted.filter { !removedIDs.contains(target.key(of: $0)) }
+      + plan.comparison.changes.deleted.filter { !removedIDs.contains(target.key(of: $0)) }
   }
 
   /// All rows after the commit, and the paths of their files by key.
-  func rows() -> (records: [Record], files: [RecordKey: [String?]]) {
-    if plan.comparison.mirror.contents.isEmpty { return (plan.comparison.records, [:]) }
+  func rows() -> (records: PackedRecords, files: [RecordKey: [String?]]) {
+    if plan.comparison.mirror.contents.isEmpty { return (plan.comparison.list.source, [:]) }
     let records = records()
     let files = records.map { (target.key(of: $0), target.files(of: $0)) }
-    return (records, Dictionary(files, uniquingKeysWith: { first, _ in first }))
+    return (PackedRecords(records), Dictionary(files, uniquingKeysWith: { first, _ in first }))
   }
 
   /// The paths of the files of all rows after the commit.

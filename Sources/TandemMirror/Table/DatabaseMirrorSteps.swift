@@ -186,23 +186,24 @@ extension DatabaseMirrorSteps {
   /// The plan for a list: an item is transferred if its row differs from it, or if one of its files is
   /// missing, dirty or new.
   private func plan(
-    _ records: [Record], _ bases: RecordBases, _ comparison: DatabaseMirror.Comparison,
+    _ records: PackedRecords, _ bases: RecordBases, _ comparison: DatabaseMirror.Comparison,
     _ validators: RecordListValidators
   ) -> MirrorPlan<MirroredItem> {
-    let (target, difference) = (comparison.target, comparison.difference)
+    let (target, changes) = (comparison.target, comparison.changes)
     var known = Plan(comparison: comparison, validators: validators)
     var plan = MirrorPlan<MirroredItem>()
     plan.sourceCount = records.count
     plan.localCount = comparison.existingCount
-    plan.removals = difference.deleted.map(target.key(of:))
-    plan.skippedCount = records.count - difference.inserted.count - difference.updated.count
+    plan.removals = changes.deleted.map(target.key(of:))
+    plan.skippedCount = records.count - changes.insertedCount - changes.updatedCount
     if !contents.isEmpty {
-      known.insertedIDs = Set(difference.inserted.map(target.key(of:)))
-      for update in difference.updated { known.oldRows[target.key(of: update.old)] = update.old }
+      known.insertedIDs = Set(changes.inserted.map(target.key(of:)))
+      for update in changes.updated { known.oldRows[target.key(of: update.old)] = update.old }
       let dirty = state.withLock { $0.dirty }
       for (position, record) in records.enumerated() {
-        let id = target.key(of: comparison.records[position])
-        let files = target.files(of: comparison.records[position])
+        let row = comparison.list.record(at: position)
+        let id = target.key(of: row)
+        let files = target.files(of: row)
         let fileStates = zip(contents, files).map { ($1 != nil, $0.isNamed(by: record)) }
         let isCurrent =
           !known.insertedIDs.contains(id) && known.oldRows[id] == nil && areIntact(files)
@@ -235,8 +236,8 @@ extension DatabaseMirrorSteps {
 
   /// Throws if no record has a field that contents are fetched or checked by: it is another list, its fields
   /// have other names now, or the name was misspelt.
-  private func requireNamedFields(_ records: [Record]) throws(MirrorError) {
-    let layouts = Self.layouts(of: records)
+  private func requireNamedFields(_ records: PackedRecords) throws(MirrorError) {
+    let layouts = records.layouts
     let fields = contents.flatMap { [$0.field, $0.digestField, $0.byteCountField] }
     for case let field? in fields {
       guard layouts.allSatisfy({ $0.offset(of: field) == nil }), !layouts.isEmpty else { continue }
@@ -244,15 +245,6 @@ extension DatabaseMirrorSteps {
         .unfitSource,
         "no record of the list has the field \(field); its fields are \(Self.names(in: layouts))")
     }
-  }
-
-  private static func layouts(of records: [Record]) -> [RecordLayout] {
-    var seen = Set<ObjectIdentifier>()
-    var layouts: [RecordLayout] = []
-    for record in records where seen.insert(ObjectIdentifier(record.layout)).inserted {
-      layouts.append(record.layout)
-    }
-    return layouts
   }
 
   private static func names(in layouts: [RecordLayout]) -> String {
@@ -268,9 +260,9 @@ extension DatabaseMirrorSteps {
   }
 
   /// Throws if the list has a field with the name of a column for files.
-  private func requireFreeFields(_ records: [Record]) throws(MirrorError) {
+  private func requireFreeFields(_ records: PackedRecords) throws(MirrorError) {
     guard !contents.isEmpty else { return }
-    for layout in Self.layouts(of: records) {
+    for layout in records.layouts {
       for content in contents where layout.names.contains(where: content.fileField.isSameSQLName) {
         throw MirrorError(
           .unfitDestination,

@@ -1,4 +1,3 @@
-internal import TandemDifferences
 internal import TandemRecords
 internal import TandemSQLite
 
@@ -8,10 +7,10 @@ extension DatabaseMirror {
   struct Comparison: Sendable {
     let mirror: DatabaseMirror
     let target: Target
-    /// The list as the table stores it, in its order.
-    let records: [Record]
-    /// The difference from the table to the list, each kind ascending by key.
-    let difference: SetDifference<Record>
+    /// The list as the table stores it.
+    let list: FittedList
+    /// The changes from the table to the list.
+    let changes: Changes
     /// The number of rows.
     let existingCount: Int
     private let version: DatabaseVersion
@@ -20,7 +19,7 @@ extension DatabaseMirror {
     ///
     /// - Parameter files: The paths of the files of each record, by its key.
     init(
-      _ mirror: DatabaseMirror, _ records: [Record], files: [RecordKey: [String?]] = [:],
+      _ mirror: DatabaseMirror, _ records: PackedRecords, files: [RecordKey: [String?]] = [:],
       in connection: DatabaseConnection
     ) throws {
       self.mirror = mirror
@@ -29,50 +28,51 @@ extension DatabaseMirror {
       let directory = try DirectoryState.load(table: mirror.table, from: connection)
       try directory?.requireContents(mirror.contents, ofTable: schema)
       let (target, fitting) = try Self.fit(records, mirror, schema, in: connection)
-      var stored = fitting
+      var list = fitting
       if !mirror.contents.isEmpty {
-        stored = stored.map { record in
-          target.record(record, files: files[target.key(of: record)] ?? [])
+        let rows = records.indices.lazy.map { position in
+          let record = fitting.record(at: position)
+          return target.record(record, files: files[target.key(of: record)] ?? [])
         }
+        list = try FittedList(PackedRecords(rows), target.columns, key: target.keyOffsets)
       }
-      let source = try KeyedRecords(stored, key: target.key)
-      var difference = SetDifference<Record>()
       if let schema {
         let scan = try TableScan(
           connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
           missing: target.columns.missingOffsets,
           structured: target.columns.structuredOffsets(of: records),
           comparesTypes: target.comparesTypes)
-        existingCount = try scan.forEachChange(to: source.records) { difference.append($0) }
+        var rowCount = 0
+        changes = try Changes(from: scan, to: list, countingRowsIn: &rowCount)
+        existingCount = rowCount
       } else {
         existingCount = 0
-        difference.inserted = source.records
+        changes = Changes(inserting: list)
       }
       self.target = target
-      self.records = stored
-      self.difference = difference
+      self.list = list
     }
 
     /// The table, and the records as it stores them, which widens columns if the mirror may.
     private static func fit(
-      _ records: [Record], _ mirror: DatabaseMirror, _ schema: TableSchema?,
+      _ records: PackedRecords, _ mirror: DatabaseMirror, _ schema: TableSchema?,
       in connection: DatabaseConnection
-    ) throws -> (Target, [Record]) {
+    ) throws -> (Target, FittedList) {
       let state = try MirrorState.load(table: mirror.table, from: connection)
       let onlyTypes = try schema.map { try connection.onlyTypes(of: $0) } ?? [:]
       let target = try Target(
         mirror, schema: schema, state: state, records: records, onlyTypes: onlyTypes)
       do {
-        return (target, try target.columns.stored(records))
+        return (target, try FittedList(records, target.columns, key: target.keyOffsets))
       } catch {
-        guard mirror.widensColumns else { throw error }
+        guard mirror.widensColumns, error.code == .notRepresentable else { throw error }
         let misfits = target.columns.misfits(of: records)
         // Throws if the table cannot be widened, in a dry run too.
         _ = try TableWidening(misfits, ofTable: mirror.table, in: connection)
         let wider = try Target(
           mirror, schema: schema, state: state, records: records, onlyTypes: onlyTypes,
           widened: misfits)
-        return (wider, try wider.columns.stored(records))
+        return (wider, try FittedList(records, wider.columns, key: wider.keyOffsets))
       }
     }
 
@@ -87,8 +87,8 @@ extension DatabaseMirror {
     /// - Parameter sourceCount: The number of records in the list, if some of them have no row.
     func requirePermission(sourceCount: Int? = nil) throws(MirrorError) {
       let refusal = mirror.mirrorGuard.refusal(
-        sourceCount: sourceCount ?? records.count, existingCount: existingCount,
-        deletionCount: difference.deleted.count)
+        sourceCount: sourceCount ?? list.count, existingCount: existingCount,
+        deletionCount: changes.deletedCount)
       if let refusal { throw refusal }
     }
 
@@ -127,13 +127,13 @@ extension DatabaseMirror.Comparison {
   ///   - changes: The changes to the table as it was compared.
   ///   - origin: The origin of the list.
   func outcome(
-    of changes: SetDifference<Record>, origin: MirrorOrigin?, in connection: DatabaseConnection
+    of changes: DatabaseMirror.Changes, origin: MirrorOrigin?, in connection: DatabaseConnection
   ) throws -> DatabaseMirror.Outcome {
     var outcome = DatabaseMirror.Outcome()
-    outcome.difference = changes
+    outcome.changes = changes
     outcome.existingCount = existingCount
-    outcome.sourceCount = records.count
-    let hasTable = target.schema != nil || !changes.inserted.isEmpty
+    outcome.sourceCount = list.count
+    let hasTable = target.schema != nil || changes.insertedCount > 0
     outcome.createsTable = target.schema == nil && hasTable
     outcome.addedColumns = target.schema == nil ? [] : target.columns.additions.map(\.name)
     outcome.widenedColumns = target.widenedColumns
@@ -149,14 +149,14 @@ extension DatabaseMirror.Comparison {
   /// Makes these changes and saves the state, in the transaction that is open, unless the mirror is a dry
   /// run or there is nothing to write.
   func write(
-    _ changes: SetDifference<Record>, origin: MirrorOrigin?, to connection: DatabaseConnection,
+    _ changes: DatabaseMirror.Changes, origin: MirrorOrigin?, to connection: DatabaseConnection,
     progress: (_ done: Int, _ total: Int) -> Void
   ) throws -> DatabaseMirror.Outcome {
     let outcome = try outcome(of: changes, origin: origin, in: connection)
     guard !mirror.isDryRun, !outcome.isUpToDate else { return outcome }
     try MirrorState.prepareTables(in: connection)
     try target.prepareTable(in: connection)
-    let rowCount = existingCount + changes.inserted.count - changes.deleted.count
+    let rowCount = existingCount + changes.insertedCount - changes.deletedCount
     try target.write(changes, rowCount: rowCount, to: connection, progress: progress)
     try state(origin).save(table: target.name, to: connection)
     let (old, new) = try directoryStates(in: connection)

@@ -1,4 +1,3 @@
-internal import TandemDifferences
 internal import TandemRecords
 internal import TandemSQLite
 
@@ -21,7 +20,7 @@ extension DatabaseMirror {
     let widenedColumns: [String]
 
     init(
-      _ mirror: DatabaseMirror, schema: TableSchema?, state: MirrorState?, records: [Record],
+      _ mirror: DatabaseMirror, schema: TableSchema?, state: MirrorState?, records: PackedRecords,
       onlyTypes: [String: ColumnType], widened: [String] = []
     ) throws(MirrorError) {
       try mirror.requireTable(schema)
@@ -126,15 +125,17 @@ extension DatabaseMirror.Target {
   ///
   /// - Throws: ``DatabaseError``; ``MirrorError`` if the table has another number of rows afterwards.
   func write(
-    _ difference: SetDifference<Record>, rowCount: Int, to connection: DatabaseConnection,
+    _ changes: DatabaseMirror.Changes, rowCount: Int, to connection: DatabaseConnection,
     progress: (_ done: Int, _ total: Int) -> Void
   ) throws {
-    guard !difference.isEmpty else { return }
+    guard !changes.isEmpty else { return }
     try connection.execute("PRAGMA defer_foreign_keys=ON")
     let writer = TableWriter(
       connection, table: name, columns: columns.layout, key: keyOffsets,
       comparesTypes: comparesTypes)
-    try writer.write(difference, schema: schema, progress: progress)
+    try writer.write(
+      deleted: changes.deleted, updated: changes.updated, inserted: changes.inserted,
+      schema: schema, progress: progress)
     // Triggers and cascades of the application may delete or insert rows on their own.
     let count = Int(try connection.integer("SELECT count(*) FROM \(name.sqlQuoted)") ?? 0)
     guard count == rowCount else {

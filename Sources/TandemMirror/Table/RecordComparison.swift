@@ -65,16 +65,16 @@ public struct RecordComparison {
         from: try KeyedRecords(old, key: key), to: try KeyedRecords(new, key: key))
       try difference.forEachChange(body)
     case (.table(let schema, let database), .list(let records)):
-      try difference(from: schema, of: database, to: records).forEachChange(body)
+      try changes(from: schema, of: database, to: records).forEach(body)
     case (.list(let records), .table(let schema, let database)):
-      try difference(from: schema, of: database, to: records).inverted.forEachChange(body)
+      try changes(from: schema, of: database, to: records).difference.inverted.forEachChange(body)
     }
   }
 
-  private func difference(
+  private func changes(
     from schema: TableSchema, of database: Database, to records: [Record]
-  ) throws -> SetDifference<Record> {
-    var difference = SetDifference<Record>()
+  ) throws -> DatabaseMirror.Changes {
+    let records = PackedRecords(records)
     let columns = try TableColumns(comparing: schema, with: records)
     var offsets: [Int] = []
     for field in key {
@@ -87,14 +87,13 @@ public struct RecordComparison {
       // Names that differ in case are one column.
       if !offsets.contains(offset) { offsets.append(offset) }
     }
-    let names = offsets.map { columns.columns[$0].name }
-    let source = try KeyedRecords(columns.stored(records, keepsUnfit: true), key: names)
-    try database.read { transaction in
+    let list = try FittedList(records, columns, key: offsets, keepsUnfit: true)
+    return try database.read { transaction in
       let scan = try TableScan(
         transaction.connection, table: schema, columns: columns.layout, key: offsets,
         missing: columns.missingOffsets, structured: columns.structuredOffsets(of: records))
-      _ = try scan.forEachChange(to: source.records) { difference.append($0) }
+      var rowCount = 0
+      return try DatabaseMirror.Changes(from: scan, to: list, countingRowsIn: &rowCount)
     }
-    return difference
   }
 }

@@ -10,12 +10,12 @@ struct SourceTable {
   /// All rows, in the order in which SQLite reads them, as records with the columns as fields.
   ///
   /// - Parameter maxByteCount: The most bytes of texts and blobs, with 8 bytes for each other value.
-  func records(maxByteCount: Int) async throws -> [Record] {
+  func records(maxByteCount: Int) async throws -> PackedRecords {
     try await read { schema, connection in
       guard let layout = RecordLayout(schema.columnNames) else { return [] }
       let statement = try connection.prepare(
         "SELECT \(schema.columnNames.sqlList) FROM \(schema.name.sqlQuoted)")
-      var records: [Record] = []
+      var records = PackedRecords()
       var byteCount = 0
       while try statement.step() {
         let values = try statement.values()

@@ -50,11 +50,11 @@ struct TableColumns {
   ///   - widened: The columns that will be widened: they take every value.
   ///   - types: The types of columns to be added, by name; of others, the narrowest for their values.
   init(
-    schema: TableSchema?, records: [Record], owned: [String], fileFields: [String] = [],
+    schema: TableSchema?, records: PackedRecords, owned: [String], fileFields: [String] = [],
     onlyTypes: [String: ColumnType] = [:], widened: [String] = [], types: [String: ColumnType] = [:]
   ) throws(MirrorError) {
     var columns: [Column] = []
-    let fields = try TableColumns.fieldNames(of: records)
+    let fields = try TableColumns.fieldNames(of: records.layouts)
     let fieldNames = Set(fields.map(FoldedName.init))
     for column in schema?.columns ?? [] {
       let isField = fieldNames.contains(FoldedName(column.name))
@@ -93,9 +93,9 @@ struct TableColumns {
   }
 
   /// All columns of a table, generated ones too, and those that only the records have.
-  init(comparing schema: TableSchema, with records: [Record]) throws(MirrorError) {
+  init(comparing schema: TableSchema, with records: PackedRecords) throws(MirrorError) {
     var columns = schema.columns.map { Column(name: $0.name, affinity: $0.affinity) }
-    for field in try TableColumns.fieldNames(of: records)
+    for field in try TableColumns.fieldNames(of: records.layouts)
     where schema.column(named: field) == nil {
       let addition = ColumnDefinition(name: field, type: .any)
       columns.append(Column(name: field, affinity: .none, addition: addition))
@@ -114,19 +114,15 @@ struct TableColumns {
     columns.firstIndex { $0.name.isSameSQLName(as: name) }
   }
 
-  /// The field names of all records, in the order of their first appearance.
+  /// The field names of all layouts, in the order of their first appearance.
   ///
   /// - Throws: ``MirrorError`` if two differ in nothing but the case of ASCII letters, which SQLite
   ///   takes for one column.
-  private static func fieldNames(of records: [Record]) throws(MirrorError) -> [String] {
+  private static func fieldNames(of layouts: [RecordLayout]) throws(MirrorError) -> [String] {
     var names: [String] = []
     var seen: [FoldedName: String] = [:]
-    var seenLayouts = Set<ObjectIdentifier>()
-    var last: RecordLayout?
-    for record in records where record.layout !== last {
-      last = record.layout
-      guard seenLayouts.insert(ObjectIdentifier(record.layout)).inserted else { continue }
-      for name in record.layout.names {
+    for layout in layouts {
+      for name in layout.names {
         if let other = seen.updateValue(name, forKey: FoldedName(name)) {
           guard UTF8Order.areEqual(other, name) else {
             throw MirrorError(
@@ -155,17 +151,14 @@ struct TableColumns {
   }
 
   /// The narrowest type for the values of each field, in one pass over the records.
-  private static func types(of fields: [String], in records: [Record]) -> [ColumnType] {
+  private static func types(of fields: [String], in records: PackedRecords) -> [ColumnType] {
     guard !fields.isEmpty else { return [] }
     let positions = Dictionary(
       uniqueKeysWithValues: fields.enumerated().map { (FieldName($1), $0) })
     var inferences = [ColumnTypeInference](repeating: ColumnTypeInference(), count: fields.count)
-    var last: (layout: RecordLayout, positions: [Int?])?
-    for record in records {
-      if last?.layout !== record.layout {
-        last = (record.layout, record.layout.names.map { positions[FieldName($0)] })
-      }
-      for (value, position) in zip(record.values, last?.positions ?? []) {
+    let positionsByLayout = records.layouts.map { $0.names.map { positions[FieldName($0)] } }
+    for row in records.indices.lazy.map(records.row) {
+      for (value, position) in zip(row.values, positionsByLayout[row.layoutIndex]) {
         if let position { inferences[position].add(value) }
       }
     }
@@ -185,54 +178,25 @@ private struct FoldedName: Hashable {
 // MARK: - Records
 
 extension TableColumns {
-  /// The records as the table stores them: all of one layout, absent fields null, each value as its
-  /// column's affinity makes it.
-  ///
-  /// - Parameter keepsUnfit: True to keep a value as it is that its column would change.
-  /// - Throws: ``RecordError`` for the first such value otherwise.
-  func stored(_ records: [Record], keepsUnfit: Bool = false) throws(RecordError) -> [Record] {
-    var result: [Record] = []
-    result.reserveCapacity(records.count)
-    var offsetsByLayout: [ObjectIdentifier: [Int?]] = [:]
-    var last: (layout: RecordLayout, offsets: [Int?])?
-    for (position, record) in records.enumerated() {
-      if last?.layout !== record.layout {
-        let identity = ObjectIdentifier(record.layout)
-        let offsets = offsetsByLayout[identity] ?? offsets(in: record.layout)
-        offsetsByLayout[identity] = offsets
-        last = (record.layout, offsets)
-      }
-      let values = try stored(
-        record.values, at: last?.offsets ?? [], position: position, keepsUnfit: keepsUnfit)
-      result.append(Record(uncheckedLayout: layout, values: values))
-    }
-    return result
-  }
-
   /// The columns whose texts are compared by structure, because those that look like arrays or objects
   /// of JSON are arrays or objects in the list, and not strings.
-  func structuredOffsets(of records: [Record]) -> Set<Int> {
-    var nested: Set<Int> = []
-    var last: RecordLayout?
-    for record in records where record.layout !== last {
-      last = record.layout
-      guard !record.layout.nestedOffsets.isEmpty else { continue }
-      for offset in record.layout.nestedOffsets {
-        if let column = self.offset(of: record.layout.names[offset]) { nested.insert(column) }
-      }
+  func structuredOffsets(of records: PackedRecords) -> Set<Int> {
+    var nested = Set<Int>()
+    for layout in records.layouts {
+      nested.formUnion(layout.nestedOffsets.compactMap { self.offset(of: layout.names[$0]) })
     }
     guard !nested.isEmpty else { return [] }
-    var found: (layout: RecordLayout, strings: [(offset: Int, column: Int)])?
-    for record in records where !nested.isEmpty {
-      if found?.layout !== record.layout {
-        let offsets = offsets(in: record.layout)
-        let strings = nested.compactMap { column in offsets[column].map { ($0, column) } }
-          .filter { !record.layout.nestedOffsets.contains($0.0) }
-        found = (record.layout, strings)
-      }
-      for (offset, column) in found?.strings ?? [] {
-        if case .text(let text) = record.values[offset], JSONStructure.isNested(text) {
-          nested.remove(column)
+    let strings = records.layouts.map { layout in
+      let offsets = offsets(in: layout)
+      return nested.compactMap { column in offsets[column].map { (offset: $0, column: column) } }
+        .filter { !layout.nestedOffsets.contains($0.offset) }
+    }
+    guard strings.contains(where: { !$0.isEmpty }) else { return nested }
+    for position in records.indices {
+      for string in strings[records.layoutIndex(at: position)] where nested.contains(string.column) {
+        let value = records.value(at: string.offset, ofRecordAt: position)
+        if case .text(let text) = value, JSONStructure.isNested(text) {
+          nested.remove(string.column)
         }
       }
     }
@@ -240,51 +204,52 @@ extension TableColumns {
   }
 
   /// The names of the columns of the table that would change or reject a value of a record.
-  func misfits(of records: [Record]) -> [String] {
+  func misfits(of records: PackedRecords) -> [String] {
     var misfits = Set<Int>()
-    var last: (layout: RecordLayout, offsets: [Int?])?
-    for record in records {
-      if last?.layout !== record.layout { last = (record.layout, offsets(in: record.layout)) }
-      for (position, offset) in (last?.offsets ?? []).enumerated() {
+    let offsetsByLayout = records.layouts.map(offsets(in:))
+    for row in records.indices.lazy.map(records.row) {
+      for (position, offset) in offsetsByLayout[row.layoutIndex].enumerated() {
         guard let offset, !misfits.contains(position) else { continue }
-        if columns[position].stored(record.values[offset]) == nil { misfits.insert(position) }
+        if columns[position].stored(row.values[offset]) == nil { misfits.insert(position) }
       }
     }
     return misfits.sorted().map { columns[$0].name }
   }
 
   /// The offset of each column's field in records of a layout; `nil` for a field that they lack.
-  private func offsets(in layout: RecordLayout) -> [Int?] {
+  func offsets(in layout: RecordLayout) -> [Int?] {
     let offsets = Dictionary(
       layout.names.enumerated().map { (FoldedName($1), $0) },
       uniquingKeysWith: { first, _ in first })
     return columns.map { offsets[FoldedName($0.name)] }
   }
 
-  private func stored(
-    _ values: [FieldValue], at offsets: [Int?], position: Int, keepsUnfit: Bool
-  ) throws(RecordError) -> [FieldValue] {
+  /// The values of a record as the table stores them: absent fields null, each value as its column's affinity
+  /// makes it. A value that its column would change stays as it is.
+  ///
+  /// - Parameter offsets: The offset of each column's field, as ``offsets(in:)`` finds them.
+  func stored(_ values: [FieldValue], at offsets: [Int?]) -> [FieldValue] {
     if areStored(values, at: offsets) { return values }
-    var result: [FieldValue] = []
-    result.reserveCapacity(columns.count)
-    for (column, offset) in zip(columns, offsets) {
-      guard let offset else {
-        result.append(.null)
-        continue
-      }
-      let stored = column.stored(values[offset]) ?? (keepsUnfit ? values[offset] : nil)
-      guard let value = stored else {
-        throw RecordError(
-          .notRepresentable,
-          "the value \(values[offset]) of field \(column.name) would be "
-            + "\(column.affinity.stored(values[offset]) == nil ? "changed" : "rejected") by its column, "
-            + "which is of type \(column.affinity.rawValue.uppercased()); widen the column (--widen), "
-            + "or declare it without a type",
-          record: position + 1)
-      }
-      result.append(value)
+    return zip(columns, offsets).map { column, offset in
+      guard let offset else { return .null }
+      return column.stored(values[offset]) ?? values[offset]
     }
-    return result
+  }
+
+  /// The error for a record with a value that its column would change or reject; `nil` if there is none.
+  func misfit(_ values: [FieldValue], at offsets: [Int?], record: Int) -> RecordError? {
+    if areStored(values, at: offsets) { return nil }
+    for case (let column, let offset?) in zip(columns, offsets)
+    where column.stored(values[offset]) == nil {
+      return RecordError(
+        .notRepresentable,
+        "the value \(values[offset]) of field \(column.name) would be "
+          + "\(column.affinity.stored(values[offset]) == nil ? "changed" : "rejected") by its column, "
+          + "which is of type \(column.affinity.rawValue.uppercased()); widen the column (--widen), "
+          + "or declare it without a type",
+        record: record)
+    }
+    return nil
   }
 
   /// True if the values are those of the columns already, in the same order. That is the usual case, in which

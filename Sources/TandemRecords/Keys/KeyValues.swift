@@ -5,26 +5,30 @@ struct KeyValues {
   /// The values of the key fields, record by record.
   private let values: [FieldValue]
 
-  /// Reads the keys of `records`. Throws if a record lacks a value.
-  init(of records: [Record], key names: [String]) throws(RecordError) {
-    var fields = KeyFields(names)
+  /// Reads the keys of a number of records.
+  ///
+  /// - Parameter value: The value of a key field of the record at a position; `nil` if it has no such field.
+  /// - Throws: ``RecordError`` if a record lacks a value.
+  init(
+    ofRecords recordCount: Int, key names: [String],
+    value: (_ position: Int, _ field: Int) -> FieldValue?
+  ) throws(RecordError) {
     var values: [FieldValue] = []
-    values.reserveCapacity(records.count * names.count)
-    for position in records.indices {
-      let offsets = fields.offsets(in: records[position])
+    values.reserveCapacity(recordCount * names.count)
+    for position in 0..<recordCount {
       for field in names.indices {
-        guard let offset = offsets[field], !records[position].values[offset].isNull else {
+        guard let value = value(position, field), !value.isNull else {
           throw RecordError(
             .missingKey,
             "the record has no value in the key field \(FieldValue.text(names[field]))",
             record: position + 1)
         }
-        values.append(records[position].values[offset])
+        values.append(value)
       }
     }
     self.names = names
     self.values = values
-    recordCount = records.count
+    self.recordCount = recordCount
   }
 
   /// True if each key is less than the next.

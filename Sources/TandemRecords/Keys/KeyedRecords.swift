@@ -18,15 +18,8 @@ package struct KeyedRecords: Sendable {
   ///   one. Errors count records from 1 in the order of the given list.
   /// - Complexity: O(*n*) if the records are ascending already, else O(*n* log *n*).
   package init(_ records: [Record], key: [String]) throws(RecordError) {
-    precondition(RecordLayout(key) != nil && !key.isEmpty, "A key names fields, each once")
-    let values = try KeyValues(of: records, key: key)
-    if values.areAscending {
-      self.records = records
-    } else {
-      let order = values.ascendingOrder()
-      if let duplicate = values.firstDuplicate(in: order) { throw duplicate }
-      self.records = order.map { records[$0] }
-    }
+    let order = try KeyOrder(of: records, key: key)
+    self.records = order.isListOrder ? records : order.map { records[$0] }
     self.key = key
   }
 }

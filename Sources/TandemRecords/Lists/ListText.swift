@@ -204,14 +204,7 @@ public struct KeyedListText: Sendable {
   /// - Precondition: `key` names one or more fields, each once.
   /// - Complexity: O(*n*) if the records ascend already, else O(*n* log *n*).
   public init(_ list: ListText, by key: [String]) throws(RecordError) {
-    precondition(RecordLayout(key) != nil && !key.isEmpty, "A key names fields, each once")
-    let keys = try KeyValues(of: list.keyRecords(key), key: key)
-    var order = Array(list.records.indices)
-    if !keys.areAscending {
-      order = keys.ascendingOrder()
-      if let duplicate = keys.firstDuplicate(in: order) { throw duplicate }
-    }
-    items = order.map { position in
+    items = try KeyOrder(of: list.keyRecords(key), key: key).map { position in
       Keyed(key: list.key(of: list.records[position], key), element: list.records[position])
     }
     self.key = key

@@ -1,5 +1,4 @@
 internal import CSQLite
-package import TandemDifferences
 package import TandemRecords
 
 /// A table read once, ascending by key as field values are: SQLite's BINARY collation of UTF-8.
@@ -132,30 +131,34 @@ package final class TableScan {
 
   /// Calls `body` with each change that leads from the table to `records`, which are ascending by
   /// key and have the columns read as their fields; returns how many rows the table has.
+  ///
+  /// Each record is read once.
   package func forEachChange(
-    to records: [Record], _ body: (SetChange<Record>) -> Void
+    to records: some RandomAccessCollection<Record>, _ body: (TableChange) -> Void
   ) throws(DatabaseError) -> Int {
     var rowCount = 0
-    var position = 0
+    var rest = records.enumerated().makeIterator()
+    var next = rest.next()
     while try advance() {
       rowCount += 1
       var order = 1
-      while position < records.count {
-        order = compareKey(toKeyOf: records[position])
+      while let (position, record) = next {
+        order = compareKey(toKeyOf: record)
         if order <= 0 { break }
-        body(.inserted(records[position]))
-        position += 1
+        body(.inserted(position))
+        next = rest.next()
       }
-      if position == records.count || order < 0 {
-        body(.deleted(try record()))
+      if let (position, record) = next, order == 0 {
+        if !isEqual(to: record) { body(.updated(old: try self.record(), new: position)) }
+        next = rest.next()
       } else {
-        if !isEqual(to: records[position]) {
-          body(.updated(old: try record(), new: records[position]))
-        }
-        position += 1
+        body(.deleted(try record()))
       }
     }
-    for record in records[position...] { body(.inserted(record)) }
+    while let (position, _) = next {
+      body(.inserted(position))
+      next = rest.next()
+    }
     return rowCount
   }
 
@@ -185,4 +188,14 @@ extension ColumnValue {
   fileprivate func hasSameStorage(as value: FieldValue) -> Bool {
     if case .real = value { type == SQLITE_FLOAT } else { type != SQLITE_FLOAT }
   }
+}
+
+/// A change that leads from a table to a list of records, which are named by the number of records before them.
+package enum TableChange {
+  /// A record without a row.
+  case inserted(Int)
+  /// A row that differs from its record.
+  case updated(old: Record, new: Int)
+  /// A row without a record.
+  case deleted(Record)
 }

@@ -30,27 +30,29 @@ package struct TableWriter {
     condition = KeyCondition(columns: keyOffsets.map { columns.names[$0] })
   }
 
-  /// Writes a difference: deletions first and insertions last, so that values which must be unique are free
+  /// Writes changes: deletions first and insertions last, so that values which must be unique are free
   /// again.
   ///
   /// - Parameters:
   ///   - schema: The table; `nil` if it was created in this transaction.
   ///   - progress: Called after every 1,000 changes and after the last one.
   package func write(
-    _ difference: SetDifference<Record>, schema: TableSchema?,
+    deleted: some Collection<Record>, updated: some Collection<SetDifference<Record>.Update>,
+    inserted: some Collection<Record>, schema: TableSchema?,
     progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
   ) throws(DatabaseError) {
+    let count = deleted.count + updated.count + inserted.count
     var done = 0
     func advance() {
       done += 1
-      if done % 1_000 == 0 || done == difference.count { progress(done, difference.count) }
+      if done % 1_000 == 0 || done == count { progress(done, count) }
     }
-    for record in difference.deleted {
+    for record in deleted {
       try delete(record)
       advance()
     }
-    try update(difference.updated, schema: schema, advance)
-    for record in difference.inserted {
+    try update(updated, schema: schema, advance)
+    for record in inserted {
       try insert(record)
       advance()
     }
@@ -58,7 +60,8 @@ package struct TableWriter {
 
   /// Writes updates. Those come last that want a unique value which another row still has.
   private func update(
-    _ updates: [SetDifference<Record>.Update], schema: TableSchema?, _ advance: () -> Void
+    _ updates: some Collection<SetDifference<Record>.Update>, schema: TableSchema?,
+    _ advance: () -> Void
   ) throws(DatabaseError) {
     var (blocked, error) = try attempt(updates, advance)
     if !blocked.isEmpty, blocked.count < updates.count {
@@ -74,7 +77,7 @@ package struct TableWriter {
 
   /// Writes updates; returns those that want a unique value which another row has, and the first error.
   private func attempt(
-    _ updates: [SetDifference<Record>.Update], _ advance: () -> Void
+    _ updates: some Collection<SetDifference<Record>.Update>, _ advance: () -> Void
   ) throws(DatabaseError) -> (blocked: [SetDifference<Record>.Update], DatabaseError?) {
     var blocked: [SetDifference<Record>.Update] = []
     var firstError: DatabaseError?

@@ -1,20 +1,18 @@
-internal import CSQLite
-package import TandemRecords
-
 /// The values of a row as bytes, one after the other: a tag, and for texts and blobs their length.
 ///
 /// Rows with the same number of columns are stored identically if and only if their bytes are equal,
 /// and no packed row is the beginning of another one. So a row can be compared with kept ones, and
 /// kept, without an allocation.
 package enum PackedRow {
-  private enum Tag {
-    static let null: UInt8 = 0
-    static let byte: UInt8 = 1
-    static let word: UInt8 = 2
-    static let integer: UInt8 = 3
-    static let real: UInt8 = 4
-    static let text: UInt8 = 5
-    static let blob: UInt8 = 6
+  /// The type of a value, and the number of bytes of an integer.
+  package enum Tag {
+    package static var null: UInt8 { 0 }
+    package static var byte: UInt8 { 1 }
+    package static var word: UInt8 { 2 }
+    package static var integer: UInt8 { 3 }
+    package static var real: UInt8 { 4 }
+    package static var text: UInt8 { 5 }
+    package static var blob: UInt8 { 6 }
   }
 
   /// Appends a row.
@@ -31,18 +29,11 @@ package enum PackedRow {
     }
   }
 
-  /// Appends the value of a column. A text may be invalid UTF-8.
-  fileprivate static func append(_ column: ColumnValue, to bytes: inout [UInt8]) {
-    switch column.type {
-    case SQLITE_INTEGER: append(column.integer, to: &bytes)
-    case SQLITE_FLOAT: append(column.real, to: &bytes)
-    case SQLITE_TEXT: append(column.text, tag: Tag.text, to: &bytes)
-    case SQLITE_BLOB: append(column.blob, tag: Tag.blob, to: &bytes)
-    default: bytes.append(Tag.null)
-    }
-  }
+  /// Appends a null.
+  package static func appendNull(to bytes: inout [UInt8]) { bytes.append(Tag.null) }
 
-  private static func append(_ number: Int64, to bytes: inout [UInt8]) {
+  /// Appends an integer.
+  package static func append(_ number: Int64, to bytes: inout [UInt8]) {
     if let byte = Int8(exactly: number) {
       bytes.append(Tag.byte)
       bytes.append(UInt8(bitPattern: byte))
@@ -53,7 +44,8 @@ package enum PackedRow {
     }
   }
 
-  private static func append(_ number: Double, to bytes: inout [UInt8]) {
+  /// Appends a real.
+  package static func append(_ number: Double, to bytes: inout [UInt8]) {
     // SQLite stores a NaN as null.
     if number.isNaN { bytes.append(Tag.null) } else { append(number, tag: Tag.real, to: &bytes) }
   }
@@ -65,15 +57,21 @@ package enum PackedRow {
     withUnsafeBytes(of: number) { bytes.append(contentsOf: $0) }
   }
 
-  private static func append(_ data: UnsafeRawBufferPointer, tag: UInt8, to bytes: inout [UInt8]) {
+  /// Appends a text or a blob. A text may be invalid UTF-8.
+  package static func append(_ data: UnsafeRawBufferPointer, tag: UInt8, to bytes: inout [UInt8]) {
     bytes.append(tag)
-    var count = data.count
+    append(count: data.count, to: &bytes)
+    bytes.append(contentsOf: data)
+  }
+
+  /// Appends a number that is not negative, seven bits in each byte (LEB128).
+  package static func append(count: Int, to bytes: inout [UInt8]) {
+    var count = count
     while count >= 0x80 {
       bytes.append(UInt8(truncatingIfNeeded: count) | 0x80)
       count >>= 7
     }
     bytes.append(UInt8(count))
-    bytes.append(contentsOf: data)
   }
 
   /// Reads the values of packed rows, one after the other, of memory that this type wrote.
@@ -121,25 +119,21 @@ package enum PackedRow {
     }
 
     private mutating func takeData() -> UnsafeRawBufferPointer {
+      let count = nextCount()
+      defer { position += count }
+      return UnsafeRawBufferPointer(start: position, count: count)
+    }
+
+    /// The next number that was appended as a count.
+    package mutating func nextCount() -> Int {
       var count = 0
       var shift = 0
       while true {
         let byte = take(UInt8.self)
         count |= Int(byte & 0x7F) << shift
-        if byte < 0x80 { break }
+        if byte < 0x80 { return count }
         shift += 7
       }
-      defer { position += count }
-      return UnsafeRawBufferPointer(start: position, count: count)
-    }
-  }
-}
-
-extension Statement {
-  /// Appends the values of the current row in the form of ``PackedRow``. Its texts are not checked.
-  package func appendRow(to bytes: inout [UInt8]) {
-    for column in 0..<Int(sqlite3_data_count(handle)) {
-      PackedRow.append(self.column(column), to: &bytes)
     }
   }
 }

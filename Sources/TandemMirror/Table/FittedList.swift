@@ -1,0 +1,59 @@
+internal import TandemRecords
+
+/// A list of records as a table stores them, ascending by key.
+///
+/// Only the list is kept, packed. Each record is converted when it is read.
+struct FittedList: Sendable {
+  /// The columns of the table that the records have.
+  let columns: TableColumns
+  /// The list, as its source has it.
+  let source: PackedRecords
+  /// The offset of each column's field, by the layouts of the list.
+  private let offsets: [[Int?]]
+  private let order: KeyOrder
+
+  /// Sorts a list by the key columns.
+  ///
+  /// - Parameter keepsUnfit: True to keep a value as it is that its column would change.
+  /// - Throws: ``RecordError`` for the first value that its column would change, unless it is kept; for the
+  ///   first record without a key, or with the key of an earlier one.
+  init(
+    _ list: PackedRecords, _ columns: TableColumns, key keyOffsets: [Int], keepsUnfit: Bool = false
+  ) throws(RecordError) {
+    let offsets = list.layouts.map(columns.offsets(in:))
+    if !keepsUnfit {
+      for position in list.indices {
+        let row = list.row(at: position)
+        let misfit = columns.misfit(
+          row.values, at: offsets[row.layoutIndex], record: position + 1)
+        if let misfit { throw misfit }
+      }
+    }
+    let key = keyOffsets.map { columns.columns[$0] }
+    order = try KeyOrder(ofRecords: list.count, key: key.map(\.name)) { position, field in
+      let offset = offsets[list.layoutIndex(at: position)][keyOffsets[field]]
+      return offset.map { offset in
+        let value = list.value(at: offset, ofRecordAt: position)
+        return key[field].stored(value) ?? value
+      }
+    }
+    self.columns = columns
+    self.offsets = offsets
+    source = list
+  }
+
+  /// The record at a position in the list.
+  func record(at position: Int) -> Record {
+    let row = source.row(at: position)
+    return Record(
+      uncheckedLayout: columns.layout,
+      values: columns.stored(row.values, at: offsets[row.layoutIndex]))
+  }
+}
+
+extension FittedList: RandomAccessCollection {
+  var startIndex: Int { 0 }
+  var endIndex: Int { order.count }
+  /// The record with so many keys before it.
+  subscript(rank: Int) -> Record { record(at: order[rank]) }
+}
