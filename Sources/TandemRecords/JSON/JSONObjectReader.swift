@@ -11,7 +11,7 @@ package struct JSONObjectReader {
   /// The offsets of the arrays and objects in the current object.
   private var nestedOffsets: [Int] = []
   private var nestedLayouts = NestedLayouts()
-  private let maxRecordByteCount: Int
+  let maxRecordByteCount: Int
   /// The ranges of the records read so far, if the caller asked for them.
   private(set) var spans: [Range<Int>]?
 
@@ -21,7 +21,7 @@ package struct JSONObjectReader {
   ) {
     cursor = JSONCursor(bytes, maxNestingDepth: limits.maxNestingDepth)
     cursor.index = ByteOrderMark.byteCount(in: bytes)
-    maxRecordByteCount = limits.maxRecordByteCount
+    maxRecordByteCount = max(0, limits.maxRecordByteCount)
     spans = keepsSpans ? [] : nil
   }
 
@@ -29,24 +29,43 @@ package struct JSONObjectReader {
   var fieldName: String? { isInsideField ? shapes.name(of: shape) : nil }
 
   /// Reads an object and skips the white space after it, which does not count against the limit.
+  ///
+  /// Reads no byte beyond the limit, so that the outcome does not depend on the text behind it.
+  @inline(__always)
   package mutating func record() throws(TextFault) -> Record {
     try requireObject()
     let start = cursor.index
+    let textEnd = cursor.end
+    if textEnd &- start > maxRecordByteCount { cursor.end = start &+ maxRecordByteCount }
+    let record: Record
+    do throws(TextFault) {
+      record = try object()
+    } catch {
+      throw error.offset >= cursor.end && cursor.end < textEnd ? tooLong(at: start) : error
+    }
+    spans?.append(start..<cursor.index)
+    cursor.end = textEnd
+    cursor.skipSpace()
+    return record
+  }
+
+  @inline(never)
+  private mutating func object() throws(TextFault) -> Record {
     shapes.startObject()
     shape = FieldShapes.root
     if !nestedOffsets.isEmpty { nestedOffsets.removeAll(keepingCapacity: true) }
     let values = try values()
-    guard cursor.index - start <= maxRecordByteCount else {
-      throw TextFault(
-        .limitExceeded, "the record has more than \(maxRecordByteCount) bytes", at: start)
-    }
     var layout = shapes.layout(of: shape)
     if !nestedOffsets.isEmpty { layout = nestedLayouts.layout(layout, nested: nestedOffsets) }
-    let record = Record(uncheckedLayout: layout, values: values)
     lastFieldCount = values.count
-    spans?.append(start..<cursor.index)
-    cursor.skipSpace()
-    return record
+    return Record(uncheckedLayout: layout, values: values)
+  }
+
+  @inline(never)
+  private mutating func tooLong(at start: Int) -> TextFault {
+    isInsideField = false
+    return TextFault(
+      .limitExceeded, "the record has more than \(maxRecordByteCount) bytes", at: start)
   }
 
   @inline(__always)

@@ -73,12 +73,10 @@ public enum RecordReader {
   static func objects(
     in bytes: UnsafeRawBufferPointer, format: RecordFormat, limits: RecordLimits, keepsSpans: Bool
   ) throws(RecordError) -> (records: [Record], spans: [Range<Int>]) {
-    if format == .ndjson {
-      let (records, reader) = try read(bytes) { NDJSONReader($0, limits, keepsSpans: keepsSpans) }
-      return (records, reader.spans)
-    }
-    let (records, reader) = try read(bytes) { JSONArrayReader($0, limits, keepsSpans: keepsSpans) }
-    return (records, reader.spans)
+    var stream = RecordStream(format: format, limits: limits, keepsSpans: keepsSpans)
+    var records: [Record] = []
+    try stream.readAll(bytes) { records.append($0) }
+    return (records, stream.spans)
   }
 
   /// Reads a text of CSV, which must be UTF-8 already if `options` name no other encoding.

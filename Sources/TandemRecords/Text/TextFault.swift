@@ -23,15 +23,42 @@ package struct TextFault: Error, Hashable, CustomStringConvertible {
 
   /// The fault as an error that names its line and column in `bytes`.
   func error(in bytes: UnsafeRawBufferPointer, record: Int?, field: String?) -> RecordError {
-    var line = 1
-    var lineStart = ByteOrderMark.byteCount(in: bytes)
-    for index in 0..<min(offset, bytes.count) where bytes[index] == ASCII.lineFeed {
-      line += 1
-      lineStart = index + 1
-    }
+    let line = TextLine(start: ByteOrderMark.byteCount(in: bytes))
+    return error(in: bytes, from: line, record: record, field: field)
+  }
+
+  /// The fault as an error that names its line and column in a part of a text, which begins in `line`.
+  func error(
+    in bytes: UnsafeRawBufferPointer, from line: TextLine, record: Int?, field: String?
+  ) -> RecordError {
+    var line = line
+    line.move(behind: UnsafeRawBufferPointer(rebasing: bytes[..<min(offset, bytes.count)]))
     return RecordError(
       code, field.map { "\(message), in field \(FieldValue.text($0))" } ?? message,
-      record: record, line: line, column: offset - lineStart + 1)
+      record: record, line: line.number, column: offset - line.start + 1)
+  }
+}
+
+/// A line of a text that is read in parts.
+struct TextLine {
+  /// The number of the line, counted from 1.
+  private(set) var number = 1
+  /// The offset of the line's first byte in the current part; negative if it was in an earlier one.
+  var start: Int
+
+  /// Moves to the line of the next part's first byte, behind the bytes that were read of this part.
+  mutating func leave(_ bytes: Slice<UnsafeRawBufferPointer>) {
+    move(behind: UnsafeRawBufferPointer(rebasing: bytes))
+    start -= bytes.count
+  }
+
+  /// Moves from the first byte of a part to the byte behind `bytes`, which the part begins with.
+  mutating func move(behind bytes: UnsafeRawBufferPointer) {
+    var lineFeedCount = 0
+    for byte in bytes where byte == ASCII.lineFeed { lineFeedCount &+= 1 }
+    guard lineFeedCount > 0, let last = bytes.lastIndex(of: ASCII.lineFeed) else { return }
+    number += lineFeedCount
+    start = last + 1
   }
 }
 

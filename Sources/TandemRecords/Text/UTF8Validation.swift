@@ -5,12 +5,16 @@ struct UTF8Validation {
   /// The fault where the valid part ends; `nil` if all bytes are valid.
   let fault: TextFault?
 
+  /// True if the bytes end inside a character, which more bytes may complete.
+  var isCutOff: Bool { fault?.message == Self.cutOff }
+
   /// The messages of faults. Another encoding could explain both.
   static let notUTF8 = "these bytes are not UTF-8"
   static let cutOff = "the text ends too early, inside a character"
 
-  init(_ bytes: UnsafeRawBufferPointer) {
-    var index = 0
+  /// Checks the bytes from `start` on. Those before it are known to be whole characters.
+  init(_ bytes: UnsafeRawBufferPointer, from start: Int = 0) {
+    var index = start
     while index < bytes.count {
       index = UTF8Validation.endOfASCII(in: bytes, from: index)
       guard index < bytes.count else { break }

@@ -1,81 +1,3 @@
-/// Reads a JSON array of objects.
-struct JSONArrayReader: RecordTextReader {
-  private var objects: JSONObjectReader
-  private(set) var recordNumber: Int?
-
-  init(_ bytes: UnsafeRawBufferPointer, _ limits: RecordLimits, keepsSpans: Bool) {
-    objects = JSONObjectReader(bytes, limits, keepsSpans: keepsSpans)
-  }
-
-  var fieldName: String? { objects.fieldName }
-  var spans: [Range<Int>] { objects.spans ?? [] }
-
-  mutating func readAll() throws(TextFault) -> [Record] {
-    objects.cursor.skipSpace()
-    if objects.cursor.byte == ASCII.openBrace { throw objectOutsideArray() }
-    let records = try objects.array(&recordNumber)
-    try objects.cursor.requireEnd()
-    return records
-  }
-
-  private func objectOutsideArray() -> TextFault {
-    TextFault(
-      .malformed, "expected an array of objects, found an object; one object per line is NDJSON",
-      at: objects.cursor.index)
-  }
-}
-
-extension JSONObjectReader {
-  /// Reads an array of objects. `recordNumber` counts them from 1, and is `nil` after the last one.
-  fileprivate mutating func array(_ recordNumber: inout Int?) throws(TextFault) -> [Record] {
-    var records: [Record] = []
-    guard try cursor.openArray(expected: "an array of objects") else { return records }
-    repeat {
-      recordNumber = records.count + 1
-      records.append(try record())
-    } while try cursor.hasNextElement()
-    recordNumber = nil
-    return records
-  }
-}
-
-/// Reads JSON objects, one per line.
-struct NDJSONReader: RecordTextReader {
-  private var objects: JSONObjectReader
-  private var records: [Record] = []
-  private(set) var recordNumber: Int? = 1
-
-  init(_ bytes: UnsafeRawBufferPointer, _ limits: RecordLimits, keepsSpans: Bool) {
-    objects = JSONObjectReader(bytes, limits, keepsSpans: keepsSpans)
-  }
-
-  var fieldName: String? { objects.fieldName }
-  var spans: [Range<Int>] { objects.spans ?? [] }
-
-  mutating func readAll() throws(TextFault) -> [Record] {
-    let bytes = objects.cursor.bytes
-    while objects.cursor.index < bytes.count {
-      let rest = bytes[objects.cursor.index...]
-      let lineFeed = rest.firstIndex(of: ASCII.lineFeed)
-      objects.cursor.end = lineFeed ?? bytes.count
-      try readLine()
-      if lineFeed != nil { recordNumber = records.count + 1 }
-      objects.cursor.index = objects.cursor.end + 1
-    }
-    return records
-  }
-
-  private mutating func readLine() throws(TextFault) {
-    objects.cursor.skipSpace()
-    guard objects.cursor.byte != nil else { return }
-    let record = try objects.record()
-    guard objects.cursor.byte == nil else {
-      throw objects.cursor.unexpected("the end of the line")
-    }
-    records.append(record)
-  }
-}
-
 /// A list in one field of a JSON object, or of an object inside it, and the other fields of these objects.
 package struct RecordEnvelope: Sendable {
   /// The list.
@@ -85,6 +7,9 @@ package struct RecordEnvelope: Sendable {
 }
 
 /// Reads a JSON object that has an array of objects in one of its fields, or in an object inside it.
+///
+/// It needs the whole text, unlike ``RecordStream``. Servers that put a list into an object mostly send
+/// it in pages, so these texts are short.
 struct JSONEnvelopeReader: RecordTextReader {
   private var objects: JSONObjectReader
   private let itemsField: String
@@ -155,5 +80,19 @@ struct JSONEnvelopeReader: RecordTextReader {
       .duplicateField,
       "the object names a field twice, or more than \(RecordLayout.maxFieldCount) fields",
       at: offset)
+  }
+}
+
+extension JSONObjectReader {
+  /// Reads an array of objects. `recordNumber` counts them from 1, and is `nil` after the last one.
+  fileprivate mutating func array(_ recordNumber: inout Int?) throws(TextFault) -> [Record] {
+    var records: [Record] = []
+    guard try cursor.openArray(expected: "an array of objects") else { return records }
+    repeat {
+      recordNumber = records.count + 1
+      records.append(try record())
+    } while try cursor.hasNextElement()
+    recordNumber = nil
+    return records
   }
 }
