@@ -8,13 +8,9 @@ extension DatabaseMirror {
   ///
   /// The rows and the list are kept packed, and a record is made each time that it is read.
   public struct Changes: Sendable {
-    /// The rows that the table is to have, of which some are new.
-    private enum Rows {
-      case list(FittedList)
-      case records(PackedRecords)
-    }
-
-    private var rows = Rows.records([])
+    /// The list that has the new rows; `nil` if they are in ``newRows``.
+    private var list: FittedList?
+    private var newRows = PackedRecords()
     private(set) var deleted = PackedRecords()
     /// The former versions of the updated rows.
     private var formerRows = PackedRecords()
@@ -27,7 +23,7 @@ extension DatabaseMirror {
 
     /// The changes from no rows to a list.
     init(inserting list: FittedList) {
-      rows = .list(list)
+      self.list = list
       insertedPositions = Array(list.indices)
     }
 
@@ -35,14 +31,13 @@ extension DatabaseMirror {
     init(
       from scan: TableScan, to list: FittedList, countingRowsIn rowCount: inout Int
     ) throws(DatabaseError) {
-      rows = .list(list)
+      self.list = list
       rowCount += try scan.forEachChange(to: list) { append($0) }
     }
 
     /// The changes of a difference.
     init(_ difference: SetDifference<Record>) {
-      let newRows = PackedRecords(difference.inserted + difference.updated.map(\.new))
-      rows = .records(newRows)
+      newRows = PackedRecords(difference.inserted + difference.updated.map(\.new))
       deleted = PackedRecords(difference.deleted)
       formerRows = PackedRecords(difference.updated.lazy.map(\.old))
       insertedPositions = Array(difference.inserted.indices)
@@ -60,10 +55,7 @@ extension DatabaseMirror {
     }
 
     private func row(at position: Int) -> Record {
-      switch rows {
-      case .list(let list): list[position]
-      case .records(let records): records[position]
-      }
+      list?[position] ?? newRows[position]
     }
   }
 }
