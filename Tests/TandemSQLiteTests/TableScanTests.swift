@@ -72,7 +72,9 @@ struct TableScanTests {
       let scan = try TableScan(
         connection, table: try connection.table(), columns: layout, key: [2, 1])
       var changes: [SetChange<Record>] = []
-      let count = try scan.forEachChange(to: list.records) { changes.append($0.change(in: list.records)) }
+      let count = try scan.forEachChange(to: list.records) {
+        changes.append($0.change(in: list.records))
+      }
       #expect(count == rows.count)
       #expect(
         changes == TestTable.naiveChanges(from: rows, to: list.records), "seed \(seed), \(kind)")

@@ -147,7 +147,9 @@ struct TableWriterTests {
     func changes() throws -> SetDifference<Record> {
       var difference = SetDifference<Record>()
       let scan = try TableScan(table, table: try table.table(), columns: layout, key: key)
-      _ = try scan.forEachChange(to: list.records) { difference.append($0.change(in: list.records)) }
+      _ = try scan.forEachChange(to: list.records) {
+        difference.append($0.change(in: list.records))
+      }
       return difference
     }
     let difference = try changes()

@@ -8,58 +8,67 @@ internal import TandemHTTP
   internal import Musl
 #endif
 
-/// The whole contents of a file or of standard input, and their decompression.
+/// The contents of a file or of standard input, and their decompression.
 enum FileBytes {
   /// The number of bytes that are read at a time.
   private static let chunkByteCount = 256 << 10
 
-  /// Reads a file, which may be a pipe.
-  static func read(path: String, maxByteCount: Int) throws(TransportError) -> [UInt8] {
+  /// Reads a file, which may be a pipe, in chunks.
+  ///
+  /// - Throws: ``TransportError``, also if the file changes meanwhile; the error that `body` throws.
+  static func forEachChunk(
+    ofFileAt path: String, maxByteCount: Int, _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw error(errno, path: path) }
     defer { close(descriptor) }
-    return try read(descriptor: descriptor, name: path, maxByteCount: maxByteCount)
+    try forEachChunk(of: descriptor, name: path, maxByteCount: maxByteCount, body)
   }
 
-  /// Reads standard input to its end.
-  static func readStandardInput(maxByteCount: Int) throws(TransportError) -> [UInt8] {
-    try read(descriptor: STDIN_FILENO, name: "standard input", maxByteCount: maxByteCount)
+  /// Reads standard input to its end, in chunks.
+  static func forEachChunkOfStandardInput(
+    maxByteCount: Int, _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    try forEachChunk(
+      of: STDIN_FILENO, name: "standard input", maxByteCount: maxByteCount, body)
   }
 
-  private static func read(
-    descriptor: Int32, name: String, maxByteCount: Int
-  ) throws(TransportError) -> [UInt8] {
-    var bytes: [UInt8] = []
+  private static func forEachChunk(
+    of descriptor: Int32, name: String, maxByteCount: Int,
+    _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
     let version = FileVersion(descriptor)
-    if let byteCount = version?.byteCount, byteCount <= maxByteCount {
-      bytes.reserveCapacity(byteCount)
-    }
-    while true {
-      let count = appendChunk(to: &bytes, from: descriptor)
-      if count == 0 {
-        guard version == FileVersion(descriptor) else {
-          throw TransportError(
-            .truncated, "the file changed while it was read; try again when it is complete",
-            path: name)
-        }
-        return bytes
+    func requireVersion() throws(TransportError) {
+      guard version == FileVersion(descriptor) else {
+        throw TransportError(
+          .truncated, "the file changed while it was read; try again when it is complete",
+          path: name)
       }
-      if count < 0, errno != EINTR { throw error(errno, path: name) }
-      guard bytes.count <= maxByteCount else {
+    }
+    let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: chunkByteCount, alignment: 1)
+    defer { chunk.deallocate() }
+    var byteCount = 0
+    while true {
+      let count = systemRead(descriptor, chunk.baseAddress, chunk.count)
+      if count == 0 { return try requireVersion() }
+      guard count > 0 else {
+        if errno == EINTR { continue }
+        throw error(errno, path: name)
+      }
+      byteCount += count
+      guard byteCount <= maxByteCount else {
         var error = TransportError(
           .tooLarge, "the list is longer than the limit of \(maxByteCount) bytes", path: name)
         error.maxByteCount = maxByteCount
         throw error
       }
-    }
-  }
-
-  /// Reads once; returns the result of `read(2)`.
-  private static func appendChunk(to bytes: inout [UInt8], from descriptor: Int32) -> Int {
-    withUnsafeTemporaryAllocation(byteCount: chunkByteCount, alignment: 1) { chunk in
-      let count = systemRead(descriptor, chunk.baseAddress, chunk.count)
-      if count > 0 { bytes.append(contentsOf: chunk[..<count]) }
-      return count
+      do {
+        try body(UnsafeRawBufferPointer(rebasing: chunk[..<count]))
+      } catch {
+        // What is wrong with half a file is that it is half a file.
+        try requireVersion()
+        throw error
+      }
     }
   }
 
@@ -111,7 +120,7 @@ private struct FileVersion: Equatable {
   }
 }
 
-/// `read(2)`, under a name that ``FileBytes/read(path:maxByteCount:)`` does not hide.
+/// `read(2)`, under a name that ``FileBytes`` does not hide.
 private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int
 {
   read(descriptor, bytes, count)

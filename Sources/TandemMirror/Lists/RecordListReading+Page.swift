@@ -69,12 +69,27 @@ extension RecordListReading {
     head.url = HTTPURL.adoptingCredentials(of: url, in: head.url)
     let named = format(of: head)
     if let named, try isUncertain(head, named, question) { return .compressedLines }
-    let bytes = try plainBytes(try await bytes(of: stream, question), question)
-    let format = named ?? .sniffed(from: bytes)
+    var format = named
+    let body = try await body(of: stream, question) { bytes in
+      guard !keepsTexts, options.itemsField == nil, !GzipDecoder.isGzip(bytes) else { return nil }
+      let found = named ?? .sniffed(from: bytes)
+      format = found
+      return try isReadable(bytes, found, head, question) && !found.isCSV ? found : nil
+    }
+    let known = format ?? .sniffed(from: body.bytes)
+    if !body.isRead, try !isReadable(body.bytes, known, head, question) { return .compressedLines }
+    return .page(try page(of: body, known, head))
+  }
+
+  /// False if the page has to be asked for uncompressed.
+  ///
+  /// - Throws: ``TransportError`` if the page is no list, or may have been cut off.
+  private func isReadable(
+    _ bytes: [UInt8], _ format: RecordFormat, _ head: HTTPResponseHead, _ question: PageQuestion
+  ) throws(TransportError) -> Bool {
     try requireList(in: bytes, format, head)
     try requireArray(in: bytes, format, head)
-    if try isUncertain(head, format, question) { return .compressedLines }
-    return .page(try page(in: bytes, format, head))
+    return try !isUncertain(head, format, question)
   }
 
   /// True if a page has these validators, and names no next page.
@@ -110,18 +125,23 @@ extension RecordListReading {
     return request
   }
 
-  private func bytes(
-    of stream: HTTPResponseStream, _ question: PageQuestion
-  ) async throws -> [UInt8] {
-    var bytes: [UInt8] = []
+  /// The text of a page, decompressed if it is a gzip file.
+  ///
+  /// - Parameter begin: as that of ``ListBody/append(_:begin:)``.
+  private func body(
+    of stream: HTTPResponseStream, _ question: PageQuestion,
+    begin: (_ head: [UInt8]) throws -> RecordFormat?
+  ) async throws -> ListBody {
+    var body = ListBody()
     let isFirst = question.receivedByteCount == 0
     for try await chunk in stream.body {
-      bytes.append(contentsOf: chunk)
+      try chunk.withUnsafeBytes { try body.append($0, begin: begin) }
       guard !question.isRepeated else { continue }
       progress(
-        question.receivedByteCount + bytes.count, isFirst ? stream.head.bodyByteCount : nil)
+        question.receivedByteCount + body.byteCount, isFirst ? stream.head.bodyByteCount : nil)
     }
-    return bytes
+    try body.finish { try plainBytes($0, question) }
+    return body
   }
 
   /// The bytes, decompressed if they are a gzip file.
@@ -165,9 +185,12 @@ extension RecordListReading {
   }
 
   private func page(
-    in bytes: [UInt8], _ format: RecordFormat, _ head: HTTPResponseHead
+    of body: ListBody, _ format: RecordFormat, _ head: HTTPResponseHead
   ) throws(RecordError) -> RecordPage {
-    var page = RecordPage(records: [], head: head, byteCount: bytes.count, format: format)
+    let bytes = body.bytes
+    var page = RecordPage(
+      records: body.records, head: head, byteCount: body.byteCount, format: format)
+    if body.isRead { return page }
     if let field = options.itemsField {
       if keepsTexts { page.text = try ListText(envelope: bytes, items: field) }
       let envelope = try RecordReader.envelope(in: bytes, items: field)
@@ -175,8 +198,8 @@ extension RecordListReading {
       page.others = envelope.others
     } else {
       if keepsTexts { page.text = try ListText(bytes, format: format, csv: options.csv) }
-      page.records = PackedRecords(
-        try RecordReader.records(in: bytes, format: format, csv: options.csv))
+      page.records = try RecordReader.packedRecords(
+        in: bytes, format: format, csv: options.csv)
     }
     return page
   }

@@ -104,13 +104,14 @@ extension RecordSource {
   ) async throws -> RecordList {
     switch self {
     case .file, .standardInput:
-      let (bytes, format) = try localBytes(options)
+      let (body, format) = try localBody(options, keepsText: false)
       let records: PackedRecords
-      if let field = options.itemsField {
-        records = PackedRecords(try RecordReader.envelope(in: bytes, items: field).records)
+      if body.isRead {
+        records = body.records
+      } else if let field = options.itemsField {
+        records = PackedRecords(try RecordReader.envelope(in: body.bytes, items: field).records)
       } else {
-        records = PackedRecords(
-          try RecordReader.records(in: bytes, format: format, csv: options.csv))
+        records = try RecordReader.packedRecords(in: body.bytes, format: format, csv: options.csv)
       }
       return .records(records, RecordListValidators(), bases: RecordBases())
     case .table(let name, let path):
@@ -138,9 +139,9 @@ extension RecordSource {
     precondition(options.validators == nil, "The text of an unchanged list is not read")
     switch self {
     case .file, .standardInput:
-      let (bytes, format) = try localBytes(options)
-      if let field = options.itemsField { return try ListText(envelope: bytes, items: field) }
-      return try ListText(bytes, format: format, csv: options.csv)
+      let (body, format) = try localBody(options, keepsText: true)
+      if let field = options.itemsField { return try ListText(envelope: body.bytes, items: field) }
+      return try ListText(body.bytes, format: format, csv: options.csv)
     case .table(let name, let path):
       var bytes: [UInt8] = []
       let records = try await SourceTable(name: name, path: path)
@@ -157,27 +158,41 @@ extension RecordSource {
   /// The first bytes of a SQLite database.
   private static let databaseMagic = Array("SQLite format 3\0".utf8)
 
-  /// The bytes and the format of a file or of standard input.
-  private func localBytes(
-    _ options: RecordListOptions
-  ) throws -> (bytes: [UInt8], format: RecordFormat) {
-    let packed: [UInt8]
+  /// The text and the format of a file or of standard input.
+  ///
+  /// - Parameter keepsText: False to read the records as the text arrives, if its format allows it.
+  private func localBody(
+    _ options: RecordListOptions, keepsText: Bool
+  ) throws -> (body: ListBody, format: RecordFormat) {
     var named: RecordFormat?
+    if case .file(let path) = self { named = RecordFormat(listName: path) }
+    named = options.format ?? named
+    var format = named
+    var body = ListBody()
+    func append(_ chunk: UnsafeRawBufferPointer) throws {
+      try body.append(chunk) { head in
+        guard !keepsText, options.itemsField == nil, !GzipDecoder.isGzip(head),
+          !head.starts(with: Self.databaseMagic)
+        else { return nil }
+        format = named ?? .sniffed(from: head)
+        return format?.isCSV == false ? format : nil
+      }
+    }
     if case .file(let path) = self {
-      packed = try FileBytes.read(path: path, maxByteCount: options.maxByteCount)
-      named = RecordFormat(listName: path)
+      try FileBytes.forEachChunk(
+        ofFileAt: path, maxByteCount: options.maxByteCount, append)
     } else {
-      packed = try FileBytes.readStandardInput(maxByteCount: options.maxByteCount)
+      try FileBytes.forEachChunkOfStandardInput(maxByteCount: options.maxByteCount, append)
     }
     let limit = min(options.maxByteCount, options.maxDecompressedByteCount)
-    let bytes = try FileBytes.plain(packed, of: description, maxByteCount: limit)
-    guard !bytes.starts(with: Self.databaseMagic) else {
+    try body.finish { try FileBytes.plain($0, of: description, maxByteCount: limit) }
+    guard !body.bytes.starts(with: Self.databaseMagic) else {
       throw RecordError(
         .malformed,
         "this is a SQLite database, not a list; Tandem reads it only from its file, not from a pipe"
       )
     }
-    return (bytes, options.format ?? named ?? .sniffed(from: bytes))
+    return (body, format ?? .sniffed(from: body.bytes))
   }
 }
 

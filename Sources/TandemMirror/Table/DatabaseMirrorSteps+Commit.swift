@@ -160,7 +160,9 @@ extension MirrorCommit {
   func changes() -> DatabaseMirror.Changes {
     if plan.comparison.mirror.contents.isEmpty { return plan.comparison.changes }
     var changes = SetDifference<Record>()
-    changes.deleted = plan.comparison.changes.deleted.filter { removedIDs.contains(target.key(of: $0)) }
+    changes.deleted = plan.comparison.changes.deleted.filter {
+      removedIDs.contains(target.key(of: $0))
+    }
     for row in itemRows.values {
       switch row {
       case (let old?, let new?) where old != new: changes.updated.append(.init(old: old, new: new))

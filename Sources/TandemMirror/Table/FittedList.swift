@@ -12,13 +12,13 @@ struct FittedList: Sendable {
   private let offsets: [[Int?]]
   private let order: KeyOrder
 
-  /// Sorts a list by the key columns.
+  /// Sorts a list by the columns of these names.
   ///
   /// - Parameter keepsUnfit: True to keep a value as it is that its column would change.
   /// - Throws: ``RecordError`` for the first value that its column would change, unless it is kept; for the
   ///   first record without a key, or with the key of an earlier one.
   init(
-    _ list: PackedRecords, _ columns: TableColumns, key keyOffsets: [Int], keepsUnfit: Bool = false
+    _ list: PackedRecords, _ columns: TableColumns, key: [String], keepsUnfit: Bool = false
   ) throws(RecordError) {
     let offsets = list.layouts.map(columns.offsets(in:))
     if !keepsUnfit {
@@ -29,13 +29,13 @@ struct FittedList: Sendable {
         if let misfit { throw misfit }
       }
     }
-    let key = keyOffsets.map { columns.columns[$0] }
-    order = try KeyOrder(ofRecords: list.count, key: key.map(\.name)) { position, field in
-      let offset = offsets[list.layoutIndex(at: position)][keyOffsets[field]]
-      return offset.map { offset in
-        let value = list.value(at: offset, ofRecordAt: position)
-        return key[field].stored(value) ?? value
-      }
+    let keyOffsets = key.map(columns.offset(of:))
+    order = try KeyOrder(ofRecords: list.count, key: key) { position, field in
+      guard let column = keyOffsets[field],
+        let offset = offsets[list.layoutIndex(at: position)][column]
+      else { return nil }
+      let value = list.value(at: offset, ofRecordAt: position)
+      return columns.columns[column].stored(value) ?? value
     }
     self.columns = columns
     self.offsets = offsets

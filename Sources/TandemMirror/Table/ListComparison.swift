@@ -34,7 +34,7 @@ extension DatabaseMirror {
           let record = fitting.record(at: position)
           return target.record(record, files: files[target.key(of: record)] ?? [])
         }
-        list = try FittedList(PackedRecords(rows), target.columns, key: target.keyOffsets)
+        list = try FittedList(PackedRecords(rows), target.columns, key: target.key)
       }
       if let schema {
         let scan = try TableScan(
@@ -63,7 +63,7 @@ extension DatabaseMirror {
       let target = try Target(
         mirror, schema: schema, state: state, records: records, onlyTypes: onlyTypes)
       do {
-        return (target, try FittedList(records, target.columns, key: target.keyOffsets))
+        return (target, try FittedList(records, target.columns, key: target.key))
       } catch {
         guard mirror.widensColumns, error.code == .notRepresentable else { throw error }
         let misfits = target.columns.misfits(of: records)
@@ -72,7 +72,7 @@ extension DatabaseMirror {
         let wider = try Target(
           mirror, schema: schema, state: state, records: records, onlyTypes: onlyTypes,
           widened: misfits)
-        return (wider, try FittedList(records, wider.columns, key: wider.keyOffsets))
+        return (wider, try FittedList(records, wider.columns, key: wider.key))
       }
     }
 

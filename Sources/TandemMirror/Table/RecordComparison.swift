@@ -87,7 +87,9 @@ public struct RecordComparison {
       // Names that differ in case are one column.
       if !offsets.contains(offset) { offsets.append(offset) }
     }
-    let list = try FittedList(records, columns, key: offsets, keepsUnfit: true)
+    let list = try FittedList(
+      records, columns,
+      key: offsets.map { columns.columns[$0].name }, keepsUnfit: true)
     return try database.read { transaction in
       let scan = try TableScan(
         transaction.connection, table: schema, columns: columns.layout, key: offsets,

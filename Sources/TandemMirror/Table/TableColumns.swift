@@ -193,7 +193,8 @@ extension TableColumns {
     }
     guard strings.contains(where: { !$0.isEmpty }) else { return nested }
     for position in records.indices {
-      for string in strings[records.layoutIndex(at: position)] where nested.contains(string.column) {
+      for string in strings[records.layoutIndex(at: position)] where nested.contains(string.column)
+      {
         let value = records.value(at: string.offset, ofRecordAt: position)
         if case .text(let text) = value, JSONStructure.isNested(text) {
           nested.remove(string.column)

@@ -36,11 +36,18 @@ struct CSVReader: RecordTextReader {
 
   /// Reads the records as a table would store them.
   mutating func readAll() throws(TextFault) -> [Record] {
+    var records: [Record] = []
+    try readAll { records.append($0) }
+    return records
+  }
+
+  /// Calls `body` with each record as a table would store it.
+  fileprivate mutating func readAll(_ body: (Record) -> Void) throws(TextFault) {
     try scan()
     let layout = RecordLayout(uniqueNames: names)
     let types = columns.map(\.type)
-    return (0..<rowCount).map { row in
-      Record(uncheckedLayout: layout, values: values(ofRow: row, types))
+    for row in 0..<rowCount {
+      body(Record(uncheckedLayout: layout, values: values(ofRow: row, types)))
     }
   }
 
@@ -198,6 +205,22 @@ struct CSVReader: RecordTextReader {
       }
       return .integer(integer)
     }
+  }
+}
+
+/// Reads a CSV text as packed records.
+struct PackedCSVReader: RecordTextReader {
+  private(set) var csv: CSVReader
+
+  init(csv: CSVReader) { self.csv = csv }
+
+  var recordNumber: Int? { csv.recordNumber }
+  var fieldName: String? { csv.fieldName }
+
+  mutating func readAll() throws(TextFault) -> PackedRecords {
+    var records = PackedRecords()
+    try csv.readAll { records.append($0) }
+    return records
   }
 }
 

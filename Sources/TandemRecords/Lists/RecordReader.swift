@@ -56,6 +56,27 @@ public enum RecordReader {
     }.get()
   }
 
+  /// Reads the records of a text into about as many bytes as it has; see
+  /// ``records(in:format:csv:limits:)-(UnsafeRawBufferPointer,_,_,_)``.
+  public static func packedRecords(
+    in bytes: [UInt8], format: RecordFormat, csv: CSVOptions = CSVOptions(),
+    limits: RecordLimits = RecordLimits()
+  ) throws(RecordError) -> PackedRecords {
+    try bytes.withUnsafeBytes { bytes in
+      Result { () throws(RecordError) in
+        guard format.isCSV else {
+          var records = PackedRecords()
+          var stream = RecordStream(format: format, limits: limits)
+          try stream.readAll(bytes) { records.append($0) }
+          return records
+        }
+        return try read(bytes, csv) {
+          PackedCSVReader(csv: CSVReader($0, format: format, csv, limits))
+        }.output
+      }
+    }.get()
+  }
+
   /// Reads an array of objects from one field of a JSON object, and the object's other fields:
   /// `{"items": […], "next": "…"}`. The field may be a path, as `data.items` for an object inside the
   /// object. Values are read as in ``records(in:format:csv:limits:)-([UInt8],_,_,_)``.
