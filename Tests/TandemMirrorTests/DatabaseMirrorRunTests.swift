@@ -31,6 +31,33 @@ struct DatabaseMirrorRunTests {
     #expect(try rows(database) == [#"2|"c""#])
   }
 
+  @Test(
+    "its changes are deletions, updates and insertions, each kind by key, read as often as wanted")
+  func changes() throws {
+    let database = try Database(path: ":memory:")
+    let ids: (ClosedRange<Int64>, FieldValue) -> [Record] = { ids, value in
+      ids.reversed().map { ["id": .integer($0), "n": value] }
+    }
+    _ = try mirror.run(ids(1...4, "a") + ids(7...8, "x"), into: database)
+    let changes = try mirror.run(ids(3...6, "b") + ids(7...8, "x"), into: database).changes
+    let old = ids(1...4, "a").reversed() as [Record]
+    let new = ids(3...6, "b").reversed() as [Record]
+    let expected: [SetChange<Record>] = [
+      .deleted(old[0]), .deleted(old[1]),
+      .updated(old: old[2], new: new[0]), .updated(old: old[3], new: new[1]),
+      .inserted(new[2]), .inserted(new[3]),
+    ]
+    #expect(Array(changes) == expected && changes.last == expected.last)
+    #expect(changes.indices.map { changes[$0] } == expected)
+    #expect("\(changes)" == "2 inserted, 2 updated, 2 deleted")
+    let difference = SetDifference(
+      inserted: Array(new[2...]),
+      updated: [.init(old: old[2], new: new[0]), .init(old: old[3], new: new[1])],
+      deleted: Array(old[..<2]))
+    #expect(changes.difference == difference)
+    #expect(Array(DatabaseMirror.Changes(difference)) == expected)
+  }
+
   @Test("inside of a transaction, an error undoes the mirror's part alone")
   func transaction() throws {
     let database = try Database(path: ":memory:")

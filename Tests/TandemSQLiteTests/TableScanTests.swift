@@ -72,7 +72,7 @@ struct TableScanTests {
       let scan = try TableScan(
         connection, table: try connection.table(), columns: layout, key: [2, 1])
       var changes: [SetChange<Record>] = []
-      let count = try scan.forEachChange(to: list.records) {
+      let count = try scan.forEachChange(toRecords: list.records.count, { list.records[$0] }) {
         changes.append($0.change(in: list.records))
       }
       #expect(count == rows.count)
@@ -102,7 +102,7 @@ struct TableScanTests {
     let records: [Record] = [["id": 1], ["id": 2]]
     func changes(_ records: [Record]) throws -> [SetChange<Record>] {
       var changes: [SetChange<Record>] = []
-      _ = try scan(["id"], key: [0]).forEachChange(to: records) {
+      _ = try scan(["id"], key: [0]).forEachChange(toRecords: records.count, { records[$0] }) {
         changes.append($0.change(in: records))
       }
       return changes

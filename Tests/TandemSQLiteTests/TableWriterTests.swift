@@ -147,7 +147,7 @@ struct TableWriterTests {
     func changes() throws -> SetDifference<Record> {
       var difference = SetDifference<Record>()
       let scan = try TableScan(table, table: try table.table(), columns: layout, key: key)
-      _ = try scan.forEachChange(to: list.records) {
+      _ = try scan.forEachChange(toRecords: list.records.count, { list.records[$0] }) {
         difference.append($0.change(in: list.records))
       }
       return difference

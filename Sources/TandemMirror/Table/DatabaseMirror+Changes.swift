@@ -32,7 +32,7 @@ extension DatabaseMirror {
       from scan: TableScan, to list: FittedList, countingRowsIn rowCount: inout Int
     ) throws(DatabaseError) {
       self.list = list
-      rowCount += try scan.forEachChange(to: list) { append($0) }
+      rowCount += try scan.forEachChange(toRecords: list.count, { list[$0] }, { append($0) })
     }
 
     /// The changes of a difference.

@@ -135,7 +135,7 @@ extension DatabaseMirror {
   ///   Nothing is changed then.
   /// - Precondition: The mirror has no contents: fetching them takes ``run(from:into:list:isConditional:client:progress:)``.
   /// - Complexity: O(*n* + *m*) time for *n* rows and *m* records sorted by key, in memory for the list and the
-  ///   difference.
+  ///   former versions of changed rows, both packed.
   @discardableResult
   public func run(
     _ records: [Record], into database: Database,

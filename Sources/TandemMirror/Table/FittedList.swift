@@ -3,7 +3,7 @@ internal import TandemRecords
 /// A list of records as a table stores them, ascending by key.
 ///
 /// Only the list is kept, packed. Each record is converted when it is read.
-struct FittedList: Sendable {
+final class FittedList: Sendable {
   /// The columns of the table that the records have.
   let columns: TableColumns
   /// The list, as its source has it.

@@ -11,17 +11,25 @@ struct TableColumns {
     /// The only type, beside null, that the column takes; `nil` if it takes all.
     var onlyType: ColumnType?
 
+    var storage: Storage { Storage(affinity: affinity, onlyType: onlyType) }
+
     /// The value as the column stores it; `nil` if the column would change or reject it.
     func stored(_ value: FieldValue) -> FieldValue? {
-      affinity.stored(value).flatMap { isTaken($0) ? $0 : nil }
+      affinity.stored(value).flatMap { storage.isTaken($0) ? $0 : nil }
     }
+  }
+
+  /// The values that a column stores.
+  struct Storage {
+    let affinity: ColumnAffinity
+    let onlyType: ColumnType?
 
     /// True if the column stores the value unchanged.
     func keeps(_ value: FieldValue) -> Bool {
       affinity.keeps(value) && (onlyType == nil || isTaken(value))
     }
 
-    private func isTaken(_ value: FieldValue) -> Bool {
+    func isTaken(_ value: FieldValue) -> Bool {
       switch (onlyType, value) {
       case (nil, _), (.any, _), (_, .null), (.integer, .integer), (.real, .real), (.text, .text),
         (.blob, .blob):
@@ -33,11 +41,14 @@ struct TableColumns {
 
   let columns: [Column]
   let layout: RecordLayout
+  /// The storage of each column, which is asked about each value of a list.
+  private let storage: [Storage]
 
   init(_ columns: [Column]) throws(MirrorError) {
     guard let layout = RecordLayout(columns.map(\.name)) else { throw TableColumns.tooManyFields }
     self.columns = columns
     self.layout = layout
+    storage = columns.map(\.storage)
   }
 
   /// The columns for records that go into a table of this schema, or into a new table if it is `nil`.
@@ -256,9 +267,9 @@ extension TableColumns {
   /// True if the values are those of the columns already, in the same order. That is the usual case, in which
   /// nothing is copied.
   private func areStored(_ values: [FieldValue], at offsets: [Int?]) -> Bool {
-    guard values.count == columns.count else { return false }
-    for position in columns.indices
-    where offsets[position] != position || !columns[position].keeps(values[position]) {
+    guard values.count == storage.count else { return false }
+    for position in storage.indices
+    where offsets[position] != position || !storage[position].keeps(values[position]) {
       return false
     }
     return true

@@ -129,35 +129,43 @@ package final class TableScan {
     return JSONStructure.areEqual(old, new)
   }
 
-  /// Calls `body` with each change that leads from the table to `records`, which are ascending by
-  /// key and have the columns read as their fields; returns how many rows the table has.
+  /// Calls `body` with each change that leads from the table to a list, which is ascending by key; returns how
+  /// many rows the table has.
   ///
-  /// Each record is read once.
+  /// - Parameters:
+  ///   - recordCount: The number of records in the list.
+  ///   - record: Returns the record at a position in the list, with the columns read as its fields. Called once
+  ///     for each position at the most, in ascending order.
   package func forEachChange(
-    to records: some RandomAccessCollection<Record>, _ body: (TableChange) -> Void
+    toRecords recordCount: Int, _ record: (_ position: Int) -> Record,
+    _ body: (TableChange) -> Void
   ) throws(DatabaseError) -> Int {
     var rowCount = 0
-    var rest = records.enumerated().makeIterator()
-    var next = rest.next()
+    var position = 0
+    var next = recordCount > 0 ? record(0) : nil
+    func skip() {
+      position += 1
+      next = position < recordCount ? record(position) : nil
+    }
     while try advance() {
       rowCount += 1
       var order = 1
-      while let (position, record) = next {
+      while let record = next {
         order = compareKey(toKeyOf: record)
         if order <= 0 { break }
         body(.inserted(position))
-        next = rest.next()
+        skip()
       }
-      if let (position, record) = next, order == 0 {
+      if order == 0, let record = next {
         if !isEqual(to: record) { body(.updated(old: try self.record(), new: position)) }
-        next = rest.next()
+        skip()
       } else {
-        body(.deleted(try record()))
+        body(.deleted(try self.record()))
       }
     }
-    while let (position, _) = next {
+    while position < recordCount {
       body(.inserted(position))
-      next = rest.next()
+      position += 1
     }
     return rowCount
   }
