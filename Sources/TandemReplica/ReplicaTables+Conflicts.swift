@@ -174,12 +174,20 @@ extension ReplicaTables {
   /// - Parameter namesConflict: True if errors name the conflict.
   private func write(_ resolutions: [Resolution], namingConflict namesConflict: Bool) throws {
     var waiting = resolutions.filter { $0.choice != .remote }
+    // First of all versions: a deletion of one row may delete others, which refer to it.
+    for resolution in waiting {
+      do {
+        try recordReplaced(by: resolution)
+      } catch let error as ReplicaError {
+        throw error.naming(resolution.conflict, if: namesConflict)
+      }
+    }
     var havePlaceholders = waiting.count < 2
     while !waiting.isEmpty {
       var refused: [(resolution: Resolution, error: DatabaseError)] = []
-      for var resolution in waiting {
+      for resolution in waiting {
         do {
-          try write(&resolution)
+          try write(resolution)
         } catch let error as DatabaseError
           where error.isAboutUniqueness && connection.isInTransaction
         {
@@ -208,20 +216,24 @@ extension ReplicaTables {
     }
   }
 
-  /// Writes the version that resolves a conflict.
-  private func write(_ resolution: inout Resolution) throws {
-    let (conflict, table) = (resolution.conflict, resolution.table)
-    let row = try row(table, conflict.key.id)
-    let present = row.local
+  /// Records the version of a row that a resolution replaces, if the row has changed since the conflict.
+  private func recordReplaced(by resolution: Resolution) throws {
+    let conflict = resolution.conflict
+    let present = try row(resolution.table, conflict.key.id).local
     let (chosen, fields) = try resolution.version(over: present)
     // A deletion replaces all fields.
     let replaced = chosen == nil ? nil : fields
-    if !resolution.isRecorded, !present.hasSameStorage(as: conflict.remote, among: replaced),
+    guard !present.hasSameStorage(as: conflict.remote, among: replaced),
       !present.hasSameStorage(as: chosen, among: replaced)
-    {
-      try recordReplaced(present, by: chosen, conflict)
-    }
-    resolution.isRecorded = true
+    else { return }
+    try recordReplaced(present, by: chosen, conflict)
+  }
+
+  /// Writes the version that resolves a conflict.
+  private func write(_ resolution: Resolution) throws {
+    let (conflict, table) = (resolution.conflict, resolution.table)
+    let row = try row(table, conflict.key.id)
+    let (chosen, _) = try resolution.version(over: row.local)
     let content = row.content(for: chosen)
     try store(content, over: row.row, table, conflict.key.id)
     try checkIsWritten(content, over: row.row, table, conflict.key)
@@ -312,8 +324,6 @@ private struct Resolution {
   let table: ReplicaTable
   /// The fields that newer conflicts of the row decide.
   var newerFields: Set<FieldName> = []
-  /// True if the version that the row had is kept as a conflict, where that is necessary.
-  var isRecorded = false
 
   /// The version for the row, and the fields that are written; all if `nil`.
   func version(over present: Record?) throws -> (chosen: Record?, fields: [String]?) {
