@@ -18,6 +18,8 @@ public struct PackedRecords: Sendable {
   public init() {}
 
   /// A list of the given records, in their order.
+  ///
+  /// - Complexity: O(*n*) in the bytes of the records.
   public init(_ records: some Sequence<Record>) {
     for record in records { append(record) }
   }
@@ -32,7 +34,9 @@ public struct PackedRecords: Sendable {
     places.append(storage.append(packed))
   }
 
-  /// Adds all records of another list at the end.
+  /// Adds all records of another list at the end, in their order.
+  ///
+  /// - Complexity: O(*n*) in the bytes of the other list; O(1) if this one is empty.
   public mutating func append(contentsOf other: PackedRecords) {
     if isEmpty {
       self = other
@@ -105,6 +109,8 @@ extension PackedRecords {
 
 extension PackedRecords: Equatable {
   /// Returns true if two lists have equal records in the same order.
+  ///
+  /// - Complexity: O(*n*) in the bytes of both.
   public static func == (first: PackedRecords, second: PackedRecords) -> Bool {
     first.elementsEqual(second)
   }
