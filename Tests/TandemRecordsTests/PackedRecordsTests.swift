@@ -41,6 +41,38 @@ struct PackedRecordsTests {
     #expect(packed.indices.map { packed.row(at: $0).layoutIndex } == order)
   }
 
+  @Test("know the kinds of the values of each field, by layout, without reading them")
+  func kinds() throws {
+    let ab = try #require(RecordLayout(["a", "b"]))
+    let b = try #require(RecordLayout(["b"]))
+    var packed = PackedRecords([
+      Record(uncheckedLayout: ab, values: [1, .real(.nan)]),
+      Record(uncheckedLayout: b, values: [2.5]),
+      Record(uncheckedLayout: ab, values: [.integer((1 << 53) + 1), .real(-0.0)]),
+    ])
+    packed.append(contentsOf: [Record(uncheckedLayout: b, values: [.blob([])])])
+    #expect(packed.kinds(at: 0, ofLayout: 0) == [.integer, .longInteger])
+    #expect(packed.kinds(at: 1, ofLayout: 0) == [.null, .minusZero])
+    #expect(packed.kinds(at: 0, ofLayout: 1) == [.real, .blob])
+    #expect(FieldValue.text("").kind == .text && FieldValue.null.kind == .null)
+    #expect(FieldValue.integer(.max).kind == .longInteger && FieldValue.real(0).kind == .real)
+    #expect(Self.values.allSatisfy { ValueKinds.all.contains($0.kind) })
+  }
+
+  @Test("have the values of packed rows that are equal to theirs, and of no others")
+  func packedValues() {
+    let rows = Self.values.map { [$0, 1] } + [[1, .null], [1, 1]]
+    let packed = PackedRecords(rows.map { ["a": $0[0], "b": $0[1]] as Record })
+    for (position, row) in rows.enumerated() {
+      var bytes: [UInt8] = []
+      PackedRow.append(row, to: &bytes)
+      for other in rows.indices {
+        let isEqual = zip(row, rows[other]).allSatisfy { $0.hasSameStorage(as: $1) }
+        #expect(packed.hasValues(bytes, at: other) == isEqual, "\(position), \(other)")
+      }
+    }
+  }
+
   @Test("go on after those of another list, and are values", arguments: 0..<20)
   func appending(seed: UInt64) {
     var random = SplitMix64(seed: seed)

@@ -12,8 +12,8 @@ struct ColumnTypeTests {
       ([.real(.nan), "a"], .text), ([.real(.infinity)], .real),
     ] as [([FieldValue], ColumnType)])
   func narrowest(values: [FieldValue], type: ColumnType) {
-    #expect(ColumnType.narrowest(of: values) == type)
-    #expect(ColumnType.narrowest(of: values.reversed()) == type)
+    #expect(narrowest(of: values) == type)
+    #expect(narrowest(of: values.reversed()) == type)
   }
 
   @Test(
@@ -23,8 +23,8 @@ struct ColumnTypeTests {
       (.min, .real), (.max, .any),
     ] as [(Int64, ColumnType)])
   func mixed(integer: Int64, type: ColumnType) {
-    #expect(ColumnType.narrowest(of: [.integer(integer), 0.5]) == type)
-    #expect(ColumnType.narrowest(of: [0.5, 0, .integer(integer)]) == type)
+    #expect(narrowest(of: [.integer(integer), 0.5]) == type)
+    #expect(narrowest(of: [0.5, 0, .integer(integer)]) == type)
   }
 
   @Test("whatever the values, their narrowest type keeps each, for every three nasty values")
@@ -32,7 +32,7 @@ struct ColumnTypeTests {
     for first in nastyValues {
       for second in nastyValues {
         for third in nastyValues {
-          let type = ColumnType.narrowest(of: [first, second, third])
+          let type = narrowest(of: [first, second, third])
           let affinity = ColumnAffinity(declaredType: type.rawValue)
           for value in [first, second, third] where affinity.stored(value) != value {
             Issue.record("\(type) for \([first, second, third].map(exact))")
@@ -70,5 +70,9 @@ struct ColumnTypeTests {
     try connection.addColumn(ColumnDefinition(name: "d", type: .any), toTable: "t")
     #expect(try connection.valueRows("SELECT * FROM t") == [[1, .null, .null]])
     #expect(try connection.table().columns.map(\.declaredType) == ["", "REAL", ""])
+  }
+
+  private func narrowest(of values: [FieldValue]) -> ColumnType {
+    ColumnType.narrowest(of: values.reduce(into: []) { $0.formUnion($1.kind) })
   }
 }

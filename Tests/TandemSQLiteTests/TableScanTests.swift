@@ -69,16 +69,45 @@ struct TableScanTests {
         mixture.map { record in
           try #require(Record(layout: layout, values: layout.names.map { record[$0] }))
         }, key: ["a", "b"])
-      let scan = try TableScan(
-        connection, table: try connection.table(), columns: layout, key: [2, 1])
-      var changes: [SetChange<Record>] = []
-      let count = try scan.forEachChange(toRecords: list.records.count, { list.records[$0] }) {
-        changes.append($0.change(in: list.records))
+      let packed = PackedRecords(list.records)
+      for hasValues in [nil, packed.hasValues] {
+        let scan = try TableScan(
+          connection, table: try connection.table(), columns: layout, key: [2, 1])
+        var changes: [SetChange<Record>] = []
+        let count = try scan.forEachChange(
+          toRecords: packed.count, { packed[$0] }, hasValues: hasValues
+        ) {
+          changes.append($0.change(in: list.records))
+        }
+        #expect(count == rows.count)
+        #expect(
+          changes == TestTable.naiveChanges(from: rows, to: list.records), "seed \(seed), \(kind)")
       }
-      #expect(count == rows.count)
-      #expect(
-        changes == TestTable.naiveChanges(from: rows, to: list.records), "seed \(seed), \(kind)")
     }
+  }
+
+  @Test("a record that is packed as its row is not made")
+  func packed() throws {
+    try connection.execute("CREATE TABLE t (id PRIMARY KEY, v)")
+    try connection.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 0.5), (5, 'e')")
+    let list: PackedRecords = [
+      ["id": 1, "v": "a"], ["id": 2, "v": "B"], ["id": 3, "v": 0.5], ["id": 4, "v": "d"],
+      ["id": 5, "v": "e"],
+    ]
+    var made: [Int] = []
+    var changes: [SetChange<Record>] = []
+    let scan = try scan(["id", "v"], key: [0])
+    _ = try scan.forEachChange(
+      toRecords: list.count,
+      { position in
+        made.append(position)
+        return list[position]
+      }, hasValues: list.hasValues
+    ) {
+      changes.append($0.change(in: Array(list)))
+    }
+    #expect(made == [1, 3])
+    #expect(changes == [.updated(old: ["id": 2, "v": "b"], new: list[1]), .inserted(list[3])])
   }
 
   /// Some of the first, some of them with other values, and those of the second with other keys.

@@ -32,7 +32,8 @@ extension DatabaseMirror {
       from scan: TableScan, to list: FittedList, countingRowsIn rowCount: inout Int
     ) throws(DatabaseError) {
       self.list = list
-      rowCount += try scan.forEachChange(toRecords: list.count, { list[$0] }, { append($0) })
+      rowCount += try scan.forEachChange(
+        toRecords: list.count, { list[$0] }, hasValues: list.hasValues, { append($0) })
     }
 
     /// The changes of a difference.
@@ -54,8 +55,9 @@ extension DatabaseMirror {
       }
     }
 
-    private func row(at position: Int) -> Record {
-      list?[position] ?? newRows[position]
+    /// Reads the new row at a position. Unlike `self`, it is cheap to copy for each row that is written.
+    private var row: (_ position: Int) -> Record {
+      if let list { { list[$0] } } else { { [newRows] in newRows[$0] } }
     }
   }
 }
@@ -73,8 +75,8 @@ extension DatabaseMirror.Changes {
   var inserted: some Collection<Record> { insertedPositions.lazy.map(row) }
 
   var updated: some Collection<SetDifference<Record>.Update> {
-    updatedPositions.indices.lazy.map { index in
-      SetDifference<Record>.Update(old: formerRows[index], new: row(at: updatedPositions[index]))
+    updatedPositions.indices.lazy.map { [row] index in
+      SetDifference<Record>.Update(old: formerRows[index], new: row(updatedPositions[index]))
     }
   }
 
@@ -97,9 +99,9 @@ extension DatabaseMirror.Changes: RandomAccessCollection {
     if position < deletedCount { return .deleted(deleted[position]) }
     let rest = position - deletedCount
     if rest < updatedCount {
-      return .updated(old: formerRows[rest], new: row(at: updatedPositions[rest]))
+      return .updated(old: formerRows[rest], new: row(updatedPositions[rest]))
     }
-    return .inserted(row(at: insertedPositions[rest - updatedCount]))
+    return .inserted(row(insertedPositions[rest - updatedCount]))
   }
 }
 

@@ -10,6 +10,11 @@ final class FittedList: Sendable {
   let source: PackedRecords
   /// The offset of each column's field, by the layouts of the list.
   private let offsets: [[Int?]]
+  /// By the layouts of the list, true if their fields are the columns in the same order, so that a packed record
+  /// may be compared with a packed row.
+  private let haveColumns: [Bool]
+  /// By the layouts of the list, true if the table stores their records as they are.
+  private let areKept: [Bool]
   private let order: KeyOrder
 
   /// Sorts a list by the columns of these names.
@@ -20,15 +25,8 @@ final class FittedList: Sendable {
   init(
     _ list: PackedRecords, _ columns: TableColumns, key: [String], keepsUnfit: Bool = false
   ) throws(RecordError) {
+    if !keepsUnfit, let misfit = columns.firstMisfit(of: list) { throw misfit }
     let offsets = list.layouts.map(columns.offsets(in:))
-    if !keepsUnfit {
-      for position in list.indices {
-        let row = list.row(at: position)
-        let misfit = columns.misfit(
-          row.values, at: offsets[row.layoutIndex], record: position + 1)
-        if let misfit { throw misfit }
-      }
-    }
     let keyOffsets = key.map(columns.offset(of:))
     order = try KeyOrder(ofRecords: list.count, key: key) { position, field in
       guard let column = keyOffsets[field],
@@ -39,15 +37,24 @@ final class FittedList: Sendable {
     }
     self.columns = columns
     self.offsets = offsets
+    haveColumns = list.layouts.map(columns.areFields)
+    areKept = list.layouts.indices.map { columns.keepsRecords(ofLayout: $0, in: list) }
     source = list
   }
 
   /// The record at a position in the list.
   func record(at position: Int) -> Record {
     let row = source.row(at: position)
+    let isKept = areKept[row.layoutIndex]
     return Record(
       uncheckedLayout: columns.layout,
-      values: columns.stored(row.values, at: offsets[row.layoutIndex]))
+      values: isKept ? row.values : columns.stored(row.values, at: offsets[row.layoutIndex]))
+  }
+
+  /// True if the record with so many keys before it certainly has the values of a packed row of the table.
+  func hasValues(_ row: [UInt8], at rank: Int) -> Bool {
+    let position = order[rank]
+    return haveColumns[source.layoutIndex(at: position)] && source.hasValues(row, at: position)
   }
 }
 

@@ -8,47 +8,36 @@ struct TableColumns {
     var affinity: ColumnAffinity
     /// The column as it must be added to the table, if it is not there yet.
     var addition: ColumnDefinition?
-    /// The only type, beside null, that the column takes; `nil` if it takes all.
-    var onlyType: ColumnType?
+    /// The kinds of values that the column takes: all, but in a strict table or the column that is the rowid.
+    let takenKinds: ValueKinds
+    /// The kinds of values of which the column stores every one unchanged.
+    let keptKinds: ValueKinds
 
-    var storage: Storage { Storage(affinity: affinity, onlyType: onlyType) }
+    init(
+      _ name: String, _ affinity: ColumnAffinity, takenKinds: ValueKinds = .all,
+      addition: ColumnDefinition? = nil
+    ) {
+      self.name = name
+      self.affinity = affinity
+      self.addition = addition
+      self.takenKinds = takenKinds
+      keptKinds = affinity.keptKinds.intersection(takenKinds)
+    }
 
     /// The value as the column stores it; `nil` if the column would change or reject it.
     func stored(_ value: FieldValue) -> FieldValue? {
-      affinity.stored(value).flatMap { storage.isTaken($0) ? $0 : nil }
-    }
-  }
-
-  /// The values that a column stores.
-  struct Storage {
-    let affinity: ColumnAffinity
-    let onlyType: ColumnType?
-
-    /// True if the column stores the value unchanged.
-    func keeps(_ value: FieldValue) -> Bool {
-      affinity.keeps(value) && (onlyType == nil || isTaken(value))
-    }
-
-    func isTaken(_ value: FieldValue) -> Bool {
-      switch (onlyType, value) {
-      case (nil, _), (.any, _), (_, .null), (.integer, .integer), (.real, .real), (.text, .text),
-        (.blob, .blob):
-        true
-      default: false
-      }
+      if keptKinds.contains(value.kind) { return value }
+      return affinity.stored(value).flatMap { takenKinds.contains($0.kind) ? $0 : nil }
     }
   }
 
   let columns: [Column]
   let layout: RecordLayout
-  /// The storage of each column, which is asked about each value of a list.
-  private let storage: [Storage]
 
   init(_ columns: [Column]) throws(MirrorError) {
     guard let layout = RecordLayout(columns.map(\.name)) else { throw TableColumns.tooManyFields }
     self.columns = columns
     self.layout = layout
-    storage = columns.map(\.storage)
   }
 
   /// The columns for records that go into a table of this schema, or into a new table if it is `nil`.
@@ -79,10 +68,10 @@ struct TableColumns {
           "column \(column.name) is generated, and cannot take the field's values")
       }
       let isWidened = widened.contains(where: column.name.isSameSQLName)
+      let takenKinds = isWidened ? nil : onlyTypes[column.name]?.kinds
       columns.append(
         Column(
-          name: column.name, affinity: isWidened ? .none : column.affinity,
-          onlyType: isWidened ? nil : onlyTypes[column.name]))
+          column.name, isWidened ? .none : column.affinity, takenKinds: takenKinds ?? .all))
     }
     let known = Set(columns.map { FoldedName($0.name) })
     let missing = fields.filter { !known.contains(FoldedName($0)) }
@@ -90,26 +79,25 @@ struct TableColumns {
       let type = types[field] ?? narrowest
       let affinity = ColumnAffinity(declaredType: type.rawValue)
       columns.append(
-        Column(name: field, affinity: affinity, addition: ColumnDefinition(name: field, type: type))
-      )
+        Column(field, affinity, addition: ColumnDefinition(name: field, type: type)))
     }
     for field in fileFields
     where !records.isEmpty && schema?.column(named: field) == nil
       && !fieldNames.contains(FoldedName(field))
     {
       let addition = ColumnDefinition(name: field, type: .text)
-      columns.append(Column(name: field, affinity: .text, addition: addition))
+      columns.append(Column(field, .text, addition: addition))
     }
     try self.init(columns)
   }
 
   /// All columns of a table, generated ones too, and those that only the records have.
   init(comparing schema: TableSchema, with records: PackedRecords) throws(MirrorError) {
-    var columns = schema.columns.map { Column(name: $0.name, affinity: $0.affinity) }
+    var columns = schema.columns.map { Column($0.name, $0.affinity) }
     for field in try TableColumns.fieldNames(of: records.layouts)
     where schema.column(named: field) == nil {
       let addition = ColumnDefinition(name: field, type: .any)
-      columns.append(Column(name: field, affinity: .none, addition: addition))
+      columns.append(Column(field, .none, addition: addition))
     }
     try self.init(columns)
   }
@@ -161,19 +149,19 @@ struct TableColumns {
         + "which is more than a table can have")
   }
 
-  /// The narrowest type for the values of each field, in one pass over the records.
+  /// The narrowest type for the values of each field.
   private static func types(of fields: [String], in records: PackedRecords) -> [ColumnType] {
     guard !fields.isEmpty else { return [] }
     let positions = Dictionary(
       uniqueKeysWithValues: fields.enumerated().map { (FieldName($1), $0) })
-    var inferences = [ColumnTypeInference](repeating: ColumnTypeInference(), count: fields.count)
-    let positionsByLayout = records.layouts.map { $0.names.map { positions[FieldName($0)] } }
-    for row in records.indices.lazy.map(records.row) {
-      for (value, position) in zip(row.values, positionsByLayout[row.layoutIndex]) {
-        if let position { inferences[position].add(value) }
+    var kinds = [ValueKinds](repeating: [], count: fields.count)
+    for (index, layout) in records.layouts.enumerated() {
+      for (offset, name) in layout.names.enumerated() {
+        guard let position = positions[FieldName(name)] else { continue }
+        kinds[position].formUnion(records.kinds(at: offset, ofLayout: index))
       }
     }
-    return inferences.map(\.narrowest)
+    return kinds.map(ColumnType.narrowest)
   }
 }
 
@@ -218,14 +206,50 @@ extension TableColumns {
   /// The names of the columns of the table that would change or reject a value of a record.
   func misfits(of records: PackedRecords) -> [String] {
     var misfits = Set<Int>()
-    let offsetsByLayout = records.layouts.map(offsets(in:))
-    for row in records.indices.lazy.map(records.row) {
-      for (position, offset) in offsetsByLayout[row.layoutIndex].enumerated() {
-        guard let offset, !misfits.contains(position) else { continue }
-        if columns[position].stored(row.values[offset]) == nil { misfits.insert(position) }
-      }
+    forEachMisfit(of: records) { column, _, _ in
+      misfits.insert(column)
+      return true
     }
     return misfits.sorted().map { columns[$0].name }
+  }
+
+  /// The error for the first record with a value that its column would change or reject; `nil` if there is none.
+  func firstMisfit(of records: PackedRecords) -> RecordError? {
+    var error: RecordError?
+    forEachMisfit(of: records) { column, value, position in
+      let column = columns[column]
+      error = RecordError(
+        .notRepresentable,
+        "the value \(value) of field \(column.name) would be "
+          + "\(column.affinity.stored(value) == nil ? "changed" : "rejected") by its column, "
+          + "which is of type \(column.affinity.rawValue.uppercased()); widen the column (--widen), "
+          + "or declare it without a type",
+        record: position + 1)
+      return false
+    }
+    return error
+  }
+
+  /// Calls `body` with each value that its column would change or reject, until it returns false. Values of kinds
+  /// that their columns keep are not read.
+  private func forEachMisfit(
+    of records: PackedRecords,
+    _ body: (_ column: Int, _ value: FieldValue, _ position: Int) -> Bool
+  ) {
+    let doubtful = records.layouts.enumerated().map { index, layout in
+      offsets(in: layout).enumerated().compactMap { column, offset -> (column: Int, offset: Int)? in
+        guard let offset else { return nil }
+        let kinds = records.kinds(at: offset, ofLayout: index)
+        return columns[column].keptKinds.isSuperset(of: kinds) ? nil : (column, offset)
+      }
+    }
+    guard doubtful.contains(where: { !$0.isEmpty }) else { return }
+    for position in records.indices {
+      for (column, offset) in doubtful[records.layoutIndex(at: position)] {
+        let value = records.value(at: offset, ofRecordAt: position)
+        if columns[column].stored(value) == nil, !body(column, value, position) { return }
+      }
+    }
   }
 
   /// The offset of each column's field in records of a layout; `nil` for a field that they lack.
@@ -241,37 +265,23 @@ extension TableColumns {
   ///
   /// - Parameter offsets: The offset of each column's field, as ``offsets(in:)`` finds them.
   func stored(_ values: [FieldValue], at offsets: [Int?]) -> [FieldValue] {
-    if areStored(values, at: offsets) { return values }
-    return zip(columns, offsets).map { column, offset in
+    zip(columns, offsets).map { column, offset in
       guard let offset else { return .null }
       return column.stored(values[offset]) ?? values[offset]
     }
   }
 
-  /// The error for a record with a value that its column would change or reject; `nil` if there is none.
-  func misfit(_ values: [FieldValue], at offsets: [Int?], record: Int) -> RecordError? {
-    if areStored(values, at: offsets) { return nil }
-    for case (let column, let offset?) in zip(columns, offsets)
-    where column.stored(values[offset]) == nil {
-      return RecordError(
-        .notRepresentable,
-        "the value \(values[offset]) of field \(column.name) would be "
-          + "\(column.affinity.stored(values[offset]) == nil ? "changed" : "rejected") by its column, "
-          + "which is of type \(column.affinity.rawValue.uppercased()); widen the column (--widen), "
-          + "or declare it without a type",
-        record: record)
-    }
-    return nil
+  /// True if records of a layout have the columns as their fields, in the same order.
+  func areFields(in layout: RecordLayout) -> Bool {
+    layout.names.count == columns.count
+      && offsets(in: layout).elementsEqual(columns.indices, by: ==)
   }
 
-  /// True if the values are those of the columns already, in the same order. That is the usual case, in which
-  /// nothing is copied.
-  private func areStored(_ values: [FieldValue], at offsets: [Int?]) -> Bool {
-    guard values.count == storage.count else { return false }
-    for position in storage.indices
-    where offsets[position] != position || !storage[position].keeps(values[position]) {
-      return false
-    }
-    return true
+  /// True if the table stores all records of a layout as they are.
+  func keepsRecords(ofLayout index: Int, in records: PackedRecords) -> Bool {
+    areFields(in: records.layouts[index])
+      && columns.indices.allSatisfy {
+        columns[$0].keptKinds.isSuperset(of: records.kinds(at: $0, ofLayout: index))
+      }
   }
 }

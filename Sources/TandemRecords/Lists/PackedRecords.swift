@@ -8,6 +8,10 @@ public struct PackedRecords: Sendable {
   /// The layouts of the records, in the order of their first appearance.
   package private(set) var layouts: [RecordLayout] = []
   private var layoutIndexes: [ObjectIdentifier: Int] = [:]
+  /// The kinds of the values of each field, layout by layout.
+  private var kinds: [ValueKinds] = []
+  /// The index of the kinds of each layout's first field.
+  private var firstKinds: [Int] = []
   /// The index of each record's layout, and its values.
   private var storage = PackedStorage()
   private var places: [PackedStorage.Place] = []
@@ -28,8 +32,13 @@ public struct PackedRecords: Sendable {
   ///
   /// - Complexity: O(*n*) in the bytes of the record.
   public mutating func append(_ record: Record) {
+    let index = index(of: record.layout)
+    let firstKind = firstKinds[index]
+    for (offset, value) in record.values.enumerated() {
+      kinds[firstKind + offset].formUnion(value.kind)
+    }
     packed.removeAll(keepingCapacity: true)
-    PackedRow.append(count: index(of: record.layout), to: &packed)
+    PackedRow.append(count: index, to: &packed)
     PackedRow.append(record.values, to: &packed)
     places.append(storage.append(packed))
   }
@@ -51,6 +60,8 @@ public struct PackedRecords: Sendable {
     if let index = layoutIndexes[identity] { return index }
     layouts.append(layout)
     layoutIndexes[identity] = layouts.count - 1
+    firstKinds.append(kinds.count)
+    kinds.append(contentsOf: repeatElement([], count: layout.names.count))
     return layouts.count - 1
   }
 }
@@ -84,6 +95,22 @@ extension PackedRecords {
         }
       }
       return (index, values)
+    }
+  }
+
+  /// The kinds of the values that the records of a layout have in one field.
+  ///
+  /// - Complexity: O(1).
+  package func kinds(at offset: Int, ofLayout index: Int) -> ValueKinds {
+    kinds[firstKinds[index] + offset]
+  }
+
+  /// True if the values of the record at a position are packed as these bytes.
+  package func hasValues(_ packed: [UInt8], at position: Int) -> Bool {
+    storage.hasBytes(packed, at: places[position]) { start in
+      var reader = PackedRow.Reader(start)
+      _ = reader.nextCount()
+      return reader.byteCount
     }
   }
 

@@ -50,10 +50,14 @@ package struct PackedStorage: Sendable {
   /// Notes that bytes are no longer needed.
   package mutating func discard(_ count: Int) { discardedByteCount += count }
 
-  /// True if a row begins with these bytes.
-  package func hasBytes(_ bytes: [UInt8], at place: Place) -> Bool {
-    blocks[Int(place.block)].withUnsafeBytes { block in
-      let rest = UnsafeRawBufferPointer(rebasing: block[Int(place.offset)...])
+  /// True if a row has these bytes at its start, or behind as many others as `skipped` returns for its first
+  /// byte.
+  package func hasBytes(
+    _ bytes: [UInt8], at place: Place, behind skipped: (UnsafeRawPointer) -> Int = { _ in 0 }
+  ) -> Bool {
+    let offset = Int(place.offset) + withBytes(at: place, skipped)
+    return blocks[Int(place.block)].withUnsafeBytes { block in
+      let rest = UnsafeRawBufferPointer(rebasing: block[offset...])
       return bytes.withUnsafeBytes { bytes in
         UTF8Order.compare(bytes, UnsafeRawBufferPointer(rebasing: rest.prefix(bytes.count))) == 0
       }

@@ -36,15 +36,14 @@ package enum ColumnAffinity: String, Hashable, Sendable {
     }
   }
 
-  /// True if a column of this affinity stores every value of this type unchanged.
-  @inlinable
-  package func keeps(_ value: FieldValue) -> Bool {
-    switch (self, value) {
-    case (.none, _), (_, .null), (_, .blob): return true
-    case (.text, .text), (.integer, .integer), (.numeric, .integer): return true
+  /// The kinds of values of which a column of this affinity stores every one unchanged.
+  package var keptKinds: ValueKinds {
+    switch self {
+    case .text: [.null, .text, .blob]
+    case .integer, .numeric: [.null, .integer, .longInteger, .blob]
     // Zero is stored as an integer, without a sign.
-    case (.real, .real(let number)): return number != 0 || number.sign == .plus
-    default: return false
+    case .real: [.null, .real, .blob]
+    case .none: .all
     }
   }
 

@@ -10,49 +10,30 @@ package enum ColumnType: String, Sendable {
   case any = ""
 }
 
-/// Infers the type of a column from its values, one after the other.
-package struct ColumnTypeInference {
-  private var hasIntegers = false
-  private var hasReals = false
-  private var hasTexts = false
-  private var hasBlobs = false
-  private var doAllFitReal = true
-
-  package init() {}
-
-  /// Takes one more value into account; nulls fit any type.
-  package mutating func add(_ value: FieldValue) {
-    switch value {
-    case .null: break
-    case .integer(let number):
-      hasIntegers = true
-      doAllFitReal = doAllFitReal && Int64(exactly: Double(number)) == number
-    // SQLite stores a NaN as null.
-    case .real(let number): hasReals = hasReals || !number.isNaN
-    case .text: hasTexts = true
-    case .blob: hasBlobs = true
-    }
-  }
-
-  /// The narrowest type that stores all the values exactly.
-  ///
-  /// Integers among reals make a REAL column only if a real can hold each of them.
-  package var narrowest: ColumnType {
-    switch (hasIntegers, hasReals, hasTexts, hasBlobs) {
-    case (true, false, false, false): return .integer
-    case (false, true, false, false): return .real
-    case (true, true, false, false): return doAllFitReal ? .real : .any
-    case (false, false, true, false): return .text
-    case (false, false, false, true): return .blob
-    default: return .any
-    }
-  }
-}
-
 extension ColumnType {
-  /// The narrowest type that stores all the given values exactly; nulls fit any.
-  package static func narrowest(of values: some Sequence<FieldValue>) -> ColumnType {
-    values.reduce(into: ColumnTypeInference()) { $0.add($1) }.narrowest
+  /// The narrowest type that stores all values of these kinds exactly; nulls fit any.
+  ///
+  /// Integers among reals make a REAL column only if a real equals each of them.
+  package static func narrowest(of kinds: ValueKinds) -> ColumnType {
+    switch kinds {
+    case [], .null: .any
+    case _ where kinds.isSubset(of: ColumnType.integer.kinds): .integer
+    case _ where kinds.isSubset(of: ColumnType.real.kinds.union(.integer)): .real
+    case _ where kinds.isSubset(of: ColumnType.text.kinds): .text
+    case _ where kinds.isSubset(of: ColumnType.blob.kinds): .blob
+    default: .any
+    }
+  }
+
+  /// The kinds of the values that a column keeps which takes values of this type, and null, alone.
+  package var kinds: ValueKinds {
+    switch self {
+    case .integer: [.null, .integer, .longInteger]
+    case .real: [.null, .real, .minusZero]
+    case .text: [.null, .text]
+    case .blob: [.null, .blob]
+    case .any: .all
+    }
   }
 }
 

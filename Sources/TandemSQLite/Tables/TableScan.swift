@@ -136,32 +136,47 @@ package final class TableScan {
   ///   - recordCount: The number of records in the list.
   ///   - record: Returns the record at a position in the list, with the columns read as its fields. Called once
   ///     for each position at the most, in ascending order.
+  ///   - hasValues: Returns true if the record at a position certainly has the values of a row in the form of
+  ///     ``/TandemRecords/PackedRow``, which spares making the record. `nil` if all are to be made.
   package func forEachChange(
     toRecords recordCount: Int, _ record: (_ position: Int) -> Record,
-    _ body: (TableChange) -> Void
+    hasValues: ((_ row: [UInt8], _ position: Int) -> Bool)? = nil, _ body: (TableChange) -> Void
   ) throws(DatabaseError) -> Int {
     var rowCount = 0
     var position = 0
-    var next = recordCount > 0 ? record(0) : nil
+    /// The record at the position, once it has been made.
+    var next: Record?
+    var row: [UInt8] = []
     func skip() {
       position += 1
-      next = position < recordCount ? record(position) : nil
+      next = nil
     }
-    while try advance() {
+    rows: while try advance() {
       rowCount += 1
-      var order = 1
-      while let record = next {
-        order = compareKey(toKeyOf: record)
-        if order <= 0 { break }
+      if hasValues != nil {
+        row.removeAll(keepingCapacity: true)
+        statement.appendRow(to: &row)
+      }
+      while position < recordCount {
+        if let hasValues, hasValues(row, position) {
+          skip()
+          continue rows
+        }
+        let candidate = next ?? record(position)
+        let order = compareKey(toKeyOf: candidate)
+        if order < 0 {
+          next = candidate
+          break
+        }
+        if order == 0 {
+          if !isEqual(to: candidate) { body(.updated(old: try self.record(), new: position)) }
+          skip()
+          continue rows
+        }
         body(.inserted(position))
         skip()
       }
-      if order == 0, let record = next {
-        if !isEqual(to: record) { body(.updated(old: try self.record(), new: position)) }
-        skip()
-      } else {
-        body(.deleted(try self.record()))
-      }
+      body(.deleted(try self.record()))
     }
     while position < recordCount {
       body(.inserted(position))

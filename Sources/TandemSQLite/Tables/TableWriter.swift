@@ -52,9 +52,12 @@ package struct TableWriter {
       advance()
     }
     try update(updated, schema: schema, advance)
-    for record in inserted {
-      try insert(record)
-      advance()
+    guard !inserted.isEmpty else { return }
+    try connection.withStatement(insertion) { statement throws(DatabaseError) in
+      for record in inserted {
+        try changeOne(statement, record.values, record)
+        advance()
+      }
     }
   }
 
@@ -96,7 +99,9 @@ package struct TableWriter {
 
   /// Inserts a row.
   package func insert(_ record: Record) throws(DatabaseError) {
-    try changeOne(insertion, record.values, record)
+    try connection.withStatement(insertion) { statement throws(DatabaseError) in
+      try changeOne(statement, record.values, record)
+    }
   }
 
   /// Writes those values of `new` that differ from `old`, whose key is the same.
@@ -106,9 +111,11 @@ package struct TableWriter {
     }
     guard !changed.isEmpty else { return }
     let list = changed.map { "\(layout.names[$0].sqlQuoted) = ?" }.joined(separator: ", ")
-    try changeOne(
-      "UPDATE \(table) SET \(list) WHERE \(condition.sql)",
-      changed.map { new.values[$0] } + condition.parameters(key(of: old)), old)
+    let values = changed.map { new.values[$0] } + condition.parameters(key(of: old))
+    try connection.withStatement("UPDATE \(table) SET \(list) WHERE \(condition.sql)") {
+      statement throws(DatabaseError) in
+      try changeOne(statement, values, old)
+    }
   }
 
   private func isChanged(_ old: FieldValue, _ new: FieldValue) -> Bool {
@@ -117,11 +124,13 @@ package struct TableWriter {
 
   /// Deletes a row, unless a foreign key that cascades has deleted it along with another one.
   package func delete(_ record: Record) throws(DatabaseError) {
-    let sql = "DELETE FROM \(table) WHERE \(condition.sql)"
     let key = condition.parameters(key(of: record))
-    let count = try run(sql, key, record)
-    if count == 0, try !hasRow(key) { return }
-    guard count == 1 else { throw error(changing: count, sql, record) }
+    try connection.withStatement("DELETE FROM \(table) WHERE \(condition.sql)") {
+      statement throws(DatabaseError) in
+      let count = try run(statement, key, record)
+      if count == 0, try !hasRow(key) { return }
+      guard count == 1 else { throw error(changing: count, statement, record) }
+    }
   }
 
   private func key(of record: Record) -> [FieldValue] { keyOffsets.map { record.values[$0] } }
@@ -135,30 +144,31 @@ package struct TableWriter {
   }
 
   private func changeOne(
-    _ sql: String, _ values: [FieldValue], _ record: Record
+    _ statement: Statement, _ values: [FieldValue], _ record: Record
   ) throws(DatabaseError) {
-    let count = try run(sql, values, record)
-    guard count == 1 else { throw error(changing: count, sql, record) }
+    let count = try run(statement, values, record)
+    guard count == 1 else { throw error(changing: count, statement, record) }
   }
 
   /// Runs a statement; returns how many rows it changed.
   private func run(
-    _ sql: String, _ values: [FieldValue], _ record: Record
+    _ statement: Statement, _ values: [FieldValue], _ record: Record
   ) throws(DatabaseError) -> Int {
     do throws(DatabaseError) {
-      try connection.withStatement(sql) { statement throws(DatabaseError) in
-        try statement.run(values)
-      }
+      try statement.run(values)
       return connection.changeCount
     } catch {
       throw named(error, record)
     }
   }
 
-  private func error(changing count: Int, _ sql: String, _ record: Record) -> DatabaseError {
+  private func error(
+    changing count: Int, _ statement: Statement, _ record: Record
+  ) -> DatabaseError {
     let message = "\(count) rows of \(table) changed where one should, perhaps because of a trigger"
     return named(
-      DatabaseError(code: .constraint, message: message, sql: sql, path: connection.path), record)
+      DatabaseError(
+        code: .constraint, message: message, sql: statement.sql, path: connection.path), record)
   }
 
   /// The error with the row's key in it.
