@@ -99,13 +99,7 @@ struct RowContest {
   ///   - effects: Undoes what these change in synchronized tables.
   mutating func run(firingTriggers: Bool, _ effects: TriggerEffects?) throws {
     let connection = tables.connection
-    try tables.quietly {
-      // Only so do triggers run for rows that `REPLACE` removes.
-      let wasRecursive = try connection.integer("PRAGMA recursive_triggers") ?? 0
-      try connection.execute("PRAGMA recursive_triggers = 1")
-      defer { try? connection.execute("PRAGMA recursive_triggers = \(wasRecursive)") }
-      try decide()
-    }
+    try tables.notingRemovedRows { try decide() }
     if firingTriggers {
       do {
         // What is undone in the file is forgotten here.

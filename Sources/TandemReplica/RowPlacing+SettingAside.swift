@@ -72,17 +72,72 @@ extension RowPlacing {
       }, placement.syncKey)
   }
 
+  /// The number of times that all versions are tried before the rows in their way are looked for, which
+  /// takes about as long. A few times are enough unless rows wait for each other in a chain.
+  private static let maxPassCount = 16
+
   /// Tries to place versions that were set aside. One that is still not accepted stays as it is.
   ///
-  /// - Complexity: O(*n*) attempts in the number of versions, and as many again for each row of a
-  ///   chain in which every row waits for a value of the next one.
+  /// - Complexity: O(*n* log *n*) in the number of versions, also if each one waits for a value of the next.
   mutating func placeSetAside(among keys: [SyncKey]) throws {
     var keys = keys
-    var count = 0
+    var (count, passCount) = (0, 0)
     repeat {
       count = keys.count
+      if passCount == RowPlacing.maxPassCount {
+        keys = try placeFreed(keys)
+        passCount = 0
+      }
       keys = try keys.filter { try !isPlacedAgain($0) }
+      passCount += 1
     } while !keys.isEmpty && keys.count < count
+  }
+
+  /// Places versions, each when the row has moved whose value it needs; returns the others.
+  private mutating func placeFreed(_ keys: [SyncKey]) throws -> [SyncKey] {
+    var order = FreedVersions(keys)
+    var holders = ValueHolders(tables)
+    if firesTriggers {
+      try placeFreed(&order, &holders)
+    } else {
+      // SQLite compiles all statements again when triggers are disabled or enabled. So this is done once.
+      try tables.notingRemovedRows { try placeFreed(&order, &holders) }
+    }
+    try holders.drop()
+    return order.rest
+  }
+
+  private mutating func placeFreed(
+    _ order: inout FreedVersions, _ holders: inout ValueHolders
+  ) throws {
+    while true {
+      let rows = try rowsInTheWay(of: order.refusedKeys, &holders)
+      guard order.begin(rows) else { break }
+      while let number = order.next() {
+        order.note(number, isPlaced: try isPlacedAgain(order.keys[number]))
+      }
+    }
+  }
+
+  /// The rows that prevent each of these versions; `nil` for those that something else prevents.
+  private mutating func rowsInTheWay(
+    of keys: [SyncKey], _ holders: inout ValueHolders
+  ) throws -> [[SyncKey]?] {
+    guard !keys.isEmpty else { return [] }
+    try restoreDisturbed()
+    return try tables.notingRemovedRows {
+      try keys.map { key in
+        guard let table = try tables.schema().table(named: key.table), table.keeps(key: key.id)
+        else { return nil }
+        let row = try tables.row(table, key.id)
+        guard let parked = row.parked, parked.extent != .deletion, !row.isUnreadable else {
+          return nil
+        }
+        return try holders.rows(
+          inTheWayOf: RowPlacement(
+            table: table, key: key.id, row: row, remote: row.base, result: row.local))
+      }
+    }
   }
 
   /// Tries to place a version that was set aside; `false` if the table still does not accept it.

@@ -90,8 +90,17 @@ struct DeletionCostTests {
     try replicas[0].execute("PRAGMA foreign_keys=OFF")
     try replicas[0].execute("DELETE FROM p WHERE CAST(id AS INTEGER) <= \(count)")
     try replicas[0].sync(space)
+    let stepCount = try replicas[1].stepCount { try replicas[1].pull(space) }
+    #expect(try replicas[1].rows("SELECT count(*) FROM p") == [[.integer(Int64(count))]])
+    return stepCount
+  }
+}
+
+extension TestReplica {
+  /// The steps of SQLite's virtual machine that the writer of the file takes while `body` runs.
+  func stepCount(_ body: () throws -> Void) throws -> Int {
     let counter = StepCounter()
-    try replicas[1].database.withWriter { connection in
+    try database.withWriter { connection in
       _ = sqlite3_trace_v2(
         connection.handle.pointer, UInt32(SQLITE_TRACE_PROFILE),
         { _, context, statement, _ in
@@ -102,11 +111,10 @@ struct DeletionCostTests {
           return 0
         }, Unmanaged.passUnretained(counter).toOpaque())
     }
-    try replicas[1].pull(space)
-    try replicas[1].database.withWriter {
+    try body()
+    try database.withWriter {
       _ = sqlite3_trace_v2($0.handle.pointer, 0, nil, nil)
     }
-    #expect(try replicas[1].rows("SELECT count(*) FROM p") == [[.integer(Int64(count))]])
     return counter.count
   }
 }
