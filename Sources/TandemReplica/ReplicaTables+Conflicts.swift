@@ -175,19 +175,24 @@ extension ReplicaTables {
   private func write(_ resolutions: [Resolution], namingConflict namesConflict: Bool) throws {
     var waiting = resolutions.filter { $0.choice != .remote }
     // First of all versions: a deletion of one row may delete others, which refer to it.
-    for resolution in waiting {
+    for index in waiting.indices {
       do {
-        try recordReplaced(by: resolution)
+        waiting[index].former = try recordReplaced(by: waiting[index])
       } catch let error as ReplicaError {
-        throw error.naming(resolution.conflict, if: namesConflict)
+        throw error.naming(waiting[index].conflict, if: namesConflict)
       }
     }
+    let all = waiting
+    // Since this one was written, deferred foreign keys are violated.
+    var firstViolation: Resolution?
     var havePlaceholders = waiting.count < 2
     while !waiting.isEmpty {
       var refused: [(resolution: Resolution, error: DatabaseError)] = []
       for resolution in waiting {
         do {
           try write(resolution)
+          firstViolation =
+            connection.violatesDeferredKeys ? firstViolation ?? resolution : nil
         } catch let error as DatabaseError
           where error.isAboutUniqueness && connection.isInTransaction
         {
@@ -214,10 +219,37 @@ extension ReplicaTables {
       // Rows that move by one place each are free of each other in one direction.
       waiting = refused.reversed().map(\.resolution)
     }
+    if let firstViolation {
+      let violation = try all.first(where: leavesOpenReference) ?? firstViolation
+      throw unacceptedReference("--take", violation.conflict.key)
+        .naming(violation.conflict, if: namesConflict)
+    }
+  }
+
+  /// True if a resolution made a row refer to one that is not there, or took away a row that others refer to.
+  private func leavesOpenReference(_ resolution: Resolution) throws -> Bool {
+    let (table, key) = (resolution.table, resolution.conflict.key.id)
+    let (former, present) = (resolution.former, try row(table, key).present)
+    return try schema().foreignKeys.contains { foreignKey in
+      if foreignKey.attachedChild === table, let present,
+        foreignKey.reference(of: present, key) != nil,
+        former.map({ !foreignKey.hasSameReference(present, $0, key) }) ?? true,
+        try parents(foreignKey, of: present, key).isEmpty
+      {
+        return true
+      }
+      guard foreignKey.parent === table, let former,
+        let values = foreignKey.values(of: former, key)
+      else { return false }
+      return try rows(foreignKey, replacedBy: former, key).isEmpty
+        && !references(foreignKey, to: values).isEmpty
+    }
   }
 
   /// Records the version of a row that a resolution replaces, if the row has changed since the conflict.
-  private func recordReplaced(by resolution: Resolution) throws {
+  ///
+  /// - Returns: That version.
+  private func recordReplaced(by resolution: Resolution) throws -> Record? {
     let conflict = resolution.conflict
     let present = try row(resolution.table, conflict.key.id).local
     let (chosen, fields) = try resolution.version(over: present)
@@ -225,8 +257,9 @@ extension ReplicaTables {
     let replaced = chosen == nil ? nil : fields
     guard !present.hasSameStorage(as: conflict.remote, among: replaced),
       !present.hasSameStorage(as: chosen, among: replaced)
-    else { return }
+    else { return present }
     try recordReplaced(present, by: chosen, conflict)
+    return present
   }
 
   /// Writes the version that resolves a conflict.
@@ -301,6 +334,16 @@ extension ReplicaTables {
         + "nothing was changed. Drop the trigger, or change what it looks at, and try again")
   }
 
+  /// The error of a version that violates a deferred foreign key, which SQLite reports at the end of the
+  /// transaction, without the row.
+  func unacceptedReference(_ option: String, _ key: SyncKey) -> ReplicaError {
+    // SQLITE_CONSTRAINT_FOREIGNKEY
+    let error = DatabaseError(
+      code: DatabaseError.Code(rawValue: 787), message: "FOREIGN KEY constraint failed",
+      path: connection.path)
+    return unaccepted(option, key, error)
+  }
+
   private func unaccepted(
     _ option: String, _ key: SyncKey, _ error: DatabaseError
   ) -> ReplicaError {
@@ -324,6 +367,8 @@ private struct Resolution {
   let table: ReplicaTable
   /// The fields that newer conflicts of the row decide.
   var newerFields: Set<FieldName> = []
+  /// The version of the row before any of the resolutions is written.
+  var former: Record?
 
   /// The version for the row, and the fields that are written; all if `nil`.
   func version(over present: Record?) throws -> (chosen: Record?, fields: [String]?) {

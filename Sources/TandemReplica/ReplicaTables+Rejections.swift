@@ -55,6 +55,14 @@ extension ReplicaTables {
   ///   still in its row; with code `unsuitable` if it needs a column that the table no longer has;
   ///   with code `constraint` if the table does not accept it.
   package func retry(rejection id: Int64) throws {
+    let key = try makeAgain(id)
+    if connection.violatesDeferredKeys { throw unacceptedReference("--retry", key) }
+  }
+
+  /// Makes a rejected change again, which may violate a deferred foreign key until others follow.
+  ///
+  /// - Returns: The identity of its record.
+  private func makeAgain(_ id: Int64) throws -> SyncKey {
     guard let rejection = try rejections("id = \(id)").first,
       let table = try schema().table(named: rejection.key.table)
     else {
@@ -69,10 +77,12 @@ extension ReplicaTables {
     case .record: try placeParked(rejection, in: table)
     }
     try run("DELETE FROM tandem_rejected WHERE id = ?", [.integer(id)])
+    return rejection.key
   }
 
   /// Makes all rejected changes again that the tables accept, in the order in which they came. A change
-  /// that depends on another one, as a row on its parent, follows it.
+  /// that depends on another one, as a row on its parent, follows it. Rows that refer to each other by
+  /// deferred foreign keys are written together.
   ///
   /// - Returns: The number of changes.
   /// - Throws: The error of the first change if the tables accept none of them.
@@ -80,17 +90,8 @@ extension ReplicaTables {
     var waiting = try rejections("kind <> 'row'").map(\.id)
     var count = 0
     while !waiting.isEmpty {
-      var refused: [(id: Int64, error: ReplicaError)] = []
-      for id in waiting {
-        do {
-          try connection.savepoint { try retry(rejection: id) }
-        } catch let error as ReplicaError
-          where [.constraint, .unsuitable, .unknownRejection].contains(error.code)
-          && connection.isInTransaction
-        {
-          refused.append((id, error))
-        }
-      }
+      var refused = try retry(waiting, checkingKeys: true)
+      if refused.count == waiting.count { refused = try retryTogether(refused) }
       count += waiting.count - refused.count
       if count == 0, let first = refused.first {
         throw ReplicaError(first.error.code, "rejected change \(first.id): \(first.error.message)")
@@ -100,6 +101,54 @@ extension ReplicaTables {
       waiting = refused.map(\.id)
     }
     return count
+  }
+
+  /// A change that the tables do not accept.
+  private struct RefusedChange {
+    let id: Int64
+    let error: ReplicaError
+    /// True if nothing but a deferred foreign key forbids it.
+    let violatesDeferredKey: Bool
+  }
+
+  /// Makes changes again; returns those that the tables do not accept.
+  ///
+  /// - Parameter checksKeys: False to leave the check of deferred foreign keys to the caller.
+  private func retry(_ ids: [Int64], checkingKeys checksKeys: Bool) throws -> [RefusedChange] {
+    var refused: [RefusedChange] = []
+    for id in ids {
+      var violatesKey = false
+      do {
+        try connection.savepoint {
+          let key = try makeAgain(id)
+          violatesKey = checksKeys && connection.violatesDeferredKeys
+          if violatesKey { throw unacceptedReference("--retry", key) }
+        }
+      } catch let error as ReplicaError
+        where [.constraint, .unsuitable, .unknownRejection].contains(error.code)
+        && connection.isInTransaction
+      {
+        refused.append(RefusedChange(id: id, error: error, violatesDeferredKey: violatesKey))
+      }
+    }
+    return refused
+  }
+
+  /// Makes changes again of which none is accepted alone: with deferred foreign keys, rows may refer to each
+  /// other. Returns those that are not accepted; all of them if rows would still refer to rows that are
+  /// not there.
+  private func retryTogether(_ refused: [RefusedChange]) throws -> [RefusedChange] {
+    guard refused.count(where: \.violatesDeferredKey) > 1 else { return refused }
+    struct OpenReference: Error {}
+    do {
+      return try connection.savepoint {
+        let rest = try retry(refused.map(\.id), checkingKeys: false)
+        if connection.violatesDeferredKeys { throw OpenReference() }
+        return rest
+      }
+    } catch is OpenReference {
+      return refused
+    }
   }
 
   /// Forgets all changes that could not be synchronized, except for records of the space.

@@ -257,6 +257,14 @@ extension DatabaseConnection {
     }
   }
 
+  /// True if the open transaction cannot be committed as it is: its changes violate a deferred foreign key.
+  package var violatesDeferredKeys: Bool {
+    var (current, highest): (Int32, Int32) = (0, 0)
+    sqlite3_db_status(
+      handle.pointer, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
+    return current != 0
+  }
+
   /// True if a transaction is open.
   package var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
 
