@@ -1,7 +1,7 @@
 import TandemRecords
 import TandemSQLite
 
-/// All rows of a database, as a backup or a copy of its file has them.
+/// All rows of a database, and the triggers of Tandem that it has, as a backup or a copy of its file has them.
 struct DatabaseImage: Hashable {
   private struct Table: Hashable {
     let name: String
@@ -10,24 +10,50 @@ struct DatabaseImage: Hashable {
     let rows: [[FieldValue]]
   }
 
-  private let tables: [Table]
+  /// The triggers, by their names.
+  private struct Triggers: Hashable {
+    let statements: [String: String]
 
-  /// The rows of a database as they are now.
+    /// Nearly all images have the same triggers.
+    func hash(into hasher: inout Hasher) {}
+  }
+
+  private let tables: [Table]
+  private let triggers: Triggers
+
+  /// The rows and the triggers of a database as they are now.
   init(_ database: SimulatedDatabase) throws {
-    tables = try database.read { connection in
-      try database.storedTables(connection).map { name, columns in
+    (tables, triggers) = try database.read { connection in
+      let listing = try database.listing(connection)
+      let tables = try listing.tables.map { name, columns in
         Table(
           name: name, columns: columns,
           rows: try connection.rows("SELECT \(columns) FROM \(name)"))
       }
+      return (tables, Triggers(statements: listing.triggers))
     }
   }
 
-  /// Replaces all rows of a database with the same schema.
+  /// Replaces all rows and the triggers of a database with the same tables.
   func restore(_ database: SimulatedDatabase) throws {
     database.nextKill = nil
     let hasRows = tables.contains { !$0.name.hasPrefix("tandem_") && !$0.rows.isEmpty }
-    try database.write(foreignKeys: hasRows ? .ignored : .unconcerned, replace)
+    try database.write(foreignKeys: hasRows ? .ignored : .unconcerned) { connection in
+      try replace(connection)
+      try replaceTriggers(connection, try database.listing(connection).triggers)
+    }
+  }
+
+  private func replaceTriggers(
+    _ connection: DatabaseConnection, _ present: [String: String]
+  ) throws {
+    guard present != triggers.statements else { return }
+    for (name, statement) in present where triggers.statements[name] != statement {
+      try connection.execute("DROP TRIGGER \(name)")
+    }
+    for (name, statement) in triggers.statements where present[name] != statement {
+      try connection.execute(statement)
+    }
   }
 
   private func replace(_ connection: DatabaseConnection) throws {

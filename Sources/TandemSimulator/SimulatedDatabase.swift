@@ -26,8 +26,8 @@ final class SimulatedDatabase {
   var enforcesForeignKeys = true
   /// The replica; its schema is read once.
   private var tables: ReplicaTables?
-  /// The tables and their stored columns, which are read once.
-  private var listing: (version: Int64, tables: [(table: String, columns: String)])?
+  /// The tables with their stored columns, and the triggers of Tandem, which are read once.
+  private var listing: Listing?
   /// The kill that the next transaction meets.
   var nextKill: Kill?
   private var wasKilled = false
@@ -59,14 +59,12 @@ final class SimulatedDatabase {
     return tables
   }
 
-  /// The tables and the columns that they store. Tandem's own tables come last: writing the
+  /// The triggers, and the tables with the columns that they store. Tandem's own tables come last: writing the
   /// application's tables fires triggers on them. Tables that refer to others come before these, which
   /// matters if foreign keys are enforced.
-  func storedTables(
-    _ connection: DatabaseConnection
-  ) throws -> [(table: String, columns: String)] {
+  func listing(_ connection: DatabaseConnection) throws -> Listing {
     let version = try connection.schemaVersion()
-    if let listing, listing.version == version { return listing.tables }
+    if let listing, listing.version == version { return listing }
     let names = try connection.rows(
       """
       SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
@@ -77,8 +75,23 @@ final class SimulatedDatabase {
       let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(name)])
       return (name, columns.compactMap(\.first?.textValue).sqlList)
     }
-    listing = (version, tables)
-    return tables
+    let triggers = try connection.rows(
+      "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'tandem_%'")
+    let listing = Listing(
+      version: version, tables: tables,
+      triggers: Dictionary(
+        triggers.map { ($0[0].textValue ?? "", $0[1].textValue ?? "") },
+        uniquingKeysWith: { first, _ in first }))
+    self.listing = listing
+    return listing
+  }
+
+  /// What the schema of a database has, as far as images need it.
+  struct Listing {
+    fileprivate let version: Int64
+    let tables: [(name: String, columns: String)]
+    /// The statements that create the triggers of Tandem, by their names.
+    let triggers: [String: String]
   }
 
   /// Ends the use of a file, and deletes it.

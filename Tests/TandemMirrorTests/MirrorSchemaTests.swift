@@ -117,6 +117,8 @@ struct MirrorSchemaTests {
       json: #"[{"id":1,"n":1,"u":"a"},{"id":2,"n":1,"u":"a"}]"#, in: connection)
     let strict = try database("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER) STRICT")
     try expectError("would be rejected by its column", json: #"[{"id":1,"n":"x"}]"#, in: strict)
+    let blobs = try database("CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB) STRICT")
+    try expectError("which is of type BLOB;", json: #"[{"id":1,"b":1}]"#, in: blobs)
   }
 
   @Test("rows may exchange the values of UNIQUE columns, in pairs, circles and chains")

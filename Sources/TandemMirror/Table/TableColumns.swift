@@ -218,11 +218,13 @@ extension TableColumns {
     var error: RecordError?
     forEachMisfit(of: records) { column, value, position in
       let column = columns[column]
+      // Without an affinity, only a column of a strict table rejects values.
+      let type = column.affinity == .none ? "BLOB" : column.affinity.rawValue.uppercased()
       error = RecordError(
         .notRepresentable,
         "the value \(value) of field \(column.name) would be "
           + "\(column.affinity.stored(value) == nil ? "changed" : "rejected") by its column, "
-          + "which is of type \(column.affinity.rawValue.uppercased()); widen the column (--widen), "
+          + "which is of type \(type); widen the column (--widen), "
           + "or declare it without a type",
         record: position + 1)
       return false
