@@ -22,6 +22,17 @@ struct MirrorSchemaTests {
     #expect(!connection.isInTransaction, sourceLocation: location)
   }
 
+  @Test("a record whose fields have another order than the columns is compared by their names")
+  func otherOrder() throws {
+    let connection = try database(
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, a, b)", "INSERT INTO t VALUES (1, 'x', 'y')")
+    let outcome = try mirror.run(json: #"[{"id":1,"b":"x","a":"y"}]"#, into: connection)
+    #expect(outcome.difference.updated.count == 1)
+    #expect(try connection.rows("SELECT * FROM t") == [#"1|"y"|"x""#])
+    let again = try mirror.run(json: #"[{"a":"y","b":"x","id":1}]"#, into: connection)
+    #expect(again.changes.isEmpty)
+  }
+
   @Test("columns that the list never had keep their values, and their defaults")
   func ownColumns() throws {
     let connection = try database(
