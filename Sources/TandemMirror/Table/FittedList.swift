@@ -37,8 +37,11 @@ final class FittedList: Sendable {
     }
     self.columns = columns
     self.offsets = offsets
-    haveColumns = list.layouts.map(columns.areFields)
-    areKept = list.layouts.indices.map { columns.keepsRecords(ofLayout: $0, in: list) }
+    let haveColumns = list.layouts.map(columns.areFields)
+    self.haveColumns = haveColumns
+    areKept = list.layouts.indices.map {
+      haveColumns[$0] && columns.keepValues(ofLayout: $0, in: list)
+    }
     source = list
   }
 

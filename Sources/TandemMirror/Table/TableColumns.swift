@@ -279,11 +279,10 @@ extension TableColumns {
       && offsets(in: layout).elementsEqual(columns.indices, by: ==)
   }
 
-  /// True if the table stores all records of a layout as they are.
-  func keepsRecords(ofLayout index: Int, in records: PackedRecords) -> Bool {
-    areFields(in: records.layouts[index])
-      && columns.indices.allSatisfy {
-        columns[$0].keptKinds.isSuperset(of: records.kinds(at: $0, ofLayout: index))
-      }
+  /// True if the columns store all values unchanged of the records of a layout, whose fields they are.
+  func keepValues(ofLayout index: Int, in records: PackedRecords) -> Bool {
+    columns.indices.allSatisfy {
+      columns[$0].keptKinds.isSuperset(of: records.kinds(at: $0, ofLayout: index))
+    }
   }
 }
