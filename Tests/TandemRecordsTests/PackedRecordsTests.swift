@@ -33,8 +33,8 @@ struct PackedRecordsTests {
 
   @Test("have each layout once, and know that of each record")
   func layouts() throws {
-    let layouts = try ["a", "b", "c"].map { try #require(RecordLayout([$0])) }
-    let order = [0, 1, 0, 2, 2, 1]
+    let layouts = try (0..<300).map { try #require(RecordLayout(["\($0)"])) }
+    let order = Array(0..<300) + [0, 1, 127, 128, 129, 299, 299, 255, 256, 1]
     let packed = PackedRecords(order.map { Record(uncheckedLayout: layouts[$0], values: [1]) })
     #expect(packed.layouts.map(ObjectIdentifier.init) == layouts.map(ObjectIdentifier.init))
     #expect(packed.indices.map(packed.layoutIndex) == order)

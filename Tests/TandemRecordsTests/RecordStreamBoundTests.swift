@@ -13,11 +13,12 @@ struct RecordStreamBoundTests {
   {
     var stream = RecordStream(
       format: format, limits: RecordLimits(maxRecordByteCount: Self.limit))
+    var records = PackedRecords()
     var heldByteCount = 0
     do throws(RecordError) {
-      try stream.read(copying: Array(start.utf8)) { _ in }
+      try stream.read(copying: Array(start.utf8), into: &records)
       for _ in 0..<200 {
-        try stream.read(copying: Array(chunk.utf8)) { _ in }
+        try stream.read(copying: Array(chunk.utf8), into: &records)
         heldByteCount = max(heldByteCount, stream.unreadByteCount)
       }
     } catch {
@@ -72,22 +73,22 @@ struct RecordStreamBoundTests {
   @Test(
     "of a long list, no more than one record and one chunk are held", arguments: [10, 100, 5_000])
   func longList(chunkByteCount: Int) throws {
-    let list = (0..<2_000).map {
+    let records = (0..<2_000).map {
       Record([(name: "id", value: .integer($0)), (name: "x", value: "abc")])!
     }
     for format in [RecordFormat.json, .ndjson] {
-      let bytes = listText(list, format)
+      let bytes = listText(records, format)
       var stream = RecordStream(format: format)
-      var records: [Record] = []
+      var list = PackedRecords()
       var heldByteCount = 0
       for start in stride(from: 0, to: bytes.count, by: chunkByteCount) {
         let end = min(bytes.count, start + chunkByteCount)
-        try stream.read(copying: Array(bytes[start..<end])) { records.append($0) }
+        try stream.read(copying: Array(bytes[start..<end]), into: &list)
         heldByteCount = max(heldByteCount, stream.unreadByteCount)
       }
-      try stream.finish { records.append($0) }
-      #expect(records == list)
-      #expect(Set(records.map { ObjectIdentifier($0.layout) }).count == 1)
+      try stream.finish(into: &list)
+      #expect(Array(list) == records)
+      #expect(Set(list.map { ObjectIdentifier($0.layout) }).count == 1)
       #expect(heldByteCount < 30 + chunkByteCount)
     }
   }
@@ -99,33 +100,31 @@ struct RecordStreamBoundTests {
     let value = String(repeating: "abcdefgh", count: 100_000)
     let text = (format == .json ? "[{\"a\":\"\(value)\"},{}]" : "{\"a\":\"\(value)\"}\n{}")
     var stream = RecordStream(format: format)
-    var records: [Record] = []
+    var records = PackedRecords()
     let bytes = Array(text.utf8)
     for start in stride(from: 0, to: bytes.count, by: 4) {
-      try stream.read(copying: Array(bytes[start..<min(bytes.count, start + 4)])) {
-        records.append($0)
-      }
+      try stream.read(copying: Array(bytes[start..<min(bytes.count, start + 4)]), into: &records)
     }
-    try stream.finish { records.append($0) }
+    try stream.finish(into: &records)
     #expect(records == [["a": .text(value)], [:]])
   }
 
   @Test("a line is read when its line feed arrives, and each later call throws an error again")
   func promptness() throws {
     var stream = RecordStream(format: .ndjson)
-    var count = 0
+    var records = PackedRecords()
     for (chunk, expected) in [("{\"a\":", 0), ("1}", 0), ("\n", 1), ("{}\n{}\n{", 3), ("}", 3)] {
-      try stream.read(copying: Array(chunk.utf8)) { _ in count += 1 }
-      #expect(count == expected)
+      try stream.read(copying: Array(chunk.utf8), into: &records)
+      #expect(records.count == expected)
     }
     for _ in 0..<2 {
       let error = #expect(throws: RecordError.self) {
-        try stream.read(copying: Array("x\n".utf8)) { _ in count += 1 }
+        try stream.read(copying: Array("x\n".utf8), into: &records)
       }
       #expect([error?.record, error?.line, error?.column] == [4, 4, 3])
     }
-    #expect(throws: RecordError.self) { try stream.finish { _ in count += 1 } }
-    #expect(count == 3)
+    #expect(throws: RecordError.self) { try stream.finish(into: &records) }
+    #expect(records.count == 3)
     #expect(stream.unreadByteCount == 0)
   }
 }

@@ -156,10 +156,10 @@ struct ListedText: Sendable, CustomTestStringConvertible {
     var rest = bytes[...]
     do throws(RecordError) {
       for count in byteCounts + [bytes.count] {
-        try stream.read(copying: Array(rest.prefix(count))) { outcome.records.append($0) }
+        try stream.read(copying: Array(rest.prefix(count)), into: &outcome.records)
         rest = rest.dropFirst(count)
       }
-      try stream.finish { outcome.records.append($0) }
+      try stream.finish(into: &outcome.records)
     } catch {
       outcome.error = error
     }
@@ -174,7 +174,7 @@ struct ListedText: Sendable, CustomTestStringConvertible {
     try #require(outcome.error == error)
     guard error == nil else { return outcome }
     let records = try RecordReader.records(in: bytes, format: format, limits: limits)
-    try ListOutcome(records: records).expectSame(as: outcome, "one chunk")
+    try ListOutcome(records: PackedRecords(records)).expectSame(as: outcome, "one chunk")
     let envelope = try RecordReader.envelope(in: enclosed, items: "items", limits: limits)
     try ListOutcome(records: envelope.records).expectSame(as: outcome, "in an object")
     return outcome
@@ -195,33 +195,39 @@ struct ListedText: Sendable, CustomTestStringConvertible {
 
 /// The records that were read before the end or an error.
 struct ListOutcome {
-  var records: [Record] = []
+  var records = PackedRecords()
   var error: RecordError?
 
-  /// The position of the first record with the layout of each.
-  private var layoutPositions: [Int?] {
-    records.map { record in records.firstIndex { $0.layout === record.layout } }
+  /// The kinds of all fields, layout by layout.
+  private var kinds: [[ValueKinds]] {
+    records.layouts.indices.map { index in
+      records.layouts[index].names.indices.map { records.kinds(at: $0, ofLayout: index) }
+    }
   }
+
+  /// The index of each record's layout, in the order of their appearance.
+  private var layoutIndexes: [Int] { records.indices.map { records.layoutIndex(at: $0) } }
 
   func expectSame(as other: ListOutcome, _ comment: String) throws {
     try #require(other.error == error, "\(comment)")
     try #require(other.records.map(exactFields) == records.map(exactFields), "\(comment)")
     try #require(
       zip(other.records, records).allSatisfy { $0.hasSameStorage(as: $1) }, "\(comment)")
-    try #require(other.layoutPositions == layoutPositions, "\(comment)")
+    try #require(other.layoutIndexes == layoutIndexes, "\(comment)")
+    try #require(other.kinds == kinds, "\(comment)")
   }
 }
 
 extension RecordStream {
   /// Reads a chunk from memory that is overwritten and freed afterwards.
   mutating func read(
-    copying chunk: [UInt8], _ body: (Record) -> Void
+    copying chunk: [UInt8], into records: inout PackedRecords
   ) throws(RecordError) {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk.count, alignment: 1)
     defer { copy.deallocate() }
     copy.copyBytes(from: chunk)
     defer { copy.initializeMemory(as: UInt8.self, repeating: 0xFF) }
-    try read(UnsafeRawBufferPointer(copy), body)
+    try read(UnsafeRawBufferPointer(copy), into: &records)
   }
 }
 

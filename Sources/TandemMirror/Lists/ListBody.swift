@@ -49,14 +49,14 @@ struct ListBody {
     }
     var records = PackedRecords()
     swap(&records, &self.records)
-    try stream?.finish { records.append($0) }
+    try stream?.finish(into: &records)
     swap(&records, &self.records)
   }
 
   private mutating func read(_ chunk: UnsafeRawBufferPointer) throws(RecordError) {
     var records = PackedRecords()
     swap(&records, &self.records)
-    try stream?.read(chunk) { records.append($0) }
+    try stream?.read(chunk, into: &records)
     swap(&records, &self.records)
   }
 }

@@ -194,7 +194,7 @@ extension RecordListReading {
     if let field = options.itemsField {
       if keepsTexts { page.text = try ListText(envelope: bytes, items: field) }
       let envelope = try RecordReader.envelope(in: bytes, items: field)
-      page.records = PackedRecords(envelope.records)
+      page.records = envelope.records
       page.others = envelope.others
     } else {
       if keepsTexts { page.text = try ListText(bytes, format: format, csv: options.csv) }

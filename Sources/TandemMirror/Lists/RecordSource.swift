@@ -109,7 +109,7 @@ extension RecordSource {
       if body.isRead {
         records = body.records
       } else if let field = options.itemsField {
-        records = PackedRecords(try RecordReader.envelope(in: body.bytes, items: field).records)
+        records = try RecordReader.envelope(in: body.bytes, items: field).records
       } else {
         records = try RecordReader.packedRecords(in: body.bytes, format: format, csv: options.csv)
       }

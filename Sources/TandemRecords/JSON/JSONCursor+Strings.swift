@@ -2,12 +2,21 @@ extension JSONCursor {
   /// Reads a string and returns its contents, with escapes decoded.
   @inline(__always)
   package mutating func string() throws(TextFault) -> String {
+    try withString { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Reads a string and calls `body` with its contents in UTF-8, with escapes decoded.
+  @inline(__always)
+  mutating func withString<Value>(
+    _ body: (UnsafeRawBufferPointer) -> Value
+  ) throws(TextFault) -> Value {
     guard byte == ASCII.quote else { throw unexpected("a string") }
     let start = index &+ 1
-    let hasEscapes = try skipString()
-    if hasEscapes { return try unescaped(start..<index &- 1) }
-    return String(
-      decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<index &- 1]), as: UTF8.self)
+    guard try skipString() else {
+      return body(UnsafeRawBufferPointer(rebasing: bytes[start..<index &- 1]))
+    }
+    try unescape(start..<index &- 1)
+    return scratch.withUnsafeBytes(body)
   }
 
   /// Skips the string whose opening quote is at the cursor. Returns `true` if it has escapes.
@@ -46,9 +55,9 @@ extension JSONCursor {
     }
   }
 
-  /// Decodes the text between the quotes of a string whose escapes were checked already.
+  /// Decodes the text between the quotes of a string, whose escapes were checked already, into `scratch`.
   @inline(never)
-  private mutating func unescaped(_ inside: Range<Int>) throws(TextFault) -> String {
+  private mutating func unescape(_ inside: Range<Int>) throws(TextFault) {
     scratch.removeAll(keepingCapacity: true)
     var place = inside.lowerBound
     while place < inside.upperBound {
@@ -57,7 +66,6 @@ extension JSONCursor {
       place = escape
       if place < inside.upperBound { place = try appendEscape(at: place, to: inside.upperBound) }
     }
-    return String(decoding: scratch, as: UTF8.self)
   }
 
   /// Appends the character of the escape at `place`; returns the offset after it.

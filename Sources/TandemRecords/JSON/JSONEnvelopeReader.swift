@@ -1,7 +1,7 @@
 /// A list in one field of a JSON object, or of an object inside it, and the other fields of these objects.
 package struct RecordEnvelope: Sendable {
   /// The list.
-  package var records: [Record]
+  package var records: PackedRecords
   /// The other fields. Those of an object inside another are called by the path to them, as `data.next`.
   package var others: Record
 }
@@ -15,7 +15,7 @@ struct JSONEnvelopeReader: RecordTextReader {
   private let itemsField: String
   private(set) var recordNumber: Int?
 
-  private var records: [Record]?
+  private var records: PackedRecords?
   private var names: [String] = []
   private var values: [FieldValue] = []
 
@@ -85,12 +85,12 @@ struct JSONEnvelopeReader: RecordTextReader {
 
 extension JSONObjectReader {
   /// Reads an array of objects. `recordNumber` counts them from 1, and is `nil` after the last one.
-  fileprivate mutating func array(_ recordNumber: inout Int?) throws(TextFault) -> [Record] {
-    var records: [Record] = []
+  fileprivate mutating func array(_ recordNumber: inout Int?) throws(TextFault) -> PackedRecords {
+    var records = PackedRecords()
     guard try cursor.openArray(expected: "an array of objects") else { return records }
     repeat {
       recordNumber = records.count + 1
-      records.append(try record())
+      records.endRecord(try readObject(into: &records))
     } while try cursor.hasNextElement()
     recordNumber = nil
     return records

@@ -25,15 +25,15 @@ struct JSONListReader {
     case end
     /// A line with an object.
     case line
-    /// The end of a line behind ``objectOfLongLine``.
+    /// The end of a line behind an object that was read already; see ``layoutOfLongLine``.
     case lineEnd
   }
 
   private var objects: JSONObjectReader
   private var next: Piece
-  /// The object of a line whose end has not arrived. Only a line that is longer than the limit of a
-  /// record is read before its end arrives.
-  private var objectOfLongLine: Record?
+  /// The fields of the object of a line whose end has not arrived. Only a line that is longer than the
+  /// limit of a record is read before its end arrives.
+  private var layoutOfLongLine: RecordLayout?
   /// The current or next record, counted from 1; `nil` before and after an array.
   private(set) var recordNumber: Int?
   /// The offset in the current part of the first byte that was not read.
@@ -58,17 +58,18 @@ struct JSONListReader {
   ///   - start: The offset of the first byte to read.
   ///   - isLast: True if the text ends with this part. If it is false, a fault at the part's end is
   ///     not thrown, because the next part may continue what is cut off there.
+  ///   - records: Where the records are added; the same builder for all parts.
   mutating func read(
     _ part: UnsafeRawBufferPointer, from start: Int, isLast: Bool,
-    _ body: (consuming Record) -> Void
+    into records: inout some RecordBuilder
   ) throws(TextFault) {
     objects.cursor = JSONCursor(part, maxNestingDepth: objects.cursor.maxNestingDepth)
     objects.cursor.index = start
     readCount = start
     do throws(TextFault) {
       switch next {
-      case .opener, .firstObject, .object, .separator, .end: try readArray(body)
-      case .line, .lineEnd: try readLines(isLast: isLast, body)
+      case .opener, .firstObject, .object, .separator, .end: try readArray(into: &records)
+      case .line, .lineEnd: try readLines(isLast: isLast, into: &records)
       }
     } catch {
       if isLast || error.offset < part.count { throw error }
@@ -79,7 +80,7 @@ struct JSONListReader {
 // MARK: - JSON
 
 extension JSONListReader {
-  private mutating func readArray(_ body: (consuming Record) -> Void) throws(TextFault) {
+  private mutating func readArray(into records: inout some RecordBuilder) throws(TextFault) {
     while true {
       objects.cursor.skipSpace()
       readCount = objects.cursor.index
@@ -93,9 +94,8 @@ extension JSONListReader {
         objects.cursor.index += 1
         endArray()
       case .firstObject, .object:
-        let record = try objects.record()
+        records.endRecord(try objects.readObject(into: &records))
         next = .separator
-        body(record)
       case .separator:
         if try objects.cursor.hasNextElement() {
           recordNumber = recordNumber.map { $0 &+ 1 }
@@ -125,10 +125,10 @@ extension JSONListReader {
 
 extension JSONListReader {
   private mutating func readLines(
-    isLast: Bool, _ body: (consuming Record) -> Void
+    isLast: Bool, into records: inout some RecordBuilder
   ) throws(TextFault) {
     let partEnd = objects.cursor.end
-    while let record = try objectOfLine(partEnd: partEnd, isLast: isLast) {
+    while let layout = try readLine(partEnd: partEnd, isLast: isLast, into: &records) {
       readCount = objects.cursor.index
       guard objects.cursor.byte == nil else {
         throw objects.cursor.unexpected("the end of the line")
@@ -136,24 +136,24 @@ extension JSONListReader {
       let hasLineFeed = objects.cursor.end < partEnd
       guard hasLineFeed || isLast else {
         next = .lineEnd
-        objectOfLongLine = record
+        layoutOfLongLine = layout
         return
       }
-      body(record)
+      records.endRecord(layout)
       if hasLineFeed { recordNumber = recordNumber.map { $0 &+ 1 } }
     }
   }
 
   /// Reads the object of the next line that is complete, and the white space after it. The cursor's end
   /// is the end of that line then. Returns `nil` if there is no such line.
-  private mutating func objectOfLine(
-    partEnd: Int, isLast: Bool
-  ) throws(TextFault) -> Record? {
-    if let record = objectOfLongLine.take() {
+  private mutating func readLine(
+    partEnd: Int, isLast: Bool, into records: inout some RecordBuilder
+  ) throws(TextFault) -> RecordLayout? {
+    if let layout = layoutOfLongLine.take() {
       next = .line
       objects.cursor.end = lineFeed(before: partEnd) ?? partEnd
       objects.cursor.skipSpace()
-      return record
+      return layout
     }
     objects.cursor.end = partEnd
     // Blank lines are white space too.
@@ -165,7 +165,7 @@ extension JSONListReader {
     let isLong = partEnd &- readCount > objects.maxRecordByteCount
     guard lineFeed != nil || isLast || isLong else { return nil }
     objects.cursor.end = lineFeed ?? partEnd
-    return try objects.record()
+    return try objects.readObject(into: &records)
   }
 
   /// The offset of the first line feed between the cursor and `end`.

@@ -28,37 +28,42 @@ package struct JSONObjectReader {
   /// The field whose value is being read; `nil` between fields.
   var fieldName: String? { isInsideField ? shapes.name(of: shape) : nil }
 
-  /// Reads an object and skips the white space after it, which does not count against the limit.
+  /// Reads an object and skips the white space after it, which does not count against the limit. Its
+  /// values are added to a record that is begun, and not ended.
   ///
   /// Reads no byte beyond the limit, so that the outcome does not depend on the text behind it.
   @inline(__always)
-  package mutating func record() throws(TextFault) -> Record {
+  mutating func readObject(
+    into records: inout some RecordBuilder
+  ) throws(TextFault) -> RecordLayout {
     try requireObject()
     let start = cursor.index
     let textEnd = cursor.end
     if textEnd &- start > maxRecordByteCount { cursor.end = start &+ maxRecordByteCount }
-    let record: Record
+    let layout: RecordLayout
     do throws(TextFault) {
-      record = try object()
+      layout = try object(into: &records)
     } catch {
       throw error.offset >= cursor.end && cursor.end < textEnd ? tooLong(at: start) : error
     }
     spans?.append(start..<cursor.index)
     cursor.end = textEnd
     cursor.skipSpace()
-    return record
+    return layout
   }
 
   @inline(never)
-  private mutating func object() throws(TextFault) -> Record {
+  private mutating func object(
+    into records: inout some RecordBuilder
+  ) throws(TextFault) -> RecordLayout {
     shapes.startObject()
     shape = FieldShapes.root
     if !nestedOffsets.isEmpty { nestedOffsets.removeAll(keepingCapacity: true) }
-    let values = try values()
-    var layout = shapes.layout(of: shape)
-    if !nestedOffsets.isEmpty { layout = nestedLayouts.layout(layout, nested: nestedOffsets) }
-    lastFieldCount = values.count
-    return Record(uncheckedLayout: layout, values: values)
+    records.beginRecord(likelyCount: lastFieldCount)
+    try readFields(into: &records)
+    lastFieldCount = shapes.fieldCount(of: shape)
+    let layout = shapes.layout(of: shape)
+    return nestedOffsets.isEmpty ? layout : nestedLayouts.layout(layout, nested: nestedOffsets)
   }
 
   @inline(never)
@@ -69,16 +74,17 @@ package struct JSONObjectReader {
   }
 
   @inline(__always)
-  private mutating func values() throws(TextFault) -> [FieldValue] {
-    var values: [FieldValue] = []
-    guard try cursor.openObject() else { return values }
-    values.reserveCapacity(max(lastFieldCount, 1))
+  private mutating func readFields(into records: inout some RecordBuilder) throws(TextFault) {
+    guard try cursor.openObject() else { return }
     repeat {
       try readName()
-      values.append(try value())
+      if cursor.byte == ASCII.quote {
+        try cursor.withString { records.append(text: $0) }
+      } else {
+        records.append(try value())
+      }
     } while try cursor.hasNextField()
     isInsideField = false
-    return values
   }
 
   /// Reads a field's name, as the next step of the shape, and moves to its value.

@@ -123,7 +123,7 @@ public struct ListText: Sendable {
 
   /// Converts objects to records with JSON's types.
   private static func records(
-    _ records: [Record], _ spans: [Range<Int>], in bytes: UnsafeRawBufferPointer
+    _ records: some Sequence<Record>, _ spans: [Range<Int>], in bytes: UnsafeRawBufferPointer
   ) -> [ListRecord] {
     zip(records, spans).map { record, span in
       let values = zip(record.values, values(ofObjectAt: span.lowerBound, in: bytes))

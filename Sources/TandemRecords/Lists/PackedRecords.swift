@@ -15,8 +15,10 @@ public struct PackedRecords: Sendable {
   /// The index of each record's layout, and its values.
   private var storage = PackedStorage()
   private var places: [PackedStorage.Place] = []
-  /// The bytes of the record that is being added.
+  /// The bytes of the record that is being added: room for the index of its layout, and its values.
   private var packed: [UInt8] = []
+  /// The kinds of these values.
+  private var packedKinds: [ValueKinds] = []
 
   /// An empty list.
   public init() {}
@@ -32,15 +34,9 @@ public struct PackedRecords: Sendable {
   ///
   /// - Complexity: O(*n*) in the bytes of the record.
   public mutating func append(_ record: Record) {
-    let index = index(of: record.layout)
-    let firstKind = firstKinds[index]
-    for (offset, value) in record.values.enumerated() {
-      kinds[firstKind + offset].formUnion(value.kind)
-    }
-    packed.removeAll(keepingCapacity: true)
-    PackedRow.append(count: index, to: &packed)
-    PackedRow.append(record.values, to: &packed)
-    places.append(storage.append(packed))
+    beginRecord(likelyCount: record.values.count)
+    for value in record.values { append(value) }
+    endRecord(record.layout)
   }
 
   /// Adds all records of another list at the end, in their order.
@@ -63,6 +59,42 @@ public struct PackedRecords: Sendable {
     firstKinds.append(kinds.count)
     kinds.append(contentsOf: repeatElement([], count: layout.names.count))
     return layouts.count - 1
+  }
+}
+
+extension PackedRecords: RecordBuilder {
+  @inline(__always)
+  mutating func beginRecord(likelyCount: Int) {
+    packed.removeAll(keepingCapacity: true)
+    packed.append(0)
+    packedKinds.removeAll(keepingCapacity: true)
+  }
+
+  @inline(__always)
+  mutating func append(_ value: FieldValue) {
+    PackedRow.append(value, to: &packed)
+    packedKinds.append(value.kind)
+  }
+
+  @inline(__always)
+  mutating func append(text: UnsafeRawBufferPointer) {
+    PackedRow.append(text, tag: PackedRow.Tag.text, to: &packed)
+    packedKinds.append(.text)
+  }
+
+  @inline(__always)
+  mutating func endRecord(_ layout: RecordLayout) {
+    let index = index(of: layout)
+    let firstKind = firstKinds[index]
+    for offset in packedKinds.indices { kinds[firstKind + offset].formUnion(packedKinds[offset]) }
+    if index < PackedRow.countsOfOneByte {
+      packed[0] = UInt8(index)
+    } else {
+      var count: [UInt8] = []
+      PackedRow.append(count: index, to: &count)
+      packed.replaceSubrange(..<1, with: count)
+    }
+    places.append(storage.append(packed))
   }
 }
 

@@ -67,7 +67,7 @@ public enum RecordReader {
         guard format.isCSV else {
           var records = PackedRecords()
           var stream = RecordStream(format: format, limits: limits)
-          try stream.readAll(bytes) { records.append($0) }
+          try stream.readAll(bytes, into: &records)
           return records
         }
         return try read(bytes, csv) {
@@ -95,9 +95,9 @@ public enum RecordReader {
     in bytes: UnsafeRawBufferPointer, format: RecordFormat, limits: RecordLimits, keepsSpans: Bool
   ) throws(RecordError) -> (records: [Record], spans: [Range<Int>]) {
     var stream = RecordStream(format: format, limits: limits, keepsSpans: keepsSpans)
-    var records: [Record] = []
-    try stream.readAll(bytes) { records.append($0) }
-    return (records, stream.spans)
+    var list = RecordArray()
+    try stream.readAll(bytes, into: &list)
+    return (list.records, stream.spans)
   }
 
   /// Reads a text of CSV, which must be UTF-8 already if `options` name no other encoding.

@@ -10,8 +10,9 @@
 ///
 /// ```swift
 /// var stream = RecordStream(format: .ndjson)
-/// for chunk in chunks { try stream.read(chunk) { insert($0) } }
-/// try stream.finish { insert($0) }
+/// var records = PackedRecords()
+/// for chunk in chunks { try stream.read(chunk, into: &records) }
+/// try stream.finish(into: &records)
 /// ```
 ///
 /// - Complexity: O(*n*) in the number of bytes, for chunks of any length.
@@ -55,43 +56,43 @@ package struct RecordStream {
 }
 
 extension RecordStream {
-  /// Reads the records that are complete and calls `body` with each, in order.
+  /// Reads the records that are complete, and adds them to a list, which is the same one in each call.
   ///
   /// A line of NDJSON is read when its line feed arrives. An object of an array is read when its last
   /// byte arrives, if it arrives in one chunk. An object that was cut is read at the latest when as many
   /// bytes as it has have followed it. After an error, each call throws the error again.
   package mutating func read(
-    _ chunk: UnsafeRawBufferPointer, _ body: (consuming Record) -> Void
+    _ chunk: UnsafeRawBufferPointer, into records: inout PackedRecords
   ) throws(RecordError) {
     guard unread.isEmpty else {
       unread.append(contentsOf: chunk)
-      if isWorthwhile(after: chunk) { try readUnread(isLast: false, body) }
+      if isWorthwhile(after: chunk) { try readUnread(isLast: false, into: &records) }
       return
     }
-    let readCount = try read(chunk, isLast: false, body)
+    let readCount = try read(chunk, isLast: false, into: &records)
     unread.append(contentsOf: chunk[readCount...])
     awaitedCount = nextAwaitedCount
   }
 
   /// Reads the rest of a text that is complete. Called once, after the last chunk.
-  package mutating func finish(_ body: (consuming Record) -> Void) throws(RecordError) {
-    try readUnread(isLast: true, body)
+  package mutating func finish(into records: inout PackedRecords) throws(RecordError) {
+    try readUnread(isLast: true, into: &records)
   }
 
   /// Reads a whole text without copying it. Called once, instead of the other functions.
   mutating func readAll(
-    _ bytes: UnsafeRawBufferPointer, _ body: (consuming Record) -> Void
+    _ bytes: UnsafeRawBufferPointer, into records: inout some RecordBuilder
   ) throws(RecordError) {
-    _ = try read(bytes, isLast: true, body)
+    _ = try read(bytes, isLast: true, into: &records)
   }
 
   private mutating func readUnread(
-    isLast: Bool, _ body: (consuming Record) -> Void
+    isLast: Bool, into records: inout some RecordBuilder
   ) throws(RecordError) {
     var part: [UInt8] = []
     swap(&part, &unread)
     let readCount = try part.withUnsafeBytes { bytes in
-      Result { () throws(RecordError) in try read(bytes, isLast: isLast, body) }
+      Result { () throws(RecordError) in try read(bytes, isLast: isLast, into: &records) }
     }.get()
     part.removeFirst(readCount)
     swap(&part, &unread)
@@ -101,7 +102,7 @@ extension RecordStream {
   /// Reads a part of the text, from the first byte on that was not read. Returns the number of bytes
   /// that were read.
   private mutating func read(
-    _ part: UnsafeRawBufferPointer, isLast: Bool, _ body: (consuming Record) -> Void
+    _ part: UnsafeRawBufferPointer, isLast: Bool, into records: inout some RecordBuilder
   ) throws(RecordError) -> Int {
     if let error { throw error }
     let validation = UTF8Validation(part, from: validCount)
@@ -115,7 +116,7 @@ extension RecordStream {
     // Only a character that is cut off can become valid by more bytes.
     let isLast = isLast || validation.fault != nil && !validation.isCutOff
     do throws(TextFault) {
-      try list.read(text, from: start, isLast: isLast, body)
+      try list.read(text, from: start, isLast: isLast, into: &records)
       if isLast, let fault = validation.fault { throw fault }
     } catch {
       let fault = error.offset < text.count ? error : validation.fault ?? error

@@ -17,15 +17,18 @@ package enum PackedRow {
 
   /// Appends a row.
   package static func append(_ values: [FieldValue], to bytes: inout [UInt8]) {
-    for value in values {
-      switch value {
-      case .integer(let number): append(number, to: &bytes)
-      case .real(let number): append(number, to: &bytes)
-      case .text(let text):
-        UTF8Order.withBytes(of: text) { append($0, tag: Tag.text, to: &bytes) }
-      case .blob(let blob): blob.withUnsafeBytes { append($0, tag: Tag.blob, to: &bytes) }
-      case .null: bytes.append(Tag.null)
-      }
+    for value in values { append(value, to: &bytes) }
+  }
+
+  /// Appends a value.
+  package static func append(_ value: FieldValue, to bytes: inout [UInt8]) {
+    switch value {
+    case .integer(let number): append(number, to: &bytes)
+    case .real(let number): append(number, to: &bytes)
+    case .text(let text):
+      UTF8Order.withBytes(of: text) { append($0, tag: Tag.text, to: &bytes) }
+    case .blob(let blob): blob.withUnsafeBytes { append($0, tag: Tag.blob, to: &bytes) }
+    case .null: bytes.append(Tag.null)
     }
   }
 
@@ -64,10 +67,13 @@ package enum PackedRow {
     bytes.append(contentsOf: data)
   }
 
+  /// The number of counts that take one byte.
+  static var countsOfOneByte: Int { 0x80 }
+
   /// Appends a number that is not negative, seven bits in each byte (LEB128).
   package static func append(count: Int, to bytes: inout [UInt8]) {
     var count = count
-    while count >= 0x80 {
+    while count >= countsOfOneByte {
       bytes.append(UInt8(truncatingIfNeeded: count) | 0x80)
       count >>= 7
     }
