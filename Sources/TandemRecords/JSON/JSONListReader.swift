@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// Reads a JSON array of objects, or JSON objects of one line each, from a text that arrives in parts.
 ///
 /// A part begins with the bytes of the part before it that were not read. They are the start of an
@@ -170,10 +162,6 @@ extension JSONListReader {
 
   /// The offset of the first line feed between the cursor and `end`.
   private func lineFeed(before end: Int) -> Int? {
-    let index = objects.cursor.index
-    guard index < end, let start = objects.cursor.bytes.baseAddress,
-      let found = memchr(start + index, Int32(ASCII.lineFeed), end &- index)
-    else { return nil }
-    return UnsafeRawPointer(found) - start
+    TextLine.end(in: objects.cursor.bytes, from: objects.cursor.index, to: end)
   }
 }

@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// The reason why a text cannot be read, and the offset at which reading stopped.
 ///
 /// Readers count neither lines nor columns. ``error(in:record:field:)`` finds both when an error
@@ -54,11 +62,20 @@ struct TextLine {
 
   /// Moves from the first byte of a part to the byte behind `bytes`, which the part begins with.
   mutating func move(behind bytes: UnsafeRawBufferPointer) {
-    var lineFeedCount = 0
-    for byte in bytes where byte == ASCII.lineFeed { lineFeedCount &+= 1 }
-    guard lineFeedCount > 0, let last = bytes.lastIndex(of: ASCII.lineFeed) else { return }
-    number += lineFeedCount
-    start = last + 1
+    var place = 0
+    while let end = TextLine.end(in: bytes, from: place, to: bytes.count) {
+      number += 1
+      place = end + 1
+      start = place
+    }
+  }
+
+  /// The offset of the first line feed from `start` on and before `limit`.
+  static func end(in bytes: UnsafeRawBufferPointer, from start: Int, to limit: Int) -> Int? {
+    guard start < limit, let base = bytes.baseAddress,
+      let found = memchr(base + start, Int32(ASCII.lineFeed), limit &- start)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
   }
 }
 
