@@ -25,11 +25,11 @@ struct PackedRowsTests {
     let statement = try connection.prepare("SELECT \(marks)")
     try statement.bind(Self.values)
     #expect(try statement.step())
-    var (ofStatement, ofValues): ([UInt8], [UInt8]) = ([], [])
+    let ofValues = PackedRow(Self.values)
+    var ofStatement = PackedRow()
     statement.appendRow(to: &ofStatement)
-    PackedRow.append(Self.values, to: &ofValues)
-    #expect(ofStatement == ofValues)
-    ofValues.withUnsafeBytes { bytes in
+    #expect(ofStatement.withBytes(Array.init) == ofValues.withBytes(Array.init))
+    ofValues.withBytes { bytes in
       var reader = PackedRow.Reader(bytes.baseAddress!)
       var skipping = PackedRow.Reader(bytes.baseAddress!)
       for (offset, value) in Self.values.enumerated() {
@@ -62,8 +62,7 @@ struct PackedRowsTests {
           Self.values.randomElement(using: &random)!, value,
           Self.values.randomElement(using: &random)!,
         ])
-      var packed: [UInt8] = []
-      PackedRow.append(record.values, to: &packed)
+      let packed = PackedRow(record.values)
       let slot = rows.slot(of: key)
       #expect((slot == nil) == (model[key] == nil))
       if let slot, let known = model[key] {
@@ -98,11 +97,8 @@ struct PackedRowsTests {
   @Test("bytes that are no longer needed are reused")
   func compaction() {
     var rows = PackedRows(Self.layout, keyOffsets: [1])
-    func packed(_ key: Int64, _ count: Int) -> [UInt8] {
-      var packed: [UInt8] = []
-      PackedRow.append(
-        [.null, .integer(key), .blob(Array(repeating: 1, count: count))], to: &packed)
-      return packed
+    func packed(_ key: Int64, _ count: Int) -> PackedRow {
+      PackedRow([.null, .integer(key), .blob(Array(repeating: 1, count: count))])
     }
     for key in Int64(0)..<100 { _ = rows.insert(packed(key, 1_000), RecordKey(.integer(key))) }
     for round in 0..<200 {

@@ -64,11 +64,10 @@ struct PackedRecordsTests {
     let rows = Self.values.map { [$0, 1] } + [[1, .null], [1, 1]]
     let packed = PackedRecords(rows.map { ["a": $0[0], "b": $0[1]] as Record })
     for (position, row) in rows.enumerated() {
-      var bytes: [UInt8] = []
-      PackedRow.append(row, to: &bytes)
+      let packedRow = PackedRow(row)
       for other in rows.indices {
         let isEqual = zip(row, rows[other]).allSatisfy { $0.hasSameStorage(as: $1) }
-        #expect(packed.hasValues(bytes, at: other) == isEqual, "\(position), \(other)")
+        #expect(packed.hasValues(packedRow, at: other) == isEqual, "\(position), \(other)")
       }
     }
   }

@@ -16,7 +16,7 @@ struct KeyedComparison {
   private var isFound: [Bool]
   /// The slot whose row is expected next.
   private var next = 0
-  private var packed: [UInt8] = []
+  private var packed = PackedRow()
   /// `nil` if the caller makes the difference of ``slots`` and ``replaced``.
   private var changes: KeyedChanges?
   private var foundCount = 0
@@ -43,7 +43,7 @@ struct KeyedComparison {
 
   /// Adds the row at which a statement stands.
   mutating func add(_ statement: Statement) throws(DatabaseError) {
-    packed.removeAll(keepingCapacity: true)
+    packed.removeAll()
     statement.appendRow(to: &packed)
     while next < isFound.count, rows.isFree(next) { next += 1 }
     if next < isFound.count, !isFound[next], rows.hasRow(packed, at: next) { return find(next) }
@@ -60,8 +60,8 @@ struct KeyedComparison {
 
   /// Adds a row.
   mutating func add(_ row: KeyedRow) throws(DatabaseError) {
-    packed.removeAll(keepingCapacity: true)
-    PackedRow.append(row.record.values, to: &packed)
+    packed.removeAll()
+    packed.append(contentsOf: row.record.values)
     try add(row.record, row.key, rows.slot(of: row.key))
   }
 

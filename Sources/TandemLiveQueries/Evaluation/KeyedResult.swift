@@ -85,11 +85,11 @@ struct KeyedResult: LiveResult {
     }
     defer { self.rows = rows }
     var changes = KeyedChanges()
-    var packed: [UInt8] = []
+    var packed = PackedRow()
     for row in touched {
       let slot = rows.slot(of: row.key)
-      packed.removeAll(keepingCapacity: true)
-      if let record = row.record { PackedRow.append(record.values, to: &packed) }
+      packed.removeAll()
+      if let record = row.record { packed.append(contentsOf: record.values) }
       if let slot, row.record != nil, rows.hasRow(packed, at: slot) { continue }
       changes.note(row.key, from: slot.map { rows.record(at: $0) }, to: row.record)
       switch (slot, row.record) {

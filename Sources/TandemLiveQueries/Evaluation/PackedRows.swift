@@ -43,8 +43,8 @@ struct PackedRows: Sendable {
   }
 
   /// True if a slot has a row with these bytes.
-  func hasRow(_ packed: [UInt8], at slot: Int) -> Bool {
-    !isFree(slot) && storage.hasBytes(packed, at: places[slot])
+  func hasRow(_ packed: PackedRow, at slot: Int) -> Bool {
+    !isFree(slot) && storage.hasRow(packed, at: places[slot])
   }
 
   /// The row of a slot.
@@ -94,7 +94,7 @@ struct PackedRows: Sendable {
 
 extension PackedRows {
   /// Adds the row of a new key, and returns its slot.
-  mutating func insert(_ packed: [UInt8], _ key: RecordKey) -> Int {
+  mutating func insert(_ packed: PackedRow, _ key: RecordKey) -> Int {
     let place = storage.append(packed)
     let slot = freeSlots.popLast() ?? places.count
     if slot == places.count { places.append(place) } else { places[slot] = place }
@@ -104,18 +104,16 @@ extension PackedRows {
 
   /// Adds a row of a new key, and returns its slot.
   mutating func insert(_ row: KeyedRow) -> UInt32 {
-    var packed: [UInt8] = []
-    PackedRow.append(row.record.values, to: &packed)
-    return UInt32(insert(packed, row.key))
+    UInt32(insert(PackedRow(row.record.values), row.key))
   }
 
   /// Gives back the memory that was reserved for more rows.
   mutating func shrink() { places.shrink() }
 
   /// Replaces a row by another one of the same key.
-  mutating func replace(at slot: Int, by packed: [UInt8]) {
+  mutating func replace(at slot: Int, by packed: PackedRow) {
     let count = byteCount(at: slot)
-    if count == packed.count {
+    if count == packed.byteCount {
       storage.write(packed, at: places[slot])
     } else {
       storage.discard(count)
@@ -144,14 +142,11 @@ extension PackedRows {
   private mutating func compact() {
     guard storage.isMostlyDiscarded else { return }
     var compacted = PackedStorage()
-    var packed: [UInt8] = []
     for slot in places.indices where !isFree(slot) {
       let count = byteCount(at: slot)
-      packed.removeAll(keepingCapacity: true)
-      storage.withBytes(at: places[slot]) {
-        packed.append(contentsOf: UnsafeRawBufferPointer(start: $0, count: count))
+      places[slot] = storage.withBytes(at: places[slot]) {
+        compacted.append(UnsafeRawBufferPointer(start: $0, count: count))
       }
-      places[slot] = compacted.append(packed)
     }
     storage = compacted
   }

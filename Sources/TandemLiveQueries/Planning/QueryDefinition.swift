@@ -33,10 +33,9 @@ extension QueryDefinition {
   private static func bytes(
     _ kind: UInt8, _ texts: [String], _ values: [FieldValue] = []
   ) -> [UInt8] {
-    var bytes = [kind]
-    PackedRow.append(
-      [.integer(Int64(texts.count))] + texts.map { FieldValue.text($0) } + values, to: &bytes)
-    return bytes
+    let count = FieldValue.integer(Int64(texts.count))
+    let row = PackedRow([count] + texts.map { FieldValue.text($0) } + values)
+    return [kind] + row.withBytes(Array.init)
   }
 }
 

@@ -55,7 +55,7 @@ final class FittedList: Sendable {
   }
 
   /// True if the record with so many keys before it certainly has the values of a packed row of the table.
-  func hasValues(_ row: [UInt8], at rank: Int) -> Bool {
+  func hasValues(_ row: PackedRow, at rank: Int) -> Bool {
     let position = order[rank]
     return haveColumns[source.layoutIndex(at: position)] && source.hasValues(row, at: position)
   }

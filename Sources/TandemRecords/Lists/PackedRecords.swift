@@ -15,8 +15,8 @@ public struct PackedRecords: Sendable {
   /// The index of each record's layout, and its values.
   private var storage = PackedStorage()
   private var places: [PackedStorage.Place] = []
-  /// The bytes of the record that is being added: room for the index of its layout, and its values.
-  private var packed: [UInt8] = []
+  /// The values of the record that is being added.
+  private var packed = PackedRow()
   /// The kinds of these values.
   private var packedKinds: [ValueKinds] = []
 
@@ -65,20 +65,19 @@ public struct PackedRecords: Sendable {
 extension PackedRecords: RecordBuilder {
   @inline(__always)
   mutating func beginRecord(likelyCount: Int) {
-    packed.removeAll(keepingCapacity: true)
-    packed.append(0)
+    packed.removeAll()
     packedKinds.removeAll(keepingCapacity: true)
   }
 
   @inline(__always)
   mutating func append(_ value: FieldValue) {
-    PackedRow.append(value, to: &packed)
+    packed.append(value)
     packedKinds.append(value.kind)
   }
 
   @inline(__always)
   mutating func append(text: UnsafeRawBufferPointer) {
-    PackedRow.append(text, tag: PackedRow.Tag.text, to: &packed)
+    packed.append(text: text)
     packedKinds.append(.text)
   }
 
@@ -87,14 +86,7 @@ extension PackedRecords: RecordBuilder {
     let index = index(of: layout)
     let firstKind = firstKinds[index]
     for offset in packedKinds.indices { kinds[firstKind + offset].formUnion(packedKinds[offset]) }
-    if index < PackedRow.countsOfOneByte {
-      packed[0] = UInt8(index)
-    } else {
-      var count: [UInt8] = []
-      PackedRow.append(count: index, to: &count)
-      packed.replaceSubrange(..<1, with: count)
-    }
-    places.append(storage.append(packed))
+    places.append(storage.append(packed, behind: index))
   }
 }
 
@@ -138,8 +130,8 @@ extension PackedRecords {
   }
 
   /// True if the values of the record at a position are packed as these bytes.
-  package func hasValues(_ packed: [UInt8], at position: Int) -> Bool {
-    storage.hasBytes(packed, at: places[position]) { start in
+  package func hasValues(_ row: PackedRow, at position: Int) -> Bool {
+    storage.hasRow(row, at: places[position]) { start in
       var reader = PackedRow.Reader(start)
       _ = reader.nextCount()
       return reader.byteCount

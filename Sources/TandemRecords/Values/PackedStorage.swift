@@ -22,26 +22,44 @@ package struct PackedStorage: Sendable {
     discardedByteCount > max(byteCount - discardedByteCount, Self.blockByteCount)
   }
 
-  /// Adds the bytes of a row, of which there is at least one.
-  package mutating func append(_ bytes: [UInt8]) -> Place {
-    byteCount += bytes.count
-    let last = blocks.count - 1
-    if last >= 0, blocks[last].count + bytes.count <= Self.blockByteCount {
-      let offset = blocks[last].count
-      blocks[last].append(contentsOf: bytes)
-      return Place(block: UInt32(last), offset: UInt32(offset))
-    }
-    var block: [UInt8] = []
-    block.reserveCapacity(blocks.isEmpty ? bytes.count : Self.blockByteCount)
-    block.append(contentsOf: bytes)
-    blocks.append(block)
-    return Place(block: UInt32(blocks.count - 1), offset: 0)
+  /// Adds a row of at least one value.
+  package mutating func append(_ row: PackedRow) -> Place {
+    row.withBytes { append($0) }
   }
 
-  /// Writes bytes over as many others.
-  package mutating func write(_ bytes: [UInt8], at place: Place) {
+  /// Adds a row, and before it a number, which ``PackedRow/Reader/nextCount()`` reads.
+  mutating func append(_ row: PackedRow, behind count: Int) -> Place {
+    withUnsafeTemporaryAllocation(byteCount: PackedCount.maxByteCount, alignment: 1) { head in
+      let headCount = PackedCount.write(count, to: head.baseAddress.unsafelyUnwrapped)
+      return row.withBytes {
+        append($0, behind: UnsafeRawBufferPointer(rebasing: head[..<headCount]))
+      }
+    }
+  }
+
+  /// Adds the bytes of a row, and others before them; together at least one.
+  package mutating func append(
+    _ bytes: UnsafeRawBufferPointer,
+    behind head: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+  ) -> Place {
+    let count = head.count + bytes.count
+    byteCount += count
+    if blocks.isEmpty || blocks[blocks.count - 1].count + count > Self.blockByteCount {
+      var block: [UInt8] = []
+      block.reserveCapacity(blocks.isEmpty ? count : max(count, Self.blockByteCount))
+      blocks.append(block)
+    }
+    let last = blocks.count - 1
+    let offset = blocks[last].count
+    blocks[last].append(contentsOf: head)
+    blocks[last].append(contentsOf: bytes)
+    return Place(block: UInt32(last), offset: UInt32(offset))
+  }
+
+  /// Writes a row over another one of as many bytes.
+  package mutating func write(_ row: PackedRow, at place: Place) {
     blocks[Int(place.block)].withUnsafeMutableBytes { block in
-      bytes.withUnsafeBytes {
+      row.withBytes {
         UnsafeMutableRawBufferPointer(rebasing: block[Int(place.offset)...]).copyMemory(from: $0)
       }
     }
@@ -50,15 +68,15 @@ package struct PackedStorage: Sendable {
   /// Notes that bytes are no longer needed.
   package mutating func discard(_ count: Int) { discardedByteCount += count }
 
-  /// True if a row has these bytes at its start, or behind as many others as `skipped` returns for its first
-  /// byte.
-  package func hasBytes(
-    _ bytes: [UInt8], at place: Place, behind skipped: (UnsafeRawPointer) -> Int = { _ in 0 }
+  /// True if the bytes at a place begin with those of a row, or have these behind as many others as `skipped`
+  /// returns for the first byte.
+  package func hasRow(
+    _ row: PackedRow, at place: Place, behind skipped: (UnsafeRawPointer) -> Int = { _ in 0 }
   ) -> Bool {
     let offset = Int(place.offset) + withBytes(at: place, skipped)
     return blocks[Int(place.block)].withUnsafeBytes { block in
       let rest = UnsafeRawBufferPointer(rebasing: block[offset...])
-      return bytes.withUnsafeBytes { bytes in
+      return row.withBytes { bytes in
         UTF8Order.compare(bytes, UnsafeRawBufferPointer(rebasing: rest.prefix(bytes.count))) == 0
       }
     }

@@ -1,18 +1,17 @@
 internal import CSQLite
-internal import TandemRecords
+package import TandemRecords
 
 extension Statement {
-  /// Appends the values of the current row in the form of ``/TandemRecords/PackedRow``. Its texts are not
-  /// checked.
-  package func appendRow(to bytes: inout [UInt8]) {
+  /// Appends the values of the current row, whose texts are not checked.
+  package func appendRow(to row: inout PackedRow) {
     for column in 0..<Int(sqlite3_data_count(handle)) {
       let column = self.column(column)
       switch column.type {
-      case SQLITE_INTEGER: PackedRow.append(column.integer, to: &bytes)
-      case SQLITE_FLOAT: PackedRow.append(column.real, to: &bytes)
-      case SQLITE_TEXT: PackedRow.append(column.text, tag: PackedRow.Tag.text, to: &bytes)
-      case SQLITE_BLOB: PackedRow.append(column.blob, tag: PackedRow.Tag.blob, to: &bytes)
-      default: PackedRow.appendNull(to: &bytes)
+      case SQLITE_INTEGER: row.append(column.integer)
+      case SQLITE_FLOAT: row.append(column.real)
+      case SQLITE_TEXT: row.append(text: column.text)
+      case SQLITE_BLOB: row.append(blob: column.blob)
+      default: row.appendNull()
       }
     }
   }

@@ -136,17 +136,17 @@ package final class TableScan {
   ///   - recordCount: The number of records in the list.
   ///   - record: Returns the record at a position in the list, with the columns read as its fields. Called once
   ///     for each position at the most, in ascending order.
-  ///   - hasValues: Returns true if the record at a position certainly has the values of a row in the form of
-  ///     ``/TandemRecords/PackedRow``, which spares making the record. `nil` if all are to be made.
+  ///   - hasValues: Returns true if the record at a position certainly has the values of a row, which spares
+  ///     making the record. `nil` if all are to be made.
   package func forEachChange(
     toRecords recordCount: Int, _ record: (_ position: Int) -> Record,
-    hasValues: ((_ row: [UInt8], _ position: Int) -> Bool)? = nil, _ body: (TableChange) -> Void
+    hasValues: ((_ row: PackedRow, _ position: Int) -> Bool)? = nil, _ body: (TableChange) -> Void
   ) throws(DatabaseError) -> Int {
     var rowCount = 0
     var position = 0
     /// The record at the position, once it has been made.
     var next: Record?
-    var row: [UInt8] = []
+    var row = PackedRow()
     func skip() {
       position += 1
       next = nil
@@ -154,7 +154,7 @@ package final class TableScan {
     rows: while try advance() {
       rowCount += 1
       if hasValues != nil {
-        row.removeAll(keepingCapacity: true)
+        row.removeAll()
         statement.appendRow(to: &row)
       }
       while position < recordCount {
