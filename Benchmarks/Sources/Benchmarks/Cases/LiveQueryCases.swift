@@ -98,7 +98,7 @@ enum LiveQueryCases {
         try transaction.execute("INSERT INTO zone SELECT id, 'zone ' || id FROM place LIMIT 180")
       }
       let update = try update(database, path)
-      let before = floor_resident_byte_count()
+      let before = floor_allocated_byte_count()
       let query = LiveQuery(sql, key: "id")
       let observer =
         isList
@@ -108,7 +108,7 @@ enum LiveQueryCases {
       // The next difference comes when the first one, which has all rows, is no longer there.
       _ = try repeating(1, 1, of: count, folder, update)
       _ = try observer.nextChangeCount()
-      let byteCount = Double(floor_resident_byte_count() - before)
+      let byteCount = Double(floor_allocated_byte_count() - before)
       return Benchmark(
         name: name,
         ours: .init(name: "UPDATE, then its difference") {
