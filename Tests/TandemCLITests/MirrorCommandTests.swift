@@ -262,6 +262,22 @@ struct MirrorCommandTests {
     #expect(try observer.integer("PRAGMA data_version") != version)
   }
 
+  @Test("cells of CSV stay as they are in a column of texts, though all of them may be numbers")
+  func textColumns() async throws {
+    let database = try DatabaseConnection(path: folder.path(of: "places.db"))
+    try database.execute("CREATE TABLE place (id TEXT PRIMARY KEY, Version VARCHAR(9), area)")
+    let list = try folder.write("id,version,area\n1e5,1.10,2.50\n007,1.0,\n", to: "list.csv")
+    for changes in ["2 inserted", "0 inserted"] {
+      #expect(try await mirror(list).output.hasSuffix("\(changes), 0 updated, 0 deleted\n"))
+      #expect(try places() == [#""007"|"1.0"|null"#, #""1e5"|"1.10"|2.5"#])
+      let difference = try await Tool.run(["diff", list, folder.path(of: "places.db")])
+      #expect(difference.status == 0 && difference.output.isEmpty, "\(difference)")
+    }
+    try folder.write("id,version,area\n1e5,1.1,2.5\n007,1.0,\n", to: "list.csv")
+    #expect(try await mirror(list).output.hasSuffix("0 inserted, 1 updated, 0 deleted\n"))
+    #expect(try places() == [#""007"|"1.0"|null"#, #""1e5"|"1.1"|2.5"#])
+  }
+
   @Test("readers see the old list until they look again, never a mixture")
   func readers() async throws {
     let old = "id,list\n" + (1...1_000).map { "\($0),old\n" }.joined()

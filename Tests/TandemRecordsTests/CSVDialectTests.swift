@@ -27,6 +27,18 @@ struct CSVDialectTests {
     #expect(try list("a;b\n1\n", CSVOptions(delimiter: UInt8(ascii: ","))) == [["a;b: 1"]])
   }
 
+  @Test("fields of texts have the cells as they are, and other fields the type of their values")
+  func textFields() throws {
+    var options = CSVOptions()
+    options.textFields = ["B", "absent"]
+    #expect(
+      try list("a,b,c\n1,1.50,1.50\n2,,3\n3,\"\",\n", options)
+        == [
+          ["a: 1", "b: \"1.50\"", "c: 1.5"], ["a: 2", "b: null", "c: 3.0"],
+          ["a: 3", "b: \"\"", "c: null"],
+        ])
+  }
+
   @Test("the message for a dialect that was not named says how to name it")
   func hints() {
     for (text, option) in [

@@ -188,8 +188,12 @@ extension DiffCommand {
 
   /// Compares lists, or tables, or one with the other, as tables store them.
   private static func compareStored(_ sides: [Side], _ arguments: ParsedArguments) throws -> Bool {
+    // A column of texts has `1.50`, which otherwise would be read as the number 1.5.
+    let textFields = try sides.compactMap(\.database).flatMap {
+      try schema(of: $0, arguments).textColumns
+    }
     let collections = try zip(sides, arguments.operands).map { side, name in
-      try collection(side, name, arguments)
+      try collection(side, name, textFields, arguments)
     }
     let (old, new) = (collections[0], collections[1])
     let key = arguments[Option.key] ?? defaultKey(old, new)
@@ -233,21 +237,27 @@ extension DiffCommand {
   }
 
   private static func collection(
-    _ side: Side, _ name: String, _ arguments: ParsedArguments
+    _ side: Side, _ name: String, _ textFields: [String], _ arguments: ParsedArguments
   ) throws -> RecordCollection {
     switch side {
     case .nothing: return .list([])
     case .list(let list):
       do throws(RecordError) {
-        return .list(try list.storedRecords())
+        return .list(try list.storedRecords(textFields: textFields))
       } catch {
         throw SourceError(source: RecordSource(name), error: error)
       }
     case .database(let database):
-      let schema = try database.read { transaction in
-        try transaction.schema(ofNamedTable: arguments[Option.table], for: specification)
-      }
-      return .table(schema, database)
+      return .table(try schema(of: database, arguments), database)
+    }
+  }
+
+  /// The table that is compared.
+  private static func schema(
+    of database: Database, _ arguments: ParsedArguments
+  ) throws -> TableSchema {
+    try database.read { transaction in
+      try transaction.schema(ofNamedTable: arguments[Option.table], for: specification)
     }
   }
 

@@ -147,6 +147,7 @@ extension DatabaseMirrorSteps {
   /// was changed while the server was asked, the list is asked for again.
   private func list() async throws -> RecordList {
     var options = listOptions
+    options.csv.textFields += try await textColumns()
     options.validators = try await validators()
     let answer = try await list(options)
     guard case .notModified = answer, try await validators() != options.validators else {
@@ -154,6 +155,13 @@ extension DatabaseMirrorSteps {
     }
     options.validators = nil
     return try await list(options)
+  }
+
+  /// The columns of the table that store numbers as texts: `1.50` in CSV shall not become `1.5` there.
+  private func textColumns() async throws -> [String] {
+    try await database.read { [mirror] connection in
+      try connection.schema(ofTable: mirror.table)?.textColumns ?? []
+    }
   }
 
   private func list(_ options: RecordListOptions) async throws -> RecordList {

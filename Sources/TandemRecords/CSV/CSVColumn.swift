@@ -13,8 +13,11 @@ struct CSVColumn {
   /// doubles.
   static let maxSignificantDigitCount = 15
 
-  private var fitsIntegers = true
-  private var fitsReals = true
+  private var fitsIntegers: Bool
+  private var fitsReals: Bool
+
+  /// A column without values, which may only become one of texts if `isText` is true.
+  init(isText: Bool) { (fitsIntegers, fitsReals) = (!isText, !isText) }
 
   /// The narrowest type that fits all values.
   var type: ValueType { fitsIntegers ? .integer : fitsReals ? .real : .text }

@@ -14,6 +14,7 @@ struct CSVReader: RecordTextReader {
   private let maxRecordByteCount: Int
   private let allowsRaggedRows: Bool
   private let requiredFields: [String]
+  private let textFields: [String]
   /// True if a comma is the delimiter because no other one was named.
   private let assumesComma: Bool
 
@@ -31,6 +32,7 @@ struct CSVReader: RecordTextReader {
     maxRecordByteCount = limits.maxRecordByteCount
     allowsRaggedRows = options.allowsRaggedRows
     requiredFields = options.requiredFields
+    textFields = options.textFields
     assumesComma = options.delimiter == nil && format == .csv
   }
 
@@ -112,14 +114,18 @@ struct CSVReader: RecordTextReader {
       throw TextFault(.malformed, "no field of the header has a name", at: start)
     }
     try checkDelimiter(at: start)
-    let present = Set(names.map { FieldName($0.lowercased()) })
-    let missing = requiredFields.first { !present.contains(FieldName($0.lowercased())) }
+    let present = names.map(Self.folded)
+    let missing = requiredFields.first { !present.contains(Self.folded($0)) }
     if let missing {
       throw TextFault(
         .missingKey, "the header has no field \(FieldValue.text(missing))", at: start)
     }
-    columns = Array(repeating: CSVColumn(), count: names.count)
+    let texts = Set(textFields.map(Self.folded))
+    columns = present.map { CSVColumn(isText: texts.contains($0)) }
   }
+
+  /// The same for names that differ in the case of their letters.
+  private static func folded(_ name: String) -> FieldName { FieldName(name.lowercased()) }
 
   /// Throws if the text seems to have another delimiter than the assumed comma.
   private func checkDelimiter(at start: Int) throws(TextFault) {

@@ -163,11 +163,13 @@ extension UInt8 {
 extension ListText {
   /// Reads the records again as a table would store them.
   ///
+  /// - Parameter textFields: The fields of CSV whose values stay texts; see ``CSVOptions/textFields``.
   /// - Complexity: O(*n*) in the number of bytes.
-  public func storedRecords() throws(RecordError) -> [Record] {
+  public func storedRecords(textFields: [String] = []) throws(RecordError) -> [Record] {
     guard !bytes.isEmpty else { return [] }
     var options = csv
     options.encoding = .utf8
+    options.textFields += textFields
     return try RecordReader.records(in: bytes, format: format, csv: options)
   }
 

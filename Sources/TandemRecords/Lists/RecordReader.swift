@@ -28,7 +28,8 @@ public enum RecordReader {
   /// - otherwise reals if all of them match `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`, with
   ///   at most 15 significant digits, and are zero or in the range of normal doubles. Within these
   ///   bounds different numbers stay different, while `1.5` and `1.50` are equal;
-  /// - otherwise texts, unchanged. One value in quotes makes its column a column of texts.
+  /// - otherwise texts, unchanged. One value in quotes makes its column a column of texts, and so does
+  ///   ``CSVOptions/textFields``.
   ///
   /// Consecutive records with the same fields share their layout.
   ///

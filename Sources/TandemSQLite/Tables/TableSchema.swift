@@ -26,6 +26,9 @@ public struct TableSchema: Hashable, Sendable {
   /// The names of the columns, in order.
   public var columnNames: [String] { columns.map(\.name) }
 
+  /// The names of the columns that store numbers as texts.
+  package var textColumns: [String] { columns.filter { $0.affinity == .text }.map(\.name) }
+
   /// The column of a name, which SQLite compares without regard to the case of ASCII letters.
   public func column(named name: String) -> Column? {
     columns.first { $0.name.isSameSQLName(as: name) }
