@@ -267,11 +267,15 @@ struct MirrorCommandTests {
     let database = try DatabaseConnection(path: folder.path(of: "places.db"))
     try database.execute("CREATE TABLE place (id TEXT PRIMARY KEY, Version VARCHAR(9), area)")
     let list = try folder.write("id,version,area\n1e5,1.10,2.50\n007,1.0,\n", to: "list.csv")
+    let plan = try await mirror(list, "--dry-run").output
+    #expect(plan.contains(#"+ id="1e5"  Version="1.10"  area=2.5"#), "\(plan)")
     for changes in ["2 inserted", "0 inserted"] {
       #expect(try await mirror(list).output.hasSuffix("\(changes), 0 updated, 0 deleted\n"))
       #expect(try places() == [#""007"|"1.0"|null"#, #""1e5"|"1.10"|2.5"#])
-      let difference = try await Tool.run(["diff", list, folder.path(of: "places.db")])
-      #expect(difference.status == 0 && difference.output.isEmpty, "\(difference)")
+      for sides in [[list, folder.path(of: "places.db")], [folder.path(of: "places.db"), list]] {
+        let difference = try await Tool.run(["diff"] + sides)
+        #expect(difference.status == 0 && difference.output.isEmpty, "\(difference)")
+      }
     }
     try folder.write("id,version,area\n1e5,1.1,2.5\n007,1.0,\n", to: "list.csv")
     #expect(try await mirror(list).output.hasSuffix("0 inserted, 1 updated, 0 deleted\n"))

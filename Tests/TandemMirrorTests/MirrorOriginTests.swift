@@ -9,9 +9,10 @@ import Testing
 struct MirrorOriginTests {
   private func origin(
     _ url: String = "https://a.example/list", fields: HTTPFields = [:],
-    contents: [MirroredContent] = []
+    contents: [MirroredContent] = [], csv: CSVOptions = CSVOptions()
   ) -> MirrorOrigin {
     var options = RecordListOptions()
+    options.csv = csv
     options.fields = fields
     return MirrorOrigin(
       url: url, options: options, contents: contents,
@@ -27,6 +28,18 @@ struct MirrorOriginTests {
     let withPassword = origin("https://me:hunter2@a.example/list")
     #expect(withPassword == origin("https://me:hunter3@a.example/list"))
     #expect(withPassword == origin("https://you@a.example/list"))
+  }
+
+  @Test("every option of the dialect of CSV makes another origin")
+  func dialects() {
+    var texts: [CSVOptions] = [CSVOptions(), CSVOptions(), CSVOptions()]
+    (texts[0].textFields, texts[1].textFields, texts[2].textFields) = (["a"], ["a", "b"], ["ab"])
+    let origins =
+      ([
+        CSVOptions(), CSVOptions(delimiter: 35), CSVOptions(comment: 35),
+        CSVOptions(encoding: .latin1), CSVOptions(allowsRaggedRows: true),
+      ] + texts).map { origin(csv: $0) }
+    #expect(Set(origins).count == origins.count)
   }
 
   @Test("whether there are secrets, and what any server may see, makes another origin")

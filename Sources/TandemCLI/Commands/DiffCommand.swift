@@ -53,7 +53,8 @@ enum DiffCommand: Command {
       Two lists are compared by the types of their format. In JSON, 1, 1.0, true and "1" differ; the
       order of fields, white space and escapes do not count. The cells of CSV are texts, in quotes or
       not. A list of CSV beside one of JSON, and a list beside a table, are compared as a table would
-      store them: numbers by their values, and true as 1.
+      store them: numbers by their values, and true as 1. Only beside a column of texts do the cells
+      of CSV stay texts.
 
       Two SQLite tables of any size are compared in constant memory, and copies of one file first by
       their pages. Two SQLite files without --table are compared whole: all tables but Tandem's own
@@ -188,12 +189,14 @@ extension DiffCommand {
 
   /// Compares lists, or tables, or one with the other, as tables store them.
   private static func compareStored(_ sides: [Side], _ arguments: ParsedArguments) throws -> Bool {
+    let tables = try sides.map { try table(of: $0, arguments) }
     // A column of texts has `1.50`, which otherwise would be read as the number 1.5.
-    let textFields = try sides.compactMap(\.database).flatMap {
-      try schema(of: $0, arguments).textColumns
-    }
-    let collections = try zip(sides, arguments.operands).map { side, name in
-      try collection(side, name, textFields, arguments)
+    let textFields = tables.flatMap { $0?.schema.textColumns ?? [] }
+    let collections = try sides.indices.map { position in
+      if let (schema, database) = tables[position] {
+        return RecordCollection.table(schema, database)
+      }
+      return .list(try records(of: sides[position], arguments.operands[position], textFields))
     }
     let (old, new) = (collections[0], collections[1])
     let key = arguments[Option.key] ?? defaultKey(old, new)
@@ -236,28 +239,25 @@ extension DiffCommand {
     }
   }
 
-  private static func collection(
-    _ side: Side, _ name: String, _ textFields: [String], _ arguments: ParsedArguments
-  ) throws -> RecordCollection {
-    switch side {
-    case .nothing: return .list([])
-    case .list(let list):
-      do throws(RecordError) {
-        return .list(try list.storedRecords(textFields: textFields))
-      } catch {
-        throw SourceError(source: RecordSource(name), error: error)
-      }
-    case .database(let database):
-      return .table(try schema(of: database, arguments), database)
+  /// The table of a database that is compared; `nil` if the side is a list.
+  private static func table(
+    of side: Side, _ arguments: ParsedArguments
+  ) throws -> (schema: TableSchema, database: Database)? {
+    guard let database = side.database else { return nil }
+    let schema = try database.read { transaction in
+      try transaction.schema(ofNamedTable: arguments[Option.table], for: specification)
     }
+    return (schema, database)
   }
 
-  /// The table that is compared.
-  private static func schema(
-    of database: Database, _ arguments: ParsedArguments
-  ) throws -> TableSchema {
-    try database.read { transaction in
-      try transaction.schema(ofNamedTable: arguments[Option.table], for: specification)
+  /// The records of a list as a table would store them.
+  private static func records(
+    of side: Side, _ name: String, _ textFields: [String]
+  ) throws -> [Record] {
+    do throws(RecordError) {
+      return try side.list?.storedRecords(textFields: textFields) ?? []
+    } catch {
+      throw SourceError(source: RecordSource(name), error: error)
     }
   }
 

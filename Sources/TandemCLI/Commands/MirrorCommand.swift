@@ -79,7 +79,8 @@ enum MirrorCommand: Command {
       A value that its column would change, or reject, is an error: 007 in a column of type
       INTEGER, or abc in one of a STRICT table. With --widen, the column loses its type, and keeps
       every value from then on. These are no errors: 1.0 and "1" in a column of type INTEGER, which
-      stores both as 1, and a number in a column of type TEXT, which stores its digits.
+      stores both as 1, and a number in a column of type TEXT, which stores its digits; the cells of
+      CSV stay as they are there.
 
       SOURCE may also be a SQLite file. The table of the same name, or of --from-table, is then
       the list: all its columns and values, in their types. The primary key is the key.

@@ -146,15 +146,10 @@ extension DatabaseMirrorSteps {
   /// The answer to the request for the list. If the server says that it is unchanged, and the table or a file
   /// was changed while the server was asked, the list is asked for again.
   private func list() async throws -> RecordList {
-    var options = listOptions
-    options.csv.textFields += try await textColumns()
-    options.validators = try await validators()
-    let answer = try await list(options)
-    guard case .notModified = answer, try await validators() != options.validators else {
-      return answer
-    }
-    options.validators = nil
-    return try await list(options)
+    let known = try await validators()
+    let answer = try await list(known)
+    guard case .notModified = answer, try await validators() != known else { return answer }
+    return try await list(nil)
   }
 
   /// The columns of the table that store numbers as texts: `1.50` in CSV shall not become `1.5` there.
@@ -164,8 +159,11 @@ extension DatabaseMirrorSteps {
     }
   }
 
-  private func list(_ options: RecordListOptions) async throws -> RecordList {
-    try await source.list(options, client: client) { [progress] in
+  private func list(_ validators: RecordListValidators?) async throws -> RecordList {
+    var options = listOptions
+    options.csv.textFields += try await textColumns()
+    options.validators = validators
+    return try await source.list(options, client: client) { [progress] in
       progress(.reading(byteCount: $0, totalByteCount: $1))
     }
   }

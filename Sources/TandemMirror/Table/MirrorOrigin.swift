@@ -1,5 +1,6 @@
 internal import TandemDigests
 internal import TandemHTTP
+internal import TandemRecords
 
 /// The URL that a list came from, the validators that the server sent with it, and a fingerprint of the
 /// options by which rows and files were made of it.
@@ -46,7 +47,8 @@ extension MirrorOrigin {
   ) -> String {
     let parts = [
       options.format.map { "\($0)" } ?? "", options.itemsField.map { "=\($0)" } ?? "",
-      pages(options.paging), RecordSource.url(url).description == url ? "" : "@",
+      pages(options.paging), dialect(options.csv),
+      RecordSource.url(url).description == url ? "" : "@",
     ]
     let fields = options.fields.flatMap {
       [$0.name.lowercased(), HTTPRequest.isPublic($0.name) ? $0.value : ""]
@@ -54,7 +56,8 @@ extension MirrorOrigin {
     let files = contents.flatMap {
       [$0.stage.name, $0.field, $0.digestField ?? "", $0.byteCountField ?? ""]
     }
-    return digest(parts + ["\(options.fields.count)"] + fields + files)
+    let texts = ["\(options.csv.textFields.count)"] + options.csv.textFields
+    return digest(parts + texts + ["\(options.fields.count)"] + fields + files)
   }
 
   /// The paging as text. The first versions kept the validators of the first page alone and wrote only the
@@ -62,6 +65,13 @@ extension MirrorOrigin {
   /// validators count as those of other options.
   private static func pages(_ paging: RecordPaging) -> String {
     paging == .none ? "none, whole" : "\(paging), each"
+  }
+
+  /// The dialect of CSV as text. The first versions wrote none: they read texts that look like numbers as
+  /// numbers for columns of texts too.
+  private static func dialect(_ csv: CSVOptions) -> String {
+    let bytes = [csv.delimiter, csv.comment].map { $0.map { "\($0)" } ?? "" }
+    return ([csv.encoding.rawValue, "\(csv.allowsRaggedRows)"] + bytes).joined(separator: ",")
   }
 
   /// A digest of texts that depends on where each of them ends.

@@ -83,6 +83,7 @@ extension PackedRecords: RecordBuilder {
 
   @inline(__always)
   mutating func endRecord(_ layout: RecordLayout) {
+    precondition(packedKinds.count == layout.names.count, "A layout has a name for each value")
     let index = index(of: layout)
     let firstKind = firstKinds[index]
     for offset in packedKinds.indices { kinds[firstKind + offset].formUnion(packedKinds[offset]) }

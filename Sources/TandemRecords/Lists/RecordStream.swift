@@ -51,7 +51,7 @@ package struct RecordStream {
 
   /// The number of bytes that are held because they are not read yet.
   package var unreadByteCount: Int { unread.count }
-  /// The ranges of the records in a text that ``readAll(_:_:)`` read, if the caller asked for them.
+  /// The ranges of the records in a text that ``readAll(_:into:)`` read, if the caller asked for them.
   var spans: [Range<Int>] { list.spans }
 }
 

@@ -54,7 +54,7 @@ extension PackedRow {
 
   /// Appends a null.
   package mutating func appendNull() {
-    extend(by: 1) { start in
+    extend(byAtMost: 1) { start in
       start.storeBytes(of: Tag.null, as: UInt8.self)
       return 1
     }
@@ -85,7 +85,7 @@ extension PackedRow {
 
   @inline(__always)
   private mutating func append<Number: BitwiseCopyable>(_ number: Number, tag: UInt8) {
-    extend(by: 1 + MemoryLayout<Number>.size) { start in
+    extend(byAtMost: 1 + MemoryLayout<Number>.size) { start in
       start.storeBytes(of: tag, as: UInt8.self)
       (start + 1).storeBytes(of: number, as: Number.self)
       return 1 + MemoryLayout<Number>.size
@@ -94,7 +94,7 @@ extension PackedRow {
 
   @inline(__always)
   private mutating func append(_ data: UnsafeRawBufferPointer, tag: UInt8) {
-    extend(by: 1 + PackedCount.maxByteCount + data.count) { start in
+    extend(byAtMost: 1 + PackedCount.maxByteCount + data.count) { start in
       start.storeBytes(of: tag, as: UInt8.self)
       let head = 1 + PackedCount.write(data.count, to: start + 1)
       if let bytes = data.baseAddress {
@@ -106,7 +106,7 @@ extension PackedRow {
 
   /// Appends the bytes that `write` writes and counts, of which there are not more than `maxCount`.
   @inline(__always)
-  private mutating func extend(by maxCount: Int, _ write: (UnsafeMutableRawPointer) -> Int) {
+  private mutating func extend(byAtMost maxCount: Int, _ write: (UnsafeMutableRawPointer) -> Int) {
     if room.count - byteCount < maxCount { makeRoom(for: maxCount) }
     let count = byteCount
     byteCount += room.withUnsafeMutableBytes { write($0.baseAddress.unsafelyUnwrapped + count) }

@@ -68,8 +68,8 @@ package struct PackedStorage: Sendable {
   /// Notes that bytes are no longer needed.
   package mutating func discard(_ count: Int) { discardedByteCount += count }
 
-  /// True if the bytes at a place begin with those of a row, or have these behind as many others as `skipped`
-  /// returns for the first byte.
+  /// True if the bytes at a place, after as many as `skipped` returns for the first of them, begin with those
+  /// of a row.
   package func hasRow(
     _ row: PackedRow, at place: Place, behind skipped: (UnsafeRawPointer) -> Int = { _ in 0 }
   ) -> Bool {
