@@ -30,12 +30,12 @@ struct CSVDialectTests {
   @Test("fields of texts have the cells as they are, and other fields the type of their values")
   func textFields() throws {
     var options = CSVOptions()
-    options.textFields = ["B", "absent"]
+    options.textFields = ["B", "c", "absent"]
     #expect(
-      try list("a,b,c\n1,1.50,1.50\n2,,3\n3,\"\",\n", options)
+      try list("a,b,c,d\n1,1.50,2,1.50\n2,,1e5,3\n", options)
         == [
-          ["a: 1", "b: \"1.50\"", "c: 1.5"], ["a: 2", "b: null", "c: 3.0"],
-          ["a: 3", "b: \"\"", "c: null"],
+          ["a: 1", "b: \"1.50\"", "c: \"2\"", "d: 1.5"],
+          ["a: 2", "b: null", "c: \"1e5\"", "d: 3.0"],
         ])
   }
 

@@ -16,8 +16,8 @@ public struct CSVOptions: Hashable, Sendable {
   /// The names that the header must have, such as those of the key; letters in either case. A text that is no
   /// CSV at all, such as a message of a server, is then not taken for a list without records.
   public var requiredFields: [String] = []
-  /// The fields whose values stay texts, though all of them may be numbers, such as those of columns of texts
-  /// in a database; letters in either case.
+  /// The fields whose values stay texts, though all of them may look like numbers; letters in either case.
+  /// Names that the header has not are ignored. A mirror adds the columns of texts of its table.
   public var textFields: [String] = []
 
   /// A dialect of CSV.

@@ -13,7 +13,6 @@ enum JSONCases {
     let path = folder.path("list.json")
     try CommandCases.places(count).write(toFile: path, atomically: true, encoding: .utf8)
     let bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
-    // simdjson 3 reads them into structures in 0.57 of the time that this takes.
     let ours = Benchmark.Contender(
       name: "RecordReader.packedRecords",
       run: { try RecordReader.packedRecords(in: bytes, format: .json).count },
