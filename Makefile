@@ -1,6 +1,6 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help tool install uninstall dist demo demo-mirror test test-servers docs bench fuzz fuzz-server simulate mutants soak sanitize lint clean
+.PHONY: help tool install uninstall dist demo demo-mirror test check test-servers docs bench fuzz fuzz-server simulate mutants soak sanitize lint clean
 
 PREFIX ?= /usr/local
 export PREFIX DESTDIR
@@ -31,6 +31,9 @@ demo-mirror: ## Mirror a real feed into SQLite and show what changed
 test: ## Build, lint and run everything that must pass
 	@scripts/bootstrap test
 	@scripts/test
+
+check: ## Build and run the tests of a target alone: make check TARGET=TandemMirror FILTER=PageSigns
+	@FILTER='$(FILTER)' scripts/check $(TARGET)
 
 test-servers: ## Mirror lists from datasette, Kinto, Django, FastAPI, nginx and Apache: make test-servers ARGS=nginx
 	@scripts/bootstrap servers

@@ -12,6 +12,12 @@ let settings: [SwiftSetting] = [
 /// `scripts/test` does so beside the usual build: a user's program must not link FoundationNetworking.
 let isForURLSession = Context.environment["TANDEM_URLSESSION"] != nil
 
+/// The tests that `make check` builds, with no other targets than these need.
+let only: [String]? =
+  isForURLSession
+  ? ["TandemHTTPTests"]
+  : Context.environment["TANDEM_CHECK"]?.split(separator: " ").map(String.init)
+
 /// A target that exists in ARCHITECTURE.md's table, with the arrows that table allows and no others.
 func library(
   _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil
@@ -180,12 +186,26 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-if isForURLSession {
-  let kept = [
-    "CCurl", "CZlib", "CCrypto", "TandemHTTP", "TandemDigests", "TestHTTPServer", "TandemHTTPTests",
-  ]
+if let only {
+  // These tests, and the targets that they need.
+  var kept = Set(only)
+  var count = 0
+  while count < kept.count {
+    count = kept.count
+    for target in package.targets where kept.contains(target.name) {
+      kept.formUnion(
+        target.dependencies.compactMap { dependency in
+          switch dependency {
+          case .targetItem(let name, _), .byNameItem(let name, _): name
+          default: nil
+          }
+        })
+    }
+  }
   package.targets.removeAll { !kept.contains($0.name) }
   package.products.removeAll { !kept.contains($0.name) }
+}
+if isForURLSession {
   for target in package.targets where target.name.hasPrefix("TandemHTTP") {
     target.swiftSettings?.append(.define("TANDEM_URLSESSION"))
   }
