@@ -8,15 +8,8 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// `TANDEM_URLSESSION=1` builds the URLSession client on Linux as well, with its tests and no other target.
-/// `scripts/test` does so beside the usual build: a user's program must not link FoundationNetworking.
-let isForURLSession = Context.environment["TANDEM_URLSESSION"] != nil
-
 /// The tests that `make check` builds, with no other targets than these need.
-let only: [String]? =
-  isForURLSession
-  ? ["TandemHTTPTests"]
-  : Context.environment["TANDEM_CHECK"]?.split(separator: " ").map(String.init)
+let only = Context.environment["TANDEM_CHECK"]?.split(separator: " ").map(String.init)
 
 /// A target that exists in ARCHITECTURE.md's table, with the arrows that table allows and no others.
 func library(
@@ -25,8 +18,15 @@ func library(
   .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
+/// Tests of a release build: the code under test is optimized, the tests are not, because that takes longer to
+/// compile than it saves when they run. Nothing imports the module of tests, so that it is not made separately.
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+  .testTarget(
+    name: name, dependencies: dependencies,
+    swiftSettings: settings + [
+      .unsafeFlags(
+        ["-Onone", "-gnone", "-no-emit-module-separately-wmo"], .when(configuration: .release))
+    ])
 }
 
 let package = Package(
@@ -161,9 +161,9 @@ let package = Package(
     tests(
       "TandemHTTPTests",
       [
-        "TandemHTTP", "TestHTTPServer",
+        "TandemHTTP", "TestHTTPServer", "TestFolder",
         .target(name: "CCurl", condition: .when(platforms: [.linux])),
-      ] + (isForURLSession ? [] : ["TestFolder"])),
+      ]),
     tests(
       "TandemMirrorTests",
       [
@@ -205,8 +205,12 @@ if let only {
   package.targets.removeAll { !kept.contains($0.name) }
   package.products.removeAll { !kept.contains($0.name) }
 }
-if isForURLSession {
-  for target in package.targets where target.name.hasPrefix("TandemHTTP") {
+// On Linux, these tests compile the client on URLSession as a part of themselves, because a library that users
+// link must not link FoundationNetworking.
+for target in package.targets where target.name == "TandemHTTPTests" {
+  #if os(Linux)
     target.swiftSettings?.append(.define("TANDEM_URLSESSION"))
-  }
+  #else
+    target.exclude.append("URLSession")
+  #endif
 }

@@ -145,17 +145,15 @@ struct CompletionTests {
 
 /// A shell in a terminal of its own, in which a line is typed.
 private final class TypedShell {
-  private let process = Process()
+  private let program: TestProgram
   private let input = Pipe()
   private let output: AsyncStream<UInt8>
 
   init(_ command: String) throws {
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/script")
-    process.arguments = ["-qfec", command, "/dev/null"]
     let pipe = Pipe()
-    process.standardInput = input
-    process.standardOutput = pipe
-    process.standardError = FileHandle.nullDevice
+    program = try TestProgram(
+      ["script", "-qfec", command, "/dev/null"], input: .pipe(input), output: .pipe(pipe),
+      error: .null)
     let (bytes, continuation) = AsyncStream<UInt8>.makeStream()
     output = bytes
     let reading = pipe.fileHandleForReading
@@ -165,10 +163,7 @@ private final class TypedShell {
       }
       continuation.finish()
     }
-    try process.run()
   }
-
-  deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
 
   /// The command line after the keys, which the shell prints between angle brackets for Ctrl-T.
   func line(after keys: String) async throws -> String? {

@@ -101,43 +101,37 @@ struct ContentKillTests {
   private func run(
     _ server: ContentServer, killedAt moment: (request: Int, delay: Int)? = nil
   ) async throws -> Int32 {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Tool.path)
-    process.arguments = [
-      "mirror", server.url, folder.path(of: "list.db"), "--table", "item", "--key", "id",
-      "--content", "url", "--into", folder.path(of: "files"), "--max-deletes", "100%", "--quiet",
-    ]
-    process.standardOutput = FileHandle.nullDevice
     let victim = Victim()
-    // Once the process is gone, its number may be another one's.
-    defer { victim.spare() }
     server.call(atRequest: moment?.request ?? .max) {
       guard let delay = moment?.delay, delay > 0 else { return victim.kill() }
       DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(delay)) { victim.kill() }
     }
-    return try await process.runToEnd { victim.set($0.processIdentifier) }
+    let tool = try TestProgram([
+      Tool.path, "mirror", server.url, folder.path(of: "list.db"), "--table", "item", "--key", "id",
+      "--content", "url", "--into", folder.path(of: "files"), "--max-deletes", "100%", "--quiet",
+    ])
+    victim.set(tool)
+    return await tool.end()
   }
 }
 
-/// A process to be killed, if it still runs.
+/// A process to be killed, perhaps before it has started.
 private final class Victim: Sendable {
-  private let state = Mutex<(number: Int32, isDoomed: Bool)>((0, false))
+  private let state = Mutex<(tool: TestProgram?, isDoomed: Bool)>((nil, false))
 
-  /// The process runs under this number; it may be doomed already.
-  func set(_ number: Int32) {
+  func set(_ tool: TestProgram) {
     let isDoomed = state.withLock { victim in
-      victim.number = number
+      victim.tool = tool
       return victim.isDoomed
     }
     if isDoomed { kill() }
   }
 
   func kill() {
-    state.withLock { victim in
+    let tool = state.withLock { victim in
       victim.isDoomed = true
-      if victim.number > 0 { _ = Foundation.kill(victim.number, SIGKILL) }
+      return victim.tool
     }
+    tool?.send(SIGKILL)
   }
-
-  func spare() { state.withLock { $0 = (0, false) } }
 }

@@ -26,23 +26,19 @@
       let folder = try TemporaryFolder()
       try makeDatabase("old.db", rowCount: rowCount, version: 1, in: folder)
       try makeDatabase("new.db", rowCount: rowCount, version: 2, in: folder)
-      let process = Process()
       let pipe = Pipe()
-      process.executableURL = URL(fileURLWithPath: Tool.path)
-      process.arguments = ["diff", folder.path(of: "old.db"), folder.path(of: "new.db")] + options
-      process.standardOutput = pipe
-      var peak: Int?
-      let status = try await process.runToEnd { process in
-        let output = pipe.fileHandleForReading
-        _ = try? output.read(upToCount: 1)
-        let file = "/proc/\(process.processIdentifier)/status"
-        let lines = try? String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
-        let line = lines?.first { $0.hasPrefix("VmHWM:") }
-        peak = line?.split(separator: " ").dropLast().last.flatMap { Int($0) }.map { $0 << 10 }
-        while let bytes = try? output.read(upToCount: 1 << 20), !bytes.isEmpty {}
-      }
-      #expect(status == 1)
-      return try #require(peak)
+      let tool = try TestProgram(
+        [Tool.path, "diff", folder.path(of: "old.db"), folder.path(of: "new.db")] + options,
+        output: .pipe(pipe))
+      let output = pipe.fileHandleForReading
+      _ = try output.read(upToCount: 1)
+      let file = "/proc/\(tool.processIdentifier)/status"
+      let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+      let line = lines.first { $0.hasPrefix("VmHWM:") }
+      while let bytes = try output.read(upToCount: 1 << 20), !bytes.isEmpty {}
+      #expect(await tool.end() == 1)
+      let peak = line?.split(separator: " ").dropLast().last.flatMap { Int($0) }
+      return try #require(peak) << 10
     }
 
     @Test("memory does not grow with two tables", arguments: [[], ["--json"]])

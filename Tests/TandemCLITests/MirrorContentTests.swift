@@ -387,22 +387,16 @@ struct MirrorContentTests {
       if number == 2 { return connection.respond(404) }
       return connection.respond(200, [:], Array(#"[{"id":\#(number)}]"#.utf8))
     } test: { server in
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: Tool.path)
-      process.arguments = [
-        "mirror", server.url + "/list", folder.path(of: "list.db"), "--table", "item", "--key",
-        "id",
-        "--every", "0.05",
-      ]
-      process.standardOutput = try folder.newFile("output")
-      process.standardError = try folder.newFile("error")
-      let status = try await process.runToEnd { process in
-        DispatchQueue.global().async {
-          seen.waitBlockingThread()
-          process.interrupt()
-        }
+      let tool = try TestProgram(
+        [
+          Tool.path, "mirror", server.url + "/list", folder.path(of: "list.db"), "--table", "item",
+          "--key", "id", "--every", "0.05",
+        ], output: .file(folder.newFile("output")), error: .file(folder.newFile("error")))
+      DispatchQueue.global().async {
+        seen.waitBlockingThread()
+        tool.send(SIGINT)
       }
-      #expect(status == 0)
+      #expect(await tool.end() == 0)
       #expect(try folder.text(of: "error").contains("404"))
       let output = try folder.text(of: "output")
       #expect(output.contains("1 inserted, 0 updated, 1 deleted"))

@@ -60,7 +60,7 @@ struct MirrorKillTests {
   private func mirror(_ list: String, in folder: TemporaryFolder) async throws -> Double {
     let clock = ContinuousClock()
     let start = clock.now
-    #expect(try await run(list, in: folder) == 0)
+    #expect(try await start(list, in: folder).end() == 0)
     return (clock.now - start) / .seconds(1)
   }
 
@@ -68,28 +68,19 @@ struct MirrorKillTests {
   private func mirror(
     _ list: String, in folder: TemporaryFolder, killedAfter delay: Double
   ) async throws -> Int32 {
-    var end: DispatchWorkItem?
-    // Once the process is gone, its number may be another one's.
-    defer { end?.cancel() }
-    return try await run(list, in: folder) { process in
-      guard delay > 0 else { return _ = kill(process.processIdentifier, SIGKILL) }
-      let work = DispatchWorkItem {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-      }
-      DispatchQueue.global().asyncAfter(deadline: .now() + delay, execute: work)
-      end = work
+    let tool = try start(list, in: folder)
+    if delay > 0 {
+      DispatchQueue.global().asyncAfter(deadline: .now() + delay) { tool.send(SIGKILL) }
+    } else {
+      tool.send(SIGKILL)
     }
+    return await tool.end()
   }
 
-  private func run(
-    _ list: String, in folder: TemporaryFolder, whileRunning body: (Process) -> Void = { _ in }
-  ) async throws -> Int32 {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Tool.path)
-    process.arguments = [
-      "mirror", list, folder.path(of: "records.db"), "--table", "record", "--key", "id", "--quiet",
-    ]
-    process.standardOutput = FileHandle.nullDevice
-    return try await process.runToEnd(whileRunning: body)
+  private func start(_ list: String, in folder: TemporaryFolder) throws -> TestProgram {
+    try TestProgram([
+      Tool.path, "mirror", list, folder.path(of: "records.db"), "--table", "record", "--key", "id",
+      "--quiet",
+    ])
   }
 }

@@ -13,15 +13,11 @@ struct MirrorOutputTests {
   private func mirror(_ url: String, _ options: [String]) async throws -> Int32 {
     let pipe = Pipe()
     try pipe.fileHandleForReading.close()
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Tool.path)
-    process.arguments =
-      ["mirror", url, folder.path(of: "list.db"), "--table", "item", "--key", "id"]
-      + ["--content", "url", "--into", folder.path(of: "files"), "--retries", "0"] + options
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = pipe
-    process.standardError = try folder.newFile("error")
-    return try await process.runToEnd()
+    let tool = try TestProgram(
+      [Tool.path, "mirror", url, folder.path(of: "list.db"), "--table", "item", "--key", "id"]
+        + ["--content", "url", "--into", folder.path(of: "files"), "--retries", "0"] + options,
+      output: .pipe(pipe), error: .file(folder.newFile("error")))
+    return await tool.end()
   }
 
   private static let list = #"[{"id":1,"url":"/1"},{"id":2,"url":"/404"},{"id":3,"url":"/404"}]"#

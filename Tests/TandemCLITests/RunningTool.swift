@@ -1,29 +1,19 @@
 import Foundation
+import TestFolder
 
 /// The executable `tandem`, or another, while it runs: what it writes arrives line by line.
 final class RunningTool {
-  private let process = Process()
+  private let program: TestProgram
   private var outputLines: AsyncStream<String>.Iterator
   private var errorLines: AsyncStream<String>.Iterator
-  private var endings: AsyncStream<Void>.Iterator
 
   /// Starts it with the given arguments.
   init(_ arguments: [String], executable: String = Tool.path) throws {
     let (output, error) = (Pipe(), Pipe())
-    process.executableURL = URL(fileURLWithPath: executable)
-    process.arguments = arguments
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output
-    process.standardError = error
-    let (ended, end) = AsyncStream<Void>.makeStream()
-    process.terminationHandler = { _ in end.yield() }
-    endings = ended.makeAsyncIterator()
+    program = try TestProgram([executable] + arguments, output: .pipe(output), error: .pipe(error))
     outputLines = Self.lines(of: output).makeAsyncIterator()
     errorLines = Self.lines(of: error).makeAsyncIterator()
-    try process.run()
   }
-
-  deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
 
   private static func lines(of pipe: Pipe) -> AsyncStream<String> {
     let (lines, continuation) = AsyncStream<String>.makeStream()
@@ -51,12 +41,8 @@ final class RunningTool {
   func errorLine() async -> String? { await errorLines.next() }
 
   /// Sends a signal to it.
-  func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+  func signal(_ number: Int32) { program.send(number) }
 
   /// Waits for its end; returns the exit status, or minus the signal that ended it.
-  func end() async -> Int32 {
-    _ = await endings.next()
-    return process.terminationReason == .exit
-      ? process.terminationStatus : -process.terminationStatus
-  }
+  func end() async -> Int32 { await program.end() }
 }

@@ -33,7 +33,7 @@ struct SyncSoakTests {
 private final class Victim {
   private let arguments: [String]
   private let errors: String
-  private var process = Process()
+  private var program: TestProgram?
 
   init(_ arguments: [String], errors: String) {
     self.arguments = arguments
@@ -41,30 +41,22 @@ private final class Victim {
   }
 
   func start() throws {
-    process = Process()
-    process.executableURL = URL(fileURLWithPath: Tool.path)
-    process.arguments = arguments
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
     if !FileManager.default.fileExists(atPath: errors) {
       _ = FileManager.default.createFile(atPath: errors, contents: nil)
     }
     let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
     try handle.seekToEnd()
-    process.standardError = handle
-    try process.run()
+    program = try TestProgram([Tool.path] + arguments, error: .file(handle))
   }
 
   /// Ends the program at once, wherever it is. None ends by itself.
   func kill() {
     #expect(
-      process.isRunning,
+      program?.isRunning == true,
       "\(arguments) ended: \((try? String(contentsOfFile: errors, encoding: .utf8)) ?? "")")
-    Foundation.kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
+    program?.send(SIGKILL)
+    program?.waitUntilEnd()
   }
-
-  deinit { if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) } }
 }
 
 /// The processes, the edits, and the fate of each.

@@ -40,16 +40,10 @@ enum Tool {
       FileHandle(forReadingFrom: URL(fileURLWithPath: folder.write(input, to: "input"))),
       folder.newFile("output"), folder.newFile("error"),
     ]
-    // Foundation keeps a process that has ended, and with it these files. From about 1,350 open files
-    // on, `Process.run` copies past the end of a buffer when it lists them, and may crash.
-    defer { files.forEach { try? $0.close() } }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: executable)
-    process.arguments = arguments
-    process.standardInput = files[0]
-    process.standardOutput = files[1]
-    process.standardError = files[2]
-    let status = try await process.runToEnd()
+    let program = try TestProgram(
+      [executable] + arguments, input: .file(files[0]), output: .file(files[1]),
+      error: .file(files[2]))
+    let status = await program.end()
     return Result(
       status: status, output: try folder.text(of: "output"), error: try folder.text(of: "error"))
   }
@@ -67,23 +61,6 @@ extension ShellSuite {
     let result = try await Tool.shell(lines, in: folder)
     #expect(result.status == status, "\(lines): \(result.output)\(result.error)")
     return result
-  }
-}
-
-extension Process {
-  /// Starts the process and waits for its end without keeping a thread; returns the exit status, or
-  /// minus the signal that ended it.
-  func runToEnd(whileRunning body: (Process) -> Void = { _ in }) async throws -> Int32 {
-    try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
-      terminationHandler = { _ in ended.resume() }
-      do {
-        try run()
-        body(self)
-      } catch {
-        ended.resume(throwing: error)
-      }
-    }
-    return terminationReason == .exit ? terminationStatus : -terminationStatus
   }
 }
 

@@ -133,27 +133,22 @@ struct UnifiedDiffTests {
 
   /// Runs a program; `nil`, having said so, if the machine does not have it.
   private func run(_ arguments: [String], in folder: TemporaryFolder? = nil) throws -> Result? {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = arguments
     // Neither somebody's settings nor a repository around the temporary files are to matter.
-    process.environment = [
+    let environment = [
       "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "LC_ALL": "C",
       "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null",
       "GIT_CEILING_DIRECTORIES": FileManager.default.temporaryDirectory.path,
     ]
-    if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder.path) }
     let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    try process.run()
+    let program = try TestProgram(
+      ["env"] + arguments, output: .pipe(pipe), error: .pipe(pipe), folder: folder?.path,
+      environment: environment)
     let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    if process.terminationStatus == 127 {
+    let status = program.waitUntilEnd()
+    if status == 127 {
       print("skipped: there is no program called \(arguments[0])")
       return nil
     }
-    return Result(
-      status: process.terminationStatus, output: String(decoding: output, as: UTF8.self))
+    return Result(status: status, output: String(decoding: output, as: UTF8.self))
   }
 }

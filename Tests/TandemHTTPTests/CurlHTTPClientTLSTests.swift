@@ -1,4 +1,4 @@
-#if os(Linux) && !TANDEM_URLSESSION
+#if os(Linux)
   import Foundation
   import Synchronization
   import TandemHTTP
@@ -11,7 +11,7 @@
     static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: program.path) }
 
     let folder: TemporaryFolder
-    private let process = Process()
+    private var server: TestProgram?
     private(set) var url = ""
     var certificate: String { folder.path(of: "cert.pem") }
 
@@ -22,34 +22,26 @@
       try start()
     }
 
-    deinit {
-      // Not by SIGTERM, which is blocked in children of a thread that blocks it, as those of tests do.
-      kill(process.processIdentifier, SIGKILL)
-    }
-
     private func makeCertificate() throws {
-      let maker = Process()
-      prepare(
-        maker,
+      let maker = try openssl(
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=a"
           + " -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem")
-      try maker.run()
-      maker.waitUntilExit()
+      maker.waitUntilEnd()
     }
 
-    private func prepare(_ process: Process, _ arguments: String) {
-      process.executableURL = Self.program
-      process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-      process.arguments = arguments.components(separatedBy: " ")
-      process.standardError = FileHandle.nullDevice
+    private func openssl(
+      _ arguments: String, output: TestProgram.Stream = .null
+    ) throws -> TestProgram {
+      try TestProgram(
+        [Self.program.path] + arguments.components(separatedBy: " "), output: output, error: .null,
+        folder: folder.path)
     }
 
     /// Starts the server, which chooses a port and prints "ACCEPT 127.0.0.1:port".
     private func start() throws {
       let output = Pipe()
-      prepare(process, "s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem -HTTP")
-      process.standardOutput = output
-      try process.run()
+      server = try openssl(
+        "s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem -HTTP", output: .pipe(output))
       var text = ""
       while !text.contains("ACCEPT") || !text.hasSuffix("\n") {
         let data = output.fileHandleForReading.availableData

@@ -66,7 +66,7 @@ struct HTTPURLTests {
     #expect(accepted == ["http://a", "http://é", "http://http"])
   }
 
-  #if TANDEM_URLSESSION
+  #if os(Linux)
     @Test(
       "both libraries split alike what both accept",
       arguments: [

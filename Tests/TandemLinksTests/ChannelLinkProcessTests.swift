@@ -8,15 +8,14 @@ import Testing
   let hub = ChannelHub(limits: ChannelLimits(maxRememberedValueCount: 10))
   let channel = Channel<LinkedUser>(id: "1")
 
-  private func tandem(_ arguments: [String]) -> (process: Process, output: Pipe) {
-    let process = Process()
+  private func tandem(_ arguments: [String]) throws -> (tool: TestProgram, output: Pipe) {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
-    process.executableURL = URL(fileURLWithPath: bundle ?? CommandLine.arguments[0])
-      .deletingLastPathComponent().appendingPathComponent("tandem")
-    process.arguments = ["channel"] + arguments + ["--timeout", "3600"]
+    let path = URL(fileURLWithPath: bundle ?? CommandLine.arguments[0]).deletingLastPathComponent()
+      .appendingPathComponent("tandem").path
     let output = Pipe()
-    process.standardOutput = output
-    return (process, output)
+    let tool = try TestProgram(
+      [path, "channel"] + arguments + ["--timeout", "3600"], output: .pipe(output))
+    return (tool, output)
   }
 
   /// What comes first. It is waited for on a thread of its own, because tasks have no more threads than
@@ -32,19 +31,9 @@ import Testing
 
   /// Runs `tandem channel` to its end; returns what it printed.
   private func run(_ arguments: [String]) async throws -> String {
-    let (process, output) = tandem(arguments)
-    let end = try start(process)
-    for await _ in end {}
-    #expect(process.terminationStatus == 0)
+    let (tool, output) = try tandem(arguments)
+    #expect(await tool.end() == 0)
     return String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-  }
-
-  /// Starts a process; what it returns ends with it.
-  private func start(_ process: Process) throws -> AsyncStream<Void> {
-    let (end, ended) = AsyncStream.makeStream(of: Void.self)
-    process.terminationHandler = { _ in ended.finish() }
-    try process.run()
-    return end
   }
 
   @Test(
@@ -57,12 +46,11 @@ import Testing
     let serving = Task { try await link.run(accepting: listener) { _ in broken.yield() } }
     hub.send(\.name, "Tom", on: channel)
 
-    let (process, output) = tandem(["listen", "--json", "--connect", "\(address)"])
-    try process.run()
+    let (tool, output) = try tandem(["listen", "--json", "--connect", "\(address)"])
     let line = await firstText(of: output)
     #expect(line == "{\"id\":\"1\",\"subject\":\"User\",\"values\":{\"name\":\"Tom\"}}\n")
 
-    kill(process.processIdentifier, SIGKILL)
+    tool.send(SIGKILL)
     var breakings = breaks.makeAsyncIterator()
     await breakings.next()
     let model = LinkedModel()
@@ -91,8 +79,7 @@ import Testing
     let address = temporarySocket()
     let link = ChannelLink(hub, subjects: [linkedUsers], options: .patient)
     hub.send(\.name, "Tom", on: channel)
-    let (process, output) = tandem(["listen", "--json", "\(address)"])
-    let end = try start(process)
+    let (tool, output) = try tandem(["listen", "--json", "\(address)"])
     let (breaks, broken) = AsyncStream.makeStream(of: Bool.self)
     let linking = Task {
       await link.run(onBreak: { broken.yield($0?.message.hasPrefix("cannot use") != true) }) {
@@ -102,10 +89,10 @@ import Testing
     let line = await firstText(of: output)
     #expect(line == "{\"id\":\"1\",\"subject\":\"User\",\"values\":{\"name\":\"Tom\"}}\n")
 
-    kill(process.processIdentifier, SIGKILL)
+    tool.send(SIGKILL)
     for await wasConnected in breaks where wasConnected { break }
     // Until it has ended, the system may not have closed all of its sockets.
-    for await _ in end {}
+    _ = await tool.end()
     hub.send(\.age, 30, on: channel)
     // The socket's file is still there, and is taken over.
     let next = try await run(["listen", "--json", "\(address)", "--count", "1"])

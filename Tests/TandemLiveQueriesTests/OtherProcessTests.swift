@@ -15,13 +15,10 @@ struct OtherProcessTests {
 
   /// Runs statements in SQLite's own shell, which waits for locks: whoever watches the file reads it.
   func shell(_ sql: String) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["sqlite3", "-cmd", ".timeout 3600000", folder.path(of: "test.db"), sql]
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    let shell = try TestProgram([
+      "sqlite3", "-cmd", ".timeout 3600000", folder.path(of: "test.db"), sql,
+    ])
+    #expect(shell.waitUntilEnd() == 0)
   }
 
   static let schema = "CREATE TABLE place (id INTEGER PRIMARY KEY, name TEXT)"

@@ -14,15 +14,10 @@ struct ReplicaOtherProcessTests {
   init() throws { folder = try TemporaryFolder() }
 
   private func run(_ arguments: [String]) throws -> String {
-    let process = Process()
     let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = arguments
-    process.standardOutput = output
-    try process.run()
+    let program = try TestProgram(arguments, output: .pipe(output))
     let text = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    #expect(program.waitUntilEnd() == 0)
     return String(decoding: text, as: UTF8.self)
   }
 

@@ -154,30 +154,18 @@ import Testing
 
     /// True if a client that knows only one version of TLS can connect.
     private func connects(_ port: UInt16, tls version: String) throws -> Bool {
-      let client = Process()
-      client.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
       // Without the security level, this client would refuse the old versions by itself.
-      client.arguments =
-        "s_client -connect 127.0.0.1:\(port) -tls\(version) -cipher ALL:@SECLEVEL=0"
-        .components(separatedBy: " ")
-      client.standardInput = FileHandle.nullDevice
-      client.standardOutput = FileHandle.nullDevice
-      client.standardError = FileHandle.nullDevice
-      try client.run()
-      client.waitUntilExit()
-      return client.terminationStatus == 0
+      let client = try TestProgram(
+        "openssl s_client -connect 127.0.0.1:\(port) -tls\(version) -cipher ALL:@SECLEVEL=0"
+          .components(separatedBy: " "), error: .null)
+      return client.waitUntilEnd() == 0
     }
 
     private func makeCertificate(in folder: TemporaryFolder) throws {
-      let maker = Process()
-      maker.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-      maker.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-      maker.arguments =
-        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=a -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
-        .components(separatedBy: " ")
-      maker.standardError = FileHandle.nullDevice
-      try maker.run()
-      maker.waitUntilExit()
+      let maker = try TestProgram(
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=a -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
+          .components(separatedBy: " "), error: .null, folder: folder.path)
+      maker.waitUntilEnd()
     }
   #endif
 }

@@ -1,5 +1,8 @@
 #if canImport(Darwin) || TANDEM_URLSESSION
   import Foundation
+  #if TANDEM_URLSESSION
+    @testable public import TandemHTTP
+  #endif
   #if canImport(FoundationNetworking)
     import FoundationNetworking
   #endif

@@ -26,4 +26,12 @@ void test_calls_hold_syncs(int recording, int count);
 /// Returns the length of the recording.
 size_t test_calls_end(int recording, char *buffer, size_t capacity);
 
+#ifdef __linux__
+#include <spawn.h>
+
+// Of glibc 2.29 and 2.34. Swift does not see them, because it imports the header without _GNU_SOURCE.
+int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *, const char *);
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
+#endif
+
 #endif
