@@ -21,7 +21,7 @@ package final class TestProgram: Sendable {
     case pipe(Pipe)
   }
 
-  package let processIdentifier: pid_t
+  package let processIdentifier: Int32
   private let ending = Ending()
 
   /// Starts a program.
