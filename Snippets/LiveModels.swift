@@ -12,9 +12,11 @@ try database.write { transaction in
 }
 
 // snippet.model
-// In a view: @State private var places = LiveModel(LiveQuery(Place.self), in: database)
-let places = LiveModel(LiveQuery(Place.self, "ORDER BY name"), in: database)
+@MainActor final class Screen {
+  let places = LiveModel(LiveQuery(Place.self, "ORDER BY name"), in: database)
+}
 // snippet.end
+let places = Screen().places
 while places.isLoading { await Task.yield() }
 print(places.elements.map(\.name))  // ["Büsingen"]
 

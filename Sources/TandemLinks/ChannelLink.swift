@@ -32,9 +32,16 @@ public import TandemChannels
 /// **Errors.** A peer that sends malformed frames, uses another version, or does not greet within
 /// ``ChannelLinkOptions/handshakeTimeout`` is disconnected.
 ///
+/// <!-- Snippets/ChannelSenders.swift link -->
 /// ```swift
-/// let link = ChannelLink(hub, subjects: [users])
-/// await link.run { try await SocketConnection.connect(to: address) }   // until cancelled
+/// @MainActor final class Phone {
+///   let hub = ChannelHub()
+///   lazy var link = ChannelLink(hub, subjects: [users])
+///
+///   func stayLinked(to address: SocketAddress) async {
+///     await link.run { try await SocketConnection.connect(to: address) }  // until cancelled
+///   }
+/// }
 /// ```
 public final class ChannelLink: Sendable {
   let sender: ChannelSender
@@ -43,12 +50,13 @@ public final class ChannelLink: Sendable {
   private let now: @Sendable () -> ContinuousClock.Instant
   let wait: @Sendable (Duration) async -> Void
 
-  /// A link for a hub, made where the hub lives, which has to be an actor.
+  /// A link for a hub, made where the hub lives, which has to be an actor
+  /// (see ``/TandemChannels/ChannelHub/sender(isolation:)``).
   ///
   /// - Precondition: no two subjects have the same name or the same type.
   public convenience init(
     _ hub: ChannelHub, subjects: [LinkedSubject], options: ChannelLinkOptions = .init(),
-    isolation: isolated any Actor = #isolation
+    isolation: isolated (any Actor)? = #isolation
   ) {
     self.init(
       hub, subjects: subjects, options: options, now: { .now },
@@ -60,11 +68,11 @@ public final class ChannelLink: Sendable {
     _ hub: ChannelHub, subjects: [LinkedSubject], options: ChannelLinkOptions,
     now: @escaping @Sendable () -> ContinuousClock.Instant,
     waiting wait: @escaping @Sendable (Duration) async -> Void,
-    isolation: isolated any Actor = #isolation
+    isolation: isolated (any Actor)? = #isolation
   ) {
     self.now = now
     self.wait = wait
-    sender = hub.sender()
+    sender = hub.sender(isolation: isolation)
     self.subjects = Dictionary(uniqueKeysWithValues: subjects.map { ($0.name, $0) })
     self.options = options
   }

@@ -1,4 +1,5 @@
 import Dispatch
+import Observation
 import Synchronization
 import TandemChannels
 import Testing
@@ -24,6 +25,33 @@ private final class Witness: Sendable {
 /// Keeps the hub of the main actor's screen, and may itself go anywhere.
 @MainActor private final class Screen {
   let hub = ChannelHub()
+  lazy var sender = hub.sender()
+}
+
+@MainActor @Observable private final class Title {
+  var age = 0
+}
+
+/// Has its binding as a property that is made when it is used first.
+@MainActor private final class Form {
+  let hub = ChannelHub()
+  let title = Title()
+  lazy var binding = hub.bindBothWays(
+    title, to: Channel<User>(id: 1), through: KeyPathMap().mapping(\.age, to: \.age))
+}
+
+/// Has its sender as a property of an actor.
+private actor Room {
+  let hub = ChannelHub()
+  lazy var sender = hub.sender(isolation: self)
+  private let model = UserModel1()
+
+  func bind() {
+    hub.bind(
+      model, to: Channel<User>(id: 1), through: KeyPathMap().mapping(\.age, to: \.age))
+  }
+
+  var age: Int { model.age }
 }
 
 private final class Flag: Sendable {
@@ -47,6 +75,33 @@ private final class Flag: Sendable {
       await sender.send(\.age, 1, on: channel)
     }.value
     for await isOnMainQueue in ends { #expect(isOnMainQueue) }
+  }
+
+  @Test("a sender is a lazy property, and reaches its hub from elsewhere")
+  func lazyProperty() async {
+    let screen = Screen()
+    var heard: [Int] = []
+    screen.hub.observe(\.age, on: channel) { heard.append($0) }
+    await Task.detached { [sender = screen.sender, channel] in
+      await sender.send(\.age, 1, on: channel)
+    }.value
+    #expect(heard == [1])
+    let room = Room()
+    await room.bind()
+    await room.sender.send(\.age, 2, on: channel)
+    #expect(await room.age == 2)
+  }
+
+  @Test("a binding both ways is a lazy property, and sends what changes")
+  func lazyBinding() async {
+    let form = Form()
+    _ = form.binding
+    let values = form.hub.values(of: \.age, on: channel)
+    form.title.age = 3
+    for await age in values {
+      #expect(age == 3)
+      break
+    }
   }
 
   @Test("a sender keeps the hub, and reaches it")

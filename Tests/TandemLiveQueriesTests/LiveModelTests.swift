@@ -50,6 +50,31 @@ struct LiveModelTests {
     #expect(model.elements.map(\.name) == ["a", "b", "c"])
   }
 
+  @MainActor private final class Screen {
+    let database: Database
+    lazy var places = LiveModel(LiveQuery(Place.self, "ORDER BY name"), in: database)
+
+    init(_ database: Database) { self.database = database }
+  }
+
+  @MainActor
+  @Test("a model is the initial value of a property, of a class that is observable or not")
+  func initialValue() async throws {
+    let model = InitialValues().names
+    try await change(of: { model.isLoading }) {}
+    #expect(model.elements.map(\.name) == ["SQLite"] && model.error == nil)
+    let observable = ObservableInitialValues()
+    try await change(of: { observable.names.isLoading }) {}
+    #expect(observable.names.elements.map(\.name) == ["SQLite"])
+    let screen = Screen(try await database())
+    try await change(of: { screen.places.isLoading }) {}
+    #expect(screen.places.elements.map(\.name) == ["a", "b"])
+    try await change(of: { screen.places.elements }) {
+      try await screen.database.run("DELETE FROM place WHERE id = 1")
+    }
+    #expect(screen.places.elements.map(\.name) == ["a"])
+  }
+
   @MainActor
   @Test("an error ends the query, keeps the rows, and another query begins again")
   func errors() async throws {
@@ -102,4 +127,26 @@ struct LiveModelTests {
     await shelf.begin(try await database())
     #expect(try await comesToHold { await shelf.count == 2 })
   }
+}
+
+private struct Name: Codable, DatabaseRecord {
+  var name: String
+}
+
+private let emptyDatabase: Database = {
+  do {
+    return try Database(path: ":memory:")
+  } catch {
+    preconditionFailure("\(error)")
+  }
+}()
+
+private let nameQuery = LiveQuery("SELECT 'SQLite' AS name", as: Name.self, key: "name")
+
+@MainActor private final class InitialValues {
+  let names = LiveModel(nameQuery, in: emptyDatabase)
+}
+
+@MainActor @Observable private final class ObservableInitialValues {
+  var names = LiveModel(nameQuery, in: emptyDatabase)
 }

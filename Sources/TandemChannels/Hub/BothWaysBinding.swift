@@ -203,11 +203,11 @@ extension ChannelHub {
   /// Properties travel both ways if their values are Equatable and they are mapped without conversion
   /// or with one back; others only arrive. Maps of whole subjects only arrive, too.
   ///
-  /// Must be called where the hub lives, which has to be an actor; elsewhere it does not compile.
+  /// Must be called where the hub lives, which has to be an actor, as for ``sender(isolation:)``.
   @discardableResult
   public func bindBothWays<Subject, Object: AnyObject & Observable>(
     _ object: Object, to channel: Channel<Subject>, through map: KeyPathMap<Subject, Object>,
-    replacing previous: ChannelBinding? = nil, isolation: isolated any Actor = #isolation
+    replacing previous: ChannelBinding? = nil, isolation: isolated (any Actor)? = #isolation
   ) -> ChannelBinding {
     previous?.cancel()
     let binding = BothWaysBinding(
@@ -215,13 +215,30 @@ extension ChannelHub {
     let turns = binding.start(during: publication)
     register(binding, at: channel.address)
     // The binding owns this task: it ends with the stream, which the binding finishes when it ends.
-    Task { [weak binding] in
-      _ = isolation
-      for await _ in turns {
-        guard let binding else { return }
-        binding.publishChanges()
+    let publisher = TurnPublisher(binding: binding)
+    if isolation == nil {
+      _ = MainActor.ofCaller()
+      // Safe: this code runs on the main actor, or traps.
+      nonisolated(unsafe) let mainPublisher = publisher
+      Task { @MainActor in await mainPublisher.publish(turns) }
+    } else {
+      Task {
+        _ = isolation
+        await publisher.publish(turns)
       }
     }
     return binding
+  }
+}
+
+/// Publishes the changes of an object in each turn, as long as its binding exists.
+private struct TurnPublisher<Object: AnyObject & Observable> {
+  weak var binding: BothWaysBinding<Object>?
+
+  func publish(_ turns: AsyncStream<Void>, isolation: isolated (any Actor)? = #isolation) async {
+    for await _ in turns {
+      guard let binding else { return }
+      binding.publishChanges()
+    }
   }
 }

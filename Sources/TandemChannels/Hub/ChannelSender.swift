@@ -1,8 +1,17 @@
 /// Sends to a hub from outside its isolation domain, with one hop per batch.
 ///
+/// Make it where the hub lives, and pass it to the code that sends:
+///
+/// <!-- Snippets/ChannelSenders.swift sender -->
 /// ```swift
-/// let sender = hub.sender()                       // where the hub lives
-/// await sender.send(\.name, "Tom", on: channel)   // anywhere
+/// @MainActor final class Screen {
+///   let hub = ChannelHub()
+///   lazy var sender = hub.sender()  // where the hub lives
+/// }
+///
+/// func rename(_ channel: Channel<User>, by sender: ChannelSender) async {
+///   await sender.send(\.name, "Tom", on: channel)  // anywhere
+/// }
 /// ```
 ///
 /// A sender keeps the hub alive. When the last sender is released, in any isolation domain, the hub is released
@@ -79,8 +88,20 @@ private final class HubReference: Sendable {
 extension ChannelHub {
   /// A sender to this hub for other isolation domains.
   ///
-  /// Must be called where the hub lives, which has to be an actor; elsewhere it does not compile.
-  public func sender(isolation: isolated any Actor = #isolation) -> ChannelSender {
-    ChannelSender(domain: isolation, hub: self)
+  /// Must be called where the hub lives, which has to be an actor. In the initial value of a property, and in
+  /// code without an actor, Swift names no actor: the hub then lives on the main actor, and the call traps
+  /// elsewhere. In a lazy property of an actor of your own, pass `isolation: self`.
+  public func sender(isolation: isolated (any Actor)? = #isolation) -> ChannelSender {
+    ChannelSender(domain: isolation ?? MainActor.ofCaller(), hub: self)
+  }
+}
+
+extension MainActor {
+  /// The main actor, for a caller of which Swift has passed no actor. Traps if the caller runs elsewhere.
+  static func ofCaller() -> any Actor {
+    shared.preconditionIsolated(
+      "Swift passes no actor from a lazy property, nor from code without an actor; pass isolation: self"
+    )
+    return shared
   }
 }
