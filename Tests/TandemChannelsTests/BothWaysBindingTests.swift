@@ -3,6 +3,7 @@ import TandemChannels
 import Testing
 
 @Observable private final class Watched {
+  var remark: String?
   var title = "a"
   var age = 0
   var note = ""
@@ -89,6 +90,26 @@ private struct Sight {
     watched.title = "no number"
     binding.publishChanges()
     #expect(model.age == 42)
+  }
+
+  @Test("an optional property takes the value, sends each value back but nil, and calls its hooks")
+  func optionals() {
+    var heard: [String?] = []
+    let map = KeyPathMap<User, Watched>().mapping(
+      \.name, to: \.remark, didChange: { _, change in heard.append(change.new) })
+    let binding = hub.bindBothWays(watched, to: channel, through: map)
+    let model = UserModel1()
+    hub.bind(model, to: channel, through: map1())
+    hub.send(\.name, "Tom", on: channel)
+    #expect(watched.remark == "Tom" && heard == ["Tom"])
+    hub.send(\.name, "Tom", on: channel)
+    #expect(heard == ["Tom"])
+    watched.remark = "Ann"
+    binding.publishChanges()
+    #expect(model.name == "Ann")
+    watched.remark = nil
+    binding.publishChanges()
+    #expect(model.name == "Ann" && watched.remark == nil)
   }
 
   @Test("a number that is none is sent once, and what changes beside one is sent")

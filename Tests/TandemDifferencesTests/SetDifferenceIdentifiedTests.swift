@@ -193,6 +193,23 @@ struct SetDifferenceIdentifiedTests {
       && list.filter { $0 == list[violation.offset] }.count > 1
   }
 
+  @Test("plain values are their own identities, and records that are identifiable keep theirs")
+  func plainValues() throws {
+    let difference = try SetDifference(from: ["A", "B"], to: ["B", "C"])
+    #expect(difference == SetDifference(inserted: ["C"], deleted: ["A"]))
+    #expect(throws: IdentityViolation.self) { try SetDifference(from: ["A"], to: ["B", "B"]) }
+    #expect(throws: IdentityViolation.self) { try SetDifference(from: [Double.nan], to: []) }
+    let list = ListDifference(from: ["A", "B"], to: ["B", "C"])
+    #expect(list.deletions.map(\.element) == ["A"] && list.insertions.map(\.element) == ["C"])
+    struct Word: Hashable, Identifiable {
+      var id: Int
+      var text: String
+    }
+    let (old, new) = ([Word(id: 1, text: "a")], [Word(id: 1, text: "b")])
+    #expect(try SetDifference(from: old, to: new).updated.count == 1)
+    #expect(ListDifference(from: old, to: new).updates.count == 1)
+  }
+
   @Test("an identity that does not equal itself is found wherever it stands")
   func incomparable() {
     let list = (0..<40).map(Double.init)

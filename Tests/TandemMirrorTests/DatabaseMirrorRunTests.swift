@@ -176,6 +176,41 @@ struct DatabaseMirrorRunTests {
   }
 }
 
+@Suite("Mirrors of values")
+struct DatabaseMirrorValueTests {
+  private struct Place: Codable, Equatable, Sendable, DatabaseRecord {
+    var id: Int64
+    var name: String
+    var note: String?
+  }
+
+  @Test("a list of values is mirrored as records are, in each form")
+  func values() async throws {
+    let database = try Database(path: ":memory:")
+    let mirror = DatabaseMirror(table: "place", key: ["id"])
+    let places = [Place(id: 1, name: "Ulm", note: "old"), Place(id: 2, name: "Bonn")]
+    let outcome = try await mirror.run(places, into: database)
+    #expect(outcome.difference.inserted.count == 2 && outcome.createsTable)
+    #expect(try await database.read { try $0.fetchAll(Place.self, "ORDER BY id") } == places)
+    let changed = [Place(id: 1, name: "Ulm")]
+    func block() throws -> DatabaseMirror.Outcome {
+      try DatabaseMirror.unguarded("id", table: "place").run(changed, into: database)
+    }
+    #expect(try block().difference.deleted.count == 1)
+    #expect(try await database.read { try $0.fetchAll(Place.self) } == changed)
+    let other = try await database.write { try mirror.run(places, in: $0) }
+    #expect(other.difference.inserted.count == 1 && other.difference.updated.count == 1)
+  }
+
+  @Test("a value that is no record is an error with its position, and nothing changes")
+  func noRecord() throws {
+    let database = try Database(path: ":memory:")
+    let mirror = DatabaseMirror(table: "place", key: ["id"])
+    let error = #expect(throws: RecordError.self) { try mirror.run([1, 2], into: database) }
+    #expect(error?.message.hasPrefix("element 0: ") == true)
+  }
+}
+
 /// Calls a function once, before the first content is fetched.
 private final class InterruptingClient: HTTPClient {
   private let client: any HTTPClient

@@ -81,6 +81,18 @@ extension KeyPathMap {
       didChange)
   }
 
+  /// Maps a property to an optional one. An object that is bound both ways sends each value but `nil`.
+  @inlinable @inline(__always)
+  public func mapping<Value: Equatable>(
+    _ source: KeyPath<Subject, Value>, to target: consuming WritableKeyPath<Object, Value?>,
+    equalValues: EqualValues = .suppressed,
+    willChange: WillChange<Object, Value?>? = nil, didChange: DidChange<Object, Value?>? = nil
+  ) -> KeyPathMap {
+    mapping(
+      source, by: PropertyAccess<Object, Value?>.comparing(target), { .some($0) }, { $0 },
+      equalValues, willChange, didChange)
+  }
+
   /// Maps a property of a type whose values cannot be compared: every value is written.
   @_disfavoredOverload @inlinable @inline(__always)
   public func mapping<Value>(

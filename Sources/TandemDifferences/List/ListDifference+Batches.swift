@@ -11,6 +11,7 @@ extension ListDifference {
   /// There are no batches if nothing changed, otherwise one or two. Each batch is a difference. To
   /// keep the model equal to the view, apply the batch to the model inside the view's update:
   ///
+  /// <!-- Snippets/CodeInComments.swift batches -->
   /// ```swift
   /// for batch in difference.batches {
   ///   view.performBatchUpdates {

@@ -81,3 +81,13 @@ extension ListDifference where Element: Equatable & Identifiable {
     self.init(from: old, to: new, identifiedBy: { $0.id }, by: { $0 == $1 })
   }
 }
+
+extension ListDifference where Element: Hashable {
+  /// The difference from one list of plain values to another: each value is its own identity, so
+  /// nothing is updated. Elements that are `Identifiable` are compared by their `id` instead. See
+  /// ``init(from:to:identifiedBy:by:)``.
+  @_disfavoredOverload @inlinable
+  public init(from old: [Element], to new: [Element]) {
+    self.init(from: old, to: new, identifiedBy: { $0 }, by: { _, _ in true })
+  }
+}

@@ -172,6 +172,19 @@ extension SetDifference where Element: Equatable {
   }
 }
 
+extension SetDifference where Element: Hashable {
+  /// The difference from one set of plain values to another: each value is its own identity, so nothing
+  /// is updated. Elements that are `Identifiable` are compared by their `id` instead.
+  ///
+  /// - Throws: ``IdentityViolation`` if a value occurs twice in one version, or does not equal itself,
+  ///   as NaN.
+  /// - Complexity: O(*n* + *m*) expected time.
+  @_disfavoredOverload @inlinable
+  public init(from old: [Element], to new: [Element]) throws(IdentityViolation) {
+    try self.init(from: old, to: new, identifiedBy: { $0 }, by: { _, _ in true })
+  }
+}
+
 extension SetDifference where Element: Equatable & Identifiable {
   /// The difference from one version to another, in any order.
   ///
