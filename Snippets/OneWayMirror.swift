@@ -27,6 +27,8 @@ struct AlbumProcessor: MirrorProcessor {
 
 // New and newer items are transferred, then missing ones are removed, unless a transfer failed.
 let remote = [Photo(id: 2, version: 1), Photo(id: 3, version: 2), Photo(id: 4, version: 1)]
+// snippet.running
 let mirror = OneWayMirror(AlbumProcessor(remote: remote, album: Album()))
 let report = try await mirror.run()
 print(report.transferred.map(\.id), report.removed)  // [3, 4] [1]
+// snippet.end

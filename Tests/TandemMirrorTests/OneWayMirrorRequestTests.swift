@@ -94,6 +94,98 @@ struct OneWayMirrorRequestTests {
     #expect(held.scene.mirror.phase == .idle)
   }
 
+  @Test("see a phase that agrees with the beginning and the end of the run")
+  func phases() async throws {
+    for _ in 0..<200 {
+      let scene = MirrorScene(MirrorScene.standardProcessor())
+      await scene.mirror.requestRun()
+      #expect(scene.mirror.phase != .idle || scene.processor.count(of: "end") == 1)
+      try await scene.mirror.run()
+      #expect(scene.mirror.phase == .idle)
+    }
+    let held = Held()
+    #expect(held.scene.mirror.phase == .idle)
+    await held.scene.mirror.requestRun()
+    #expect(held.scene.mirror.phase == .listing)
+    await held.untilReached()
+    held.release.finish()
+    try await held.scene.mirror.run()
+  }
+
+  @Test(
+    "that are steps of the run get an error instead of waiting for themselves",
+    arguments: ["begin", "source", "content 3", "remove 9", "end"])
+  func nested(step: String) async throws {
+    let scene = MirrorScene(MirrorScene.standardProcessor())
+    let (mirror, processor) = (scene.mirror, scene.processor)
+    let codes = Locked<[MirrorError.Code]>([])
+    processor.script.withLock {
+      $0[step] = .perform {
+        guard processor.count(of: step) == 1 else { return }
+        // Also in a task that the step waits for.
+        async let inner: Void = { _ = try await mirror.run() }()
+        do {
+          try await inner
+        } catch let error as MirrorError {
+          codes.withLock { $0.append(error.code) }
+          await mirror.requestRun()
+          throw error
+        }
+      }
+    }
+    let report = await scene.report()
+    #expect(codes.current == [.nestedRun])
+    #expect(report.failures.first.map { ($0.error as? MirrorError)?.code } == .nestedRun)
+    // A later run is none of that run's steps, even in a task that it has started.
+    #expect(try await mirror.run().isComplete)
+  }
+
+  @Test("in the steps of another mirror are answered")
+  func nestedMirrors() async throws {
+    let inner = MirrorScene(MirrorScene.standardProcessor())
+    let outer = MirrorScene(
+      MirrorScene.standardProcessor(
+        script: ["end": .perform { _ = try await inner.mirror.run() }]))
+    #expect(try await outer.mirror.run().isComplete)
+    #expect(inner.processor.count(of: "end") == 1)
+    // A mirror that waits for another one, which waits for the first, is an error too.
+    let first = MirrorScene(MirrorScene.standardProcessor())
+    inner.processor.script.withLock {
+      $0["end"] = .perform { _ = try await first.mirror.run() }
+    }
+    first.processor.script.withLock {
+      $0["end"] = .perform { _ = try await inner.mirror.run() }
+    }
+    await #expect(throws: MirrorRunError<Int>.self) { try await first.mirror.run() }
+  }
+
+  @Test("get the error of the item that failed, if its failure cancels the run", arguments: [1, 2])
+  func failureThatCancels(attempt: Int) async throws {
+    let scene = MirrorScene(
+      MirrorScene.standardProcessor(),
+      MirrorOptions(
+        stages: [MirrorStageOptions(.content, errorPolicy: .continue)], concurrency: 1,
+        retry: MirrorRetryPolicy(maxAttemptCount: 3, firstDelay: .zero)))
+    let (mirror, processor) = (scene.mirror, scene.processor)
+    processor.script.withLock {
+      $0["content 2"] = .perform {
+        // The second attempt is cancelled after the first has failed.
+        if processor.count(of: "content 2") == 2 {
+          await mirror.cancelCurrentRun()
+          try await hang()
+        }
+        if attempt == 1 { await mirror.cancelCurrentRun() }
+        throw TransientFailure()
+      }
+    }
+    let report = await scene.report()
+    #expect(report.isCancelled)
+    #expect(report.failures.map(\.id) == [2])
+    #expect(report.failures.first?.error is TransientFailure)
+    #expect(report.failures.first?.attemptCount == attempt)
+    #expect(report.untransferred == [3, 4])
+  }
+
   @Test("that do not wait keep a run that all others gave up")
   func unattended() async throws {
     let held = Held()
@@ -273,4 +365,8 @@ extension OneWayMirror {
     requestRun()
     cancelCurrentRun()
   }
+}
+
+private struct TransientFailure: MirrorRetryError {
+  var isTransient: Bool { true }
 }

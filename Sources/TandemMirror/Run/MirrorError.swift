@@ -20,6 +20,8 @@ public struct MirrorError: Error, Hashable, Sendable {
     public static let duplicateElement = Code(name: "duplicateElement")
     /// A list that must ascend by identity does not.
     public static let unsortedList = Code(name: "unsortedList")
+    /// A step of a run called ``OneWayMirror/run()`` of the same mirror, which would wait for itself.
+    public static let nestedRun = Code(name: "nestedRun")
     /// A step took longer than its timeout.
     public static let timedOut = Code(name: "timedOut")
 

@@ -63,11 +63,14 @@ extension MirrorRunState {
     switch event {
     case .transferred(let transfer):
       recordSuccess(transfer, byteCount: byteCount)
-    case .transferFailed(let transfer, _):
+    case .transferFailed(let transfer, let failure):
       guard let error else { preconditionFailure("A transfer fails only with an error") }
-      let earlier = failedAttempts[transfer.item]?.byteCount ?? 0
+      let earlier = failedAttempts[transfer.item]
+      // The cancellation of a further attempt does not hide why one was needed.
       failedAttempts[transfer.item] = FailedAttempts(
-        byteCount: earlier &+ byteCount, error: error)
+        byteCount: (earlier?.byteCount ?? 0) &+ byteCount,
+        error: error is CancellationError ? earlier?.error ?? error : error)
+      if failure == .cancelled { recordFailureOfCancelled(transfer) }
     case .started, .begun, .compared, .prepared, .retryDue, .removed, .stepFailed, .cancelled,
       .ended:
       break
@@ -102,6 +105,15 @@ extension MirrorRunState {
       MirrorTransferReport(
         id: items[transfer.item].id, stage: stages[transfer.stage].stage,
         attemptCount: transfer.attempt, byteCount: earlier &+ byteCount))
+  }
+
+  /// Records the failure of an item whose last attempt ended with the run, unless the end of the run
+  /// is its only cause.
+  private mutating func recordFailureOfCancelled(_ transfer: Transfer) {
+    guard let error = failedAttempts[transfer.item]?.error, !(error is CancellationError) else {
+      return
+    }
+    recordFailure(transfer, stopsRun: false)
   }
 
   private mutating func recordFailure(_ transfer: Transfer, stopsRun: Bool) {

@@ -4,10 +4,11 @@
 /// returns the outcome of the first run that starts after the call, and of that run alone: the
 /// failure of a run is reported to those who waited for it, whatever the next run does.
 ///
+/// <!-- Snippets/OneWayMirror.swift running -->
 /// ```swift
-/// let mirror = OneWayMirror(PhotoProcessor())
+/// let mirror = OneWayMirror(AlbumProcessor(remote: remote, album: Album()))
 /// let report = try await mirror.run()
-/// print("\(report.transferred.count) new, \(report.removed.count) gone")
+/// print(report.transferred.map(\.id), report.removed)  // [3, 4] [1]
 /// ```
 ///
 /// A run leaves no task behind. It is cancelled when the last caller that waits for it is cancelled,
@@ -23,6 +24,8 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
   private var random: any RandomNumberGenerator & Sendable
   private var requests = MirrorRequests()
   private var currentRun: Task<Void, Never>?
+  /// The number of runs that have started.
+  private var runCount = 0
   /// The highest priority of the requests since the last run started: that of the next run.
   private var requestedPriority: TaskPriority?
   private var callers: [Int: AsyncStream<Report>.Continuation] = [:]
@@ -96,14 +99,20 @@ public actor OneWayMirror<Processor: MirrorProcessor> {
   /// and are not thrown. If the calling task is cancelled and nobody else wants the run, the run is
   /// cancelled, and the call returns when it has ended.
   ///
-  /// A step of this mirror must not call this method, which would wait for its own run to end; it
-  /// may call ``requestRun()``.
+  /// A step of this mirror must not call this method, nor may a task that it started while the run
+  /// is in progress: it would wait for its own run to end. A step may call ``requestRun()``.
   ///
-  /// - Throws: ``MirrorRunError`` if the run ended early, by an error or by ``cancelCurrentRun()``;
+  /// - Throws: ``MirrorError/Code/nestedRun`` in a step of a run in progress; ``MirrorRunError`` if the run ended early, by an error or by ``cancelCurrentRun()``;
   ///   `CancellationError` if the calling task was cancelled.
   @discardableResult
   public func run() async throws -> Report {
     try Task.checkCancellation()
+    if currentRun != nil, MirrorStepTask.runs[ObjectIdentifier(self)] == runCount {
+      throw MirrorError(
+        .nestedRun,
+        "run() was called in a step of the run in progress, which it would wait for; call requestRun(), "
+          + "which does not wait")
+    }
     callerCount += 1
     let caller = callerCount
     let (answers, continuation) = AsyncStream<Report>.makeStream(
@@ -159,10 +168,17 @@ extension OneWayMirror {
   private func startRun() {
     defer { requestedPriority = nil }
     let (steps, options, clock, publisher) = (steps, options, clock, publisher)
-    currentRun = Task(priority: requestedPriority) {
-      let report = await steps.run(
-        options, clock: clock, chance: { await self.drawChance() },
-        publish: { publisher.publish($0) })
+    runCount += 1
+    var runs = MirrorStepTask.runs
+    runs[ObjectIdentifier(self)] = runCount
+    // From here on, whoever asks for the phase sees that a run is in progress.
+    publisher.publish(.listing)
+    currentRun = Task(priority: requestedPriority) { [runs] in
+      let report = await MirrorStepTask.$runs.withValue(runs) {
+        await steps.run(
+          options, clock: clock, chance: { await self.drawChance() },
+          publish: { publisher.publish($0) })
+      }
       endRun(report)
     }
   }
@@ -184,4 +200,10 @@ extension OneWayMirror {
   }
 
   private func drawChance() -> Double { Double.random(in: 0...1, using: &random) }
+}
+
+/// The runs of mirrors in whose steps a task is: the number of the run, by the mirror. A step of one
+/// mirror may run another one.
+private enum MirrorStepTask {
+  @TaskLocal static var runs: [ObjectIdentifier: Int] = [:]
 }
