@@ -18,7 +18,7 @@ func migrate() async throws {
   let changes = try SetDifference(from: shadow, to: client)
   print(changes.inserted.map(\.id), changes.updated.map(\.new.id), changes.isEmpty)
   // ["E"] ["A"] false
-  let words = try SetDifference(from: ["A", "B", "C"], to: ["B", "C", "D"], identifiedBy: { $0 })
+  let words = try SetDifference(from: ["A", "B", "C"], to: ["B", "C", "D"])
   print(words.inserted, words.deleted)  // ["D"] ["A"]
   // snippet.end
 
@@ -54,6 +54,12 @@ func migrate() async throws {
   let report = try await synchronizer.synchronize(client: &contents, shadow: &state)
   let revision: RemoteRevision? = report.revision
   print(revision?.epoch ?? "", revision?.commit ?? "", report.conflicts.count)  // 1 1 0
+  // snippet.end
+
+  // snippet.owning
+  let comics = try SynchronizedArray(path: nil, initially: client, synchronizer: synchronizer)
+  comics.contents[0].page = 7  // at any time, also while a call runs
+  try await comics.synchronize()
   // snippet.end
 }
 

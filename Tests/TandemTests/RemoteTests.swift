@@ -431,11 +431,13 @@ struct RemoteTests {
 }
 
 /// One resource of a server with entity tags.
-private final class DocumentStore: Sendable {
+final class DocumentStore: Sendable {
   private struct State {
     var bytes: [UInt8]?
     var version = 0
     var losesReplies = false
+    var losesRepliesOfWrites = false
+    var omitsTagsOfWrites = false
     var ignoresConditions = false
     var status: Int?
     var statusOfMissing = 412
@@ -451,6 +453,30 @@ private final class DocumentStore: Sendable {
   var losesReplies: Bool {
     get { state.withLock { $0.losesReplies } }
     set { state.withLock { $0.losesReplies = newValue } }
+  }
+
+  /// True to lose all replies from the next accepted write on.
+  var losesRepliesOfWrites: Bool {
+    get { state.withLock { $0.losesRepliesOfWrites } }
+    set {
+      state.withLock {
+        $0.losesRepliesOfWrites = newValue
+        $0.losesReplies = false
+      }
+    }
+  }
+
+  var omitsTagsOfWrites: Bool {
+    get { state.withLock { $0.omitsTagsOfWrites } }
+    set { state.withLock { $0.omitsTagsOfWrites = newValue } }
+  }
+
+  /// Replaces the contents as another program does.
+  func replace(_ text: String) {
+    state.withLock {
+      $0.bytes = Array(text.utf8)
+      $0.version += 1
+    }
   }
 
   var ignoresConditions: Bool {
@@ -480,7 +506,11 @@ private final class DocumentStore: Sendable {
   @Sendable func answer(_ request: MisbehavingServer.Request, _ connection: Connection) -> Bool {
     let (status, tag, body, isLost) = state.withLock { state in
       let (status, body) = handle(request, &state)
-      return (status, state.tag, body, state.losesReplies)
+      let isWrite = request.method == "PUT" && status < 300
+      if isWrite, state.losesRepliesOfWrites { state.losesReplies = true }
+      return (
+        status, isWrite && state.omitsTagsOfWrites ? nil : state.tag, body, state.losesReplies
+      )
     }
     if isLost {
       connection.reset()

@@ -2,10 +2,9 @@ public import TandemSync
 
 /// A remote in a file, for processes of one machine or for a shared folder.
 ///
+/// <!-- Snippets/CodeInComments.swift fileRemote -->
 /// ```swift
-/// let remote = FileRemote<Note>(path: "/srv/team/notes.json")
-/// let synchronizer = Synchronizer(
-///   remote: remote, identifiedBy: \.id, policy: .keepLocal, epochPolicy: .union)
+/// let file = FileRemote<Note>(path: "/srv/team/notes.json")
 /// ```
 ///
 /// The file is one JSON document with the records and the latest commits. A push locks `PATH.tandem-lock`, reads the

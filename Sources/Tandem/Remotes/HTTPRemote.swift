@@ -1,18 +1,26 @@
 public import TandemHTTP
+import TandemRecords
 public import TandemSync
 
 /// A remote at an address of a web server that supports conditional requests: GET and PUT with strong entity tags
 /// (RFC 9110, sections 8.8.3 and 13.1).
 ///
+/// <!-- Snippets/CodeInComments.swift httpRemote -->
 /// ```swift
-/// let remote = HTTPRemote<Note>(
+/// let document = HTTPRemote<Note>(
 ///   url: "https://dav.example.org/notes.json", client: try SystemHTTPClient(),
 ///   fields: ["Authorization": "Bearer \(token)"])
+/// let collection = HTTPRemote<Note>(
+///   collection: "https://api.example.org/notes", client: try SystemHTTPClient())
 /// ```
 ///
 /// The resource is one JSON document with the records and the latest commits. A push is a `PUT` with `If-Match`, or
 /// with `If-None-Match: *` if it creates the document. Object stores with conditional writes and Apache's mod_dav
 /// support this.
+///
+/// The resource of ``init(collection:client:fields:maxByteCount:)`` is a plain collection instead: a JSON array of the
+/// records, as an API of your own has it, which other programs read and write too. Fields of its records that `Element`
+/// does not declare are kept, but for those of values in an array of a record that changes.
 ///
 /// **Safety.** Before its first push, a remote sends the server a `PUT` that must fail, with an entity tag that no
 /// contents have and the current contents as its body. A server that accepts it, such as nginx's DAV module, would let
@@ -20,26 +28,34 @@ public import TandemSync
 /// strong entity tag fails with ``RemoteError/Code/noEntityTag``.
 ///
 /// **Lost replies.** The document has the tokens of the latest pushes, so a push that is repeated after a lost reply
-/// is recognised.
+/// is recognised. A plain collection has no tokens: a repeated push counts as accepted if the collection has exactly
+/// its contents. If others changed the collection since, the push is rejected, and
+/// ``/TandemSync/Synchronizer`` finds the records that had arrived.
 ///
 /// **Limits.** Each pull and each push transfers the whole document. A document that was restored from a backup needs
 /// ``restartHistory()``, so that the ``/TandemSync/EpochPolicy`` of each client decides; otherwise the clients take the
-/// records that the backup lacks for deleted.
+/// records that the backup lacks for deleted. A plain collection has no history that could be restarted.
 public actor HTTPRemote<Element: Codable & Sendable>: ConditionalRemote {
   private let url: String
   private let client: any HTTPClient
   private let fields: HTTPFields
   private let maxByteCount: Int
+  /// True if the resource is an array of records.
+  private let isCollection: Bool
   /// The version that the server had last.
   private var known: Version?
   private var hasProvenConditions = false
 
-  /// A document, its entity tag, and the body that it came as.
+  /// A document, its entity tag, and the body that it came as. The document of a collection has the entity tag as
+  /// its only commit.
   private struct Version {
     var document: RemoteDocument<Element>
     var tag: String
     var bytes: [UInt8]
   }
+
+  /// The epoch of each collection: it has no history of its own.
+  private static var collectionEpoch: String { "collection" }
 
   /// The maximum number of attempts to store one push, while others change the resource but not the document.
   private static var maxAttemptCount: Int { 4 }
@@ -56,10 +72,34 @@ public actor HTTPRemote<Element: Codable & Sendable>: ConditionalRemote {
   public init(
     url: String, client: any HTTPClient, fields: HTTPFields = [:], maxByteCount: Int = 64 << 20
   ) {
+    self.init(
+      url: url, client: client, fields: fields, maxByteCount: maxByteCount, isCollection: false)
+  }
+
+  /// Creates a remote of a plain collection: a JSON array of records at an address that answers `GET` with a strong
+  /// entity tag, and `PUT` with `If-Match`.
+  ///
+  /// - Parameters:
+  ///   - url: The address of the array, which need not exist.
+  ///   - client: The client that sends the requests, such as `SystemHTTPClient()`.
+  ///   - fields: Fields for every request, such as `Authorization`.
+  ///   - maxByteCount: The longest array to read or write; 64 MiB by default.
+  public init(
+    collection url: String, client: any HTTPClient, fields: HTTPFields = [:],
+    maxByteCount: Int = 64 << 20
+  ) {
+    self.init(
+      url: url, client: client, fields: fields, maxByteCount: maxByteCount, isCollection: true)
+  }
+
+  private init(
+    url: String, client: any HTTPClient, fields: HTTPFields, maxByteCount: Int, isCollection: Bool
+  ) {
     self.url = url
     self.client = client
     self.fields = fields
     self.maxByteCount = maxByteCount
+    self.isCollection = isCollection
   }
 
   /// Reads the document. The statuses 404 and 410 are absent contents; any other failure is an error.
@@ -82,9 +122,11 @@ public actor HTTPRemote<Element: Codable & Sendable>: ConditionalRemote {
     }
     for _ in 0..<Self.maxAttemptCount {
       switch RemoteDocument.decide(push, current: current?.document) {
-      case .reply(let reply): return reply
+      case .reply(let reply):
+        return try acceptedEarlier(push, current: current).map(PushReply.accepted) ?? reply
       case .store(let new):
-        if try await store(new, over: current) { return .accepted(new.revision) }
+        let bytes = try bytes(of: new, by: push, over: current)
+        if let revision = try await store(new, bytes, over: current) { return .accepted(revision) }
       }
       current = try await fetch()
     }
@@ -96,11 +138,19 @@ public actor HTTPRemote<Element: Codable & Sendable>: ConditionalRemote {
   /// Does nothing if there is no document.
   ///
   /// - Throws: ``/TandemSync/SynchronizationError`` if other clients changed the document at each of 4 attempts;
-  ///   ``RemoteError``, ``/TandemHTTP/TransportError``, `CancellationError`.
+  ///   ``RemoteError``, also if the remote is a plain collection; ``/TandemHTTP/TransportError``, `CancellationError`.
   public func restartHistory() async throws {
+    guard !isCollection else {
+      throw RemoteError(
+        .malformed, place,
+        "it is a plain collection, which has no history; compare its records with those of the clients "
+          + "by hand")
+    }
     for _ in 0..<Self.maxAttemptCount {
       guard let current = try await fetch() else { return }
-      if try await store(current.document.restarted, over: current) { return }
+      let restarted = current.document.restarted
+      let bytes = try restarted.bytes(for: place, maxByteCount: maxByteCount)
+      if try await store(restarted, bytes, over: current) != nil { return }
     }
     throw SynchronizationError.tooManyRounds(Self.maxAttemptCount)
   }
@@ -120,34 +170,45 @@ extension HTTPRemote {
     let response = try await client.response(to: request, maxBodyByteCount: maxByteCount)
     if response.head.status == 404 || response.head.status == 410 { return nil }
     guard response.head.status == 200 else { throw failure(response.head) }
-    let document = try RemoteDocument<Element>(response.body, from: place)
     guard let tag = response.head.strongEntityTag else {
       throw RemoteError(
         .noEntityTag, place,
         "the server sends no strong entity tag (ETag) for it, so changes of several clients could overwrite each "
           + "other; use a server that does")
     }
+    let document =
+      isCollection
+      ? collection(try CollectionBody(response.body, from: place).records(from: place), at: tag)
+      : try RemoteDocument<Element>(response.body, from: place)
     let version = Version(document: document, tag: tag, bytes: response.body)
     known = version
     return version
   }
 
-  /// Stores a document in place of the current one; returns false if the server has another version by now.
+  /// Stores a document in place of the current one; returns its revision, or `nil` if the server has another version
+  /// by now.
   private func store(
-    _ document: RemoteDocument<Element>, over current: Version?
-  ) async throws -> Bool {
-    let bytes = try document.bytes(for: place, maxByteCount: maxByteCount)
+    _ document: RemoteDocument<Element>, _ bytes: [UInt8], over current: Version?
+  ) async throws -> RemoteRevision? {
     try await proveConditions(with: current?.bytes ?? bytes)
     known = nil
     let condition = current.map { ("If-Match", $0.tag) } ?? ("If-None-Match", "*")
     let head = try await put(bytes, if: condition)
     switch head.status {
     case 200, 201, 204:
-      known = head.strongEntityTag.map { Version(document: document, tag: $0, bytes: bytes) }
-      return true
-    case 412: return false
+      guard isCollection else {
+        known = head.strongEntityTag.map { Version(document: document, tag: $0, bytes: bytes) }
+        return document.revision
+      }
+      guard let tag = head.strongEntityTag else {
+        return try await revision(of: bytes, token: document.revision.commit)
+      }
+      known = Version(
+        document: collection(document.records, at: tag), tag: tag, bytes: bytes)
+      return known?.document.revision
+    case 412: return nil
     // The document was removed, and the server checks that before the condition.
-    case 404 where current != nil: return false
+    case 404 where current != nil: return nil
     default: throw failure(head)
     }
   }
@@ -193,6 +254,51 @@ extension HTTPRemote {
       default: "check the address"
       }
     return RemoteError(.status, place, "the server answered \(head.status): \(remedy)")
+  }
+}
+
+// MARK: - Collections
+
+extension HTTPRemote {
+  private func collection(_ records: [Element], at tag: String) -> RemoteDocument<Element> {
+    RemoteDocument(epoch: Self.collectionEpoch, commits: [tag], records: records)
+  }
+
+  /// The revision of a collection that already has the contents of a push; `nil` if it has others.
+  private func acceptedEarlier(
+    _ push: ConditionalPush<Element>, current: Version?
+  ) throws -> RemoteRevision? {
+    guard isCollection, let current,
+      try CollectionBody(encoding: current.document.records, for: place).values
+        == CollectionBody(encoding: push.contents, for: place).values
+    else {
+      return nil
+    }
+    return current.document.revision
+  }
+
+  private func bytes(
+    of document: RemoteDocument<Element>, by push: ConditionalPush<Element>, over current: Version?
+  ) throws -> [UInt8] {
+    guard isCollection else { return try document.bytes(for: place, maxByteCount: maxByteCount) }
+    var body = try CollectionBody(encoding: push.contents, for: place)
+    if let current {
+      try body.keepUndeclaredFields(
+        of: CollectionBody(current.bytes, from: place), records: current.document.records,
+        updates: push.difference.updated, place: place)
+    }
+    return try body.bytes(for: place, maxByteCount: maxByteCount)
+  }
+
+  /// The revision of a collection that was stored by a server which did not answer with its entity tag. If the
+  /// collection has other contents by now, the revision is one that it never has again, so that the next push fails
+  /// and the contents are pulled.
+  private func revision(of bytes: [UInt8], token: String) async throws -> RemoteRevision {
+    if let stored = try await fetch() {
+      let values = try CollectionBody(stored.bytes, from: place).values
+      if try values == CollectionBody(bytes, from: place).values { return stored.document.revision }
+    }
+    return RemoteRevision(epoch: Self.collectionEpoch, commit: token)
   }
 }
 

@@ -171,7 +171,7 @@ extension HTTPSyncTransport {
   private func message(of refusal: SyncRequestError) -> String {
     switch refusal.code {
     case .unauthenticated:
-      let remedy = "(the variable TANDEM_TOKEN, or --token-file of tandem attach)"
+      let remedy = "(token: in Swift; the variable TANDEM_TOKEN, or --token-file of tandem attach)"
       switch token {
       case nil: return "the server needs an access token \(remedy)"
       case .text: return "the server does not know the access token; give it a valid one \(remedy)"

@@ -5,6 +5,7 @@ public import TandemSync
 extension SyncSpace {
   /// A space of a server, which `tandem serve` runs. No request is sent yet.
   ///
+  /// <!-- Snippets/CodeInComments.swift space -->
   /// ```swift
   /// let space = try SyncSpace.server(
   ///   "https://sync.example.org", space: "notes", token: .file("/etc/notes/token"))

@@ -26,6 +26,14 @@ public struct RemoteShadow<Element> {
   /// The push whose reply is unknown, if there is one. The next synchronization repeats it first.
   @usableFromInline
   package var pendingPush: PendingPush<Element>?
+  /// The differences of repeated pushes that the remote rejected since the last synchronization. It may
+  /// have applied them before others pushed. At most ``maxUnconfirmedCount``; `nil` for none.
+  @usableFromInline
+  package var unconfirmed: [SetDifference<Element>]?
+
+  /// The number of rejected pushes after which the oldest is forgotten.
+  @usableFromInline
+  static var maxUnconfirmedCount: Int { 8 }
 
   /// Creates the shadow of a client that was never synchronized.
   @inlinable
@@ -49,15 +57,46 @@ public struct RemoteShadow<Element> {
 
   /// Returns the version that the client's contents were changed from: the remote's contents at the
   /// last synchronization. Records in open conflict still have their base from before the conflict.
+  /// A record that the remote has as it was pushed is its own base, because the client's version was
+  /// changed from it.
   ///
-  /// - Complexity: O(1) without open conflicts, otherwise O(*n*).
+  /// - Complexity: O(1) without open conflicts and unconfirmed pushes, otherwise O(*n*).
   @inlinable
-  func mergeBase<ID: Hashable>(identifiedBy id: (Element) -> ID) -> MergeBase<Element> {
-    guard revision != nil else { return .unknown }
+  func mergeBase<ID: Hashable>(
+    with remote: [Element], identifiedBy id: (Element) -> ID
+  ) -> MergeBase<Element> where Element: Equatable {
+    guard revision != nil || unconfirmed != nil else { return .unknown }
+    let elements = confirmedElements(by: remote, identifiedBy: id)
     guard !openConflicts.isEmpty else { return .known(elements) }
     let inConflict = Set(openConflicts.map { id($0.anyVersion) })
     return .known(
       elements.filter { !inConflict.contains(id($0)) } + openConflicts.compactMap(\.base))
+  }
+
+  /// ``elements``, with each change of an unconfirmed push that the remote has.
+  @inlinable
+  func confirmedElements<ID: Hashable>(
+    by remote: [Element], identifiedBy id: (Element) -> ID
+  ) -> [Element] where Element: Equatable {
+    guard let unconfirmed else { return elements }
+    let deleted = Set(unconfirmed.flatMap(\.deleted).map(id))
+    let pushed = Dictionary(
+      grouping: unconfirmed.flatMap { $0.inserted + $0.updated.map(\.new) }, by: id)
+    let found = Dictionary(remote.map { (id($0), $0) }, uniquingKeysWith: { first, _ in first })
+    let known = Set(elements.map(id))
+    let kept = elements.compactMap { element -> Element? in
+      guard let version = found[id(element)] else {
+        return deleted.contains(id(element)) ? nil : element
+      }
+      return pushed[id(element)]?.contains(version) == true ? version : element
+    }
+    return kept
+      + remote.filter { !known.contains(id($0)) && pushed[id($0)]?.contains($0) == true }
+  }
+
+  @inlinable
+  mutating func addUnconfirmed(_ difference: SetDifference<Element>) {
+    unconfirmed = ((unconfirmed ?? []) + [difference]).suffix(Self.maxUnconfirmedCount)
   }
 }
 

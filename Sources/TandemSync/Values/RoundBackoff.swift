@@ -4,14 +4,16 @@
 /// round, up to ``maxDelay``. The delay is a random part of its bound, so that clients whose pushes
 /// collided once do not collide again at the same moment (Brooker, "Exponential Backoff And Jitter",
 /// 2015).
-public struct RoundBackoff: Hashable, Sendable {
+@usableFromInline
+package struct RoundBackoff: Hashable, Sendable {
   /// The bound of the delay before the second round.
-  public var firstDelay: Duration
+  package var firstDelay: Duration
   /// The maximum delay.
-  public var maxDelay: Duration
+  package var maxDelay: Duration
 
   /// Creates a backoff: at most 100 milliseconds at first, and never more than 5 seconds, by default.
-  public init(firstDelay: Duration = .milliseconds(100), maxDelay: Duration = .seconds(5)) {
+  @usableFromInline
+  package init(firstDelay: Duration = .milliseconds(100), maxDelay: Duration = .seconds(5)) {
     self.firstDelay = firstDelay
     self.maxDelay = maxDelay
   }
@@ -22,7 +24,7 @@ public struct RoundBackoff: Hashable, Sendable {
   ///   - round: The number of the round.
   ///   - chance: A random number from 0 to 1. Other numbers count as the nearer of both.
   /// - Complexity: O(log(``maxDelay`` / ``firstDelay``)).
-  public func delay(beforeRound round: Int, chance: Double) -> Duration {
+  package func delay(beforeRound round: Int, chance: Double) -> Duration {
     guard round > 1 else { return .zero }
     // The product is rounded.
     return max(
@@ -48,7 +50,8 @@ public struct RoundBackoff: Hashable, Sendable {
   /// - Parameters:
   ///   - clock: The clock to wait by.
   ///   - chance: Returns random numbers from 0 to 1.
-  public func pause(
+  @usableFromInline
+  package func pause(
     on clock: some Clock<Duration> = ContinuousClock(),
     chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
   ) -> @Sendable (_ round: Int) async throws -> Void {

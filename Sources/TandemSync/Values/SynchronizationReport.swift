@@ -42,7 +42,9 @@ public struct SynchronizationOptions: Sendable {
   /// Waits before each round but the first. `round` counts from 1.
   public var pause: @Sendable (_ round: Int) async throws -> Void
 
-  /// Creates options: 8 rounds, random tokens, and the pauses of a ``RoundBackoff`` by default.
+  /// Creates options: by default 8 rounds, random tokens, and pauses. The bound of the first pause is 100
+  /// milliseconds; it doubles with each further round, up to 5 seconds. A pause is a random part of its
+  /// bound, so that clients whose pushes collided once do not collide again at the same moment.
   public init(
     maxRoundCount: Int = 8, makeToken: @escaping @Sendable () -> PushToken = PushToken.random,
     pause: @escaping @Sendable (_ round: Int) async throws -> Void = RoundBackoff().pause()

@@ -5,7 +5,8 @@ public import TandemDifferences
 
 extension Synchronizer {
   /// Repeats a push whose reply is unknown. If it was accepted, client and shadow change as after any
-  /// accepted push, and edits made since then are merged in.
+  /// accepted push, and edits made since then are merged in. A push that is rejected stays in the shadow
+  /// as unconfirmed: a remote without tokens may have applied it.
   @inlinable
   func repeatPush(
     _ pending: PendingPush<Element>, _ client: inout [Element],
@@ -14,6 +15,7 @@ extension Synchronizer {
     try Task.checkCancellation()
     guard case .accepted(let revision) = try await remote.push(pending.push) else {
       shadow.pendingPush = nil
+      shadow.addUnconfirmed(pending.push.difference)
       return
     }
     let rebased = try await ThreeWayMerge(
@@ -59,11 +61,11 @@ extension Synchronizer {
   @inlinable
   func runRound(
     _ client: inout [Element], _ shadow: inout RemoteShadow<Element>,
-    _ report: inout SynchronizationReport<Element, ID>,
+    _ report: inout SynchronizationReport<Element, ID>, _ keep: Keep,
     isolation: isolated (any Actor)? = #isolation
   ) async throws -> Bool {
     if report.roundCount == 1, let push = try pushWithoutPulling(client, shadow) {
-      return try await send(push, &client, &shadow)
+      return try await send(push, &client, &shadow, keep)
     }
     try Task.checkCancellation()
     let pulled = Pulled(try await remote.pull())
@@ -91,7 +93,7 @@ extension Synchronizer {
         difference: merge.toRemote, token: options.makeToken()),
       clientBefore: client, clientAfter: merge.merged, openConflicts: openConflicts,
       resolvedConflicts: merge.conflicts.compactMap(\.resolved))
-    return try await send(push, &client, &shadow)
+    return try await send(push, &client, &shadow, keep)
   }
 
   /// Returns the client's contents as a push conditional on the shadow's revision: if no other client
@@ -100,7 +102,8 @@ extension Synchronizer {
   func pushWithoutPulling(
     _ client: [Element], _ shadow: RemoteShadow<Element>
   ) throws(MergeError) -> PendingPush<Element>? {
-    guard let revision = shadow.revision, shadow.openConflicts.isEmpty else { return nil }
+    guard let revision = shadow.revision, shadow.openConflicts.isEmpty, shadow.unconfirmed == nil
+    else { return nil }
     let difference = try difference(from: shadow.elements, to: client)
     if difference.isEmpty { return nil }
     return PendingPush(
@@ -114,11 +117,12 @@ extension Synchronizer {
   @inlinable
   func send(
     _ pending: PendingPush<Element>, _ client: inout [Element],
-    _ shadow: inout RemoteShadow<Element>, isolation: isolated (any Actor)? = #isolation
+    _ shadow: inout RemoteShadow<Element>, _ keep: Keep,
+    isolation: isolated (any Actor)? = #isolation
   ) async throws -> Bool {
     try Task.checkCancellation()
     shadow.pendingPush = pending
-    try await save(client, shadow)
+    try await keep(client, shadow)()
     switch try await remote.push(pending.push) {
     case .rejected:
       shadow.pendingPush = nil
@@ -140,7 +144,7 @@ extension Synchronizer {
     isolation: isolated (any Actor)? = #isolation
   ) async throws -> MergeBase<Element> {
     guard let known = shadow.revision, known.epoch != pulled.revision?.epoch else {
-      return shadow.mergeBase(identifiedBy: id)
+      return shadow.mergeBase(with: pulled.elements, identifiedBy: id)
     }
     let decision = try await epochPolicy.decide(
       EpochPolicy.Change(knownEpoch: known.epoch, foundEpoch: pulled.revision?.epoch))
