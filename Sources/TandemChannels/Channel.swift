@@ -3,6 +3,7 @@
 /// The *subject* is a plain type that lists the properties that travel; its key paths are the
 /// messages, so a property it does not have, or a value of another type, does not compile.
 ///
+/// <!-- Snippets/CodeInComments.swift channel -->
 /// ```swift
 /// struct User { var name: String; var age: Int }
 /// let channel = Channel<User>(id: "1")

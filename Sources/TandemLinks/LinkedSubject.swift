@@ -3,10 +3,11 @@ import TandemRecords
 
 /// A subject type that a link carries: its name on the wire, the type of its ids, and the properties that travel.
 ///
+/// <!-- Snippets/CodeInComments.swift subject -->
 /// ```swift
-/// LinkedSubject(
+/// let users = LinkedSubject(
 ///   "User", of: User.self, id: String.self,
-///   properties: [LinkedProperty("name", \.name), LinkedProperty("age", \.age)])
+///   properties: [LinkedProperty("name", \User.name), LinkedProperty("age", \User.age)])
 /// ```
 public struct LinkedSubject: Sendable {
   /// The name on the wire.

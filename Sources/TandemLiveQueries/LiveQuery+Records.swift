@@ -4,8 +4,11 @@ public import TandemSQLite
 extension LiveQuery where Element: RowDecodable {
   /// The rows of a query as values of a type.
   ///
-  ///     LiveQuery("SELECT name, count(*) AS count FROM place GROUP BY name",
-  ///       as: NameCount.self, key: "name")
+  /// <!-- Snippets/DatabaseCodeInComments.swift keyed -->
+  /// ```swift
+  /// LiveQuery(
+  ///   "SELECT name, count(*) AS count FROM place GROUP BY name", as: NameCount.self, key: "name")
+  /// ```
   ///
   /// - Parameters:
   ///   - sql: One `SELECT` whose columns have different names, those of the key among them.
@@ -31,7 +34,10 @@ extension LiveQuery where Element: RowDecodable {
 extension LiveQuery where Element: DatabaseRecord {
   /// The records of a table: all of them, or those that a query selects.
   ///
-  ///     LiveQuery(Place.self, "WHERE country = \(country) ORDER BY name")
+  /// <!-- Snippets/DatabaseCodeInComments.swift typed -->
+  /// ```swift
+  /// LiveQuery(Place.self, "WHERE country = \(country) ORDER BY name")
+  /// ```
   ///
   /// A row is identified by the key columns of the type. They are read even if the type does not
   /// take them. A whole `SELECT` must have them in its result; otherwise the sequence throws at its

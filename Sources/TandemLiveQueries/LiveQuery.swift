@@ -6,10 +6,13 @@ public import TandemSQLite
 /// It is a value that describes what to watch. Iterating a ``LiveSequence`` of it starts it;
 /// leaving the loop or cancelling the task ends it.
 ///
-///     let places = LiveQuery(table: "place")
-///     for try await difference in places.differences(in: database) {
-///       show(difference.inserted, difference.updated, difference.deleted)
-///     }
+/// <!-- Snippets/DatabaseCodeInComments.swift query -->
+/// ```swift
+/// let places = LiveQuery(table: "place")
+/// for try await difference in places.differences(in: database) {
+///   show(difference.inserted, difference.updated, difference.deleted)
+/// }
+/// ```
 ///
 /// **Delivery.** Each sequence delivers states of the database in commit order. Every element leads
 /// from the state delivered before to a later one, and never contains a commit in part. A slow
@@ -109,7 +112,10 @@ extension LiveQuery<Record> {
 
   /// The rows of a query.
   ///
-  ///     LiveQuery("SELECT id, name FROM place WHERE country = \(country)", key: "id")
+  /// <!-- Snippets/DatabaseCodeInComments.swift untyped -->
+  /// ```swift
+  /// LiveQuery("SELECT id, name FROM place WHERE country = \(country)", key: "id")
+  /// ```
   ///
   /// - Parameters:
   ///   - sql: One `SELECT` whose columns have different names. If it calls a function such as

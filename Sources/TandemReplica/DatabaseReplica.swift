@@ -5,6 +5,7 @@ public import TandemSync
 /// The file of a `Database` as a replica: some of its tables are kept in step with a space, and so
 /// with all other replicas of that space.
 ///
+/// <!-- Snippets/CodeInComments.swift replica -->
 /// ```swift
 /// let replica = DatabaseReplica(database)
 /// try await replica.attach([AttachedTable("note", policies: ["likes": .counter])], to: space)

@@ -1,9 +1,10 @@
 extension ChannelHub {
   /// Sends the rows of a live query and all later changes, of this process or another, until the task is cancelled.
   ///
+  /// <!-- Snippets/CodeInComments.swift following -->
   /// ```swift
-  /// let users = RecordChannel<User>(id: "id").column("name", to: \.name)
-  /// try await hub.follow(LiveQuery(table: "user"), in: database, by: users)
+  /// let users = RecordChannel<User>(id: "id").column("name", to: \.name).column("age", to: \.age)
+  /// try await hub.follow(LiveQuery(table: "user"), in: database, by: users)  // until cancelled
   /// ```
   ///
   /// Each difference is one batch: all bound objects have all values of a commit before any hook or subscriber is

@@ -1,9 +1,10 @@
 /// Converts changes of records, such as those of a live query, to values for channels: each updated column of a
 /// record goes to the channel of the record's id.
 ///
+/// <!-- Snippets/CodeInComments.swift following -->
 /// ```swift
 /// let users = RecordChannel<User>(id: "id").column("name", to: \.name).column("age", to: \.age)
-/// try await hub.follow(LiveQuery(table: "user"), in: database, by: users)   // until cancelled
+/// try await hub.follow(LiveQuery(table: "user"), in: database, by: users)  // until cancelled
 /// ```
 ///
 /// Values are converted by ``/TandemSQLite/DatabaseValue``: exactly, or not at all. A value that

@@ -3,8 +3,10 @@
 /// All objects have all values of a batch before any hook or subscriber is notified of one. A batch contains
 /// Sendable values only, so it can be made anywhere, and sent to a hub in another isolation domain.
 ///
+/// <!-- Snippets/CodeInComments.swift batch -->
 /// ```swift
-/// hub.send(ChannelBatch().setting(\.name, to: "Tom", on: channel).setting(\.age, to: 30, on: channel))
+/// hub.send(
+///   ChannelBatch().setting(\.name, to: "Tom", on: channel).setting(\.age, to: 30, on: channel))
 /// ```
 public struct ChannelBatch: @unchecked Sendable {
   // Sendable: only `set` makes entries, and it requires a Sendable key path and a Sendable value. An entry refers

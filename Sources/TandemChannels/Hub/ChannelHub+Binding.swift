@@ -33,6 +33,7 @@ extension ChannelHub {
 
   /// Binds a value that an object holds, such as an element of an array, to a channel.
   ///
+  /// <!-- Snippets/CodeInComments.swift access -->
   /// ```swift
   /// hub.bind(store, to: channel, through: map) { store, change in
   ///   if let place = store.rows.firstIndex(where: { $0.id == 7 }) { change(&store.rows[place]) }

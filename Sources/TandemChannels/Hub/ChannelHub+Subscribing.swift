@@ -58,6 +58,7 @@ extension ChannelHub {
   ///
   /// Each value is delivered, also if it equals the one before it.
   ///
+  /// <!-- Snippets/CodeInComments.swift observing -->
   /// ```swift
   /// hub.observeAllProperties(on: channel, for: model) { model, change in
   ///   if let name = change.value(of: \.name) { model.title = name }

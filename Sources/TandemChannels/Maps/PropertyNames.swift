@@ -3,6 +3,7 @@
 /// The names are given explicitly, because a key path has no reliable name when a program runs. They stay the same
 /// when a property is renamed.
 ///
+/// <!-- Snippets/CodeInComments.swift names -->
 /// ```swift
 /// let names = PropertyNames<User>().naming("name", \.name).naming("age", \.age)
 /// try hub.send("age", 30, on: channel, by: names)

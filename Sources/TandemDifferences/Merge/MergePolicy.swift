@@ -3,6 +3,7 @@
 /// The same type is used for whole records and for single fields. If a policy returns
 /// ``MergeResolution/unresolved``, the next one in the chain is called:
 ///
+/// <!-- Snippets/CodeInComments.swift policy -->
 /// ```swift
 /// let policy: MergePolicy<Note> =
 ///   .editBeatsDelete

@@ -11,6 +11,7 @@ public enum DuplicatePolicy: String, Hashable, Sendable, Codable, CaseIterable {
 
   /// Returns the elements with one of each identity, in their order.
   ///
+  /// <!-- Snippets/CodeInComments.swift unique -->
   /// ```swift
   /// let notes = try DuplicatePolicy.last.unique(received, identifiedBy: \.id)
   /// ```

@@ -9,6 +9,7 @@
 /// is reported as updated once for each change of its source, independently of the result of
 /// `onUpdate`.
 ///
+/// <!-- Snippets/CodeInComments.swift differ -->
 /// ```swift
 /// var differ = SetDiffer<Place, Pin, Place.ID>()
 /// let difference = try differ.difference(to: places, onInsert: Pin.init) { pin, place in

@@ -5,6 +5,7 @@ public import TandemDifferences
 /// Each element has one object, made when the element first appears and kept while it stays. An
 /// element that changes updates the same object, so that, for instance, its selection stays.
 ///
+/// <!-- Snippets/CodeInComments.swift presenter -->
 /// ```swift
 /// @MainActor func show(_ places: LiveQuery<Place>, in database: Database) async throws {
 ///   var presenter = SetPresenter<Place, Pin>()

@@ -6,9 +6,12 @@ public import TandemSQLite
 extension DatabaseMirror {
   /// The reports of runs that repeat until the task is cancelled or the loop ends.
   ///
-  ///     for await report in mirror.runs(from: source, into: database, every: .seconds(60)) {
-  ///       print(report)
-  ///     }
+  /// <!-- Snippets/DatabaseCodeInComments.swift runs -->
+  /// ```swift
+  /// for await report in mirror.runs(from: source, into: database, every: .seconds(60)) {
+  ///   print(report)
+  /// }
+  /// ```
   ///
   /// - The first run begins at once. The next one begins when the loop has asked for its report and the interval
   ///   has passed. There is one run at a time.

@@ -1,8 +1,11 @@
 extension RecordReader {
   /// Reads a list as values of a `Codable` type; each of its keys is the name of a field.
   ///
-  ///     struct Place: Codable { var id: Int, name: String, tags: [String], founded: Date? }
-  ///     let places = try RecordReader.read([Place].self, in: text, format: .json)
+  /// <!-- Snippets/DatabaseCodeInComments.swift reading -->
+  /// ```swift
+  /// struct Place: Codable { var id: Int, name: String, tags: [String], founded: Date? }
+  /// let places = try RecordReader.read([Place].self, in: text, format: .json)
+  /// ```
   ///
   /// Fields have the forms that `coding` states, and fields without a key are ignored. A value that
   /// its type cannot hold exactly is an error that names the record and the field.

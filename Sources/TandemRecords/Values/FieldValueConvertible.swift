@@ -4,13 +4,16 @@
 /// are such types; an enumeration with a raw value of one of these types needs only to declare the
 /// conformance. Any other type implements two conversions:
 ///
-///     extension Celsius: FieldValueConvertible {
-///       public init?(fieldValue: FieldValue) {
-///         guard let degrees = Double(fieldValue: fieldValue) else { return nil }
-///         self.init(degrees: degrees)
-///       }
-///       public var fieldValue: FieldValue? { degrees.fieldValue }
-///     }
+/// <!-- Snippets/DatabaseCodeInComments.swift convertible -->
+/// ```swift
+/// extension Celsius: FieldValueConvertible {
+///   init?(fieldValue: FieldValue) {
+///     guard let degrees = Double(fieldValue: fieldValue) else { return nil }
+///     self.init(degrees: degrees)
+///   }
+///   var fieldValue: FieldValue? { degrees.fieldValue }
+/// }
+/// ```
 ///
 /// A field of a `Codable` record takes this form of the type, and not the one of its `Codable`
 /// conformance.

@@ -2,11 +2,14 @@ internal import Synchronization
 
 /// One SQLite file: a writer, and readers that never wait for it.
 ///
-///     let database = try Database(path: "places.db")
-///     try await database.write { transaction in
-///       try transaction.insert(Place(id: 1, name: "Büsingen"))
-///     }
-///     let places = try await database.read { try $0.fetchAll(Place.self) }
+/// <!-- Snippets/DatabaseCodeInComments.swift database -->
+/// ```swift
+/// let database = try Database(path: "places.db")
+/// try await database.write { transaction in
+///   try transaction.insert(Place(id: 1, name: "Büsingen"))
+/// }
+/// let places = try await database.read { try $0.fetchAll(Place.self) }
+/// ```
 ///
 /// - **Writes** run one after the other, in the order in which they were requested. Each is a
 ///   transaction: committed when its closure returns, rolled back in full when it throws, and on
@@ -77,7 +80,7 @@ public final class Database: Sendable {
 }
 
 extension Database: CustomStringConvertible {
-  /// `Database(places.db)`.
+  /// As in `"Database(places.db)"`.
   public var description: String { "Database(\(path))" }
 }
 

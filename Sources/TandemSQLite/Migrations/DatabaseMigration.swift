@@ -19,11 +19,14 @@ public struct DatabaseMigration: Sendable {
 extension Database {
   /// Brings the file's schema up to date: runs those migrations, in order, that it has not yet run.
   ///
-  ///     try await database.migrate([
-  ///       DatabaseMigration("create places") { transaction in
-  ///         try transaction.execute("CREATE TABLE place (id INTEGER PRIMARY KEY, name TEXT)")
-  ///       }
-  ///     ])
+  /// <!-- Snippets/DatabaseCodeInComments.swift migrations -->
+  /// ```swift
+  /// try await database.migrate([
+  ///   DatabaseMigration("create places") { transaction in
+  ///     try transaction.execute("CREATE TABLE place (id INTEGER PRIMARY KEY, name TEXT)")
+  ///   }
+  /// ])
+  /// ```
   ///
   /// Each runs in a transaction that also records its name in the table `tandem_migrations`, so it
   /// has happened in full or not at all; after a failure or a crash, the next call continues where

@@ -5,16 +5,19 @@ public import TandemRecords
 /// A `Decodable` structure needs only to declare the conformance; each of its keys takes the column
 /// of that name. Other types name their columns, and take them in that order:
 ///
-///     struct Place: RowDecodable {
-///       static let columnNames = ["id", "name"]
-///       let id: Int64
-///       let name: String
+/// <!-- Snippets/DatabaseCodeInComments.swift decodable -->
+/// ```swift
+/// struct Place: RowDecodable {
+///   static let columnNames = ["id", "name"]
+///   let id: Int64
+///   let name: String
 ///
-///       init(row: inout RowDecoder) throws {
-///         id = try row.next()
-///         name = try row.next()
-///       }
-///     }
+///   init(row: inout RowDecoder) throws {
+///     id = try row.next()
+///     name = try row.next()
+///   }
+/// }
+/// ```
 ///
 /// The place of a name in a query is looked up once per statement, not per row; columns that are
 /// not named are ignored. A type without ``columnNames`` may take columns by name: `row["name"]`.
@@ -35,10 +38,13 @@ public protocol RowDecodable {
 /// A `Codable` structure needs only to declare the conformance, if its table has its name and its
 /// key is the column `id`:
 ///
-///     struct Place: Codable, Identifiable, DatabaseRecord {
-///       var id: Int64
-///       var name: String
-///     }
+/// <!-- Snippets/DatabaseCodeInComments.swift record -->
+/// ```swift
+/// struct Place: Codable, Identifiable, DatabaseRecord {
+///   var id: Int64
+///   var name: String
+/// }
+/// ```
 ///
 /// Each property is a column, in the form in which a mirror writes the values of a list: numbers and
 /// texts as they are, `Bool` as 0 or 1, enumerations by their raw value, `Date` as an ISO 8601 text,
@@ -46,7 +52,10 @@ public protocol RowDecodable {
 /// dictionaries and nested `Codable` types are JSON. ``RowDecodable/recordCoding`` chooses other
 /// forms of dates and UUIDs, for instance the Unix time:
 ///
-///     static let recordCoding = RecordCoding(dates: .secondsSince1970)
+/// <!-- Snippets/DatabaseCodeInComments.swift coding -->
+/// ```swift
+/// static let recordCoding = RecordCoding(dates: .secondsSince1970)
+/// ```
 ///
 /// `RecordCoding` has the details. A value that its property cannot hold exactly is an error that
 /// names the table, the column and the key.

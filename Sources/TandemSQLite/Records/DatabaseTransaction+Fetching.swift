@@ -1,8 +1,11 @@
 extension DatabaseTransaction {
   /// The rows of a query, in its order.
   ///
-  ///     let names: [NameCount] = try transaction.fetchAll(
-  ///       "SELECT name, count(*) AS count FROM place GROUP BY name")
+  /// <!-- Snippets/DatabaseCodeInComments.swift counts -->
+  /// ```swift
+  /// let names: [NameCount] = try transaction.fetchAll(
+  ///   "SELECT name, count(*) AS count FROM place GROUP BY name")
+  /// ```
   ///
   /// - Throws: ``DatabaseError``; the error that the type's `init(row:)` throws.
   @inlinable
@@ -28,9 +31,12 @@ extension DatabaseTransaction {
 
   /// Calls `body` with a cursor over the rows of a query.
   ///
-  ///     try transaction.withCursor("SELECT * FROM place", as: Place.self) { cursor in
-  ///       while let place = try cursor.next() { print(place.name) }
-  ///     }
+  /// <!-- Snippets/DatabaseCodeInComments.swift cursor -->
+  /// ```swift
+  /// try transaction.withCursor("SELECT * FROM place", as: Place.self) { cursor in
+  ///   while let place = try cursor.next() { print(place.name) }
+  /// }
+  /// ```
   ///
   /// - Throws: The error that `body` throws; ``DatabaseError``.
   @inlinable
@@ -50,7 +56,10 @@ extension DatabaseTransaction {
 extension DatabaseTransaction {
   /// The records of a table: all of them, or those that the clauses select.
   ///
-  ///     try transaction.fetchAll(Place.self, "WHERE latitude > \(limit) ORDER BY name")
+  /// <!-- Snippets/DatabaseCodeInComments.swift where -->
+  /// ```swift
+  /// try transaction.fetchAll(Place.self, "WHERE latitude > \(limit) ORDER BY name")
+  /// ```
   ///
   /// Without an ORDER BY, the order is arbitrary.
   ///

@@ -57,7 +57,10 @@ public struct RowDecoder: ~Copyable {
 
   /// The value of the column with this name, wherever it is in the query.
   ///
-  ///     let name: String = try row["name"]
+  /// <!-- Snippets/DatabaseCodeInComments.swift column -->
+  /// ```swift
+  /// let name: String = try row["name"]
+  /// ```
   ///
   /// - Throws: ``DatabaseError`` with code `mismatch` if there is no such column, or if it holds no
   ///   value of this type.
@@ -70,7 +73,10 @@ public struct RowDecoder: ~Copyable {
   /// The value of the column with this name as any `Decodable` type, of the form that the row's
   /// ``RowDecodable/recordCoding`` states.
   ///
-  ///     let tags: [String] = try row[decoding: "tags"]
+  /// <!-- Snippets/DatabaseCodeInComments.swift decoding -->
+  /// ```swift
+  /// let tags: [String] = try row[decoding: "tags"]
+  /// ```
   ///
   /// - Throws: ``DatabaseError`` as for ``subscript(_:)``; the error that `init(from:)` throws.
   public subscript<Value: Decodable>(decoding name: String) -> Value {
@@ -154,7 +160,10 @@ public struct RowDecoder: ~Copyable {
 
 /// A row of any query as a record, whose fields are the columns, with the exact values stored:
 ///
-///     let records: [Record] = try transaction.fetchAll("SELECT * FROM place")
+/// <!-- Snippets/DatabaseCodeInComments.swift records -->
+/// ```swift
+/// let records: [Record] = try transaction.fetchAll("SELECT * FROM place")
+/// ```
 extension Record: RowDecodable {
   /// None: a record takes the columns of the query as they come.
   public static var columnNames: [String] { [] }

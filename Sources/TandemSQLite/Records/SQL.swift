@@ -5,7 +5,10 @@ public import TandemRecords
 /// In a literal, an interpolated value becomes a parameter, never text, so no value can change the
 /// meaning of the statement:
 ///
-///     let places: [Place] = try transaction.fetchAll("SELECT * FROM place WHERE name = \(name)")
+/// <!-- Snippets/DatabaseCodeInComments.swift binding -->
+/// ```swift
+/// let places: [Place] = try transaction.fetchAll("SELECT * FROM place WHERE name = \(name)")
+/// ```
 ///
 /// `\(identifier: column)` quotes the name of a table or column, which cannot be a parameter. An
 /// `SQL` in an `SQL` is inserted as it is, with its parameters.

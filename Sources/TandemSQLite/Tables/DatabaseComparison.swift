@@ -4,10 +4,13 @@ public import TandemRecords
 /// The comparison of two databases: their tables with columns, keys and rows, and their indexes, views
 /// and triggers.
 ///
-///     let comparison = DatabaseComparison(from: backup, to: database)
-///     let others = try comparison.forEachTable { table in
-///       try table.forEachChange { change in print(table.name, change) }
-///     }
+/// <!-- Snippets/DatabaseCodeInComments.swift databases -->
+/// ```swift
+/// let comparison = DatabaseComparison(from: backup, to: database)
+/// let others = try comparison.forEachTable { table in
+///   try table.forEachChange { change in print(table.name, change) }
+/// }
+/// ```
 ///
 /// Tables of one name are compared by their primary key; if they have none, or not the same one, by
 /// whole rows: rows that both tables have equally often are no difference. Memory does not grow with

@@ -4,10 +4,13 @@ public import TandemRecords
 /// The comparison of two tables, of one database or of two, by reading both in the order of their
 /// keys.
 ///
-///     let comparison = TableComparison(from: draft, to: final, key: ["id"])
-///     try database.read { transaction in
-///       try comparison.forEachChange(from: transaction, to: transaction) { change in print(change) }
-///     }
+/// <!-- Snippets/DatabaseCodeInComments.swift tables -->
+/// ```swift
+/// let comparison = TableComparison(from: draft, to: final, key: ["id"])
+/// try database.read { transaction in
+///   try comparison.forEachChange(from: transaction, to: transaction) { change in print(change) }
+/// }
+/// ```
 ///
 /// Memory does not grow with the tables, as long as an index has the order of the key; rows that
 /// differ are kept, at most 64 MB of them, where that saves reading by the index. A column that only
