@@ -1,6 +1,6 @@
 # The commands a newcomer needs. `make help` lists them.
 
-.PHONY: help tool install uninstall dist demo demo-mirror test check test-servers docs bench fuzz fuzz-server simulate mutants soak sanitize lint clean
+.PHONY: help tool install uninstall dist demo demo-mirror test test-all check test-servers docs bench fuzz fuzz-server simulate mutants soak sanitize lint clean
 
 PREFIX ?= /usr/local
 export PREFIX DESTDIR
@@ -8,16 +8,16 @@ export PREFIX DESTDIR
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-tool: ## Build the tool so that it runs without Swift
+tool: ## Build the tool
 	@scripts/tool
 
-install: ## Install the tool, its manual and completions: make install PREFIX=/usr/local
+install: ## Install the tool for this machine, with manual and completions: make install PREFIX=/usr/local
 	@scripts/install
 
 uninstall: ## Remove what install has installed, with the same PREFIX
 	@scripts/install --uninstall
 
-dist: ## Make a Debian package and a tar file of the tool
+dist: ## Make a Debian package and a tar file of the tool that run without Swift
 	@scripts/dist
 
 demo: ## Show two phones in step on a page: make demo ARGS="--port 8000 --data demo"
@@ -32,12 +32,15 @@ test: ## Build, lint and run everything that must pass
 	@scripts/bootstrap test
 	@scripts/test
 
+test-all: ## The same, and the packages, more random seeds, and the tests in a debug build
+	@scripts/bootstrap test
+	@scripts/test --all
+
 check: ## Build and run the tests of a target alone: make check TARGET=TandemMirror FILTER=PageSigns
 	@FILTER='$(FILTER)' scripts/check $(TARGET)
 
 test-servers: ## Mirror lists from datasette, Kinto, Django, FastAPI, nginx and Apache: make test-servers ARGS=nginx
 	@scripts/bootstrap servers
-	@swift build --product tandem
 	@scripts/test-servers $(ARGS)
 
 docs: ## Build the documentation of all libraries as one site; fails on any warning
@@ -65,9 +68,9 @@ mutants: ## Plant bugs in synchronization, and check that each is found
 
 soak: ## Kill real processes behind a faulty network: make soak SECONDS=600 SEED=1
 	@scripts/bootstrap test
-	@swift build --build-tests
+	@scripts/tool --tests >/dev/null
 	@TANDEM_SOAK_SECONDS=$(or $(SECONDS),600) $(if $(SEED),TANDEM_SOAK_SEED=$(SEED)) LC_ALL=C.UTF-8 no_proxy='*' \
-	  swift test --skip-build --no-parallel --filter SyncSoakTests
+	  swift test -c release -Xswiftc -enable-testing --skip-build --no-parallel --filter SyncSoakTests
 
 sanitize: ## Run the suites with several threads under the thread sanitizer
 	@scripts/bootstrap

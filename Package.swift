@@ -203,7 +203,9 @@ if let only {
     }
   }
   package.targets.removeAll { !kept.contains($0.name) }
-  package.products.removeAll { !kept.contains($0.name) }
+  package.products.removeAll { product in
+    !kept.contains(product.name) && !(product.name == "tandem" && kept.contains("TandemCLI"))
+  }
 }
 // On Linux, these tests compile the client on URLSession as a part of themselves, because a library that users
 // link must not link FoundationNetworking.

@@ -7,10 +7,15 @@ enum FuzzSize {
     getenv(name).flatMap { UInt64(String(cString: $0)) }
   }
 
-  /// The seeds of a run; so many unless told otherwise.
+  /// The seeds of a run. Unless told otherwise, they are so many: half of them always the same, half those of
+  /// the day.
   static func seeds(count: Int) -> [UInt64] {
-    let first = number("TANDEM_FUZZ_SEED") ?? 1
-    return (0..<(number("TANDEM_FUZZ_COUNT") ?? UInt64(count))).map { first &+ $0 }
+    if let seedCount = number("TANDEM_FUZZ_COUNT") {
+      let first = number("TANDEM_FUZZ_SEED") ?? 1
+      return (0..<seedCount).map { first &+ $0 }
+    }
+    let today = UInt64(time(nil) / 86_400) * 1_000_000
+    return (0..<UInt64(count)).map { $0 < count / 2 ? $0 + 1 : today + $0 }
   }
 
   /// The command that does the same again.

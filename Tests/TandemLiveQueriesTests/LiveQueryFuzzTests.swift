@@ -14,7 +14,7 @@ import Testing
 
 @Suite("Live queries against fresh ones", .timeLimit(.minutes(60)))
 struct LiveQueryFuzzTests {
-  static let seeds = FuzzSize.seeds(count: 200)
+  static let seeds = FuzzSize.seeds(count: 60)
   static let transactionCount = 250
   /// How many worlds run beside each other.
   static let shareCount = 2
