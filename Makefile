@@ -41,6 +41,7 @@ check: ## Build and run the tests of a target alone: make check TARGET=TandemMir
 
 test-servers: ## Mirror lists from datasette, Kinto, Django, FastAPI, nginx and Apache: make test-servers ARGS=nginx
 	@scripts/bootstrap servers
+	@scripts/tool >/dev/null
 	@scripts/test-servers $(ARGS)
 
 docs: ## Build the documentation of all libraries as one site; fails on any warning
