@@ -1,7 +1,7 @@
 #if canImport(Darwin) || TANDEM_URLSESSION
   import Foundation
   #if TANDEM_URLSESSION
-    @testable public import TandemHTTP
+    @testable import TandemHTTP
   #endif
   #if canImport(FoundationNetworking)
     import FoundationNetworking
