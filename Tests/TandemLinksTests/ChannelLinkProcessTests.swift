@@ -1,6 +1,7 @@
 import Foundation
 import TandemChannels
 import TandemLinks
+import TestFolder
 import Testing
 
 /// A link between this process and `tandem` in others.
