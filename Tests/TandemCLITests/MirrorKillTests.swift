@@ -60,7 +60,7 @@ struct MirrorKillTests {
   private func mirror(_ list: String, in folder: TemporaryFolder) async throws -> Double {
     let clock = ContinuousClock()
     let start = clock.now
-    #expect(try await start(list, in: folder).end() == 0)
+    #expect(try await self.start(list, in: folder).end() == 0)
     return (clock.now - start) / .seconds(1)
   }
 
