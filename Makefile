@@ -28,7 +28,7 @@ demo-mirror: ## Mirror a real feed into SQLite and show what changed
 	@scripts/bootstrap
 	@scripts/demo-mirror
 
-test: ## Build, lint and run everything that must pass
+test: ## Build, lint and run everything that must pass: 20 minutes on two cores, 8 if it is built
 	@scripts/bootstrap test
 	@scripts/test
 
@@ -36,7 +36,7 @@ test-all: ## The same, and the packages, more random seeds, and the tests in a d
 	@scripts/bootstrap test
 	@scripts/test --all
 
-check: ## Build and run the tests of a target alone: make check TARGET=TandemMirror FILTER=PageSigns
+check: ## Build and run the tests of a target alone, in a debug build: make check TARGET=TandemMirror FILTER=PageSigns
 	@FILTER='$(FILTER)' scripts/check $(TARGET)
 
 test-servers: ## Mirror lists from datasette, Kinto, Django, FastAPI, nginx and Apache: make test-servers ARGS=nginx
