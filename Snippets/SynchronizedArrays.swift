@@ -19,7 +19,8 @@ let shared = InMemoryRemote<Note>()
   }
 
   func add(_ text: String) {
-    notes.contents.append(Note(id: notes.contents.count, text: text))  // during a call, too
+    // During a call, too. A random ID is another one on each device.
+    notes.contents.append(Note(id: .random(in: 0 ..< .max), text: text))
     Task { try await notes.synchronize() }
   }
 }
