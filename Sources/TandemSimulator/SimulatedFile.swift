@@ -147,6 +147,22 @@ final class SimulatedFile {
     }
   }
 
+  /// The synchronized values of a table, by their keys, as SQL literals: 1 and 1.0 are two values.
+  func rows(of table: SimulatedSchema.Table) throws -> [[FieldValue]: [FieldValue]] {
+    let columns =
+      table.synchronizedColumns
+      + (widerTables.contains(table.name) && !table.hasNote
+        ? [SimulatedSchema.Table.addedColumn] : [])
+    let list = table.keyColumns + columns.map { "quote(\($0))" }
+    let rows = try database.read {
+      try $0.rows("SELECT \(list.joined(separator: ", ")) FROM \(table.name)")
+    }
+    let keyCount = table.keyColumns.count
+    return Dictionary(
+      rows.map { (Array($0.prefix(keyCount)), Array($0.dropFirst(keyCount))) },
+      uniquingKeysWith: { $1 })
+  }
+
   /// The values of the columns that are not synchronized.
   func notes(_ connection: DatabaseConnection) throws -> [SyncKey: FieldValue] {
     var notes: [SyncKey: FieldValue] = [:]
