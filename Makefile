@@ -32,7 +32,7 @@ test: ## Build, lint and run everything that must pass: 20 minutes on two cores,
 	@scripts/bootstrap test
 	@scripts/test
 
-test-all: ## The same, and the packages, more random seeds, and the tests in a debug build
+test-all: ## The same, and the packages, the tutorial, more random seeds, and the tests in a debug build
 	@scripts/bootstrap test
 	@scripts/test --all
 

@@ -3,10 +3,10 @@ import Foundation
 import Tandem
 import TandemServer
 
-// snippet.hide
-
-let folder = NSTemporaryDirectory() + "list-\(UUID().uuidString)"
+let folder = NSTemporaryDirectory() + "groceries-\(UUID().uuidString)"
 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+print(folder)
+// snippet.hide
 defer { try? FileManager.default.removeItem(atPath: folder) }
 
 // snippet.show
