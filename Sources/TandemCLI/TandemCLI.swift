@@ -2,16 +2,37 @@ import Tandem
 
 @main
 struct TandemCLI {
-  static var commands: [any Command.Type] {
+  /// The commands by the job that they are for, in the order of the help and the manual.
+  static var jobs: [(title: String, commands: [any Command.Type])] {
     [
-      MirrorCommand.self, DiffCommand.self, MergeCommand.self, WatchCommand.self,
-      AttachCommand.self, SyncCommand.self, StatusCommand.self, ConflictsCommand.self,
-      RejectedCommand.self, AlterCommand.self, DetachCommand.self, LogCommand.self,
-      ForgetCommand.self, ServeCommand.self, TokenCommand.self, TrackCommand.self,
-      UntrackCommand.self,
-      ChannelCommand.self, DemoCommand.self, CompletionsCommand.self, ManCommand.self,
+      (
+        "Make tables equal to lists, compare and merge",
+        [MirrorCommand.self, DiffCommand.self, MergeCommand.self]
+      ),
+      (
+        "Follow the changes of a database",
+        [WatchCommand.self, TrackCommand.self, UntrackCommand.self]
+      ),
+      (
+        "Keep databases in step",
+        [
+          AttachCommand.self, SyncCommand.self, StatusCommand.self, ConflictsCommand.self,
+          RejectedCommand.self, AlterCommand.self, DetachCommand.self,
+        ]
+      ),
+      (
+        "Run a server and look after spaces",
+        [ServeCommand.self, TokenCommand.self, LogCommand.self, ForgetCommand.self]
+      ),
+      ("Send values between programs", [ChannelCommand.self]),
+      (
+        "Learn and set up the tool",
+        [DemoCommand.self, CompletionsCommand.self, ManCommand.self]
+      ),
     ]
   }
+
+  static var commands: [any Command.Type] { jobs.flatMap(\.commands) }
 
   static var specifications: [CommandSpecification] { commands.map { $0.specification } }
 
@@ -140,17 +161,19 @@ extension TandemCLI {
 
   static var helpText: String {
     let examples = commands.compactMap { $0.specification.examples.first }
-    let rows =
-      commands.map {
+    let parts = jobs.map { job in
+      let rows = job.commands.map {
         CommandSpecification.row($0.specification.name, $0.specification.summary)
-      } + [CommandSpecification.row("help COMMAND", help.summary)]
+      }
+      return "\(job.title):\n\(rows.joined(separator: "\n"))"
+    }
     return """
       usage: tandem COMMAND [arguments]
 
       \(purpose)
 
-      commands:
-      \(rows.joined(separator: "\n"))
+      \(parts.joined(separator: "\n\n"))
+      \(CommandSpecification.row("help COMMAND", help.summary))
 
       options:
       \(options.map { CommandSpecification.row("--\($0.name)", $0.help) }.joined(separator: "\n"))

@@ -19,7 +19,9 @@ struct ManualPageTests {
     for command in TandemCLI.specifications {
       let page = "tandem-\(command.name).1"
       let shown = try await shown(page, in: folder)
-      let words = command.helpText.split { $0 == " " || $0 == "\n" }.dropFirst(3)
+      // A title has no full stop.
+      let help = command.helpText.replacing(command.summary, with: command.summary.dropLast())
+      let words = help.split { $0 == " " || $0 == "\n" }.dropFirst(3)
       let missing = words.filter { !shown.contains($0) }
       #expect(missing.allSatisfy { ["Exit", "status:", "options:", "examples:"].contains($0) })
       for example in command.examples { #expect(shown.contains("    \(example)\n")) }
@@ -49,6 +51,10 @@ struct ManualPageTests {
     #expect(merge.contains(".EX\ngit config merge.tandem.driver \\e\n"))
     #expect(merge.contains(".SH EXIT STATUS\n0 merged, 1 unresolved conflicts, 2 errors.\n"))
     let tandem = try await Tool.run(["man"]).output
+    for job in TandemCLI.jobs {
+      let first = job.commands[0].specification.name
+      #expect(tandem.contains(".SS \(job.title)\n.TP\n\\fB\(first)\\fR\n"))
+    }
     #expect(tandem.contains(".SH NAME\ntandem \\- Keeps copies of data in step"))
   }
 

@@ -1,3 +1,4 @@
+import Foundation
 import TestFolder
 import Testing
 
@@ -100,6 +101,28 @@ struct UsageTests {
       let words = example.split(separator: " ").map(String.init)
       #expect(words.prefix(2) == ["tandem", command.specification.name])
       _ = try ParsedArguments(Array(words.dropFirst(2)), for: command.specification)
+    }
+  }
+
+  @Test("help groups the commands by job, and names each once")
+  func jobs() {
+    let parts = TandemCLI.helpText.components(separatedBy: "\n\n")
+    for job in TandemCLI.jobs {
+      let part = parts.first { $0.hasPrefix("\(job.title):\n") } ?? ""
+      let names = part.split(separator: "\n").dropFirst()
+        .compactMap { $0.split(separator: " ").first.map(String.init) }
+      #expect(names.filter { $0 != "help" } == job.commands.map { $0.specification.name })
+    }
+    let names = TandemCLI.specifications.map(\.name)
+    #expect(Set(names).count == names.count && !names.isEmpty)
+  }
+
+  @Test("the help of a command has its examples before everything else")
+  func examplesFirst() {
+    for command in TandemCLI.specifications {
+      let parts = command.helpText.components(separatedBy: "\n\n")
+      let examples = command.examples.map { "\n  \($0)" }.joined()
+      #expect(parts.prefix(3) == [command.usage, command.summary, "examples:\(examples)"])
     }
   }
 

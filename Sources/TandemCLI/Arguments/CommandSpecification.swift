@@ -29,9 +29,11 @@ extension CommandSpecification {
     (["usage: tandem \(name)"] + operands.map(\.name) + ["[options]"]).joined(separator: " ")
   }
 
-  /// The help page.
+  /// The help page. The examples come first, because most readers look for one to change.
   var helpText: String {
-    var lines = [usage, "", discussion]
+    var lines = [usage, "", summary, "", "examples:"]
+    lines += examples.map { "  \($0)" }
+    lines += ["", discussion]
     if !operands.isEmpty { lines.append("") }
     lines += operands.map { Self.row($0.name, $0.help) }
     lines += ["", "options:"]
@@ -40,8 +42,6 @@ extension CommandSpecification {
       return Self.row(
         "\(letter)--\(option.name)\(option.placeholder.map { " \($0)" } ?? "")", option.help)
     }
-    lines += ["", "examples:"]
-    lines += examples.map { "  \($0)" }
     return lines.joined(separator: "\n") + "\n"
   }
 

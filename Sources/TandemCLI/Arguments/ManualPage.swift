@@ -45,16 +45,19 @@ struct ManualPage {
   }
 
   /// The page of the tool itself.
-  init(ofTool commands: [CommandSpecification]) {
+  init(ofTool jobs: [(title: String, commands: [any Command.Type])]) {
+    let commands = jobs.flatMap(\.commands).map { $0.specification }
     self.init("tandem", summary: TandemCLI.purpose)
     section("SYNOPSIS")
     synopsis("tandem", ["COMMAND", "[arguments]"])
     section("DESCRIPTION")
     line(Self.escaped(TandemCLI.purpose))
     section("COMMANDS")
-    for command in commands + [TandemCLI.help] {
-      entry("\\fB\(Self.escaped(command.name))\\fR", command.summary)
+    for job in jobs {
+      line(".SS \(Self.escaped(job.title))")
+      for command in job.commands { add(command.specification) }
     }
+    add(TandemCLI.help)
     section("OPTIONS")
     for option in TandemCLI.options { entry(Self.term(of: option), option.help) }
     add(examples: commands.compactMap(\.examples.first))
@@ -80,6 +83,11 @@ extension ManualPage {
 
   private mutating func paragraph() {
     if !isAtStart { line(".PP") }
+  }
+
+  /// A command in the list of all.
+  private mutating func add(_ command: CommandSpecification) {
+    entry("\\fB\(Self.escaped(command.name))\\fR", command.summary)
   }
 
   private mutating func synopsis(_ command: String, _ arguments: [String]) {

@@ -36,13 +36,13 @@ enum ManCommand: Command {
         ManualPage(of: try TandemCLI.command(name).specification)
       }
       try OutputStream.write(
-        Array((page ?? ManualPage(ofTool: commands)).text.utf8), to: STDOUT_FILENO)
+        Array((page ?? ManualPage(ofTool: TandemCLI.jobs)).text.utf8), to: STDOUT_FILENO)
       return 0
     }
     guard arguments.operands.isEmpty else {
       throw arguments.error("--into writes all pages: leave out '\(arguments.operands[0])'")
     }
-    for page in [ManualPage(ofTool: commands)] + commands.map(ManualPage.init(of:)) {
+    for page in [ManualPage(ofTool: TandemCLI.jobs)] + commands.map(ManualPage.init(of:)) {
       try AtomicFile.write(Array(page.text.utf8), to: "\(directory)/\(page.name).1")
     }
     return 0
