@@ -16,7 +16,6 @@ let service = try SyncService(spacesIn: "\(folder)/spaces")
 let socket = try ListeningSocket(host: "127.0.0.1", port: 0, allowsOthers: false)
 let server = try HTTPServer(socket, responder: service)
 try await withThrowingTaskGroup(of: Void.self) { group in
-  group.addTask { await service.run() }
   group.addTask { await server.run() }
 
   // A replica reaches them by the address, in this process or in any other one.

@@ -48,12 +48,7 @@ for try await rows in items.values(in: phone) {
 let service = try SyncService(spacesIn: "\(folder)/spaces")
 let socket = try ListeningSocket(host: "127.0.0.1", port: 0, allowsOthers: false)
 let server = try HTTPServer(socket, responder: service)
-let serving = Task {
-  await withDiscardingTaskGroup { group in
-    group.addTask { await service.run() }
-    group.addTask { await server.run() }
-  }
-}
+let serving = Task { await server.run() }
 // snippet.end
 
 // snippet.attach

@@ -58,9 +58,8 @@ package struct Demo: Sendable {
     let server = try HTTPServer(socket, responder: site)
 
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await service.run() }
       group.addTask { await spaces.run() }
-      group.addTask { await site.run(server) }
+      group.addTask { await server.run() }
       try await Schema.attach(mirrored.replica, to: space)
       group.addTask {
         try await mirrored.run(from: "\(server.url)/places.json", space: space) { report in

@@ -32,7 +32,7 @@ extension Demo {
     print(server.url)
     fflush(nil)
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await site.run(server) }
+      group.addTask { await server.run() }
       group.addTask { try await phone.run() }
       group.addTask { await end.value() }
       try await group.next()

@@ -29,10 +29,9 @@ final class Site: HTTPResponder {
     (streams, streamsContinuation) = AsyncStream.makeStream()
   }
 
-  /// Serves until the task is cancelled.
-  func run(_ server: HTTPServer) async {
+  /// Sends events until the task is cancelled.
+  func run() async {
     await withDiscardingTaskGroup { group in
-      group.addTask { await server.run() }
       for await stream in streams { group.addTask(operation: stream) }
     }
   }

@@ -211,6 +211,44 @@ import Testing
     #expect(await follow("c").status == 429)
   }
 
+  @Test("A server announces the commits of its service, and nothing else has to run")
+  func served() async throws {
+    let test = try await TestEvents()
+    // The second server serves the same service after the end of the first one.
+    for _ in 0..<2 {
+      let socket = try ListeningSocket(host: "127.0.0.1", port: 0, allowsOthers: false)
+      let server = try HTTPServer(socket, responder: test.service.service)
+      let run = Task { await server.run() }
+      let connection = try RawConnection(port: socket.port)
+      await connection.send(
+        "GET /v1/spaces/notes/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+      _ = await connection.text(until: "text/event-stream")
+      let revision = try await test.commit([insertion(try await test.state().head.version)])
+      #expect(await connection.text(until: "\(revision)").contains("event:"))
+      run.cancel()
+      await run.value
+    }
+  }
+
+  @Test("Of two runs of a service, the one that remains announces the commits")
+  func twoRuns() async throws {
+    let test = try await TestEvents()
+    let first = Task { await test.service.service.run() }
+    let stream = try await test.stream(since: test.head)
+    // The first run reads the space.
+    let before = try await test.commit([insertion(1)])
+    #expect(try await stream.next().revision == before)
+    let second = Task { await test.service.service.run() }
+    // The second run has begun when a space that only it can read is announced.
+    first.cancel()
+    await first.value
+    let after = try await test.commit([insertion(2)])
+    #expect(try await stream.next().revision == after)
+    second.cancel()
+    await second.value
+    await stream.waitForEnd()
+  }
+
   @Test("Streams end when the service does")
   func end() async throws {
     let test = try await TestEvents()

@@ -45,6 +45,15 @@ public protocol HTTPResponder: Sendable {
 
   /// The answer that the server itself gives when it reaches a limit or stops.
   func answer(to trouble: ServerTrouble) -> HTTPAnswer
+
+  /// Does the work that belongs to no single request, until the task is cancelled; it may also return
+  /// before. ``HTTPServer/run()`` calls it, once for each server of the responder.
+  func run() async
+}
+
+extension HTTPResponder {
+  /// Does nothing: all work belongs to requests.
+  public func run() async {}
 }
 
 /// The decision about a request by its header alone.

@@ -169,7 +169,8 @@ public final class HTTPServer: Sendable {
 // MARK: - Running
 
 extension HTTPServer {
-  /// Answers requests until the task is cancelled; then stops: requests are answered, streams end.
+  /// Answers requests, and runs the responder, until the task is cancelled; then stops: requests are
+  /// answered, streams end.
   public func run() async {
     // A task of its own: cancelling this one must not cancel the answers that are under way.
     let serving = Task { await serve() }
@@ -183,6 +184,7 @@ extension HTTPServer {
   private func serve() async {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.closeOverdueConnections() }
+      group.addTask { await self.responder.run() }
       for await exchange in exchanges {
         group.addTask {
           let answer = await self.responder.answer(exchange.request())

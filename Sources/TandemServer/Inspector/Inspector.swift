@@ -42,6 +42,8 @@ package final class Inspector: HTTPResponder {
 
   package func answer(to trouble: ServerTrouble) -> HTTPAnswer { service.answer(to: trouble) }
 
+  package func run() async { await service.run() }
+
   private func answerState(_ head: ServedRequestHead) async -> HTTPAnswer {
     do {
       let client = try client(of: head)

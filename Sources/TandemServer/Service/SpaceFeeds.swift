@@ -7,10 +7,13 @@ internal import TandemSync
 /// One task for each space with clients waits for commits, by whichever program, and reads what
 /// changed: so one read serves all clients.
 final class SpaceFeeds: Sendable {
-  private struct State {
+  fileprivate struct State {
     var feeds: [String: SpaceFeed] = [:]
-    /// The spaces that a task reads.
-    var followed: Set<String> = []
+    /// The spaces that clients follow, each with the run that reads it; 0 if it waits for a run.
+    var followed: [String: Int] = [:]
+    /// The runs under way, each with the names of the spaces that it begins to read.
+    var runs: [Int: AsyncStream<String>.Continuation] = [:]
+    var lastRun = 0
     /// The pauses of the spaces whose files were closed for others.
     var resting: [String: Task<Void, Never>] = [:]
     /// The followed spaces with a commit since their files were opened.
@@ -28,8 +31,6 @@ final class SpaceFeeds: Sendable {
   private let metrics: ServerMetrics
   private let log: @Sendable (String) -> Void
   private let state = Mutex(State())
-  private let starts: AsyncStream<String>
-  private let startsContinuation: AsyncStream<String>.Continuation
 
   init(
     _ spaces: any ServedSpaces, limits: SpaceFeed.Limits, heartbeat: Duration,
@@ -43,21 +44,22 @@ final class SpaceFeeds: Sendable {
     self.clock = clock
     self.metrics = metrics
     self.log = log
-    (starts, startsContinuation) = AsyncStream.makeStream()
   }
 
   /// Adds a client to a space.
   func add(_ follower: SpaceFeed.Follower, to space: String, since: SpaceRevision) {
     metrics.count(.streamsOpened)
-    let isNew = state.withLock { state in
+    state.withLock { state in
       state.feeds[space, default: SpaceFeed(limits: limits)].add(follower, since: since)
-      return state.followed.insert(space).inserted
+      if state.followed[space] == nil { state.assign(space) }
     }
-    if isNew { startsContinuation.yield(space) }
   }
 
-  /// Runs until the task is cancelled; then ends all streams.
+  /// Runs until the task is cancelled. Then another run reads its spaces; without one, all streams
+  /// end.
   func run() async {
+    let (starts, start) = AsyncStream<String>.makeStream()
+    let run = state.withLock { $0.begin(start) }
     await withDiscardingTaskGroup { group in
       group.addTask { await self.beat() }
       for await space in starts {
@@ -66,6 +68,8 @@ final class SpaceFeeds: Sendable {
       group.cancelAll()
     }
     state.withLock { state in
+      state.end(run)
+      guard state.runs.isEmpty else { return }
       for space in state.feeds.keys { state.feeds[space]?.end() }
     }
   }
@@ -112,7 +116,7 @@ final class SpaceFeeds: Sendable {
       let isEnd = state.withLock { state in
         guard state.feeds[space]?.followerCount ?? 0 == 0 else { return false }
         state.feeds[space] = nil
-        state.followed.remove(space)
+        state.followed[space] = nil
         state.changed.remove(space)
         return true
       }
@@ -139,7 +143,7 @@ final class SpaceFeeds: Sendable {
   /// Notes a commit, so that its space is read also if its file was closed for others.
   func noteCommit(in space: String) {
     state.withLock { state in
-      guard state.followed.contains(space) else { return }
+      guard state.followed[space] != nil else { return }
       state.changed.insert(space)
       state.resting[space]?.cancel()
     }
@@ -191,5 +195,28 @@ final class SpaceFeeds: Sendable {
     case .page(let page): return .head(page.revision)
     case .gone: return .head(try await store.state().head)
     }
+  }
+}
+
+extension SpaceFeeds.State {
+  /// Gives a space to one of the runs; without any, to the next one that begins.
+  fileprivate mutating func assign(_ space: String) {
+    let run = runs.keys.min() ?? 0
+    followed[space] = run
+    runs[run]?.yield(space)
+  }
+
+  /// Begins a run, which reads the spaces that wait for one. Returns its number.
+  fileprivate mutating func begin(_ start: AsyncStream<String>.Continuation) -> Int {
+    lastRun += 1
+    runs[lastRun] = start
+    for (space, run) in followed where run == 0 { assign(space) }
+    return lastRun
+  }
+
+  /// Gives the spaces of a run that has ended to another one.
+  fileprivate mutating func end(_ run: Int) {
+    runs[run] = nil
+    for (space, reader) in followed where reader == run { assign(space) }
   }
 }

@@ -86,7 +86,10 @@ public final class SyncService: HTTPResponder {
       metrics: metrics, log: log)
   }
 
-  /// Sends events to streams until the task is cancelled; then ends the streams.
+  /// Sends events to streams until the task is cancelled. When the last run ends, the streams end.
+  ///
+  /// ``HTTPServer/run()`` calls it. Call it yourself only where another HTTP server answers by this
+  /// service. Several runs may be under way.
   public func run() async { await feeds.run() }
 }
 
