@@ -177,6 +177,20 @@ import Testing
     }
   }
 
+  @Test("One server at a time serves a directory; others may look at it")
+  func lockedDirectory() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path(of: "spaces")
+    var first: SyncService? = try SyncService(spacesIn: path)
+    #expect { _ = try SyncService(spacesIn: path) } throws: {
+      ($0 as? ServerError)?.code == .directory && "\($0)".contains("stop it first")
+    }
+    #expect(try SpaceDirectory(reading: path).names() == [])
+    withExtendedLifetime(first) {}
+    first = nil
+    _ = try SyncService(spacesIn: path)
+  }
+
   @Test("A request that is cancelled because the server stops is no error of a space")
   func cancelled() async throws {
     let test = try TestService()

@@ -78,12 +78,14 @@ package actor SpaceDirectory: ServedSpaces {
   private let maxSpaceCount: Int
   private let limits: SyncLimits
   private nonisolated let metrics: ServerMetrics
+  /// `nil` for a directory to look at.
+  private var lock: DirectoryLock?
   private var entries: [String: Entry] = [:]
   private var useCount = 0
   /// Called when a request no longer uses a space.
   private var releases: [CheckedContinuation<Void, Never>] = []
 
-  /// The spaces in a directory, which is created if it is missing.
+  /// The spaces in a directory, which is created if it is missing. It is locked until they are closed.
   ///
   /// - Parameters:
   ///   - maxOpenCount: The maximum number of open files.
@@ -97,6 +99,7 @@ package actor SpaceDirectory: ServedSpaces {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
       throw ServerError(.directory, "cannot create the directory \(path): \(systemReason())")
     }
+    lock = try DirectoryLock(path)
     self.path = path
     self.maxOpenCount = maxOpenCount
     self.maxSpaceCount = maxSpaceCount
@@ -123,6 +126,7 @@ package actor SpaceDirectory: ServedSpaces {
   ///
   /// - Throws: ``ServerError`` with code `directory`.
   package init(reading path: String) throws(ServerError) {
+    lock = nil
     self.path = path
     maxOpenCount = 1
     maxSpaceCount = 0
@@ -284,11 +288,12 @@ package actor SpaceDirectory: ServedSpaces {
     metrics.count(.spacesClosed)
   }
 
-  /// Closes all files. Nothing may use the spaces any more.
+  /// Closes all files, and releases the directory. Nothing may use the spaces any more.
   package func close() async {
     let all = entries.values.map(\.opening)
     entries = [:]
     for opening in all { await close(opening) }
+    lock = nil
   }
 }
 
