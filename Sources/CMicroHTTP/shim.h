@@ -85,6 +85,12 @@ static inline int cmicrohttp_socket(struct MHD_Connection *connection) {
   return info ? info->connect_fd : -1;
 }
 
+static inline struct MHD_Daemon *cmicrohttp_daemon(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_DAEMON);
+  return info ? info->daemon : NULL;
+}
+
 // The value that MHD_NotifyConnectionCallback stored for the connection.
 static inline void *cmicrohttp_context(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =

@@ -8,9 +8,19 @@ final class RunningTool {
   private var errorLines: AsyncStream<String>.Iterator
 
   /// Starts it with the given arguments.
-  init(_ arguments: [String], executable: String = Tool.path) throws {
+  ///
+  /// - Parameter terminal: Gets what the program writes to standard error, instead of ``errorLine()``.
+  init(
+    _ arguments: [String], executable: String = Tool.path, terminal: TestTerminal? = nil
+  ) throws {
     let (output, error) = (Pipe(), Pipe())
-    program = try TestProgram([executable] + arguments, output: .pipe(output), error: .pipe(error))
+    program = try TestProgram(
+      [executable] + arguments, output: .pipe(output),
+      error: terminal.map { .file($0.programSide) } ?? .pipe(error),
+      environment: terminal.map { _ in
+        ProcessInfo.processInfo.environment.merging(["TERM": "xterm"]) { $1 }
+      })
+    if terminal != nil { try error.fileHandleForWriting.close() }
     outputLines = Self.lines(of: output).makeAsyncIterator()
     errorLines = Self.lines(of: error).makeAsyncIterator()
   }

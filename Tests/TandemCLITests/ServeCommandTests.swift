@@ -136,6 +136,152 @@ import Testing
     #expect(await tool.end() == 0)
   }
 
+  @Test("A second server of the same directory is refused, also with another address")
+  func secondServer() async throws {
+    let folder = try TemporaryFolder()
+    let arguments = ["serve", "--data", folder.path(of: "spaces"), "--listen", "127.0.0.1:0"]
+    let tool = try RunningTool(arguments)
+    _ = try #require(await tool.line())
+    let second = try await Tool.run(arguments)
+    #expect(second.status == 1 && second.output == "")
+    #expect(second.error.contains("another server serves the directory"), "\(second.error)")
+    tool.signal(SIGKILL)
+    #expect(await tool.end() == -SIGKILL)
+    let third = try RunningTool(arguments)
+    #expect(await third.line()?.contains("listening") == true)
+    third.signal(SIGTERM)
+    #expect(await third.end() == 0)
+  }
+
+  @Test("SIGHUP reads the certificate, the key and the tokens again, and ends nothing")
+  func reload() async throws {
+    let folder = try TemporaryFolder()
+    let make = { (name: String) in
+      try await Tool.shell(
+        """
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
+          -subj /CN=\(name) -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem 2>/dev/null
+        cp cert.pem \(name).pem
+        """, in: folder)
+    }
+    _ = try await make("first")
+    let token = try await Tool.shell(
+      "\"$tandem\" token create --tokens tokens --account ada --space notes", in: folder)
+    let tool = try RunningTool([
+      "serve", "--data", folder.path(of: "spaces"), "--tokens", folder.path(of: "tokens"),
+      "--listen", "127.0.0.1:0", "--tls-cert", folder.path(of: "cert.pem"),
+      "--tls-key", folder.path(of: "key.pem"), "--json",
+    ])
+    let line = try #require(await tool.line())
+    let url = String(try #require(line.split(separator: "\"").last { $0.hasPrefix("http") }))
+    func status(trusting name: String) async throws -> Int? {
+      var options = HTTPClientOptions()
+      options.certificateAuthorityFile = folder.path(of: "\(name).pem")
+      var request = HTTPRequest("GET", url: "\(url)/v1/spaces")
+      request.fields["Authorization"] = "Bearer \(token.output.dropLast())"
+      do {
+        return try await SystemHTTPClient(options: options).response(
+          to: request, maxBodyByteCount: 1 << 20
+        ).head.status
+      } catch let error as TransportError where error.code == .tlsFailure {
+        return nil
+      }
+    }
+    #expect(try await status(trusting: "first") == 200)
+    _ = try await make("second")
+    #expect(try await status(trusting: "second") == nil)
+    tool.signal(SIGHUP)
+    #expect(await tool.line() == #"{"event":"reloaded"}"#)
+    #expect(try await status(trusting: "second") == 200)
+    #expect(try await status(trusting: "first") == nil)
+    // What cannot be used is reported.
+    try folder.write("no certificate", to: "cert.pem")
+    tool.signal(SIGHUP)
+    #expect(await tool.errorLine()?.contains("The former certificate stays in use") == true)
+    #expect(try await status(trusting: "second") == 200)
+    try folder.write("no tokens", to: "tokens")
+    tool.signal(SIGHUP)
+    #expect(await tool.errorLine()?.contains("certificate") == true)
+    #expect(await tool.errorLine()?.contains("no token is accepted") == true)
+    #expect(try await status(trusting: "second") == 503)
+    tool.signal(SIGTERM)
+    #expect(await tool.end() == 0)
+  }
+
+  @Test("after its terminal has closed, SIGHUP ends the server")
+  func closedTerminal() async throws {
+    let folder = try TemporaryFolder()
+    let terminal = try TestTerminal()
+    let tool = try RunningTool(
+      ["serve", "--data", folder.path(of: "spaces"), "--listen", "127.0.0.1:0", "--json"],
+      terminal: terminal)
+    #expect(await tool.line()?.contains("listening") == true)
+    tool.signal(SIGHUP)
+    #expect(await tool.line() == #"{"event":"reloaded"}"#)
+    try terminal.close()
+    tool.signal(SIGHUP)
+    #expect(await tool.line() == #"{"event":"stopped"}"#)
+    #expect(await tool.end() == 0)
+  }
+
+  #if os(Linux)
+    @Test("systemd is notified of the start, of a reload, of the end, and that the server is alive")
+    func notifications() async throws {
+      let folder = try TemporaryFolder()
+      let socket = try NotificationSocket(path: folder.path(of: "notify"))
+      let tool = try RunningTool(
+        [
+          "NOTIFY_SOCKET=\(folder.path(of: "notify"))", "WATCHDOG_USEC=20000", Tool.path, "serve",
+          "--data", folder.path(of: "spaces"), "--listen", "127.0.0.1:0",
+        ], executable: "/usr/bin/env")
+      #expect(await socket.next() == "READY=1")
+      for _ in 0..<3 { #expect(await socket.next() == "WATCHDOG=1") }
+      tool.signal(SIGHUP)
+      let reload = await socket.next { $0 != "WATCHDOG=1" }
+      #expect(reload.wholeMatch(of: #/RELOADING=1\nMONOTONIC_USEC=\d+/#) != nil)
+      #expect(await socket.next { $0 != "WATCHDOG=1" } == "READY=1")
+      tool.signal(SIGTERM)
+      #expect(await socket.next { $0 != "WATCHDOG=1" } == "STOPPING=1")
+      #expect(await tool.end() == 0)
+    }
+
+    /// Receives what a program sends to systemd.
+    private final class NotificationSocket {
+      private let messages: AsyncStream<String>
+      private var iterator: AsyncStream<String>.Iterator
+
+      init(path: String) throws {
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let status = withUnsafePointer(to: &address) {
+          $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+          }
+        }
+        try #require(status == 0)
+        let (messages, continuation) = AsyncStream<String>.makeStream()
+        self.messages = messages
+        iterator = messages.makeAsyncIterator()
+        Thread.detachNewThread {
+          var bytes = [UInt8](repeating: 0, count: 4_096)
+          while true {
+            let count = recv(descriptor, &bytes, bytes.count, 0)
+            guard count > 0 else { return }
+            continuation.yield(String(decoding: bytes[..<count], as: UTF8.self))
+          }
+        }
+      }
+
+      /// The next message for which a condition holds.
+      func next(where condition: (String) -> Bool = { _ in true }) async -> String {
+        while let message = await iterator.next() { if condition(message) { return message } }
+        return ""
+      }
+    }
+  #endif
+
   @Test("A token that could not be printed is removed again", arguments: ["", "--json"])
   func tokenThatIsNotPrinted(option: String) async throws {
     let folder = try TemporaryFolder()

@@ -126,14 +126,12 @@ import Testing
     @Test("A server with a certificate of its own serves TLS; a wrong one is an error")
     func tls() async throws {
       let folder = try TemporaryFolder()
-      try makeCertificate(in: folder)
-      let identity = HTTPServer.Identity(
-        certificate: folder.bytes(of: "cert.pem"), key: folder.bytes(of: "key.pem"))
+      let identity = try folder.identity("a")
       let http = try TestHTTP(identity: identity)
       let run = Task { await http.server.run() }
       #expect(http.server.url.hasPrefix("https://127.0.0.1:"))
       var options = HTTPClientOptions()
-      options.certificateAuthorityFile = folder.path(of: "cert.pem")
+      options.certificateAuthorityFile = folder.path(of: "a.pem")
       let client = try SystemHTTPClient(options: options)
       let request = HTTPRequest("POST", url: http.server.url + "/echo", body: Array("abc".utf8))
       let response = try await client.response(to: request, maxBodyByteCount: 1_000)
@@ -148,7 +146,7 @@ import Testing
       run.cancel()
       await run.value
       let broken = HTTPServer.Identity(
-        certificate: Array("x".utf8), key: folder.bytes(of: "key.pem"))
+        certificate: Array("x".utf8), key: folder.bytes(of: "a.key"))
       #expect(throws: ServerError.self) { _ = try TestHTTP(identity: broken) }
     }
 
@@ -159,13 +157,6 @@ import Testing
         "openssl s_client -connect 127.0.0.1:\(port) -tls\(version) -cipher ALL:@SECLEVEL=0"
           .components(separatedBy: " "), error: .null)
       return client.waitUntilEnd() == 0
-    }
-
-    private func makeCertificate(in folder: TemporaryFolder) throws {
-      let maker = try TestProgram(
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=a -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
-          .components(separatedBy: " "), error: .null, folder: folder.path)
-      maker.waitUntilEnd()
     }
   #endif
 }

@@ -33,6 +33,7 @@ enum ServeCommand: Command {
       help: """
         Print one JSON object per line:
         {"event":"listening","url":"http://127.0.0.1:PORT"}
+        {"event":"reloaded"} after a SIGHUP, if all was read
         {"event":"stopped"}
         """)
     static let maxConnections = ValueOption(
@@ -93,8 +94,12 @@ enum ServeCommand: Command {
       --tls-key, or a proxy with TLS, wherever tokens travel through a network.
 
       It prints one line with its address when it listens, and serves until SIGINT or SIGTERM. Then
-      it answers the requests under way and ends with status 0. /metrics has counts for Prometheus,
-      /healthz is for load balancers, and /v1/openapi.json describes all requests.
+      it answers the requests under way and ends with status 0. SIGHUP reads the certificate, the key
+      and the access tokens again, unless the terminal of the server has closed: then it ends. The
+      server notifies systemd (Type=notify, WatchdogSec=).
+
+      One server at a time serves a directory. /metrics has counts for Prometheus, /healthz is for
+      load balancers, and /v1/openapi.json describes all requests.
 
       Exit status: 0 stopped by a signal, 1 failure, 2 wrong usage.
       """,
@@ -131,8 +136,12 @@ enum ServeCommand: Command {
     let socket = try ListeningSocket(
       host: address.host, port: address.port, allowsOthers: tokens != nil)
     // From here on, a signal stops the server in order.
-    let (stops, stop) = AsyncStream<Void>.makeStream()
-    let interruption = Interruption { stop.yield() }
+    let (signals, signal) = AsyncStream<Signal>.makeStream()
+    let interruption = Interruption {
+      signal.yield(.stop)
+    } reload: {
+      signal.yield(.reload)
+    }
     defer { interruption.end() }
     let responder: any HTTPResponder = arguments[Option.inspect] ? Inspector(service) : service
     let server = try HTTPServer(
@@ -151,15 +160,48 @@ enum ServeCommand: Command {
       TandemCLI.report("inspect the spaces in a browser: \(server.url)\(Inspector.path)")
     }
     try print("listening", url: server.url, arguments)
+    ServiceManager.notify("READY=1")
     await withDiscardingTaskGroup { group in
       group.addTask { await server.run() }
-      group.addTask { await service.run() }
-      for await _ in stops { break }
+      group.addTask { await ServiceManager.keepWatchdog() }
+      for await signal in signals {
+        guard signal == .reload else { break }
+        ServiceManager.notifyReload()
+        if reload(server, tokens, arguments) { try? print("reloaded", url: nil, arguments) }
+        ServiceManager.notify("READY=1")
+      }
+      ServiceManager.notify("STOPPING=1")
       group.cancelAll()
     }
     await spaces.close()
     try print("stopped", url: nil, arguments)
     return ExitStatus.success
+  }
+
+  private enum Signal {
+    case reload
+    case stop
+  }
+
+  /// Reads the certificate, the key and the tokens again. Reports what cannot be used; returns true if
+  /// all can.
+  private static func reload(
+    _ server: HTTPServer, _ tokens: TokenFile?, _ arguments: ParsedArguments
+  ) -> Bool {
+    var isComplete = true
+    do {
+      if let identity = try identity(arguments) { try server.renew(identity) }
+    } catch {
+      TandemCLI.report("\(error). The former certificate stays in use")
+      isComplete = false
+    }
+    do throws(ServerError) {
+      try tokens?.reload()
+    } catch {
+      TandemCLI.report("\(error). Until it can be read, no token is accepted")
+      isComplete = false
+    }
+    return isComplete
   }
 
   /// The directory of the spaces, unless specified otherwise.

@@ -1,7 +1,7 @@
 internal import Dispatch
 
 /// Handles SIGINT, SIGTERM and SIGHUP. The first one calls a closure instead of ending the process; the second one
-/// ends it.
+/// ends it. SIGHUP may have a meaning of its own instead.
 final class Interruption {
   private let sources: [any DispatchSourceSignal]
 
@@ -20,12 +20,21 @@ final class Interruption {
   }
 
   /// Calls `body` at the first signal. No signal is missed after the return.
-  init(_ body: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter reload: Called at each SIGHUP, also if it was ignored, unless the terminal of the process has closed:
+  ///   that is a signal to end, as without this parameter.
+  init(_ body: @escaping @Sendable () -> Void, reload: (@Sendable () -> Void)? = nil) {
     let registrations = DispatchSemaphore(value: 0)
-    sources = Self.signals.map { number in
+    let numbers = reload == nil ? Self.signals : [SIGINT, SIGTERM, SIGHUP]
+    let terminals =
+      Self.isIgnored(SIGHUP) ? [] : (STDIN_FILENO...STDERR_FILENO).filter { isatty($0) == 1 }
+    sources = numbers.map { number in
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
-        Self.leaveToSystem()
+        if number == SIGHUP, let reload, terminals.allSatisfy({ isatty($0) == 1 }) {
+          return reload()
+        }
+        Self.leaveToSystem(besides: reload == nil ? nil : SIGHUP)
         body()
       }
       source.setRegistrationHandler { registrations.signal() }
@@ -35,7 +44,7 @@ final class Interruption {
     for _ in sources { registrations.wait() }
     // Until now, a signal ends the process. On Linux, the sources replace this action themselves.
     #if canImport(Darwin)
-      for number in Self.signals { signal(number, SIG_IGN) }
+      for number in numbers { signal(number, SIG_IGN) }
     #endif
   }
 
@@ -45,7 +54,7 @@ final class Interruption {
     Self.leaveToSystem()
   }
 
-  private static func leaveToSystem() {
-    for number in signals { signal(number, SIG_DFL) }
+  private static func leaveToSystem(besides kept: Int32? = nil) {
+    for number in signals where number != kept { signal(number, SIG_DFL) }
   }
 }

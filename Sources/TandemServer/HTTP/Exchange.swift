@@ -225,12 +225,22 @@ final class ServerConnection: Sendable {
   }
 
   let descriptor: Int32
+  /// The library's server that has accepted the connection; only compared.
+  nonisolated(unsafe) let daemon: OpaquePointer?
   private let state = Mutex((phase: Phase.idle, start: ContinuousClock.now))
 
-  init(descriptor: Int32) { self.descriptor = descriptor }
+  init(descriptor: Int32, daemon: OpaquePointer?) {
+    self.descriptor = descriptor
+    self.daemon = daemon
+  }
 
   /// Called on the library's thread.
   func enter(_ phase: Phase) { state.withLock { $0 = (phase, .now) } }
+
+  /// The stream that is being sent.
+  var stream: AnswerStream? {
+    state.withLock { state in if case .streaming(let stream) = state.phase { stream } else { nil } }
+  }
 
   /// True if the client takes longer than it may.
   func isOverdue(_ now: ContinuousClock.Instant, _ limits: HTTPServerLimits) -> Bool {

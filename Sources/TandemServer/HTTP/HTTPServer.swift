@@ -29,7 +29,7 @@ public final class HTTPServer: Sendable {
     }
   }
 
-  private struct State {
+  struct State {
     /// The requests between their line and the end of their answer.
     var activeCount = 0
     /// The requests that tasks answer.
@@ -42,11 +42,17 @@ public final class HTTPServer: Sendable {
     var isStopping = false
     /// `nil` before the start and after the end.
     var daemon: Daemon?
+    /// The daemons with a former certificate, which accept no more connections.
+    var retired: [Daemon] = []
   }
 
   /// The library's server, which may be used from any thread.
-  private struct Daemon: @unchecked Sendable {
+  struct Daemon: @unchecked Sendable {
     let pointer: OpaquePointer
+    /// The socket that listens.
+    let socket: Int32
+    /// True if it had no connection at the last look after it had retired.
+    var isIdle = false
   }
 
   /// The address of the server, such as `http://127.0.0.1:7420`.
@@ -55,8 +61,8 @@ public final class HTTPServer: Sendable {
   private let responder: any HTTPResponder
   private let limits: HTTPServerLimits
   private let metrics: ServerMetrics
-  private let state: Mutex<State>
-  private let connections = Mutex<[ObjectIdentifier: ServerConnection]>([:])
+  let state: Mutex<State>
+  let connections = Mutex<[ObjectIdentifier: ServerConnection]>([:])
   private let exchanges: AsyncStream<Exchange>
   private let exchangesContinuation: AsyncStream<Exchange>.Continuation
 
@@ -97,30 +103,27 @@ public final class HTTPServer: Sendable {
           maxByteCount: limits.maxTotalAnswerByteCount,
           maxClientByteCount: limits.maxTotalAnswerByteCount / 4)))
     (exchanges, exchangesContinuation) = AsyncStream.makeStream()
-    guard let daemon = start(socket.descriptor, identity) else {
-      close(socket.descriptor)
-      throw identity == nil
-        ? ServerError(.address, "the server cannot start: \(systemReason())")
-        : ServerError(
-          .certificate,
-          "the certificate and the key cannot be used: both must be PEM, without a passphrase, and "
-            + "belong together")
-    }
+    let daemon = try start(socket.descriptor, identity)
     state.withLock { $0.daemon = daemon }
   }
 
   deinit {
     // Only without a run; otherwise the run has stopped it.
-    guard let daemon = state.withLock({ $0.daemon }) else { return }
+    let daemons = state.withLock { $0.daemons }
+    guard !daemons.isEmpty else { return }
     let waiting = state.withLock { state in
       state.isStopping = true
       return Array(state.waiting.values)
     }
     for exchange in waiting { exchange.resume(with: responder.answer(to: .stopping)) }
-    MHD_stop_daemon(daemon.pointer)
+    for daemon in daemons { MHD_stop_daemon(daemon.pointer) }
   }
 
-  private func start(_ descriptor: Int32, _ identity: Identity?) -> Daemon? {
+  /// Starts a daemon, which accepts connections by a socket.
+  ///
+  /// - Throws: ``ServerError`` with code `certificate` or `address`. The socket is closed then.
+  func start(_ descriptor: Int32, _ identity: Identity?) throws(ServerError) -> Daemon {
+    let file = fileNumber(of: descriptor)
     var options = cmicrohttp_options()
     options.listening = descriptor
     options.connection_byte_count = limits.connectionByteCount
@@ -152,7 +155,16 @@ public final class HTTPServer: Sendable {
     } else {
       pointer = cmicrohttp_start(&options)
     }
-    return pointer.map { Daemon(pointer: $0) }
+    if let pointer { return Daemon(pointer: pointer, socket: descriptor) }
+    let reason = systemReason()
+    // The library closes the socket after some errors. Then its number may have a new meaning.
+    if fileNumber(of: descriptor) == file { close(descriptor) }
+    throw identity == nil
+      ? ServerError(.address, "the server cannot start: \(reason)")
+      : ServerError(
+        .certificate,
+        "the certificate and the key cannot be used: both must be PEM, without a passphrase, and "
+          + "belong together")
   }
 
   private static func of(_ context: UnsafeMutableRawPointer?) -> HTTPServer {
@@ -197,13 +209,12 @@ extension HTTPServer {
   }
 
   private func stop() async {
-    let (daemon, streams) = state.withLock { state in
+    let (daemons, streams) = state.withLock { state in
       state.isStopping = true
-      return (state.daemon, Array(state.streams.values))
+      return (state.daemons, Array(state.streams.values))
     }
-    guard let daemon else { return }
-    let listening = MHD_quiesce_daemon(daemon.pointer)
-    if listening >= 0 { close(listening) }
+    guard let daemon = daemons.last else { return }
+    closeSocket(of: daemon)
     for stream in streams { stream.end() }
     let deadline = ContinuousClock.now + limits.maxStopTime
     while state.withLock({ $0.activeCount > 0 }), ContinuousClock.now < deadline {
@@ -213,8 +224,17 @@ extension HTTPServer {
     for exchange in state.withLock({ Array($0.waiting.values) }) {
       deliver(responder.answer(to: .stopping), to: exchange)
     }
-    MHD_stop_daemon(daemon.pointer)
-    state.withLock { $0.daemon = nil }
+    for daemon in daemons { MHD_stop_daemon(daemon.pointer) }
+    state.withLock { state in
+      state.daemon = nil
+      state.retired = []
+    }
+  }
+
+  /// Accepts no more connections by a daemon.
+  func closeSocket(of daemon: Daemon) {
+    let listening = MHD_quiesce_daemon(daemon.pointer)
+    if listening >= 0 { close(listening) }
   }
 
   private func closeOverdueConnections() async {
@@ -227,6 +247,7 @@ extension HTTPServer {
           metrics.count(.connectionsClosedByServer)
         }
       }
+      stopIdleDaemons()
       trimMemory()
       try? await Task.sleep(for: Self.overdueCheckPause(limits))
     }
@@ -399,17 +420,19 @@ extension HTTPServer {
     _ answer: HTTPAnswer, for exchange: Exchange, closes: Bool = false
   ) -> MHD_Result {
     let byteCount = countedByteCount(answer)
-    let (isStopping, trouble) = state.withLock { state -> (Bool, ServerTrouble?) in
-      guard byteCount > 0 else { return (state.isStopping, nil) }
+    let daemon = exchange.connection?.daemon
+    let (isLast, trouble) = state.withLock { state -> (Bool, ServerTrouble?) in
+      let isLast = state.isStopping || state.retired.contains { $0.pointer == daemon }
+      guard byteCount > 0 else { return (isLast, nil) }
       let trouble = state.answers.add(byteCount, for: exchange.client)
       if trouble != nil { state.answers.remove(byteCount, for: exchange.client) }
-      return (state.isStopping, trouble)
+      return (isLast, trouble)
     }
     if let trouble {
-      return exchange.send(responder.answer(to: trouble), closes: closes || isStopping)
+      return exchange.send(responder.answer(to: trouble), closes: closes || isLast)
     }
     exchange.count(answerByteCount: byteCount)
-    return exchange.send(answer, closes: closes || isStopping)
+    return exchange.send(answer, closes: closes || isLast)
   }
 
   /// The length of an answer; 0 if it does not count.
@@ -445,7 +468,8 @@ extension HTTPServer {
   ) {
     guard let connection, let own else { return }
     if event == cmicrohttp_started {
-      let connection = ServerConnection(descriptor: cmicrohttp_socket(connection))
+      let connection = ServerConnection(
+        descriptor: cmicrohttp_socket(connection), daemon: cmicrohttp_daemon(connection))
       own.pointee = Unmanaged.passRetained(connection).toOpaque()
       connections.withLock { $0[ObjectIdentifier(connection)] = connection }
       metrics.count(.connectionsOpened)
@@ -457,4 +481,10 @@ extension HTTPServer {
       metrics.count(.connectionsEnded)
     }
   }
+}
+
+/// The number that the system gives to the file or the socket of a descriptor; `nil` if it is closed.
+private func fileNumber(of descriptor: Int32) -> UInt64? {
+  var status = stat()
+  return fstat(descriptor, &status) == 0 ? UInt64(truncatingIfNeeded: status.st_ino) : nil
 }

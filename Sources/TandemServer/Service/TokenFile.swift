@@ -62,6 +62,14 @@ package final class TokenFile: TokenSource {
     }.get()
   }
 
+  /// Reads the file again, also if nothing shows that it has changed.
+  ///
+  /// - Throws: ``ServerError`` with code `tokens`.
+  package func reload() throws(ServerError) {
+    state.withLock { $0.stamp = nil }
+    _ = try tokens()
+  }
+
   /// The tokens of a file that exists.
   package static func read(_ path: String) throws(ServerError) -> TokenList {
     let bytes: [UInt8]

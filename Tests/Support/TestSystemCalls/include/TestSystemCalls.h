@@ -32,6 +32,12 @@ size_t test_calls_end(int recording, char *buffer, size_t capacity);
 // Of glibc 2.29 and 2.34. Swift does not see them, because it imports the header without _GNU_SOURCE.
 int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *, const char *);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
+
+// The same holds for terminals.
+int posix_openpt(int);
+int grantpt(int);
+int unlockpt(int);
+char *ptsname(int);
 #endif
 
 #endif
