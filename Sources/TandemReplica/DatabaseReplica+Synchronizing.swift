@@ -176,20 +176,22 @@ extension DatabaseReplica {
   /// - Parameters:
   ///   - verifiesRows: True to read all rows as well. If some differ from those of the space without having
   ///     been noted by a trigger, they are repaired.
+  ///   - progress: Called after each commit that was accepted, and each page that was received or applied.
   ///   - report: Called with each new state, and with the error that led to it.
   package func synchronize(
     with space: SyncSpace, verifyingRows verifiesRows: Bool,
+    progress: @escaping @Sendable (ReplicaProgress) -> Void = { _ in },
     _ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void
   ) async throws -> ReplicaRun {
     let goal = SyncGoal.settled(maxFailureCount: DatabaseReplica.maxFailureCount)
-    var run = try await run(until: goal, with: space, report)
+    var run = try await run(until: goal, with: space, progress: progress, report)
     while verifiesRows, run.block == nil, run.status.isAtRevision {
       report(.verifying, nil)
       if try await verifyRows() {
         report(run.status, nil)
         break
       }
-      run = try await self.run(until: goal, with: space, report).adding(run)
+      run = try await self.run(until: goal, with: space, progress: progress, report).adding(run)
     }
     return run
   }
@@ -197,12 +199,15 @@ extension DatabaseReplica {
   /// Synchronizes until the goal is reached, and counts. A run for ever ends without an error when
   /// the task is cancelled.
   ///
-  /// - Parameter report: Called with each new state, and with the error that led to it.
+  /// - Parameters:
+  ///   - progress: Called after each commit that was accepted, and each page that was received or applied.
+  ///   - report: Called with each new state, and with the error that led to it.
   package func run(
     until goal: SyncGoal, with space: SyncSpace,
+    progress: @escaping @Sendable (ReplicaProgress) -> Void = { _ in },
     _ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void
   ) async throws -> ReplicaRun {
-    try await run(until: goal, space.remote, named: space.name, RunLog(report))
+    try await run(until: goal, space.remote, named: space.name, RunLog(report, progress))
   }
 
   private func run(
@@ -238,7 +243,9 @@ extension SyncStatus {
 /// The events of a run.
 private final class RunLog: Sendable {
   private struct State {
-    var pushedCount = 0
+    var sent = RowCount()
+    /// The rows of the present pull.
+    var received = RowCount()
     var pulledCount = 0
     var declaredTables: [SpaceTable] = []
     var spaceName: String?
@@ -248,8 +255,16 @@ private final class RunLog: Sendable {
 
   private let state = Mutex(State())
   private let report: @Sendable (SyncStatus, (any Error)?) -> Void
+  /// Called with the progress of applying too.
+  let progress: @Sendable (ReplicaProgress) -> Void
 
-  init(_ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void) { self.report = report }
+  init(
+    _ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void,
+    _ progress: @escaping @Sendable (ReplicaProgress) -> Void
+  ) {
+    self.report = report
+    self.progress = progress
+  }
 
   func note(_ status: SyncStatus, _ cause: (any Error)?) {
     state.withLock { state in
@@ -265,7 +280,24 @@ private final class RunLog: Sendable {
   /// The name by which the file knew the space at the start.
   var spaceName: String? { state.withLock { $0.spaceName } }
   func noteSpace(_ name: String) { state.withLock { $0.spaceName = name } }
-  func countPushed(_ count: Int) { state.withLock { $0.pushedCount += count } }
+
+  func count(sent commit: SyncCommit) {
+    progress(
+      state.withLock { state in
+        state.sent.add(commit, recordCount: commit.recordCount)
+        return state.sent.progress(.sending, share: nil)
+      })
+  }
+
+  func count(received page: SyncPage, for pull: SyncPull) {
+    progress(
+      state.withLock { state in
+        if pull.cursor == nil { state.received = RowCount() }
+        state.received.add(page)
+        return state.received.progress(.receiving, share: page.share(of: pull))
+      })
+  }
+
   func countPulled(_ count: Int) { state.withLock { $0.pulledCount += count } }
 
   func run(endingWith status: SyncStatus? = nil, blockedBy block: ReplicaError? = nil) -> ReplicaRun
@@ -273,8 +305,7 @@ private final class RunLog: Sendable {
     state.withLock { state in
       ReplicaRun(
         status: status ?? state.status, block: block, cause: state.cause,
-        pushedCount: state.pushedCount,
-        pulledCount: state.pulledCount)
+        pushedCount: state.sent.rowCount, pulledCount: state.pulledCount)
     }
   }
 }
@@ -294,14 +325,18 @@ private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
       log.noteDeclared(tables)
     }
     let outcome = try await remote.push(commit)
-    if case .accepted = outcome { log.countPushed(commit.recordCount) }
+    if case .accepted = outcome { log.count(sent: commit) }
     return outcome
   }
 
   func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable] {
     try await remote.declare(tables)
   }
-  func pull(_ pull: SyncPull) async throws -> SyncPullAnswer { try await remote.pull(pull) }
+  func pull(_ pull: SyncPull) async throws -> SyncPullAnswer {
+    let answer = try await remote.pull(pull)
+    if case .page(let page) = answer { log.count(received: page, for: pull) }
+    return answer
+  }
   func follow(after revision: SpaceRevision) async throws -> any SyncAnnouncements {
     try await remote.follow(after: revision)
   }
@@ -328,7 +363,7 @@ private struct CountedReplica: SyncReplica {
 
   func perform(_ step: SyncStep) async throws -> SyncSummary {
     let (summary, writtenCount) = try await waiting {
-      try await replica.performAndReport(step, inSpaceNamed: log.spaceName)
+      try await replica.performAndReport(step, inSpaceNamed: log.spaceName, log.progress)
     }
     log.countPulled(writtenCount)
     return summary

@@ -68,18 +68,22 @@ extension DatabaseReplica {
 
   /// Performs a step in one transaction.
   ///
-  /// - Parameter space: The name by which the file has to know its space; any if `nil`.
+  /// - Parameters:
+  ///   - space: The name by which the file has to know its space; any if `nil`.
+  ///   - progress: Called after each page that is applied.
   /// - Returns: Also the number of rows that it wrote for other replicas.
   /// - Throws: Also ``ReplicaError`` with code `otherSpace` if the file was attached to another space since.
   package func performAndReport(
-    _ step: SyncStep, inSpaceNamed space: String? = nil
+    _ step: SyncStep, inSpaceNamed space: String? = nil,
+    _ progress: @escaping @Sendable (ReplicaProgress) -> Void = { _ in }
   ) async throws -> (summary: SyncSummary, writtenCount: Int) {
     let decision = step == .apply ? try await decision() : nil
     do {
-      return try await perform(step, decision, inSpaceNamed: space)
+      return try await perform(step, decision, inSpaceNamed: space, progress)
     } catch let error as DatabaseError where error.forbidsRow && step.writesRows {
       // A trigger of the application has ended the transaction, as by `RAISE(ROLLBACK, …)`.
-      return try await perform(step, decision, inSpaceNamed: space, withoutTriggers: true)
+      return try await perform(
+        step, decision, inSpaceNamed: space, progress, withoutTriggers: true)
     } catch let error as ReplicaError where error.code == .undecided {
       throw SyncUndecided()
     }
@@ -87,9 +91,11 @@ extension DatabaseReplica {
 
   private func perform(
     _ step: SyncStep, _ decision: EpochPolicy.Decision?, inSpaceNamed space: String?,
+    _ progress: @escaping @Sendable (ReplicaProgress) -> Void,
     withoutTriggers: Bool = false
   ) async throws -> (summary: SyncSummary, writtenCount: Int) {
     try await write(rows: step.writesRows) { [merging, limits] tables in
+      tables.progress = progress
       if let space { try tables.requireSpace(named: space) }
       var generator = SystemRandomNumberGenerator()
       let merging = merging.completed(by: try tables.storedMerging())

@@ -34,10 +34,16 @@ struct PageApplication {
   /// - Parameter last: The last page.
   mutating func run(_ last: SyncPage) throws -> ReplicaApplyReport {
     try prepare()
-    try tables.forEachStagedPage { page in
+    let pageCount = try tables.stagedPageCount() + 1
+    var (number, count) = (0, RowCount())
+    func applyPage(_ page: SyncPage) throws {
       for change in page.changes { try apply(change) }
+      number += 1
+      count.add(page)
+      tables.progress(count.progress(.applying, share: Double(number) / Double(pageCount)))
     }
-    for change in last.changes { try apply(change) }
+    try tables.forEachStagedPage(applyPage)
+    try applyPage(last)
     // Before any record takes a unique value from another one, which the space may have deleted.
     if deletesMissing { try deleteMissing() }
     try placing.finish()

@@ -89,6 +89,13 @@ extension ReplicaTables {
     }
   }
 
+  /// The number of staged pages.
+  func stagedPageCount() throws -> Int {
+    guard case .integer(let count)? = try rows("SELECT count(*) FROM tandem_staged").first?[0]
+    else { return 0 }
+    return Int(clamping: count)
+  }
+
   /// The last page; `nil` if there is none.
   func lastStagedPage() throws -> SyncPage? {
     try rows("SELECT page FROM tandem_staged ORDER BY position DESC LIMIT 1").first

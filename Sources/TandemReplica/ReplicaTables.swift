@@ -37,6 +37,9 @@ package final class ReplicaTables {
   /// The result of the last step that applied a pull.
   package internal(set) var applyReport: ReplicaApplyReport?
 
+  /// Called after each page that is applied.
+  var progress: (ReplicaProgress) -> Void = { _ in }
+
   /// The message of the commit that the last step made.
   var frozenMessage: [UInt8]?
 

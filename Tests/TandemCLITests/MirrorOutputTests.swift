@@ -68,6 +68,24 @@ struct MirrorOutputTests {
     }
   }
 
+  @Test("on a terminal, a line says that the list is awaited, also without contents")
+  func waiting() async throws {
+    let terminal = try TestTerminal()
+    let isShown = DispatchSemaphore(value: 0)
+    try await withServer { _, connection in
+      isShown.wait()
+      isShown.signal()
+      return connection.respond(200, [:], Array(Self.list.utf8))
+    } test: { server async throws in
+      let tool = try RunningTool(
+        ["mirror", server.url, folder.path(of: "list.db"), "--table", "item", "--key", "id"],
+        terminal: terminal)
+      #expect(await terminal.shows("mirror waiting for the list"))
+      isShown.signal()
+      #expect(await tool.end() == 0)
+    }
+  }
+
   #if os(Linux)
     @Test("a disk that is full is said, with what holds all the same, and beside failures")
     func full() async throws {

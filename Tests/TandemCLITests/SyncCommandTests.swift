@@ -38,6 +38,42 @@ struct SyncCommandTests: ShellSuite {
     try await shell("$tandem sync a.db --verify --watch", status: 2)
   }
 
+  @Test("progress counts the rows of all commits and pages, those that are applied too")
+  func progress() async throws {
+    try await shell(
+      """
+      schema='CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, likes INTEGER)'
+      sqlite3 a.db "$schema; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
+        WHERE i < 12500) INSERT INTO note SELECT 'key' || i, 'title', i FROM n"
+      sqlite3 b.db "$schema"
+      for f in a b; do $tandem attach $f.db --space shared.space --table note; done
+      """)
+    let sent = try await shell("$tandem sync a.db --json").output.split(separator: "\n")
+    #expect(rows(of: "sending", in: sent) == [10_000, 12_500])
+    #expect(shares(of: "sending", in: sent) == [0.8, 1])
+    let received = try await shell("$tandem sync b.db --json").output.split(separator: "\n")
+    #expect(rows(of: "receiving", in: received) == [10_000, 12_500])
+    #expect(shares(of: "receiving", in: received).last == 1)
+    #expect(rows(of: "applying", in: received) == [10_000, 12_500])
+    #expect(shares(of: "applying", in: received).last == 1)
+    let remaining = received.filter { $0.contains(#""share":1"#) == false }.compactMap {
+      $0.firstMatch(of: #/"remainingSeconds":([0-9.e-]+)/#)
+    }
+    #expect(remaining.count == 2)
+  }
+
+  private func rows(of stage: String, in lines: [Substring]) -> [Int] {
+    lines.filter { $0.contains(#""event":"progress","stage":"\#(stage)""#) }.compactMap {
+      $0.firstMatch(of: #/"rows":(\d+)/#).flatMap { Int($0.1) }
+    }
+  }
+
+  private func shares(of stage: String, in lines: [Substring]) -> [Double] {
+    lines.filter { $0.contains(#""event":"progress","stage":"\#(stage)""#) }.compactMap {
+      $0.firstMatch(of: #/"share":([0-9.]+)/#).flatMap { Double($0.1) }
+    }
+  }
+
   @Test("a watch that cannot write its events ends")
   func fullOutput() async throws {
     guard FileManager.default.fileExists(atPath: "/dev/full") else { return }

@@ -27,6 +27,24 @@ import Testing
     #expect(seen.count > 20_000, "\(seen.count) states")
   }
 
+  @Test("Each commit is reported, also if the one before it had as many changes")
+  func equalCommits() {
+    var session = SyncSession()
+    var generator = SystemRandomNumberGenerator()
+    _ = session.handle(.requested)
+    for _ in 0..<2 {
+      var state = summary()
+      let commit = SyncToken.random(using: &generator)
+      state.outbox = SyncSummary.Outbox(commit: commit, changeCount: 10_000)
+      #expect(
+        session.handle(.performed(state)) == [
+          .report(.pushing(changeCount: 10_000)), .push(commit),
+        ])
+      let outcome = SyncOutcome.conflict([])
+      #expect(session.handle(.pushed(outcome)) == [.perform(.settle(outcome, of: commit))])
+    }
+  }
+
   @Test("Events that nothing waits for are ignored")
   func lateEvents() {
     var session = SyncSession()

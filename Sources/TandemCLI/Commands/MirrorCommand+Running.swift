@@ -99,6 +99,14 @@ extension MirrorCommand.Options {
       }
       bar?.bar.update(done, of: total, unit: unit, detail: detail)
     }
+    /// Shows that a phase without figures lasts, as while a server prepares the list.
+    func draw(lasting text: String) {
+      if bar?.label != text {
+        bar?.bar.finish()
+        bar = (text, ProgressBar("mirror", isQuiet: isQuiet))
+      }
+      bar?.bar.update(share: nil, detail: text)
+    }
     var last: MirrorPhase?
     for await stage in stages {
       switch stage {
@@ -107,10 +115,16 @@ extension MirrorCommand.Options {
       case .running(let phase):
         if phase != last { try events?.write(phase) }
         last = phase
-        guard events == nil, case .transferring(let progress) = phase else { continue }
-        draw(
-          progress.stage?.name ?? "content", progress.doneCount, of: progress.totalCount, "items",
-          detail(progress))
+        guard events == nil else { continue }
+        switch phase {
+        case .listing: draw(lasting: "waiting for the list")
+        case .comparing: draw(lasting: "comparing")
+        case .transferring(let progress):
+          draw(
+            progress.stage?.name ?? "content", progress.doneCount, of: progress.totalCount, "items",
+            detail(progress))
+        case .idle, .removing, .ending: break
+        }
       }
     }
   }

@@ -24,7 +24,11 @@ enum SyncCommand: Command {
         {"event":"status","status":"connecting|pushing|pulling|
         verifying|upToDate|offline|blocked"}, with "changes":N
         for pushing, "revision":"EPOCH.VERSION" for upToDate and
-        "reason":TEXT for offline and blocked, and at the end
+        "reason":TEXT for offline and blocked; for each commit
+        that was sent, and each page received or applied,
+        {"event":"progress","stage":"sending|receiving|applying",
+        "rows":N,"bytes":N,"share":S,"remainingSeconds":T}, with
+        S from 0 to 1, and both null while unknown; at the end
         {"event":"end","revision":"EPOCH.VERSION","pushed":N,
         "pulled":N,"conflicts":N,"rejected":N,"pending":N}.
         N are numbers of changes for pushing and pushed, and of
@@ -115,10 +119,12 @@ enum SyncCommand: Command {
       }
       return try await ReplicaFile.with(space) { space in
         let note = { @Sendable in output.note($0, $1) }
+        let progress = { @Sendable in output.note($0) }
         let run =
           output.watches
-          ? try await replica.run(until: .forever, with: space, note)
-          : try await replica.synchronize(with: space, verifyingRows: verifiesRows, note)
+          ? try await replica.run(until: .forever, with: space, progress: progress, note)
+          : try await replica.synchronize(
+            with: space, verifyingRows: verifiesRows, progress: progress, note)
         return try finish(run, database, output)
       }
     }
@@ -200,13 +206,7 @@ struct SyncOutput: Sendable {
   func note(_ status: SyncStatus, _ cause: (any Error)?) {
     progress.note(status)
     if printsJSON {
-      do {
-        try OutputStream.printLine { $0.object { write(status, cause, to: &$0) } }
-      } catch {
-        // Nobody would learn anything more. A synchronization may be stopped at any moment.
-        TandemCLI.report("\(error)")
-        exit(ExitStatus.failure)
-      }
+      printLine { write(status, cause, to: &$0) }
     } else if watches, !isQuiet {
       switch status {
       case .upToDate(let revision):
@@ -219,6 +219,30 @@ struct SyncOutput: Sendable {
         TandemCLI.report("\(path): \(state); trying again\(reason)")
       case .connecting, .pushing, .pulling, .verifying: break
       }
+    }
+  }
+
+  /// Shows the progress of a synchronization.
+  func note(_ progress: ReplicaProgress) {
+    let (share, remaining) = self.progress.note(progress)
+    guard printsJSON else { return }
+    printLine { json in
+      json.field("event", "progress")
+      json.field("stage", progress.stage.rawValue)
+      json.field("rows", progress.rowCount)
+      json.field("bytes", progress.byteCount)
+      json.field("share", share.map { FieldValue.real($0) })
+      json.field("remainingSeconds", remaining.map { FieldValue.real($0 / .seconds(1)) })
+    }
+  }
+
+  private func printLine(_ body: (inout JSONWriter) -> Void) {
+    do {
+      try OutputStream.printLine { $0.object(body) }
+    } catch {
+      // Nobody would learn anything more. A synchronization may be stopped at any moment.
+      TandemCLI.report("\(error)")
+      exit(ExitStatus.failure)
     }
   }
 
@@ -304,44 +328,4 @@ struct SyncOutput: Sendable {
           + "tandem rejected \(path)")
     }
   }
-}
-
-/// The line on a terminal that shows how far a long synchronization is.
-final class SyncProgress: Sendable {
-  private struct State {
-    let bar: ProgressBar
-    var totalCount = 0
-    /// The changes that were sent, without those of the present commit.
-    var sentCount = 0
-    /// The changes of the present commit.
-    var currentCount = 0
-  }
-
-  private let state: Mutex<State>
-
-  init(isShown: Bool) {
-    state = Mutex(State(bar: ProgressBar("sync", isQuiet: !isShown)))
-  }
-
-  /// Takes the number of rows that wait to be sent.
-  func expect(_ count: Int) { state.withLock { $0.totalCount = count } }
-
-  func note(_ status: SyncStatus) {
-    state.withLock { state in
-      state.sentCount += state.currentCount
-      state.currentCount = 0
-      switch status {
-      case .pushing(changeCount: let count):
-        state.currentCount = count
-        state.bar.update(
-          state.sentCount, of: max(state.totalCount, state.sentCount + count), unit: "rows sent")
-      case .pulling: state.bar.update(state.sentCount, of: nil, unit: "rows sent, receiving")
-      case .verifying: state.bar.update(state.sentCount, of: nil, unit: "rows sent, comparing")
-      case .connecting, .offline, .upToDate, .blocked: break
-      }
-    }
-  }
-
-  /// Removes the line.
-  func finish() { state.withLock { $0.bar.finish() } }
 }

@@ -269,7 +269,9 @@ extension SyncSession {
     if summary.hasEqualDigests { isRepaired = false }
     if let outbox = summary.outbox {
       activity = .pushing(outbox.commit)
-      return report(.pushing(changeCount: outbox.changeCount)) + [.push(outbox.commit)]
+      // Each commit is a state of its own, also if the one before it had as many changes.
+      status = .pushing(changeCount: outbox.changeCount)
+      return [.report(status), .push(outbox.commit)]
     }
     switch summary.pull {
     case .page(let request):

@@ -14,7 +14,7 @@ public enum SyncStatus: Hashable, Sendable {
 
   /// Nothing is known of the space yet.
   case connecting
-  /// A commit is being sent.
+  /// A commit is being sent. It is reported for each commit.
   case pushing(changeCount: Int)
   /// The changes of the space are fetched and applied.
   case pulling
