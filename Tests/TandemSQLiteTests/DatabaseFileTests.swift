@@ -29,6 +29,37 @@ struct DatabaseFileTests {
     try DatabaseConnection(path: path, access: .readOnly).valueRows("SELECT word FROM t")
   }
 
+  @Test(
+    "a program that ends without closing a database leaves its commits in the file itself",
+    arguments: [false, true])
+  func endOfProcess(isRead: Bool) async throws {
+    await #expect(processExitsWith: .success) { [path = folder.path as String, isRead] in
+      let database = try Database(path: "\(path)/test.db")
+      try database.write { transaction in
+        try transaction.execute("CREATE TABLE t (word TEXT)")
+        try transaction.execute("INSERT INTO t VALUES ('left')")
+      }
+      // As a variable of a main file, which is never released.
+      _ = Unmanaged.passRetained(database)
+      guard isRead else { return }
+      // A read that does not end keeps neither the process nor the commits.
+      let begun = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        try? database.read { transaction in
+          _ = try transaction.fetchValues("SELECT word FROM t", as: String.self)
+          begun.signal()
+          DispatchSemaphore(value: 0).wait()
+        }
+      }
+      begun.wait()
+    }
+    try FileManager.default.copyItem(
+      atPath: folder.path(of: "test.db"), toPath: folder.path(of: "copy.db"))
+    #expect(try DatabaseFileTests.words(folder.path(of: "copy.db")) == [["left"]])
+    let log = folder.path(of: "test.db-wal")
+    #expect(FileManager.default.fileExists(atPath: log) == isRead)
+  }
+
   @Test("after the working directory has changed, a relative path leads where it led")
   func otherDirectory() async throws {
     await #expect(processExitsWith: .success) { [path = folder.path as String] in

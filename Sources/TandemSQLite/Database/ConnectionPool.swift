@@ -167,6 +167,20 @@ extension ConnectionPool {
     await withCheckedContinuation { continuation in close { continuation.resume() } }
   }
 
+  /// Closes the connections, on this thread, and rejects further requests; false if one is in use.
+  ///
+  /// - Parameter body: Called with each connection that is open.
+  @discardableResult
+  func closeIfIdle(_ body: (DatabaseConnection) -> Void = { _ in }) -> Bool {
+    let idle = state.withLock { state -> [PooledConnection]? in
+      guard state.queue.isIdle else { return nil }
+      _ = state.queue.close()
+      return state.queue.takeIdle()
+    }
+    for connection in idle ?? [] { connection.close(after: body) }
+    return idle != nil
+  }
+
   private func close(whenClosed: @escaping @Sendable () -> Void) {
     let finish: @Sendable () -> Void = {
       // Not on the caller's thread: closing may move the log into the file.
@@ -227,7 +241,10 @@ final class PooledConnection: @unchecked Sendable {
   func enqueue(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 
   /// Closes the connection, which must be checked out, for good.
-  func close() { connection = nil }
+  func close(after body: (DatabaseConnection) -> Void = { _ in }) {
+    if let connection { body(connection) }
+    connection = nil
+  }
 
   private static var currentThread: UInt {
     #if canImport(Darwin)

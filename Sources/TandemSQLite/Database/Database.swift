@@ -29,6 +29,8 @@ internal import Synchronization
 ///   and so does an access that needs a further connection.
 /// - **The journal** of a file changes at the first write, as ``DatabaseConfiguration/journal``
 ///   says. Opening writes nothing, apart from creating a file that is missing.
+/// - **The end**: a database is closed when its last reference is gone, and when the process ends
+///   normally, unless it is in use then. So the file is complete without its `-wal`.
 /// - **In memory**: the path `:memory:` gives a database that ends with this object. It has only
 ///   one connection, so that its reads wait for its writes.
 ///
@@ -76,7 +78,10 @@ public final class Database: Sendable {
       writerPool = writer
       self.readers = path == ":memory:" ? writer : ConnectionPool(path: path, readers)
     }
+    if file.isOnDisk { OpenDatabases.add(self) }
   }
+
+  deinit { if file.isOnDisk { OpenDatabases.remove(self) } }
 }
 
 extension Database: CustomStringConvertible {
@@ -200,6 +205,16 @@ extension Database {
     await readers.close()
     await stopChangeFeed()
     await writerPool?.close()
+  }
+
+  /// Closes the connections that nobody uses, without waiting. If some are used, moves the commits from
+  /// the write-ahead log into the file as far as possible.
+  func closeIfIdle() {
+    stopChangeFeed()
+    let isIdle = readers.closeIfIdle()
+    writerPool?.closeIfIdle { connection in
+      if !isIdle { try? connection.execute("PRAGMA wal_checkpoint(PASSIVE)") }
+    }
   }
 
   /// Closes the file; blocks this thread.
