@@ -234,6 +234,73 @@ def check_conflict():
     assert page.locator("#b .conflicts .open").count() == 0
 
 
+def authors():
+    return page.eval_on_selector_all("#server .commits li", "items => items.map(item => item.children[1].textContent)")
+
+
+def reload():
+    page.reload()
+    until("the page has both phones again", lambda: page.evaluate("() => demo.phones.size === 2"))
+    until("both phones have answered", lambda: all((state(phone) or {}).get("state") for phone in "ab"))
+
+
+def check_reload():
+    """The page says nothing that it does not know."""
+    press("b", "[data-id='player-14'] .more")
+    until_equal("a commit of phone B")
+    before = authors()
+    assert before[0] == "Phone B" and "Phone A" in before and "Feed" in before, before
+    switch("a", False)
+    reload()
+    until("the authors after a reload", lambda: authors() == before)
+    text = page.locator("#a .status").text_content()
+    assert "Offline" in text and "synced" not in text, text
+    switch("a", True)
+    until_equal("reload")
+
+
+def check_descriptions():
+    """A conflict says how it was resolved, and by whom."""
+    for phone in "ab":
+        switch(phone, False)
+    for phone in "ab":
+        rename(phone, "player-15", f"Hedy of {phone}")
+        press(phone, "[data-id='player-16'] .more")
+        until(f"edits of {phone} wait", lambda: state(phone)["pending"] > 1)
+    for phone in "ab":
+        switch(phone, True)
+        until(f"phone {phone} has sent", lambda: state(phone)["pending"] == 0)
+    card = page.locator("#b .conflicts .open")
+    until("the open conflict", lambda: card.count() == 1)
+    number = card.get_attribute("data-id")
+    card.locator(".base").click()
+    resolved = page.locator(f"#b .conflicts [data-id='{number}']")
+    until("the chosen version", lambda: resolved.locator("p").text_content()
+          == "The version before both was chosen. Now: Edsger. A version above replaces that.")
+    counter = page.locator("#b .conflicts .resolved", has_text="Score of").first
+    now = score("b", "player-16")
+    assert f"The policy merged both. Now: {now}. A version above replaces that." in counter.text_content(), \
+        counter.text_content()
+    assert counter.locator(".local").get_attribute("aria-label").startswith("Replace by This phone"), "label"
+    until_equal("descriptions")
+
+
+def check_silence():
+    """A process that exists and does not run is no answer."""
+    verdict = page.locator("#server .verdict")
+    for pid, is_shown in [
+        (demo.pid, lambda: verdict.text_content().startswith("No answer since ")),
+        (int(page.locator("#b").get_attribute("data-pid")), lambda: (state("b") or {}).get("state") == "lost"),
+    ]:
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            until("a stopped process is noticed", is_shown)
+            assert not is_settled(), "the page is green beside a stopped process"
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        until_equal("silence")
+
+
 def check_bomb():
     for phone in "ab":
         press(phone, ".bomb")
@@ -435,6 +502,7 @@ try:
             (check_edits_on_both, "edits on both phones"), (check_keyboard, "arrow keys"),
             (check_order_and_filter, "order and filter"),
             (check_feed, "the feed"), (check_conflict, "a conflict offline, resolved otherwise"),
+            (check_reload, "a reload"), (check_silence, "processes that stand still"), (check_descriptions, "how conflicts were resolved"),
             (check_sqlite, "a change by sqlite3"), (check_terminal, "the lines for a terminal"),
             (check_folder, "folders that cannot be used"), (check_bomb, "bombs on both"), (check_kill, "kill and recovery"),
         ]:
@@ -444,10 +512,16 @@ try:
         measure_frames()
         step("figures")
         assert not errors, errors
+        pids = [row[0] for row in sqlite3.connect(folder / "server.db").execute("SELECT pid FROM phone")]
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(LIMIT) == 0, "the demo ended with an error"
+        verdict = page.locator("#server .verdict")
+        until("the end of the demo is shown", lambda: verdict.text_content().startswith("No answer since "))
+        assert not is_settled(), "the page is green after the end of the demo"
+        until("the phones show it too", lambda: page.locator("[data-state='lost']").count() == 2)
+        assert page.locator(".status", has_text="In step").count() == 0
+        page.screenshot(path=SCREENSHOTS / "ended.png")
         browser.close()
-    pids = [row[0] for row in sqlite3.connect(folder / "server.db").execute("SELECT pid FROM phone")]
-    demo.send_signal(signal.SIGINT)
-    assert demo.wait(LIMIT) == 0, "the demo ended with an error"
     for pid in pids:
         try:
             os.kill(pid, 0)

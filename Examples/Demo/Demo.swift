@@ -66,9 +66,11 @@ package struct Demo: Sendable {
           try await stage.show(report: report)
         }
       }
-      group.addTask {
-        try await SpaceEvents(url: "\(spaces.url)/v1/spaces/\(Demo.spaceName)").follow(on: stage)
-      }
+      let events = SpaceEvents(
+        url: "\(spaces.url)/v1/spaces/\(Demo.spaceName)",
+        file: "\(folder)/spaces/\(Demo.spaceName).space",
+        feed: try await mirrored.replica.status().replica)
+      group.addTask { try await events.follow(on: stage) }
       group.addTask { try await phones.run() }
       group.addTask {
         var isReady = false

@@ -14,7 +14,8 @@ struct EventStream: Sendable {
   ///
   /// - Throws: `CancellationError` if the page has left.
   func send(_ name: String, _ json: [UInt8]) throws {
-    try write(Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8))
+    let bytes = Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8)
+    guard body.send(bytes) else { throw CancellationError() }
   }
 
   /// Runs sources of events at the same time, until the page leaves or the task is cancelled.
@@ -22,19 +23,15 @@ struct EventStream: Sendable {
     defer { body.end() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for source in sources { group.addTask { try await source() } }
-      // Only writing shows that the page has left.
+      // Only writing shows that the page has left, and only an event shows the page that this process runs.
       group.addTask {
         while true {
           try await Task.sleep(for: EventStream.heartbeatInterval)
-          try write(Array(":\n\n".utf8))
+          try send("alive", Array("{}".utf8))
         }
       }
       defer { group.cancelAll() }
       try await group.next()
     }
-  }
-
-  private func write(_ bytes: [UInt8]) throws {
-    guard body.send(bytes) else { throw CancellationError() }
   }
 }

@@ -6,8 +6,6 @@ struct Phone: Sendable {
   let database: Database
   let replica: DatabaseReplica
   let space: SyncSpace
-  /// The number of changes of each commit, when the phone sends it.
-  let pushes = Broadcast<Int>()
   /// The errors that end synchronization until the switch is turned off and on.
   let failures = Broadcast<String>()
 
@@ -46,9 +44,7 @@ struct Phone: Sendable {
 
   private func synchronize() async {
     do {
-      try await replica.run(with: space) { status, _ in
-        if case .pushing(changeCount: let count) = status { pushes.send(count) }
-      }
+      try await replica.run(with: space)
     } catch is CancellationError {
     } catch {
       failures.send("Phone \(name.uppercased()): \(error)")

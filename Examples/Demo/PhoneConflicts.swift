@@ -11,6 +11,8 @@ extension Phone {
     let base: String?
     let local: String?
     let remote: String?
+    /// The values that the row has now; `nil` if there is no row.
+    let present: String?
   }
 
   private static let maxResolvedCount = 3
@@ -20,12 +22,12 @@ extension Phone {
     let conflicts = try await replica.conflicts(includingResolved: true).reversed()
     let open = conflicts.filter { $0.resolution == .unresolved }
     let resolved = conflicts.filter { $0.resolution != .unresolved }.prefix(Phone.maxResolvedCount)
-    return (open + resolved).map { conflict in
-      let fields = conflict.fields
+    let shown = open + resolved
+    return zip(shown, try await presentTexts(of: shown)).map { conflict, present in
+      let fields = conflict.fields ?? conflict.fieldsOfBothSides
       func text(_ version: Record?) -> String? {
         version.map { version in
-          (fields ?? version.layout.names).map { "\(version[$0].plainText)" }.joined(
-            separator: ", ")
+          conflict.shownFields.map { "\(version[$0].plainText)" }.joined(separator: ", ")
         }
       }
       let name =
@@ -33,11 +35,30 @@ extension Phone {
         ?? ""
       return ConflictCard(
         id: conflict.id,
-        title: (fields?.joined(separator: ", ").capitalizedFirst ?? name)
-          + " of a \(conflict.table)",
+        title: fields.map { names in
+          names.joined(separator: ", ").capitalizedFirst + " of "
+            + (names.contains("name") ? "a \(conflict.table)" : name)
+        } ?? "\(name), a \(conflict.table)",
         kind: conflict.kind.rawValue, resolution: conflict.resolution.rawValue,
         base: text(conflict.base),
-        local: text(conflict.local), remote: text(conflict.remote))
+        local: text(conflict.local), remote: text(conflict.remote), present: present)
+    }
+  }
+
+  /// The values of the rows in conflict as they are now; `nil` for a row that is gone.
+  private func presentTexts(of conflicts: [ReplicaConflict]) async throws -> [String?] {
+    try await database.read { transaction in
+      try conflicts.map { conflict in
+        guard case .text(let key)? = conflict.primaryKey.first else { return nil }
+        let values = try conflict.shownFields.compactMap { name in
+          try transaction.fetchValue(
+            """
+            SELECT coalesce(\(identifier: name), 'nothing') || '' FROM \(identifier: conflict.table)
+            WHERE \(identifier: conflict.keyColumn) = \(key)
+            """, as: String.self)
+        }
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+      }
     }
   }
 
@@ -57,16 +78,31 @@ extension Phone {
     guard let version = versions[choice.choice] ?? nil,
       case .text(let key)? = conflict.primaryKey.first
     else { return }
-    let column = conflict.table == "place" ? "zone" : "id"
     try await database.write { transaction in
-      for field in conflict.fields ?? version.layout.names {
+      for field in conflict.shownFields {
         try transaction.execute(
           """
           UPDATE \(identifier: conflict.table) SET \(identifier: field) = \(version[field])
-          WHERE \(identifier: column) = \(key)
+          WHERE \(identifier: conflict.keyColumn) = \(key)
           """)
       }
     }
+  }
+}
+
+extension ReplicaConflict {
+  fileprivate var keyColumn: String { table == "place" ? "zone" : "id" }
+
+  /// The fields in question; all if it is the record as a whole.
+  fileprivate var shownFields: [String] {
+    fields ?? fieldsOfBothSides ?? (local ?? remote ?? base)?.layout.names ?? []
+  }
+
+  /// The fields that both sides changed, as far as a row was there before and on both sides.
+  fileprivate var fieldsOfBothSides: [String]? {
+    guard let base, let local, let remote else { return nil }
+    let names = local.layout.names.filter { base[$0] != local[$0] && base[$0] != remote[$0] }
+    return names.isEmpty ? nil : names
   }
 }
 

@@ -29,7 +29,6 @@ extension Phone {
           if let row = rows.first { try stream.send("network", JSON.object(row)) }
         }
       },
-      { for await count in pushes.values() { try stream.send("push", Array("\(count)".utf8)) } },
       {
         for await message in failures.values() {
           try stream.send("failure", JSON.object(["message": .text(message)] as Record))
@@ -48,6 +47,7 @@ extension Phone {
 
   private struct Status: Encodable {
     let state: String
+    let replica: String
     let revision: Int?
     let pending: Int
     let conflicts: Int
@@ -55,6 +55,7 @@ extension Phone {
 
     init(_ status: ReplicaStatus) {
       state = status.state.rawValue
+      replica = status.replica
       revision = status.revision?.version
       pending = status.pendingCount
       conflicts = status.conflictCount

@@ -5,6 +5,10 @@ import Tandem
 struct SpaceEvents: Sendable {
   /// The address of the space on its server.
   let url: String
+  /// The file of the space, which knows the replica of each commit.
+  let file: String
+  /// The replica that the feed is mirrored into.
+  let feed: String
 
   private static let pause = Duration.seconds(1)
 
@@ -50,6 +54,20 @@ struct SpaceEvents: Sendable {
     if case .text(let changes) = state["changes"] {
       changeCount = try RecordReader.records(in: changes, format: .json).count
     }
-    try await stage.show(revision: revision.version, digest: digest, changes: changeCount)
+    var commit: Stage.Commit?
+    if let changeCount {
+      let replica = try await replica(of: revision.version)
+      commit = Stage.Commit(
+        changes: changeCount, replica: replica, author: replica == feed ? "Feed" : nil)
+    }
+    try await stage.show(revision: revision.version, digest: digest, commit)
   }
+
+  /// The replica that made a commit; `nil` if the last commits do not include it.
+  private func replica(of version: Int) async throws -> String? {
+    let commits = try await SQLiteSpaceStore.history(path: file, maxCount: SpaceEvents.maxLookup)
+    return commits.first { $0.version == version }?.replica.description
+  }
+
+  private static let maxLookup = 100
 }

@@ -19,7 +19,11 @@ struct Stage: Sendable {
         """)
       try transaction.execute(
         "CREATE TABLE space (id INTEGER PRIMARY KEY, revision INTEGER, digest TEXT)")
-      try transaction.execute("CREATE TABLE history (version INTEGER PRIMARY KEY, changes INTEGER)")
+      try transaction.execute(
+        """
+        CREATE TABLE history (
+          version INTEGER PRIMARY KEY, changes INTEGER, replica TEXT, author TEXT)
+        """)
       try transaction.execute("CREATE TABLE report (id INTEGER PRIMARY KEY, text TEXT)")
     }
   }
@@ -72,12 +76,25 @@ struct Stage: Sendable {
 
   private static let maxCommitCount = 100
 
-  /// Shows a commit of the space, and the state after it.
-  func show(revision: Int, digest: String, changes: Int?) async throws {
+  /// A commit of the space.
+  struct Commit: Sendable {
+    var changes: Int
+    /// The replica that made it.
+    var replica: String?
+    /// The author, unless it is the phone with that replica.
+    var author: String?
+  }
+
+  /// Shows the state of the space, and the commit before it.
+  func show(revision: Int, digest: String, _ commit: Commit?) async throws {
     try await database.write { transaction in
       try transaction.execute("INSERT OR REPLACE INTO space VALUES (1, \(revision), \(digest))")
-      guard let changes else { return }
-      try transaction.execute("INSERT OR REPLACE INTO history VALUES (\(revision), \(changes))")
+      guard let commit else { return }
+      try transaction.execute(
+        """
+        INSERT OR REPLACE INTO history
+        VALUES (\(revision), \(commit.changes), \(commit.replica), \(commit.author))
+        """)
       try transaction.execute(
         "DELETE FROM history WHERE version <= \(revision - Stage.maxCommitCount)")
     }

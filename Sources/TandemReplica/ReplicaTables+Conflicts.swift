@@ -148,11 +148,12 @@ extension ReplicaTables {
     switch choice {
     case .remote: resolution = .remote
     case .local: resolution = .local
-    case .base, .record, .fields: resolution = .merged
+    case .base: resolution = .base
+    case .record, .fields: resolution = .chosen
     }
     try close(conflict.id, resolution)
     let older = open.filter { $0.id < conflict.id && $0.isAbout(fieldsOf: conflict) }
-    for older in older { try close(older.id, choice == .remote ? .remote : .merged) }
+    for older in older { try close(older.id, choice == .remote ? .remote : .chosen) }
     return (
       [conflict.id] + older.map(\.id),
       Resolution(conflict: conflict, choice: choice, table: table)

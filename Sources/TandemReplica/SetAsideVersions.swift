@@ -10,8 +10,12 @@ public struct ReplicaConflict: Hashable, Sendable, Identifiable {
     case local
     /// The row has the version of the space.
     case remote
-    /// The row has another version: of a policy, or as it was chosen.
+    /// The row has the version that both sides started from, because somebody chose it.
+    case base
+    /// The row has the version that a policy or the merge of fields made of both.
     case merged
+    /// The row has another version that somebody chose.
+    case chosen
     /// The row has the remote version, and the conflict is open.
     case unresolved
   }

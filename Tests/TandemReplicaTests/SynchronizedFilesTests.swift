@@ -122,7 +122,7 @@ struct SynchronizedFilesTests {
     // Only the field in conflict is written: the counter has moved on.
     try await two.resolve(conflict: conflict.id, by: .fields(["title": "both"]))
     #expect(try await two.conflicts().isEmpty)
-    #expect(try await two.conflicts(includingResolved: true).map(\.resolution) == [.merged])
+    #expect(try await two.conflicts(includingResolved: true).map(\.resolution) == [.chosen])
     await #expect { try await two.resolve(conflict: conflict.id, by: .local) } throws: {
       ($0 as? ReplicaError)?.code == .unknownConflict
     }

@@ -4,7 +4,9 @@ import { act, on } from "./events.js";
 const outcomes = {
   local: "This phone's version was kept.",
   remote: "The server's version was kept.",
+  base: "The version before both was chosen.",
   merged: "The policy merged both.",
+  chosen: "Another version was chosen.",
   unresolved: "No policy decides. Choose a version; until then, the row has the server's.",
 };
 const versions = { base: "Before", local: "This phone", remote: "Server" };
@@ -26,7 +28,8 @@ function card(address, conflict) {
   const kind = document.createElement("span");
   kind.textContent = conflict.kind;
   const text = document.createElement("p");
-  text.textContent = outcomes[conflict.resolution];
+  text.textContent = isOpen ? outcomes.unresolved
+    : `${outcomes[conflict.resolution]} Now: ${conflict.present ?? "no record"}. A version above replaces that.`;
   const choices = document.createElement("div");
   choices.className = "versions";
   for (const [name, label] of Object.entries(versions)) choices.append(version(address, conflict, name, label));
@@ -43,7 +46,8 @@ function version(address, conflict, name, label) {
   const value = document.createElement("span");
   value.textContent = conflict[name] ?? "–";
   button.append(small, value);
-  button.setAttribute("aria-label", `Use ${label}: ${conflict[name] ?? "no record"}`);
+  const verb = conflict.resolution === "unresolved" ? "Use" : "Replace by";
+  button.setAttribute("aria-label", `${verb} ${label}: ${conflict[name] ?? "no record"}`);
   on(button, "click", () => act(`${address}/conflicts/resolve`, { id: conflict.id, choice: name }));
   return button;
 }

@@ -20,7 +20,7 @@ follow("/events", {
   commit: commit => server.showCommit(commit),
   feed: difference => server.showFeed(difference),
   mirror: report => server.showMirror(report),
-});
+}, () => server.open(), () => server.lose());
 
 // For tests and for curious people.
 window.demo = { phones, server };

@@ -1,6 +1,6 @@
 // One phone: everything in it comes from the process of its own replica.
 import { showConflicts } from "./conflicts.js";
-import { act, follow, on, show } from "./events.js";
+import { act, follow, on, show, timeOfDay } from "./events.js";
 import { PlaceMap } from "./map.js";
 import { Panel } from "./panel.js";
 import { Ranking } from "./ranking.js";
@@ -61,9 +61,12 @@ export class Phone {
       network: ({ isOnline }) => this.showStatus({ ...this.status, isOnline: !!isOnline }),
       status: status => this.showStatus({ ...status, isOnline: this.status?.isOnline ?? true }),
       failure: ({ message }) => show(new Error(message)),
-      push: () => { this.hasPushed = true; },
       conflicts: conflicts => showConflicts(this.find(".conflicts"), this.address, conflicts),
-    }, () => { hasPins = hasRows = false; });
+    }, () => {
+      hasPins = hasRows = false;
+      this.lostAt = null;
+      this.status = { ...this.status, state: null };
+    }, () => this.lose());
     if (!isFirst && this.map.selection) this.panel.show(this.address, this.map.selection);
   }
 
@@ -73,15 +76,27 @@ export class Phone {
     this.find(".status b").textContent = "Killed";
     this.find(".status span").textContent = "";
     this.element.dataset.state = "killed";
-    this.status = { isOnline: true, state: "killed" };
+    this.status = { ...this.status, isOnline: true, state: "killed" };
+    this.onStatus(this);
+  }
+
+  /** The process does not answer: what the page shows of it may be old. */
+  lose() {
+    if (this.status?.state === "killed") return;
+    this.lostAt ??= new Date();
+    this.status = { ...this.status, state: "lost" };
+    this.element.dataset.state = "lost";
+    this.find(".status b").textContent = "No answer";
+    this.find(".status span").textContent = `since ${timeOfDay(this.lostAt)}`;
     this.onStatus(this);
   }
 
   showStatus(status) {
-    if (status.revision !== this.status?.revision) status.syncedAt = Date.now();
-    else status.syncedAt = this.status?.syncedAt;
+    // Nobody knows when a phone that this page has just met was synchronized.
+    const isNews = this.status?.replica && status.revision !== this.status.revision;
+    status.syncedAt = isNews ? Date.now() : this.status?.syncedAt;
     this.status = status;
-    if (!status.state) return;
+    if (!status.state || this.lostAt) return;
     this.element.dataset.state = status.isOnline ? status.state : "offline";
     this.find(".online").checked = status.isOnline;
     const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
@@ -94,7 +109,7 @@ export class Phone {
 
   showAge() {
     const { status } = this;
-    if (!status || status.state === "killed") return;
+    if (!status || status.state === "killed" || this.lostAt) return;
     const parts = [];
     if (status.pending) parts.push(`${status.pending} waiting`);
     if (status.revision) parts.push(`revision ${status.revision}`);

@@ -1,5 +1,5 @@
 // The middle of the page: the server's state, the commits that travel, and the feed.
-import { act, on } from "./events.js";
+import { act, on, timeOfDay } from "./events.js";
 
 const maxCommitCount = 7;
 
@@ -16,6 +16,15 @@ export class Server {
     on(this.form.elements.reset, "click", () => act("/feed/reset"));
   }
 
+  /** The server answers. What it has follows. */
+  open() { this.lostAt = null; }
+
+  /** The server does not answer: nothing that is shown is known to be true any more. */
+  lose() {
+    this.lostAt ??= new Date();
+    this.compare();
+  }
+
   showRecords({ records }) { this.find(".records").textContent = records; }
 
   showSpace({ revision, digest }) {
@@ -28,26 +37,41 @@ export class Server {
   /** Compares the phones with the server: a phone in step at a revision has the digest of the server. */
   compare() {
     const states = [...this.phones.values()].map(phone => phone.status);
-    const isEqual = states.length > 0 && states.every(status =>
+    const isEqual = !this.lostAt && states.length > 0 && states.every(status =>
       status?.isOnline && ["upToDate", "conflicts"].includes(status.state) && !status.pending
         && status.revision === this.revision);
     this.element.classList.toggle("equal", isEqual);
-    const text = isEqual ? "Both phones have exactly these records." : "Not every phone has this revision.";
+    this.showAuthors();
+    const text = this.lostAt ? `No answer since ${timeOfDay(this.lostAt)}. The demo may have ended.`
+      : isEqual ? "Both phones have exactly these records." : "Not every phone has this revision.";
     if (this.find(".verdict").textContent !== text) this.find(".verdict").textContent = text;
   }
 
-  showCommit({ version, changes }) {
-    const source = [...this.phones.values()].find(phone => phone.hasPushed);
-    if (source) source.hasPushed = false;
+  showCommit(commit) {
+    const { version, changes } = commit;
+    const list = this.find(".commits");
+    // The stream begins anew after a loss of the connection.
+    if ([...list.children].some(item => item.commit.version === version)) return;
     const item = document.createElement("li");
-    for (const text of [version, source ? source.find("h2").textContent : "Feed",
-      `${changes} change${changes === 1 ? "" : "s"}`]) {
+    item.commit = commit;
+    for (const text of [version, "", `${changes} change${changes === 1 ? "" : "s"}`]) {
       item.append(Object.assign(document.createElement("span"), { textContent: text }));
     }
-    const list = this.find(".commits");
     list.prepend(item);
     while (list.children.length > maxCommitCount) list.lastChild.remove();
-    this.travel(source?.element.id);
+    this.showAuthors();
+    this.travel(this.phone(commit)?.element.id);
+  }
+
+  /** The phone that made a commit, by the replica that the space has for it. */
+  phone({ replica }) { return [...this.phones.values()].find(phone => replica && phone.status?.replica === replica); }
+
+  /** The authors of the commits. After a reload, the phones are known later than the commits. */
+  showAuthors() {
+    for (const item of this.find(".commits").children) {
+      const author = item.commit.author ?? this.phone(item.commit)?.find("h2").textContent ?? "Another replica";
+      if (item.children[1].textContent !== author) item.children[1].textContent = author;
+    }
   }
 
   /** A commit goes from its phone to the server, and from there to the others. */

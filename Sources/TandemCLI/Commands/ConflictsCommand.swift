@@ -25,7 +25,8 @@ enum ConflictsCommand: Command {
         {"id":N,"table":T,"key":KEY,"kind":"edit/edit|add/add|
         edit/delete|delete/edit","base":ROW,"local":ROW,
         "remote":ROW,
-        "resolution":"local|remote|merged|unresolved"}
+        "resolution":"local|remote|base|merged|chosen|unresolved"}
+        merged: by a policy; chosen: other fields, by --take.
         \(keyShape)
         The ROW of a version that is deleted is null.
         """)
