@@ -14,6 +14,22 @@ static inline int csqlite_enable_triggers(sqlite3 *database, int isEnabled) {
   return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, isEnabled, (int *)0);
 }
 
+// Loads an extension; `message` is freed by sqlite3_free. Apple's library cannot.
+static inline int csqlite_load_extension(sqlite3 *database, const char *file, char **message) {
+#ifdef __APPLE__
+  (void)database;
+  (void)file;
+  *message = sqlite3_mprintf("the SQLite library of this system loads no extensions");
+  return SQLITE_ERROR;
+#else
+  // Only this function loads extensions: statements must not.
+  sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, (int *)0);
+  int result = sqlite3_load_extension(database, file, (const char *)0, message);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, (int *)0);
+  return result;
+#endif
+}
+
 // Makes SQLite leave out its count of memory, and with it a lock for each allocation, before its first use.
 static inline int csqlite_leave_out_memory_count(void) {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);

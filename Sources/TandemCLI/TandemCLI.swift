@@ -42,6 +42,7 @@ struct TandemCLI {
     occupyStandardDescriptors()
     OpenFiles.raiseLimit()
     SQLiteLibrary.leaveOutMemoryCount()
+    SQLiteLibrary.add(IdentifierFunctions.all)
     exit(await status())
   }
 
@@ -85,6 +86,13 @@ struct TandemCLI {
   ) async throws(UsageError) -> Int32 {
     let parsed = try ParsedArguments(arguments, for: command.specification)
     if parsed[CommandSpecification.help] { return printHelp(of: command) }
+    if command.specification.usesDatabases {
+      for file in parsed.all(CommandSpecification.loadExtension) {
+        // The system looks for a name without a slash among its libraries only.
+        let isHere = !file.contains("/") && access(file, F_OK) == 0
+        SQLiteLibrary.add(extensionAt: isHere ? "./\(file)" : file)
+      }
+    }
     do {
       return try await command.run(parsed)
     } catch let error as UsageError {

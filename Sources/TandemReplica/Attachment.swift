@@ -53,7 +53,9 @@ extension ReplicaTables {
       }
       _ = try choice.policies(for: declaration)
       try choice.checkGranularity(of: declaration)
-      try connection.checkStatements(on: try ReplicaTable(declaration, in: connection), .unsuitable)
+      let table = try ReplicaTable(declaration, in: connection)
+      try connection.checkStatements(on: table, .unsuitable)
+      try connection.checkDefaults(of: table, .unsuitable)
       declarations.append(declaration)
     }
     return declarations

@@ -215,12 +215,29 @@ extension DatabaseConnection {
       if let message = reasonNotToCompile(text.sql) {
         let triggers = try triggers(blamedBy: message)
         let place = triggers.isEmpty ? "" : " in the trigger \(triggers.sqlList)"
-        throw ReplicaError(
-          code,
-          "the table \(table.name) cannot be written by this program: \(message)\(place); "
-            + "synchronize in the program that defines it, or change the schema")
+        throw unwritable(table, code, "\(message)\(place)")
       }
     }
+  }
+
+  /// Throws if SQLite cannot compile a default that statements and triggers of Tandem use: that of a column
+  /// which cannot be null.
+  func checkDefaults(of table: ReplicaTable, _ code: ReplicaError.Code) throws {
+    let defaults = try defaults(of: table.name, among: table.keyNames + table.columnNames)
+    for entry in defaults where entry.isRequired {
+      guard let message = reasonNotToCompile("SELECT \(entry.sql)") else { continue }
+      throw unwritable(table, code, "\(message) in the default of the column \(entry.column)")
+    }
+  }
+
+  private func unwritable(
+    _ table: ReplicaTable, _ code: ReplicaError.Code, _ reason: String
+  ) -> ReplicaError {
+    ReplicaError(
+      code,
+      "the table \(table.name) cannot be written by this program: \(reason); "
+        + "synchronize in the program that defines it, load the extension that does "
+        + "(--load-extension), register it (DatabaseConfiguration), or change the schema")
   }
 
   /// The message of the mistake for which SQLite cannot compile a statement; `nil` if it can.

@@ -74,6 +74,11 @@ extension DatabaseError: CustomStringConvertible {
     return "\(path): \(message)\(advice)\(number)\(statement)"
   }
 
+  /// The words of SQLite for a function or collation that only the application has.
+  private static let missing = [
+    "no such function: ", "unknown function: ", "no such collation sequence: ",
+  ]
+
   /// The remedy, where it is not obvious from SQLite's words.
   private var advice: String {
     switch code.primary {
@@ -83,6 +88,9 @@ extension DatabaseError: CustomStringConvertible {
       return "; a file with a write-ahead log can be read only where SQLite may write beside it"
     case .full: return "; free some space and try again: nothing was changed"
     case .corrupt: return "; restore it from a backup, or try sqlite3's .recover"
+    case .error where Self.missing.contains(where: message.hasPrefix):
+      return "; register it (DatabaseConfiguration), or load the extension that defines it "
+        + "(--load-extension)"
     default: return ""
     }
   }

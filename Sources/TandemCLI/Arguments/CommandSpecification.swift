@@ -14,11 +14,18 @@ struct CommandSpecification: Sendable {
   var examples: [String]
   /// True if the last operand may be given any number of times, including none.
   var repeatsLastOperand = false
+  /// True if the command uses databases, whose tables may need an extension of SQLite.
+  var usesDatabases = false
 
   static let help = Flag("help", letter: "h", help: "Show this help.")
+  static let loadExtension = ValueOption<String>(
+    "load-extension", "FILE", isRepeatable: true,
+    help: "Load an extension of SQLite, with functions or collations\nthat the database needs.")
 
-  /// The options, with `--help`, which every command has.
-  var allOptions: [any CommandOption] { options + [Self.help] }
+  /// The options, with those that many commands have, and `--help`, which every command has.
+  var allOptions: [any CommandOption] {
+    options + (usesDatabases ? [Self.loadExtension] : []) + [Self.help]
+  }
 }
 
 // MARK: - Help

@@ -52,7 +52,7 @@ enum AlterCommand: Command {
       "tandem alter notes.db --policy likes=counter",
       "tandem alter notes.db --begin && migrate-it notes.db && tandem alter notes.db --end",
     ],
-    repeatsLastOperand: true)
+    repeatsLastOperand: true, usesDatabases: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let path = arguments.operands[0]

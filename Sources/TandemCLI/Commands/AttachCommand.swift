@@ -112,7 +112,8 @@ enum AttachCommand: Command {
       "tandem attach notes.db --server https://sync.example.org --space notes --token-file token "
         + "--table note",
       "tandem attach notes.db --space moved/shared.space",
-    ])
+    ],
+    usesDatabases: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let path = arguments.operands[0]

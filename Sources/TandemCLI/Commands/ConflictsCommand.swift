@@ -63,7 +63,7 @@ enum ConflictsCommand: Command {
       "tandem conflicts notes.db resolve 1 --take '{\"title\":\"both\"}'",
       "tandem conflicts notes.db resolve all --take local",
     ],
-    repeatsLastOperand: true)
+    repeatsLastOperand: true, usesDatabases: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let path = arguments.operands[0]

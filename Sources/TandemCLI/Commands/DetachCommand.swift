@@ -29,7 +29,8 @@ enum DetachCommand: Command {
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
     options: [discardRejected, discardConflicts, quiet],
-    examples: ["tandem detach notes.db", "tandem detach notes.db --discard-conflicts"])
+    examples: ["tandem detach notes.db", "tandem detach notes.db --discard-conflicts"],
+    usesDatabases: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let path = arguments.operands[0]

@@ -92,7 +92,8 @@ enum DiffCommand: Command {
       "tandem diff app.db https://example.org/places --table place --items data --page link",
       "tandem diff --list monday.json tuesday.json --key id",
       "tandem diff --text draft.txt final.txt",
-    ])
+    ],
+    usesDatabases: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let names = arguments.operands

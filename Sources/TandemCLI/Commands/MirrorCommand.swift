@@ -162,7 +162,8 @@ enum MirrorCommand: Command {
       "tandem mirror https://example.org/photos p.db --table photo --key id --content url --into p",
       "tandem mirror https://example.org/feed f.db --table f --key id --every 60 "
         + "--user @password",
-    ])
+    ],
+    usesDatabases: true)
 
   /// The number of changes that are shown without `--all`.
   static let maxLineCount = 100

@@ -74,7 +74,8 @@ enum RejectedCommand: Command {
     examples: [
       "tandem rejected notes.db", "tandem rejected notes.db --retry 1",
       "tandem rejected notes.db --retry all",
-    ])
+    ],
+    usesDatabases: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let path = arguments.operands[0]

@@ -34,7 +34,8 @@ enum StatusCommand: Command {
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that is attached.")],
     options: [json],
-    examples: ["tandem status notes.db", "tandem status notes.db --json"])
+    examples: ["tandem status notes.db", "tandem status notes.db --json"],
+    usesDatabases: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let status = try await ReplicaFile.with(arguments.operands[0], access: .readOnly) {

@@ -68,7 +68,8 @@ enum SyncCommand: Command {
     examples: [
       "tandem sync notes.db", "tandem sync notes.db --watch --json",
       "tandem sync notes.db --verify",
-    ])
+    ],
+    usesDatabases: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let verifiesRows = arguments[Option.verify]
@@ -225,7 +226,7 @@ struct SyncOutput: Sendable {
   /// Shows the progress of a synchronization.
   func note(_ progress: ReplicaProgress) {
     let (share, remaining) = self.progress.note(progress)
-    guard printsJSON else { return }
+    guard printsJSON, progress.rowCount > 0 else { return }
     printLine { json in
       json.field("event", "progress")
       json.field("stage", progress.stage.rawValue)

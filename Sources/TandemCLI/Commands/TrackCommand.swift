@@ -21,7 +21,8 @@ enum TrackCommand: Command {
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [table],
-    examples: ["tandem track places.db --table place"])
+    examples: ["tandem track places.db --table place"],
+    usesDatabases: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let table = try arguments.required(table, "the name of the table")
@@ -55,7 +56,8 @@ enum UntrackCommand: Command {
       """,
     operands: [.init(name: "DATABASE", help: "A SQLite file that exists.")],
     options: [table],
-    examples: ["tandem untrack places.db --table place"])
+    examples: ["tandem untrack places.db --table place"],
+    usesDatabases: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let table = try arguments.required(table, "the name of the table")

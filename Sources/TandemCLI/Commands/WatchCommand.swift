@@ -78,7 +78,8 @@ enum WatchCommand: Command {
       "tandem watch places.db --table place",
       "tandem watch places.db --query 'SELECT id, name FROM place ORDER BY name' --key id --list",
       "tandem watch places.db --table place --wait --json",
-    ])
+    ],
+    usesDatabases: true)
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
     let options = Options(

@@ -58,6 +58,9 @@ package final class DatabaseConnection {
     interruption = ConnectionInterruption(handle, busyTimeout: configuration.busyTimeout)
     statements = StatementCache(handle, maxCount: configuration.maxCachedStatementCount)
     try addUTF8Collation()
+    for collation in configuration.collations { try add(collation) }
+    for function in SQLiteLibrary.functions + configuration.functions { try add(function) }
+    for file in SQLiteLibrary.extensions { try handle.loadExtension(file) }
     try execute("PRAGMA foreign_keys=ON")
     // The first read: it finds out that a file is no database before anything is written.
     try execute("PRAGMA schema_version")

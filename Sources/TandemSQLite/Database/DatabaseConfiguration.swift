@@ -55,6 +55,12 @@ public struct DatabaseConfiguration: Hashable, Sendable {
   /// The maximum number of idle compiled statements that a connection keeps for reuse.
   public var maxCachedStatementCount: Int
 
+  /// The functions that statements may call.
+  public var functions: [DatabaseFunction] = []
+
+  /// The collations that statements may use.
+  public var collations: [DatabaseCollation] = []
+
   /// The usual configuration, unless specified otherwise: a write-ahead log, four readers, five
   /// seconds, a checkpoint every 1,000 pages, 128 statements.
   ///
