@@ -88,9 +88,7 @@ extension MergeCommand.Options {
 
   private func mergeLists(_ versions: MergeCommand.Versions) throws -> MergedList {
     // For a file that both sides added, git passes an empty base.
-    let base = try versions.base.map {
-      try list($0, self.base ?? "", "base", mayBeEmpty: true)
-    }
+    let base = try versions.base.map { try baseList($0) }
     let local = try list(versions.local, self.local, "local")
     let remote = try list(versions.remote, self.remote, "remote")
     try checkTextFields(of: [base, local, remote].compactMap { $0 })
@@ -104,6 +102,19 @@ extension MergeCommand.Options {
       let name = names[error.side] ?? ""
       throw SourceError(source: source(name, error.side.rawValue), error: error.error)
     }
+  }
+
+  /// The base. For branches that were merged into each other before, git merges their bases first, and passes
+  /// the result, which may have conflicts.
+  private func baseList(_ bytes: [UInt8]) throws -> ListText {
+    func list(_ bytes: [UInt8]) throws -> ListText {
+      try self.list(bytes, base ?? "", "base", mayBeEmpty: true)
+    }
+    guard path != nil, let resolutions = ConflictMarkers.resolutions(of: bytes) else {
+      return try list(bytes)
+    }
+    let lists = try resolutions.map(list)
+    return lists.dropFirst().reduce(lists[0]) { $0.merged(unresolvedWith: $1, key: key) }
   }
 
   private func list(

@@ -24,15 +24,17 @@ extension MergeCommand.Options {
   private func text(
     of result: MergeCommand.Result, _ versions: MergeCommand.Versions
   ) throws -> [UInt8] {
-    let marksConflicts = conflictForm == .markers
+    let style = conflictForm == .markers && !result.isResolved ? markerStyle : nil
     let bytes: [UInt8]
     switch result {
     case .list(let list) where list.hasOpenColumns: return versions.local
-    case .list(let list): bytes = list.text(marksConflicts: marksConflicts)
+    case .list(let list):
+      bytes = list.text(
+        marksConflicts: style != nil, showsBase: style == .diff3 || style == .zdiff3)
     case .text(let text, _):
-      guard !text.columns.isEmpty else { return text.bytes(marksConflicts: marksConflicts) }
-      guard marksConflicts else { return versions.local }
-      bytes = text.bytes(marksConflicts: true)
+      guard !text.columns.isEmpty else { return text.bytes(style) }
+      guard let style else { return versions.local }
+      bytes = text.bytes(style)
     }
     guard let encoded = csv.encoding.bytes(of: bytes, like: versions.local) else {
       throw FileError(
@@ -40,6 +42,11 @@ extension MergeCommand.Options {
         reason: "a character of the other version is not in \(csv.encoding.rawValue)")
     }
     return encoded
+  }
+
+  /// The form of the markers: as a git merge driver, that of git.
+  private var markerStyle: ConflictMarkers.Style {
+    path == nil ? .merge : ConflictMarkers.configuredStyle()
   }
 
   /// Reports the merge on standard error.

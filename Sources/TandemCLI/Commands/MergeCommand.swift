@@ -65,7 +65,8 @@ enum MergeCommand: Command {
       if the other side changed a cell of a removed column, or renamed it too.
 
       With --path, as a git merge driver, a file that is no list of records, or whose records lack the
-      key, is merged by lines, as git would merge it.
+      key, is merged by lines, as git would merge it. Its conflicts have the form of git's setting
+      merge.conflictStyle.
 
       With --by field, a record that both sides edited is merged field by field. With --text, the
       edits of both sides to a text are merged by lines and words. --prefer resolves the remaining

@@ -5,6 +5,7 @@ struct MergedText {
   /// The conflicts of columns, if the file is CSV and cannot be merged by records because of them.
   var columns: [ConflictReport<String, String>] = []
   private let merge: TextMerge
+  private let base: String
   private let local: String
   private let remote: String
   /// True if the text is UTF-8; otherwise each byte is taken for a character.
@@ -22,7 +23,7 @@ struct MergedText {
     isUTF8 = texts.count == all.count
     let lines =
       isUTF8 ? texts : all.map { String(String.UnicodeScalarView($0.map(UnicodeScalar.init))) }
-    (local, remote) = (lines[1], lines[2])
+    (base, local, remote) = (lines[0], lines[1], lines[2])
     merge = TextMerge(base: lines[0], local: local, remote: remote, by: .lines)
   }
 
@@ -34,22 +35,60 @@ struct MergedText {
 
   /// The merged text, with the local version of each conflict, or with both versions between the
   /// markers of git.
-  func bytes(marksConflicts: Bool) -> [UInt8] {
+  ///
+  /// - Parameter style: The form of the markers; `nil` for the local version.
+  func bytes(_ style: ConflictMarkers.Style?) -> [UInt8] {
     var text = merge.resolved { conflict in
-      marksConflicts ? Self.marked(conflict.local, conflict.remote) : conflict.local
+      style.map { marked(conflict.base, conflict.local, conflict.remote, $0) } ?? conflict.local
     }
-    if marksConflicts, conflicts.isEmpty, !isResolved { text = Self.marked(local, remote) }
+    if let style, conflicts.isEmpty, !isResolved { text = marked(base, local, remote, style) }
     return isUTF8 ? Array(text.utf8) : text.unicodeScalars.map { UInt8($0.value) }
   }
 
-  private static func marked(_ local: String, _ remote: String) -> String {
-    "<<<<<<< local\n\(local.endingLine)=======\n\(remote.endingLine)>>>>>>> remote\n"
+  /// The versions between the markers of git, in lines that end as those of the file.
+  private func marked(
+    _ base: String, _ local: String, _ remote: String, _ style: ConflictMarkers.Style
+  ) -> String {
+    let end = self.local.lineEnd ?? self.remote.lineEnd ?? "\n"
+    func ended(_ text: String) -> String {
+      text.isEmpty || text.utf8.last == UInt8(ascii: "\n") ? text : text + end
+    }
+    var (start, rest) = ("", "")
+    var (local, remote) = (local.lines, remote.lines)
+    if style == .zdiff3 {
+      // Equal lines at both ends are no part of the conflict.
+      while let first = local.first, let other = remote.first, UTF8Order.areEqual(first, other) {
+        start += first
+        (local, remote) = (local.dropFirst(), remote.dropFirst())
+      }
+      while let last = local.last, let other = remote.last, UTF8Order.areEqual(last, other) {
+        rest = last + rest
+        (local, remote) = (local.dropLast(), remote.dropLast())
+      }
+    }
+    let former = style == .merge ? "" : "||||||| base\(end)\(ended(base))"
+    return start + "<<<<<<< local\(end)\(ended(local.joined()))\(former)=======\(end)"
+      + "\(ended(remote.joined()))>>>>>>> remote\(end)" + rest
   }
 }
 
 extension String {
-  /// The text with a line feed at its end, unless it is empty.
-  fileprivate var endingLine: String {
-    isEmpty || utf8.last == UInt8(ascii: "\n") ? self : self + "\n"
+  /// The lines, each with its end.
+  fileprivate var lines: ArraySlice<String> {
+    var lines: [String] = []
+    var start = utf8.startIndex
+    while let feed = utf8[start...].firstIndex(of: UInt8(ascii: "\n")) {
+      let next = utf8.index(after: feed)
+      lines.append(String(decoding: utf8[start..<next], as: UTF8.self))
+      start = next
+    }
+    if start < utf8.endIndex { lines.append(String(decoding: utf8[start...], as: UTF8.self)) }
+    return lines[...]
+  }
+
+  /// The end of the first line; `nil` if there is none.
+  fileprivate var lineEnd: String? {
+    guard let feed = utf8.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+    return utf8[..<feed].last == UInt8(ascii: "\r") ? "\r\n" : "\n"
   }
 }

@@ -4,14 +4,14 @@ internal import TandemDifferences
 enum MergedPart {
   /// A record on which the merge decided.
   case record(ListRecord)
-  /// A record in conflict, in both versions; `nil` for the side that deleted it.
-  case conflict(local: ListRecord?, remote: ListRecord?)
+  /// A record in conflict, in all versions; `nil` for a version without it.
+  case conflict(base: ListRecord?, local: ListRecord?, remote: ListRecord?)
 
   /// True if every resolution of the list has the record.
   var isCertain: Bool {
     switch self {
     case .record: return true
-    case .conflict(let local, let remote): return local != nil && remote != nil
+    case .conflict(_, let local, let remote): return local != nil && remote != nil
     }
   }
 }
@@ -25,11 +25,14 @@ extension ListText {
   /// records yield its text unchanged. A conflict is written in both versions, between lines with
   /// the markers of git.
   ///
+  /// - Parameter showsBase: True to write the base of each conflict too, as git does with `diff3`.
   /// - Complexity: O(*n*) in the bytes of the texts.
-  func text(of parts: [MergedPart], key: [String], other: ListText) -> [UInt8] {
+  func text(
+    of parts: [MergedPart], key: [String], other: ListText, showsBase: Bool
+  ) -> [UInt8] {
     if hasOriginalColumns, isSame(as: parts) { return bytes }
     let writer = MergedTextWriter(
-      local: TextSide(self, key: key), remote: TextSide(other, key: key))
+      local: TextSide(self, key: key), remote: TextSide(other, key: key), showsBase: showsBase)
     switch format {
     case .json: return writer.array(of: parts)
     case .ndjson: return mark + writer.lines(of: parts, lineEnd: lineEnd, writer.object)
@@ -83,6 +86,7 @@ private struct TextSide {
 private struct MergedTextWriter {
   let local: TextSide
   let remote: TextSide
+  let showsBase: Bool
 
   /// The lists whose text can be copied.
   private var sides: [TextSide] {
@@ -103,19 +107,22 @@ private struct MergedTextWriter {
     for part in parts {
       switch part {
       case .record(let record): text += line(record) + lineEnd
-      case .conflict(let ours, let theirs):
-        text += Self.marked(
-          local: ours.map { line($0) + lineEnd } ?? [],
-          remote: theirs.map { line($0) + lineEnd } ?? [], lineEnd: lineEnd)
+      case .conflict(let base, let ours, let theirs):
+        func side(_ record: ListRecord?) -> [UInt8] { record.map { line($0) + lineEnd } ?? [] }
+        text += marked(
+          base: side(base), local: side(ours), remote: side(theirs), lineEnd: lineEnd)
       }
     }
     return text
   }
 
-  /// Both versions of some lines between git's markers.
-  private static func marked(local: [UInt8], remote: [UInt8], lineEnd: [UInt8]) -> [UInt8] {
-    Array("<<<<<<< local".utf8) + lineEnd + local + Array("=======".utf8) + lineEnd + remote
-      + Array(">>>>>>> remote".utf8) + lineEnd
+  /// Both versions of some lines, and their base if it is shown, between git's markers.
+  private func marked(
+    base: [UInt8], local: [UInt8], remote: [UInt8], lineEnd: [UInt8]
+  ) -> [UInt8] {
+    let former = showsBase ? Array("||||||| base".utf8) + lineEnd + base : []
+    return Array("<<<<<<< local".utf8) + lineEnd + local + former + Array("=======".utf8) + lineEnd
+      + remote + Array(">>>>>>> remote".utf8) + lineEnd
   }
 
   // MARK: - JSON
@@ -148,12 +155,13 @@ private struct MergedTextWriter {
       case .record(let record):
         if position > 0 { text += layout.isAtLineStart(text) ? layout.indent : layout.space }
         text += lead + object(of: record) + trail
-      case .conflict(let ours, let theirs):
+      case .conflict(let base, let ours, let theirs):
         func side(_ record: ListRecord?) -> [UInt8] {
           record.map { layout.indent + lead + object(of: $0) + trail + layout.lineEnd } ?? []
         }
         layout.endLine(&text)
-        text += Self.marked(local: side(ours), remote: side(theirs), lineEnd: layout.lineEnd)
+        text += marked(
+          base: side(base), local: side(ours), remote: side(theirs), lineEnd: layout.lineEnd)
       }
     }
     return text + (layout.isAtLineStart(text) ? layout.endAfterLine : layout.end)
@@ -168,9 +176,9 @@ private struct MergedTextWriter {
     }
     var text = layout.start
     layout.endLine(&text)
-    text += Self.marked(
-      local: side(parts.compactMap(\.local)), remote: side(parts.compactMap(\.remote)),
-      lineEnd: layout.lineEnd)
+    text += marked(
+      base: side(parts.compactMap(\.base)), local: side(parts.compactMap(\.local)),
+      remote: side(parts.compactMap(\.remote)), lineEnd: layout.lineEnd)
     return text + layout.endAfterLine
   }
 
@@ -243,17 +251,24 @@ private struct MergedTextWriter {
 extension MergedPart {
   fileprivate var isConflict: Bool { if case .conflict = self { true } else { false } }
 
+  fileprivate var base: ListRecord? {
+    switch self {
+    case .record(let record): return record
+    case .conflict(let base, _, _): return base
+    }
+  }
+
   fileprivate var local: ListRecord? {
     switch self {
     case .record(let record): return record
-    case .conflict(let local, _): return local
+    case .conflict(_, let local, _): return local
     }
   }
 
   fileprivate var remote: ListRecord? {
     switch self {
     case .record(let record): return record
-    case .conflict(_, let remote): return remote
+    case .conflict(_, _, let remote): return remote
     }
   }
 }

@@ -158,6 +158,45 @@ extension UInt8 {
   }
 }
 
+// MARK: - Conflicts
+
+extension ListText {
+  /// The list of a text with conflicts, of which this and `other` are resolutions. A field in which they differ
+  /// has a value that equals no value of another list.
+  ///
+  /// Git makes such a text as the base of two branches that were merged into each other before.
+  package func merged(unresolvedWith other: ListText, key: [String]) -> ListText {
+    var list = self
+    let others = Dictionary(other.records.map { (self.key(of: $0, key), $0) }) { first, _ in first }
+    list.records = records.map { $0.merged(unresolvedWith: others[self.key(of: $0, key)], key) }
+    let known = Set(records.map { self.key(of: $0, key) })
+    list.records += other.records.filter { !known.contains(self.key(of: $0, key)) }
+      .map { $0.merged(unresolvedWith: nil, key) }
+    return list
+  }
+}
+
+extension ListRecord {
+  /// The value of a field in conflict. No list has it.
+  private static let unresolvedValue = ListValue.json(#"{"<<<<<<<":">>>>>>>"}"#)
+
+  /// True for a record that the base of a merge has in conflict.
+  var isUnresolved: Bool { values.contains(Self.unresolvedValue) }
+
+  /// The record with its key and the fields that another version has too; `nil` for a version without it.
+  fileprivate func merged(unresolvedWith other: ListRecord?, _ key: [String]) -> ListRecord {
+    let names = layout.names + (other?.layout.names.filter { self[$0] == nil } ?? [])
+    return ListRecord(
+      layout: names.count == layout.names.count ? layout : RecordLayout(uniqueNames: names),
+      values: names.map { name in
+        guard let value = self[name], key.contains(name) || other?[name] == value else {
+          return Self.unresolvedValue
+        }
+        return value
+      })
+  }
+}
+
 // MARK: - Records and keys
 
 extension ListText {

@@ -112,14 +112,16 @@ public struct MergedList: Sendable {
 
   /// Writes the merged list in the format and layout of the local version, in UTF-8.
   ///
-  /// - Parameter marksConflicts: True to write records in conflict in both versions, between lines
-  ///   with `<<<<<<< local`, `=======` and `>>>>>>> remote`; false to write the local version only.
+  /// - Parameters:
+  ///   - marksConflicts: True to write records in conflict in both versions, between lines with
+  ///     `<<<<<<< local`, `=======` and `>>>>>>> remote`; false to write the local version only.
+  ///   - showsBase: True to write the base of each conflict too, below a line `||||||| base`.
   /// - Precondition: No column is in conflict.
   /// - Complexity: O(*n*) in the bytes of the texts.
-  public func text(marksConflicts: Bool) -> [UInt8] {
+  public func text(marksConflicts: Bool, showsBase: Bool = false) -> [UInt8] {
     precondition(!hasOpenColumns, "A list with columns in conflict has no text")
     let parts = marksConflicts ? parts : merge.merged.map { .record($0) }
-    return local.text(of: parts, key: key, other: remote)
+    return local.text(of: parts, key: key, other: remote, showsBase: showsBase)
   }
 
   /// The records of the result, and those in conflict, in the merged order.
@@ -130,7 +132,8 @@ public struct MergedList: Sendable {
       guard let conflict = open.isEmpty ? nil : open[local.key(of: record, key)] else {
         return .record(record)
       }
-      return .conflict(local: conflict.local, remote: conflict.remote)
+      let base = conflict.base.flatMap { $0.isUnresolved ? nil : $0 }
+      return .conflict(base: base, local: conflict.local, remote: conflict.remote)
     }
   }
 }
