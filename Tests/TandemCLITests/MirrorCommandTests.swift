@@ -24,6 +24,10 @@ struct MirrorCommandTests {
   func mirror(
     _ source: String, _ options: String..., input: String = ""
   ) async throws -> Tool.Result {
+    try await mirror(source, options, input: input)
+  }
+
+  func mirror(_ source: String, _ options: [String], input: String) async throws -> Tool.Result {
     let database = folder.path(of: "places.db")
     return try await Tool.run(
       ["mirror", source, database, "--table", "place", "--key", "id"] + options, input: input)
@@ -60,11 +64,12 @@ struct MirrorCommandTests {
       return
     }
     #expect(result.status == 0 && result.error.isEmpty)
+    let types = format.isCSV ? " (id INTEGER, name TEXT, area REAL)" : ""
     #expect(
       result.output == """
         + id=1  name="Jungholz"
         + id=2  name="Büsingen"  area=7.62
-        2 inserted, 0 updated, 0 deleted; table place created
+        2 inserted, 0 updated, 0 deleted; table place created\(types)
 
         """)
     #expect(try places() == [#"1|"Jungholz"|null"#, #"2|"Büsingen"|7.62"#])
@@ -280,6 +285,30 @@ struct MirrorCommandTests {
     try folder.write("id,version,area\n1e5,1.1,2.5\n007,1.0,\n", to: "list.csv")
     #expect(try await mirror(list).output.hasSuffix("0 inserted, 1 updated, 0 deleted\n"))
     #expect(try places() == [#""007"|"1.0"|null"#, #""1e5"|"1.1"|2.5"#])
+  }
+
+  @Test("--type gives a new column its type, and must agree with the table")
+  func types() async throws {
+    let list = "id,name,code\n1,5,1\n2,x,2\n"
+    let options = ["--format", "csv", "--type", "code=text", "--type", "name=ANY"]
+    let plan = try await mirror("-", options + ["-n"], input: list)
+    #expect(
+      plan.output.hasSuffix(
+        "; table place would be created (id INTEGER, name ANY, code TEXT)\n"), "\(plan)")
+    #expect(try await mirror("-", options, input: list).status == 0)
+    #expect(try places() == [#"1|5|"1""#, #"2|"x"|"2""#])
+    let more = try await mirror(
+      "-", options + ["--type", "b=REAL"], input: "id,name,code,b\n1,5,1,2\n2,x,2,\n")
+    #expect(more.output.hasSuffix("0 deleted; columns added: b REAL\n"), "\(more)")
+    let other = try await mirror("-", ["--type", "code=INTEGER"], input: list)
+    #expect(
+      other.status == 1
+        && other.error.contains("column code of place has the type TEXT, not INTEGER"), "\(other)")
+    for type in ["code", "=TEXT", "code=", "code=NUMBER", "code=BLOB"] {
+      #expect(try await mirror("-", ["--type", type], input: list).status == 2)
+    }
+    let twice = try await mirror("-", ["--type", "a=TEXT", "--type", "a=REAL"], input: list)
+    #expect(twice.status == 2 && twice.error.contains("twice"))
   }
 
   @Test("readers see the old list until they look again, never a mixture")

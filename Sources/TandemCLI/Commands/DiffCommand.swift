@@ -192,12 +192,16 @@ extension DiffCommand {
   private static func compareStored(_ sides: [Side], _ arguments: ParsedArguments) throws -> Bool {
     let tables = try sides.map { try table(of: $0, arguments) }
     // A column of texts has `1.50`, which otherwise would be read as the number 1.5.
-    let textFields = tables.flatMap { $0?.schema.textColumns ?? [] }
+    let kinds = tables.compactMap(\.self).first.map { table in
+      let primaryKey = table.schema.primaryKey
+      return table.schema.cellKinds(
+        key: arguments[Option.key] ?? (primaryKey.isEmpty ? ["id"] : primaryKey))
+    }
     let collections = try sides.indices.map { position in
       if let (schema, database) = tables[position] {
         return RecordCollection.table(schema, database)
       }
-      return .list(try records(of: sides[position], arguments.operands[position], textFields))
+      return .list(try records(of: sides[position], arguments.operands[position], kinds ?? [:]))
     }
     let (old, new) = (collections[0], collections[1])
     let key = arguments[Option.key] ?? defaultKey(old, new)
@@ -253,10 +257,10 @@ extension DiffCommand {
 
   /// The records of a list as a table would store them.
   private static func records(
-    of side: Side, _ name: String, _ textFields: [String]
+    of side: Side, _ name: String, _ kinds: [String: CSVColumnKind]
   ) throws -> [Record] {
     do throws(RecordError) {
-      return try side.list?.storedRecords(textFields: textFields) ?? []
+      return try side.list?.storedRecords(kinds) ?? []
     } catch {
       throw SourceError(source: RecordSource(name), error: error)
     }

@@ -51,6 +51,11 @@ extension MirrorCommand {
       mirror.retry = ListRequest.retry(arguments)
       mirror.clientOptions = request.client
       mirror.widensColumns = arguments[Option.widen]
+      for argument in arguments.all(Option.type) {
+        guard mirror.columnTypes.updateValue(argument.type, forKey: argument.column) == nil else {
+          throw arguments.error("--type names the column \(argument.column) twice")
+        }
+      }
       mirror.concurrency = arguments[Option.concurrency] ?? 0
       pause = arguments[Option.every]
       if pause != nil, case .standardInput = source {
@@ -112,6 +117,21 @@ extension MirrorCommand.Options {
     if arguments.has(Option.unconditional) {
       throw arguments.error("--\(Option.unconditional.name) is for a list from a URL")
     }
+  }
+}
+
+/// A value of `--type`.
+struct ColumnTypeArgument {
+  let column: String
+  let type: ColumnType
+
+  init?(_ text: String) {
+    guard let equals = text.lastIndex(of: "="), equals > text.startIndex else { return nil }
+    let word = text[text.index(after: equals)...].uppercased()
+    let types: [ColumnType] = [.integer, .real, .text, .any]
+    guard let type = types.first(where: { $0.name == word }) else { return nil }
+    column = String(text[..<equals])
+    self.type = type
   }
 }
 

@@ -33,10 +33,14 @@ extension MirrorCommand.Options {
         "… and \(changes.count - maxLineCount) more changes (show them with --all or --json)\n")
     }
     let verb = mirror.isDryRun ? "would be " : ""
-    let created = outcome.createsTable ? "; table \(mirror.table) \(verb)created" : ""
+    let types = outcome.decidedTypes.joined(separator: ", ")
+    let created =
+      outcome.createsTable
+      ? "; table \(mirror.table) \(verb)created\(types.isEmpty ? "" : " (\(types))")" : ""
+    let addedColumns =
+      types.isEmpty ? outcome.addedColumns.joined(separator: ", ") : types
     let added =
-      outcome.addedColumns.isEmpty
-      ? "" : "; columns \(verb)added: \(outcome.addedColumns.joined(separator: ", "))"
+      outcome.addedColumns.isEmpty ? "" : "; columns \(verb)added: \(addedColumns)"
     let widened =
       outcome.widenedColumns.isEmpty
       ? "" : "; columns \(verb)widened: \(outcome.widenedColumns.joined(separator: ", "))"

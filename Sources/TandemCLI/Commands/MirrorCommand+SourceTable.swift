@@ -17,7 +17,9 @@ extension MirrorCommand {
         }
         return nil
       }
-      let ofLists: [any CommandOption] = [Option.format, ListRequest.Option.items]
+      let ofLists: [any CommandOption] = [
+        Option.format, Option.type, ListRequest.Option.items,
+      ]
       for option in ofLists + CSVOption.all where arguments.has(option) {
         throw arguments.error("--\(option.name) is for a list; \(path) is a SQLite file")
       }

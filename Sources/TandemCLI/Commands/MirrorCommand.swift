@@ -15,6 +15,13 @@ enum MirrorCommand: Command {
     static let format = ValueOption<RecordFormat>(
       "format", "FORMAT",
       help: "json, ndjson, csv or tsv, if neither name nor content\nshows it.")
+    static let type = ValueOption<ColumnTypeArgument>(
+      "type", "COLUMN=TYPE", isRepeatable: true,
+      takes: "a column and INTEGER, REAL, TEXT or ANY, as in code=TEXT",
+      help:
+        "Create this column with this type: INTEGER, REAL, TEXT or\nANY (default: the narrowest type "
+        + "for its values). May be\nrepeated."
+    ) { ColumnTypeArgument($0) }
     static let maxDeletes = ValueOption<MirrorDeletionLimit>(
       "max-deletes", "N|P%",
       takes: "a count such as 10 or a percentage such as 50%",
@@ -82,6 +89,12 @@ enum MirrorCommand: Command {
       stores both as 1, and a number in a column of type TEXT, which stores its digits; the cells of
       CSV stay as they are there.
 
+      The cells of CSV have no types. A new column becomes INTEGER or REAL if all cells are numbers
+      from which no digit is lost, else TEXT; the output names the types. 01234, +49 and 1e5 are
+      texts. If quotes surround all cells of the list, they are left out of account. --type sets
+      another type. The types of a table decide how its cells are read later, and a row keeps its
+      key: 17 in the list is 17 or "17" in a column without a type.
+
       SOURCE may also be a SQLite file. The table of the same name, or of --from-table, is then
       the list: all its columns and values, in their types. The primary key is the key.
 
@@ -136,7 +149,7 @@ enum MirrorCommand: Command {
       .init(name: "DATABASE", help: "A SQLite file; created if it is missing."),
     ],
     options: [
-      Option.table, Option.fromTable, Option.key, Option.format, Option.maxDeletes,
+      Option.table, Option.fromTable, Option.key, Option.format, Option.type, Option.maxDeletes,
       Option.allowEmpty, Option.widen, Option.unconditional, Option.dryRun, Option.all, Option.json,
       Option.quiet,
     ] + ListRequest.options + [
@@ -157,6 +170,7 @@ enum MirrorCommand: Command {
       "tandem mirror https://example.org/api a.db --table a --key id --page number=page,0 --header @token",
       "tandem mirror https://a.example/api a.db --table a --key id --items data --page last=id,after",
       "tandem mirror places.json places.db --table place --key id --widen",
+      "tandem mirror places.csv places.db --table place --key id --type code=TEXT --type lon=REAL",
       "tandem mirror a.db --table place b.db",
       "tandem mirror a.db --from-table place b.db --table old_place --key id",
       "tandem mirror https://example.org/photos p.db --table photo --key id --content url --into p",

@@ -24,8 +24,10 @@ public struct MirrorGuard: Hashable, Sendable {
   ///   - deletionCount: The number of elements the run would delete.
   ///   - lossCount: The number of further elements that stay, but lose some content. They count as
   ///     if they were deleted.
+  ///   - remark: Words on the deletions for the message, with a space before them.
   public func refusal(
-    sourceCount: Int, existingCount: Int, deletionCount: Int, lossCount: Int = 0
+    sourceCount: Int, existingCount: Int, deletionCount: Int, lossCount: Int = 0,
+    remark: String = ""
   ) -> MirrorError? {
     guard existingCount > 0 else { return nil }
     if sourceCount == 0 {
@@ -46,7 +48,7 @@ public struct MirrorGuard: Hashable, Sendable {
     let losses = lossCount > 0 ? ", and the contents of \(lossCount) others" : ""
     return MirrorError(
       .tooManyDeletions,
-      "mirroring would delete \(deletionCount) of \(existingCount) rows\(losses), more than the "
+      "mirroring would delete \(deletionCount) of \(existingCount) rows\(remark)\(losses), more than the "
         + "limit of \(limit); if that is right, allow \(count)", deletionCount: count)
   }
 }

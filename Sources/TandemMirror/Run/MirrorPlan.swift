@@ -5,6 +5,8 @@ package struct MirrorPlan<Item: Identifiable & Sendable>: Sendable where Item.ID
   package var transfers: [Item] = []
   /// The identities to remove, in the order they were listed.
   package var removals: [Item.ID] = []
+  /// A remark on the removals, for the message of a guard that refuses them; empty if there is none.
+  package var removalRemark = ""
   /// The number of items to transfer that lose some content of theirs by it.
   package var lossCount = 0
   /// The number of items that the destination has and that need no update.

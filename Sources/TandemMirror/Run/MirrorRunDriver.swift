@@ -247,6 +247,6 @@ extension MirrorOptions {
     }
     return mirrorGuard.refusal(
       sourceCount: plan.sourceCount, existingCount: plan.localCount,
-      deletionCount: plan.removals.count, lossCount: plan.lossCount)
+      deletionCount: plan.removals.count, lossCount: plan.lossCount, remark: plan.removalRemark)
   }
 }

@@ -63,9 +63,11 @@ public struct DatabaseMirror: Sendable {
   /// The options of the client that a run makes if it is given none, with ``/TandemHTTP/HTTPTimeouts/transfers``
   /// as its timeouts. It has a connection for each transfer.
   public var clientOptions = HTTPClientOptions(timeouts: .transfers)
-  /// The types of columns to be added, by name, if the source is a table; otherwise each column gets the
-  /// narrowest type for its values.
-  var columnTypes: [String: ColumnType]?
+  /// The types of columns that are created, by name; letters in either case. Each other column gets the
+  /// narrowest type for its values. A column that the table has must have the type that is given here.
+  public var columnTypes: [String: ColumnType] = [:]
+  /// True if a number that changes its type alone is a change, as in a mirror of a table.
+  var comparesTypes = false
 
   /// A mirror in a table, by the given key fields.
   ///
@@ -110,6 +112,8 @@ public struct DatabaseMirror: Sendable {
     public var createsTable = false
     /// The columns that were missing.
     public var addedColumns: [String] = []
+    /// The columns that were created for a CSV list, whose cells decided on their types, as in `lon REAL`.
+    public var decidedTypes: [String] = []
     /// The columns whose type was removed.
     public var widenedColumns: [String] = []
     /// True if there was nothing at all to write, so that the file is as it was.

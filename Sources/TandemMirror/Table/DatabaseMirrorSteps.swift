@@ -107,7 +107,9 @@ extension DatabaseMirrorSteps {
     let (mirror, contents) = (mirror, contents)
     try await database.read { connection in
       let directory = try DirectoryState.load(table: mirror.table, from: connection)
-      try directory?.requireContents(contents, ofTable: connection.schema(ofTable: mirror.table))
+      let schema = try connection.schema(ofTable: mirror.table)
+      try directory?.requireContents(contents, ofTable: schema)
+      if let schema { try mirror.requireTypes(of: schema) }
     }
     guard !contents.isEmpty else { return }
     let unchecked = try await openFolders()
@@ -136,6 +138,7 @@ extension DatabaseMirrorSteps {
     if case .table(let name, let path) = source {
       mirror.columnTypes = try await SourceTable(name: name, path: path)
         .columnTypes(key: mirror.key)
+      mirror.comparesTypes = contents.isEmpty
     }
     let comparison = try await database.read { [mirror] connection in
       try DatabaseMirror.Comparison(mirror, records, files: files, in: connection)
@@ -152,16 +155,25 @@ extension DatabaseMirrorSteps {
     return try await list(nil)
   }
 
-  /// The columns of the table that store numbers as texts: `1.50` in CSV shall not become `1.5` there.
-  private func textColumns() async throws -> [String] {
-    try await database.read { [mirror] connection in
-      try connection.schema(ofTable: mirror.table)?.textColumns ?? []
+  /// The ways to read the cells of CSV, by the types that columns have or will get: `1.50` shall not become `1.5`
+  /// in a column of texts.
+  private func cellKinds() async throws -> [String: CSVColumnKind] {
+    let present = try await database.read { [mirror] connection in
+      try connection.schema(ofTable: mirror.table)?.cellKinds(key: mirror.key) ?? [:]
     }
+    let declared = mirror.columnTypes.mapValues { type -> CSVColumnKind in
+      switch type {
+      case .text: .texts
+      case .integer, .real: .numbers
+      case .blob, .any: .any
+      }
+    }
+    return declared.merging(present) { _, present in present }
   }
 
   private func list(_ validators: RecordListValidators?) async throws -> RecordList {
     var options = listOptions
-    options.csv.textFields += try await textColumns()
+    options.csv.columnKinds = try await cellKinds()
     options.validators = validators
     return try await source.list(options, client: client) { [progress] in
       progress(.reading(byteCount: $0, totalByteCount: $1))
@@ -201,6 +213,7 @@ extension DatabaseMirrorSteps {
     plan.sourceCount = records.count
     plan.localCount = comparison.existingCount
     plan.removals = changes.deleted.map(target.key(of:))
+    plan.removalRemark = comparison.deletionRemark
     plan.skippedCount = records.count - changes.insertedCount - changes.updatedCount
     if !contents.isEmpty {
       known.insertedIDs = Set(changes.inserted.map(target.key(of:)))

@@ -16,19 +16,27 @@ final class FittedList: Sendable {
   /// By the layouts of the list, true if the table stores their records as they are.
   private let areKept: [Bool]
   private let order: KeyOrder
+  private let keyOffsets: [Int?]
+  private let cellKeys: [Int: [FieldValue]]
 
   /// Sorts a list by the columns of these names.
   ///
-  /// - Parameter keepsUnfit: True to keep a value as it is that its column would change.
+  /// - Parameters:
+  ///   - keepsUnfit: True to keep a value as it is that its column would change.
+  ///   - cellKeys: The keys that rows of the table have in another form.
   /// - Throws: ``RecordError`` for the first value that its column would change, unless it is kept; for the
   ///   first record without a key, or with the key of an earlier one.
   init(
-    _ list: PackedRecords, _ columns: TableColumns, key: [String], keepsUnfit: Bool = false
+    _ list: PackedRecords, _ columns: TableColumns, key: [String], keepsUnfit: Bool = false,
+    cellKeys: CellKeys? = nil
   ) throws(RecordError) {
     if !keepsUnfit, let misfit = columns.firstMisfit(of: list) { throw misfit }
     let offsets = list.layouts.map(columns.offsets(in:))
     let keyOffsets = key.map(columns.offset(of:))
+    let cellKeys = cellKeys?.values ?? [:]
+    (self.keyOffsets, self.cellKeys) = (keyOffsets, cellKeys)
     order = try KeyOrder(ofRecords: list.count, key: key) { position, field in
+      if let key = cellKeys[position] { return key[field] }
       guard let column = keyOffsets[field],
         let offset = offsets[list.layoutIndex(at: position)][column]
       else { return nil }
@@ -49,9 +57,11 @@ final class FittedList: Sendable {
   func record(at position: Int) -> Record {
     let row = source.row(at: position)
     let isKept = areKept[row.layoutIndex]
-    return Record(
-      uncheckedLayout: columns.layout,
-      values: isKept ? row.values : columns.stored(row.values, at: offsets[row.layoutIndex]))
+    var values = isKept ? row.values : columns.stored(row.values, at: offsets[row.layoutIndex])
+    if let key = cellKeys[position] {
+      for case let (offset?, value) in zip(keyOffsets, key) { values[offset] = value }
+    }
+    return Record(uncheckedLayout: columns.layout, values: values)
   }
 
   /// True if the record with so many keys before it certainly has the values of a packed row of the table.

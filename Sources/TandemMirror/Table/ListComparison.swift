@@ -37,10 +37,11 @@ extension DatabaseMirror {
         list = try FittedList(PackedRecords(rows), target.columns, key: target.key)
       }
       if let schema {
+        let cells = target.columns.cellOffsets(of: records)
         let scan = try TableScan(
           connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
           missing: target.columns.missingOffsets,
-          structured: target.columns.structuredOffsets(of: records),
+          structured: target.columns.structuredOffsets(of: records), cells: cells,
           comparesTypes: target.comparesTypes)
         var rowCount = 0
         changes = try Changes(from: scan, to: list, countingRowsIn: &rowCount)
@@ -60,11 +61,16 @@ extension DatabaseMirror {
     ) throws -> (Target, FittedList) {
       let state = try MirrorState.load(table: mirror.table, from: connection)
       let onlyTypes = try schema.map { try connection.onlyTypes(of: $0) } ?? [:]
+      func list(_ target: Target) throws -> FittedList {
+        let keys = try CellKeys(
+          of: records, target.columns, key: target.keyOffsets, in: schema, connection)
+        return try FittedList(records, target.columns, key: target.key, cellKeys: keys)
+      }
       let target = try Target(
         mirror, schema: schema, state: state, records: records, onlyTypes: onlyTypes)
       do {
-        return (target, try FittedList(records, target.columns, key: target.key))
-      } catch {
+        return (target, try list(target))
+      } catch let error as RecordError {
         guard mirror.widensColumns, error.code == .notRepresentable else { throw error }
         let misfits = target.columns.misfits(of: records)
         // Throws if the table cannot be widened, in a dry run too.
@@ -72,7 +78,7 @@ extension DatabaseMirror {
         let wider = try Target(
           mirror, schema: schema, state: state, records: records, onlyTypes: onlyTypes,
           widened: misfits)
-        return (wider, try FittedList(records, wider.columns, key: wider.key))
+        return (wider, try list(wider))
       }
     }
 
@@ -88,8 +94,29 @@ extension DatabaseMirror {
     func requirePermission(sourceCount: Int? = nil) throws(MirrorError) {
       let refusal = mirror.mirrorGuard.refusal(
         sourceCount: sourceCount ?? list.count, existingCount: existingCount,
-        deletionCount: changes.deletedCount)
+        deletionCount: changes.deletedCount, remark: deletionRemark)
       if let refusal { throw refusal }
+    }
+
+    /// The remark for the guard that some keys have only changed their type; empty if none has, or if nothing is
+    /// refused.
+    var deletionRemark: String {
+      let refusal = mirror.mirrorGuard.refusal(
+        sourceCount: list.count, existingCount: existingCount, deletionCount: changes.deletedCount)
+      guard refusal != nil else { return "" }
+      let inserted = Dictionary(
+        changes.inserted.lazy.map { target.key(of: $0) }.map { ($0.withNumbers, $0) },
+        uniquingKeysWith: { first, _ in first })
+      var retyped: (count: Int, example: String) = (0, "")
+      for row in changes.deleted {
+        let old = target.key(of: row)
+        guard let new = inserted[old.withNumbers] else { continue }
+        if retyped.count == 0 { retyped.example = "\(old) is now \(new)" }
+        retyped.count += 1
+      }
+      guard retyped.count > 0 else { return "" }
+      return
+        " (\(retyped.count) of them are in the list by a key of another type: \(retyped.example))"
     }
 
     /// True if the table still is in the state that was compared.
@@ -137,6 +164,7 @@ extension DatabaseMirror.Comparison {
     outcome.createsTable = target.schema == nil && hasTable
     outcome.addedColumns = target.schema == nil ? [] : target.columns.additions.map(\.name)
     outcome.widenedColumns = target.widenedColumns
+    outcome.decidedTypes = target.decidedTypes
     let (old, new) = try directoryStates(in: connection)
     outcome.isUpToDate =
       try !hasTable

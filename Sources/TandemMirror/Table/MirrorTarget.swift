@@ -18,6 +18,8 @@ extension DatabaseMirror {
     let comparesTypes: Bool
     /// The columns whose types have to go before the records fit.
     let widenedColumns: [String]
+    /// The columns to create for cells of CSV, with their types.
+    let decidedTypes: [String]
 
     init(
       _ mirror: DatabaseMirror, schema: TableSchema?, state: MirrorState?, records: PackedRecords,
@@ -29,7 +31,9 @@ extension DatabaseMirror {
       let columns = try TableColumns(
         schema: schema, records: records, owned: mirror.key + (state?.columns ?? []),
         fileFields: fileFields, onlyTypes: onlyTypes, widened: widened,
-        types: mirror.columnTypes ?? [:])
+        types: mirror.columnTypes)
+      if let schema { try mirror.requireTypes(of: schema) }
+      try mirror.requireFields(columns)
       let key = mirror.key.map { field in
         columns.offset(of: field).map { columns.columns[$0].name } ?? field
       }
@@ -43,7 +47,10 @@ extension DatabaseMirror {
       fileOffsets = fileFields.map(columns.offset(of:))
       self.schema = schema
       widenedColumns = widened
-      comparesTypes = mirror.columnTypes != nil && mirror.contents.isEmpty
+      comparesTypes = mirror.comparesTypes
+      decidedTypes =
+        records.layouts.contains(where: \.areCells)
+        ? columns.additions.filter { !fileFields.contains($0.name) }.map(\.description) : []
     }
   }
 
@@ -59,6 +66,32 @@ extension DatabaseMirror {
       throw MirrorError(
         .unfitDestination,
         "table names that begin with \(prefix) are reserved; choose another name than \(table)")
+    }
+  }
+
+  /// Throws unless the columns of the table have the types that the mirror gives.
+  func requireTypes(of schema: TableSchema) throws(MirrorError) {
+    if comparesTypes { return }
+    for column in schema.columns {
+      guard let type = columnTypes.first(where: { $0.key.isSameSQLName(as: column.name) })?.value,
+        column.affinity != ColumnAffinity(declaredType: type.rawValue)
+      else { continue }
+      let declared = column.declaredType.isEmpty ? "no type" : "the type \(column.declaredType)"
+      throw MirrorError(
+        .unfitDestination,
+        "column \(column.name) of \(table) has \(declared), not \(type.name); leave out its type, "
+          + "or create the table anew")
+    }
+  }
+
+  /// Throws unless there is a column or a field for each type that the mirror gives.
+  private func requireFields(_ columns: TableColumns) throws(MirrorError) {
+    if comparesTypes || columns.columns.isEmpty { return }
+    for name in columnTypes.keys.sorted() where columns.offset(of: name) == nil {
+      throw MirrorError(
+        .unfitSource,
+        "no record of the list has the field \(name) that a type is given for; its fields are "
+          + columns.layout.names.joined(separator: ", "))
     }
   }
 

@@ -89,11 +89,15 @@ public struct RecordComparison {
     }
     let list = try FittedList(
       records, columns,
-      key: offsets.map { columns.columns[$0].name }, keepsUnfit: true)
+      key: offsets.map { columns.columns[$0].name }, keepsUnfit: true,
+      cellKeys: try database.read {
+        try CellKeys(of: records, columns, key: offsets, in: schema, $0.connection)
+      })
     return try database.read { transaction in
       let scan = try TableScan(
         transaction.connection, table: schema, columns: columns.layout, key: offsets,
-        missing: columns.missingOffsets, structured: columns.structuredOffsets(of: records))
+        missing: columns.missingOffsets, structured: columns.structuredOffsets(of: records),
+        cells: columns.cellOffsets(of: records))
       var rowCount = 0
       return try DatabaseMirror.Changes(from: scan, to: list, countingRowsIn: &rowCount)
     }

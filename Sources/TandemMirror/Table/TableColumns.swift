@@ -75,8 +75,10 @@ struct TableColumns {
     }
     let known = Set(columns.map { FoldedName($0.name) })
     let missing = fields.filter { !known.contains(FoldedName($0)) }
+    let declared = Dictionary(
+      types.map { (FoldedName($0), $1) }, uniquingKeysWith: { first, _ in first })
     for (field, narrowest) in zip(missing, TableColumns.types(of: missing, in: records)) {
-      let type = types[field] ?? narrowest
+      let type = declared[FoldedName(field)] ?? narrowest
       let affinity = ColumnAffinity(declaredType: type.rawValue)
       columns.append(
         Column(field, affinity, addition: ColumnDefinition(name: field, type: type)))
@@ -201,6 +203,16 @@ extension TableColumns {
       }
     }
     return nested
+  }
+
+  /// The columns without a type whose values in the list are cells of CSV.
+  func cellOffsets(of records: PackedRecords) -> Set<Int> {
+    let layouts = records.layouts.map { (areCells: $0.areCells, offsets: offsets(in: $0)) }
+    return Set(
+      columns.indices.filter { column in
+        columns[column].affinity == .none && columns[column].addition == nil
+          && layouts.allSatisfy { $0.areCells || $0.offsets[column] == nil }
+      })
   }
 
   /// The names of the columns of the table that would change or reject a value of a record.

@@ -19,6 +19,8 @@ public struct CSVOptions: Hashable, Sendable {
   /// The fields whose values stay texts, though all of them may look like numbers; letters in either case.
   /// Names that the header has not are ignored. A mirror adds the columns of texts of its table.
   public var textFields: [String] = []
+  /// The ways to read the fields that are columns of a table, by name; letters in either case.
+  package var columnKinds: [String: CSVColumnKind] = [:]
 
   /// A dialect of CSV.
   ///

@@ -14,7 +14,9 @@ struct CSVReader: RecordTextReader {
   private let maxRecordByteCount: Int
   private let allowsRaggedRows: Bool
   private let requiredFields: [String]
-  private let textFields: [String]
+  private let columnKinds: [String: CSVColumnKind]
+  /// True if there is a cell without quotes that is not empty.
+  private var hasPlainCell = false
   /// True if a comma is the delimiter because no other one was named.
   private let assumesComma: Bool
 
@@ -32,7 +34,7 @@ struct CSVReader: RecordTextReader {
     maxRecordByteCount = limits.maxRecordByteCount
     allowsRaggedRows = options.allowsRaggedRows
     requiredFields = options.requiredFields
-    textFields = options.textFields
+    columnKinds = options.columnKinds.merging(options.textFields.map { ($0, .texts) }) { $1 }
     assumesComma = options.delimiter == nil && format == .csv
   }
 
@@ -46,8 +48,8 @@ struct CSVReader: RecordTextReader {
   /// Calls `body` with each record as a table would store it.
   fileprivate mutating func readAll(_ body: (Record) -> Void) throws(TextFault) {
     try scan()
-    let layout = RecordLayout(uniqueNames: names)
-    let types = columns.map(\.type)
+    let layout = RecordLayout(uniqueNames: names, areCells: true)
+    let types = columns.map { $0.type(quotesMeanText: hasPlainCell) }
     for row in 0..<rowCount {
       body(Record(uncheckedLayout: layout, values: values(ofRow: row, types)))
     }
@@ -120,8 +122,9 @@ struct CSVReader: RecordTextReader {
       throw TextFault(
         .missingKey, "the header has no field \(FieldValue.text(missing))", at: start)
     }
-    let texts = Set(textFields.map(Self.folded))
-    columns = present.map { CSVColumn(isText: texts.contains($0)) }
+    let kinds = Dictionary(
+      columnKinds.map { (Self.folded($0), $1) }, uniquingKeysWith: { first, _ in first })
+    columns = present.map { CSVColumn(kinds[$0]) }
   }
 
   /// The same for names that differ in the case of their letters.
@@ -150,6 +153,7 @@ struct CSVReader: RecordTextReader {
       let fieldStart = tokens.index
       guard count < names.count || allowsRaggedRows else { throw tooManyFields(at: fieldStart) }
       let cell = try tokens.cell()
+      if cell.kind == .plain, cell.start < cell.end { hasPlainCell = true }
       if count < names.count {
         columns[count].note(cell, in: tokens.bytes)
         cells.append(cell)
@@ -201,6 +205,9 @@ struct CSVReader: RecordTextReader {
     if cell.isNull { return .null }
     switch type {
     case .text: return .text(tokens.text(of: cell))
+    case .number, .printedNumber: return ownValue(of: cell, type)
+    // In a list with quotes around all cells, an empty one beside numbers is a missing number.
+    case .real where cell.start == cell.end, .integer where cell.start == cell.end: return .null
     case .real:
       let literal = DecimalLiteral(tokens.bytes, from: cell.start, to: cell.end)
       return .real(literal.real(in: tokens.bytes))
@@ -211,6 +218,18 @@ struct CSVReader: RecordTextReader {
       }
       return .integer(integer)
     }
+  }
+
+  /// The value of a cell that has a type of its own.
+  private mutating func ownValue(of cell: CSVCell, _ type: CSVColumn.ValueType) -> FieldValue {
+    if type == .number {
+      if cell.start == cell.end, !hasPlainCell { return .null }
+      return FieldValue(numberIn: tokens.bytes, from: cell.start, to: cell.end)
+        ?? .text(tokens.text(of: cell))
+    }
+    let text = tokens.text(of: cell)
+    if cell.kind != .plain, hasPlainCell { return .text(text) }
+    return FieldValue(numberPrintedAs: text) ?? .text(text)
   }
 }
 

@@ -202,13 +202,14 @@ extension ListRecord {
 extension ListText {
   /// Reads the records again as a table would store them.
   ///
-  /// - Parameter textFields: The fields of CSV whose values stay texts; see ``CSVOptions/textFields``.
+  /// - Parameter kinds: The ways to read the fields of CSV that are columns of a table, by name.
   /// - Complexity: O(*n*) in the number of bytes.
-  public func storedRecords(textFields: [String] = []) throws(RecordError) -> [Record] {
+  package func storedRecords(_ kinds: [String: CSVColumnKind] = [:]) throws(RecordError) -> [Record]
+  {
     guard !bytes.isEmpty else { return [] }
     var options = csv
     options.encoding = .utf8
-    options.textFields += textFields
+    options.columnKinds = kinds
     return try RecordReader.records(in: bytes, format: format, csv: options)
   }
 

@@ -25,11 +25,14 @@ public enum RecordReader {
   /// the type of a column follows from all of its values that are not null:
   /// - integers if all of them are decimal integers of 64 bits in canonical form: no plus sign, no
   ///   leading zero, not `-0`;
-  /// - otherwise reals if all of them match `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`, with
-  ///   at most 15 significant digits, and are zero or in the range of normal doubles. Within these
-  ///   bounds different numbers stay different, while `1.5` and `1.50` are equal;
+  /// - otherwise reals if all of them match `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?` and the nearest
+  ///   double, printed with as many digits, is the number: those with at most 15 digits, and the longer ones
+  ///   that programs print. `1.5` and `1.50` are equal. Integers among them are at most 2^53. A number
+  ///   with an exponent has a point before it, as in `1.5E3`, or is written as in `1e+16` and `1e-7`:
+  ///   `1e5` may be a code, and is a text;
   /// - otherwise texts, unchanged. One value in quotes makes its column a column of texts, and so does
-  ///   ``CSVOptions/textFields``.
+  ///   ``CSVOptions/textFields``. If all values of the list are in quotes, the quotes say nothing: the values
+  ///   decide, and an empty one beside numbers is null.
   ///
   /// Consecutive records with the same fields share their layout.
   ///

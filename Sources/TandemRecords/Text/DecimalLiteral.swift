@@ -20,6 +20,8 @@ struct DecimalLiteral {
   private(set) var significantCount = 0
   /// The power of ten by which the significant digits are multiplied; saturated.
   private(set) var exponent = 0
+  /// The offset of the letter before its exponent; 0 if it has none.
+  private(set) var exponentMark = 0
 
   private let isNegative: Bool
   /// The significant digits as an integer; it overflows if there are more than 19.
@@ -75,6 +77,7 @@ struct DecimalLiteral {
 
   private mutating func readExponent(_ bytes: UnsafeRawBufferPointer, to limit: Int) {
     isInteger = false
+    exponentMark = end
     end &+= 1
     let isBelowOne = end < limit && bytes[end] == ASCII.minus
     if isBelowOne || (end < limit && bytes[end] == ASCII.plus) { end &+= 1 }

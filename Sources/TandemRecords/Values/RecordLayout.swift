@@ -6,6 +6,8 @@ public final class RecordLayout: Sendable {
   public let names: [String]
   /// The indexes of the fields whose texts were arrays or objects of JSON, ascending.
   package let nestedOffsets: [Int]
+  /// True if the values were cells of CSV, whose types are a decision of the reader.
+  package let areCells: Bool
 
   /// The maximum number of fields of a record, which is SQLite's default limit for columns.
   public static let maxFieldCount = 2_000
@@ -22,12 +24,14 @@ public final class RecordLayout: Sendable {
     }
     self.names = names
     nestedOffsets = []
+    areCells = false
   }
 
   /// Creates a layout of names that are known to be unique.
-  package init(uniqueNames names: [String], nestedOffsets: [Int] = []) {
+  package init(uniqueNames names: [String], nestedOffsets: [Int] = [], areCells: Bool = false) {
     self.names = names
     self.nestedOffsets = nestedOffsets
+    self.areCells = areCells
   }
 
   /// Returns the index of a name in ``names``, or `nil`.

@@ -1,16 +1,23 @@
 package import TandemRecords
 
 /// The type to declare for a new column.
-package enum ColumnType: String, Sendable {
+public enum ColumnType: String, CaseIterable, Hashable, Sendable {
+  /// Integers of 64 bits; other numbers and texts stay as they are.
   case integer = "INTEGER"
+  /// Doubles. Integers become doubles; texts stay as they are.
   case real = "REAL"
+  /// Texts. Numbers become texts of their digits.
   case text = "TEXT"
+  /// Blobs. Every other value stays as it is, too.
   case blob = "BLOB"
   /// No declared type: the column keeps every value as it is.
   case any = ""
 }
 
 extension ColumnType {
+  /// The name in messages: `INTEGER`, or `ANY` for a column without a type.
+  package var name: String { self == .any ? "ANY" : rawValue }
+
   /// The narrowest type that stores all values of these kinds exactly; nulls fit any.
   ///
   /// Integers among reals make a REAL column only if a real equals each of them.
@@ -46,6 +53,9 @@ package struct ColumnDefinition: Sendable {
     self.name = name
     self.type = type
   }
+
+  /// The name and the type, as in `lon REAL`.
+  package var description: String { "\(name) \(type.name)" }
 
   /// The definition for CREATE TABLE and ADD COLUMN.
   fileprivate var sql: String {

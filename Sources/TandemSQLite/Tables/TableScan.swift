@@ -20,18 +20,21 @@ package final class TableScan {
   private var isAtStart = true
 
   private let structured: Set<Int>
+  private let cells: Set<Int>
   /// True if keys may be null and occur more than once.
   private let allowsAnyKey: Bool
 
   /// Prepares to read the given columns of a table, by the key columns among them; columns that the
   /// table does not have, which are `missing`, read as null. Texts of `structured` columns that are
-  /// JSON arrays or objects are compared with those of records by structure.
+  /// JSON arrays or objects are compared with those of records by structure. In columns of `cells`, a number
+  /// and a text are equal if the same cell of CSV is either.
   package init(
     _ connection: DatabaseConnection, table schema: TableSchema, columns: RecordLayout,
     key keyOffsets: [Int], missing: Set<Int> = [], structured: Set<Int> = [],
-    comparesTypes: Bool = false, allowsAnyKey: Bool = false
+    cells: Set<Int> = [], comparesTypes: Bool = false, allowsAnyKey: Bool = false
   ) throws(DatabaseError) {
     self.structured = structured
+    self.cells = cells
     self.allowsAnyKey = allowsAnyKey
     let table = schema.name
     let keyNames = keyOffsets.map { columns.names[$0] }
@@ -110,9 +113,10 @@ package final class TableScan {
       for offset in values.indices {
         let column = statement.column(offset)
         if column.compare(to: values[offset]) != 0 {
-          guard structured.contains(offset), isSameStructure(offset, values[offset]) else {
-            return false
-          }
+          guard
+            structured.contains(offset) && isSameStructure(offset, values[offset])
+              || cells.contains(offset) && isSameCell(offset, values[offset])
+          else { return false }
         } else if comparesTypes, !column.hasSameStorage(as: values[offset]) {
           return false
         }
@@ -127,6 +131,11 @@ package final class TableScan {
       return false
     }
     return JSONStructure.areEqual(old, new)
+  }
+
+  private func isSameCell(_ offset: Int, _ value: FieldValue) -> Bool {
+    guard let stored = try? statement.value(at: offset) else { return false }
+    return value.isSameCell(inTable: stored)
   }
 
   /// Calls `body` with each change that leads from the table to a list, which is ascending by key; returns how

@@ -1,4 +1,4 @@
-internal import TandemRecords
+package import TandemRecords
 
 /// The columns and the key of a table, as the database declares them.
 public struct TableSchema: Hashable, Sendable {
@@ -26,8 +26,18 @@ public struct TableSchema: Hashable, Sendable {
   /// The names of the columns, in order.
   public var columnNames: [String] { columns.map(\.name) }
 
-  /// The names of the columns that store numbers as texts.
-  package var textColumns: [String] { columns.filter { $0.affinity == .text }.map(\.name) }
+  /// The ways to read the cells of CSV that go into the columns, by name. No cell of a key depends on others.
+  package func cellKinds(key: [String]) -> [String: CSVColumnKind] {
+    Dictionary(
+      columns.map { column in
+        switch column.affinity {
+        case .text: (column.name, .texts)
+        case .integer, .real, .numeric: (column.name, .numbers)
+        case .none:
+          (column.name, key.contains(where: column.name.isSameSQLName) ? .printedNumbers : .any)
+        }
+      }, uniquingKeysWith: { first, _ in first })
+  }
 
   /// The column of a name, which SQLite compares without regard to the case of ASCII letters.
   public func column(named name: String) -> Column? {
