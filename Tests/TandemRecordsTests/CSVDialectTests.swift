@@ -1,5 +1,6 @@
-import TandemRecords
 import Testing
+
+@testable import TandemRecords
 
 struct CSVDialectTests {
   private func list(_ text: String, _ options: CSVOptions, _ format: RecordFormat = .csv) throws
@@ -95,5 +96,117 @@ struct CSVDialectTests {
       try list("a,b\n1\n2,3,,\n", options) == [["a: 1", "b: null"], ["a: 2", "b: 3"]])
     #expect(message(Array("a,b\n1,2,3\n".utf8), options)?.contains("more fields") == true)
     #expect(message(Array("a,b\n1\n".utf8))?.contains("fewer fields") == true)
+  }
+
+  @Test("lines may all end with a carriage return, and errors count them")
+  func carriageReturns() throws {
+    let fields: [[ExactText]] = [["a: 1", "b: \"x\\ny\\rz\""], ["a: 2", "b: null"]]
+    #expect(try list("a,b\r1,\"x\ny\rz\"\r\r2,\r", CSVOptions()) == fields)
+    #expect(try list("\u{FEFF}\"a\r\",b\r1,2", CSVOptions()) == [["a\r: 1", "b: 2"]])
+    #expect(
+      try list("#c\ra\r#d\r1\r", CSVOptions(comment: UInt8(ascii: "#"))) == [["a: 1"]])
+    #expect(message(Array("a,b\r1,2\r3\r".utf8))?.contains("record 2 (line 3, column 2)") == true)
+    for text in ["a\r1\n2\r", "a\r1\r\n2\r"] {
+      #expect(message(Array(text.utf8))?.contains("line feed") == true, "\(text)")
+    }
+    for text in ["a\n1\r2\n", "a\r\n1\r2\r\n", "a\r"] {
+      #expect(message(Array(text.utf8)) != nil, "\(text)")
+    }
+    let merged = try ListText(Array("a,b\r1,2\r".utf8), format: .csv)
+    #expect(merged.lineEnd == [13])
+  }
+
+  @Test("a text without a header has fields of numbered names")
+  func noHeader() throws {
+    var options = CSVOptions()
+    options.hasHeader = false
+    #expect(
+      try list("1,x\n2,\n", options)
+        == [["column_1: 1", "column_2: \"x\""], ["column_1: 2", "column_2: null"]])
+    #expect(try list("1\n1\n", options) == [["column_1: 1"], ["column_1: 1"]])
+    #expect(message(Array("1,2\n3\n".utf8), options)?.contains("record 2 (line 2") == true)
+    #expect(message(Array("1;2\n".utf8), options)?.contains("--delimiter ';'") == true)
+    options.requiredFields = ["id"]
+    #expect(
+      message(Array("1,2\n".utf8), options)?.contains(
+        "the first row has no field \"id\"; its fields are column_1, column_2") == true)
+    let text = try ListText(Array("1,2\n3,4\n".utf8), format: .csv, csv: CSVOptions.headless)
+    #expect(text.records.map(\.values) == [[.text("1"), .text("2")], [.text("3"), .text("4")]])
+  }
+
+  @Test("lines before the header are skipped, whatever is in them")
+  func skippedLines() throws {
+    var options = CSVOptions()
+    options.skippedLineCount = 2
+    #expect(try list("My \"export\n;;;\n\na,b\n1,2\n", options) == [["a: 1", "b: 2"]])
+    #expect(try list("x\ry\ra\r1\r", options) == [["a: 1"]])
+    #expect(
+      message(Array("a\n1".utf8), options)?.contains("no line behind the 2 lines to skip") == true)
+    #expect(
+      message(Array("a\n1\n".utf8), options)?.contains("before a line of field names") == true)
+  }
+
+  @Test("stray quotes are an error that names --quotes, or characters")
+  func quotes() throws {
+    for text in ["a,b\n5\" x,1\n", "a,b\n\"x\" y,1\n"] {
+      #expect(message(Array(text.utf8))?.contains("--quotes lenient") == true, "\(text)")
+    }
+    let tabs = message(Array("a\tb\n\"x\" y\t1\n".utf8), CSVOptions(delimiter: 9))
+    #expect(tabs?.contains("--quotes none") == true)
+    // In a text with tabs, only a quote at the start of a field can mean anything else.
+    #expect(
+      try list("a\tb\n5\" x\t\"q\"\n", CSVOptions(), .tsv) == [["a: \"5\\\" x\"", "b: \"q\""]])
+    var options = CSVOptions()
+    options.quotes = .lenient
+    for (cell, value) in [
+      ("5\" x", "5\\\" x"), ("\"x\" y\"", "x\\\" y"),
+      ("\"he said \"hi\" then\"", "he said \\\"hi\\\" then"),
+      ("\"the \"b\"\"", "the \\\"b\\\""), ("\"a\"\"b\"", "a\\\"b"), ("\"a,b\"", "a,b"),
+      ("\"x\"\"\"", "x\\\""),
+      ("\"a\nb\" c\"", "a\\nb\\\" c"),
+    ] {
+      for end in ["\n", "\r\n", ""] {
+        #expect(
+          try list("a,b\n\(cell),1\(end)", options) == [["a: \"\(value)\"", "b: 1"]], "\(cell)")
+      }
+    }
+    #expect(message(Array("a\n\"x\n".utf8), options)?.contains("inside a quoted field") == true)
+    options.quotes = .none
+    #expect(
+      try list("a\tb\n\"x\t5\"\n\"y\"\t\"\"\n", options, .tsv) == [
+        ["a: \"\\\"x\"", "b: \"5\\\"\""], ["a: \"\\\"y\\\"\"", "b: \"\\\"\\\"\""],
+      ])
+  }
+
+  @Test("an error about a missing field names the fields of the header")
+  func missingField() {
+    var options = CSVOptions()
+    options.requiredFields = ["id"]
+    #expect(
+      message(Array("code,name\n".utf8), options)?.contains(
+        "the header has no field \"id\"; its fields are code, name") == true)
+    let names = (1...30).map { "f\($0)" }.joined(separator: ",")
+    #expect(message(Array(names.utf8), options)?.contains("f20, …") == true)
+  }
+
+  @Test("the charset of a Content-Type is an encoding, or none that can be read")
+  func charsets() {
+    for (type, charset, encoding) in [
+      ("text/csv; charset=UTF-8", "utf-8", .utf8),
+      ("text/csv;Charset=\"ISO-8859-1\"", "iso-8859-1", .windows1252),
+      ("text/csv; header=present; charset=utf-16le", "utf-16le", .utf16),
+      ("text/csv; charset=shift_jis", "shift_jis", nil), ("text/csv", nil, nil),
+    ] as [(String, String?, CSVEncoding?)] {
+      #expect(RecordFormat.charset(ofContentType: type) == charset)
+      #expect(charset.flatMap { CSVEncoding(charset: $0) } == encoding)
+    }
+  }
+}
+
+extension CSVOptions {
+  fileprivate static var headless: CSVOptions {
+    var options = CSVOptions()
+    options.hasHeader = false
+    return options
   }
 }

@@ -26,15 +26,36 @@ enum CSVOption {
       "Accept rows of CSV with fewer fields than the header, the\nothers being empty, and with more if they are empty."
   )
 
-  static let all: [any CommandOption] = [delimiter, encoding, comment, ragged]
+  static let quotes = ValueOption<CSVQuotes>(
+    "quotes", "HOW",
+    help:
+      "The meaning of quotes in CSV: strict as in RFC 4180;\nlenient, which keeps stray quotes in fields; none, "
+      + "where\neach quote is a character (default: strict).")
+  static let noHeader = Flag(
+    "no-header",
+    help: "CSV has no line of field names; the fields are column_1,\ncolumn_2 and so on.")
+  static let skipLines = ValueOption(
+    "skip-lines", in: 0...1_000_000,
+    help: "Skip this number of lines of CSV before the header.")
+
+  /// The options for lists that are also written.
+  static let ofMerge: [any CommandOption] = [delimiter, encoding, comment, ragged]
+  /// The options for lists that are only read.
+  static let all: [any CommandOption] = ofMerge + [quotes, noHeader, skipLines]
 }
 
 extension ParsedArguments {
   /// The dialect of CSV that the options name.
   func csvOptions() throws(UsageError) -> CSVOptions {
-    let options = CSVOptions(
+    var options = CSVOptions(
       delimiter: self[CSVOption.delimiter], encoding: self[CSVOption.encoding] ?? .utf8,
       comment: self[CSVOption.comment], allowsRaggedRows: self[CSVOption.ragged])
+    options.ignoresCharset = has(CSVOption.encoding)
+    if command.options.contains(where: { $0.name == CSVOption.quotes.name }) {
+      options.quotes = self[CSVOption.quotes] ?? .strict
+      options.hasHeader = !self[CSVOption.noHeader]
+      options.skippedLineCount = self[CSVOption.skipLines] ?? 0
+    }
     // The rows with an empty first field would be taken for comments, and lost.
     if options.comment == options.delimiter ?? UInt8(ascii: ",") {
       throw error(
@@ -46,7 +67,8 @@ extension ParsedArguments {
   /// Rejects options for CSV if no list is CSV.
   func checkCSVOptions(for formats: [RecordFormat]) throws(UsageError) {
     guard !formats.contains(where: \.isCSV) else { return }
-    for option in CSVOption.all where has(option) {
+    for option in CSVOption.all
+    where command.options.contains(where: { $0.name == option.name }) && has(option) {
       throw error("--\(option.name) is for CSV, and no list is CSV")
     }
   }

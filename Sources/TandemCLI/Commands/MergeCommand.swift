@@ -89,7 +89,7 @@ enum MergeCommand: Command {
       Option.base, Option.unknownBase, Option.local, Option.remote, Option.key, Option.by,
       Option.text, Option.prefer, Option.conflicts, Option.format, Option.path, Option.json,
       Option.output, Option.quiet,
-    ] + ListRequest.options + CSVOption.all,
+    ] + ListRequest.options + CSVOption.ofMerge,
     examples: [
       "tandem merge --base base.json --local mine.json --remote theirs.json --key id",
       "tandem merge --unknown-base --local a.csv --remote b.csv --key id --prefer remote -o c.csv",

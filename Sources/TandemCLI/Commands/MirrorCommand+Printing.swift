@@ -45,7 +45,11 @@ extension MirrorCommand.Options {
       outcome.widenedColumns.isEmpty
       ? "" : "; columns \(verb)widened: \(outcome.widenedColumns.joined(separator: ", "))"
     let prefix = mirror.isDryRun ? "dry run: " : ""
-    let summary = "\(prefix)\(changes)\(created)\(widened)\(added)"
+    let missing =
+      outcome.lacksTable && !mirror.mirrorGuard.allowsEmptySource
+      ? "; the list has no records, so table \(mirror.table) \(mirror.isDryRun ? "would not be" : "was not") created"
+      : ""
+    let summary = "\(prefix)\(changes)\(created)\(widened)\(added)\(missing)"
     try output.write("\(summary.escapingControls())\n")
   }
 

@@ -197,11 +197,39 @@ extension RecordListReading {
       page.records = envelope.records
       page.others = envelope.others
     } else {
-      if keepsTexts { page.text = try ListText(bytes, format: format, csv: options.csv) }
-      page.records = try RecordReader.packedRecords(
-        in: bytes, format: format, csv: options.csv)
+      let csv = try format.isCSV ? dialect(of: bytes, head) : options.csv
+      if keepsTexts { page.text = try ListText(bytes, format: format, csv: csv) }
+      page.records = try RecordReader.packedRecords(in: bytes, format: format, csv: csv)
     }
     return page
+  }
+}
+
+extension RecordListReading {
+  /// The dialect of CSV, with the encoding that the server declares, unless the user named one.
+  private func dialect(
+    of bytes: [UInt8], _ head: HTTPResponseHead
+  ) throws(RecordError) -> CSVOptions {
+    var csv = options.csv
+    guard csv.encoding == .utf8, !csv.ignoresCharset,
+      let charset = head.fields["Content-Type"].flatMap(RecordFormat.charset(ofContentType:)),
+      bytes.contains(where: { $0 >= 0x80 })
+    else { return csv }
+    guard let encoding = CSVEncoding(charset: charset) else {
+      throw RecordError(
+        .malformed,
+        "the server declares the encoding \(charset), which Tandem cannot read; name another one if that is "
+          + "wrong, as in --encoding utf-8")
+    }
+    csv.encoding = encoding
+    // Hardly any other text is UTF-8 by accident.
+    if encoding == .windows1252, String(validating: bytes, as: UTF8.self) != nil {
+      throw RecordError(
+        .malformed,
+        "the server declares the encoding \(charset), and the text is UTF-8; name the right one, as in "
+          + "--encoding utf-8 or --encoding windows-1252")
+    }
+    return csv
   }
 }
 

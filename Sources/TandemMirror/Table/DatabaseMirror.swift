@@ -110,6 +110,8 @@ public struct DatabaseMirror: Sendable {
     public var sourceCount = 0
     /// True if the table was missing.
     public var createsTable = false
+    /// True if the table is missing and stays so, because the list has no records that could show its columns.
+    public var lacksTable = false
     /// The columns that were missing.
     public var addedColumns: [String] = []
     /// The columns that were created for a CSV list, whose cells decided on their types, as in `lon REAL`.

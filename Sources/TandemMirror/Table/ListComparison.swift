@@ -115,8 +115,8 @@ extension DatabaseMirror {
         retyped.count += 1
       }
       guard retyped.count > 0 else { return "" }
-      return
-        " (\(retyped.count) of them are in the list by a key of another type: \(retyped.example))"
+      return " (\(retyped.count) of them are in the list by a key of another type: "
+        + "\(retyped.example))"
     }
 
     /// True if the table still is in the state that was compared.
@@ -162,6 +162,7 @@ extension DatabaseMirror.Comparison {
     outcome.sourceCount = list.count
     let hasTable = target.schema != nil || changes.insertedCount > 0
     outcome.createsTable = target.schema == nil && hasTable
+    outcome.lacksTable = !hasTable
     outcome.addedColumns = target.schema == nil ? [] : target.columns.additions.map(\.name)
     outcome.widenedColumns = target.widenedColumns
     outcome.decidedTypes = target.decidedTypes

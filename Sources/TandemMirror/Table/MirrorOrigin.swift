@@ -71,7 +71,9 @@ extension MirrorOrigin {
   /// numbers for columns of texts too.
   private static func dialect(_ csv: CSVOptions) -> String {
     let bytes = [csv.delimiter, csv.comment].map { $0.map { "\($0)" } ?? "" }
-    return ([csv.encoding.rawValue, "\(csv.allowsRaggedRows)"] + bytes).joined(separator: ",")
+    let reading = [csv.quotes.rawValue, "\(csv.hasHeader)", "\(csv.skippedLineCount)"]
+    return ([csv.encoding.rawValue, "\(csv.allowsRaggedRows)"] + bytes + reading).joined(
+      separator: ",")
   }
 
   /// A digest of texts that depends on where each of them ends.

@@ -13,6 +13,16 @@ public struct CSVOptions: Hashable, Sendable {
   /// True if a row may have fewer fields than the header, the missing ones being empty, and further
   /// ones if they are empty.
   public var allowsRaggedRows: Bool
+  /// The meaning of quotes.
+  public var quotes = CSVQuotes.strict
+  /// False if the text has no line of field names. The fields are then called `column_1`, `column_2` and so on.
+  public var hasHeader = true
+  /// The number of lines before the header to skip, whatever is in them.
+  public var skippedLineCount = 0 {
+    didSet { precondition(skippedLineCount >= 0, "a number of lines is not negative") }
+  }
+  /// True if ``encoding`` is right whatever a server declares.
+  package var ignoresCharset = false
   /// The names that the header must have, such as those of the key; letters in either case. A text that is no
   /// CSV at all, such as a message of a server, is then not taken for a list without records.
   public var requiredFields: [String] = []
@@ -53,6 +63,17 @@ public struct CSVOptions: Hashable, Sendable {
   }
 }
 
+/// The meaning of quotes in a CSV text.
+public enum CSVQuotes: String, CaseIterable, Hashable, Sendable {
+  /// As RFC 4180 says: quotes surround a whole field, and are doubled inside. Others are an error, but for those
+  /// inside a field without quotes in a text with tabs.
+  case strict
+  /// A quote that neither begins a field nor stands before its end is a character of the field.
+  case lenient
+  /// Every quote is a character, as in most texts with tabs.
+  case none
+}
+
 /// The encoding of a CSV text.
 public enum CSVEncoding: String, CaseIterable, Hashable, Sendable {
   /// UTF-8, with or without a byte order mark.
@@ -66,6 +87,18 @@ public enum CSVEncoding: String, CaseIterable, Hashable, Sendable {
 }
 
 extension CSVEncoding {
+  /// The encoding of this name in HTTP; `nil` for one that cannot be read. ISO 8859-1 and ASCII are read as
+  /// Windows' code page, as browsers do (https://encoding.spec.whatwg.org).
+  package init?(charset: String) {
+    switch charset {
+    case "utf-8", "utf8": self = .utf8
+    case "iso-8859-1", "iso8859-1", "latin1", "windows-1252", "cp1252", "us-ascii", "ascii":
+      self = .windows1252
+    case "utf-16", "utf-16le", "utf-16be", "unicode": self = .utf16
+    default: return nil
+    }
+  }
+
   /// Returns a text in UTF-8.
   ///
   /// - Throws: ``TextFault`` for bytes that the encoding does not have.

@@ -14,6 +14,8 @@ struct CSVReader: RecordTextReader {
   private let maxRecordByteCount: Int
   private let allowsRaggedRows: Bool
   private let requiredFields: [String]
+  private let hasHeader: Bool
+  private let skippedLineCount: Int
   private let columnKinds: [String: CSVColumnKind]
   /// True if there is a cell without quotes that is not empty.
   private var hasPlainCell = false
@@ -22,6 +24,7 @@ struct CSVReader: RecordTextReader {
 
   private(set) var recordNumber: Int?
   var fieldName: String? { column.map { names[$0] } }
+  var lineEnd: UInt8 { tokens.lineEnd }
   /// The ranges of all fields with their quotes, row by row, the header first.
   var spans: [Range<Int>] { (header + cells).map(\.span) }
 
@@ -30,7 +33,10 @@ struct CSVReader: RecordTextReader {
     _ limits: RecordLimits
   ) {
     tokens = CSVTokenizer(
-      bytes, delimiter: options.delimiter(of: format), comment: options.comment)
+      bytes, delimiter: options.delimiter(of: format), comment: options.comment,
+      quotes: options.quotes)
+    hasHeader = options.hasHeader
+    skippedLineCount = options.skippedLineCount
     maxRecordByteCount = limits.maxRecordByteCount
     allowsRaggedRows = options.allowsRaggedRows
     requiredFields = options.requiredFields
@@ -73,10 +79,17 @@ struct CSVReader: RecordTextReader {
   /// Reads the ranges of all fields.
   mutating func scan() throws(TextFault) {
     var lineStart = tokens.index
+    try tokens.skipLines(skippedLineCount)
     tokens.skipIgnoredLines(skipsEmpty: true)
+    let firstRow = tokens
     try readHeader()
-    lines.append(lineStart..<tokens.index)
-    if tokens.skipLineEnd() { recordNumber = 1 }
+    if hasHeader {
+      lines.append(lineStart..<tokens.index)
+      if tokens.skipLineEnd() { recordNumber = 1 }
+    } else {
+      tokens = firstRow
+      recordNumber = 1
+    }
     while true {
       lineStart = tokens.index
       // With one field, an empty line is a row.
@@ -99,7 +112,8 @@ struct CSVReader: RecordTextReader {
       let start = tokens.index
       let cell = try tokens.cell()
       let name =
-        cell.start == cell.end ? CSVText.name(ofColumn: names.count) : tokens.text(of: cell)
+        cell.start == cell.end || !hasHeader
+        ? CSVText.name(ofColumn: names.count) : tokens.text(of: cell)
       guard seen.insert(.text(name)).inserted else {
         throw TextFault(
           .duplicateField, "the header names the field \(FieldValue.text(name)) twice", at: start)
@@ -112,34 +126,42 @@ struct CSVReader: RecordTextReader {
       names.append(name)
       header.append(cell)
     } while tokens.skipDelimiter()
-    guard header.contains(where: { $0.start < $0.end }) else {
+    guard !hasHeader || header.contains(where: { $0.start < $0.end }) else {
       throw TextFault(.malformed, "no field of the header has a name", at: start)
     }
     try checkDelimiter(at: start)
     let present = names.map(Self.folded)
     let missing = requiredFields.first { !present.contains(Self.folded($0)) }
     if let missing {
+      let known = names.prefix(Self.maxNamedFieldCount).joined(separator: ", ")
+      let others = names.count > Self.maxNamedFieldCount ? ", …" : ""
       throw TextFault(
-        .missingKey, "the header has no field \(FieldValue.text(missing))", at: start)
+        .missingKey,
+        "the \(hasHeader ? "header" : "first row") has no field \(FieldValue.text(missing)); its fields are "
+          + known + others, at: start)
     }
     let kinds = Dictionary(
       columnKinds.map { (Self.folded($0), $1) }, uniquingKeysWith: { first, _ in first })
     columns = present.map { CSVColumn(kinds[$0]) }
   }
 
+  /// The maximum number of fields that an error names.
+  private static let maxNamedFieldCount = 20
+
   /// The same for names that differ in the case of their letters.
   private static func folded(_ name: String) -> FieldName { FieldName(name.lowercased()) }
 
   /// Throws if the text seems to have another delimiter than the assumed comma.
-  private func checkDelimiter(at start: Int) throws(TextFault) {
+  private mutating func checkDelimiter(at start: Int) throws(TextFault) {
     guard assumesComma, names.count == 1, header[0].kind == .plain else { return }
+    let text = tokens.text(of: header[0])
     let candidates: [(byte: UInt8, name: String)] = [
       (UInt8(ascii: ";"), "';'"), (ASCII.tab, "tab"), (UInt8(ascii: "|"), "'|'"),
     ]
-    for candidate in candidates where names[0].utf8.contains(candidate.byte) {
+    for candidate in candidates where text.utf8.contains(candidate.byte) {
       throw TextFault(
         .malformed,
-        "the header has only one field, \(FieldValue.text(names[0])); if another character than "
+        "the header has only one field, \(FieldValue.text(text)); if another character than "
           + "a comma separates the fields, name it, as in --delimiter \(candidate.name); if not, "
           + "--delimiter ','", at: start)
     }
@@ -241,6 +263,7 @@ struct PackedCSVReader: RecordTextReader {
 
   var recordNumber: Int? { csv.recordNumber }
   var fieldName: String? { csv.fieldName }
+  var lineEnd: UInt8 { csv.lineEnd }
 
   mutating func readAll() throws(TextFault) -> PackedRecords {
     var records = PackedRecords()
@@ -257,6 +280,7 @@ struct CSVListReader: RecordTextReader {
 
   var recordNumber: Int? { csv.recordNumber }
   var fieldName: String? { csv.fieldName }
+  var lineEnd: UInt8 { csv.lineEnd }
 
   mutating func readAll() throws(TextFault) -> [ListRecord] {
     try csv.scan()

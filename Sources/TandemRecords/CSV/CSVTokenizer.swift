@@ -25,21 +25,55 @@ struct CSVCell {
 
 /// A position in a CSV text (RFC 4180), and the functions that read the fields there.
 ///
-/// Lines end with a line feed, with or without a carriage return before it. A carriage return or a
-/// quote inside a field without quotes is an error, because other programs read it differently.
+/// Lines end with a line feed, with or without a carriage return before it, or all of them with a carriage
+/// return. Other carriage returns in fields without quotes are an error, because other programs read them
+/// differently, and so are quotes there, unless ``CSVOptions/quotes`` says otherwise.
 struct CSVTokenizer {
   let bytes: UnsafeRawBufferPointer
   private(set) var index: Int
   private let delimiter: UInt8
   private let comment: UInt8?
+  private let quotes: CSVQuotes
+  /// True for a text with tabs, in whose fields without quotes a quote is a character as any other.
+  private let isTabSeparated: Bool
+  /// The last byte of each line: a line feed, or a carriage return if no line feed follows.
+  let lineEnd: UInt8
   private var scratch: [UInt8] = []
 
   /// Creates a position at the start, after a byte order mark.
-  init(_ bytes: UnsafeRawBufferPointer, delimiter: UInt8, comment: UInt8?) {
+  init(_ bytes: UnsafeRawBufferPointer, delimiter: UInt8, comment: UInt8?, quotes: CSVQuotes) {
     self.bytes = bytes
     self.delimiter = delimiter
     self.comment = comment
+    self.quotes = quotes
+    isTabSeparated = delimiter == ASCII.tab
+    lineEnd = Self.lineEnd(of: bytes, quotes)
     index = ByteOrderMark.byteCount(in: bytes)
+  }
+
+  /// The last byte of the first line, which is that of all lines.
+  private static func lineEnd(of bytes: UnsafeRawBufferPointer, _ quotes: CSVQuotes) -> UInt8 {
+    var isQuoted = false
+    for (offset, byte) in bytes.enumerated() {
+      if byte == ASCII.quote, quotes != .none { isQuoted.toggle() }
+      guard !isQuoted, byte == ASCII.lineFeed || byte == ASCII.carriageReturn else { continue }
+      let isReturn = byte == ASCII.carriageReturn
+      // A text that ends there may have lost a line feed.
+      let isAlone = offset + 1 < bytes.count && bytes[offset + 1] != ASCII.lineFeed
+      return isReturn && isAlone ? ASCII.carriageReturn : ASCII.lineFeed
+    }
+    return ASCII.lineFeed
+  }
+
+  /// Skips lines at the start, whatever is in them.
+  mutating func skipLines(_ count: Int) throws(TextFault) {
+    for _ in 0..<count {
+      guard let end = bytes[index...].firstIndex(of: lineEnd) else {
+        throw TextFault(
+          .malformed, "the text has no line behind the \(count) lines to skip", at: bytes.count)
+      }
+      index = end + 1
+    }
   }
 
   /// True if no row follows.
@@ -48,16 +82,21 @@ struct CSVTokenizer {
   /// Reads a field and moves to its end.
   @inline(__always)
   mutating func cell() throws(TextFault) -> CSVCell {
-    if index < bytes.count, bytes[index] == ASCII.quote { return try quotedCell() }
+    if index < bytes.count, bytes[index] == ASCII.quote, quotes != .none {
+      return try quotedCell()
+    }
     let start = index
     while index < bytes.count {
       switch bytes[index] {
-      case delimiter, ASCII.lineFeed: return CSVCell(start: start, end: index, kind: .plain)
+      case delimiter, lineEnd: return CSVCell(start: start, end: index, kind: .plain)
       case ASCII.carriageReturn:
         try requireLineFeed()
         return CSVCell(start: start, end: index, kind: .plain)
-      case ASCII.quote:
-        throw TextFault(.malformed, "a quote stands inside a field without quotes", at: index)
+      case ASCII.lineFeed: throw mixedLineEnds
+      case ASCII.quote where quotes == .strict && !isTabSeparated:
+        throw TextFault(
+          .malformed, "a quote stands inside a field without quotes (--quotes lenient reads it)",
+          at: index)
       default: index &+= 1
       }
     }
@@ -68,28 +107,50 @@ struct CSVTokenizer {
     index += 1
     let start = index
     var kind = CSVCell.Kind.quoted
+    var hasOpenQuote = false
     while true {
       while index < bytes.count, bytes[index] != ASCII.quote { index &+= 1 }
       guard index < bytes.count else {
         throw TextFault(.malformed, "the text ends too early, inside a quoted field", at: index)
       }
       index += 1
-      guard index < bytes.count, bytes[index] == ASCII.quote else { break }
-      kind = .quotedWithQuotes
-      index += 1
+      if index < bytes.count, bytes[index] == ASCII.quote {
+        index += 1
+        kind = .quotedWithQuotes
+        // The end of a field such as `"the "b""`, in which a stray quote is open.
+        if hasOpenQuote, try isAtEndOfField() { break }
+      } else if try isAtEndOfField() {
+        break
+      } else {
+        kind = .quotedWithQuotes
+        hasOpenQuote.toggle()
+      }
     }
-    let cell = CSVCell(start: start, end: index - 1, kind: kind)
-    try requireEndOfField()
-    return cell
+    return CSVCell(start: start, end: index - 1, kind: kind)
   }
 
-  private func requireEndOfField() throws(TextFault) {
-    guard index < bytes.count else { return }
+  /// True if a field ends here; false behind a stray quote, if those are read.
+  private func isAtEndOfField() throws(TextFault) -> Bool {
+    guard index < bytes.count else { return true }
     switch bytes[index] {
-    case delimiter, ASCII.lineFeed: return
-    case ASCII.carriageReturn: try requireLineFeed()
-    default: throw TextFault(.malformed, "a field goes on behind its closing quote", at: index)
+    case delimiter, lineEnd: return true
+    case ASCII.carriageReturn where quotes == .strict:
+      try requireLineFeed()
+      return true
+    case ASCII.carriageReturn:
+      return index + 1 < bytes.count && bytes[index + 1] == ASCII.lineFeed
+    case _ where quotes == .lenient: return false
+    default:
+      throw TextFault(
+        .malformed,
+        "a field goes on behind its closing quote (--quotes lenient reads it, or --quotes none if no "
+          + "quotes surround fields)", at: index)
     }
+  }
+
+  private var mixedLineEnds: TextFault {
+    TextFault(
+      .malformed, "a line feed stands in a text whose lines end with carriage returns", at: index)
   }
 
   /// Throws if no line feed follows the carriage return at this position.
@@ -114,7 +175,7 @@ struct CSVTokenizer {
   @inline(__always)
   mutating func skipLineEnd() -> Bool {
     guard index < bytes.count else { return false }
-    index &+= bytes[index] == ASCII.carriageReturn ? 2 : 1
+    index &+= bytes[index] == lineEnd ? 1 : 2
     return true
   }
 
@@ -124,8 +185,8 @@ struct CSVTokenizer {
     while index < bytes.count {
       let byte = bytes[index]
       if byte == comment {
-        index = bytes[index...].firstIndex(of: ASCII.lineFeed).map { $0 + 1 } ?? bytes.count
-      } else if skipsEmpty, byte == ASCII.lineFeed {
+        index = bytes[index...].firstIndex(of: lineEnd).map { $0 + 1 } ?? bytes.count
+      } else if skipsEmpty, byte == lineEnd {
         index &+= 1
       } else if skipsEmpty, byte == ASCII.carriageReturn, index + 1 < bytes.count,
         bytes[index + 1] == ASCII.lineFeed
@@ -145,13 +206,14 @@ struct CSVTokenizer {
     return unquoted(contents)
   }
 
-  /// Returns the contents of a field with its doubled quotes made single.
+  /// Returns the contents of a field with its doubled quotes made single. A stray quote stays.
   private mutating func unquoted(_ contents: UnsafeRawBufferPointer) -> String {
     scratch.removeAll(keepingCapacity: true)
     var copiedEnd = 0
     while let quote = contents[copiedEnd...].firstIndex(of: ASCII.quote) {
       scratch.append(contentsOf: contents[copiedEnd...quote])
-      copiedEnd = quote + 2
+      let isDoubled = quote + 1 < contents.count && contents[quote + 1] == ASCII.quote
+      copiedEnd = isDoubled ? quote + 2 : quote + 1
     }
     scratch.append(contentsOf: contents[copiedEnd...])
     return String(decoding: scratch, as: UTF8.self)

@@ -333,6 +333,11 @@ extension ListText {
   /// The line end of the first line, which is the header of CSV.
   var lineEnd: [UInt8] {
     let start = lines.first?.upperBound ?? 0
+    if format.isCSV, start + 1 < bytes.count, bytes[start] == ASCII.carriageReturn,
+      bytes[start + 1] != ASCII.lineFeed
+    {
+      return [ASCII.carriageReturn]
+    }
     let lineFeed = bytes[start...].firstIndex(of: ASCII.lineFeed) ?? 0
     let hasReturn = lineFeed > 0 && bytes[lineFeed - 1] == ASCII.carriageReturn
     return hasReturn ? [ASCII.carriageReturn, ASCII.lineFeed] : [ASCII.lineFeed]

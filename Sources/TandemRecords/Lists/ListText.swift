@@ -104,12 +104,16 @@ public struct ListText: Sendable {
     }
     var text = first.bytes
     for page in pages.dropFirst() {
-      guard page.columns == first.columns, let header = page.lines.first else {
+      guard page.columns == first.columns else {
         throw RecordError(.malformed, "two pages of the list have different columns")
       }
-      if let last = text.last, last != ASCII.lineFeed { text.append(ASCII.lineFeed) }
-      let rows = page.bytes[header.upperBound...]
-      text += rows.dropFirst(rows.first == ASCII.carriageReturn ? 2 : 1)
+      let lineEnd = page.lineEnd
+      if !text.isEmpty, text.suffix(lineEnd.count) != lineEnd[...] { text += lineEnd }
+      guard first.csv.hasHeader, let header = page.lines.first else {
+        text += page.bytes
+        continue
+      }
+      text += page.bytes[header.upperBound...].dropFirst(lineEnd.count)
     }
     var csv = first.csv
     csv.encoding = .utf8

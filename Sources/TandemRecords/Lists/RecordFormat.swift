@@ -41,6 +41,16 @@ public enum RecordFormat: String, CaseIterable, Hashable, Sendable {
     }
   }
 
+  /// The value of the parameter `charset` of an HTTP `Content-Type`, in lower case; `nil` if it has none.
+  package static func charset(ofContentType contentType: String) -> String? {
+    for parameter in contentType.split(separator: ";").dropFirst() {
+      let parts = parameter.split(separator: "=", maxSplits: 1)
+        .map { $0.filter { !$0.isWhitespace && $0 != "\"" }.lowercased() }
+      if parts.count == 2, parts[0] == "charset" { return parts[1] }
+    }
+    return nil
+  }
+
   /// Guesses the format of a text by its first byte that is not white space: an array is JSON, an
   /// object NDJSON, anything else CSV.
   ///

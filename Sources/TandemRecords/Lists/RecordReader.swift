@@ -155,7 +155,9 @@ public enum RecordReader {
     } catch {
       let isAtEnd = error.offset >= validation.validCount
       throw (isAtEnd ? validation.fault ?? error : error)
-        .error(in: bytes, record: reader.recordNumber, field: reader.fieldName)
+        .error(
+          in: bytes, record: reader.recordNumber, field: reader.fieldName,
+          lineEnd: bytes.contains(ASCII.lineFeed) ? ASCII.lineFeed : reader.lineEnd)
     }
   }
 }
@@ -186,4 +188,11 @@ protocol RecordTextReader {
   var recordNumber: Int? { get }
   /// The field that is being read; `nil` between fields.
   var fieldName: String? { get }
+  /// The last byte of each line.
+  var lineEnd: UInt8 { get }
+}
+
+extension RecordTextReader {
+  /// A line feed.
+  var lineEnd: UInt8 { ASCII.lineFeed }
 }

@@ -30,8 +30,13 @@ package struct TextFault: Error, Hashable, CustomStringConvertible {
   package var description: String { "\(message), at byte \(offset)" }
 
   /// The fault as an error that names its line and column in `bytes`.
-  func error(in bytes: UnsafeRawBufferPointer, record: Int?, field: String?) -> RecordError {
-    let line = TextLine(start: ByteOrderMark.byteCount(in: bytes))
+  ///
+  /// - Parameter lineEnd: The last byte of each line.
+  func error(
+    in bytes: UnsafeRawBufferPointer, record: Int?, field: String?,
+    lineEnd: UInt8 = ASCII.lineFeed
+  ) -> RecordError {
+    let line = TextLine(end: lineEnd, start: ByteOrderMark.byteCount(in: bytes))
     return error(in: bytes, from: line, record: record, field: field)
   }
 
@@ -51,6 +56,8 @@ package struct TextFault: Error, Hashable, CustomStringConvertible {
 struct TextLine {
   /// The number of the line, counted from 1.
   private(set) var number = 1
+  /// The last byte of each line.
+  var end = ASCII.lineFeed
   /// The offset of the line's first byte in the current part; negative if it was in an earlier one.
   var start: Int
 
@@ -63,17 +70,20 @@ struct TextLine {
   /// Moves from the first byte of a part to the byte behind `bytes`, which the part begins with.
   mutating func move(behind bytes: UnsafeRawBufferPointer) {
     var place = 0
-    while let end = TextLine.end(in: bytes, from: place, to: bytes.count) {
+    while let end = TextLine.end(in: bytes, from: place, to: bytes.count, end) {
       number += 1
       place = end + 1
       start = place
     }
   }
 
-  /// The offset of the first line feed from `start` on and before `limit`.
-  static func end(in bytes: UnsafeRawBufferPointer, from start: Int, to limit: Int) -> Int? {
+  /// The offset of the first byte that ends a line from `start` on and before `limit`.
+  static func end(
+    in bytes: UnsafeRawBufferPointer, from start: Int, to limit: Int,
+    _ end: UInt8 = ASCII.lineFeed
+  ) -> Int? {
     guard start < limit, let base = bytes.baseAddress,
-      let found = memchr(base + start, Int32(ASCII.lineFeed), limit &- start)
+      let found = memchr(base + start, Int32(end), limit &- start)
     else { return nil }
     return UnsafeRawPointer(found) - base
   }
