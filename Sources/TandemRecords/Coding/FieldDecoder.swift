@@ -29,7 +29,7 @@ package struct FieldDecoder: Decoder {
     }
     guard let parts = known.parts(of: value, coding),
       let value = try? Value(from: JSONSource(value: parts, codingPath: codingPath))
-    else { throw mismatch(type, "; the type takes \(expectation)") }
+    else { throw mismatch(type, "; the type takes \(expectation)\(known.remedy)") }
     return value
   }
 

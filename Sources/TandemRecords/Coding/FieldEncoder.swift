@@ -70,7 +70,7 @@ extension FieldEncoder: SingleValueEncodingContainer {
     }
     guard let known = FoundationType(Value.self) else { return nil }
     guard let fieldValue = known.fieldValue(ofParts: try JSONValue(encoding: value), coding) else {
-      throw unstorable(value, known.limit)
+      throw unstorable(value, known.limit(coding))
     }
     return fieldValue
   }

@@ -1,3 +1,5 @@
+internal import TandemDifferences
+
 /// A type of Foundation that fields hold in a form of their own.
 ///
 /// Programs that do not use Foundation must not link it, so this target does not import it: a type is
@@ -34,6 +36,7 @@ enum FoundationType {
       return Instant(value, coding.dates)?.referenceSeconds.map { .number("\($0)") }
     case (.url, .text(let text)): return .object(["relative": .string(text)])
     case (.uuid, .text(let text)): return .string(text)
+    case (.uuid, .blob(let bytes)): return UUIDBytes.text(of: bytes).map { .string($0) }
     case (.decimal, _): return DecimalNumber(value)?.archive
     case (.url, _), (.uuid, _), (.data, _): return nil
     }
@@ -43,12 +46,13 @@ enum FoundationType {
   func fieldValue(ofParts parts: JSONValue, _ coding: RecordCoding) -> FieldValue? {
     switch (self, parts) {
     case (.date, .number(let digits)):
-      return Double(digits).flatMap { Instant(referenceSeconds: $0) }?.fieldValue(coding.dates)
+      return Double(digits).flatMap { Instant(referenceSeconds: $0) }?.fieldValue(
+        coding.dates, like: coding.sample)
     case (.url, .object(let fields)):
       guard fields.count == 1, case .string(let text) = fields["relative"] else { return nil }
       return .text(text)
     case (.uuid, .string(let text)):
-      return .text(coding.uuids == .lowercase ? text.lowercased() : text.uppercased())
+      return UUIDBytes.fieldValue(ofUUID: text, coding)
     case (.decimal, _): return DecimalNumber(archive: parts)?.fieldValue
     case (.date, _), (.url, _), (.uuid, _), (.data, _): return nil
     }
@@ -59,6 +63,8 @@ enum FoundationType {
     switch self {
     case .date:
       switch coding.dates {
+      case .stored:
+        "a date such as 2024-05-01T12:00:00Z, with an offset, or 2024-05-01 12:00:00, to the microsecond"
       case .iso8601: "a date such as 2024-05-01T12:00:00Z, with an offset, to the microsecond"
       case .sqliteText: "a date such as 2024-05-01 12:00:00, to the microsecond"
       case .secondsSince1970: "a number of seconds since 1970"
@@ -66,19 +72,74 @@ enum FoundationType {
       case .secondsSince2001: "a number of seconds since 2001"
       }
     case .url: "the text of a URL"
-    case .uuid: "the text of a UUID"
+    case .uuid: "the text of a UUID, or a blob of its 16 bytes"
     case .decimal: "a number of at most 38 digits"
     case .data: "a blob"
     }
   }
 
-  /// The reason why a value has no form in a field, for error messages.
-  var limit: String {
+  /// The way to name another form, for error messages; empty if there is none.
+  var remedy: String {
     switch self {
+    case .date:
+      "; name another form, as in RecordCoding(dates: .secondsSince1970) (recordCoding of the type)"
+    case .uuid, .url, .decimal, .data: ""
+    }
+  }
+
+  /// The reason why a value has no form in a field, for error messages.
+  func limit(_ coding: RecordCoding) -> String {
+    switch self {
+    case .date where coding.dates == .stored && coding.sample?.isText == false,
+      .uuid where coding.uuids == .stored:
+      "its column has values of another form, such as "
+        + DescriptionLimit.text(coding.sample ?? .null)
+        + "; name the form, as in RecordCoding(dates: .secondsSince1970) (recordCoding of the type)"
     case .date: "a date in a text has a year from 0 to 9999, and at most 24 decimals"
     case .url: "a URL with a base has no text of its own: store its absoluteURL"
     case .uuid, .data: "it has an unknown form"
     case .decimal: "it is not a number"
+    }
+  }
+}
+
+extension FieldValue {
+  fileprivate var isText: Bool { if case .text = self { true } else { false } }
+}
+
+/// The forms of UUIDs in fields.
+private enum UUIDBytes {
+  /// The text of 16 bytes; `nil` for another number of bytes.
+  static func text(of bytes: [UInt8]) -> String? {
+    guard bytes.count == 16 else { return nil }
+    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+    let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }
+    return groups.joined(separator: "-")
+  }
+
+  /// The bytes of the text of a UUID.
+  private static func bytes(of text: String) -> [UInt8]? {
+    let digits = Array(text.utf8).filter { $0 != ASCII.minus }.compactMap(ASCII.hexDigit)
+    guard digits.count == 32 else { return nil }
+    return (0..<16).map { UInt8(digits[2 * $0] << 4 | digits[2 * $0 + 1]) }
+  }
+
+  /// The form of a UUID in a field; `nil` if it has none, because its column has values of another form.
+  static func fieldValue(ofUUID text: String, _ coding: RecordCoding) -> FieldValue? {
+    switch coding.uuids {
+    case .lowercase: return .text(text.lowercased())
+    case .uppercase: return .text(text.uppercased())
+    case .blob: return bytes(of: text).map { .blob($0) }
+    case .stored:
+      switch coding.sample {
+      case nil, .null?: return .text(text.lowercased())
+      case .text(let sample)?:
+        let isUpper = sample != sample.lowercased() && sample == sample.uppercased()
+        return .text(isUpper ? text.uppercased() : text.lowercased())
+      case .blob(let sample)?:
+        return sample.count == 16 ? bytes(of: text).map { .blob($0) } : nil
+      case .integer?, .real?: return nil
+      }
     }
   }
 }

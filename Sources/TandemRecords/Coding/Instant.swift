@@ -59,6 +59,10 @@ extension Instant {
   /// The instant in a field.
   init?(_ value: FieldValue, _ coding: RecordDateCoding) {
     switch (coding, value) {
+    case (.stored, .text(let text)):
+      let instant = DateText(text).instant(isSQLite: DateText.hasSpace(text))
+      guard let instant else { return nil }
+      self = instant
     case (.iso8601, .text(let text)):
       guard let instant = DateText(text).instant(isSQLite: false) else { return nil }
       self = instant
@@ -79,8 +83,11 @@ extension Instant {
   }
 
   /// The form in a field; `nil` if it has none, because a text has years from 0 to 9999 only.
-  func fieldValue(_ coding: RecordDateCoding) -> FieldValue? {
+  ///
+  /// - Parameter sample: A value that the column of the field has, if one is known.
+  func fieldValue(_ coding: RecordDateCoding, like sample: FieldValue? = nil) -> FieldValue? {
     switch coding {
+    case .stored: return storedValue(like: sample)
     case .iso8601: return text(between: "T", end: "Z").map { .text($0) }
     case .sqliteText: return text(between: " ", end: "").map { .text($0) }
     case .secondsSince1970: return Self.number(seconds(since: -Self.secondsFrom1970))
@@ -90,6 +97,21 @@ extension Instant {
       return Int64(exactly: whole * 1_000 + milliseconds + (rest * 2 >= unit ? 1 : 0))
         .map { .integer($0) }
     case .secondsSince2001: return Self.number(seconds(since: 0))
+    }
+  }
+
+  /// The form of a value of the same column; ISO 8601 if that is another text, and `nil` if it is no text.
+  private func storedValue(like sample: FieldValue?) -> FieldValue? {
+    switch sample {
+    case .text(let sample)?:
+      guard DateText.hasSpace(sample), DateText(sample).instant(isSQLite: true) != nil else {
+        return text(between: "T", end: "Z").map { .text($0) }
+      }
+      let decimals = sample.utf8.drop { $0 != ASCII.point }.dropFirst()
+        .prefix { ASCII.digits.contains($0) }
+      return text(between: " ", end: "", minDigitCount: decimals.count).map { .text($0) }
+    case nil, .null?: return text(between: "T", end: "Z").map { .text($0) }
+    case .integer?, .real?, .blob?: return nil
     }
   }
 
@@ -109,14 +131,16 @@ extension Instant {
 extension Instant {
   private static var secondsPerDay: Int128 { 86_400 }
 
-  private func text(between separator: String, end: String) -> String? {
+  private func text(between separator: String, end: String, minDigitCount: Int = 0) -> String? {
     let (whole, fraction) = Self.divide(ticks + Self.secondsFrom1970 * unit, by: unit)
     let (day, second) = Self.divide(whole, by: Self.secondsPerDay)
     guard let date = CivilDate(daysSince1970: day), (0...9999).contains(date.year) else {
       return nil
     }
     let parts = [second / 3_600, second / 60 % 60, second % 60].map { Self.padded($0, 2) }
-    let decimals = digitCount == 0 ? "" : "." + Self.padded(fraction, digitCount)
+    var decimals = digitCount == 0 ? "" : Self.padded(fraction, digitCount)
+    decimals += String(repeating: "0", count: max(0, minDigitCount - digitCount))
+    if !decimals.isEmpty { decimals = "." + decimals }
     return "\(Self.padded(date.year, 4))-\(Self.padded(date.month, 2))-\(Self.padded(date.day, 2))"
       + separator + parts.joined(separator: ":") + decimals + end
   }
@@ -183,6 +207,9 @@ struct DateText {
   private var rest: Substring.UTF8View
 
   init(_ text: String) { rest = text[...].utf8 }
+
+  /// True if a space stands between a date of ten characters and a time, as SQLite writes them.
+  static func hasSpace(_ text: String) -> Bool { text.utf8.dropFirst(10).first == ASCII.space }
 
   /// The instant, if the whole text is one: by ISO 8601 with a time and an offset from UTC, or by the
   /// rules of SQLite, where both may be missing.

@@ -19,6 +19,8 @@ public struct RecordCoding: Hashable, Sendable {
   public var dates: RecordDateCoding
   /// The form of UUIDs.
   public var uuids: RecordUUIDCoding
+  /// A value that the column has which a value is written to, if one is known.
+  package var sample: FieldValue?
 
   /// Forms as given; by default those that most servers send.
   public init(dates: RecordDateCoding = .iso8601, uuids: RecordUUIDCoding = .lowercase) {
@@ -32,6 +34,13 @@ public struct RecordCoding: Hashable, Sendable {
 /// Reading is exact: a text with more digits than a `Date` holds, or a date of another form, is an
 /// error.
 public enum RecordDateCoding: Hashable, Sendable {
+  /// The text that the column of the table already has: ``iso8601``, or the form of SQLite and GRDB, such as
+  /// `2024-05-01 12:00:00.000` in UTC.
+  ///
+  /// Reads both. Writes the form of the column, with as many decimals as it has or more, and ISO 8601 where there
+  /// is no column or none with a value. A column of numbers is an error, because they may count from several
+  /// moments: name their form.
+  case stored
   /// A text such as `2024-05-01T12:00:00Z` (ISO 8601, RFC 3339).
   ///
   /// Reads any offset from UTC, and requires one. Writes UTC, with as many decimals as the date has.
@@ -52,10 +61,15 @@ public enum RecordDateCoding: Hashable, Sendable {
   case secondsSince2001
 }
 
-/// The form in which fields hold UUIDs. Both are read.
+/// The form in which fields hold UUIDs. All forms are read.
 public enum RecordUUIDCoding: Hashable, Sendable {
+  /// The form that the column of the table already has; ``lowercase`` where there is no column or none with a
+  /// value.
+  case stored
   /// A text in lower case, as RFC 9562 requires.
   case lowercase
   /// A text in upper case, as `UUID.uuidString` is.
   case uppercase
+  /// A blob of 16 bytes, as GRDB writes them.
+  case blob
 }

@@ -26,7 +26,8 @@ public protocol RowDecodable {
   /// query in their order.
   static var columnNames: [String] { get }
 
-  /// The forms of dates and UUIDs in the columns; by default texts: ISO 8601, and lower case.
+  /// The forms of dates and UUIDs in the columns; by default those that the columns already have, and in empty
+  /// columns texts: ISO 8601, and lower case.
   static var recordCoding: RecordCoding { get }
 
   /// The value of the current row.
@@ -49,8 +50,10 @@ public protocol RowDecodable {
 /// Each property is a column, in the form in which a mirror writes the values of a list: numbers and
 /// texts as they are, `Bool` as 0 or 1, enumerations by their raw value, `Date` as an ISO 8601 text,
 /// `UUID` and `URL` as a text, `Decimal` as a number, `Data` and `[UInt8]` as a blob. Arrays,
-/// dictionaries and nested `Codable` types are JSON. ``RowDecodable/recordCoding`` chooses other
-/// forms of dates and UUIDs, for instance the Unix time:
+/// dictionaries and nested `Codable` types are JSON. Dates such as `2024-05-01 12:00:00.000`
+/// (`CURRENT_TIMESTAMP`, GRDB) and UUIDs of 16 bytes are read too, and a column that has such values
+/// gets more of them. The first value found decides; it is looked for once for each column and
+/// connection. ``RowDecodable/recordCoding`` chooses other forms, for instance the Unix time:
 ///
 /// <!-- Snippets/DatabaseCodeInComments.swift coding -->
 /// ```swift
@@ -71,8 +74,8 @@ public protocol DatabaseRecord: RowDecodable {
 }
 
 extension RowDecodable {
-  /// Texts: ISO 8601 dates, and UUIDs in lower case.
-  public static var recordCoding: RecordCoding { RecordCoding() }
+  /// The forms that the columns already have; in empty columns ISO 8601 dates, and UUIDs in lower case.
+  public static var recordCoding: RecordCoding { RecordCoding(dates: .stored, uuids: .stored) }
 }
 
 extension DatabaseRecord {

@@ -14,7 +14,7 @@ final class KeyedRowEncoder: Encoder {
   private let statement: Statement?
   private let parameterCount: Int32
   let path: String
-  let coding: RecordCoding
+  private let codings: ColumnCodings
   /// The columns whose values encode themselves in containers, until the record is complete.
   private var parts: [(key: any CodingKey, encoder: FieldEncoder)] = []
   /// The record that last bound a value to each column, by number. Parameters keep their values
@@ -27,8 +27,8 @@ final class KeyedRowEncoder: Encoder {
   private var cached: AnyObject?
 
   /// Collects.
-  init(path: String, _ coding: RecordCoding) {
-    self.coding = coding
+  init(path: String, _ codings: ColumnCodings) {
+    self.codings = codings
     names = []
     lastRecords = []
     statement = nil
@@ -37,8 +37,8 @@ final class KeyedRowEncoder: Encoder {
   }
 
   /// Binds to the parameters of a statement, one per column, of which the last ones may be missing.
-  init(_ statement: Statement, columns: [String], _ coding: RecordCoding) {
-    self.coding = coding
+  init(_ statement: Statement, columns: [String], _ codings: ColumnCodings) {
+    self.codings = codings
     names = columns
     lastRecords = [UInt32](repeating: 0, count: columns.count)
     self.statement = statement
@@ -68,7 +68,7 @@ final class KeyedRowEncoder: Encoder {
 
   /// An encoder for the value of a column that encodes itself in a container.
   func part(_ key: any CodingKey) -> FieldEncoder {
-    let part = FieldEncoder(coding)
+    let part = FieldEncoder(codings.coding)
     parts.append((key, part))
     return part
   }
@@ -150,6 +150,7 @@ extension KeyedRowEncoder {
     if let value = value as? any DatabaseValue {
       return try put(opened: value, key, at: place())
     }
+    let coding = try codings.coding(of: key.stringValue)
     let fieldValue = try fieldValue(key) { try FieldEncoder.fieldValue(of: value, coding) }
     try put(fieldValue, key, at: place())
   }

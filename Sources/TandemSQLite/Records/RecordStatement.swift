@@ -13,7 +13,7 @@ final class RecordStatement {
   private let table: String
   private let key: [String]
   private let operation: RecordOperation
-  let coding: RecordCoding
+  let codings: ColumnCodings
   private var columns: [String]
   private var statement: Statement?
   /// The number of columns that are parameters: deleting takes the key only.
@@ -28,7 +28,8 @@ final class RecordStatement {
     self.operation = operation
     table = Record.tableName
     key = Record.keyColumnNames
-    coding = Record.recordCoding
+    codings = ColumnCodings(
+      Record.recordCoding, table: operation == .show ? nil : Record.tableName, database)
     columns = []
     if !Record.columnNames.isEmpty { try prepare(Record.columnNames) }
   }
@@ -47,6 +48,11 @@ final class RecordStatement {
   }
 
   var columnCount: Int { columns.count }
+
+  /// The form of values of the column at an offset; that of the type if there is no such column.
+  func coding(atOffset offset: Int) throws(DatabaseError) -> RecordCoding {
+    try columns.indices.contains(offset) ? codings.coding(of: columns[offset]) : codings.coding
+  }
 
   /// The parameter of a column, counted from 1.
   func parameter(_ position: Int) throws(DatabaseError) -> ParameterBinder {
@@ -101,11 +107,11 @@ extension RecordStatement {
   /// do, gets a new statement.
   func encode(_ value: some Encodable) throws {
     if let encoder, try encoder.bind(value) { return }
-    let collector = KeyedRowEncoder(path: database.path, coding)
+    let collector = KeyedRowEncoder(path: database.path, codings)
     try collector.take(value)
     try prepare(collector.names)
     guard let statement else { return }
-    encoder = KeyedRowEncoder(statement, columns: collector.names, coding)
+    encoder = KeyedRowEncoder(statement, columns: collector.names, codings)
     for (offset, value) in collector.values.enumerated() where offset < parameterCount {
       try statement.bind(value, at: offset + 1)
     }
@@ -136,7 +142,8 @@ public struct RowEncoder: ~Copyable {
   public mutating func append(encoding value: some Encodable) throws {
     let fieldValue: FieldValue
     do {
-      fieldValue = try FieldEncoder.fieldValue(of: value, statement.coding)
+      fieldValue = try FieldEncoder.fieldValue(
+        of: value, try statement.coding(atOffset: position))
     } catch let error as EncodingError {
       throw statement.unstorable(value, column: position, ": \(error.fieldMessage)")
     }
@@ -160,6 +167,47 @@ public struct RowEncoder: ~Copyable {
   @usableFromInline
   func unstorable(_ value: some DatabaseValue) -> DatabaseError {
     statement.unstorable(value, column: position - 1)
+  }
+}
+
+/// The forms of values in the columns of one table.
+final class ColumnCodings {
+  /// The form that the type of the records states.
+  let coding: RecordCoding
+  /// The table; `nil` if there is none.
+  private let table: String?
+  private let database: DatabaseHandle
+  /// The first value found in each column.
+  private var samples: [String: FieldValue] = [:]
+
+  init(_ coding: RecordCoding, table: String?, _ database: DatabaseHandle) {
+    self.coding = coding
+    self.table = table
+    self.database = database
+  }
+
+  /// The form of values of a column.
+  func coding(of column: String) throws(DatabaseError) -> RecordCoding {
+    guard coding.dates == .stored || coding.uuids == .stored, let table else { return coding }
+    var coding = coding
+    if let sample = samples[column] {
+      coding.sample = sample
+    } else {
+      coding.sample = try sample(of: column, table)
+    }
+    return coding
+  }
+
+  /// Looks for a value. A column without one is looked at again next time, because it gets one by then.
+  private func sample(of column: String, _ table: String) throws(DatabaseError) -> FieldValue? {
+    let name = column.sqlQuoted
+    let statement = try Statement(
+      "SELECT \(name) FROM \(table.sqlQuoted) WHERE \(name) IS NOT NULL LIMIT 1",
+      database: database)
+    guard try statement.step() else { return nil }
+    let sample = try statement.value(at: 0)
+    samples[column] = sample
+    return sample
   }
 }
 
