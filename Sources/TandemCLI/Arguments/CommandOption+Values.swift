@@ -17,12 +17,28 @@ extension ValueOption<[String]> {
   /// `--key`: the fields of a key.
   static func key(_ placeholder: String = "FIELD[,FIELD]", help: String) -> Self {
     Self(
-      "key", placeholder, takes: "names of fields with commas between them, each once", help: help
+      "key", placeholder,
+      takes:
+        "names of fields with commas between them, each once; a name with a comma in quotes, as in "
+        + "'\"Name, first\",Year'",
+      help: help
     ) { text in
-      let names = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-        .map { String(decoding: $0, as: UTF8.self) }
+      guard let names = names(in: text) else { return nil }
       return names.contains("") || RecordLayout(names) == nil ? nil : names
     }
+  }
+
+  /// The names of a list, which are read as the header of CSV is.
+  private static func names(in text: String) -> [String]? {
+    guard text.contains("\"") else {
+      return text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        .map { String(decoding: $0, as: UTF8.self) }
+    }
+    var options = CSVOptions(delimiter: UInt8(ascii: ","))
+    options.hasHeader = false
+    let records = try? ListText(Array(text.utf8), format: .csv, csv: options).records
+    guard let records, records.count == 1 else { return nil }
+    return records[0].values.map { if case .text(let name) = $0 { name } else { "" } }
   }
 }
 

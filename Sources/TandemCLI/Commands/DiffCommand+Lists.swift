@@ -14,11 +14,13 @@ extension DiffCommand {
     // A column that only one list has is empty in the other.
     old.addColumns(of: new)
     new.addColumns(of: old)
+    old.lift(key)
+    new.lift(key)
     let keyed = try zip([old, new], arguments.operands).map { list, name in
       do throws(RecordError) {
         return try KeyedListText(list, by: key)
       } catch {
-        throw SourceError(source: RecordSource(name), error: error)
+        throw SourceError(source: RecordSource(name), error: error.advisingKey(arguments))
       }
     }
     if arguments[Option.list] {
@@ -30,10 +32,30 @@ extension DiffCommand {
     return try write(key: key, columns: columns, arguments) { try difference.forEachChange($0) }
   }
 
+  /// Compares two lists as bags of records; returns true if they differ.
+  static func compareBags(_ lists: [ListText], _ arguments: ParsedArguments) throws -> Bool {
+    guard lists[0].format.isCSV == lists[1].format.isCSV else {
+      let records = try zip(lists, arguments.operands).map {
+        try Self.records(of: .list($0), $1, [:], key: [])
+      }
+      let difference = SetDifference(fromBag: records[0], to: records[1])
+      return try write(key: [], arguments) { try difference.forEachChange($0) }
+    }
+    let isWhole = lists[0].columns.isEmpty || lists[1].columns.isEmpty
+    let columns =
+      isWhole
+      ? ColumnDifference() : ColumnDifference(from: lists[0].columns, to: lists[1].columns)
+    var (old, new) = (lists[0], lists[1])
+    old.addColumns(of: new)
+    new.addColumns(of: old)
+    let difference = SetDifference(fromBag: old, to: new)
+    return try write(key: [], columns: columns, arguments) { try difference.forEachChange($0) }
+  }
+
   /// Compares two texts by lines; returns true if they differ.
   static func compareTexts(_ arguments: ParsedArguments) throws -> Bool {
     let others: [any CommandOption] = [
-      Option.json, Option.list, Option.key, Option.table, Option.format,
+      Option.json, Option.list, Option.key, Option.noKey, Option.table, Option.format,
     ]
     for option in others + ListRequest.options + CSVOption.all where arguments.has(option) {
       throw arguments.error("--text does not combine with --\(option.name)")

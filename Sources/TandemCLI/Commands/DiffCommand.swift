@@ -10,6 +10,9 @@ enum DiffCommand: Command {
       help:
         "The fields that identify a record (default: the primary\nkey of a table; id for two lists)."
     )
+    static let noKey = Flag(
+      "no-key",
+      help: "Compare the records of two lists as wholes, each as often\nas it occurs.")
     static let table = ValueOption<String>(
       "table", "T",
       help: "The table of a SQLite file (default: the only one, or all\ntables of two files).")
@@ -63,6 +66,10 @@ enum DiffCommand: Command {
       file has only one table, and only its rows differ, the output is that of --table. That table
       needs a primary key, or a column id with another value in each row.
 
+      With --no-key, two lists are compared as bags of records: a record that occurs twice in OLD
+      and once in NEW was deleted once, and nothing is updated. A key may name a field of an object
+      inside the record, as properties.code. An empty cell may be a part of a key.
+
       /dev/null stands for an empty list or database. A text that is not UTF-8 is an error, which
       names its column: it could not be shown as it is.
 
@@ -81,8 +88,8 @@ enum DiffCommand: Command {
       .init(name: "NEW", help: "The same."),
     ],
     options: [
-      Option.key, Option.table, Option.format, Option.list, Option.text, Option.json, Option.quiet,
-      Option.label, Option.exitZero,
+      Option.key, Option.noKey, Option.table, Option.format, Option.list, Option.text, Option.json,
+      Option.quiet, Option.label, Option.exitZero,
     ] + ListRequest.options + CSVOption.all,
     examples: [
       "tandem diff monday.csv tuesday.csv --key id",
@@ -101,6 +108,10 @@ enum DiffCommand: Command {
       throw UsageError("only one of OLD and NEW can be standard input", command: specification)
     }
     try arguments.checkQuietJSON(Option.quiet, Option.json)
+    for option in [Option.key as any CommandOption, Option.list]
+    where arguments[Option.noKey] && arguments.has(option) {
+      throw arguments.error("--no-key does not combine with --\(option.name)")
+    }
     guard arguments.all(Option.label).count <= names.count else {
       throw arguments.error("--label is given more than twice")
     }
@@ -140,7 +151,7 @@ extension DiffCommand {
     request.list.csv = try arguments.csvOptions()
     request.list.key = arguments[Option.key] ?? ["id"]
     // Beside a table, the key is one of the table.
-    if !names.contains(where: SQLiteFile.isAt) {
+    if !names.contains(where: SQLiteFile.isAt), !arguments[Option.noKey] {
       request.list.csv.requiredFields = request.list.key
     }
     let sources = try request.sources(names)
@@ -154,6 +165,7 @@ extension DiffCommand {
     if sides.allSatisfy({ $0.database == nil }) {
       let list = sides.compactMap(\.list).first ?? ListText(emptyOf: .json)
       let lists = sides.map { $0.list ?? ListText(emptyOf: list.format) }
+      if arguments[Option.noKey] { return try compareBags(lists, arguments) }
       if lists[0].format.isCSV == lists[1].format.isCSV {
         return try compareLists(lists[0], lists[1], arguments)
       }
@@ -183,8 +195,12 @@ extension DiffCommand {
       throw UsageError("--format is for lists, not for tables", command: specification)
     }
     try arguments.checkCSVOptions(for: lists.map(\.format))
-    if arguments[Option.list], sides.contains(where: { $0.database != nil }) {
-      throw UsageError("--list compares lists; a table has no order", command: specification)
+    for option in [Option.list, Option.noKey]
+    where arguments[option] && sides.contains(where: { $0.database != nil }) {
+      let reason =
+        option.name == Option.list.name
+        ? "a table has no order" : "tables without a key are compared by whole rows without --table"
+      throw UsageError("--\(option.name) compares lists; \(reason)", command: specification)
     }
   }
 
@@ -192,16 +208,16 @@ extension DiffCommand {
   private static func compareStored(_ sides: [Side], _ arguments: ParsedArguments) throws -> Bool {
     let tables = try sides.map { try table(of: $0, arguments) }
     // A column of texts has `1.50`, which otherwise would be read as the number 1.5.
-    let kinds = tables.compactMap(\.self).first.map { table in
-      let primaryKey = table.schema.primaryKey
-      return table.schema.cellKinds(
-        key: arguments[Option.key] ?? (primaryKey.isEmpty ? ["id"] : primaryKey))
-    }
+    let schema = tables.compactMap { $0?.schema }.first
+    let primaryKey = schema?.primaryKey ?? []
+    let listKey = arguments[Option.key] ?? (primaryKey.isEmpty ? ["id"] : primaryKey)
+    let kinds = schema?.cellKinds(key: listKey) ?? [:]
     let collections = try sides.indices.map { position in
       if let (schema, database) = tables[position] {
         return RecordCollection.table(schema, database)
       }
-      return .list(try records(of: sides[position], arguments.operands[position], kinds ?? [:]))
+      return .list(
+        try records(of: sides[position], arguments.operands[position], kinds, key: listKey))
     }
     let (old, new) = (collections[0], collections[1])
     let key = arguments[Option.key] ?? defaultKey(old, new)
@@ -256,11 +272,12 @@ extension DiffCommand {
   }
 
   /// The records of a list as a table would store them.
-  private static func records(
-    of side: Side, _ name: String, _ kinds: [String: CSVColumnKind]
+  static func records(
+    of side: Side, _ name: String, _ kinds: [String: CSVColumnKind], key: [String]
   ) throws -> [Record] {
     do throws(RecordError) {
-      return try side.list?.storedRecords(kinds) ?? []
+      let records = try side.list?.storedRecords(kinds, key: key) ?? []
+      return Array(PackedRecords(records).lifting(key))
     } catch {
       throw SourceError(source: RecordSource(name), error: error)
     }

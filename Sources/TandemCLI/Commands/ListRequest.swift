@@ -235,7 +235,7 @@ extension ListRequest {
     do {
       return try await source.text(options, client: sourceClient)
     } catch let error as RecordError {
-      throw SourceError(source: source, error: error)
+      throw SourceError(source: source, error: error.advisingKey(arguments))
     } catch var error as TransportError {
       error.message += error.advice(for: nil)
       throw error
@@ -314,6 +314,19 @@ extension ParsedArguments {
 }
 
 // MARK: - Errors
+
+extension RecordError {
+  /// The error with the options that name a key, if it is about the default key.
+  func advisingKey(_ arguments: ParsedArguments) -> RecordError {
+    let hasDefault = arguments.command.options.contains { $0.name == DiffCommand.Option.noKey.name }
+    guard code == .missingKey, hasDefault, !arguments.has(DiffCommand.Option.key) else {
+      return self
+    }
+    var error = self
+    error.message += "; name the key with --key, or compare whole records with --no-key"
+    return error
+  }
+}
 
 extension TransportError {
   /// The options that allow the rejected response, in parentheses; empty if there are none.

@@ -22,7 +22,14 @@ extension MirrorCommand {
       if let ofTable {
         key = ofTable.key
       } else {
-        key = try arguments.required(Option.key, "the fields that identify a record")
+        key =
+          try arguments[Option.noKey]
+          ? []
+          : arguments.required(Option.key, "the fields that identify a record, or --no-key")
+      }
+      let ofKeys: [any CommandOption] = [Option.key, Option.content, Option.preview]
+      for option in ofKeys where arguments[Option.noKey] && arguments.has(option) {
+        throw arguments.error("--no-key does not combine with --\(option.name)")
       }
       isUnconditional = arguments[Option.unconditional]
       isQuiet = arguments[Option.quiet]

@@ -33,10 +33,11 @@ extension MirrorCommand {
         throw arguments.error(
           "\(table) would be mirrored into itself; name another table with --from-table")
       }
-      guard let key = arguments[Option.key] ?? (schema.primaryKey.isEmpty ? nil : schema.primaryKey)
-      else {
+      let primaryKey = schema.primaryKey.isEmpty ? nil : schema.primaryKey
+      guard let key = arguments[Option.noKey] ? [] : arguments[Option.key] ?? primaryKey else {
         throw arguments.error(
-          "\(schema.name) has no primary key; name the columns that identify a row with --key")
+          "\(schema.name) has no primary key; name the columns that identify a row with --key, or compare whole "
+            + "rows with --no-key")
       }
       self.source = .table(schema.name, ofFileAt: path)
       self.key = key

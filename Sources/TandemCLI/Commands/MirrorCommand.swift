@@ -12,6 +12,11 @@ enum MirrorCommand: Command {
       help:
         "The fields that identify a record. Required, unless SOURCE\nis a table with a primary key."
     )
+    static let noKey = Flag(
+      "no-key",
+      help:
+        "Make the table equal to the list without a key: each row\noccurs as often as its record. For tables "
+        + "without a primary\nkey.")
     static let format = ValueOption<RecordFormat>(
       "format", "FORMAT",
       help: "json, ndjson, csv or tsv, if neither name nor content\nshows it.")
@@ -149,8 +154,9 @@ enum MirrorCommand: Command {
       .init(name: "DATABASE", help: "A SQLite file; created if it is missing."),
     ],
     options: [
-      Option.table, Option.fromTable, Option.key, Option.format, Option.type, Option.maxDeletes,
-      Option.allowEmpty, Option.widen, Option.unconditional, Option.dryRun, Option.all, Option.json,
+      Option.table, Option.fromTable, Option.key, Option.noKey, Option.format, Option.type,
+      Option.maxDeletes, Option.allowEmpty, Option.widen, Option.unconditional, Option.dryRun,
+      Option.all, Option.json,
       Option.quiet,
     ] + ListRequest.options + [
       Option.every, Option.content, Option.preview, Option.into, Option.sha256, Option.length,

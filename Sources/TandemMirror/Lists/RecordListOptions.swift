@@ -8,7 +8,9 @@ public struct RecordListOptions: Sendable {
   /// The dialect of CSV.
   public var csv = CSVOptions()
   /// The field of a JSON object that holds the list, as in `{"items": […]}`, or the path to it, as `data.items`
-  /// for one inside another; `nil` for a list at the top level.
+  /// for one inside another; `nil` for a list at the top level. `*` is an object of objects, as in
+  /// `{"a": {…}, "b": {…}}`, and `data.*` one inside another: each record has the name of its member in the field
+  /// `key`.
   public var itemsField: String?
   /// Fields to send with each request. They go to the list's own scheme, host and port only.
   public var fields: HTTPFields = [:]
@@ -17,7 +19,8 @@ public struct RecordListOptions: Sendable {
   public var validators: RecordListValidators?
   /// The way to further pages.
   public var paging: RecordPaging = .none
-  /// The fields that identify a record. A record that comes in two pages then shows that the list changed
+  /// The fields that identify a record. One may be a path into an object of the record, as `properties.code`: the
+  /// record then gets a field of this name. A record that comes in two pages then shows that the list changed
   /// meanwhile, and a list of which only values change all the time is no error.
   public var key: [String] = []
   /// The maximum length of a list, in decoded bytes of all its pages.

@@ -189,12 +189,13 @@ extension RecordListReading {
   ) throws(RecordError) -> RecordPage {
     let bytes = body.bytes
     var page = RecordPage(
-      records: body.records, head: head, byteCount: body.byteCount, format: format)
+      records: body.records.lifting(options.key), head: head, byteCount: body.byteCount,
+      format: format)
     if body.isRead { return page }
     if let field = options.itemsField {
       if keepsTexts { page.text = try ListText(envelope: bytes, items: field) }
       let envelope = try RecordReader.envelope(in: bytes, items: field)
-      page.records = envelope.records
+      page.records = envelope.records.lifting(options.key)
       page.others = envelope.others
     } else {
       let csv = try format.isCSV ? dialect(of: bytes, head) : options.csv

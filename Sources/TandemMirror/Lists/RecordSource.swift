@@ -113,7 +113,8 @@ extension RecordSource {
       } else {
         records = try RecordReader.packedRecords(in: body.bytes, format: format, csv: options.csv)
       }
-      return .records(records, RecordListValidators(), bases: RecordBases())
+      return .records(
+        records.lifting(options.key), RecordListValidators(), bases: RecordBases())
     case .table(let name, let path):
       let records = try await SourceTable(name: name, path: path)
         .records(maxByteCount: options.maxByteCount)

@@ -38,7 +38,9 @@ public import TandemSQLite
 public struct DatabaseMirror: Sendable {
   /// The table's name.
   public var table: String
-  /// The fields that identify a record.
+  /// The fields that identify a record. If there are none, the table is made equal to the list as a bag: each row
+  /// occurs as often as its record, and a record that changed is one that was deleted and another one that was
+  /// inserted. The table may then have no primary key and no columns of the application's own.
   public var key: [String]
   /// The contents to put into files, in the order of their stages; none for the table alone.
   public var contents: [MirroredContent]
@@ -73,18 +75,19 @@ public struct DatabaseMirror: Sendable {
   ///
   /// - Parameters:
   ///   - table: The table's name.
-  ///   - key: The fields that identify a record.
+  ///   - key: The fields that identify a record; none to compare whole rows.
   ///   - contents: The contents to put into files; none by default.
   ///   - directory: The directory for the files. It is created if it is missing; its parent must exist.
   ///   - mirrorGuard: The limit for deletions.
   ///   - isDryRun: True for runs that write nothing.
-  /// - Precondition: `key` names one or more fields, each once; `contents` have different stages and different
-  ///   fields, and there is a directory for them.
+  /// - Precondition: `key` names each field once; `contents` have different stages and different
+  ///   fields, and there is a key and a directory for them.
   public init(
     table: String, key: [String], contents: [MirroredContent] = [], directory: String? = nil,
     mirrorGuard: MirrorGuard = MirrorGuard(), isDryRun: Bool = false
   ) {
-    precondition(!key.isEmpty && RecordLayout(key) != nil, "A key names fields, each once")
+    precondition(RecordLayout(key) != nil, "A key names fields, each once")
+    precondition(!key.isEmpty || contents.isEmpty, "Records with contents have a key")
     precondition(
       Set(contents.map(\.stage)).count == contents.count
         && Set(contents.map(\.field)).count == contents.count,

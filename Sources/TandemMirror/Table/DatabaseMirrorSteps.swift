@@ -74,6 +74,7 @@ final class DatabaseMirrorSteps: MirrorSteps {
       var options = listOptions
       options.key = mirror.key
       options.csv.requiredFields = mirror.key
+      options.csv.keyFields = mirror.key
       return options
     }()
     self.isConditional = isConditional

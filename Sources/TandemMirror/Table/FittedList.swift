@@ -35,14 +35,17 @@ final class FittedList: Sendable {
     let keyOffsets = key.map(columns.offset(of:))
     let cellKeys = cellKeys?.values ?? [:]
     (self.keyOffsets, self.cellKeys) = (keyOffsets, cellKeys)
-    order = try KeyOrder(ofRecords: list.count, key: key) { position, field in
-      if let key = cellKeys[position] { return key[field] }
-      guard let column = keyOffsets[field],
-        let offset = offsets[list.layoutIndex(at: position)][column]
-      else { return nil }
-      let value = list.value(at: offset, ofRecordAt: position)
-      return columns.columns[column].stored(value) ?? value
-    }
+    order =
+      try key.isEmpty
+      ? KeyOrder(ofRecordsWithoutKey: list.count)
+      : KeyOrder(ofRecords: list.count, key: key) { position, field in
+        if let key = cellKeys[position] { return key[field] }
+        guard let column = keyOffsets[field],
+          let offset = offsets[list.layoutIndex(at: position)][column]
+        else { return nil }
+        let value = list.value(at: offset, ofRecordAt: position)
+        return columns.columns[column].stored(value) ?? value
+      }
     self.columns = columns
     self.offsets = offsets
     let haveColumns = list.layouts.map(columns.areFields)

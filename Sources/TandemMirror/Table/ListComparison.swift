@@ -13,6 +13,8 @@ extension DatabaseMirror {
     let changes: Changes
     /// The number of rows.
     let existingCount: Int
+    /// The rowids of the rows to delete, if the mirror has no key.
+    private let deletedRowids: [Int64]
     private let version: DatabaseVersion
 
     /// Compares a list with the table, in the transaction that is open.
@@ -36,7 +38,11 @@ extension DatabaseMirror {
         }
         list = try FittedList(PackedRecords(rows), target.columns, key: target.key)
       }
-      if let schema {
+      if let schema, mirror.key.isEmpty {
+        let bag = try RowBag(of: schema, target.columns, to: list, in: connection)
+        (changes, existingCount, deletedRowids) = (bag.changes, bag.rowCount, bag.deletedRowids)
+      } else if let schema {
+        deletedRowids = []
         let cells = target.columns.cellOffsets(of: records)
         let scan = try TableScan(
           connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
@@ -48,6 +54,7 @@ extension DatabaseMirror {
         existingCount = rowCount
       } else {
         existingCount = 0
+        deletedRowids = []
         changes = Changes(inserting: list)
       }
       self.target = target
@@ -103,7 +110,7 @@ extension DatabaseMirror {
     var deletionRemark: String {
       let refusal = mirror.mirrorGuard.refusal(
         sourceCount: list.count, existingCount: existingCount, deletionCount: changes.deletedCount)
-      guard refusal != nil else { return "" }
+      guard refusal != nil, !mirror.key.isEmpty else { return "" }
       let inserted = Dictionary(
         changes.inserted.lazy.map { target.key(of: $0) }.map { ($0.withNumbers, $0) },
         uniquingKeysWith: { first, _ in first })
@@ -186,7 +193,8 @@ extension DatabaseMirror.Comparison {
     try MirrorState.prepareTables(in: connection)
     try target.prepareTable(in: connection)
     let rowCount = existingCount + changes.insertedCount - changes.deletedCount
-    try target.write(changes, rowCount: rowCount, to: connection, progress: progress)
+    try target.write(
+      changes, deletedRowids: deletedRowids, rowCount: rowCount, to: connection, progress: progress)
     try state(origin).save(table: target.name, to: connection)
     let (old, new) = try directoryStates(in: connection)
     if old != new { try new?.save(table: target.name, to: connection) }

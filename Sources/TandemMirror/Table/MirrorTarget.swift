@@ -97,6 +97,12 @@ extension DatabaseMirror {
 
   /// Throws unless the columns of the key are different ones, and the table, if it exists, has them.
   private func requireKey(_ schema: TableSchema?) throws(MirrorError) {
+    if key.isEmpty, let schema, !schema.primaryKey.isEmpty {
+      throw MirrorError(
+        .unfitDestination,
+        "table \(schema.name) has the primary key \(schema.primaryKey.joined(separator: ", ")); mirror it by "
+          + "this key")
+    }
     for (position, field) in key.enumerated() {
       if let first = key[..<position].first(where: field.isSameSQLName) {
         throw MirrorError(
@@ -142,6 +148,11 @@ extension DatabaseMirror.Target {
 // MARK: - Writing
 
 extension DatabaseMirror.Target {
+  /// A name of the rowid that no column has.
+  private var rowidName: String {
+    ["rowid", "_rowid_", "oid"].first { columns.offset(of: $0) == nil } ?? "rowid"
+  }
+
   /// Creates the table, or widens columns and adds those it lacks.
   func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
     if schema != nil {
@@ -156,9 +167,11 @@ extension DatabaseMirror.Target {
 
   /// Writes the changes, which lead to a table of so many rows.
   ///
+  /// - Parameter deletedRowids: The rows to delete, if there is no key.
   /// - Throws: ``DatabaseError``; ``MirrorError`` if the table has another number of rows afterwards.
   func write(
-    _ changes: DatabaseMirror.Changes, rowCount: Int, to connection: DatabaseConnection,
+    _ changes: DatabaseMirror.Changes, deletedRowids: [Int64], rowCount: Int,
+    to connection: DatabaseConnection,
     progress: (_ done: Int, _ total: Int) -> Void
   ) throws {
     guard !changes.isEmpty else { return }
@@ -166,8 +179,13 @@ extension DatabaseMirror.Target {
     let writer = TableWriter(
       connection, table: name, columns: columns.layout, key: keyOffsets,
       comparesTypes: comparesTypes)
+    for rowid in deletedRowids {
+      try connection.execute(
+        "DELETE FROM \(name.sqlQuoted) WHERE \(rowidName) = ?", .integer(rowid))
+    }
     try writer.write(
-      deleted: changes.deleted, updated: changes.updated, inserted: changes.inserted,
+      deleted: key.isEmpty ? PackedRecords() : changes.deleted, updated: changes.updated,
+      inserted: changes.inserted,
       schema: schema, progress: progress)
     // Triggers and cascades of the application may delete or insert rows on their own.
     let count = Int(try connection.integer("SELECT count(*) FROM \(name.sqlQuoted)") ?? 0)

@@ -21,6 +21,8 @@ public struct CSVOptions: Hashable, Sendable {
   public var skippedLineCount = 0 {
     didSet { precondition(skippedLineCount >= 0, "a number of lines is not negative") }
   }
+  /// The fields of a key of several fields. An empty cell in one of them is an empty text, unless all are empty.
+  package var keyFields: [String] = []
   /// True if ``encoding`` is right whatever a server declares.
   package var ignoresCharset = false
   /// The names that the header must have, such as those of the key; letters in either case. A text that is no

@@ -14,6 +14,9 @@ struct CSVReader: RecordTextReader {
   private let maxRecordByteCount: Int
   private let allowsRaggedRows: Bool
   private let requiredFields: [String]
+  private let keyFields: [String]
+  /// The offsets of ``keyFields``, if there are several.
+  private var keyOffsets: [Int] = []
   private let hasHeader: Bool
   private let skippedLineCount: Int
   private let columnKinds: [String: CSVColumnKind]
@@ -40,6 +43,7 @@ struct CSVReader: RecordTextReader {
     maxRecordByteCount = limits.maxRecordByteCount
     allowsRaggedRows = options.allowsRaggedRows
     requiredFields = options.requiredFields
+    keyFields = options.keyFields
     columnKinds = options.columnKinds.merging(options.textFields.map { ($0, .texts) }) { $1 }
     assumesComma = options.delimiter == nil && format == .csv
   }
@@ -140,6 +144,8 @@ struct CSVReader: RecordTextReader {
         "the \(hasHeader ? "header" : "first row") has no field \(FieldValue.text(missing)); its fields are "
           + known + others, at: start)
     }
+    let keys = keyFields.count > 1 ? Set(keyFields.map(Self.folded)) : []
+    keyOffsets = present.indices.filter { keys.contains(present[$0]) }
     let kinds = Dictionary(
       columnKinds.map { (Self.folded($0), $1) }, uniquingKeysWith: { first, _ in first })
     columns = present.map { CSVColumn(kinds[$0]) }
@@ -218,6 +224,9 @@ struct CSVReader: RecordTextReader {
     values.reserveCapacity(types.count)
     for column in types.indices {
       values.append(value(of: cells[row * types.count + column], types[column]))
+    }
+    if keyOffsets.contains(where: { !values[$0].isNull }) {
+      for offset in keyOffsets where values[offset].isNull { values[offset] = .text("") }
     }
     return values
   }

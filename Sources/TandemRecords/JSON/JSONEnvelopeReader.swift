@@ -8,6 +8,9 @@ package struct RecordEnvelope: Sendable {
 
 /// Reads a JSON object that has an array of objects in one of its fields, or in an object inside it.
 ///
+/// The list may also be an object of objects: `*` names the members of the object, and `data.*` those of
+/// an object inside it. Each record gets the name of its member in the field ``memberField``.
+///
 /// It needs the whole text, unlike ``RecordStream``. Servers that put a list into an object mostly send
 /// it in pages, so these texts are short.
 struct JSONEnvelopeReader: RecordTextReader {
@@ -16,6 +19,12 @@ struct JSONEnvelopeReader: RecordTextReader {
   private(set) var recordNumber: Int?
 
   private var records: PackedRecords?
+  /// The names of the members, if the list is an object.
+  private(set) var memberNames: [String] = []
+  private var memberLayouts: [ObjectIdentifier: (plain: RecordLayout, named: RecordLayout)] = [:]
+
+  /// The field for the name of a member.
+  static let memberField = "key"
   private var names: [String] = []
   private var values: [FieldValue] = []
 
@@ -42,8 +51,52 @@ struct JSONEnvelopeReader: RecordTextReader {
   private mutating func readObject(
     at prefix: String, expected: StaticString
   ) throws(TextFault) {
+    let hasMembers = UTF8Order.areEqual(prefix + "*", itemsField)
+    if hasMembers {
+      guard records == nil else { throw repeatedField(at: objects.cursor.index) }
+      records = PackedRecords()
+    }
     guard try objects.cursor.openObject(expected: expected) else { return }
-    repeat { try readField(after: prefix) } while try objects.cursor.hasNextField()
+    repeat {
+      if hasMembers { try readMember() } else { try readField(after: prefix) }
+    } while try objects.cursor.hasNextField()
+    if hasMembers { recordNumber = nil }
+  }
+
+  /// Reads a member of an object of objects as a record.
+  private mutating func readMember() throws(TextFault) {
+    let start = objects.cursor.index
+    let name = try objects.cursor.fieldName()
+    var list = PackedRecords()
+    swap(&list, &self.list)
+    defer { swap(&list, &self.list) }
+    recordNumber = list.count + 1
+    let layout = try objects.readObject(into: &list)
+    list.append(.text(name))
+    list.endRecord(try memberLayout(layout, at: start))
+    memberNames.append(name)
+  }
+
+  private var list: PackedRecords {
+    get { records ?? PackedRecords() }
+    set { records = newValue }
+  }
+
+  /// A layout with the field for the name of the member.
+  private mutating func memberLayout(
+    _ layout: RecordLayout, at start: Int
+  ) throws(TextFault) -> RecordLayout {
+    if let known = memberLayouts[ObjectIdentifier(layout)] { return known.named }
+    guard layout.offset(of: Self.memberField) == nil else {
+      throw TextFault(
+        .duplicateField,
+        "the record has a field \"\(Self.memberField)\", which is to have the name of the member",
+        at: start)
+    }
+    let named = RecordLayout(
+      uniqueNames: layout.names + [Self.memberField], nestedOffsets: layout.nestedOffsets)
+    memberLayouts[ObjectIdentifier(layout)] = (layout, named)
+    return named
   }
 
   private mutating func readField(after prefix: String) throws(TextFault) {

@@ -32,6 +32,12 @@ package struct KeyOrder: Sendable {
     }
   }
 
+  /// The order of the list itself, for records without a key.
+  package init(ofRecordsWithoutKey recordCount: Int) {
+    positions = nil
+    self.recordCount = recordCount
+  }
+
   /// Sorts records by a key, whose values they have as the fields of these names.
   init(of records: [Record], key: [String]) throws(RecordError) {
     var fields = KeyFields(key)

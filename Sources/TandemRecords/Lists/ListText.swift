@@ -82,14 +82,29 @@ public struct ListText: Sendable {
 
   /// Reads an array of objects from one field of a JSON object, as an array of its own.
   package init(envelope bytes: [UInt8], items field: String) throws(RecordError) {
-    let objects = try bytes.withUnsafeBytes { bytes in
+    let (objects, names) = try bytes.withUnsafeBytes { bytes in
       Result { () throws(RecordError) in
-        try RecordReader.read(bytes) {
+        let reader = try RecordReader.read(bytes) {
           JSONEnvelopeReader($0, items: field, RecordLimits(), keepsSpans: true)
-        }.reader.spans
+        }.reader
+        return (reader.spans, reader.memberNames)
       }
     }.get()
-    try self.init(array: objects.map { bytes[$0] })
+    guard !names.isEmpty else {
+      try self.init(array: objects.map { bytes[$0] })
+      return
+    }
+    try self.init(
+      array: zip(objects, names).map { range, name in
+        let fields = bytes[range].dropFirst()
+        let isEmpty = fields.first { !ASCII.isSpace($0) } == ASCII.closeBrace
+        var object: [UInt8] = [ASCII.openBrace]
+        object.append(quoted: JSONEnvelopeReader.memberField)
+        object.append(ASCII.colon)
+        object.append(quoted: name)
+        if !isEmpty { object.append(ASCII.comma) }
+        return (object + fields)[...]
+      })
   }
 
   /// Joins the pages of a list. Pages of CSV must have the same header.
@@ -208,18 +223,27 @@ extension ListText {
   ///
   /// - Parameter kinds: The ways to read the fields of CSV that are columns of a table, by name.
   /// - Complexity: O(*n*) in the number of bytes.
-  package func storedRecords(_ kinds: [String: CSVColumnKind] = [:]) throws(RecordError) -> [Record]
-  {
+  package func storedRecords(
+    _ kinds: [String: CSVColumnKind] = [:], key: [String] = []
+  ) throws(RecordError) -> [Record] {
     guard !bytes.isEmpty else { return [] }
     var options = csv
     options.encoding = .utf8
     options.columnKinds = kinds
+    options.keyFields = key
     return try RecordReader.records(in: bytes, format: format, csv: options)
   }
 
   /// The key of a record.
   func key(of record: ListRecord, _ fields: [String]) -> RecordKey {
-    RecordKey(fields.map { keyValue(record[$0]) })
+    RecordKey(keyValues(of: record, fields))
+  }
+
+  /// The values of the key. An empty cell of CSV is a part of a key that has other parts.
+  private func keyValues(of record: ListRecord, _ fields: [String]) -> [FieldValue] {
+    let values = fields.map { keyValue(record[$0]) }
+    guard format.isCSV, values.contains(where: { !$0.isNull }) else { return values }
+    return values.map { $0.isNull ? .text("") : $0 }
   }
 
   private func keyValue(_ value: ListValue?) -> FieldValue {
@@ -231,7 +255,7 @@ extension ListText {
   fileprivate func keyRecords(_ key: [String]) -> [Record] {
     let layout = RecordLayout(uniqueNames: key)
     return records.map { record in
-      Record(uncheckedLayout: layout, values: key.map { keyValue(record[$0]) })
+      Record(uncheckedLayout: layout, values: keyValues(of: record, key))
     }
   }
 }
@@ -326,6 +350,9 @@ extension ListText {
       columns + added, from: columns.indices.map { $0 } + added.map { _ in nil },
       value: { _, _ in .null })
   }
+
+  /// Gives the records other fields.
+  mutating func setRecords(_ records: [ListRecord]) { self.records = records }
 
   /// Gives CSV other columns.
   ///

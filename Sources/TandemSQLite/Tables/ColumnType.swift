@@ -64,7 +64,8 @@ package struct ColumnDefinition: Sendable {
 }
 
 extension DatabaseConnection {
-  /// Creates a table with the given columns and primary key, whose columns may not be null.
+  /// Creates a table with the given columns and primary key, whose columns may not be null; without a primary key if
+  /// `key` is empty.
   package func createTable(
     _ name: String, columns: [ColumnDefinition], key: [String]
   ) throws(DatabaseError) {
@@ -72,7 +73,8 @@ extension DatabaseConnection {
       key.contains(where: column.name.isSameSQLName) ? "\(column.sql) NOT NULL" : column.sql
     }
     let keyList = key.map(\.sqlQuoted).joined(separator: ", ")
-    let body = (definitions + ["PRIMARY KEY (\(keyList))"]).joined(separator: ", ")
+    let constraints = key.isEmpty ? [] : ["PRIMARY KEY (\(keyList))"]
+    let body = (definitions + constraints).joined(separator: ", ")
     try execute("CREATE TABLE \(name.sqlQuoted) (\(body))")
   }
 
