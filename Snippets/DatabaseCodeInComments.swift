@@ -180,5 +180,5 @@ func mirror(_ source: RecordSource, by mirror: DatabaseMirror, into database: Da
 
 let database = try Database(path: ":memory:")
 try await migrate(database)
-try await database.write { try $0.insert(Place(id: 1, name: "Büsingen")) }
+try database.write { try $0.insert(Place(id: 1, name: "Büsingen")) }
 try read("Büsingen", in: database)
