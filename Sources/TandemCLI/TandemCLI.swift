@@ -122,8 +122,8 @@ struct TandemCLI {
 
   /// Writes a message to standard error.
   static func report(_ message: String) {
-    let text = "tandem: \(message)".escapingControls(keepsLineFeeds: true)
-    try? OutputStream.write(Array("\(text)\n".utf8), to: STDERR_FILENO)
+    let text = LibraryNames.replaced(in: message).escapingControls(keepsLineFeeds: true)
+    try? OutputStream.write(Array("tandem: \(text)\n".utf8), to: STDERR_FILENO)
   }
 }
 

@@ -166,16 +166,16 @@ extension ReplicaTables {
       let changes = count == 1 ? "1 rejected change exists" : "\(count) rejected changes exist"
       throw ReplicaError(
         .rejectedChanges,
-        "\(changes) only in \(connection.path), not in its rows: tandem rejected \(connection.path) "
-          + "shows it; retry or discard each one, or detach with --discard-rejected")
+        "\(changes) only in \(connection.path), not in its rows (`rejections()`); retry "
+          + "or discard each one, or detach with `discardsRejected`")
     }
     let openCount = try openConflictCount()
     if openCount > 0, !discardsConflicts {
       let conflicts = openCount == 1 ? "1 open conflict has" : "\(openCount) open conflicts have"
       throw ReplicaError(
         .openConflicts,
-        "\(conflicts) versions that may exist only in \(connection.path): tandem conflicts "
-          + "\(connection.path) shows them; resolve each one, or detach with --discard-conflicts")
+        "\(conflicts) versions that may exist only in \(connection.path) (`conflicts()`); "
+          + "resolve each one, or detach with `discardsConflicts`")
     }
     for declaration in try declarations() {
       try connection.stopKeeping(declaration.name)
@@ -227,7 +227,7 @@ private struct TableChoice {
         "has the key \(schema.primaryKey[0]) INTEGER PRIMARY KEY, which SQLite numbers: two "
           + "devices would give the same number to different rows; use a random key, such as "
           + "\(suggestedKey), or allow assigned keys if the application chooses numbers that "
-          + "no two devices choose (--allow-assigned-keys, allowsAssignedKeys)")
+          + "no two devices choose (`allowsAssignedKeys`)")
     }
     let columns = try columns()
     try choice.checkCounters(in: schema)
@@ -236,7 +236,7 @@ private struct TableChoice {
       throw unsuitable(
         "has changes that no trigger can foresee: \(shadow.blindSpots.joined(separator: "; ")); "
           + "change the index, or allow blind spots if no program uses REPLACE on the table "
-          + "(--allow-blind-spots, allowsBlindSpots)")
+          + "(`allowsBlindSpots`)")
     }
     return SpaceTable(
       name: schema.name, columns: columns, keyColumns: schema.primaryKey,

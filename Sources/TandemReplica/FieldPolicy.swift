@@ -80,7 +80,7 @@ extension AttachedTable {
     throw ReplicaError(
       .unsuitable,
       "there is a policy for the column \(column), but records of the table \(declaration.name) are merged "
-        + "as a whole (--granularity \(declaration.name)=record), so that it would have no effect; leave one "
+        + "as a whole (`granularity` \(declaration.name)=record), so that it would have no effect; leave one "
         + "of both out")
   }
 

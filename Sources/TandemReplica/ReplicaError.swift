@@ -56,7 +56,7 @@ public struct ReplicaError: Error, Hashable, Sendable, CustomStringConvertible {
   static func paused(_ path: String) -> ReplicaError {
     ReplicaError(
       .paused,
-      "\(path) is paused for a change of its schema; end the change first: tandem alter \(path) --end"
+      "\(path) is paused for a change of its schema; end the change first: `endSchemaChange()`"
     )
   }
 }

@@ -134,8 +134,8 @@ extension ReplicaTables {
     if summary.sync.hasChanges, try hasWithdrawn() {
       return ReplicaError(
         .blocked,
-        "the space refused the last commit as a whole, so its changes wait in this file; tandem sync "
-          + "shows the reason, such as a token without the right to write")
+        "the space refused the last commit as a whole, so its changes wait in this file; the next "
+          + "synchronization shows the reason, such as a token without the right to write")
     }
     guard state.pullNeed == .none, !state.hasEqualDigests else { return nil }
     return ReplicaError(.differentDigests)

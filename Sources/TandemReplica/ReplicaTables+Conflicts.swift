@@ -199,7 +199,7 @@ extension ReplicaTables {
         {
           refused.append((resolution, error))
         } catch let error as DatabaseError where error.forbidsRow {
-          throw unaccepted("--take", resolution.conflict.key, error)
+          throw unaccepted(.resolution, resolution.conflict.key, error)
             .naming(resolution.conflict, if: namesConflict)
         } catch let error as ReplicaError {
           throw error.naming(resolution.conflict, if: namesConflict)
@@ -211,7 +211,7 @@ extension ReplicaTables {
           try !havePlaceholders
           && refused.allSatisfy { try !connection.hasTriggers(on: $0.resolution.table.name) }
         if !mayExchange, let first = refused.first {
-          throw unaccepted("--take", first.resolution.conflict.key, first.error)
+          throw unaccepted(.resolution, first.resolution.conflict.key, first.error)
             .naming(first.resolution.conflict, if: namesConflict)
         }
         for (resolution, _) in refused { try writePlaceholders(for: resolution) }
@@ -222,7 +222,7 @@ extension ReplicaTables {
     }
     if let firstViolation {
       let violation = try all.first(where: leavesOpenReference) ?? firstViolation
-      throw unacceptedReference("--take", violation.conflict.key)
+      throw unacceptedReference(.resolution, violation.conflict.key)
         .naming(violation.conflict, if: namesConflict)
     }
   }
@@ -310,11 +310,11 @@ extension ReplicaTables {
   }
 
   /// Runs `body`, which writes a row as a person asked for, and words the error of a constraint.
-  func accepting(_ option: String, _ key: SyncKey, _ body: () throws -> Void) throws {
+  func accepting(_ key: SyncKey, _ body: () throws -> Void) throws {
     do {
       try body()
     } catch let error as DatabaseError where error.forbidsRow {
-      throw unaccepted(option, key, error)
+      throw unaccepted(.retry, key, error)
     }
   }
 
@@ -335,18 +335,23 @@ extension ReplicaTables {
         + "nothing was changed. Drop the trigger, or change what it looks at, and try again")
   }
 
+  /// What writes a version that a table may not accept.
+  enum Attempt {
+    case resolution, retry
+  }
+
   /// The error of a version that violates a deferred foreign key, which SQLite reports at the end of the
   /// transaction, without the row.
-  func unacceptedReference(_ option: String, _ key: SyncKey) -> ReplicaError {
+  func unacceptedReference(_ attempt: Attempt, _ key: SyncKey) -> ReplicaError {
     // SQLITE_CONSTRAINT_FOREIGNKEY
     let error = DatabaseError(
       code: DatabaseError.Code(rawValue: 787), message: "FOREIGN KEY constraint failed",
       path: connection.path)
-    return unaccepted(option, key, error)
+    return unaccepted(attempt, key, error)
   }
 
   private func unaccepted(
-    _ option: String, _ key: SyncKey, _ error: DatabaseError
+    _ attempt: Attempt, _ key: SyncKey, _ error: DatabaseError
   ) -> ReplicaError {
     let reason =
       error.isAboutUniqueness ? "another row has the same unique value" : "it forbids this row"
@@ -354,7 +359,7 @@ extension ReplicaTables {
       .constraint,
       "the table \(key.table) does not accept this version of \(key.idText): \(reason) "
         + "(\(error.message)); nothing was changed. "
-        + (option == "--take"
+        + (attempt == .resolution
           ? "Change the rows that are in the way, or take other values"
           : "Change the rows that are in the way, or write the row yourself and discard the change")
     )

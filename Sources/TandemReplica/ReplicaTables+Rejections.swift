@@ -56,7 +56,7 @@ extension ReplicaTables {
   ///   with code `constraint` if the table does not accept it.
   package func retry(rejection id: Int64) throws {
     let key = try makeAgain(id)
-    if connection.violatesDeferredKeys { throw unacceptedReference("--retry", key) }
+    if connection.violatesDeferredKeys { throw unacceptedReference(.retry, key) }
   }
 
   /// Makes a rejected change again, which may violate a deferred foreign key until others follow.
@@ -122,7 +122,7 @@ extension ReplicaTables {
         try connection.savepoint {
           let key = try makeAgain(id)
           violatesKey = checksKeys && connection.violatesDeferredKeys
-          if violatesKey { throw unacceptedReference("--retry", key) }
+          if violatesKey { throw unacceptedReference(.retry, key) }
         }
       } catch let error as ReplicaError
         where [.constraint, .unsuitable, .unknownRejection].contains(error.code)
@@ -179,7 +179,7 @@ extension ReplicaTables {
         })
     }
     let content = row.content(for: merge.result)
-    try accepting("--retry", key) {
+    try accepting(key) {
       try store(content, over: row.row, table, key.id, others: rejection.others)
     }
     try checkIsWritten(content, over: row.row, table, key)

@@ -238,8 +238,8 @@ extension SpaceTable {
       throw SyncRequestError(
         .differentTables,
         granularity == .record
-          ? "the table \(name) merges whole records in the space; attach it with --granularity \(name)=record"
-          : "the table \(name) merges fields in the space; attach it without --granularity \(name)=record"
+          ? "the table \(name) merges whole records in the space; attach it with `granularity` \(name)=record"
+          : "the table \(name) merges fields in the space; attach it without `granularity` \(name)=record"
       )
     }
     var columns = columns

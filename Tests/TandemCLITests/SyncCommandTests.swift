@@ -401,7 +401,7 @@ struct SyncCommandTests: ShellSuite {
     #expect(status.output.hasPrefix("state      blocked\nreason     "))
     #expect(status.output.contains("end the change first: tandem alter "))
     let paused = try await shell("$tandem sync a.db", status: 1)
-    #expect(paused.error.hasSuffix("a.db --end\n"), "\(paused.error)")
+    #expect(paused.error.hasSuffix("first: tandem alter DB --end\n"), "\(paused.error)")
     try await shell(
       """
       sqlite3 a.db "ALTER TABLE note DROP COLUMN likes; DELETE FROM note WHERE id = 'trip';

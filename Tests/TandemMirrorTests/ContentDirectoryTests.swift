@@ -125,7 +125,7 @@ struct ContentDirectoryTests {
       try await expectRefusal("another") { try await run(table: "o", isDryRun: isDryRun) }
       try await expectRefusal("another") { try await run(database: "o.db", isDryRun: isDryRun) }
       try await expectRefusal("another") { try await run(key: "other", isDryRun: isDryRun) }
-      try await expectRefusal("--content photo") { try await run(picture, isDryRun: isDryRun) }
+      try await expectRefusal("`content` photo") { try await run(picture, isDryRun: isDryRun) }
     }
     // Files that the mirror left behind may be out of date when it comes back to them.
     server["/list"] = #"[{"id":1,"other":2,"photo":"/1","picture":"/1"}]"#

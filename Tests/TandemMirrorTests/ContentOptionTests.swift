@@ -63,15 +63,15 @@ struct ContentOptionTests {
       #expect(
         "\(plain)" == """
           table place has files in thumb_file and photo_file, which this run would forget: give \
-          --preview thumb --content photo again, with their --into; or, to have them mirrored no \
-          more, and keep what is in these columns, first run DELETE FROM tandem_mirror_directory \
-          WHERE table_name = 'place'
+          `preview` thumb `content` photo again, with their `directory`; or, to have them \
+          mirrored no more, and keep what is in these columns, first run DELETE FROM \
+          tandem_mirror_directory WHERE table_name = 'place'
           """)
       let others = [
         [MirroredContent(field: "photo")], [MirroredContent(.preview, field: "thumb")],
         [MirroredContent(.preview, field: "photo"), MirroredContent(field: "thumb")],
       ]
-      for (contents, words) in zip(others, ["--preview thumb ", "--content photo ", "--pre"]) {
+      for (contents, words) in zip(others, ["`preview` thumb ", "`content` photo ", "`pre"]) {
         for directory in ["files", "new"] {
           let error = try await scene.failure {
             try await scene.run(contents, into: directory, policy: .skipItem, isDryRun: isDryRun)

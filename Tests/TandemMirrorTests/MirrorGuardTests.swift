@@ -44,7 +44,7 @@ struct MirrorGuardTests {
     #expect(refusal.code == .emptySource)
     #expect(refusal.deletionCount == existing)
     #expect(refusal.message.contains(existing == 1 ? "the only row" : "all \(existing) rows"))
-    #expect(refusal.message.hasSuffix("allow an empty source"))
+    #expect(refusal.message.hasSuffix("allow it with `allowsEmptySource`"))
   }
 
   @Test("an empty source and an empty destination are no error, whatever the guard")
@@ -95,7 +95,7 @@ struct MirrorGuardTests {
     #expect(refusal.deletionCount == 90)
     #expect(
       refusal.description == "mirroring would delete 90 of 100 rows, more than the limit of 50%; "
-        + "if that is right, allow 90")
+        + "if that is right, allow them with `deletionLimit` 90")
     let losing = try #require(
       MirrorGuard().refusal(
         sourceCount: 100, existingCount: 100, deletionCount: 1, lossCount: 60))
@@ -103,7 +103,7 @@ struct MirrorGuardTests {
     #expect(losing.deletionCount == 61)
     #expect(
       losing.description == "mirroring would delete 1 of 100 rows, and the contents of 60 others, "
-        + "more than the limit of 50%; if that is right, allow 61")
+        + "more than the limit of 50%; if that is right, allow them with `deletionLimit` 61")
     let followed = MirrorGuard(deletionLimit: .count(90))
     #expect(followed.refusal(sourceCount: 10, existingCount: 100, deletionCount: 90) == nil)
   }

@@ -35,7 +35,7 @@ struct MirrorWideningTests {
     #expect(try declaration(connection).contains("INTEGER NOT NULL"))
     let before = try dump(connection)
     let refusal = message { try mirror(widens: false).run(json: list, into: connection) }
-    #expect(refusal?.contains("widen the column (--widen)") == true, "\(refusal ?? "")")
+    #expect(refusal?.contains("widen the column (`widensColumns`)") == true, "\(refusal ?? "")")
     #expect(try dump(connection) == before)
     let plan = try mirror(isDryRun: true).run(json: list, into: connection)
     #expect(try dump(connection) == before)

@@ -82,7 +82,7 @@ struct NumberPagingTests {
     pages.fields = ["Link": "</list?page=3>; rel=next"]
     let named = await #expect(throws: TransportError.self) { _ = try await read(pages) }
     #expect(named?.status == 404)
-    #expect(named?.message.contains("--page link") == true)
+    #expect(named?.message.contains("`paging` link") == true)
     let lengths = await #expect(throws: TransportError.self) {
       try await withServer { request, connection in
         switch request.path {

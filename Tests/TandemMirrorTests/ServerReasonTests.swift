@@ -102,8 +102,8 @@ struct ServerReasonTests {
       let error = await #expect(throws: TransportError.self) {
         try await source.list(options, client: SystemHTTPClient())
       }
-      #expect(error?.message.contains("--items data") == true)
-      #expect(error?.message.contains("--format ndjson") == true)
+      #expect(error?.message.contains("`itemsField` data") == true)
+      #expect(error?.message.contains("`format` ndjson") == true)
       options.itemsField = "data"
       _ = try await source.list(options, client: SystemHTTPClient())
     }

@@ -40,15 +40,15 @@ struct UnreadPagesTests {
   @Test(
     "a field of the response that names a next page is an error, which names the way to read it",
     arguments: [
-      (["Link": "</2>; rel=\"next\""], "--page link,"),
-      (["Next-Page": "http://a/2"], "--page header=Next-Page,"),
-      (["X-Next-Page": "2"], "--page header=X-Next-Page,PARAM,"),
-      (["X-Total-Count": "2"], "--page number=PARAM"),
+      (["Link": "</2>; rel=\"next\""], "`paging` link,"),
+      (["Next-Page": "http://a/2"], "`paging` header=Next-Page,"),
+      (["X-Next-Page": "2"], "`paging` header=X-Next-Page,PARAM,"),
+      (["X-Total-Count": "2"], "`paging` number=PARAM"),
       (["Content-Range": "items 0-0/7"], "it has 7 records, and sent 1"),
     ] as [(HTTPFields, String)])
   func fields(fields: HTTPFields, words: String) async throws {
     let message = await message(fields)
-    #expect(message.contains(words) && message.contains("--page first"), "\(message)")
+    #expect(message.contains(words) && message.contains("`paging` first"), "\(message)")
     let csv = await self.message(fields, "id\n1\n")
     #expect(csv.contains(words))
     guard case .records(let records, _, _) = try await read(fields, "id\n1\n", paging: .first)
@@ -59,26 +59,30 @@ struct UnreadPagesTests {
   @Test(
     "a field beside the list that names a next page is an error, which names the way to read it",
     arguments: [
-      (#""next":"http://a/2","count":1"#, "--page cursor=next,"),
-      (#""next":"abc","next_url":"/2""#, "--page cursor=next_url,"),
-      (#""next_cursor":"abc""#, "--page cursor=next_cursor,PARAM,"),
-      (#""nextPageToken":"abc""#, "--page cursor=nextPageToken,PARAM,"),
-      (#""links":{"next":"/2"}"#, "--page cursor=links.next,"),
-      (#""_links":{"self":{"href":"/1"},"next":{"href":"/2"}}"#, "--page cursor=_links.next.href,"),
-      (#""meta":{"next_cursor":7}"#, "--page cursor=meta.next_cursor,PARAM,"),
-      (#""has_more":true"#, "--page last=id,PARAM"), (#""truncated":true"#, "--page last=id,PARAM"),
+      (#""next":"http://a/2","count":1"#, "`paging` cursor=next,"),
+      (#""next":"abc","next_url":"/2""#, "`paging` cursor=next_url,"),
+      (#""next_cursor":"abc""#, "`paging` cursor=next_cursor,PARAM,"),
+      (#""nextPageToken":"abc""#, "`paging` cursor=nextPageToken,PARAM,"),
+      (#""links":{"next":"/2"}"#, "`paging` cursor=links.next,"),
+      (
+        #""_links":{"self":{"href":"/1"},"next":{"href":"/2"}}"#,
+        "`paging` cursor=_links.next.href,"
+      ),
+      (#""meta":{"next_cursor":7}"#, "`paging` cursor=meta.next_cursor,PARAM,"),
+      (#""has_more":true"#, "`paging` last=id,PARAM"),
+      (#""truncated":true"#, "`paging` last=id,PARAM"),
       (#""page":{"totalElements":3}"#, "it has 3 records, and sent 1"),
       (#""total":2"#, "it has 2 records, and sent 1"),
     ])
   func besideList(fields: String, words: String) async throws {
     let text = #"{"items":[{"id":1}],\#(fields)}"#
     let message = await message([:], text, items: "items")
-    #expect(message.contains(words) && message.contains("--page first"), "\(message)")
+    #expect(message.contains(words) && message.contains("`paging` first"), "\(message)")
     _ = try await read([:], text, items: "items", paging: .first)
   }
 
   @Test(
-    "a first page without the next page by --page is an error, if it names one in another way",
+    "a first page without the next page by `paging` is an error, if it names one in another way",
     arguments: [
       .link, .header(name: "Next-Pag"), .cursor(field: "nxet"),
       .cursor(field: "a.b", parameter: "c"),
@@ -86,17 +90,17 @@ struct UnreadPagesTests {
   func otherPaging(paging: RecordPaging) async throws {
     let text = #"{"items":[{"id":1}],"next":"/2"}"#
     let message = await message([:], text, items: "items", paging: paging)
-    #expect(message.contains("--page cursor=next,"))
+    #expect(message.contains("`paging` cursor=next,"))
     let end = #"{"items":[{"id":1}],"next":null,"total":2}"#
     #expect(await self.message([:], end, items: "items", paging: paging) == "")
     let inHead = await self.message(["X-Next-Page": "2"], end, items: "items", paging: paging)
-    #expect(inHead.contains("--page header=X-Next-Page,PARAM,"))
+    #expect(inHead.contains("`paging` header=X-Next-Page,PARAM,"))
   }
 
   @Test("the list and the next page may be in an object inside another")
   func inside() async throws {
     let text = #"{"data":{"items":[{"id":1}],"next":"/2","meta":{"a.b":"/3"}},"next":null}"#
-    #expect(await message([:], text, items: "data.items").contains("--page cursor=data.next,"))
+    #expect(await message([:], text, items: "data.items").contains("`paging` cursor=data.next,"))
     for (field, path) in [("data.next", "/2"), ("data.meta.a.b", "/3")] {
       let paths = try await withServer { request, connection in
         let body = request.path == "/list" ? text : #"{"data":{"items":[]}}"#

@@ -43,13 +43,13 @@ struct CSVDialectTests {
   @Test("the message for a dialect that was not named says how to name it")
   func hints() {
     for (text, option) in [
-      ("a;b\n1;2\n", "--delimiter ';'"), ("a\tb\n1\t2\n", "--delimiter tab"),
-      ("a|b\n1|2\n", "--delimiter '|'"),
+      ("a;b\n1;2\n", "`delimiter` ';'"), ("a\tb\n1\t2\n", "`delimiter` tab"),
+      ("a|b\n1|2\n", "`delimiter` '|'"),
     ] {
       #expect(message(Array(text.utf8))?.contains(option) == true, "\(text)")
     }
-    #expect(message([0xFF, 0xFE, 0x61, 0])?.contains("--encoding utf-16") == true)
-    #expect(message([0x61, 0x0A, 0xE9])?.contains("--encoding windows-1252") == true)
+    #expect(message([0xFF, 0xFE, 0x61, 0])?.contains("`encoding` utf-16") == true)
+    #expect(message([0x61, 0x0A, 0xE9])?.contains("`encoding` windows-1252") == true)
     #expect(
       message([0x61, 0x0A, 0x80], CSVOptions(encoding: .latin1))?.contains("windows-1252") == true)
   }

@@ -155,7 +155,7 @@ struct HTTPSyncTransportTests {
       try await message("malformed", #"a\ntandem: b\u001b[2J"#) == #"a\u000atandem: b\u001b[2J"#)
     let long = String(repeating: "x", count: 100_000)
     #expect(try await message("malformed", long)?.count == 1_000)
-    #expect(try await message("unauthenticated", "m")?.contains("--token-file") == true)
+    #expect(try await message("unauthenticated", "m")?.contains("`token`") == true)
     #expect(try await message("unknownRoute", "m")?.contains("path") == true)
   }
 
@@ -277,7 +277,7 @@ struct HTTPSyncTransportTests {
       let error = #expect(throws: TransportError.self) {
         try SyncSpace.server(url, space: "s", token: token)
       }
-      #expect(error?.message.contains("--insecure-http") == true)
+      #expect(error?.message.contains("`allowsInsecureHTTP`") == true)
       // Without a secret, and with a permission, it is the application's own affair.
       let open = try SyncSpace.server(url, space: "s")
       await #expect(throws: TransportError.self) {

@@ -171,10 +171,9 @@ extension HTTPSyncTransport {
   private func message(of refusal: SyncRequestError) -> String {
     switch refusal.code {
     case .unauthenticated:
-      let remedy = "(token: in Swift; the variable TANDEM_TOKEN, or --token-file of tandem attach)"
       switch token {
-      case nil: return "the server needs an access token \(remedy)"
-      case .text: return "the server does not know the access token; give it a valid one \(remedy)"
+      case nil: return "the server needs an access token (`token`)"
+      case .text: return "the server does not know the access token; give it a valid one (`token`)"
       case .file(let path):
         return "the server does not know the access token in \(path); store a valid one there"
       }

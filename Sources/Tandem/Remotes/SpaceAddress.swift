@@ -39,7 +39,7 @@ struct SpaceAddress: Hashable, Sendable {
       throw TransportError(
         .invalidURL,
         "this is the address of spaces; use that of the server, \(base[..<route.lowerBound]), and the "
-          + "name of the space (server(_:space:); --server, --space)", url: base)
+          + "name of the space (`server(_:space:)`)", url: base)
     }
     guard Self.isSpaceName(space) else {
       throw TransportError(

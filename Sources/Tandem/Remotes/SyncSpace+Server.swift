@@ -83,7 +83,7 @@ extension SyncSpace {
       throw TransportError(
         .invalidURL,
         "the access token would travel unencrypted, and whoever sees the network could use it; use "
-          + "https, or permit it when attaching (--insecure-http, allowsInsecureHTTP)",
+          + "https, or permit it when attaching (`allowsInsecureHTTP`)",
         url: address.url)
     }
     let transport = HTTPSyncTransport(url: address.url, token: token, client: client)

@@ -2,10 +2,10 @@ import Tandem
 
 /// `tandem detach`: ends what `tandem attach` began.
 enum DetachCommand: Command {
-  private static let discardRejected = Flag(
+  static let discardRejected = Flag(
     "discard-rejected",
     help: "Also remove rejected changes that exist only in this file.")
-  private static let discardConflicts = Flag(
+  static let discardConflicts = Flag(
     "discard-conflicts",
     help: "Also remove open conflicts, with the versions that\nthey have.")
   private static let quiet = Flag("quiet", letter: "q", help: "Report nothing but errors.")

@@ -104,7 +104,7 @@ extension MirrorCommand.Options {
   private func message(_ failure: MirrorFailure<RecordKey>) -> String {
     switch failure.error {
     case let error as MirrorError where failure.id == nil:
-      "\(path): \(error)\(error.advice); nothing was changed"
+      "\(path): \(error); nothing was changed"
     case let error as RecordError where failure.id == nil:
       "\(SourceError(source: source, error: error))"
     case let error as DatabaseError where failure.id == nil: "\(error)"
@@ -122,16 +122,5 @@ extension MirrorReport {
       !failures.contains(where: { $0.step == interruption.step && $0.id == interruption.id })
     else { return failures }
     return failures + [interruption]
-  }
-}
-
-extension MirrorError {
-  /// The option that allows the rejected run; empty if there is none.
-  fileprivate var advice: String {
-    switch code {
-    case .emptySource: " with --allow-empty"
-    case .tooManyDeletions: deletionCount.map { " with --max-deletes \($0)" } ?? ""
-    default: ""
-    }
   }
 }

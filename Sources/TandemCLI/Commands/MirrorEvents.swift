@@ -69,7 +69,7 @@ struct MirrorEvents {
         json.field("stage", failure.stage?.name)
         json.field("key", failure.id.map { "\($0)" })
         json.field("attempts", failure.attemptCount)
-        json.field("error", "\(failure.error)")
+        json.field("error", LibraryNames.replaced(in: "\(failure.error)"))
       }
     }
   }

@@ -55,6 +55,7 @@ enum StatusCommand: Command {
       reason = reason ?? "the space cannot be read: \(error)"
       state = .blocked
     }
+    reason = reason.map(LibraryNames.replaced)
     if arguments[json] {
       try OutputStream.printLine { status.write(state, reason, to: &$0) }
     } else {

@@ -254,7 +254,7 @@ struct SyncOutput: Sendable {
       json.object { json in
         json.field("event", "status")
         json.field("status", "blocked")
-        json.field("reason", reason)
+        json.field("reason", LibraryNames.replaced(in: reason))
       }
     }
   }
@@ -286,7 +286,7 @@ struct SyncOutput: Sendable {
       json.field("revision", revision.shortText)
     case .offline:
       json.field("status", "offline")
-      if let cause { json.field("reason", "\(cause)") }
+      if let cause { json.field("reason", LibraryNames.replaced(in: "\(cause)")) }
     case .blocked(let block):
       json.field("status", "blocked")
       json.field("reason", "\(ReplicaError(block))")

@@ -70,7 +70,7 @@
         (
           .tlsFailure,
           "the server's certificate is not trusted; if it should be, name a file of "
-            + "trusted certificates (certificateAuthorityFile; --cacert)"
+            + "trusted certificates (`certificateAuthorityFile`)"
         )
       case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR,
         CURLE_SSL_INVALIDCERTSTATUS:

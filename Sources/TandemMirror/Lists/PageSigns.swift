@@ -52,7 +52,7 @@ extension PageSigns {
     if let evidence = try evidenceOfNextPage() { return evidence }
     guard let total, total > recordCount else { return nil }
     return "the server says that it has \(total) records, and sent \(recordCount)"
-      + Self.remedy("number=PARAM, --page offset=PARAM or another --page")
+      + Self.remedy("number=PARAM, `paging` offset=PARAM or another `paging`")
   }
 
   /// The evidence without the total, which may count records that the server does not show.
@@ -85,7 +85,7 @@ extension PageSigns {
       }
       for name in Self.moreNames where object[name] == 1 {
         return "the field \(path)\(name) is true"
-          + Self.remedy("last=id,PARAM, --page number=PARAM or another --page")
+          + Self.remedy("last=id,PARAM, `paging` number=PARAM or another `paging`")
       }
     }
     return nil
@@ -95,7 +95,7 @@ extension PageSigns {
   private static let parameter = "PARAM"
 
   private static func remedy(_ paging: String) -> String {
-    "; read all pages with --page \(paging), or only this one with --page first"
+    "; read all pages with `paging` \(paging), or only this one with `paging` first"
       + (paging.contains(parameter)
         ? "; PARAM is the parameter of the request that the server takes it from" : "")
   }

@@ -180,7 +180,7 @@ extension RecordListReading {
     throw TransportError(
       .malformedResponse,
       "the server sent an object, not an array of objects; name the field with the list, as in "
-        + "--items data; or read one object per line with --format ndjson",
+        + "`itemsField` data; or read one object per line with `format` ndjson",
       url: head.url)
   }
 

@@ -38,7 +38,7 @@ public struct MirrorGuard: Hashable, Sendable {
         return MirrorError(
           .emptySource,
           "the source is empty, and mirroring it would delete \(rows); "
-            + "if that is right, allow an empty source", deletionCount: existingCount)
+            + "if that is right, allow it with `allowsEmptySource`", deletionCount: existingCount)
       }
     }
     if deletionLimit == nil, existingCount <= MirrorDeletionLimit.maxUnguardedCount { return nil }
@@ -49,7 +49,8 @@ public struct MirrorGuard: Hashable, Sendable {
     return MirrorError(
       .tooManyDeletions,
       "mirroring would delete \(deletionCount) of \(existingCount) rows\(remark)\(losses), more than the "
-        + "limit of \(limit); if that is right, allow \(count)", deletionCount: count)
+        + "limit of \(limit); if that is right, allow them with `deletionLimit` \(count)",
+      deletionCount: count)
   }
 }
 

@@ -40,11 +40,11 @@ extension DirectoryState {
     }
     guard !forgotten.isEmpty else { return }
     let columns = forgotten.map(\.fileField).joined(separator: " and ")
-    let options = forgotten.map { "--\($0.stage) \($0.field)" }.joined(separator: " ")
+    let options = forgotten.map { "`\($0.stage)` \($0.field)" }.joined(separator: " ")
     throw MirrorError(
       .unfitDestination,
       "table \(schema.name) has files in \(columns), which this run would forget: give \(options) "
-        + "again, with their --into; or, to have them mirrored no more, and keep what is in these "
+        + "again, with their `directory`; or, to have them mirrored no more, and keep what is in these "
         + "columns, first run DELETE FROM \(Self.table) WHERE table_name = \(schema.name.sqlLiteral)"
     )
   }

@@ -236,7 +236,7 @@ extension TableColumns {
         .notRepresentable,
         "the value \(value) of field \(column.name) would be "
           + "\(column.affinity.stored(value) == nil ? "changed" : "rejected") by its column, "
-          + "which is of type \(type); widen the column (--widen), "
+          + "which is of type \(type); widen the column (`widensColumns`), "
           + "or declare it without a type",
         record: position + 1)
       return false

@@ -168,8 +168,8 @@ struct CSVReader: RecordTextReader {
       throw TextFault(
         .malformed,
         "the header has only one field, \(FieldValue.text(text)); if another character than "
-          + "a comma separates the fields, name it, as in --delimiter \(candidate.name); if not, "
-          + "--delimiter ','", at: start)
+          + "a comma separates the fields, name it, as in `delimiter` \(candidate.name); if not, "
+          + "`delimiter` ','", at: start)
     }
   }
 

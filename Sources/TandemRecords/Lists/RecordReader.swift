@@ -112,7 +112,7 @@ public enum RecordReader {
     guard options.encoding != .utf8 else {
       if CSVEncoding.isUTF16(bytes) {
         throw RecordError(
-          .malformed, "the text is UTF-16; name the encoding, as in --encoding utf-16")
+          .malformed, "the text is UTF-16; name the encoding, as in `encoding` utf-16")
       }
       do throws(RecordError) {
         return try read(bytes, makeReader)
@@ -120,7 +120,8 @@ public enum RecordReader {
         let messages = [UTF8Validation.notUTF8, UTF8Validation.cutOff]
         guard messages.contains(where: error.message.hasPrefix) else { throw error }
         var error = error
-        error.message += "; if the text has another encoding, name it: --encoding windows-1252"
+        error.message +=
+          "; if the text has another encoding, name it, as in `encoding` windows-1252"
         throw error
       }
     }

@@ -49,8 +49,8 @@ public struct ListeningSocket: Sendable {
       guard allowsOthers || TandemServer.isLoopback(address) else {
         throw ServerError(
           .address,
-          "other machines can reach \(host): name the access tokens (--tokens FILE), or listen on "
-            + "127.0.0.1")
+          "other machines can reach \(host): give the service access tokens, and allow that "
+            + "(`allowsOthers`), or listen on 127.0.0.1")
       }
       if let descriptor = Self.listen(entry.pointee, address) {
         self.host = host

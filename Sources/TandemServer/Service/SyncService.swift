@@ -318,14 +318,14 @@ extension SyncService {
   /// The limit that one more stream of a client would exceed; `nil` if none.
   private func limit(reachedBy spaces: [String], with space: String) -> String? {
     if spaces.count >= limits.maxTokenStreamCount {
-      return "\(limits.maxTokenStreamCount) event streams, the most (--max-token-streams)"
+      return "\(limits.maxTokenStreamCount) event streams, the most (`maxTokenStreamCount`)"
     }
     let followed = Set(spaces)
     guard !followed.contains(space), followed.count >= limits.maxTokenFollowedSpaceCount else {
       return nil
     }
     return "event streams of \(limits.maxTokenFollowedSpaceCount) spaces, the most "
-      + "(--max-token-spaces)"
+      + "(`maxTokenFollowedSpaceCount`)"
   }
 
   /// Counts a request of a client, until ``end(_:)``.
