@@ -236,8 +236,8 @@ extension DatabaseConnection {
     ReplicaError(
       code,
       "the table \(table.name) cannot be written by this program: \(reason); "
-        + "synchronize in the program that defines it, load the extension that does "
-        + "(--load-extension), register it (DatabaseConfiguration), or change the schema")
+        + "synchronize in the program that defines it, make it known to this one (`functions`), or change the "
+        + "schema")
   }
 
   /// The message of the mistake for which SQLite cannot compile a statement; `nil` if it can.

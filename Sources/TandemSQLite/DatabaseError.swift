@@ -89,8 +89,7 @@ extension DatabaseError: CustomStringConvertible {
     case .full: return "; free some space and try again: nothing was changed"
     case .corrupt: return "; restore it from a backup, or try sqlite3's .recover"
     case .error where Self.missing.contains(where: message.hasPrefix):
-      return "; register it (DatabaseConfiguration), or load the extension that defines it "
-        + "(--load-extension)"
+      return "; make it known to this program (`functions`)"
     default: return ""
     }
   }

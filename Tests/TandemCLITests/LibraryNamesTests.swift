@@ -36,7 +36,7 @@ struct LibraryNamesTests {
     #expect(names.count > 15)
     for name in names {
       let spelling = try #require(LibraryNames.spelling(of: name), "\(name)")
-      let options = TandemCLI.specifications.flatMap(\.options).map { "--\($0.name)" }
+      let options = TandemCLI.specifications.flatMap(\.allOptions).map { "--\($0.name)" }
       #expect(spelling.hasPrefix("tandem ") || options.contains { spelling.hasPrefix($0) })
     }
   }

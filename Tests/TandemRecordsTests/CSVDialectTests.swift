@@ -149,7 +149,7 @@ struct CSVDialectTests {
   @Test("stray quotes are an error that names --quotes, or characters")
   func quotes() throws {
     for text in ["a,b\n5\" x,1\n", "a,b\n\"x\" y,1\n"] {
-      #expect(message(Array(text.utf8))?.contains("--quotes lenient") == true, "\(text)")
+      #expect(message(Array(text.utf8))?.contains("`quotes` lenient") == true, "\(text)")
     }
     let tabs = message(Array("a\tb\n\"x\" y\t1\n".utf8), CSVOptions(delimiter: 9))
     #expect(tabs?.contains("--quotes none") == true)

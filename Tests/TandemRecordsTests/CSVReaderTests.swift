@@ -124,7 +124,7 @@ struct CSVReaderTests {
     }
     #expect(
       messages == [
-        "record 1 (line 2, column 4): a quote stands inside a field without quotes (--quotes lenient "
+        "record 1 (line 2, column 4): a quote stands inside a field without quotes (`quotes` lenient "
           + "reads it), in field \"b\"",
         "record 1 (line 2, column 5): the text ends too early, inside a quoted field, "
           + "in field \"b\"",

@@ -10,6 +10,8 @@ enum LibraryNames {
     "format": MirrorCommand.Option.format,
     "encoding": CSVOption.encoding,
     "delimiter": CSVOption.delimiter,
+    "quotes": CSVOption.quotes,
+    "functions": CommandSpecification.loadExtension,
     "widensColumns": MirrorCommand.Option.widen,
     "allowsEmptySource": MirrorCommand.Option.allowEmpty,
     "deletionLimit": MirrorCommand.Option.maxDeletes,

@@ -220,7 +220,7 @@ extension RecordListReading {
       throw RecordError(
         .malformed,
         "the server declares the encoding \(charset), which Tandem cannot read; name another one if that is "
-          + "wrong, as in --encoding utf-8")
+          + "wrong, as in `encoding` utf-8")
     }
     csv.encoding = encoding
     // Hardly any other text is UTF-8 by accident.
@@ -228,7 +228,7 @@ extension RecordListReading {
       throw RecordError(
         .malformed,
         "the server declares the encoding \(charset), and the text is UTF-8; name the right one, as in "
-          + "--encoding utf-8 or --encoding windows-1252")
+          + "`encoding` utf-8 or `encoding` windows-1252")
     }
     return csv
   }

@@ -95,7 +95,7 @@ struct CSVTokenizer {
       case ASCII.lineFeed: throw mixedLineEnds
       case ASCII.quote where quotes == .strict && !isTabSeparated:
         throw TextFault(
-          .malformed, "a quote stands inside a field without quotes (--quotes lenient reads it)",
+          .malformed, "a quote stands inside a field without quotes (`quotes` lenient reads it)",
           at: index)
       default: index &+= 1
       }
@@ -143,7 +143,7 @@ struct CSVTokenizer {
     default:
       throw TextFault(
         .malformed,
-        "a field goes on behind its closing quote (--quotes lenient reads it, or --quotes none if no "
+        "a field goes on behind its closing quote (`quotes` lenient reads it, or `quotes` none if no "
           + "quotes surround fields)", at: index)
     }
   }
