@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
-
 /// The status line and fields of a response.
 public struct HTTPResponseHead: Hashable, Sendable {
   /// The status code, such as 200.
@@ -93,32 +85,15 @@ public struct HTTPResponseHead: Hashable, Sendable {
     case 206: "this is a part, which was not asked for"
     case 200..<300: "this is not what is asked for; check the address"
     case 300..<400: "what is asked for is elsewhere or unchanged; check the address"
+    case 403 where retryDelay != nil: "the limit for requests is reached; try again later"
     case 401, 403, 407: "access is refused; check the credentials"
     case 404, 410: "there is nothing at this address; check it"
     case 408, 429, 503: "it is too busy; try again later"
     case 400..<500: "it does not accept the request"
+    case 520..<531, 598, 599: "it is a proxy, and gets no good answer; try again later"
     case 500..<600: "it has a fault of its own; try again later"
     default: "this status has no known meaning"
     }
-  }
-}
-
-extension HTTPResponseHead {
-  /// The wait that the server asks for before the next attempt (`Retry-After`, RFC 9110, section
-  /// 10.2.3); `nil` if it does not ask or cannot be understood, zero if the moment has passed.
-  ///
-  /// Bound the wait: a server may ask for years.
-  public var retryDelay: Duration? { retryDelay(at: Int64(time(nil))) }
-
-  /// - Parameter now: Seconds since 1970. The moment asked for is compared with the server's own `Date`,
-  ///   so that wrong clocks do no harm, and with `now` only if there is none.
-  func retryDelay(at now: Int64) -> Duration? {
-    guard let value = fields["Retry-After"] else { return nil }
-    if let seconds = httpNumber(value) { return .seconds(seconds) }
-    guard let moment = SystemParser.date(value) else { return nil }
-    let start = fields["Date"].flatMap { SystemParser.date($0) } ?? now
-    let (delay, isTooFar) = moment.subtractingReportingOverflow(start)
-    return .seconds(isTooFar ? 0 : max(0, delay))
   }
 }
 

@@ -96,9 +96,22 @@ extension TransportError {
     case .cannotConnect, .unresolvedHost, .timedOut, .connectionLost, .truncated,
       .tooManyOpenFiles:
       true
-    case .badStatus: status.map { [202, 408, 425, 429, 500, 502, 503, 504].contains($0) } ?? false
+    case .badStatus: status.map(isTransient) ?? false
     // A proxy, or a server in the middle of a change, may have mixed things up.
     case .contentMismatch: true
+    default: false
+    }
+  }
+}
+
+extension TransportError {
+  private func isTransient(_ status: Int) -> Bool {
+    switch status {
+    case 202, 408, 425, 429, 500, 502, 503, 504: true
+    // A limit for requests is not always a 429. A refusal for good asks for no wait.
+    case 403: retryDelay != nil
+    // Proxies answer so for a server that they do not reach.
+    case 520..<531, 598, 599: true
     default: false
     }
   }

@@ -66,4 +66,40 @@ struct HTTPDateTests {
     #expect(delay(["Retry-After": moment], now: .max) == .zero)
     #expect(delay(["Retry-After": moment], now: .min) == .zero)
   }
+
+  @Test(
+    "a limit for requests that is used up ends after seconds, or at a moment in one of several forms",
+    arguments: [
+      ("X-RateLimit", "60", 60), ("x-ratelimit", "1784111837", 60), ("RateLimit", "30", 30),
+      ("X-Rate-Limit", "1784111777", 0), ("X-RateLimit", "1784111837000", 60),
+      ("X-RateLimit", "1784111837.25", 60), ("X-RateLimit", "0.5", 1),
+      ("X-RateLimit", "Wed, 15 Jul 2026 10:37:17 GMT", 60), ("X-RateLimit", "soon", nil),
+    ] as [(String, String, Int?)])
+  func limits(prefix: String, reset: String, seconds: Int?) {
+    let now: Int64 = 1_784_111_777
+    var fields: HTTPFields = [:]
+    fields["\(prefix)-Reset"] = reset
+    #expect(delay(fields, now: now) == nil)
+    fields["\(prefix)-Remaining"] = "1"
+    #expect(delay(fields, now: now) == nil)
+    fields["\(prefix)-Remaining"] = "0"
+    #expect(delay(fields, now: now) == seconds.map { .seconds($0) })
+    let head = HTTPResponseHead(status: 403, fields: fields, url: "http://a")
+    let error = #expect(throws: TransportError.self) { try head.requireSuccess() }
+    #expect(error?.isTransient == (seconds != nil))
+    fields["Retry-After"] = "7"
+    #expect(delay(fields, now: now) == .seconds(7))
+  }
+
+  @Test("a 403 that asks for a wait is transient, and one that does not is none")
+  func refusals() {
+    for (fields, words) in [
+      (["Retry-After": "5"], "limit for requests"), ([:], "access is refused"),
+    ] as [(HTTPFields, String)] {
+      let head = HTTPResponseHead(status: 403, fields: fields, url: "http://a")
+      let error = #expect(throws: TransportError.self) { try head.requireSuccess() }
+      #expect(error?.isTransient == (fields["Retry-After"] != nil))
+      #expect(error?.message.contains(words) == true)
+    }
+  }
 }

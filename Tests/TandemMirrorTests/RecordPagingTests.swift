@@ -295,6 +295,36 @@ struct RecordPagingTests {
     #expect(error?.status == 503)
   }
 
+  @Test("a limit for requests is waited for like a busy server, unless the wait is too long")
+  func limits() async throws {
+    let waits = RecordingClock()
+    let counter = Counter()
+    let change = { @Sendable (options: inout RecordListOptions) in
+      options.retry = MirrorRetryPolicy(firstDelay: .seconds(1), jitter: 0)
+      options.clock = waits
+    }
+    let (list, _) = try await list("/list", change) { _ in
+      switch counter.next() {
+      case 0: (403, ["Retry-After": "7"], "")
+      case 1: (403, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9"], "")
+      default: (200, [:], #"[{"id":1}]"#)
+      }
+    }
+    #expect(ids(list) == [1])
+    #expect(waits.all == [.seconds(7), .seconds(9)])
+    counter.reset()
+    let error = await #expect(throws: TransportError.self) {
+      _ = try await self.list("/list", change) { _ in
+        _ = counter.next()
+        return (429, ["Retry-After": "2820"], "")
+      }
+    }
+    #expect(counter.next() == 1)
+    #expect(
+      error?.message.hasSuffix("it asks to wait 47 min, longer than the 5 min that Tandem waits")
+        == true)
+  }
+
   @Test("a page that breaks off is asked for again as a whole")
   func brokenPage() async throws {
     let counter = Counter()

@@ -68,6 +68,17 @@ public struct MirrorRetryPolicy: Sendable {
     return requested > maxRequestedDelay ? nil : max(requested, backoff)
   }
 
+  /// An error whose message names the delay that it asks for, if that is the reason why no further attempt is made;
+  /// any other error as it is.
+  func naming(_ error: any Error) -> any Error {
+    guard var error = error as? TransportError, isTransient(error), let delay = error.retryDelay,
+      delay > maxRequestedDelay
+    else { return error }
+    error.message +=
+      "; it asks to wait \(delay.inWords), longer than the \(maxRequestedDelay.inWords) that Tandem waits"
+    return error
+  }
+
   private func backoff(afterAttempt attempt: Int, chance: Double) -> Duration {
     let bound = min(max(maxDelay, .zero), .seconds(1 << 32))
     var delay = min(max(firstDelay, .zero), bound)
@@ -95,7 +106,7 @@ public struct MirrorRetryPolicy: Sendable {
       } catch {
         attemptCount += 1
         let delay = delay(afterAttempt: attemptCount, error: error, chance: .random(in: 0...1))
-        guard !(error is CancellationError), let delay else { throw error }
+        guard !(error is CancellationError), let delay else { throw naming(error) }
         try await clock.sleep(for: delay)
       }
     }
@@ -122,4 +133,16 @@ extension RecordError: MirrorRetryError {
   /// True if the response is not a list: it may have been cut off, or be an error page in place of
   /// one.
   public var isTransient: Bool { code == .malformed || code == .notARecord }
+}
+
+extension Duration {
+  /// The duration in its largest unit of which there are two or more, rounded up, as in `47 min`.
+  fileprivate var inWords: String {
+    let seconds = components.seconds
+    for (unit, length) in [("days", 86_400), ("h", 3_600), ("min", 60)] as [(String, Int64)]
+    where seconds >= 2 * length {
+      return "\(seconds / length + (seconds % length == 0 ? 0 : 1)) \(unit)"
+    }
+    return "\(seconds) s"
+  }
 }

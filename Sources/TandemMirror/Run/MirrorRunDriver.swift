@@ -203,7 +203,8 @@ extension MirrorRunDriver {
       } catch {
         let failure = await self.failure(afterAttempt: transfer.attempt, error: error)
         return .happened(
-          .transferFailed(transfer, failure), byteCount: progress.byteCount, error: error)
+          .transferFailed(transfer, failure), byteCount: progress.byteCount,
+          error: options.retry.naming(error))
       }
       // Only the run's own task can tell the cancellation of the run from that of its transfers.
       if Task.isCancelled {
