@@ -18,6 +18,7 @@ extension HTTPURL {
   /// The parts of `text`, or of the URL that `text` means in a document at `base` (RFC 3986, section
   /// 5.2); `nil` if it cannot be parsed.
   init?(_ text: String, relativeTo base: String? = nil) {
+    let text = Self.encoded(text)
     guard Self.forbiddenByte(in: text) == nil,
       let url = SystemParser.url(text, relativeTo: base)
     else { return nil }
@@ -55,12 +56,13 @@ extension HTTPURL {
 // MARK: - What may be sent
 
 extension HTTPURL {
-  /// `text` in the form in which it is sent: as it is, with characters beyond ASCII percent-encoded in
-  /// path and query, and in the form of the domain name system in the host (RFC 5891).
+  /// `text` in the form in which it is sent: as it is, with spaces and other characters that no URL may have
+  /// percent-encoded in path and query, and in the form of the domain name system in the host (RFC 5891).
   ///
   /// - Throws: ``TransportError/Code/invalidURL`` or ``TransportError/Code/unsupportedScheme``, with a
   ///   message for the person who typed the URL.
   package static func validated(_ text: String) throws(TransportError) -> String {
+    let text = encoded(text)
     guard var url = HTTPURL(text), !url.host.isEmpty || !url.isHTTP else {
       throw TransportError(.invalidURL, defect(of: text), url: text)
     }
@@ -81,10 +83,36 @@ extension HTTPURL {
     text.utf8.first { $0 <= 0x20 || $0 == 0x7F }
   }
 
+  /// `text` as browsers read it (the URL standard of the WHATWG): without the spaces around it, and with those
+  /// characters of path and query percent-encoded that no URL may have. In the name of a server they are an error.
+  private static func encoded(_ text: String) -> String {
+    guard text.utf8.contains(where: { isEncoded($0, inQuery: false) }) else { return text }
+    let rest = text.utf8.drop { $0 == 0x20 }
+    let bytes = Array(rest.reversed().drop { $0 == 0x20 }.reversed())
+    let isEnd = { (byte: UInt8) in "/?#".utf8.contains(byte) }
+    let scheme = bytes.prefix { !isEnd($0) }
+    var start = 0
+    if bytes[scheme.count...].starts(with: "//".utf8), scheme.last.map({ $0 == 0x3A }) ?? true {
+      start = bytes[(scheme.count + 2)...].firstIndex(where: isEnd) ?? bytes.count
+    }
+    let query = bytes[start...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
+    return String(decoding: bytes[..<start], as: UTF8.self)
+      + percentEncoded(bytes[start..<query]) { !isEncoded($0, inQuery: false) }
+      + percentEncoded(bytes[query...]) { !isEncoded($0, inQuery: true) }
+  }
+
+  private static func isEncoded(_ byte: UInt8, inQuery: Bool) -> Bool {
+    switch UnicodeScalar(byte) {
+    case " ", "\"", "<", ">": true
+    case "`", "{", "}", "^": !inQuery
+    default: false
+    }
+  }
+
   private static func defect(of text: String) -> String {
     if let byte = forbiddenByte(in: text) {
       return "the address contains "
-        + (byte == 0x20 ? "a space (write %20)" : "a control character")
+        + (byte == 0x20 ? "a space in the name of its server" : "a control character")
     }
     if !text.contains("://") { return "the address does not begin with https:// or http://" }
     return "the address is malformed; check host and port, and percent-encode the characters"
@@ -186,8 +214,9 @@ extension HTTPURL {
   package static func target(
     of reference: String, at base: Base, owner: Base
   ) -> (url: String, isOwn: Bool) {
-    var sent = String(
-      reference[..<(reference.utf8.firstIndex(of: UInt8(ascii: "#")) ?? reference.endIndex)])
+    var sent = encoded(
+      String(reference[..<(reference.utf8.firstIndex(of: UInt8(ascii: "#")) ?? reference.endIndex)])
+    )
     // Encoded here, as in ``validated(_:)``, where no host can be among it.
     if !sent.utf8.allSatisfy({ $0 < 0x80 }), !sent.contains("//") {
       sent = percentEncoded(sent) { $0 < 0x80 }
@@ -198,6 +227,17 @@ extension HTTPURL {
     _ = url.adoptCredentials(of: baseURL)
     if let owner = owner.url { _ = url.adoptCredentials(of: owner) }
     return (url.text, owner.url.map(url.hasSameOrigin) ?? false)
+  }
+
+  /// `text` with the scheme, the port and the credentials of `base`; `nil` if it is on another host.
+  package static func readdressed(_ text: String, toOriginOf base: String) -> String? {
+    guard var url = HTTPURL(text), let base = HTTPURL(base), url.isHTTP,
+      url.host.lowercased() == base.host.lowercased()
+    else { return nil }
+    (url.scheme, url.port, url.user, url.password) = (
+      base.scheme, base.port, base.user, base.password
+    )
+    return url.text
   }
 
   /// The value of a parameter of the query, as it stands there.
@@ -235,8 +275,14 @@ extension HTTPURL {
   private static func percentEncoded(
     _ text: String, except isKept: (UInt8) -> Bool
   ) -> String {
+    percentEncoded(text.utf8, except: isKept)
+  }
+
+  private static func percentEncoded(
+    _ bytes: some Sequence<UInt8>, except isKept: (UInt8) -> Bool
+  ) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
-    let bytes = text.utf8.flatMap { byte in
+    let bytes = bytes.flatMap { byte in
       isKept(byte) ? [byte] : [0x25, digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
     }
     return String(decoding: bytes, as: UTF8.self)

@@ -27,10 +27,11 @@ package struct LinkHeader {
     isWhole = scanner.isWhole
   }
 
-  /// The target of the next page; `nil` if no link names one. A link about another document does not count.
+  /// The target of the next page; `nil` if no link names one. A link about another document does not count, nor
+  /// one to a page that the server says to be empty, as Sentry does by `results="false"`.
   package var next: String? {
     links.first { link in
-      link["anchor"] == nil
+      link["anchor"] == nil && link["results"] != "false"
         && link["rel"]?.lowercased().split(separator: " ").contains("next") == true
     }?.target
   }

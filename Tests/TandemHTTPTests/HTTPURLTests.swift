@@ -57,6 +57,42 @@ struct HTTPURLTests {
       try HTTPURL.validated("http://[fe80::1%25eth0]:80/é") == "http://[fe80::1%25eth0]:80/%C3%A9")
   }
 
+  @Test(
+    "what no URL may have is encoded in path and query as browsers encode it, and spaces around it are left out",
+    arguments: [
+      ("http://a/b c?d e#f", "http://a/b%20c?d%20e#f"), ("  http://a/b  ", "http://a/b"),
+      (#"http://a/"<{`^}>?"<{`^}>"#, "http://a/%22%3C%7B%60%5E%7D%3E?%22%3C{`^}%3E"),
+      ("http://u:p@a/ ?x= y", "http://u:p@a/%20?x=%20y"), ("http://a?b c", "http://a?b%20c"),
+      ("http://a/%20 |'", "http://a/%20%20|'"),
+    ])
+  func unsafe(url: String, sent: String) throws {
+    #expect(try HTTPURL.validated(url) == sent)
+  }
+
+  @Test(
+    "references are encoded in the same way",
+    arguments: [
+      ("b c.jpg", "http://a/d/b%20c.jpg"), (" /b c", "http://a/b%20c"),
+      ("//b/c d", "http://b/c%20d"), ("http://b/c d?e f", "http://b/c%20d?e%20f"),
+      ("?x= //y", "http://a/d/e?x=%20//y"), ("  ", "http://a/d/e"),
+    ])
+  func unsafeReference(reference: String, url: String) {
+    #expect(HTTPURL.resolved(reference, against: "http://a/d/e") == url)
+    #expect(HTTPURL.resolved("//b c/", against: "http://a/") == "//b c/")
+  }
+
+  @Test(
+    "an address on the same host takes scheme, port and credentials of another",
+    arguments: [
+      ("http://A/2?x", "https://u:p@a/1", "https://u:p@A/2?x"),
+      ("http://a:8080/2", "http://a/1", "http://a/2"),
+      ("https://a/2", "http://a:81/1", "http://a:81/2"), ("http://b/2", "https://a/1", nil),
+      ("ftp://a/2", "https://a/1", nil), ("?", "https://a/1", nil),
+    ] as [(String, String, String?)])
+  func readdressing(text: String, base: String, url: String?) {
+    #expect(HTTPURL.readdressed(text, toOriginOf: base) == url)
+  }
+
   @Test("no five parts of an address trap, and those that pass have a scheme and a host")
   func exhaustive() {
     let parts = ["", "http", ":", "/", "@", "?", "a", "é", "\\"]
@@ -99,6 +135,7 @@ struct HTTPURLCredentialsTests {
       ("ftp://user:secret@a.example/x", "ftp://a.example/x"),
       ("https://a.example/x?mail=a@b", "https://a.example/x?mail=a@b"),
       ("https://a.example/x y", "https://a.example/x y"),
+      ("https://user:secret@a.example/li st", "https://a.example/li%20st"),
     ])
   func shown(url: String, text: String) {
     #expect(HTTPURL.withoutCredentials(url) == text)
@@ -113,7 +150,7 @@ struct HTTPURLCredentialsTests {
       ("https://user:sec?ret@a.example/list", "a.example/list"),
       ("https://user:sec/ret@a.example/list", "a.example/list"),
       ("https://user:sec ret@a.example/list", "a.example/list"),
-      ("https://user:secret@a.example/li st", "a.example/li st"),
+      ("https://user:secret@a .example/li st", "a .example/li st"),
       ("https:///user:secret@a.example/list", "a.example/list"),
       ("https://user:secret@[::1/list", "[::1/list"),
       (#"https://user:secret@a\b/list"#, #"a\b/list"#),

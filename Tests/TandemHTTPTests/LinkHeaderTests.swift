@@ -19,6 +19,7 @@ struct LinkHeaderTests {
       (#"garbage, </a>; rel=next"#, "/a"),
       (#"garbage "x, <y>; rel=next", </a>; rel=next"#, "/a"),
       (#"</a>; rel=prev </b>; rel=next"#, "/b"),
+      (#"</a>; rel="next"; results="true"; cursor="0:100:0""#, "/a"),
     ])
   func next(field: String, target: String) {
     #expect(LinkHeader(field).next == target)
@@ -29,6 +30,7 @@ struct LinkHeaderTests {
     arguments: [
       "", "</a>", "</a>; rel=prev", #"</a>; title="rel=next""#, "</a>; rel=nextpage",
       #"</a>; rel="#, #"</a>; rel="""#, ", </a>; rel=x ,\t, </b> ; rel=y,",
+      #"</a>; rel="next"; results="false"; cursor="0:0:0""#,
     ])
   func none(field: String) {
     #expect(LinkHeader(field).next == nil && LinkHeader(field).isWhole)
