@@ -28,12 +28,15 @@ extension FileStore {
     if let current = reception.known, let digest = request.sha256, current.sha256 == digest {
       return FileTransfer(file: current, receivedByteCount: 0, isChanged: false)
     }
-    guard let stream = try await reception.response(from: client) else {
+    guard let answer = try await reception.answer(of: client) else {
       return try await reception.restarted(client: client, received: received)
     }
-    return try await reception.receive(stream, received: received)
+    return try await reception.receive(answer.stream, from: answer.start, received: received)
   }
 }
+
+/// A part that has arrived before, and the means to resume its download.
+private typealias ResumedPart = (resumption: FileIndex.Resumption, byteCount: Int)
 
 /// One attempt at the content of one file.
 private struct FileReception {
@@ -43,7 +46,7 @@ private struct FileReception {
   let store: FileStore
   let partial: PartialFile
   /// The download to resume, if there is one.
-  let resumed: (resumption: FileIndex.Resumption, byteCount: Int)?
+  let resumed: ResumedPart?
   /// The file that is there, if it came from this address.
   let known: StoredFile?
 
@@ -62,8 +65,11 @@ private struct FileReception {
     resumed == nil ? known.flatMap { $0.meets(request) ? $0 : nil } : nil
   }
 
-  /// The response; `nil` if the server cannot resume, and has to be asked for the whole content.
-  func response(from client: any HTTPClient) async throws -> HTTPResponseStream? {
+  /// The response, and the offset of its first byte in the content; `nil` if the server cannot resume, or
+  /// contradicts itself about the part that it sends, and has to be asked for the whole content.
+  func answer(
+    of client: any HTTPClient
+  ) async throws -> (stream: HTTPResponseStream, start: Int)? {
     var http = HTTPRequest(url: request.url, fields: request.fields)
     // Ranges are those of the content as it is sent.
     http.fields["Accept-Encoding"] = "identity"
@@ -76,17 +82,30 @@ private struct FileReception {
       http.makeConditional(on: questioned.validators)
     }
     let stream = try await client.stream(http)
+    if let resumed {
+      switch stream.head.status {
+      case 206:
+        return isRest(stream.head, of: resumed) ? (stream: stream, start: resumed.byteCount) : nil
+      case 200, 203:
+        return start(of: stream.head, asked: resumed).map { (stream: stream, start: $0) }
+      case 304, 416: return nil
+      default: break
+      }
+    }
     switch stream.head.status {
-    case 206:
-      guard let resumed else { throw unexpected(stream.head, "a part, which was not asked for") }
-      return isContinuation(stream.head, of: resumed) ? stream : nil
+    case 206: throw unexpected(stream.head, "a part, which was not asked for")
     case 304:
       guard questioned != nil else {
         throw unexpected(stream.head, "not modified, which was not asked")
       }
-    case 416 where resumed != nil: return nil
     // 203 is a 200 that a proxy has changed. Lists accept it too.
-    case 200, 203: break
+    case 200, 203:
+      if stream.head.mayBePart {
+        throw unexpected(
+          stream.head,
+          "the whole content, but its Content-Range and its length say that this is a part; "
+            + "ask the server's owner why")
+      }
     default:
       if !stream.head.isSuccess {
         try await stream.requireContent(
@@ -94,7 +113,7 @@ private struct FileReception {
       }
       throw unexpected(stream.head, "a success, but not with the content", .badStatus)
     }
-    return stream
+    return (stream: stream, start: 0)
   }
 
   private func unexpected(
@@ -107,19 +126,29 @@ private struct FileReception {
     return error
   }
 
-  /// True if a part is exactly the rest, up to an end that is known: a server may send less than it was asked
-  /// for.
-  private func isContinuation(
-    _ head: HTTPResponseHead, of resumed: (resumption: FileIndex.Resumption, byteCount: Int)
-  ) -> Bool {
-    guard let range = head.fields["Content-Range"].flatMap({ ContentRange($0) }) else {
-      return false
-    }
-    let total = resumed.resumption.totalByteCount ?? range.totalByteCount
-    let tag = head.fields["ETag"] ?? resumed.resumption.validator
-    return range.start == resumed.byteCount && !head.isEncoded
-      && (range.totalByteCount ?? total) == total && total.map { range.end == $0 - 1 } ?? false
-      && (tag == resumed.resumption.validator || !resumed.resumption.validator.hasPrefix("\""))
+  /// True if a part is exactly the rest of the same version, up to an end that is known: a server may send less
+  /// than it was asked for.
+  private func isRest(_ head: HTTPResponseHead, of resumed: ResumedPart) -> Bool {
+    guard let range = head.contentRange, range.start == resumed.byteCount, !head.isEncoded,
+      let total = resumed.resumption.totalByteCount ?? range.totalByteCount
+    else { return false }
+    return (range.totalByteCount ?? total) == total && range.end == total - 1
+      && head.bodyByteCount.map { $0 == range.byteCount } ?? true
+      && resumed.resumption.isVersion(of: head)
+  }
+
+  /// The offset of the first byte of a 200 that answers a request for the rest: 0 for the whole content. Some
+  /// servers send a part with this status, with its `Content-Range` or without.
+  ///
+  /// - Returns: `nil` if the response may be another part than the rest. It is the whole if it declares its
+  ///   length, and either has all bytes of this version or is of another one.
+  private func start(of head: HTTPResponseHead, asked resumed: ResumedPart) -> Int? {
+    if isRest(head, of: resumed) { return resumed.byteCount }
+    guard !head.mayBePart, let byteCount = head.bodyByteCount else { return nil }
+    let total = resumed.resumption.totalByteCount
+    if byteCount == total { return 0 }
+    let isRest = byteCount == total.map { $0 - resumed.byteCount }
+    return isRest || resumed.resumption.isVersion(of: head) ? nil : 0
   }
 
   /// Discards the part, and asks for the whole content.
@@ -128,25 +157,24 @@ private struct FileReception {
   ) async throws -> FileTransfer {
     try partial.discard()
     let reception = FileReception(request, store: store, resumes: false)
-    guard let stream = try await reception.response(from: client) else {
+    guard let answer = try await reception.answer(of: client) else {
       preconditionFailure("only a request that resumes can be refused to")
     }
-    return try await reception.receive(stream, received: received)
+    return try await reception.receive(answer.stream, from: answer.start, received: received)
   }
 }
 
 // MARK: - The content
 
 extension FileReception {
-  /// Writes the content, checks it, and puts it in place.
+  /// Writes the content from an offset on, checks it, and puts it in place.
   func receive(
-    _ stream: HTTPResponseStream, received: (_ byteCount: Int) -> Void
+    _ stream: HTTPResponseStream, from start: Int, received: (_ byteCount: Int) -> Void
   ) async throws -> FileTransfer {
     if stream.head.isNotModified, let questioned {
       if partial.mayExist { try partial.discard() }
       return FileTransfer(file: questioned, receivedByteCount: 0, isChanged: false)
     }
-    let start = stream.head.status == 206 ? resumed?.byteCount ?? 0 : 0
     let total = totalByteCount(stream.head, from: start)
     if let total { try checkLength(total, isWhole: false) } else { try requireEnd(of: stream.head) }
     let keepsPart = start > 0 || mayResume(stream.head, total)
@@ -175,7 +203,7 @@ extension FileReception {
   private func totalByteCount(_ head: HTTPResponseHead, from start: Int) -> Int? {
     guard start > 0 else { return head.bodyByteCount }
     return resumed?.resumption.totalByteCount
-      ?? head.fields["Content-Range"].flatMap { ContentRange($0) }?.totalByteCount
+      ?? head.contentRange?.totalByteCount
   }
 
   /// Throws if a content that was cut off could not be detected: neither the response nor the request has its

@@ -98,4 +98,10 @@ extension FileIndex.Resumption {
     guard let tag = HTTPValidators(of: head).entityTag else { return head.provenModificationDate }
     return tag.hasPrefix("W/") ? nil : tag
   }
+
+  /// False if a response is known to have another version of the content.
+  func isVersion(of head: HTTPResponseHead) -> Bool {
+    let name = validator.hasPrefix("\"") ? head.fields["ETag"] : head.fields["Last-Modified"]
+    return name.map { $0 == validator } ?? true
+  }
 }

@@ -265,7 +265,14 @@ extension RecordListReading {
   private func isUncertain(
     _ head: HTTPResponseHead, _ format: RecordFormat, _ question: PageQuestion
   ) throws(TransportError) -> Bool {
-    guard !format.hasEnd, let cause = head.uncertainty else { return false }
+    guard !format.hasEnd else { return false }
+    if head.mayBePart {
+      throw TransportError(
+        .uncertainEnd,
+        "the server answered \(head.status), and by its Content-Range this may be a part of the list; have it "
+          + "sent whole, or as a JSON array, or fetch it to a file", url: head.url)
+    }
+    guard let cause = head.uncertainty else { return false }
     if head.isEncoded, !question.isPlain, !expectsLines { return true }
     throw TransportError(
       .uncertainEnd,
