@@ -63,6 +63,7 @@ extension MirrorCommand {
           throw arguments.error("--type names the column \(argument.column) twice")
         }
       }
+      mirror.revalidatesContents = arguments[Option.revalidate]
       mirror.concurrency = arguments[Option.concurrency] ?? 0
       pause = arguments[Option.every]
       if pause != nil, case .standardInput = source {
@@ -97,7 +98,9 @@ extension MirrorCommand.Options {
     where arguments.has(option) && !arguments.has(Option.content) {
       throw arguments.error("--\(option.name) needs --content")
     }
-    let ofFiles: [any CommandOption] = [Option.into, Option.concurrency, Option.continueOnError]
+    let ofFiles: [any CommandOption] = [
+      Option.into, Option.revalidate, Option.concurrency, Option.continueOnError,
+    ]
     for option in ofFiles where arguments.has(option) && contents.isEmpty {
       throw arguments.error(
         "--\(option.name) needs --content or --preview: the field with the address of each file")
@@ -121,8 +124,10 @@ extension MirrorCommand.Options {
     _ source: RecordSource, _ arguments: ParsedArguments
   ) throws(UsageError) {
     if case .url = source { return }
-    if arguments.has(Option.unconditional) {
-      throw arguments.error("--\(Option.unconditional.name) is for a list from a URL")
+    let fetchesContents = arguments.has(Option.content) || arguments.has(Option.preview)
+    if arguments.has(Option.unconditional), !fetchesContents {
+      throw arguments.error(
+        "--\(Option.unconditional.name) is for a list from a URL, or for --content")
     }
   }
 }

@@ -40,7 +40,13 @@ enum MirrorCommand: Command {
       help: "Remove the type of a column that a value does not fit\n(007 in INTEGER). Rebuilds the "
         + "table; rows, indexes,\ntriggers, tracking and views stay.")
     static let unconditional = Flag(
-      "unconditional", help: "Request the whole list even if it did not change.")
+      "unconditional",
+      help: "Request the whole list, and each content, even if it did\nnot change.")
+    static let revalidate = Flag(
+      "revalidate",
+      help:
+        "Ask for each content again, though its record did not\nchange; one that did not change "
+        + "is not sent again.")
     static let dryRun = Flag(
       "dry-run", letter: "n", help: "Write nothing; show the changes.")
     static let all = Flag("all", help: "Show every change, not just the first \(maxLineCount).")
@@ -160,7 +166,7 @@ enum MirrorCommand: Command {
       Option.quiet,
     ] + ListRequest.options + [
       Option.every, Option.content, Option.preview, Option.into, Option.sha256, Option.length,
-      Option.concurrency, Option.continueOnError,
+      Option.revalidate, Option.concurrency, Option.continueOnError,
     ] + CSVOption.all,
     examples: [
       "tandem mirror places.json places.db --table place --key id",

@@ -4,8 +4,8 @@ public import TandemHTTP
 extension FileStore {
   /// Fetches the content at an address into a file.
   ///
-  /// A file that came from there before is asked for only if it changed, and not at all if it has the digest
-  /// of the request.
+  /// A file that came from there before is asked for only if it changed (``FileRequest/isConditional``), and not at
+  /// all if it has the digest of the request.
   ///
   /// This makes one attempt. After an error, the next call resumes the download if the server sent a strong
   /// validator and the content has more than 64 KiB. Memory does not grow with the content.
@@ -62,7 +62,8 @@ private struct FileReception {
 
   /// The file for a conditional request.
   private var questioned: StoredFile? {
-    resumed == nil ? known.flatMap { $0.meets(request) ? $0 : nil } : nil
+    guard request.isConditional, resumed == nil else { return nil }
+    return known.flatMap { $0.meets(request) ? $0 : nil }
   }
 
   /// The response, and the offset of its first byte in the content; `nil` if the server cannot resume, or

@@ -44,6 +44,8 @@ public struct FileRequest: Hashable, Sendable {
   /// The maximum length of a content if it comes compressed, in decoded bytes, although it is asked for as it
   /// is: few compressed bytes may stand for very many.
   public var maxDecompressedByteCount = defaultMaxDecompressedByteCount
+  /// True to ask a server that sent the file before for its content only if that changed.
+  public var isConditional = true
 
   /// The default for the longest content to accept: 16 GiB.
   public static let defaultMaxByteCount = 16 << 30

@@ -66,8 +66,8 @@ extension DatabaseMirror {
   ///   - database: The database. Its live queries see the commit as one of its own.
   ///   - listOptions: The options of the requests for the list, and of its reading. The fields are sent with
   ///     requests for contents too, to the list's own scheme, host and port.
-  ///   - isConditional: True to ask a server for the list only if it changed. A run that fetched everything but
-  ///     for failures asks for all of it.
+  ///   - isConditional: True to ask a server for the list only if it changed. A run after one with failures asks
+  ///     for all of it. False to ask for the list and for all contents without conditions.
   ///   - client: The client for all requests; by default, one with ``clientOptions``.
   ///   - progress: Called as the run proceeds, in order. It must not block.
   /// - Throws: ``RunError`` if the run ended early: by an error of the list

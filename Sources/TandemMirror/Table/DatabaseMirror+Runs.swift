@@ -73,7 +73,7 @@ extension DatabaseMirror {
   ///   - database: The database.
   ///   - interval: The pause between the end of a run and the next one.
   ///   - listOptions: The options of the requests for the list, and of its reading.
-  ///   - isConditional: True to ask a server for the list only if it changed.
+  ///   - isConditional: False to ask for the list and for all contents without conditions, in each run.
   ///   - client: The client for all requests; by default, one for all runs.
   ///   - clock: Measures the pauses.
   ///   - progress: Called as each run proceeds, in order. It must not block.

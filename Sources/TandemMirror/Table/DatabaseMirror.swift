@@ -22,8 +22,8 @@ public import TandemSQLite
 /// - **Files** come first, then all rows in one transaction, then the files that no row points to are removed.
 ///   A row never points to a file that is not there. Where the content of an item changed, readers may see its
 ///   new file a little earlier than its new row. If anything failed, no file is removed.
-/// - **Contents** are asked for if the record of their item differs from its row, or a file is missing. Those
-///   that have not changed are not sent again. An item whose required contents could not be fetched keeps its
+/// - **Contents** are asked for if the record of their item differs from its row, or a file is missing, or if the
+///   mirror asks for all again (``revalidatesContents``). Those that have not changed are not sent again. An item whose required contents could not be fetched keeps its
 ///   old row, or has none. If the run ends early, the table stays as it was. The next run uses what arrived,
 ///   and checks the files that this run may have replaced, whatever the list then is.
 /// - **The directory** belongs to one mirror: that of one database, table, key and field. It must be empty at
@@ -57,6 +57,9 @@ public struct DatabaseMirror: Sendable {
   /// keys and views stay. If foreign keys of other tables refer to the table, the rebuilding is a transaction of
   /// its own before that of the rows, and only the forms with a ``RecordSource`` can do it.
   public var widensColumns = false
+  /// True to ask for all contents again, each only if it changed at its server, although the records of the items
+  /// did not change. The list is read whole then.
+  public var revalidatesContents = false
   /// The number of contents that are fetched at a time; 0 for ``MirrorOptions/automaticConcurrency``. It is an
   /// upper bound: there are fewer if the limit for open files requires it.
   public var concurrency = 0

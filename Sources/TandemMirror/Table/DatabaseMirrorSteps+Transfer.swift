@@ -74,6 +74,7 @@ extension DatabaseMirrorSteps {
       sha256: try digest(of: item, content), byteCount: try byteCount(of: item, content),
       maxByteCount: content.maxByteCount)
     request.maxDecompressedByteCount = content.maxDecompressedByteCount
+    request.isConditional = isConditional
     return request
   }
 

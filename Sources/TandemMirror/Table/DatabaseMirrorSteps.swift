@@ -181,10 +181,14 @@ extension DatabaseMirrorSteps {
     }
   }
 
-  /// The validators for the request; `nil` if a file is missing or dirty, because the file then needs the
-  /// address that only the list has.
+  /// True to ask for contents whose record did not change.
+  private var asksForAllContents: Bool { !isConditional || mirror.revalidatesContents }
+
+  /// The validators for the request; `nil` if a content is asked for whatever the list is, because its address is
+  /// only in the list: all are, or a file is missing or dirty.
   private func validators() async throws -> RecordListValidators? {
-    guard isConditional, case .url(let url) = source else { return nil }
+    guard isConditional, contents.isEmpty || !asksForAllContents, case .url(let url) = source
+    else { return nil }
     let (files, dirty) = state.withLock { ($0.files, $0.dirty) }
     guard dirty.allSatisfy(\.isEmpty), files.values.allSatisfy({ areIntact($0) }) else {
       return nil
@@ -203,7 +207,7 @@ extension DatabaseMirrorSteps {
   }
 
   /// The plan for a list: an item is transferred if its row differs from it, or if one of its files is
-  /// missing, dirty or new.
+  /// missing, dirty or new, or if all contents are asked for.
   private func plan(
     _ records: PackedRecords, _ bases: RecordBases, _ comparison: DatabaseMirror.Comparison,
     _ validators: RecordListValidators
@@ -227,7 +231,8 @@ extension DatabaseMirrorSteps {
         let fileStates = zip(contents, files).map { ($1 != nil, $0.isNamed(by: record)) }
         let isCurrent =
           !known.insertedIDs.contains(id) && known.oldRows[id] == nil && areIntact(files)
-          && areClean(files, dirty) && fileStates.allSatisfy { $0 || !$1 }
+          && areClean(files, dirty)
+          && fileStates.allSatisfy { !$1 || $0 && !asksForAllContents }
         if isCurrent { continue }
         known.items.append(
           MirroredItem(id: id, position: position, record: record, base: bases[position]))
