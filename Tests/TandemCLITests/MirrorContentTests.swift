@@ -85,6 +85,49 @@ struct MirrorContentTests {
     }
   }
 
+  @Test("a page that names the next one as behind a proxy is followed on request")
+  func sameOrigin() async throws {
+    try await withServer { request, connection in
+      let text =
+        request.path == "/list"
+        ? #"{"data":[{"id":1}],"next":"https://127.0.0.1/2"}"# : #"{"data":[{"id":2}]}"#
+      return connection.respond(200, [:], Array(text.utf8))
+    } test: { server in
+      let options = ["--items", "data", "--page", "cursor=next", "--retries", "0"]
+      let arguments =
+        ["mirror", server.url + "/list", folder.path(of: "list.db"), "--table", "item"]
+        + ["--key", "id"] + options
+      let refused = try await Tool.run(arguments)
+      #expect(refused.status == 1 && refused.error.contains("--same-origin"))
+      let result = try await Tool.run(arguments + ["--same-origin"])
+      #expect(result.output.hasSuffix("2 inserted, 0 updated, 0 deleted; table item created\n"))
+    }
+  }
+
+  @Test("contents are asked for again by two options, one with conditions and one without")
+  func revalidation() async throws {
+    let version = Mutex("1")
+    try await withServer { request, connection in
+      let version = version.withLock { $0 }
+      let tag = request.path == "/list" ? "\"0\"" : "\"\(version)\""
+      if request.fields["If-None-Match"] == tag { return connection.respond(304) }
+      let text = request.path == "/list" ? #"[{"id":1,"url":"/a b"}]"# : version
+      return connection.respond(200, ["ETag": tag], Array(text.utf8))
+    } test: { server in
+      _ = try await contents(server.url + "/list")
+      version.withLock { $0 = "2" }
+      let same = try await contents(server.url + "/list")
+      #expect(same.output.contains("1 item up to date"), "\(same)")
+      #expect(try Data(contentsOf: file("content/1")) == Data("1".utf8))
+      for (option, count) in [("--revalidate", 1), ("--revalidate", 0), ("--unconditional", 1)] {
+        let result = try await contents(server.url + "/list", option)
+        #expect(result.status == 0 && result.output.contains("(\(count) B received)"), "\(result)")
+        #expect(try Data(contentsOf: file("content/1")) == Data("2".utf8))
+      }
+      #expect(server.requests.contains { $0.path == "/a%20b" })
+    }
+  }
+
   private func file(_ name: String) -> URL {
     URL(fileURLWithPath: folder.path(of: "files/\(name)"))
   }

@@ -80,7 +80,16 @@ struct UsageTests {
       (mirror + ["--max-delete=1"], ["did you mean --max-deletes?"]),
       (mirror + ["--header", "A: b"], ["--header is for a list from a URL"]),
       (mirror + ["--page", "link"], ["--page is for a list from a URL"]),
-      (mirror + ["--unconditional"], ["--unconditional is for a list from a URL"]),
+      (mirror + ["--same-origin"], ["--same-origin is for a list from a URL"]),
+      (
+        ["mirror", "http://a", "b", "--table", "t", "--key", "id", "--same-origin"],
+        ["--same-origin needs --page link, header= or cursor="]
+      ),
+      (
+        mirror + ["--unconditional"],
+        ["--unconditional is for a list from a URL, or for --content"]
+      ),
+      (mirror + ["--revalidate"], ["--revalidate needs --content or --preview"]),
       (mirror + ["--timeout", "1"], ["--timeout is for a list from a URL, or for --content"]),
       (mirror + ["--retries", "1"], ["--retries is for a list from a URL, or for --content"]),
     ])

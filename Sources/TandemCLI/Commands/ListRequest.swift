@@ -29,6 +29,11 @@ struct ListRequest {
         response that names a next page is rejected.
         """
     ) { $0 == "none" ? nil : RecordPaging($0) }
+    static let sameOrigin = Flag(
+      "same-origin",
+      help:
+        "Ask for the next page at the list's own scheme and port\nif the server names others, as behind a "
+        + "proxy.")
     static let header = ValueOption<HeaderArgument>(
       "header", "'NAME: VALUE'", isRepeatable: true,
       takes: "'Name: value', or @FILE for a file with such lines",
@@ -74,7 +79,8 @@ struct ListRequest {
   }
 
   static let options: [any CommandOption] = [
-    Option.items, Option.page, Option.header, Option.user, Option.netrc, Option.netrcFile,
+    Option.items, Option.page, Option.sameOrigin, Option.header, Option.user, Option.netrc,
+    Option.netrcFile,
     Option.cacert, Option.cert, Option.certKey, Option.retries, Option.timeout, Option.maxBytes,
   ]
 
@@ -101,6 +107,7 @@ struct ListRequest {
       for field in try argument.fields(arguments) { list.fields.append(field.name, field.value) }
     }
     list.paging = arguments[Option.page] ?? .none
+    list.keepsOrigin = arguments[Option.sameOrigin]
     if case .cursor = list.paging, list.itemsField == nil {
       throw arguments.error(
         "--page cursor needs --items: the name of the field that contains the list")
@@ -174,6 +181,11 @@ extension ListRequest {
   ) throws(UsageError) -> [RecordSource] {
     let urls = names.filter { if case .url = RecordSource($0) { true } else { false } }
     try check(urls, fetchesContents, readsFiles)
+    if list.keepsOrigin, !list.paging.namesNextAddress {
+      throw arguments.error(
+        "--\(Option.sameOrigin.name) needs --page link, header= or cursor=, by which a page names the next one"
+      )
+    }
     var sources: [RecordSource] = []
     for name in names {
       guard case .url(let url) = RecordSource(name), let user else {
@@ -203,7 +215,8 @@ extension ListRequest {
       return
     }
     let ofReading: [any CommandOption] = readsFiles ? [] : [Option.items, Option.maxBytes]
-    for option in secrets + [Option.page] + ofReading where arguments.has(option) {
+    for option in secrets + [Option.page, Option.sameOrigin] + ofReading where arguments.has(option)
+    {
       throw arguments.error("--\(option.name) is for a list from a URL")
     }
     if fetchesContents { return }
@@ -215,6 +228,16 @@ extension ListRequest {
       let contents = arguments.command.options.contains { $0.name == "content" }
       throw arguments.error(
         "--\(option.name) is for a list from a URL" + (contents ? ", or for --content" : ""))
+    }
+  }
+}
+
+extension RecordPaging {
+  /// True if a page has the address of the next one.
+  fileprivate var namesNextAddress: Bool {
+    switch self {
+    case .link, .header(_, nil), .cursor(_, nil): true
+    case .none, .first, .header, .cursor, .last, .offset, .number: false
     }
   }
 }

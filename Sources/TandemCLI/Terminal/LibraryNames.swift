@@ -6,6 +6,7 @@ enum LibraryNames {
   private static let options: [String: any CommandOption] = [
     "itemsField": ListRequest.Option.items,
     "paging": ListRequest.Option.page,
+    "keepsOrigin": ListRequest.Option.sameOrigin,
     "certificateAuthorityFile": ListRequest.Option.cacert,
     "format": MirrorCommand.Option.format,
     "encoding": CSVOption.encoding,

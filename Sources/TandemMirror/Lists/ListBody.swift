@@ -11,6 +11,8 @@ struct ListBody {
   private(set) var records = PackedRecords()
   /// The number of bytes that have arrived.
   private(set) var byteCount = 0
+  /// The paths to lists inside the object or array that the text begins with, as far as its first bytes show them.
+  private var innerLists: [String] = []
   private var stream: RecordStream?
   private var isBegun = false
 
@@ -34,6 +36,7 @@ struct ListBody {
       return
     }
     isBegun = true
+    noteInnerLists()
     guard let format = try begin(bytes) else { return }
     stream = RecordStream(format: format)
     try bytes.withUnsafeBytes { try read($0) }
@@ -45,18 +48,40 @@ struct ListBody {
     guard isRead else {
       bytes = try plain(bytes)
       byteCount = bytes.count
+      noteInnerLists()
       return
     }
     var records = PackedRecords()
     swap(&records, &self.records)
-    try stream?.finish(into: &records)
+    do { try stream?.finish(into: &records) } catch { throw advising(error) }
     swap(&records, &self.records)
   }
 
   private mutating func read(_ chunk: UnsafeRawBufferPointer) throws(RecordError) {
     var records = PackedRecords()
     swap(&records, &self.records)
-    try stream?.read(chunk, into: &records)
+    do { try stream?.read(chunk, into: &records) } catch { throw advising(error) }
     swap(&records, &self.records)
+  }
+}
+
+// MARK: - A list inside the text
+
+extension ListBody {
+  private mutating func noteInnerLists() {
+    innerLists = bytes.withUnsafeBytes { JSONCursor.listPaths(in: $0) }
+  }
+
+  /// An error of reading the text, with the option that reads a list inside of it, if there is one.
+  func advising(_ error: RecordError) -> RecordError {
+    // An object is the first record, and an array in an array a later one.
+    let isInside = error.record.map { $0 == 1 || innerLists.contains("\($0 - 1)") } ?? true
+    guard isInside, !innerLists.isEmpty, [.malformed, .notARecord].contains(error.code) else {
+      return error
+    }
+    var error = error
+    error.message +=
+      "; if the list is inside, use \(JSONCursor.advice(forListsAt: innerLists))"
+    return error
   }
 }

@@ -44,31 +44,35 @@ struct PageCollection {
 
   var count: Int { pages.count }
 
-  /// Checks that the list ends with its first page, if no other page follows it by the options.
+  /// Checks that the last page is one of the list and not an excerpt of it.
+  func requireSoundness() throws(TransportError) {
+    guard options.paging != .first, let fault = signs.fault else { return }
+    throw problem(.unreadPages, fault)
+  }
+
+  /// Checks that the list ends with its last page, if no other page follows it by the options.
   func requireEnd() throws(TransportError) {
-    let signs = PageSigns(of: last)
     let evidence: String?
     switch options.paging {
-    case .none: evidence = try signs.evidence(recordCount: records.count)
+    case .none: evidence = try signs.evidence()
+    // A misspelled name finds no next page. The first page is not the list then.
     case .link, .header, .cursor:
-      // A misspelled name finds no next page. The first page is not the list then.
-      guard try nextURL(after: last, at: 0) == nil else { return }
-      evidence = try signs.evidenceOfNextPage()
+      evidence = count == 1 ? try signs.evidenceOfNextPage() : signs.evidenceInFlags
     case .first, .last, .offset, .number: return
     }
     guard let evidence else { return }
     throw problem(.unreadPages, "the list goes on after this page: \(evidence)")
   }
 
+  private var signs: PageSigns {
+    PageSigns(of: last, list: options.itemsField, recordCount: records.count)
+  }
+
   /// The next page's address, if there is one.
   func nextURL() throws(TransportError) -> String? {
     if refusedURL != nil { return nil }
     guard let next = try nextURL(after: last, at: count - 1) else { return nil }
-    guard !seenURLs.contains(next) else {
-      throw problem(
-        .malformedResponse,
-        "a page names an earlier one as the next: \(HTTPURL.withoutCredentials(next))")
-    }
+    if seenURLs.contains(next) { throw loop(to: next) }
     guard count < options.maxPageCount else {
       throw problem(.tooLarge, "the list has more than \(options.maxPageCount) pages")
     }
@@ -83,16 +87,45 @@ struct PageCollection {
 
   /// The address after that of `page`, which is the one at that position, perhaps asked for again.
   func nextURL(after page: RecordPage, at position: Int) throws(TransportError) -> String? {
-    let next = try options.paging.next(
-      after: page, recordCount: pages[position].records.upperBound, pageCount: position + 1,
+    let recordCount = pages[position].records.upperBound
+    let signs = PageSigns(of: page, list: options.itemsField, recordCount: recordCount)
+    let named = try options.paging.next(
+      after: page, signs, recordCount: recordCount, pageCount: position + 1,
       firstNumber: firstNumber, first: url)
-    guard let next else { return nil }
-    guard HTTPURL.haveSameOrigin(next, url) || HTTPURL.haveSameOrigin(next, page.head.url)
-    else {
-      throw problem(
-        .refusedRedirect, "the next page is said to be on another server, which is not asked")
-    }
+    guard let named else { return nil }
+    let next = try askedURL(of: named, after: page)
+    // Some servers name a next page after the last one, or the last one itself, for ever.
+    if signs.hasAllRecords, page.records.isEmpty || next == pages[position].url { return nil }
     return next
+  }
+
+  /// The address at which the next page is asked for: within the origin of the list, or of the page that names it.
+  private func askedURL(of next: String, after page: RecordPage) throws(TransportError) -> String {
+    let origins = [url, page.head.url]
+    if origins.contains(where: { HTTPURL.haveSameOrigin(next, $0) }) { return next }
+    let named = HTTPURL.withoutCredentials(next)
+    guard let own = HTTPURL.readdressed(next, toOriginOf: page.head.url) else {
+      throw problem(
+        .refusedRedirect,
+        "the next page is said to be on another server, which is not asked: \(named); the page that names it is "
+          + HTTPURL.withoutCredentials(page.head.url))
+    }
+    if options.keepsOrigin { return own }
+    throw problem(
+      .refusedRedirect,
+      "the next page is said to be at \(named), which has another scheme or port than the list, as behind a proxy; "
+        + "ask for \(HTTPURL.withoutCredentials(own)) in its place with `keepsOrigin`")
+  }
+
+  private func loop(to next: String) -> TransportError {
+    let (first, last) = (pages.firstIndex { $0.url == next } ?? 0, pages.count - 1)
+    let name = { (position: Int) in
+      "page \(position + 1), \(HTTPURL.withoutCredentials(pages[position].url)),"
+    }
+    return problem(
+      .malformedResponse,
+      "the pages form a loop: \(name(last)) names "
+        + (first == last ? "itself" : name(first)) + " as the next one")
   }
 
   /// Adds a page; returns the evidence that the list changed meanwhile, if there is any.
@@ -103,7 +136,11 @@ struct PageCollection {
         .malformedResponse,
         "the server sent the same page twice; does \(options.paging) suit it?")
     }
-    if let key = noteKeys(of: page) { return "two pages have the record with key \(key)" }
+    if let key = noteKeys(of: page) {
+      let same = pages.indices.first { hasSameKeys(page, at: $0) }
+      return "two pages have the record with key \(key)"
+        + (same.map { "; page \(count + 1) has the records of page \($0 + 1), as in a loop" } ?? "")
+    }
     keep(page, from: url)
     return nil
   }
@@ -131,14 +168,15 @@ struct PageCollection {
 
   /// The reason why the list does not end with the last page; `nil` if it may.
   private var contradiction: String? {
-    if let total = PageSigns(of: last).total {
+    let signs = self.signs
+    if let total = signs.total {
       if total > records.count {
         return "the server says that it has \(total) records, and sent \(records.count)"
       }
       if total == records.count { return nil }
     }
     // A parameter that the server does not know would end the list after its first page.
-    if let evidence = try? PageSigns(of: last).evidence(recordCount: records.count) {
+    if let evidence = try? signs.evidence() {
       return evidence
     }
     let counts = pages.map(\.records.count)

@@ -1,64 +1,72 @@
 internal import TandemHTTP
 internal import TandemRecords
 
-/// The signs in one page that the list goes on, by the names that servers use.
+/// The signs in one page that the list goes on, or that the page is not all that it should be.
+///
+/// A sign is a member of an object around the list, or of an object beside it, or a field of the response, whose
+/// name is of ``PageWords`` and whose value says so: a link or a cursor to a next page, a flag of continuation that
+/// is true, a flag of completeness that is false, a total that is greater than what was read, or the report of an
+/// error. ``RecordPaging/first`` declares all of them harmless.
 struct PageSigns {
-  let head: HTTPResponseHead
-  /// The fields beside the list.
-  let others: Record?
+  private let head: HTTPResponseHead
+  private let members: [PageMember]
+  /// The words of the list's own name.
+  private let nouns: [[UInt8]]
+  /// The number of records up to and with the page; `nil` for a response without content.
+  private let recordCount: Int?
 
-  init(of page: RecordPage) { self.init(page.head, others: page.others) }
-
-  init(_ head: HTTPResponseHead, others: Record? = nil) {
-    self.head = head
-    self.others = others
+  /// - Parameter recordCount: The number of records up to and with `page`.
+  init(of page: RecordPage, list: String?, recordCount: Int) {
+    self.init(page.head, others: page.others, list: list ?? "", recordCount: recordCount)
   }
 
-  /// Fields of a response with the next page's address, or its number or cursor.
-  private static let nextFields = ["Next-Page", "X-Next-Page"]
-  /// Fields of a response with the number of records of the whole list.
-  private static let totalFields = [
-    "X-Total-Count", "X-Total", "X-WP-Total", "Total-Records", "Total-Objects",
-  ]
-  /// Fields beside the list with the next page's address or cursor.
-  private static let nextNames = [
-    "next_url", "next_page_url", "nextPageUrl", "next_page_uri", "@odata.nextLink", "nextLink",
-    "next", "next_page", "nextPage", "next_cursor", "nextCursor", "nextPageToken",
-    "next_page_token", "next_token", "nextToken", "continue",
-  ]
-  /// Fields beside the list that are true if it goes on.
-  private static let moreNames = [
-    "has_more", "hasMore", "has_next", "hasNext", "hasNextPage", "has_next_page", "truncated",
-  ]
-  /// Fields beside the list with the number of records of the whole list.
-  private static let totalNames = [
-    "count", "total", "total_count", "totalCount", "totalElements", "totalItems", "total_results",
-    "totalResults", "filtered_table_rows_count",
-  ]
-  /// Objects beside the list in which these fields are.
-  private static let containers = [
-    "links", "_links", "meta", "metadata", "pagination", "paging", "page", "page_info", "pageInfo",
-    "response_metadata",
-  ]
+  init(
+    _ head: HTTPResponseHead, others: JSONValue? = nil, list: String = "", recordCount: Int? = nil
+  ) {
+    self.head = head
+    self.recordCount = recordCount
+    members =
+      PageMember.all(in: head) + (others.map { PageMember.all(beside: list, in: $0) } ?? [])
+    nouns = Self.nouns(ofList: list)
+  }
+
+  /// The names of a list and of what it is in, and their singular.
+  private static func nouns(ofList path: String) -> [[UInt8]] {
+    var names = path.split(separator: ".").map { PageWords.letters(of: String($0)) }
+    // A connection of GraphQL names its number after what it has, whatever it is called itself.
+    if ["nodes", "edges"].contains(where: { names.last?.elementsEqual($0.utf8) == true }) {
+      names += ["repository", "issue", "user", "discussion"].map { Array($0.utf8) }
+    }
+    return names.flatMap { name -> [[UInt8]] in
+      let letters = Array(name)
+      if letters.count > 4, letters.suffix(3).elementsEqual("ies".utf8) {
+        return [letters, letters.dropLast(3) + [UInt8(ascii: "y")]]
+      }
+      let isPlural = letters.count > 2 && letters.last == UInt8(ascii: "s")
+      return [letters] + (isPlural ? [Array(letters.dropLast())] : [])
+    }
+  }
 }
 
 // MARK: - The next page
 
 extension PageSigns {
   /// The evidence that the list goes on after the page, with the way to read the rest; `nil` if there is none.
-  ///
-  /// - Parameter recordCount: The number of records in the page.
-  func evidence(recordCount: Int) throws(TransportError) -> String? {
+  func evidence() throws(TransportError) -> String? {
     if let evidence = try evidenceOfNextPage() { return evidence }
-    guard let total, total > recordCount else { return nil }
-    return "the server says that it has \(total) records, and sent \(recordCount)"
-      + Self.remedy("number=PARAM, `paging` offset=PARAM or another `paging`")
+    if let member = members.first(where: isGreaterPageTotal) {
+      return "\(member.name) is \(member.value)" + Self.remedy(Self.counting)
+    }
+    guard let recordCount, let (member, total) = totals.first(where: { $0.total > recordCount })
+    else { return nil }
+    return "the server says that it has \(total) records, and sent \(recordCount) (\(member))"
+      + Self.remedy(Self.counting)
   }
 
-  /// The evidence without the total, which may count records that the server does not show.
+  /// The evidence without totals, which may count records that the server does not show.
   func evidenceOfNextPage() throws(TransportError) -> String? {
     if let evidence = try evidenceInHead() { return evidence }
-    return evidenceBesideList()
+    return evidence(among: members.filter { $0.place != .head })
   }
 
   /// The evidence in the fields of the response, which a 304 may have too.
@@ -66,85 +74,46 @@ extension PageSigns {
     if try RecordPaging.linkedURL(in: head) != nil {
       return "a Link field with rel=next names a next page" + Self.remedy("\(RecordPaging.link)")
     }
-    for name in Self.nextFields {
-      guard let value = head.fields[name], !value.isEmpty else { continue }
-      let paging = RecordPaging.header(
-        name: name, parameter: Self.isReference(value) ? nil : Self.parameter)
-      return "the field \(name) names a next page" + Self.remedy("\(paging)")
+    return evidence(among: members.filter { $0.place == .head })
+  }
+
+  /// The evidence in flags alone, which the last of several pages must not have either.
+  var evidenceInFlags: String? {
+    guard let member = members.first(where: { $0.saysMore || $0.deniesEnd }) else { return nil }
+    return "\(member.name) is \(member.value)"
+  }
+
+  /// True if a flag says that no page follows. Then a cursor is one for another use, such as for later news.
+  var saysEnd: Bool {
+    members.contains { $0.saysEnd } && !members.contains { $0.saysMore || $0.deniesEnd }
+  }
+
+  /// True if all records have come, by the server's own number of them.
+  var hasAllRecords: Bool { total.map { $0 > 0 && $0 == recordCount } ?? false }
+
+  private func evidence(among members: [PageMember]) -> String? {
+    if !saysEnd {
+      let nexts = members.compactMap { member in member.next.map { (member, $0) } }
+      if let (member, next) = nexts.first(where: { $0.1.isReference }) ?? nexts.first {
+        return "\(member.name) names a next page"
+          + Self.remedy("\(member.paging(next.path, isReference: next.isReference))")
+      }
+    }
+    for member in members where member.saysMore || member.deniesEnd || member.isRemainder {
+      return "\(member.name) is \(member.value)"
+        + Self.remedy(
+          member.cursorPaging ?? "last=id,PARAM, `paging` number=PARAM or another `paging`")
     }
     return nil
   }
 
-  private func evidenceBesideList() -> String? {
-    for (path, object) in objects {
-      for name in Self.nextNames {
-        guard let next = Self.next(named: name, in: object) else { continue }
-        let paging = RecordPaging.cursor(
-          field: path + next.name, parameter: next.isReference ? nil : Self.parameter)
-        return "the field \(path)\(next.name) names a next page" + Self.remedy("\(paging)")
-      }
-      for name in Self.moreNames where object[name] == 1 {
-        return "the field \(path)\(name) is true"
-          + Self.remedy("last=id,PARAM, `paging` number=PARAM or another `paging`")
-      }
-    }
-    return nil
-  }
-
-  /// The place of a parameter whose name no response shows.
-  private static let parameter = "PARAM"
+  /// The paging for a list of which only a number of records or pages is known.
+  private static let counting = "number=PARAM, `paging` offset=PARAM or another `paging`"
 
   private static func remedy(_ paging: String) -> String {
-    "; read all pages with `paging` \(paging), or only this one with `paging` first"
-      + (paging.contains(parameter)
+    "; read all pages with `paging` \(paging), or only this one, as if it were the list, with `paging` first"
+      + (paging.contains(PageMember.parameter)
         ? "; PARAM is the parameter of the request that the server takes it from" : "")
-  }
-
-  /// The address or cursor in a field of an object; `nil` if there is none.
-  private static func next(
-    named name: String, in object: Record
-  ) -> (name: String, isReference: Bool)? {
-    switch object[name] {
-    case .integer(let number): return number == 0 ? nil : (name, false)
-    case .text(let text):
-      if text.hasPrefix("[") || text.isEmpty { return nil }
-      guard text.hasPrefix("{") else { return (name, isReference(text)) }
-      guard let inner = Self.object(text), case .text = inner["href"] else { return nil }
-      return ("\(name).href", true)
-    case .null, .real, .blob: return nil
-    }
-  }
-
-  /// True for an address, and false for a cursor or a number. Base64 may have slashes.
-  private static func isReference(_ text: String) -> Bool {
-    text.contains("://") || text.hasPrefix("/") || text.hasPrefix("?")
-  }
-
-  /// The object around the list, and those in it that may have the fields, each with the path to it.
-  private var objects: [(path: String, object: Record)] {
-    guard let others else { return [] }
-    // An envelope of more than one part has the fields of each part, by their paths.
-    let prefixes = Set(
-      others.layout.names.compactMap { name in
-        name.lastIndex(of: ".").map { String(name[...$0]) }
-      })
-    let inner = Self.containers.compactMap { name -> (String, Record)? in
-      guard case .text(let text) = others[name] else { return nil }
-      return Self.object(text).map { ("\(name).", $0) }
-    }
-    let parts = prefixes.sorted().compactMap { prefix -> (String, Record)? in
-      let fields = zip(others.layout.names, others.values).filter { $0.0.hasPrefix(prefix) }
-        .map { (name: String($0.0.dropFirst(prefix.count)), value: $0.1) }
-      return Record(fields).map { (prefix, $0) }
-    }
-    return [("", others)] + inner + parts
-  }
-
-  /// The object that a field holds as text.
-  static func object(_ text: String) -> Record? {
-    guard text.hasPrefix("{") else { return nil }
-    let records = try? RecordReader.records(in: Array(text.utf8), format: .ndjson)
-    return records?.count == 1 ? records?[0] : nil
   }
 }
 
@@ -152,21 +121,49 @@ extension PageSigns {
 
 extension PageSigns {
   /// The number of records of the whole list by the server; `nil` if it does not say it.
-  var total: Int? {
-    for name in Self.totalFields {
-      if let value = head.fields[name].flatMap({ httpNumber($0) }) { return Int(value) }
+  var total: Int? { totals.map(\.total).max() }
+
+  /// The numbers of records of the whole list by the server, each with its place.
+  private var totals: [(member: String, total: Int)] {
+    var totals = members.compactMap { member in
+      member.total(nouns).map { (member: member.name, total: $0) }
     }
     // Some servers write a range of records, as "records 0-24/319".
     if let range = head.fields["Content-Range"], !range.hasPrefix("bytes"),
       let value = range.split(separator: "/").last.flatMap({ httpNumber($0) })
     {
-      return Int(value)
+      totals.append(("the field Content-Range", Int(value)))
     }
-    for (_, object) in objects {
-      for name in Self.totalNames {
-        if case .integer(let count) = object[name], count >= 0 { return Int(clamping: count) }
+    return totals
+  }
+
+  private func isGreaterPageTotal(_ member: PageMember) -> Bool {
+    guard member.place != .data, member.place != .cursors, let count = member.number, count > 1
+    else {
+      return false
+    }
+    if PageWords.pageTotal.spell(member.letters) { return true }
+    guard member.letters.elementsEqual("pages".utf8) else { return false }
+    // Of a book, it is the number of its pages.
+    return member.place == .head
+      || member.siblings.keys.contains {
+        ["page", "currentpage", "pagenumber"].contains(
+          String(decoding: PageWords.letters(of: $0), as: UTF8.self))
       }
+  }
+}
+
+// MARK: - Faults
+
+extension PageSigns {
+  /// The reason why a page is not to be taken for what the server has, however the list is read; `nil` if there is
+  /// none.
+  var fault: String? {
+    guard let member = members.first(where: { $0.isIncomplete || $0.reportsFailure }) else {
+      return nil
     }
-    return nil
+    return
+      "the server did not send everything: \(member.name) is \(String("\(member.value)".prefix(200)))"
+      + "; ask for less at a time, try again later, or take what it sent with `paging` first"
   }
 }

@@ -19,6 +19,10 @@ public struct RecordListOptions: Sendable {
   public var validators: RecordListValidators?
   /// The way to further pages.
   public var paging: RecordPaging = .none
+  /// True to ask for a next page at the scheme and port of the page that names it, if its address differs in
+  /// them alone, as behind a proxy that the server does not know of. Otherwise such an address is an error, as one
+  /// on another server always is.
+  public var keepsOrigin = false
   /// The fields that identify a record. One may be a path into an object of the record, as `properties.code`: the
   /// record then gets a field of this name. A record that comes in two pages then shows that the list changed
   /// meanwhile, and a list of which only values change all the time is no error.

@@ -177,11 +177,15 @@ extension RecordListReading {
     guard format == .json, options.itemsField == nil,
       bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{")
     else { return }
+    let lists = bytes.withUnsafeBytes { JSONCursor.listPaths(in: $0) }
+    let advice =
+      lists.isEmpty
+      ? "name the field with the list, as in `itemsField` data"
+      : "the list is inside it: \(JSONCursor.advice(forListsAt: lists))"
     throw TransportError(
       .malformedResponse,
-      "the server sent an object, not an array of objects; name the field with the list, as in "
-        + "`itemsField` data; or read one object per line with `format` ndjson",
-      url: head.url)
+      "the server sent an object, not an array of objects; \(advice); or read one object per line with "
+        + "`format` ndjson", url: head.url)
   }
 
   private func page(
@@ -191,16 +195,24 @@ extension RecordListReading {
     var page = RecordPage(
       records: body.records.lifting(options.key), head: head, byteCount: body.byteCount,
       format: format)
-    if body.isRead { return page }
+    if body.isRead {
+      try options.requireList(page.records, format)
+      return page
+    }
     if let field = options.itemsField {
       if keepsTexts { page.text = try ListText(envelope: bytes, items: field) }
       let envelope = try RecordReader.envelope(in: bytes, items: field)
       page.records = envelope.records.lifting(options.key)
       page.others = envelope.others
     } else {
-      let csv = try format.isCSV ? dialect(of: bytes, head) : options.csv
-      if keepsTexts { page.text = try ListText(bytes, format: format, csv: csv) }
-      page.records = try RecordReader.packedRecords(in: bytes, format: format, csv: csv)
+      do {
+        let csv = try format.isCSV ? dialect(of: bytes, head) : options.csv
+        if keepsTexts { page.text = try ListText(bytes, format: format, csv: csv) }
+        page.records = try RecordReader.packedRecords(in: bytes, format: format, csv: csv)
+      } catch {
+        throw body.advising(error)
+      }
+      try options.requireList(page.records, format)
     }
     return page
   }

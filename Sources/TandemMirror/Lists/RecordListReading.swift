@@ -80,7 +80,7 @@ struct RecordListReading {
   ) async throws -> Outcome {
     guard let first = try await firstPage(unless: validators) else { return .notModified }
     var pages = PageCollection(first, options: options, url: url)
-    try pages.requireEnd()
+    try pages.requireSoundness()
     while let next = try pages.nextURL() {
       let question = PageQuestion(
         url: next, isPlain: !pages.format.hasEnd, receivedByteCount: pages.byteCount)
@@ -88,10 +88,12 @@ struct RecordListReading {
         if let sign = try pages.add(try await newPage(question), from: next) {
           return .changed(.records(sign))
         }
+        try pages.requireSoundness()
       } catch let error as TransportError where error.code == .badStatus {
         try pages.end(before: next, error)
       }
     }
+    try pages.requireEnd()
     if pages.count > 1 || pages.refusedURL != nil,
       let change = try await change(of: pages, comparesValues: comparesValues)
     {

@@ -6,8 +6,8 @@ struct RecordPage {
   var records: PackedRecords
   /// The list with its text, if that is kept.
   var text: ListText?
-  /// The fields beside the list, if it stands inside of an object.
-  var others: Record?
+  /// Everything beside the list, if it stands inside of an object.
+  var others: JSONValue?
   /// The address and the fields of the response. Within the list's origin, its address has
   /// the credentials that the list was asked for with.
   var head: HTTPResponseHead
@@ -21,23 +21,29 @@ extension RecordPaging {
   /// The address of the page after `page`; `nil` after the last one.
   ///
   /// - Parameters:
+  ///   - signs: The signs in `page`.
   ///   - recordCount: The number of records up to and with `page`.
   ///   - pageCount: The number of pages up to and with `page`.
   ///   - firstNumber: The number of the first page, for ``number(parameter:from:)``.
   ///   - url: The address of the first page, as it was asked for.
   func next(
-    after page: RecordPage, recordCount: Int, pageCount: Int, firstNumber: Int64?, first url: String
+    after page: RecordPage, _ signs: PageSigns, recordCount: Int, pageCount: Int,
+    firstNumber: Int64?,
+    first url: String
   ) throws(TransportError) -> String? {
     switch self {
     case .none, .first: return nil
     case .link, .header: return try nextURL(in: page.head, first: url)
     case .cursor(let field, let parameter):
       guard let others = page.others else { throw Self.missingObject(url) }
-      guard let cursor = try Self.cursor(at: field, in: others, url) else { return nil }
+      guard let cursor = try Self.cursor(at: field[...], in: others, field, url), !signs.saysEnd
+      else {
+        return nil
+      }
       return parameter.map { HTTPURL.setting($0, to: cursor, in: url) }
         ?? HTTPURL.resolved(cursor, against: page.head.url)
     case .last(let field, let parameter):
-      if page.others?["has_more"] == 0 { return nil }
+      if signs.saysEnd { return nil }
       guard let record = page.records.last else { return nil }
       return HTTPURL.setting(parameter, to: try Self.value(of: field, in: record, url), in: url)
     case .offset(let parameter):
@@ -111,46 +117,65 @@ extension RecordPaging {
     }
   }
 
-  /// The cursor in a field of that name, or, a part of the name at a time, of objects in objects.
+  /// The cursor at a path: a part of it at a time is the name of a member of an object, the relation of a link in an
+  /// array of links, or a position in another array.
+  ///
+  /// - Returns: `nil` if there is nothing, or nothing in it.
   private static func cursor(
-    at path: String, in object: Record, _ url: String
+    at path: Substring, in value: JSONValue, _ field: String, _ url: String
   ) throws(TransportError) -> String? {
-    if object.layout.offset(of: path) == nil {
+    if path.isEmpty { return try cursor(value, field, url) }
+    switch value {
+    case .null, .bool(false), .string(""), .number("0"): return nil
+    case .object(let fields):
       // The longest name first: "a.b" may be a name, too.
-      for point in path.indices.reversed() where path[point] == "." {
-        let field = String(path[..<point])
-        guard object.layout.offset(of: field) != nil else { continue }
-        guard let inner = try Self.object(in: field, of: object, url) else { return nil }
-        return try cursor(at: String(path[path.index(after: point)...]), in: inner, url)
+      let names = [path] + path.indices.reversed().filter { path[$0] == "." }.map { path[..<$0] }
+      for name in names {
+        guard let inner = fields[String(name)] else { continue }
+        return try cursor(at: path.dropFirst(name.count + 1), in: inner, field, url)
       }
-    }
-    switch object[path] {
-    case .text(let text): return text.isEmpty ? nil : text
-    case .integer(let number): return number == 0 ? nil : "\(number)"
-    case .null: return nil
-    case .real, .blob: throw unreadable(path, object[path], url)
+      return nil
+    case .array(let elements):
+      let name = path.prefix { $0 != "." }
+      let position =
+        httpNumber(name).map { Int($0) } ?? elements.firstIndex { $0.isLink(String(name)) }
+      guard let position, elements.indices.contains(position) else {
+        guard elements.allSatisfy({ $0.linkMember != nil }) else {
+          throw unreadable(field, value, url)
+        }
+        return nil
+      }
+      return try cursor(at: path.dropFirst(name.count + 1), in: elements[position], field, url)
+    case .bool, .string, .number: throw unreadable(field, value, url)
     }
   }
 
-  /// The object in a field, if there is anything in it; an array without elements is how some servers
-  /// write an object without fields.
-  private static func object(
-    in field: String, of object: Record, _ url: String
-  ) throws(TransportError) -> Record? {
-    let value = object[field]
-    if value.isNull || [0, "", "[]"].contains(value) { return nil }
-    guard case .text(let text) = value, let inner = PageSigns.object(text) else {
-      throw unreadable(field, value, url)
+  /// The text of a cursor, or the address of a link.
+  private static func cursor(
+    _ value: JSONValue, _ field: String, _ url: String
+  ) throws(TransportError) -> String? {
+    switch value {
+    case .null, .bool(false), .number("0"): return nil
+    case .string(let text): return text.isEmpty ? nil : text
+    case .number(let digits) where Int64(digits) != nil: return digits
+    case .array(let elements) where elements.isEmpty: return nil
+    case .object(let fields):
+      if fields.isEmpty { return nil }
+      guard let name = value.linkMember, case .string(let text)? = fields[name] else {
+        throw unreadable(field, value, url)
+      }
+      return text
+    case .bool, .number, .array: throw unreadable(field, value, url)
     }
-    return inner
   }
 
   private static func unreadable(
-    _ field: String, _ value: FieldValue, _ url: String
+    _ field: String, _ value: JSONValue, _ url: String
   ) -> TransportError {
     TransportError(
       .malformedResponse,
-      "the field \"\(field)\" should lead to the next page, and holds \(value.excerpt)", url: url)
+      "the field \"\(field)\" should lead to the next page, and holds \("\(value)".prefix(200))",
+      url: url)
   }
 }
 

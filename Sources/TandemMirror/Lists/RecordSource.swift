@@ -111,8 +111,14 @@ extension RecordSource {
       } else if let field = options.itemsField {
         records = try RecordReader.envelope(in: body.bytes, items: field).records
       } else {
-        records = try RecordReader.packedRecords(in: body.bytes, format: format, csv: options.csv)
+        do {
+          records = try RecordReader.packedRecords(
+            in: body.bytes, format: format, csv: options.csv)
+        } catch {
+          throw body.advising(error)
+        }
       }
+      try options.requireList(records, format)
       return .records(
         records.lifting(options.key), RecordListValidators(), bases: RecordBases())
     case .table(let name, let path):
@@ -142,7 +148,11 @@ extension RecordSource {
     case .file, .standardInput:
       let (body, format) = try localBody(options, keepsText: true)
       if let field = options.itemsField { return try ListText(envelope: body.bytes, items: field) }
-      return try ListText(body.bytes, format: format, csv: options.csv)
+      do {
+        return try ListText(body.bytes, format: format, csv: options.csv)
+      } catch {
+        throw body.advising(error)
+      }
     case .table(let name, let path):
       var bytes: [UInt8] = []
       let records = try await SourceTable(name: name, path: path)
@@ -202,5 +212,26 @@ extension RecordFormat {
   init?(listName: String) {
     let isPacked = listName.lowercased().hasSuffix(".gz")
     self.init(fileName: isPacked ? String(listName.dropLast(3)) : listName)
+  }
+}
+
+extension RecordListOptions {
+  /// Throws if the only record is an object around the list, which nobody said to be NDJSON.
+  func requireList(
+    _ records: PackedRecords, _ format: RecordFormat
+  ) throws(RecordError) {
+    guard format == .ndjson, self.format == nil, itemsField == nil, !key.isEmpty,
+      records.count == 1, let record = records.first,
+      PageCollection.keys(of: [record], fields: key).isEmpty
+    else { return }
+    let lists = zip(record.layout.names, record.values).flatMap { name, value in
+      Array((value.textValue ?? "").utf8)
+        .withUnsafeBytes { JSONCursor.listPaths(in: $0, at: name) }
+    }
+    if lists.isEmpty { return }
+    throw RecordError(
+      .missingKey,
+      "the list is one object without \(key.joined(separator: ", ")), and with a list inside it: "
+        + JSONCursor.advice(forListsAt: lists))
   }
 }
