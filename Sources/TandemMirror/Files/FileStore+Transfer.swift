@@ -148,8 +148,8 @@ private struct FileReception {
     guard !head.mayBePart, let byteCount = head.bodyByteCount else { return nil }
     let total = resumed.resumption.totalByteCount
     if byteCount == total { return 0 }
-    let isRest = byteCount == total.map { $0 - resumed.byteCount }
-    return isRest || resumed.resumption.isVersion(of: head) ? nil : 0
+    let mayBeRest = byteCount == total.map { $0 - resumed.byteCount }
+    return mayBeRest || resumed.resumption.isVersion(of: head) ? nil : 0
   }
 
   /// Discards the part, and asks for the whole content.
