@@ -221,6 +221,11 @@ def check_conflict():
     switch("b", True)
     until("the conflict", lambda: page.locator("#b .conflicts .open").count() == 1)
     until_equal("conflict")
+    page.evaluate("() => scrollTo(0, 0)")
+    link = page.locator("#b .status a")
+    assert link.text_content() == "1 open conflict", link.text_content()
+    link.click()
+    until("the link shows the conflict", lambda: page.evaluate(VISIBLE, "#b .conflicts .open"))
     card = page.locator("#b .conflicts .open")
     texts = [card.locator(f".{version} span").text_content() for version in ("base", "local", "remote")]
     assert texts == ["Barbara", "Barbara of B", "Barbara of A"], texts
@@ -228,10 +233,38 @@ def check_conflict():
     assert rows("b", "SELECT name FROM player WHERE id = 'player-12'") == [("Barbara of A",)]
     page.evaluate("() => scrollTo(0, 0)")
     page.screenshot(path=SCREENSHOTS / "conflict.png", full_page=True)
-    card.locator(".local").click()
+    number = card.get_attribute("data-id")
+    card.locator(".local").focus()
+    page.keyboard.press("Enter")
     until("another choice", lambda: rows("a", "SELECT name FROM player WHERE id = 'player-12'") == [("Barbara of B",)])
     until_equal("conflict resolved")
     assert page.locator("#b .conflicts .open").count() == 0
+    focus = page.evaluate("() => [document.activeElement.closest('#b li')?.dataset.id, document.activeElement.className]")
+    assert focus == [number, "local"], f"the focus is at {focus}"
+    assert page.locator("#b .status a").is_hidden(), "a link without a conflict"
+
+
+def check_announcements():
+    """A screen reader says what lasts, not each change."""
+    count = page.locator("[aria-live], [role=status], [role=alert], [role=log], output").count()
+    assert count == 2, f"{count} live regions"
+    page.wait_for_timeout(1500)  # what was to be said is said
+    page.evaluate("""() => {
+      window.said = [];
+      new MutationObserver(changes => said.push(...changes.flatMap(change => [...change.addedNodes]).map(line => line.textContent)))
+        .observe(document.querySelector(".announcements"), { childList: true });
+    }""")
+    before = rows("b", PLAYERS)
+    press("a", ".shuffle")
+    until("the shuffle arrives", lambda: rows("b", PLAYERS) != before)
+    until_equal("shuffle")
+    page.wait_for_timeout(1500)
+    said = page.evaluate("() => said")
+    assert len(said) <= 2, said
+    switch("a", False)
+    until("it says that a phone is offline", lambda: "Phone A: Offline" in page.evaluate("() => said"))
+    switch("a", True)
+    until_equal("announcements")
 
 
 def authors():
@@ -451,8 +484,15 @@ def measure_frames():
     assert mutations < MAX_MUTATIONS, f"{mutations:.1f} nodes change for a row, more than {MAX_MUTATIONS}"
 
 
+# True if an element is wholly within the window.
+VISIBLE = """selector => {
+  const { top, bottom, left, right } = document.querySelector(selector).getBoundingClientRect();
+  return bottom > top && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+}"""
+
+
 def screenshot(browser):
-    for name, width, height in [("desktop", 1440, 900), ("phone", 390, 844)]:
+    for name, width, height in [("desktop", 1400, 900), ("phone", 390, 844)]:
         for scheme in ("light", "dark"):
             context = browser.new_context(
                 viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce")
@@ -466,6 +506,11 @@ def screenshot(browser):
             view.screenshot(path=SCREENSHOTS / f"{name}-{scheme}.png")
             wide = view.evaluate("() => document.documentElement.scrollWidth > innerWidth")
             assert not wide, f"{name}: the page is wider than the screen"
+            # What the first line asks for.
+            for selector in [".top p", "#a .online", "#a .rows [aria-posinset='3'] .name"]:
+                assert view.evaluate(VISIBLE, selector), f"{name}: {selector} is not visible"
+            border = view.evaluate("() => getComputedStyle(document.querySelector('.rows .name')).borderTopWidth")
+            assert border != "0px", "a name does not look editable"
             context.close()
 
 
@@ -502,7 +547,7 @@ try:
             (check_edits_on_both, "edits on both phones"), (check_keyboard, "arrow keys"),
             (check_order_and_filter, "order and filter"),
             (check_feed, "the feed"), (check_conflict, "a conflict offline, resolved otherwise"),
-            (check_reload, "a reload"), (check_silence, "processes that stand still"), (check_descriptions, "how conflicts were resolved"),
+            (check_announcements, "announcements"), (check_reload, "a reload"), (check_silence, "processes that stand still"), (check_descriptions, "how conflicts were resolved"),
             (check_sqlite, "a change by sqlite3"), (check_terminal, "the lines for a terminal"),
             (check_folder, "folders that cannot be used"), (check_bomb, "bombs on both"), (check_kill, "kill and recovery"),
         ]:

@@ -7,6 +7,7 @@ enum PageFiles {
     "/page.css": ("text/css", PackageResources.page_css),
     "/phone.css": ("text/css", PackageResources.phone_css),
     "/server.css": ("text/css", PackageResources.server_css),
+    "/announce.js": ("text/javascript", PackageResources.announce_js),
     "/conflicts.js": ("text/javascript", PackageResources.conflicts_js),
     "/demo.js": ("text/javascript", PackageResources.demo_js),
     "/events.js": ("text/javascript", PackageResources.events_js),

@@ -12,10 +12,14 @@ const outcomes = {
 const versions = { base: "Before", local: "This phone", remote: "Server" };
 
 export function showConflicts(element, address, conflicts) {
+  const focus = element.contains(document.activeElement) ? document.activeElement : null;
   const open = conflicts.filter(conflict => conflict.resolution === "unresolved").length;
   element.hidden = conflicts.length === 0;
   element.querySelector("small").textContent = open ? `${open} open` : "all resolved";
   element.querySelector("ol").replaceChildren(...conflicts.map(conflict => card(address, conflict)));
+  // The same button of the same conflict keeps the focus.
+  const id = focus?.closest("li")?.dataset.id;
+  if (focus) (element.querySelector(`[data-id="${id}"] .${focus.className}`) ?? element).focus();
 }
 
 function card(address, conflict) {

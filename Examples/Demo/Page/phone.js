@@ -1,4 +1,5 @@
 // One phone: everything in it comes from the process of its own replica.
+import { announce } from "./announce.js";
 import { showConflicts } from "./conflicts.js";
 import { act, follow, on, show, timeOfDay } from "./events.js";
 import { PlaceMap } from "./map.js";
@@ -15,6 +16,8 @@ export class Phone {
     this.onStatus = onStatus;
     element.append(document.getElementById("phone").content.cloneNode(true));
     this.find = selector => element.querySelector(selector);
+    this.find(".conflicts").id = `${element.id}-conflicts`;
+    this.find(".status a").href = `#${element.id}-conflicts`;
     this.map = new PlaceMap(this.find(".map"), zone => this.panel.show(this.address, zone));
     this.panel = new Panel(this.find(".panel"));
     this.ranking = new Ranking(this.find(".rows"), (row, current) => this.bind(row, current));
@@ -28,10 +31,13 @@ export class Phone {
     this.find("h2").textContent = process.title;
     this.find("h2").title = `process ${process.pid}`;
     this.find("code").textContent = process.statement;
+    const hasFocus = this.element.contains(document.activeElement);
     this.find(".dead").hidden = process.isRunning;
     this.find(".screen").inert = !process.isRunning;
     this.find(".online").disabled = !process.isRunning;
     this.element.dataset.pid = process.isRunning ? process.pid : "";
+    // The control that had the focus may be gone.
+    if (hasFocus && !this.element.contains(document.activeElement)) this.find(process.isRunning ? ".kill" : ".start").focus();
     if (!process.isRunning) return this.disconnect();
     if (process.pid !== this.pid) {
       this.pid = process.pid;
@@ -73,8 +79,7 @@ export class Phone {
   disconnect() {
     this.source?.close();
     this.pid = null;
-    this.find(".status b").textContent = "Killed";
-    this.find(".status span").textContent = "";
+    this.showState("Killed", "", 0);
     this.element.dataset.state = "killed";
     this.status = { ...this.status, isOnline: true, state: "killed" };
     this.onStatus(this);
@@ -86,8 +91,7 @@ export class Phone {
     this.lostAt ??= new Date();
     this.status = { ...this.status, state: "lost" };
     this.element.dataset.state = "lost";
-    this.find(".status b").textContent = "No answer";
-    this.find(".status span").textContent = `since ${timeOfDay(this.lostAt)}`;
+    this.showState("No answer", `since ${timeOfDay(this.lostAt)}`, 0);
     this.onStatus(this);
   }
 
@@ -99,17 +103,34 @@ export class Phone {
     if (!status.state || this.lostAt) return;
     this.element.dataset.state = status.isOnline ? status.state : "offline";
     this.find(".online").checked = status.isOnline;
-    const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-    this.find(".status b").textContent = !status.isOnline ? "Offline"
-      : { upToDate: "In step", pending: "Synchronizing", conflicts: count(status.conflicts, "open conflict"),
-        blocked: "Blocked" }[status.state];
-    this.showAge();
+    this.showState(!status.isOnline ? "Offline"
+      : { upToDate: "In step", pending: "Synchronizing", conflicts: "", blocked: "Blocked" }[status.state],
+      this.age(), status.conflicts);
     this.onStatus(this);
   }
 
+  /** Shows the state, and the open conflicts as a link to them. */
+  showState(state, details, conflictCount) {
+    const [name, link] = [this.find(".status b"), this.find(".status a")];
+    const conflicts = conflictCount ? `${conflictCount} open conflict${conflictCount === 1 ? "" : "s"}` : "";
+    if (name.textContent !== state) name.textContent = state;
+    if (link.textContent !== conflicts) link.textContent = conflicts;
+    link.hidden = !conflicts;
+    this.showDetails(details);
+    announce(this.find("h2").textContent, [state, conflicts].filter(text => text).join(", "));
+  }
+
+  showDetails(text) {
+    if (this.find(".status span").textContent !== text) this.find(".status span").textContent = text;
+  }
+
   showAge() {
+    if (this.status && this.status.state !== "killed" && !this.lostAt) this.showDetails(this.age());
+  }
+
+  /** What is known beside the state: the revision, and how old it is. */
+  age() {
     const { status } = this;
-    if (!status || status.state === "killed" || this.lostAt) return;
     const parts = [];
     if (status.pending) parts.push(`${status.pending} waiting`);
     if (status.revision) parts.push(`revision ${status.revision}`);
@@ -118,8 +139,7 @@ export class Phone {
       parts.push(seconds < 2 ? "synced now" : seconds < 60 ? `synced ${seconds} s ago`
         : `synced ${Math.floor(seconds / 60)} min ago`);
     }
-    const text = parts.join(" · ");
-    if (this.find(".status span").textContent !== text) this.find(".status span").textContent = text;
+    return parts.join(" · ");
   }
 
   /** Connects the controls of a row of the ranking. */

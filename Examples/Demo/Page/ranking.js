@@ -71,7 +71,7 @@ export class Ranking {
       element = this.element.ownerDocument.createElement("div");
       element.setAttribute("role", "listitem");
       element.innerHTML = `<span class="rank"></span><input class="name" aria-label="Name">
-        <output class="score"></output><button class="more">+10</button>`;
+        <span class="score"></span><button class="more">+10</button>`;
       this.elements.set(row.id, element);
       this.content.append(element);
       this.actions(element, () => element.row);

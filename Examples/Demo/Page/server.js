@@ -1,4 +1,5 @@
 // The middle of the page: the server's state, the commits that travel, and the feed.
+import { announce } from "./announce.js";
 import { act, on, timeOfDay } from "./events.js";
 
 const maxCommitCount = 7;
@@ -45,6 +46,7 @@ export class Server {
     const text = this.lostAt ? `No answer since ${timeOfDay(this.lostAt)}. The demo may have ended.`
       : isEqual ? "Both phones have exactly these records." : "Not every phone has this revision.";
     if (this.find(".verdict").textContent !== text) this.find(".verdict").textContent = text;
+    announce("Server", text);
   }
 
   showCommit(commit) {
@@ -113,5 +115,8 @@ export class Server {
     return act("/feed/move", { zone: zone.value, latitude: Number(latitude.value), longitude: Number(longitude.value) });
   }
 
-  showMirror({ text }) { this.find(".report").textContent = `Mirror: ${text}`; }
+  showMirror({ text }) {
+    this.find(".report").textContent = `Mirror: ${text}`;
+    announce("Mirror", text);
+  }
 }
