@@ -3,13 +3,24 @@ internal import TandemRecords
 
 /// A function of a program that statements, triggers and defaults of its database call.
 ///
-///     var configuration = DatabaseConfiguration()
-///     configuration.functions = [
-///       DatabaseFunction("initials", isDeterministic: true) { (name: String) in
-///         String(name.split(separator: " ").compactMap(\.first))
-///       }
-///     ]
-///     let database = try Database(path: "people.db", configuration: configuration)
+/// <!-- Snippets/DatabaseFunctions.swift functions -->
+/// ```swift
+/// var configuration = DatabaseConfiguration()
+/// configuration.functions = [
+///   // Indexes may use a function only if equal arguments always give equal results.
+///   DatabaseFunction("initials", isDeterministic: true) { (name: String) in
+///     String(name.split(separator: " ").compactMap(\.first))
+///   },
+///   DatabaseFunction("uuid") { UUID().uuidString.lowercased() },
+/// ]
+/// configuration.collations = [
+///   DatabaseCollation("unicase") { first, second in
+///     let (first, second) = (first.lowercased(), second.lowercased())
+///     return first < second ? -1 : first == second ? 0 : 1
+///   }
+/// ]
+/// let database = try Database(path: "\(folder)/people.db", configuration: configuration)
+/// ```
 ///
 /// If an argument is `NULL`, and its type is not optional, the result is `NULL`, as with functions of
 /// SQLite. An argument that its type does not hold is an error of the statement, and so is an error
