@@ -2,17 +2,17 @@ import Foundation
 import TestFolder
 import Testing
 
-@Suite("What README shows", .timeLimit(.minutes(5)))
+@Suite("What README and Tables.md show", .timeLimit(.minutes(5)))
 struct ReadmeTests: ShellSuite {
   let folder: TemporaryFolder
   /// The blocks of README, each with the line that begins it: "sh" for commands.
   let blocks: [String]
+  let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
 
   /// A folder that looks like a clone of the package with a tool that was built.
   init() throws {
     folder = try TemporaryFolder()
-    let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
     let files = FileManager.default
     try files.createDirectory(
       atPath: folder.path(of: ".build/release"), withIntermediateDirectories: true)
@@ -45,5 +45,27 @@ struct ReadmeTests: ShellSuite {
     let result = try await shell(commands("sqlite3 a.db"))
     #expect(result.output.contains("local   {\"title\":\"Long plan\"}"))
     #expect(result.output.hasSuffix("\nno difference\n"), "\(result)")
+  }
+
+  @Test("Tables.md lists each table and trigger that Tandem adds to a database")
+  func tables() async throws {
+    let page = try String(
+      contentsOf: package.appendingPathComponent("Documentation/Tables.md"), encoding: .utf8)
+    let names = try await shell(
+      """
+      sqlite3 a.db "CREATE TABLE place (zone TEXT PRIMARY KEY, latitude REAL)"
+      $tandem mirror -q Examples/Places/monday.json a.db --table place --key zone || exit 3
+      $tandem track a.db --table place && $tandem attach -q a.db --space s.space --table place || exit 4
+      $tandem sync -q a.db || exit 5
+      sqlite3 a.db "SELECT name FROM sqlite_schema WHERE type IN ('table', 'trigger')
+        AND name LIKE 'tandem%'"
+      """
+    ).output.split(separator: "\n")
+    #expect(names.count > 20)
+    for name in names {
+      let general = name.replacing(/_place$/, with: "_T")
+        .replacing(/^(tandem_(?:track|keep))_.*_T$/) { "\($0.1)_…_T" }
+      #expect(page.contains("`\(general)`"), "\(general)")
+    }
   }
 }
