@@ -227,7 +227,8 @@ struct PageCorpusTests {
     .init(
       "AWS tags", "ResourceTagMappingList",
       #"{"PaginationToken":"ey","ResourceTagMappingList":[{"id":1}]}"#, says: "PaginationToken"),
-    .init("EVE Online", nil, #"[{"id":1}]"#, ["X-Pages": "3"], says: "X-Pages of the response is 3"),
+    .init(
+      "EVE Online", nil, #"[{"id":1}]"#, ["X-Pages": "3"], says: "X-Pages of the response is 3"),
     .init(
       "Yii", nil, #"[{"id":1}]"#, ["X-Pagination-Total-Count": "9"],
       says: "X-Pagination-Total-Count"),
