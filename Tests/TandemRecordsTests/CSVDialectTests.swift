@@ -125,7 +125,7 @@ struct CSVDialectTests {
         == [["column_1: 1", "column_2: \"x\""], ["column_1: 2", "column_2: null"]])
     #expect(try list("1\n1\n", options) == [["column_1: 1"], ["column_1: 1"]])
     #expect(message(Array("1,2\n3\n".utf8), options)?.contains("record 2 (line 2") == true)
-    #expect(message(Array("1;2\n".utf8), options)?.contains("--delimiter ';'") == true)
+    #expect(message(Array("1;2\n".utf8), options)?.contains("`delimiter` ';'") == true)
     options.requiredFields = ["id"]
     #expect(
       message(Array("1,2\n".utf8), options)?.contains(
@@ -146,13 +146,13 @@ struct CSVDialectTests {
       message(Array("a\n1\n".utf8), options)?.contains("before a line of field names") == true)
   }
 
-  @Test("stray quotes are an error that names --quotes, or characters")
+  @Test("stray quotes are an error that names the option for them, or characters")
   func quotes() throws {
     for text in ["a,b\n5\" x,1\n", "a,b\n\"x\" y,1\n"] {
       #expect(message(Array(text.utf8))?.contains("`quotes` lenient") == true, "\(text)")
     }
     let tabs = message(Array("a\tb\n\"x\" y\t1\n".utf8), CSVOptions(delimiter: 9))
-    #expect(tabs?.contains("--quotes none") == true)
+    #expect(tabs?.contains("`quotes` none") == true)
     // In a text with tabs, only a quote at the start of a field can mean anything else.
     #expect(
       try list("a\tb\n5\" x\t\"q\"\n", CSVOptions(), .tsv) == [["a: \"5\\\" x\"", "b: \"q\""]])
