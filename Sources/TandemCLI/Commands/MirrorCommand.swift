@@ -132,7 +132,8 @@ enum MirrorCommand: Command {
       DIR/content, and the row gets a column FIELD_file with the path in DIR. --preview does the
       same with DIR/preview. A file gets its name only when it is complete. A content is rejected
       if its end cannot be verified, because the server declares no length; --length or --sha256
-      then verify it. Interrupted downloads resume. The rows are written when all files are
+      then verify it. A content is asked for when its record changed; with --revalidate, in each
+      run. Interrupted downloads resume. The rows are written when all files are
       complete, and files without a row are removed last. DIR belongs to the mirror. A run that
       fails does not change the table.
       A record that no longer names a content counts as a deletion for --max-deletes. A list is
