@@ -141,6 +141,42 @@ struct ServerSyncTests {
     try await shell("cp ann token && $tandem sync a.db && $tandem status a.db")
   }
 
+  @Test("a watch says once that the server is away, with the time, and when it is back")
+  func watchForPeople() async throws {
+    try await attachCopies()
+    let tool = try RunningTool(["sync", folder.path(of: "a.db"), "--watch"])
+    let path = folder.path(of: "a.db")
+    func isEvent(_ line: String?, _ text: String) -> Bool {
+      let parts = line?.split(separator: " ", maxSplits: 3).map(String.init) ?? []
+      return parts.count == 4 && parts[0] == "tandem:"
+        && parts[1].wholeMatch(of: #/\d{4}-\d\d-\d\d/#) != nil
+        && parts[2].wholeMatch(of: #/\d\d:\d\d:\d\d/#) != nil
+        && parts[3].hasPrefix("\(path): \(text)")
+    }
+    #expect(isEvent(await tool.errorLine(), "in step at revision 1"))
+    server.signal(SIGKILL)
+    #expect(await server.end() == -SIGKILL)
+    #expect(isEvent(await tool.errorLine(), "the space cannot be reached; trying again: "))
+    // Another watch shows that attempts fail again and again.
+    let other = try RunningTool(["sync", folder.path(of: "b.db"), "--watch", "--json", "-q"])
+    for _ in 0..<4 {
+      while let line = await other.line(), !line.contains(#""status":"offline""#) {}
+    }
+    let port = try #require(url.split(separator: ":").last)
+    let next = try RunningTool([
+      "serve", "--data", folder.path(of: "spaces"), "--listen", "127.0.0.1:\(port)", "--tokens",
+      folder.path(of: "tokens"), "--json",
+    ])
+    _ = await next.line()
+    #expect(isEvent(await tool.errorLine(), "in step at revision 1"))
+    for tool in [tool, other] {
+      tool.signal(SIGINT)
+      #expect(await tool.end() == 0)
+    }
+    next.signal(SIGTERM)
+    #expect(await next.end() == 0)
+  }
+
   @Test("edits pass between two files while both are watched, also after the server was away")
   func watch() async throws {
     try await attachCopies()

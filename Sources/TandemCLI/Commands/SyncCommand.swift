@@ -82,8 +82,7 @@ enum SyncCommand: Command {
     let decision = arguments[Option.lostHistory]
     let output = SyncOutput(
       path: arguments.operands[0], printsJSON: arguments[Option.json],
-      isQuiet: arguments[Option.quiet], watches: arguments[Option.watch],
-      progress: SyncProgress(isShown: !arguments[Option.quiet] && !arguments[Option.watch]))
+      isQuiet: arguments[Option.quiet], watches: arguments[Option.watch])
     defer { output.progress.finish() }
     guard output.watches else {
       return try await synchronize(decision, verifyingRows: verifiesRows, output)
@@ -195,12 +194,24 @@ enum SyncCommand: Command {
 }
 
 /// The output of `tandem sync`.
-struct SyncOutput: Sendable {
+final class SyncOutput: Sendable {
   let path: String
   let printsJSON: Bool
   let isQuiet: Bool
   let watches: Bool
   let progress: SyncProgress
+  /// The troubles that were reported since the file was in step, so that each is reported once. Attempts to reach a
+  /// server do not end.
+  private let troubles = Mutex<Set<String>>([])
+  private static let maxTroubleCount = 100
+
+  init(path: String, printsJSON: Bool, isQuiet: Bool, watches: Bool) {
+    self.path = path
+    self.printsJSON = printsJSON
+    self.isQuiet = isQuiet
+    self.watches = watches
+    progress = SyncProgress(isShown: !isQuiet && !watches)
+  }
 
   /// Shows a state of the synchronization, and the error that led to it. An end of the reader stops the
   /// command by itself.
@@ -211,16 +222,35 @@ struct SyncOutput: Sendable {
     } else if watches, !isQuiet {
       switch status {
       case .upToDate(let revision):
-        TandemCLI.report("\(path): in step at revision \(revision.version)")
-      case .blocked(let block): TandemCLI.report("\(path): \(SyncCommand.remedy(block))")
+        troubles.withLock { $0 = [] }
+        report("in step at revision \(revision.version)")
+      case .blocked(let block): report(trouble: SyncCommand.remedy(block))
       case .offline:
         let reason = cause.map { ": \($0)" } ?? ""
         let isFull = (cause as? DatabaseError)?.code.primary == .full
         let state = isFull ? "the disk is full" : "the space cannot be reached"
-        TandemCLI.report("\(path): \(state); trying again\(reason)")
+        report(trouble: "\(state); trying again\(reason)")
       case .connecting, .pushing, .pulling, .verifying: break
       }
     }
+  }
+
+  private func report(trouble: String) {
+    let isNew = troubles.withLock { troubles in
+      if troubles.count == Self.maxTroubleCount { troubles = [] }
+      return troubles.insert(trouble).inserted
+    }
+    if isNew { report(trouble) }
+  }
+
+  /// Reports an event of `--watch`, with its time.
+  private func report(_ event: String) {
+    var (now, parts) = (time(nil), tm())
+    localtime_r(&now, &parts)
+    var text = [CChar](repeating: 0, count: 32)
+    strftime(&text, text.count, "%Y-%m-%d %H:%M:%S", &parts)
+    let digits = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    TandemCLI.report("\(String(decoding: digits, as: UTF8.self)) \(path): \(event)")
   }
 
   /// Shows the progress of a synchronization.
