@@ -92,6 +92,28 @@ extension SQLiteSpaceStore {
     return try result.get()
   }
 
+  /// Gives the one replica whose identity begins with a text a name, in the space of a file.
+  ///
+  /// - Returns: The replicas whose identities begin with it. If there is not exactly one, nothing is changed.
+  package static func setName(
+    _ name: String, ofReplicaBeginningWith text: String, path: String
+  ) async throws -> [SyncToken] {
+    let store = try await open(path: path, creates: false)
+    let result: Result<[SyncToken], any Error>
+    do {
+      result = .success(
+        try await store.write { space in
+          let replicas = try space.replicas(beginningWith: text)
+          if replicas.count == 1 { try space.setName(name, of: replicas[0]) }
+          return replicas
+        })
+    } catch {
+      result = .failure(error)
+    }
+    await store.close()
+    return try result.get()
+  }
+
   @discardableResult
   package func waitForCommit(after revision: SpaceRevision) async throws -> SpaceRevision {
     let feed = try await database.changeFeed()

@@ -155,6 +155,7 @@ extension SpaceTables {
         try write(edit)
       }
       for version in commit.overruled { try insertOverruled(version, in: revision) }
+      try insertCounts(of: edits.lazy.map(\.key), in: revision.version)
       try insertHistory(revision, digest, commit, at: time)
       try run("UPDATE space SET head = ?", [.integer(Int64(revision.version))])
       return .accepted(revision, digest)

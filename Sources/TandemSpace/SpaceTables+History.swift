@@ -12,8 +12,12 @@ package struct SpaceCommit: Hashable, Sendable {
   package let id: SyncToken
   /// The replica that made it.
   package let replica: SyncToken
+  /// The name of the replica; `nil` if it has none.
+  package let name: String?
   /// The account of the replica; `nil` if it has none.
   package let account: String?
+  /// The number of records that it changed, by table; empty if nobody counted them.
+  package let counts: [String: Int]
   /// The versions of records that merges of the replica overruled; empty if they were not asked for.
   package let overruled: [SyncRecordState]
 }
@@ -25,9 +29,12 @@ extension SpaceTables {
   package func history(
     maxCount: Int, includesOverruled: Bool = true
   ) throws -> [SpaceCommit] {
-    try connection.rows(
+    let (hasNames, hasCounts) = (try has(.replicaName), try has(.changeCount))
+    let name =
+      hasNames ? "(SELECT name FROM replica_name WHERE id = history.replica)" : "NULL"
+    return try connection.rows(
       """
-      SELECT version, time, history.commit_id, replica, account FROM history
+      SELECT version, time, history.commit_id, replica, account, \(name) FROM history
         LEFT JOIN replica ON replica.id = history.replica
         WHERE history.commit_id IS NOT NULL AND version > (SELECT horizon FROM space)
         ORDER BY version DESC LIMIT ?
@@ -38,7 +45,8 @@ extension SpaceTables {
         let replica = row[3].textValue.flatMap({ SyncToken($0) })
       else { throw damaged("the history") }
       return SpaceCommit(
-        version: version, time: time, id: id, replica: replica, account: row[4].textValue,
+        version: version, time: time, id: id, replica: replica, name: row[5].textValue,
+        account: row[4].textValue, counts: hasCounts ? try counts(in: version) : [:],
         overruled: includesOverruled ? try overruled(in: version) : [])
     }
   }

@@ -15,6 +15,10 @@ package import TandemSync
 /// - `history`: the commits since the horizon.
 /// - `replica`: the last commit of each replica, with its outcome.
 /// - `overruled`: the versions of records that merges overruled, with the version of their commit.
+/// - `change_count`: the number of records that each commit changed, by table.
+/// - `replica_name`: the names that people gave to replicas.
+///
+/// The last two are for people. In files of earlier versions, they are missing until something is written to them.
 package struct SpaceTables {
   /// The connection with the open transaction.
   let connection: DatabaseConnection
@@ -42,7 +46,9 @@ extension SpaceTables {
   package func create(using generator: inout some RandomNumberGenerator) throws -> Bool {
     try check(allowsEmptyFile: true)
     guard try connection.integer("PRAGMA application_id") == 0 else { return false }
-    for statement in SpaceTables.schema { try connection.execute(statement) }
+    for statement in SpaceTables.schema + TableForPeople.allCases.map(\.definition) {
+      try connection.execute(statement)
+    }
     try connection.execute("PRAGMA application_id=\(SyncSpace.applicationID)")
     try connection.execute("PRAGMA user_version=\(SpaceTables.format)")
     let epoch = SyncToken.random(using: &generator)
@@ -161,6 +167,7 @@ extension SpaceTables {
     try run("DELETE FROM history WHERE version < ?", [value])
     try run("DELETE FROM record WHERE version <= ? AND fields IS NULL", [value])
     try run("DELETE FROM overruled WHERE version <= ?", [value])
+    if try has(.changeCount) { try run("DELETE FROM change_count WHERE version <= ?", [value]) }
   }
 
   /// Gives the history a new epoch, as after restoring the file from a backup on purpose: each

@@ -362,8 +362,8 @@ import Testing
     let text = try await Tool.shell("\"$tandem\" log --data spaces --space notes", in: folder)
     let lines = text.output.split(separator: "\n")
     #expect(
-      lines.first?.wholeMatch(
-        of: #/1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z - (a0){16}/#) != nil,
+      lines.dropFirst().first?.wholeMatch(
+        of: #/1 +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  - +(a0){16}  1 in t/#) != nil,
       "\(text.output) \(text.error)")
     #expect(lines.last?.contains(#"{"a":"lost"}"#) == true)
     let json = try await Tool.shell(

@@ -427,9 +427,11 @@ struct SyncCommandTests: ShellSuite {
       [ $? = 1 ] && $tandem sync a.db
       """)
     let lines = try await shell("$tandem log --space shared.space").output.split(separator: "\n")
-    #expect(lines.count == 4 && lines[0].hasPrefix("3 20"), "\(lines)")
+    #expect(lines.count == 5 && lines[0].hasPrefix("version  time "), "\(lines)")
+    #expect(lines[1].hasPrefix("3        20"), "\(lines)")
+    #expect(lines[3].hasSuffix("  1 in note") && lines[4].hasSuffix("  2 in note"), "\(lines)")
     #expect(
-      lines[1] == #"  overruled: note "plan", edited version 1: {"title":"of b","likes":5}"#)
+      lines[2] == #"  overruled: note "plan", edited version 1: {"title":"of b","likes":5}"#)
     let json = try await shell("$tandem log --space shared.space --count 1 --json").output
     #expect(
       json.hasPrefix(#"{"version":3,"time":"20"#) && json.contains(#""title":"of b""#), "\(json)")
@@ -442,6 +444,34 @@ struct SyncCommandTests: ShellSuite {
     #expect(
       try await shell("$tandem log --space shared.space --json").output
         .split(separator: "\n").count == 1)
+  }
+
+  @Test("a replica can be given a name by the beginning of its identity")
+  func replicaNames() async throws {
+    try await attachCopies()
+    let status = try await shell("$tandem status a.db --json").output
+    let id = try #require(status.firstMatch(of: #/"replica":"([0-9a-f]{32})"/#)).1
+    let log = "$tandem log --space shared.space"
+    let named = try await shell("\(log) --name \(id.prefix(8))=Laptop").output
+    #expect(named.contains("  Laptop  ") && !named.contains(id), "\(named)")
+    #expect(try await shell("\(log) --json").output.contains(#""name":"Laptop""#))
+    #expect(try await shell("\(log) --name \(id)=").output.contains(id))
+    let unknown = try await shell("\(log) --name xyz=Laptop", status: 1)
+    #expect(unknown.error.contains("no replica of the space begin"), "\(unknown.error)")
+    try await shell("\(log) --name Laptop", status: 2)
+  }
+
+  @Test("a log of a space that an earlier version made has no numbers of changes, and gets them")
+  func formerLog() async throws {
+    try await attachCopies()
+    try await shell("sqlite3 shared.space 'DROP TABLE change_count'")
+    let before = try await shell("$tandem log --space shared.space").output
+    let commits = before.split(separator: "\n").dropFirst()
+    #expect(commits.allSatisfy { $0.hasSuffix("  -") }, "\(before)")
+    try await shell("sqlite3 a.db \"UPDATE note SET title = 'new'\"; $tandem sync a.db")
+    let after = try await shell("$tandem log --space shared.space").output.split(separator: "\n")
+    #expect(after[1].hasSuffix(" in note") && after[2].hasSuffix("  -"), "\(after)")
+    try await shell("$tandem forget --space shared.space --older-than 0m")
   }
 
   @Test("a copy that was away while the space forgot loses no edit")

@@ -64,7 +64,7 @@ final class TestSpace {
   }
 
   private func load(from other: TestSpace) throws {
-    let tables = ["space", "record", "history", "replica", "overruled"]
+    let tables = ["space", "record", "history", "replica", "overruled", "change_count"]
     let rows = try other.database.read { transaction in
       try tables.map { try transaction.connection.rows("SELECT * FROM \($0)") }
     }

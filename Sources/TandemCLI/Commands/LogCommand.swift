@@ -13,12 +13,20 @@ enum LogCommand: Command {
     static let count = ValueOption(
       "count", in: 1...Int.max,
       help: "The maximum number of commits (default: \(defaultCount)).")
+    static let replicaName = ValueOption<ReplicaName>(
+      "name", "REPLICA=NAME", isRepeatable: true, takes: "REPLICA=NAME, such as 3f0c=Laptop",
+      help: """
+        Give a replica a name, which the log shows. REPLICA is the
+        beginning of its identity. An empty NAME removes the name.
+        """
+    ) { ReplicaName($0) }
     static let json = Flag(
       "json",
       help: """
         Print one JSON object per line:
         {"version":N,"time":TIME,"account":NAME,
-        "replica":ID,"commit":ID,"overruled":[
+        "replica":ID,"name":NAME,"commit":ID,
+        "changes":[{"table":T,"records":N}],"overruled":[
         {"table":T,"id":[VALUE],"version":N,"fields":ROW}]}
         The id has the values of the key columns. Fields are
         null if the version is a deletion.
@@ -32,16 +40,19 @@ enum LogCommand: Command {
     summary: "Show the commits of a space, and the versions that lost.",
     discussion: """
       Shows the last commits of a space, the newest first: the version, the time, the account and
-      the replica that made it. Below a commit are the versions of records that lost a merge on that
+      the replica that made it, and the number of records that it changed, by table. A dash stands
+      for what the space does not know. tandem status shows the identity of a file's replica; --name
+      gives it a name. Below a commit are the versions of records that lost a merge on that
       replica, or wait for a decision there. So they can be read without the device that made them.
       A server may be using the space.
 
       Exit status: 0 success, 1 failure, 2 wrong usage.
       """,
     operands: [],
-    options: [Option.space, Option.data, Option.count, Option.json],
+    options: [Option.space, Option.data, Option.count, Option.replicaName, Option.json],
     examples: [
       "tandem log --space shared.space", "tandem log --space notes --data spaces --json",
+      "tandem log --space shared.space --name 3f0c=Laptop",
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
@@ -52,16 +63,39 @@ enum LogCommand: Command {
         reason: "there is no such file; for a space of a server, name the server's directory by "
           + "--data DIR")
     }
+    for choice in arguments.all(Option.replicaName) {
+      let replicas = try await SQLiteSpaceStore.setName(
+        choice.name, ofReplicaBeginningWith: choice.replica, path: path)
+      guard replicas.count == 1 else {
+        let reason = replicas.isEmpty ? "no replica" : "\(replicas.count) replicas"
+        throw FileError(
+          path: path, action: "changed",
+          reason: "\(reason) of the space begin with \(choice.replica); tandem log --json shows all"
+        )
+      }
+    }
     let commits = try await SQLiteSpaceStore.history(
       path: path, maxCount: arguments[Option.count] ?? defaultCount)
-    for commit in commits {
-      if arguments[Option.json] {
-        try OutputStream.printLine { commit.write(to: &$0) }
-      } else {
-        try OutputStream.printLines(commit.lines)
+    if arguments[Option.json] {
+      for commit in commits { try OutputStream.printLine { commit.write(to: &$0) } }
+    } else {
+      let rows = [heading] + commits.map(\.cells)
+      let widths = heading.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+      try OutputStream.printLines([line(heading, widths)])
+      for (commit, cells) in zip(commits, rows.dropFirst()) {
+        try OutputStream.printLines([line(cells, widths)] + commit.overruledLines)
       }
     }
     return 0
+  }
+
+  private static let heading = ["version", "time", "account", "replica", "changes"]
+
+  /// The cells of a line, in columns.
+  private static func line(_ cells: [String], _ widths: [Int]) -> String {
+    zip(cells, widths.dropLast() + [0]).map { cell, width in
+      cell + String(repeating: " ", count: max(0, width - cell.count))
+    }.joined(separator: "  ")
   }
 
   /// The file of the space that the arguments name.
@@ -78,6 +112,19 @@ enum LogCommand: Command {
   }
 }
 
+/// A value of `--name`.
+struct ReplicaName: Sendable {
+  /// The beginning of the replica's identity.
+  let replica: String
+  let name: String
+
+  init?(_ text: String) {
+    guard let sign = text.firstIndex(of: "="), sign != text.startIndex else { return nil }
+    replica = text[..<sign].lowercased()
+    name = String(text[text.index(after: sign)...])
+  }
+}
+
 extension SpaceCommit {
   fileprivate func write(to json: inout JSONWriter) {
     json.object { json in
@@ -85,17 +132,33 @@ extension SpaceCommit {
       json.field("time", timeText)
       json.field("account", account)
       json.field("replica", "\(replica)")
+      json.field("name", name)
       json.field("commit", "\(id)")
+      json.field("changes") { json in
+        json.array(of: counts.sorted { $0.key < $1.key }) { entry, json in
+          json.object { json in
+            json.field("table", entry.key)
+            json.field("records", entry.value)
+          }
+        }
+      }
       json.field("overruled", overruled)
     }
   }
 
-  fileprivate var lines: [String] {
-    ["\(version) \(timeText) \(account ?? "-") \(replica)"]
-      + overruled.map { state in
-        "  overruled: \(state.key.table) \(state.key.id.keyText), edited version "
-          + "\(state.version): \(state.fields.text)"
-      }
+  fileprivate var cells: [String] {
+    let changes = counts.sorted { $0.key < $1.key }.map { "\($0.value) in \($0.key)" }
+    return [
+      "\(version)", timeText, account ?? "-", name ?? "\(replica)",
+      changes.isEmpty ? "-" : changes.joined(separator: ", "),
+    ]
+  }
+
+  fileprivate var overruledLines: [String] {
+    overruled.map { state in
+      "  overruled: \(state.key.table) \(state.key.id.keyText), edited version "
+        + "\(state.version): \(state.fields.text)"
+    }
   }
 
   /// The time by RFC 3339, in UTC.

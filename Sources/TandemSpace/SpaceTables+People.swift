@@ -1,0 +1,78 @@
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+/// The tables that only people read.
+extension SpaceTables {
+  enum TableForPeople: String, CaseIterable {
+    case changeCount = "change_count"
+    case replicaName = "replica_name"
+
+    var definition: String {
+      switch self {
+      case .changeCount:
+        """
+        CREATE TABLE IF NOT EXISTS change_count (
+          version INTEGER NOT NULL, tab TEXT NOT NULL, count INTEGER NOT NULL,
+          PRIMARY KEY (version, tab)) WITHOUT ROWID
+        """
+      case .replicaName:
+        "CREATE TABLE IF NOT EXISTS replica_name (id TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID"
+      }
+    }
+  }
+
+  func has(_ table: TableForPeople) throws -> Bool {
+    try row("SELECT 1 FROM sqlite_schema WHERE name = ?", [.text(table.rawValue)]) != nil
+  }
+
+  private func make(_ table: TableForPeople) throws {
+    if try !has(table) { try connection.execute(table.definition) }
+  }
+
+  /// Stores the number of records that a commit changed, by table.
+  func insertCounts(of keys: some Sequence<SyncKey>, in version: Int) throws {
+    var counts: [String: Int] = [:]
+    for key in keys { counts[key.table, default: 0] += 1 }
+    guard !counts.isEmpty else { return }
+    try make(.changeCount)
+    for (table, count) in counts {
+      try run(
+        "INSERT OR REPLACE INTO change_count VALUES (?, ?, ?)",
+        [.integer(Int64(version)), .text(table), .integer(Int64(count))])
+    }
+  }
+
+  /// The number of records that a commit changed, by table; empty if an earlier version of this program wrote the
+  /// commit.
+  func counts(in version: Int) throws -> [String: Int] {
+    let rows = try connection.rows(
+      "SELECT tab, count FROM change_count WHERE version = ?", [.integer(Int64(version))])
+    return try Dictionary(
+      uniqueKeysWithValues: rows.map { row in
+        guard let table = row[0].textValue, let count = row[1].integerValue else {
+          throw damaged("the numbers of changes")
+        }
+        return (table, count)
+      })
+  }
+
+  /// The replicas that have sent commits and whose identity begins with a text.
+  package func replicas(beginningWith text: String) throws -> [SyncToken] {
+    try connection.rows(
+      "SELECT id FROM replica WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id", [.text(text)]
+    ).compactMap { $0[0].textValue.flatMap { SyncToken($0) } }
+  }
+
+  /// Gives a replica a name; an empty one removes it.
+  package func setName(_ name: String, of replica: SyncToken) throws {
+    try make(.replicaName)
+    if name.isEmpty {
+      try run("DELETE FROM replica_name WHERE id = ?", [.text(replica.description)])
+    } else {
+      try run(
+        "INSERT OR REPLACE INTO replica_name VALUES (?, ?)",
+        [.text(replica.description), .text(name)])
+    }
+  }
+}
