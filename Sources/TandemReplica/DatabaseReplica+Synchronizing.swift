@@ -207,7 +207,14 @@ extension DatabaseReplica {
     progress: @escaping @Sendable (ReplicaProgress) -> Void = { _ in },
     _ report: @escaping @Sendable (SyncStatus, (any Error)?) -> Void
   ) async throws -> ReplicaRun {
-    try await run(until: goal, space.remote, named: space.name, RunLog(report, progress))
+    // Pages are applied inside of a transaction, which must not wait for whoever shows the progress.
+    let (events, event) = AsyncStream<ReplicaProgress>.makeStream()
+    return try await withThrowingTaskGroup { group in
+      group.addTask { for await progressed in events { progress(progressed) } }
+      defer { event.finish() }
+      let log = RunLog(report) { event.yield($0) }
+      return try await run(until: goal, space.remote, named: space.name, log)
+    }
   }
 
   private func run(

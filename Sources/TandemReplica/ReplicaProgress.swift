@@ -75,8 +75,11 @@ extension SyncPage {
   /// The part of a pull that is received with this page. Records come in the order of their versions.
   func share(of pull: SyncPull) -> Double? {
     guard next != nil else { return 1 }
-    let start = pull.since?.version ?? 0
-    let (done, total) = ((changes.last?.version ?? start) - start, revision.version - start)
-    return total > 0 ? min(1, Double(done) / Double(total)) : nil
+    let start = Double(pull.since?.version ?? 0)
+    let done = (changes.last.map { Double($0.version) } ?? start) - start
+    let total = Double(revision.version) - start
+    // The versions are those of a peer.
+    let share = done / total
+    return share > 0 && share <= 1 ? share : nil
   }
 }

@@ -1,6 +1,8 @@
 import TestFolder
 import Testing
 
+@testable import TandemCLI
+
 @Suite("tandem merge as a git merge driver", .timeLimit(.minutes(5)))
 struct GitMergeDriverTests {
   let folder: TemporaryFolder
@@ -260,5 +262,16 @@ struct GitMergeDriverTests {
     #expect(
       try folder.text(of: "repository/list.json")
         == "[{\"id\":1,\"v\":true},\n{\"id\":2,\"v\":\"1\"}]\n")
+  }
+
+  @Test("A base with too many conflicts inside each other is taken for a text without any")
+  func depth() {
+    for count in [100, 200_000] {
+      let start = String(repeating: "<<<<<<< local\n", count: count)
+      let end = String(repeating: "=======\n>>>>>>> remote\n", count: count)
+      #expect(ConflictMarkers.resolutions(of: Array((start + end).utf8)) == nil)
+    }
+    let inner = "<<<<<<< a\n1\n=======\n2\n>>>>>>> b\n"
+    #expect(ConflictMarkers.resolutions(of: Array(inner.utf8))?.count == 2)
   }
 }

@@ -16,6 +16,10 @@ struct LibraryNamesTests {
       ("a `thing` and `itemsField`", "a `thing` and --items"),
       ("``itemsField`` is `", "`--items` is `"), ("no name", "no name"), ("`", "`"), ("", ""),
       ("the end `itemsField", "the end `itemsField"),
+      (
+        "use `itemsField`; the server says: \"the parameter `format` is missing\"",
+        "use --items; the server says: \"the parameter `format` is missing\""
+      ),
     ] {
       #expect(LibraryNames.replaced(in: message) == expected)
     }

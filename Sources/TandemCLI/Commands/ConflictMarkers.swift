@@ -33,8 +33,12 @@ enum ConflictMarkers {
 
 /// Reads the lines of a text with conflicts.
 private struct ConflictReader {
+  /// The maximum number of conflicts inside each other, and of their versions.
+  private static let maxDepth = 16, maxVersionCount = 64
+
   private let lines: [ArraySlice<UInt8>]
   private var position = 0
+  private var depth = 0
 
   init(_ bytes: [UInt8]) {
     lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -63,6 +67,9 @@ private struct ConflictReader {
 
   /// Reads the rest of a conflict; returns its versions.
   private mutating func readConflict() -> [[UInt8]]? {
+    guard depth < Self.maxDepth else { return nil }
+    depth += 1
+    defer { depth -= 1 }
     guard let local = readTexts(until: "|=") else { return nil }
     if Self.marker(lines[position]) == UInt8(ascii: "|") {
       position += 1
@@ -71,7 +78,7 @@ private struct ConflictReader {
     position += 1
     guard let remote = readTexts(until: ">") else { return nil }
     position += 1
-    return local + remote
+    return local.count + remote.count > Self.maxVersionCount ? nil : local + remote
   }
 
   /// The character of a marker: seven or more of it, then a space or the end of the line.

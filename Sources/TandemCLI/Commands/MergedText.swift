@@ -53,22 +53,22 @@ struct MergedText {
     func ended(_ text: String) -> String {
       text.isEmpty || text.utf8.last == UInt8(ascii: "\n") ? text : text + end
     }
-    var (start, rest) = ("", "")
+    var (start, rest): ([String], [String]) = ([], [])
     var (local, remote) = (local.lines, remote.lines)
     if style == .zdiff3 {
       // Equal lines at both ends are no part of the conflict.
       while let first = local.first, let other = remote.first, UTF8Order.areEqual(first, other) {
-        start += first
+        start.append(first)
         (local, remote) = (local.dropFirst(), remote.dropFirst())
       }
       while let last = local.last, let other = remote.last, UTF8Order.areEqual(last, other) {
-        rest = last + rest
+        rest.append(last)
         (local, remote) = (local.dropLast(), remote.dropLast())
       }
     }
     let former = style == .merge ? "" : "||||||| base\(end)\(ended(base))"
-    return start + "<<<<<<< local\(end)\(ended(local.joined()))\(former)=======\(end)"
-      + "\(ended(remote.joined()))>>>>>>> remote\(end)" + rest
+    return start.joined() + "<<<<<<< local\(end)\(ended(local.joined()))\(former)=======\(end)"
+      + "\(ended(remote.joined()))>>>>>>> remote\(end)" + rest.reversed().joined()
   }
 }
 

@@ -21,7 +21,8 @@ final class SyncProgress: Sendable {
 
     /// The time that the rest of a stage takes, if it takes as long as the part before.
     func remaining(after share: Double?) -> Duration? {
-      guard let share, share > 0, share < 1 else { return nil }
+      // Less says nothing yet, and the rest would be longer than a duration can be.
+      guard let share, share > 0.001, share < 1 else { return nil }
       return (last - start) * ((1 - share) / share)
     }
   }

@@ -44,10 +44,19 @@ enum LibraryNames {
     options[name].map { "--\($0.name)" } ?? others[name]
   }
 
-  /// A message in the words of this tool.
+  /// A message in the words of this tool. The words of a server, which it quotes, stay as they are.
   static func replaced(in message: String) -> String {
+    let parts = message.split(
+      separator: serverWords, maxSplits: 1, omittingEmptySubsequences: false)
+    return ([replaced(in: parts[0])] + parts.dropFirst().map(String.init)).joined(
+      separator: serverWords)
+  }
+
+  private static let serverWords = "the server says: \""
+
+  private static func replaced(in message: Substring) -> String {
     var parts = message.split(separator: "`", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count > 2 else { return message }
+    guard parts.count > 2 else { return String(message) }
     var result = parts.removeFirst()
     while !parts.isEmpty {
       let part = parts.removeFirst()

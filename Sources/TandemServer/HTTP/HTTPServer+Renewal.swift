@@ -19,14 +19,17 @@ extension HTTPServer.State {
 }
 
 extension HTTPServer {
-  /// Uses another certificate for connections from now on. Clients of event streams connect again.
+  /// Uses another certificate for connections from now on. Clients of event streams connect again. The same
+  /// certificate changes nothing: each new daemon costs a thread until the former one is idle.
   ///
   /// - Throws: ``ServerError`` with code `certificate` if the certificate and the key cannot be used:
   ///   then the former ones stay in use.
   package func renew(_ identity: Identity) throws(ServerError) {
     // Under the lock, so that the socket is open.
     let socket = state.withLock { state -> Int32? in
-      guard !state.isStopping, let daemon = state.daemon else { return nil }
+      guard !state.isStopping, let daemon = state.daemon, daemon.identity != identity else {
+        return nil
+      }
       return fcntl(daemon.socket, F_DUPFD_CLOEXEC, 0)
     }
     guard let socket else { return }

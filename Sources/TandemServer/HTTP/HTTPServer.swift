@@ -15,7 +15,7 @@ internal import Synchronization
 /// ``HTTPServerLimits``, so that clients that misbehave do not keep others from being served.
 public final class HTTPServer: Sendable {
   /// A certificate and its key, in PEM.
-  public struct Identity: Sendable {
+  public struct Identity: Hashable, Sendable {
     /// The maximum length of each, in bytes.
     package static let maxByteCount = 1 << 20
 
@@ -51,6 +51,8 @@ public final class HTTPServer: Sendable {
     let pointer: OpaquePointer
     /// The socket that listens.
     let socket: Int32
+    /// The certificate that it shows.
+    let identity: Identity?
     /// True if it had no connection at the last look after it had retired.
     var isIdle = false
   }
@@ -155,7 +157,7 @@ public final class HTTPServer: Sendable {
     } else {
       pointer = cmicrohttp_start(&options)
     }
-    if let pointer { return Daemon(pointer: pointer, socket: descriptor) }
+    if let pointer { return Daemon(pointer: pointer, socket: descriptor, identity: identity) }
     let reason = systemReason()
     // The library closes the socket after some errors. Then its number may have a new meaning.
     if fileNumber(of: descriptor) == file { close(descriptor) }

@@ -61,7 +61,7 @@ final class SpaceFeeds: Sendable {
     let (starts, start) = AsyncStream<String>.makeStream()
     let run = state.withLock { $0.begin(start) }
     await withDiscardingTaskGroup { group in
-      group.addTask { await self.beat() }
+      group.addTask { await self.beat(in: run) }
       for await space in starts {
         group.addTask { await self.follow(space) }
       }
@@ -74,11 +74,16 @@ final class SpaceFeeds: Sendable {
     }
   }
 
-  private func beat() async {
+  /// The number of runs under way.
+  var runCount: Int { state.withLock { $0.runs.count } }
+
+  /// Sends heartbeats as long as this is the first of the runs.
+  private func beat(in run: Int) async {
     while !Task.isCancelled {
       do { try await clock.sleep(for: heartbeat) } catch { return }
       let tokens = try? tokens?.tokens()
       state.withLock { state in
+        guard state.runs.keys.min() == run else { return }
         for space in state.feeds.keys {
           guard let before = state.feeds[space]?.followerCount else { continue }
           let counts = state.feeds[space]?.beat(tokens)

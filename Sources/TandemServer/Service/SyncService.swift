@@ -37,7 +37,7 @@ public final class SyncService: HTTPResponder {
   private let limits: Limits
   let metrics: ServerMetrics
   private let log: @Sendable (String) -> Void
-  private let feeds: SpaceFeeds
+  let feeds: SpaceFeeds
   /// Lets requests with large bodies in.
   package let gate = RequestGate(width: SyncService.maxLargeRequestCount)
   /// By the id of the access token; all clients have one count where there are no tokens.
