@@ -8,19 +8,19 @@ export PREFIX DESTDIR
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-tool: ## Build the tool
+tool: ## Build the tool: 6 minutes on two cores the first time
 	@scripts/tool
 
-install: ## Install the tool for this machine, with manual and completions: make install PREFIX=/usr/local
+install: ## Install the tool for this machine, seconds after 'make tool': make install PREFIX=/usr/local
 	@scripts/install
 
 uninstall: ## Remove what install has installed, with the same PREFIX
 	@scripts/install --uninstall
 
-dist: ## Make a Debian package and a tar file of the tool that run without Swift
+dist: ## Make a Debian package and a tar file that run without Swift, from a build of their own
 	@scripts/dist
 
-demo: ## Show two phones in step on a page: make demo ARGS="--port 8000 --data demo"
+demo: ## Show two phones in step on a page, seconds after 'make tool': make demo ARGS="--port 8000 --data demo"
 	@scripts/bootstrap
 	@scripts/demo $(ARGS)
 
@@ -28,7 +28,7 @@ demo-mirror: ## Mirror a real feed into SQLite and show what changed
 	@scripts/bootstrap
 	@scripts/demo-mirror
 
-test: ## Build, lint and run everything that must pass: 20 minutes on two cores, 8 if it is built
+test: ## Build, lint and run everything that must pass: 20 minutes on two cores, 9 if it is built
 	@scripts/bootstrap test
 	@scripts/test
 
@@ -36,7 +36,7 @@ test-all: ## The same, and the packages, the tutorial, more random seeds, and th
 	@scripts/bootstrap test
 	@scripts/test --all
 
-check: ## Build and run the tests of a target alone, in a debug build: make check TARGET=TandemMirror FILTER=PageSigns
+check: ## Run the tests of a target alone, about a minute after a change: make check TARGET=TandemMirror FILTER=PageSigns
 	@FILTER='$(FILTER)' scripts/check $(TARGET)
 
 test-servers: ## Mirror lists from datasette, Kinto, Django, FastAPI, nginx and Apache: make test-servers ARGS=nginx
@@ -44,7 +44,7 @@ test-servers: ## Mirror lists from datasette, Kinto, Django, FastAPI, nginx and 
 	@scripts/tool >/dev/null
 	@scripts/test-servers $(ARGS)
 
-docs: ## Build the documentation of all libraries as one site; fails on any warning
+docs: ## Build the documentation of all libraries as one site; fails on any warning: half a minute if built
 	@scripts/bootstrap
 	@scripts/docs
 
@@ -77,7 +77,7 @@ sanitize: ## Run the suites with several threads under the thread sanitizer
 	@scripts/bootstrap
 	@scripts/sanitize
 
-lint: ## Check format, documentation comments, quoted snippets and ARCHITECTURE.md
+lint: ## Check format, documentation comments, quoted snippets and ARCHITECTURE.md: 20 seconds
 	@scripts/lint
 
 clean: ## Remove all build products
