@@ -163,7 +163,6 @@ struct CSVDialectTests {
       ("\"he said \"hi\" then\"", "he said \\\"hi\\\" then"),
       ("\"the \"b\"\"", "the \\\"b\\\""), ("\"a\"\"b\"", "a\\\"b"), ("\"a,b\"", "a,b"),
       ("\"x\"\"\"", "x\\\""),
-      ("\"a\nb\" c\"", "a\\nb\\\" c"),
     ] {
       for end in ["\n", "\r\n", ""] {
         #expect(
@@ -176,6 +175,26 @@ struct CSVDialectTests {
       try list("a\tb\n\"x\t5\"\n\"y\"\t\"\"\n", options, .tsv) == [
         ["a: \"\\\"x\"", "b: \"5\\\"\""], ["a: \"\\\"y\\\"\"", "b: \"\\\"\\\"\""],
       ])
+  }
+
+  @Test("a stray quote and a line end in one field are an error, because rows may be lost in it")
+  func unmatchedQuotes() {
+    var options = CSVOptions()
+    options.quotes = .lenient
+    for (rows, place) in [
+      ("1,\"5\" x,2\n2,6\" y,3\n3,\"7\",4\n", "line 2, column 3"),
+      ("1,\"open,2\n2,\"b\",3\n", "line 2, column 3"),
+      ("0,a,0\n1,\"a\nb\" c\",2\n", "line 3, column 3"),
+      ("1,\"5\" x,2\n2,b,3\n", "line 2, column 3"),
+    ] {
+      for end in ["\n", "\r\n", "\r"] {
+        let text = "a,b,c\n\(rows)".replacing("\n", with: end)
+        let message = message(Array(text.utf8), options)
+        #expect(
+          message?.contains("quotes of this field do not match") == true
+            && message?.contains(place) == true, "\(rows): \(message ?? "")")
+      }
+    }
   }
 
   @Test("an error about a missing field names the fields of the header")

@@ -70,7 +70,8 @@ public enum CSVQuotes: String, CaseIterable, Hashable, Sendable {
   /// As RFC 4180 says: quotes surround a whole field, and are doubled inside. Others are an error, but for those
   /// inside a field without quotes in a text with tabs.
   case strict
-  /// A quote that neither begins a field nor stands before its end is a character of the field.
+  /// A quote that neither begins a field nor stands before its end is a character of the field. A field in quotes
+  /// with such a quote and a line end is an error, because rows may be lost in it.
   case lenient
   /// Every quote is a character, as in most texts with tabs.
   case none

@@ -108,8 +108,14 @@ struct CSVTokenizer {
     let start = index
     var kind = CSVCell.Kind.quoted
     var hasOpenQuote = false
+    var hasStrayQuote = false
+    var searchedEnd = start
     while true {
       while index < bytes.count, bytes[index] != ASCII.quote { index &+= 1 }
+      if hasStrayQuote {
+        try requireNoLineEnd(from: searchedEnd, inFieldAt: start - 1)
+        searchedEnd = index
+      }
       guard index < bytes.count else {
         throw TextFault(.malformed, "the text ends too early, inside a quoted field", at: index)
       }
@@ -123,10 +129,25 @@ struct CSVTokenizer {
         break
       } else {
         kind = .quotedWithQuotes
+        hasStrayQuote = true
         hasOpenQuote.toggle()
       }
     }
     return CSVCell(start: start, end: index - 1, kind: kind)
+  }
+
+  /// Throws if a field with a stray quote has a line end before this position. The field may have taken in whole
+  /// rows then, because its first quote, or the stray one, is not what it seems to be.
+  private func requireNoLineEnd(from start: Int, inFieldAt field: Int) throws(TextFault) {
+    guard bytes[start..<index].contains(where: Self.isLineEnd) else { return }
+    throw TextFault(
+      .malformed,
+      "the quotes of this field do not match: it has a quote inside and a line end; double the quotes inside, or choose `quotes` none if no quotes surround fields",
+      at: field)
+  }
+
+  private static func isLineEnd(_ byte: UInt8) -> Bool {
+    byte == ASCII.lineFeed || byte == ASCII.carriageReturn
   }
 
   /// True if a field ends here; false behind a stray quote, if those are read.
