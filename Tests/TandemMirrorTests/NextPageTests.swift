@@ -21,6 +21,7 @@ struct NextPageTests {
   private func read(
     _ paging: RecordPaging,
     _ change: (inout RecordListOptions) -> Void = { _ in },
+    fields: HTTPFields = [:],
     _ text: @escaping @Sendable (_ path: String, _ host: String) -> String
   ) async throws -> Reading {
     var options = RecordListOptions()
@@ -30,7 +31,7 @@ struct NextPageTests {
     change(&options)
     return try await withServer { request, connection in
       let body = text(request.path, request.fields["Host"] ?? "")
-      return connection.respond(200, [:], Array(body.utf8))
+      return connection.respond(200, fields, Array(body.utf8))
     } test: { server in
       var reading = Reading(url: server.url)
       do {
@@ -131,6 +132,19 @@ struct NextPageTests {
         : #"{"items":[{"id":2}],"numFound":2,"next":"a"}"#
     }
     #expect(itself.ids == [1, 2] && itself.message == "")
+    // Others: the only page names itself.
+    let only = try await read(.cursor(field: "next")) { _, _ in
+      #"{"items":[{"id":1},{"id":2}],"total":2,"next":"/list"}"#
+    }
+    #expect(only.ids == [1, 2] && only.message == "")
+    let link: HTTPFields = ["Link": "</list>; rel=next", "X-Total-Count": "2"]
+    let linked = try await read(.link, fields: link) { _, _ in #"{"items":[{"id":1},{"id":2}]}"# }
+    #expect(linked.ids == [1, 2] && linked.message == "")
+    // A misspelled name is an error, because the number may be that of the page.
+    let misspelled = try await read(.cursor(field: "nxt")) { _, _ in
+      #"{"items":[{"id":1}],"total":1,"next":"a"}"#
+    }
+    #expect(misspelled.message.contains("next names a next page"))
     // A number of records that is that of the page proves nothing.
     let more = try await read(.cursor(field: "next", parameter: "c")) { path, _ in
       path == "/list"

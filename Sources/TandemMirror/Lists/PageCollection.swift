@@ -55,17 +55,23 @@ struct PageCollection {
     let evidence: String?
     switch options.paging {
     case .none: evidence = try signs.evidence()
-    // A misspelled name finds no next page. The first page is not the list then.
+    // A misspelled name finds no next page. The first page is not the list then. A name that was found is
+    // that of the page itself.
     case .link, .header, .cursor:
-      evidence = count == 1 ? try signs.evidenceOfNextPage() : signs.evidenceInFlags
+      let named = try namedURL(after: last, at: count - 1)
+      evidence =
+        count == 1 && named == nil ? try signs.evidenceOfNextPage() : signs.evidenceInFlags
     case .first, .last, .offset, .number: return
     }
     guard let evidence else { return }
     throw problem(.unreadPages, "the list goes on after this page: \(evidence)")
   }
 
-  private var signs: PageSigns {
-    PageSigns(of: last, list: options.itemsField, recordCount: records.count)
+  private var signs: PageSigns { signs(of: last, at: count - 1) }
+
+  private func signs(of page: RecordPage, at position: Int) -> PageSigns {
+    PageSigns(
+      of: page, list: options.itemsField, recordCount: pages[position].records.upperBound)
   }
 
   /// The next page's address, if there is one.
@@ -87,16 +93,22 @@ struct PageCollection {
 
   /// The address after that of `page`, which is the one at that position, perhaps asked for again.
   func nextURL(after page: RecordPage, at position: Int) throws(TransportError) -> String? {
-    let recordCount = pages[position].records.upperBound
-    let signs = PageSigns(of: page, list: options.itemsField, recordCount: recordCount)
-    let named = try options.paging.next(
-      after: page, signs, recordCount: recordCount, pageCount: position + 1,
-      firstNumber: firstNumber, first: url)
-    guard let named else { return nil }
+    guard let named = try namedURL(after: page, at: position) else { return nil }
     let next = try askedURL(of: named, after: page)
     // Some servers name a next page after the last one, or the last one itself, for ever.
-    if signs.hasAllRecords, page.records.isEmpty || next == pages[position].url { return nil }
+    let hasAllRecords = signs(of: page, at: position).hasAllRecords
+    if hasAllRecords, page.records.isEmpty || next == pages[position].url { return nil }
     return next
+  }
+
+  /// The address that a page names as the next one, even if no page follows.
+  private func namedURL(
+    after page: RecordPage, at position: Int
+  ) throws(TransportError) -> String? {
+    try options.paging.next(
+      after: page, signs(of: page, at: position),
+      recordCount: pages[position].records.upperBound, pageCount: position + 1,
+      firstNumber: firstNumber, first: url)
   }
 
   /// The address at which the next page is asked for: within the origin of the list, or of the page that names it.
