@@ -146,6 +146,17 @@ struct CSVDialectTests {
       message(Array("a\n1\n".utf8), options)?.contains("before a line of field names") == true)
   }
 
+  @Test("quotes and line ends in comments and skipped lines mean nothing for the lines behind them")
+  func preambles() throws {
+    var options = CSVOptions(comment: UInt8(ascii: "#"))
+    let fields: [[ExactText]] = [["id: 1", "n: \"a\\rb\""]]
+    #expect(try list("# it is 5\"\nid,n\n1,\"a\rb\"\n", options) == fields)
+    options.skippedLineCount = 1
+    #expect(try list("Title\r\rid,n\n1,\"a\rb\"\n", options) == fields)
+    #expect(try list("5\"\r\n# 5\"\r\n\r\nid,n\r\n1,\"a\rb\"\r\n", options) == fields)
+    #expect(try list("5\"\n\nid,n\r1,x\r", options) == [["id: 1", "n: \"x\""]])
+  }
+
   @Test("stray quotes are an error that names the option for them, or characters")
   func quotes() throws {
     for text in ["a,b\n5\" x,1\n", "a,b\n\"x\" y,1\n"] {

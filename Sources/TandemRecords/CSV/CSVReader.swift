@@ -83,8 +83,7 @@ struct CSVReader: RecordTextReader {
   /// Reads the ranges of all fields.
   mutating func scan() throws(TextFault) {
     var lineStart = tokens.index
-    try tokens.skipLines(skippedLineCount)
-    tokens.skipIgnoredLines(skipsEmpty: true)
+    try tokens.skipPreamble(lineCount: skippedLineCount)
     let firstRow = tokens
     try readHeader()
     if hasHeader {

@@ -36,8 +36,9 @@ struct CSVTokenizer {
   private let quotes: CSVQuotes
   /// True for a text with tabs, in whose fields without quotes a quote is a character as any other.
   private let isTabSeparated: Bool
-  /// The last byte of each line: a line feed, or a carriage return if no line feed follows.
-  let lineEnd: UInt8
+  /// The last byte of each line: a line feed, or a carriage return if no line feed follows. Known after
+  /// ``skipPreamble(lineCount:)``.
+  private(set) var lineEnd = ASCII.lineFeed
   private var scratch: [UInt8] = []
 
   /// Creates a position at the start, after a byte order mark.
@@ -47,33 +48,47 @@ struct CSVTokenizer {
     self.comment = comment
     self.quotes = quotes
     isTabSeparated = delimiter == ASCII.tab
-    lineEnd = Self.lineEnd(of: bytes, quotes)
     index = ByteOrderMark.byteCount(in: bytes)
   }
 
-  /// The last byte of the first line, which is that of all lines.
-  private static func lineEnd(of bytes: UnsafeRawBufferPointer, _ quotes: CSVQuotes) -> UInt8 {
+  /// Skips lines at the start, whatever is in them, and the comments and empty lines after them. The line behind
+  /// them shows the line end of all further ones; quotes before it mean nothing.
+  mutating func skipPreamble(lineCount: Int) throws(TextFault) {
+    for _ in 0..<lineCount {
+      guard skipAnyLine() else {
+        throw TextFault(
+          .malformed, "the text has no line behind the \(lineCount) lines to skip", at: bytes.count)
+      }
+    }
+    while index < bytes.count, bytes[index] == comment || Self.isLineEnd(bytes[index]) {
+      if !skipAnyLine() { index = bytes.count }
+    }
+    lineEnd = lineEndOfThisLine
+  }
+
+  /// Skips a line with any line end. Returns false if there is none.
+  private mutating func skipAnyLine() -> Bool {
+    guard let end = bytes[index...].firstIndex(where: Self.isLineEnd) else { return false }
+    index = end + 1
+    if bytes[end] == ASCII.carriageReturn, index < bytes.count, bytes[index] == ASCII.lineFeed {
+      index += 1
+    }
+    return true
+  }
+
+  /// The last byte of the line that begins here, outside of quotes.
+  private var lineEndOfThisLine: UInt8 {
     var isQuoted = false
-    for (offset, byte) in bytes.enumerated() {
+    for offset in index..<bytes.count {
+      let byte = bytes[offset]
       if byte == ASCII.quote, quotes != .none { isQuoted.toggle() }
-      guard !isQuoted, byte == ASCII.lineFeed || byte == ASCII.carriageReturn else { continue }
+      guard !isQuoted, Self.isLineEnd(byte) else { continue }
       let isReturn = byte == ASCII.carriageReturn
       // A text that ends there may have lost a line feed.
       let isAlone = offset + 1 < bytes.count && bytes[offset + 1] != ASCII.lineFeed
       return isReturn && isAlone ? ASCII.carriageReturn : ASCII.lineFeed
     }
     return ASCII.lineFeed
-  }
-
-  /// Skips lines at the start, whatever is in them.
-  mutating func skipLines(_ count: Int) throws(TextFault) {
-    for _ in 0..<count {
-      guard let end = bytes[index...].firstIndex(of: lineEnd) else {
-        throw TextFault(
-          .malformed, "the text has no line behind the \(count) lines to skip", at: bytes.count)
-      }
-      index = end + 1
-    }
   }
 
   /// True if no row follows.
@@ -142,8 +157,8 @@ struct CSVTokenizer {
     guard bytes[start..<index].contains(where: Self.isLineEnd) else { return }
     throw TextFault(
       .malformed,
-      "the quotes of this field do not match: it has a quote inside and a line end; double the quotes inside, or choose `quotes` none if no quotes surround fields",
-      at: field)
+      "the quotes of this field do not match: it has a quote inside and a line end; double the quotes inside, "
+        + "or choose `quotes` none if no quotes surround fields", at: field)
   }
 
   private static func isLineEnd(_ byte: UInt8) -> Bool {
