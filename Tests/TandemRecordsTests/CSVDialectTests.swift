@@ -40,6 +40,18 @@ struct CSVDialectTests {
         ])
   }
 
+  @Test("a declared field of texts has precedence over a column whose name differs in case")
+  func textFieldsAndColumns() throws {
+    var options = CSVOptions()
+    let names = (0..<20).map { "Code\($0)" }
+    options.textFields = names
+    options.columnKinds = Dictionary(
+      uniqueKeysWithValues: names.map { ($0.lowercased(), .numbers) })
+    let text =
+      names.joined(separator: ",") + "\n" + names.map { _ in "1.50" }.joined(separator: ",")
+    #expect(try list(text, options) == [names.map { "\($0): \"1.50\"" }])
+  }
+
   @Test("the message for a dialect that was not named says how to name it")
   func hints() {
     for (text, option) in [

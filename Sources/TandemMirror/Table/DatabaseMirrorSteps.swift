@@ -169,7 +169,8 @@ extension DatabaseMirrorSteps {
       case .blob, .any: .any
       }
     }
-    return declared.merging(present) { _, present in present }
+    return declared.filter { name, _ in !present.keys.contains { isSameName($0, name) } }
+      .merging(present) { _, present in present }
   }
 
   private func list(_ validators: RecordListValidators?) async throws -> RecordList {

@@ -19,7 +19,8 @@ struct CSVReader: RecordTextReader {
   private var keyOffsets: [Int] = []
   private let hasHeader: Bool
   private let skippedLineCount: Int
-  private let columnKinds: [String: CSVColumnKind]
+  /// The ways to read fields, by their folded names.
+  private var columnKinds: [FieldName: CSVColumnKind] = [:]
   /// True if there is a cell without quotes that is not empty.
   private var hasPlainCell = false
   /// True if a comma is the delimiter because no other one was named.
@@ -44,8 +45,12 @@ struct CSVReader: RecordTextReader {
     allowsRaggedRows = options.allowsRaggedRows
     requiredFields = options.requiredFields
     keyFields = options.keyFields
-    columnKinds = options.columnKinds.merging(options.textFields.map { ($0, .texts) }) { $1 }
     assumesComma = options.delimiter == nil && format == .csv
+    // Sorted, so that every run of the program chooses the same one of two names that are folded to one.
+    for (name, kind) in options.columnKinds.sorted(by: { $0.key < $1.key }) {
+      columnKinds[Self.folded(name)] = kind
+    }
+    for name in options.textFields { columnKinds[Self.folded(name)] = .texts }
   }
 
   /// Reads the records as a table would store them.
@@ -145,9 +150,7 @@ struct CSVReader: RecordTextReader {
     }
     let keys = keyFields.count > 1 ? Set(keyFields.map(Self.folded)) : []
     keyOffsets = present.indices.filter { keys.contains(present[$0]) }
-    let kinds = Dictionary(
-      columnKinds.map { (Self.folded($0), $1) }, uniquingKeysWith: { first, _ in first })
-    columns = present.map { CSVColumn(kinds[$0]) }
+    columns = present.map { CSVColumn(columnKinds[$0]) }
   }
 
   /// The maximum number of fields that an error names.
