@@ -94,7 +94,8 @@ struct RecordBagTests {
     #expect(text.records.map { $0["key"] } == [.text("3041563"), .text("b")])
     for (json, message) in [
       (#"{"a":{},"b":[1]}"#, "record 2"), (#"{"a":1}"#, "expected an object, found a number"),
-      (#"{"a":{"key":1}}"#, #"has a field "key""#), ("[{}]", "an object with the list"),
+      (#"{"a":{"key":1}}"#, #"has a field "key""#), (#"{"a":{},"a":{}}"#, #"the member "a" twice"#),
+      ("[{}]", "an object with the list"),
     ] {
       do throws(RecordError) {
         _ = try envelope(json, "*")

@@ -28,6 +28,7 @@ struct JSONEnvelopeReader: RecordTextReader {
   private var records: PackedRecords?
   /// The names of the members, if the list is an object.
   private(set) var memberNames: [String] = []
+  private var seenMembers: Set<FieldName> = []
   private var memberLayouts: [ObjectIdentifier: (plain: RecordLayout, named: RecordLayout)] = [:]
   /// The paths to the values beside the list, in the order of the text.
   private var paths: [String] = []
@@ -90,6 +91,10 @@ extension JSONEnvelopeReader {
   private mutating func readMember() throws(TextFault) {
     let start = objects.cursor.index
     let name = try objects.cursor.fieldName()
+    guard seenMembers.insert(FieldName(name)).inserted else {
+      throw TextFault(
+        .duplicateField, "the object names the member \(FieldValue.text(name)) twice", at: start)
+    }
     var list = PackedRecords()
     swap(&list, &self.list)
     defer { swap(&list, &self.list) }
