@@ -74,10 +74,8 @@ extension DatabaseError: CustomStringConvertible {
     return "\(path): \(message)\(advice)\(number)\(statement)"
   }
 
-  /// The words of SQLite for a function or collation that only the application has.
-  private static let missing = [
-    "no such function: ", "unknown function: ", "no such collation sequence: ",
-  ]
+  /// The words of SQLite for a function that only the application has.
+  private static let missingFunction = ["no such function: ", "unknown function: "]
 
   /// The remedy, where it is not obvious from SQLite's words.
   private var advice: String {
@@ -88,8 +86,10 @@ extension DatabaseError: CustomStringConvertible {
       return "; a file with a write-ahead log can be read only where SQLite may write beside it"
     case .full: return "; free some space and try again: nothing was changed"
     case .corrupt: return "; restore it from a backup, or try sqlite3's .recover"
-    case .error where Self.missing.contains(where: message.hasPrefix):
+    case .error where Self.missingFunction.contains(where: message.hasPrefix):
       return "; make it known to this program (`functions`)"
+    case .error where message.hasPrefix("no such collation sequence: "):
+      return "; make it known to this program (`collations`)"
     default: return ""
     }
   }

@@ -30,4 +30,14 @@ struct DatabaseErrorTests {
     #expect(error.description.hasPrefix("a.db: what happened; "))
     #expect(error.description.contains(words))
   }
+
+  @Test("the error for a missing function or collation names the option that declares it")
+  func missing() {
+    for (message, option) in [
+      ("no such function: f", "`functions`"), ("no such collation sequence: c", "`collations`"),
+    ] {
+      let error = DatabaseError(code: .error, message: message, path: "a.db")
+      #expect(error.description.contains("(\(option))"))
+    }
+  }
 }

@@ -13,6 +13,7 @@ enum LibraryNames {
     "delimiter": CSVOption.delimiter,
     "quotes": CSVOption.quotes,
     "functions": CommandSpecification.loadExtension,
+    "collations": CommandSpecification.loadExtension,
     "widensColumns": MirrorCommand.Option.widen,
     "allowsEmptySource": MirrorCommand.Option.allowEmpty,
     "deletionLimit": MirrorCommand.Option.maxDeletes,
