@@ -29,7 +29,8 @@ public struct CSVOptions: Hashable, Sendable {
   /// CSV at all, such as a message of a server, is then not taken for a list without records.
   public var requiredFields: [String] = []
   /// The fields whose values stay texts, though all of them may look like numbers; letters in either case.
-  /// Names that the header has not are ignored. A mirror adds the columns of texts of its table.
+  /// Names that the header has not are ignored. In the other fields, a mirror reads values by the types of the
+  /// columns of its table.
   public var textFields: [String] = []
   /// The ways to read the fields that are columns of a table, by name; letters in either case.
   package var columnKinds: [String: CSVColumnKind] = [:]
