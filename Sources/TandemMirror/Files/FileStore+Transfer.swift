@@ -159,7 +159,7 @@ private struct FileReception {
     try partial.discard()
     let reception = FileReception(request, store: store, resumes: false)
     guard let answer = try await reception.answer(of: client) else {
-      preconditionFailure("only a request that resumes can be refused to")
+      preconditionFailure("only a resumed request may have no answer")
     }
     return try await reception.receive(answer.stream, from: answer.start, received: received)
   }
