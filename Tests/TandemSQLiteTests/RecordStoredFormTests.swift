@@ -117,6 +117,28 @@ struct RecordStoredFormTests {
     }
   }
 
+  @Test("values without a date or UUID do not look for other values of their columns")
+  func noSample() throws {
+    struct Tagged: Codable, Identifiable, DatabaseRecord {
+      enum Kind: String, Codable { case plain }
+      var id: Int
+      var kind: Kind
+      var tags: [String]
+      var times: [Date]
+    }
+    try database.write { transaction in
+      try transaction.execute(
+        "CREATE TABLE tagged (id INTEGER PRIMARY KEY, kind TEXT, tags TEXT, times TEXT)")
+      try transaction.insert(Tagged(id: 1, kind: .plain, tags: ["a"], times: []))
+      let before = transaction.connection.compilationCount
+      try transaction.insert(Tagged(id: 2, kind: .plain, tags: ["b"], times: []))
+      #expect(transaction.connection.compilationCount == before)
+      try transaction.insert(
+        Tagged(id: 3, kind: .plain, tags: [], times: [Date(timeIntervalSince1970: 0)]))
+      #expect(transaction.connection.compilationCount == before + 1)
+    }
+  }
+
   @Test("a form that is named is written, whatever the column has")
   func named() throws {
     struct Note: Codable, Identifiable, DatabaseRecord {

@@ -69,6 +69,7 @@ extension FieldEncoder: SingleValueEncodingContainer {
       return .blob(bytes)
     }
     guard let known = FoundationType(Value.self) else { return nil }
+    if coding.requiresSample, known.dependsOnSample(coding) { throw MissingSample() }
     guard let fieldValue = known.fieldValue(ofParts: try JSONValue(encoding: value), coding) else {
       throw unstorable(value, known.limit(coding))
     }

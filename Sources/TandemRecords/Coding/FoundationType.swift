@@ -58,6 +58,15 @@ enum FoundationType {
     }
   }
 
+  /// True if the form of a value is that of other values of its column.
+  func dependsOnSample(_ coding: RecordCoding) -> Bool {
+    switch self {
+    case .date: coding.dates == .stored
+    case .uuid: coding.uuids == .stored
+    case .url, .decimal, .data: false
+    }
+  }
+
   /// The form that a field must have, for error messages.
   func expectation(_ coding: RecordCoding) -> String {
     switch self {

@@ -21,6 +21,8 @@ public struct RecordCoding: Hashable, Sendable {
   public var uuids: RecordUUIDCoding
   /// A value that the column has which a value is written to, if one is known.
   package var sample: FieldValue?
+  /// True if a value whose form depends on ``sample`` is to fail with ``MissingSample``, as long as there is none.
+  package var requiresSample = false
 
   /// Forms as given; by default those that most servers send.
   public init(dates: RecordDateCoding = .iso8601, uuids: RecordUUIDCoding = .lowercase) {
@@ -28,6 +30,9 @@ public struct RecordCoding: Hashable, Sendable {
     self.uuids = uuids
   }
 }
+
+/// The form of a value depends on a value that its column has (``RecordCoding/sample``).
+package struct MissingSample: Error {}
 
 /// The form in which fields hold dates.
 ///

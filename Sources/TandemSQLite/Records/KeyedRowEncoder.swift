@@ -150,8 +150,9 @@ extension KeyedRowEncoder {
     if let value = value as? any DatabaseValue {
       return try put(opened: value, key, at: place())
     }
-    let coding = try codings.coding(of: key.stringValue)
-    let fieldValue = try fieldValue(key) { try FieldEncoder.fieldValue(of: value, coding) }
+    let fieldValue = try fieldValue(key) {
+      try codings.fieldValue(of: value, column: key.stringValue)
+    }
     try put(fieldValue, key, at: place())
   }
 

@@ -49,9 +49,11 @@ final class RecordStatement {
 
   var columnCount: Int { columns.count }
 
-  /// The form of values of the column at an offset; that of the type if there is no such column.
-  func coding(atOffset offset: Int) throws(DatabaseError) -> RecordCoding {
-    try columns.indices.contains(offset) ? codings.coding(of: columns[offset]) : codings.coding
+  /// The field's value of a value for the column at an offset; in the form of the type if there is no such column.
+  func fieldValue(of value: some Encodable, atOffset offset: Int) throws -> FieldValue {
+    try columns.indices.contains(offset)
+      ? codings.fieldValue(of: value, column: columns[offset])
+      : FieldEncoder.fieldValue(of: value, codings.coding)
   }
 
   /// The parameter of a column, counted from 1.
@@ -142,8 +144,7 @@ public struct RowEncoder: ~Copyable {
   public mutating func append(encoding value: some Encodable) throws {
     let fieldValue: FieldValue
     do {
-      fieldValue = try FieldEncoder.fieldValue(
-        of: value, try statement.coding(atOffset: position))
+      fieldValue = try statement.fieldValue(of: value, atOffset: position)
     } catch let error as EncodingError {
       throw statement.unstorable(value, column: position, ": \(error.fieldMessage)")
     }
@@ -186,16 +187,20 @@ final class ColumnCodings {
     self.database = database
   }
 
-  /// The form of values of a column.
-  func coding(of column: String) throws(DatabaseError) -> RecordCoding {
-    guard coding.dates == .stored || coding.uuids == .stored, let table else { return coding }
+  /// The field's value of a value for a column. Looks for a value in the column only if the value has a date or
+  /// UUID in it, because that reads the whole table if there is none.
+  func fieldValue(of value: some Encodable, column: String) throws -> FieldValue {
+    guard let table else { return try FieldEncoder.fieldValue(of: value, coding) }
     var coding = coding
-    if let sample = samples[column] {
-      coding.sample = sample
-    } else {
+    coding.sample = samples[column]
+    coding.requiresSample = coding.sample == nil
+    do {
+      return try FieldEncoder.fieldValue(of: value, coding)
+    } catch is MissingSample {
       coding.sample = try sample(of: column, table)
+      coding.requiresSample = false
+      return try FieldEncoder.fieldValue(of: value, coding)
     }
-    return coding
   }
 
   /// Looks for a value. A column without one is looked at again next time, because it gets one by then.
