@@ -128,11 +128,6 @@ struct PageCorpusTests {
       "GitHub search", "items", #"{"items":[{"id":1}],"incomplete_results":true}"#,
       says: "incomplete_results"),
     .init(
-      "GitHub search, complete", "items",
-      #"{"total_count":1,"incomplete_results":false,"items":[{"id":1}]}"#),
-    .init(
-      "Google Drive", "files", #"{"incompleteSearch":false,"files":[{"id":1}]}"#),
-    .init(
       "Facebook", "data",
       #"{"data":[{"id":1}],"paging":{"cursors":{"after":"QV"},"next":"https://a/?after=QV"}}"#,
       says: "`paging` cursor=paging.next,"),
@@ -227,12 +222,6 @@ struct PageCorpusTests {
     .init(
       "Azure Resource Graph, token alone", "data", #"{"data":[{"id":1}],"$skipToken":"ew"}"#,
       says: "cursor=$skipToken,PARAM"),
-    .init(
-      "BigQuery, the job is done", "rows",
-      #"{"jobComplete":true,"pageToken":"B","rows":[{"id":1}]}"#, says: "pageToken"),
-    .init(
-      "HAL with arrays of links", "rows", #"{"_links":{"next":[{"href":"/2"}]},"rows":[{"id":1}]}"#,
-      says: "`paging` cursor=_links.next.0.href,"),
     .init(
       "BigQuery", "rows", #"{"jobComplete":false,"rows":[{"id":1}]}"#, says: "jobComplete is false"),
     .init(

@@ -46,15 +46,13 @@ extension PageMember {
   }
 
   /// True for a flag of completeness that is false.
-  var deniesEnd: Bool {
-    isOfPage && flag == false && PageWords.end.spell(letters)
-      && !PageWords.incomplete.spell(letters)
-  }
+  var deniesEnd: Bool { isOfPage && flag == false && PageWords.end.spell(letters) }
 
   /// True for a flag that says that no page follows.
   var saysEnd: Bool {
     guard isOfPage else { return false }
-    if flag == true { return PageWords.end.spell(letters) && !PageWords.done.spell(letters) }
+    // A response is called complete that is one page of a list, too.
+    if flag == true { return PageWords.end.spell(letters) && !isCalled("complete") }
     return (flag == false || value == .number("0")) && PageWords.more.spell(letters)
       && !isCalled("next")
   }
@@ -116,11 +114,6 @@ extension PageMember {
     case .string(let text):
       return Self.empties.contains(text.lowercased()) ? nil : (path, text.isReference)
     case .array(let elements):
-      if let place = elements.firstIndex(where: { $0.linkMember != nil }),
-        let link = elements[place].linkMember
-      {
-        return ("\(path).\(place).\(link)", true)
-      }
       // The values to go on after, as Elasticsearch takes them; objects are other things to come.
       let isCursor = elements.allSatisfy { if case .object = $0 { false } else { true } }
       return elements.isEmpty || !isCursor ? nil : (path, false)

@@ -54,10 +54,6 @@ struct PageWords: Sendable {
       all at batch chunk data fetched has in is items job list loaded of page pages query reached records result \
       results retrieved returned rows search set stream the
       """)
-  /// A flag that says that the work of the server is done, which may be that for one page.
-  static let done = PageWords(
-    "done complete end",
-    with: "has in is job of page query request response result results search set")
   /// The number of records of the whole list.
   static let total = PageWords(
     "total totals count found filtered matched matches hits",
