@@ -318,6 +318,23 @@ struct PageCorpusTests {
     #expect(try await read(envelope, .first) == 1)
   }
 
+  @Test("a page that is called incomplete is refused with every `paging` but the first")
+  func incomplete() async throws {
+    for flag in [
+      #""incomplete_results":true"#, #""incompleteSearch":true"#, #""meta":{"is_incomplete":true}"#,
+    ] {
+      let envelope = Envelope("", "items", #"{"items":[{"id":1}],\#(flag)}"#)
+      for paging in [
+        RecordPaging.none, .number(parameter: "page", from: 1), .cursor(field: "next"),
+      ] {
+        let error = await #expect(throws: TransportError.self) {
+          _ = try await read(envelope, paging)
+        }
+        #expect(error?.code == .unreadPages)
+      }
+    }
+  }
+
   static let lists: [Envelope] = [
     .init(
       "GitHub GraphQL", "data.repos.nodes",
@@ -410,6 +427,12 @@ struct PageCorpusTests {
   ]
 
   static let furtherLists: [Envelope] = [
+    .init(
+      "GitHub search", "items", #"{"total_count":1,"incomplete_results":false,"items":[{"id":1}]}"#),
+    .init("Google Drive", "files", #"{"incompleteSearch":false,"files":[{"id":1}]}"#),
+    .init(
+      "not incomplete", "rows",
+      #"{"is_incomplete":false,"meta":{"incomplete":false},"rows":[{"id":1}]}"#),
     .init(
       "LinkedIn", "elements",
       #"{"elements":[{"id":1}],"paging":{"start":0,"count":10,"total":1,"links":[]}}"#),

@@ -46,7 +46,14 @@ extension PageMember {
   }
 
   /// True for a flag of completeness that is false.
-  var deniesEnd: Bool { isOfPage && flag == false && PageWords.end.spell(letters) }
+  var deniesEnd: Bool { isOfPage && flag == false && isCompleteness }
+
+  /// True for the name of a flag of completeness. `incomplete_results` has the same words as `in complete results`,
+  /// and is the contrary.
+  private var isCompleteness: Bool {
+    PageWords.end.spell(letters)
+      && !String(decoding: letters, as: UTF8.self).contains("incomplete")
+  }
 
   /// True for a flag that says that no page follows.
   var saysEnd: Bool {

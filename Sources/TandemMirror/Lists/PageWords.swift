@@ -44,7 +44,7 @@ struct PageWords: Sendable {
   static let incomplete = PageWords("incomplete partial timedout terminatedearly", with: ofLists)
   /// Words that go with flags of a whole list.
   private static let ofLists = """
-    content data has is items job limit list maximum max of output page query records response result results row \
+    content data has is items job limit list maximum max of output page pages query records response result results row \
     rows search set size transfer was
     """
   /// A flag that is false if the list goes on.
