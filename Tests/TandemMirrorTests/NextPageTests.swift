@@ -172,13 +172,29 @@ struct NextPageTests {
     }
   }
 
-  @Test("a response that is called complete may be a page")
-  func completePage() async throws {
-    let reading = try await read(.cursor(field: "next")) { path, _ in
-      path == "/list"
-        ? #"{"items":[{"id":1}],"next":"/2","complete":true}"#
-        : #"{"items":[{"id":2}],"complete":true}"#
+  @Test(
+    "what is called done may be a page or a job",
+    arguments: [
+      "complete", "jobComplete", "jobDone", "isDone", "done", "end", "page_complete", "queryDone",
+    ])
+  func donePage(flag: String) async throws {
+    for paging in [RecordPaging.cursor(field: "next"), .cursor(field: "next", parameter: "c")] {
+      let reading = try await read(paging) { path, _ in
+        path == "/list"
+          ? #"{"items":[{"id":1}],"next":"/list?c=2","\#(flag)":true}"#
+          : #"{"items":[{"id":2}],"\#(flag)":true}"#
+      }
+      #expect(reading.ids == [1, 2])
     }
-    #expect(reading.ids == [1, 2])
+  }
+
+  @Test("an empty page that is done and names itself is the last one")
+  func doneForEver() async throws {
+    let reading = try await read(.cursor(field: "next", parameter: "c")) { path, _ in
+      path == "/list"
+        ? #"{"items":[{"id":1}],"next":"e","isDone":true}"#
+        : #"{"items":[],"next":"e","isDone":true}"#
+    }
+    #expect(reading.ids == [1] && reading.message == "")
   }
 }

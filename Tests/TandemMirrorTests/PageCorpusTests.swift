@@ -45,6 +45,15 @@ struct PageCorpusTests {
 
   static let excerpts: [Envelope] = [
     .init(
+      "BigQuery, done", "rows", #"{"jobComplete":true,"pageToken":"B","rows":[{"id":1}]}"#,
+      says: "cursor=pageToken,PARAM"),
+    .init(
+      "Convex", "page", #"{"page":[{"id":1}],"isDone":true,"continueCursor":"x"}"#,
+      says: "cursor=continueCursor,PARAM"),
+    .init(
+      "a contradiction", "rows",
+      #"{"has_more":false,"next_cursor":"x","total":2,"rows":[{"id":1}]}"#, says: "2 records"),
+    .init(
       "GitHub GraphQL", "data.repos.nodes",
       #"{"data":{"repos":{"nodes":[{"id":1}],"pageInfo":{"hasNextPage":true,"endCursor":"Y3"}}}}"#,
       says: "cursor=data.repos.pageInfo.endCursor,PARAM"),
@@ -461,7 +470,6 @@ struct PageCorpusTests {
       "Strapi", "data",
       #"{"data":[{"id":1}],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":1,"total":1}}}"#
     ),
-    .init("Convex", "page", #"{"page":[{"id":1}],"isDone":true,"continueCursor":"x"}"#),
     .init("a scan", "keys", #"{"keys":[{"id":1}],"cursor":"0","next":"0"}"#),
     .init(
       "CloudWatch", "events",

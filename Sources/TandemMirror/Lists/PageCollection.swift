@@ -96,8 +96,10 @@ struct PageCollection {
     guard let named = try namedURL(after: page, at: position) else { return nil }
     let next = try askedURL(of: named, after: page)
     // Some servers name a next page after the last one, or the last one itself, for ever.
-    let hasAllRecords = signs(of: page, at: position).hasAllRecords
-    if hasAllRecords, page.records.isEmpty || next == pages[position].url { return nil }
+    let signs = signs(of: page, at: position)
+    if signs.hasAllRecords, page.records.isEmpty || next == pages[position].url { return nil }
+    // Convex
+    if signs.saysDone, page.records.isEmpty, next == pages[position].url { return nil }
     return next
   }
 

@@ -55,14 +55,17 @@ extension PageMember {
       && !String(decoding: letters, as: UTF8.self).contains("incomplete")
   }
 
-  /// True for a flag that says that no page follows.
+  /// True for a flag that says that no page follows. One of a job or of a page that is done says nothing about other
+  /// pages.
   var saysEnd: Bool {
     guard isOfPage else { return false }
-    // A response is called complete that is one page of a list, too.
-    if flag == true { return PageWords.end.spell(letters) && !isCalled("complete") }
+    if flag == true { return PageWords.lastPage.spell(letters) }
     return (flag == false || value == .number("0")) && PageWords.more.spell(letters)
       && !isCalled("next")
   }
+
+  /// True for a flag that says that something is done: a job, a page, or the list.
+  var saysDone: Bool { isOfPage && flag == true && isCompleteness }
 
   /// True for a number of records to come.
   var isRemainder: Bool { isOfPage && (number ?? 0) > 0 && PageWords.remaining.spell(letters) }

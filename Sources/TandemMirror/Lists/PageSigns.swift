@@ -88,6 +88,9 @@ extension PageSigns {
     members.contains { $0.saysEnd } && !members.contains { $0.saysMore || $0.deniesEnd }
   }
 
+  /// True if a flag says that something is done, which may be a job, this page, or the list.
+  var saysDone: Bool { members.contains { $0.saysDone } }
+
   /// True if all records have come, by the server's own number of them.
   var hasAllRecords: Bool { total.map { $0 > 0 && $0 == recordCount } ?? false }
 

@@ -54,6 +54,13 @@ struct PageWords: Sendable {
       all at batch chunk data fetched has in is items job list loaded of page pages query reached records result \
       results retrieved returned rows search set stream the
       """)
+  /// A flag that is true if no page follows.
+  static let lastPage = PageWords(
+    "last isend endof eof exhausted nomore finalpage finalbatch finalchunk",
+    with: """
+      at batch chunk data has in is items list of page pages query reached records result results rows search set \
+      stream the
+      """)
   /// The number of records of the whole list.
   static let total = PageWords(
     "total totals count found filtered matched matches hits",
