@@ -91,10 +91,88 @@ struct UnreadPagesTests {
     let text = #"{"items":[{"id":1}],"next":"/2"}"#
     let message = await message([:], text, items: "items", paging: paging)
     #expect(message.contains("`paging` cursor=next,"))
-    let end = #"{"items":[{"id":1}],"next":null,"total":2}"#
+    let end = #"{"items":[{"id":1}],"next":null}"#
     #expect(await self.message([:], end, items: "items", paging: paging) == "")
     let inHead = await self.message(["X-Next-Page": "2"], end, items: "items", paging: paging)
     #expect(inHead.contains("`paging` header=X-Next-Page,PARAM,"))
+  }
+
+  @Test(
+    "fewer records than the server says that the list has are an error with every `paging` but the first",
+    arguments: [
+      ([:], #""total":3"#, "the field total says that the list has 3 records, and 1 came"),
+      (["X-Total-Count": "3"], "", "X-Total-Count of the response says that the list has 3"),
+      ([:], #""page":1,"pages":9"#, "the field pages says that the list has 9 pages, and "),
+    ] as [(HTTPFields, String, String)])
+  func missingRecords(fields: HTTPFields, others: String, words: String) async throws {
+    let pagings: [RecordPaging] = [
+      .number(parameter: "page", from: 1), .offset(parameter: "o"),
+      .last(field: "id", parameter: "l"),
+      .cursor(field: "next"), .link,
+    ]
+    for paging in pagings {
+      let others = others.isEmpty ? "" : "," + others
+      let message = await message(fields, of: paging) { isFirst in
+        isFirst
+          ? #"{"items":[{"id":1}],"next":"/2"\#(others)}"#
+          : #"{"items":null,"next":null\#(others)}"#
+      }
+      #expect(
+        message.contains(words) && message.contains("with `paging` first"), "\(paging): \(message)")
+      // The number of the last page counts, if that has one.
+      let all = await self.message([:], of: paging) { isFirst in
+        isFirst
+          ? #"{"items":[{"id":1}],"next":"/2","total":9}"# : #"{"items":[],"next":null,"total":1}"#
+      }
+      #expect(all == "", "\(paging)")
+    }
+  }
+
+  @Test("an empty last page that says that there is more is an error")
+  func moreThanNothing() async throws {
+    for paging in [RecordPaging.number(parameter: "page", from: 1), .offset(parameter: "o")] {
+      let message = await message([:], of: paging) { isFirst in
+        #"{"items":[\#(isFirst ? #"{"id":1}"# : "")],"has_more":true}"#
+      }
+      #expect(message.contains("has_more is true"))
+    }
+  }
+
+  @Test("a list that is read from within may have fewer records than the server says")
+  func fromWithin() async throws {
+    let message = await message([:], of: .offset(parameter: "o"), at: "/list?o=8") { isFirst in
+      #"{"items":[\#(isFirst ? #"{"id":1}"# : "")],"total":9}"#
+    }
+    #expect(message == "")
+  }
+
+  /// The message for a list of two pages, of which the second one has no records.
+  private func message(
+    _ fields: HTTPFields, of paging: RecordPaging, at path: String = "/list",
+    _ text: @escaping @Sendable (_ isFirst: Bool) -> String
+  ) async -> String {
+    do {
+      return try await withServer { request, connection in
+        let isFirst = request.path == path
+        var fields = fields
+        if isFirst, paging == .link { fields["Link"] = "</2>; rel=next" }
+        return connection.respond(200, fields, Array(text(isFirst).utf8))
+      } test: { server in
+        var options = RecordListOptions()
+        options.retry = .never
+        options.itemsField = "items"
+        options.paging = paging
+        do {
+          _ = try await RecordSource.url(server.url + path).list(
+            options, client: SystemHTTPClient())
+          return ""
+        } catch let error as TransportError {
+          return error.message
+        }
+      }
+    } catch {
+      return "\(error)"
+    }
   }
 
   @Test("the list and the next page may be in an object inside another")

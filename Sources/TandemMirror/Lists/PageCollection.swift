@@ -26,6 +26,8 @@ struct PageCollection {
   private var last: RecordPage
   /// The number of the first page, as far as it is known.
   private var firstNumber: Int64?
+  /// What the server says that the list has.
+  private var counts = PageCounts()
   private var emptyPageCount = 0
   private var seenURLs = Set<String>()
   private var seenKeys = Set<RecordKey>()
@@ -65,6 +67,41 @@ struct PageCollection {
     }
     guard let evidence else { return }
     throw problem(.unreadPages, "the list goes on after this page: \(evidence)")
+  }
+
+  /// Checks that as many records have come as the server says that the list has, however it is read.
+  func requireAllRecords() throws(TransportError) {
+    var evidence: String?
+    switch options.paging {
+    case .none, .first: return
+    case .link, .header, .cursor: break
+    case .last, .offset, .number:
+      if !signs.hasAllRecords, let flag = signs.evidenceInFlags {
+        evidence = "the list goes on after its last page: \(flag)"
+      }
+    }
+    if !startsInside {
+      evidence =
+        evidence ?? counts.evidence(recordCount: records.count, pageCount: pages.count)
+    }
+    guard let evidence else { return }
+    throw problem(
+      .unreadPages,
+      "\(evidence); does \(options.paging) suit the server? If it counts what it does not show, ask for everything "
+        + "in one page, and take that as it is with `paging` first")
+  }
+
+  /// True if the first page that was asked for is not the list's first one.
+  private var startsInside: Bool {
+    switch options.paging {
+    case .offset(let parameter):
+      return (HTTPURL.parameter(parameter, in: url).flatMap { httpNumber($0) } ?? 0) > 0
+    case .number: return (firstNumber ?? 0) > 1
+    case .cursor(_, let parameter?), .last(_, let parameter), .header(_, let parameter?):
+      // Crossref and Solr begin with an asterisk.
+      return !["", "*", "%2A", "0", "-1"].contains(HTTPURL.parameter(parameter, in: url) ?? "")
+    case .none, .first, .link, .cursor, .header: return false
+    }
   }
 
   private var signs: PageSigns { signs(of: last, at: count - 1) }
@@ -210,6 +247,7 @@ struct PageCollection {
         url: url, base: page.head.url, validators: HTTPValidators(of: page.head),
         records: start..<records.count))
     last = page
+    counts.update(signs.counts)
     emptyPageCount = page.records.isEmpty ? emptyPageCount + 1 : 0
     seenURLs.insert(url)
   }

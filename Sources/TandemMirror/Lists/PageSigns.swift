@@ -54,7 +54,7 @@ extension PageSigns {
   /// The evidence that the list goes on after the page, with the way to read the rest; `nil` if there is none.
   func evidence() throws(TransportError) -> String? {
     if let evidence = try evidenceOfNextPage() { return evidence }
-    if let member = members.first(where: isGreaterPageTotal) {
+    if let member = members.first(where: { (pageTotal($0) ?? 0) > 1 }) {
       return "\(member.name) is \(member.value)" + Self.remedy(Self.counting)
     }
     guard let recordCount, let (member, total) = totals.first(where: { $0.total > recordCount })
@@ -140,19 +140,53 @@ extension PageSigns {
     return totals
   }
 
-  private func isGreaterPageTotal(_ member: PageMember) -> Bool {
-    guard member.place != .data, member.place != .cursors, let count = member.number, count > 1
-    else {
-      return false
+  /// The number of pages of the whole list that the member gives.
+  private func pageTotal(_ member: PageMember) -> Int? {
+    guard member.place != .data, member.place != .cursors, let count = member.number else {
+      return nil
     }
-    if PageWords.pageTotal.spell(member.letters) { return true }
-    guard member.letters.elementsEqual("pages".utf8) else { return false }
+    if PageWords.pageTotal.spell(member.letters) { return count }
+    guard member.letters.elementsEqual("pages".utf8) else { return nil }
     // Of a book, it is the number of its pages.
-    return member.place == .head
+    let isOfList =
+      member.place == .head
       || member.siblings.keys.contains {
         ["page", "currentpage", "pagenumber"].contains(
           String(decoding: PageWords.letters(of: $0), as: UTF8.self))
       }
+    return isOfList ? count : nil
+  }
+
+  /// The greatest number of records, and of pages, of the whole list by the server, each with its place.
+  var counts: PageCounts {
+    PageCounts(
+      records: totals.max { $0.total < $1.total },
+      pages: members.compactMap { member in pageTotal(member).map { (member.name, $0) } }
+        .max { $0.1 < $1.1 })
+  }
+}
+
+/// The numbers of records and of pages that the whole list has by the server, each with its place.
+struct PageCounts {
+  var records: (member: String, total: Int)?
+  var pages: (member: String, total: Int)?
+
+  /// The numbers that a later page gives count instead of those of earlier ones. Some servers count nothing for an
+  /// empty page.
+  mutating func update(_ later: PageCounts) {
+    if let later = later.records, later.total > 0 { records = later }
+    if let later = later.pages, later.total > 0 { pages = later }
+  }
+
+  /// The evidence that the server has more; `nil` if there is none.
+  func evidence(recordCount: Int, pageCount: Int) -> String? {
+    if let (member, total) = records, total > recordCount {
+      return "\(member) says that the list has \(total) records, and \(recordCount) came"
+    }
+    if let (member, total) = pages, total > pageCount {
+      return "\(member) says that the list has \(total) pages, and \(pageCount) came"
+    }
+    return nil
   }
 }
 

@@ -94,6 +94,7 @@ struct RecordListReading {
       }
     }
     try pages.requireEnd()
+    try pages.requireAllRecords()
     if pages.count > 1 || pages.refusedURL != nil,
       let change = try await change(of: pages, comparesValues: comparesValues)
     {
