@@ -43,6 +43,29 @@ struct PageCorpusTests {
     }
   }
 
+  static let moreExcerpts: [Envelope] = [
+    .init(
+      "HAL, array", "rows", #"{"_links":{"next":[{"href":"/hal?page=2"}]},"rows":[{"id":1}]}"#,
+      says: "`paging` cursor=_links.next.0.href,"),
+    .init(
+      "links, array", "rows", #"{"links":{"next":[{"href":"/2"}]},"rows":[{"id":1}]}"#,
+      says: "`paging` cursor=links.next.0.href,"),
+    .init(
+      "next, array", "rows", #"{"next":[{"href":"/2"}],"rows":[{"id":1}]}"#,
+      says: "`paging` cursor=next.0.href,"),
+    .init(
+      "position, array", "rows", #"{"paging":{"next":[{"page":2}]},"rows":[{"id":1}]}"#,
+      says: "`paging` cursor=paging.next.0.page,PARAM"),
+    .init("flag as 1", "rows", #"{"has_more":"1","rows":[{"id":1}]}"#, says: "has_more"),
+    .init("flag as Y", "rows", #"{"has_more":"Y","rows":[{"id":1}]}"#, says: "has_more"),
+    .init("flag as 0", "rows", #"{"eof":0,"rows":[{"id":1}]}"#, says: "eof is 0"),
+    .init("complete as 0", "rows", #"{"is_complete":0,"rows":[{"id":1}]}"#, says: "is_complete"),
+    .init("JSend", "rows", #"{"status":"error","rows":[{"id":1}]}"#, says: "status"),
+    .init(
+      "a query that runs", "rows", #"{"queryStatus":"in_progress","rows":[{"id":1}]}"#,
+      says: "queryStatus"),
+  ]
+
   static let excerpts: [Envelope] = [
     .init(
       "BigQuery, done", "rows", #"{"jobComplete":true,"pageToken":"B","rows":[{"id":1}]}"#,
@@ -318,7 +341,8 @@ struct PageCorpusTests {
   ]
 
   @Test(
-    "a part of a list is refused, with the member that says so and a way on", arguments: excerpts)
+    "a part of a list is refused, with the member that says so and a way on",
+    arguments: excerpts + moreExcerpts)
   func excerpt(envelope: Envelope) async throws {
     let error = await #expect(throws: TransportError.self) { _ = try await read(envelope) }
     let message = error?.message ?? ""
@@ -436,6 +460,8 @@ struct PageCorpusTests {
   ]
 
   static let furtherLists: [Envelope] = [
+    .init("tasks", "tasks", #"{"tasks":[{"id":1}],"done":0,"last":1,"end":0}"#),
+    .init("events", "now", #"{"now":[{"id":1}],"next":[{"url":"/e/7","start":"19:00","id":7}]}"#),
     .init(
       "GitHub search", "items", #"{"total_count":1,"incomplete_results":false,"items":[{"id":1}]}"#),
     .init("Google Drive", "files", #"{"incompleteSearch":false,"files":[{"id":1}]}"#),

@@ -20,9 +20,21 @@ extension PageMember {
     case .bool(let flag): return flag
     case .string(let text):
       let text = text.lowercased()
-      return ["true", "yes"].contains(text) ? true : ["false", "no"].contains(text) ? false : nil
+      if ["true", "yes", "y"].contains(text) { return true }
+      return ["false", "no", "n"].contains(text) ? false : nil
     case .null, .number, .array, .object: return nil
     }
+  }
+
+  /// The value as a flag that may be 0 or 1. These are numbers of something where the name is not that of a flag.
+  private var bit: Bool? { flag ?? (number == 1 ? true : number == 0 ? false : nil) }
+
+  /// The value as a flag of the end. `last: 1` is the number of a page, and `done: 0` one of tasks.
+  private var endFlag: Bool? {
+    let isNamedAsFlag = ["is", "has", "eof", "endof", "reached"].contains {
+      letters.starts(with: $0.utf8)
+    }
+    return isNamedAsFlag ? bit : flag
   }
 
   private func isCalled(_ name: StaticString) -> Bool {
@@ -39,14 +51,14 @@ extension PageMember {
 extension PageMember {
   /// True for a flag of continuation that is true.
   var saysMore: Bool {
-    if PageWords.truncated.spell(letters) { return flag ?? (value == .number("1")) }
+    if PageWords.truncated.spell(letters) { return bit ?? false }
     guard PageWords.more.spell(letters) else { return false }
     // A bare `next` with a number is a page's.
-    return flag ?? (value == .number("1") && !isCalled("next"))
+    return flag ?? (!isCalled("next") && bit == true)
   }
 
   /// True for a flag of completeness that is false.
-  var deniesEnd: Bool { isOfPage && flag == false && isCompleteness }
+  var deniesEnd: Bool { isOfPage && endFlag == false && isCompleteness }
 
   /// True for the name of a flag of completeness. `incomplete_results` has the same words as `in complete results`,
   /// and is the contrary.
@@ -59,13 +71,12 @@ extension PageMember {
   /// pages.
   var saysEnd: Bool {
     guard isOfPage else { return false }
-    if flag == true { return PageWords.lastPage.spell(letters) }
-    return (flag == false || value == .number("0")) && PageWords.more.spell(letters)
-      && !isCalled("next")
+    if endFlag == true, PageWords.lastPage.spell(letters) { return true }
+    return bit == false && PageWords.more.spell(letters) && !isCalled("next")
   }
 
   /// True for a flag that says that something is done: a job, a page, or the list.
-  var saysDone: Bool { isOfPage && flag == true && isCompleteness }
+  var saysDone: Bool { isOfPage && endFlag == true && isCompleteness }
 
   /// True for a number of records to come.
   var isRemainder: Bool { isOfPage && (number ?? 0) > 0 && PageWords.remaining.spell(letters) }
@@ -125,22 +136,46 @@ extension PageMember {
       return Self.empties.contains(text.lowercased()) ? nil : (path, text.isReference)
     case .array(let elements):
       // The values to go on after, as Elasticsearch takes them; objects are other things to come.
+      if elements.count == 1, let inner = elementTarget(elements[0], isBare: isBare) {
+        return inner
+      }
       let isCursor = elements.allSatisfy { if case .object = $0 { false } else { true } }
       return elements.isEmpty || !isCursor ? nil : (path, false)
     case .object(let fields):
       if let link = value.linkMember { return ("\(path).\(link)", true) }
-      let names = fields.keys.sorted().filter { fields[$0]?.isFilled == true }
-      let cursor = names.first { name in
-        !isBare
-          || Self.positions.contains(String(decoding: PageWords.letters(of: name), as: UTF8.self))
-      }
-      return cursor.map { ("\(path).\($0)", false) }
+      return Self.position(in: fields, isBare: isBare).map { ("\(path).\($0)", false) }
     }
+  }
+
+  /// The target in the only element of an array: a link with nothing else, as HAL may have it, or a position. Other
+  /// objects are things to come.
+  private func elementTarget(
+    _ element: JSONValue, isBare: Bool
+  ) -> (path: String, isReference: Bool)? {
+    guard case .object(let fields) = element else { return nil }
+    if let link = element.linkMember {
+      return fields.keys.allSatisfy(Self.linkMembers.contains) ? ("\(path).0.\(link)", true) : nil
+    }
+    return Self.position(in: fields, isBare: isBare).map { ("\(path).0.\($0)", false) }
+  }
+
+  private static let linkMembers: Set<String> = [
+    "href", "url", "uri", "link", "rel", "relation", "type", "title", "name", "method", "templated",
+    "hreflang",
+  ]
+
+  /// The member of an object that is a position in the list; another one only if the object's name says what it is.
+  private static func position(in fields: [String: JSONValue], isBare: Bool) -> String? {
+    let names = fields.keys.sorted().filter { fields[$0]?.isFilled == true }
+    return names.first {
+      positions.contains(String(decoding: PageWords.letters(of: $0), as: UTF8.self))
+    } ?? (isBare ? nil : names.first)
   }
 
   /// The members by which an object called `next` is a position in the list, and not the next of something else.
   private static let positions: Set<String> = [
-    "after", "cursor", "from", "key", "marker", "offset", "page", "skip", "start", "token",
+    "after", "cursor", "from", "key", "marker", "offset", "page", "skip", "start", "startindex",
+    "token",
   ]
 
   /// The paging that reads a next page at a path.
@@ -276,7 +311,10 @@ extension PageMember {
     guard PageWords.notice.spell(letters) else { return false }
     // A status may be that of what the list is of, such as an order that is delivered in part.
     let isStatus = PageWords.status.spell(letters)
-    return value.texts.contains { isStatus ? $0.isPartialStatus : $0.saysIncomplete }
+    let isOfQuery = isStatus && letters.count > "status".utf8.count
+    return value.texts.contains {
+      isStatus ? $0.isPartialStatus || isOfQuery && $0.isUnfinishedStatus : $0.saysIncomplete
+    }
   }
 
   /// Elasticsearch answers with the parts of an index that did not fail.
@@ -332,6 +370,13 @@ extension String {
     [
       "partial", "truncated", "timedout", "timeout", "partialcontent", "partialresult",
       "partialresults", "partialsuccess", "partialerror", "partialfailure", "limitexceeded",
+      "error", "fail",
     ].contains(String(decoding: PageWords.letters(of: self), as: UTF8.self))
+  }
+
+  /// True if a status of a query is that of one that goes on.
+  fileprivate var isUnfinishedStatus: Bool {
+    ["incomplete", "inprogress", "running", "pending", "queued", "failed"]
+      .contains(String(decoding: PageWords.letters(of: self), as: UTF8.self))
   }
 }
