@@ -76,6 +76,7 @@ package struct LinkHeader {
     /// A token, or a text in quotes, in which a backslash takes the next character as it is.
     private mutating func value() -> String {
       skip(" \t")
+      if let value = valueInSingleQuotes() { return value }
       guard take("\"") else { return text(prefix(until: ";, \t")) }
       var bytes: [UInt8] = []
       while let byte = rest.popFirst() {
@@ -85,6 +86,18 @@ package struct LinkHeader {
       }
       isWhole = false
       return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Some servers take single quotes, which no standard has.
+    private mutating func valueInSingleQuotes() -> String? {
+      let quote = UInt8(ascii: "'")
+      guard rest.first == quote, let end = rest.dropFirst().firstIndex(of: quote) else {
+        return nil
+      }
+      let next = rest[end...].dropFirst()
+      if let byte = next.first, !(";, \t" as StaticString).contains(byte) { return nil }
+      defer { rest = next }
+      return text(rest[..<end].dropFirst())
     }
 
     private mutating func prefix(until ends: StaticString) -> Substring.UTF8View {

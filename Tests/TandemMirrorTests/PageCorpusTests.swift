@@ -45,6 +45,32 @@ struct PageCorpusTests {
 
   static let moreExcerpts: [Envelope] = [
     .init(
+      "Google Custom Search", "items",
+      #"{"queries":{"nextPage":[{"title":"x","count":1,"startIndex":2}]},"items":[{"id":1}]}"#,
+      says: "`paging` cursor=queries.nextPage.0.startIndex,PARAM"),
+    .init(
+      "Facebook, summary", "data", #"{"data":[{"id":1}],"summary":{"total_count":9}}"#,
+      says: "summary.total_count"),
+    .init(
+      "Salesforce, size alone", "records", #"{"records":[{"id":1}],"totalSize":9,"done":true}"#,
+      says: "totalSize"),
+    .init("thousands", "rows", #"{"rows":[{"id":1}],"total":"1,099"}"#, says: "1099 records"),
+    .init("more than", "rows", #"{"rows":[{"id":1}],"total":"1+"}"#, says: "2 records"),
+    .init("no success", "rows", #"{"rows":[{"id":1}],"success":false}"#, says: "success is false"),
+    .init("not ok", "rows", #"{"rows":[{"id":1}],"ok":false}"#, says: "ok is false"),
+    .init(
+      "a search", "rows", #"{"search":{"timed_out":true},"rows":[{"id":1}]}"#,
+      says: "search.timed_out"),
+    .init(
+      "Elasticsearch, at least", "hits.hits",
+      #"{"hits":{"total":{"value":1,"relation":"gte"},"hits":[{"_id":"1"}]}}"#, says: "hits.total"),
+    .init("X-Cursor", nil, #"[{"id":1}]"#, ["X-Cursor": "ab"], says: "header=X-Cursor,PARAM"),
+    .init(
+      "Amazon", nil, #"[{"id":1}]"#, ["x-amzn-next-token": "ab"],
+      says: "header=x-amzn-next-token,PARAM"),
+    .init(
+      "single quotes", nil, #"[{"id":1}]"#, ["Link": "</2>; rel='next'"], says: "`paging` link"),
+    .init(
       "HAL, array", "rows", #"{"_links":{"next":[{"href":"/hal?page=2"}]},"rows":[{"id":1}]}"#,
       says: "`paging` cursor=_links.next.0.href,"),
     .init(
@@ -460,6 +486,9 @@ struct PageCorpusTests {
   ]
 
   static let furtherLists: [Envelope] = [
+    .init(
+      "a report with a summary", "tests",
+      #"{"tests":[{"id":1}],"summary":{"total":4850,"passed":1},"success":3,"total":"12,5"}"#),
     .init("tasks", "tasks", #"{"tasks":[{"id":1}],"done":0,"last":1,"end":0}"#),
     .init("events", "now", #"{"now":[{"id":1}],"next":[{"url":"/e/7","start":"19:00","id":7}]}"#),
     .init(

@@ -106,9 +106,9 @@ extension PageMember {
     {
       return target
     }
-    if place == .beside || place == .container || place == .head && letters.count > 6,
-      PageWords.cursor.spell(letters)
-    {
+    // A field that begins with X- is a field of this service.
+    let isOwnField = place == .head && (letters.count > 6 || ownName.lowercased().hasPrefix("x-"))
+    if place == .beside || place == .container || isOwnField, PageWords.cursor.spell(letters) {
       return target(isBare: false)
     }
     return place == .beside || place == .container ? ambiguousCursor : nil
@@ -209,9 +209,23 @@ extension JSONValue {
   fileprivate var wholeNumber: Int? {
     switch self {
     case .number(let text), .string(let text):
-      (Int(text) ?? Double(text).flatMap { Int(exactly: $0) }).flatMap { $0 < 0 ? nil : $0 }
+      (Int(text) ?? Double(text).flatMap { Int(exactly: $0) } ?? Self.writtenNumber(text))
+        .flatMap { $0 < 0 ? nil : $0 }
     case .null, .bool, .array, .object: nil
     }
+  }
+
+  /// The number in a text for people: "1,099", or one more than 99 in "99+".
+  private static func writtenNumber(_ text: String) -> Int? {
+    let isMore = text.hasSuffix("+")
+    let groups = (isMore ? text.dropLast() : text[...]).split(
+      separator: ",", omittingEmptySubsequences: false)
+    guard groups.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
+      (1...3).contains(groups[0].count) || groups.count == 1,
+      groups.dropFirst().allSatisfy({ $0.count == 3 }), let number = Int(groups.joined()),
+      number < .max
+    else { return nil }
+    return isMore ? number + 1 : number
   }
 
   /// True for a text, an object or a number that is neither empty nor zero.
@@ -251,7 +265,11 @@ extension JSONValue {
 extension PageMember {
   /// The number of records of the whole list that the member gives.
   func total(_ nouns: [[UInt8]]) -> Int? {
+    // Facebook
+    if place == .data, isCalled("totalcount"), prefix.hasSuffix("summary.") { return number }
     guard isOfPage else { return nil }
+    // Salesforce; elsewhere, it is a number of bytes.
+    if isCalled("totalsize"), siblings["done"] != nil { return number }
     if PageWords.total.spell(letters, nouns: nouns) {
       return isMoney || isSuperseded(nouns) || isPageSize(nouns) ? nil : number ?? innerNumber
     }
@@ -261,8 +279,10 @@ extension PageMember {
   /// The number in an object, such as `{"value": 10000, "relation": "gte"}`.
   private var innerNumber: Int? {
     guard case .object(let fields) = value else { return nil }
-    return ["value", "count", "total", "records", "results", "items"].lazy
+    let number = ["value", "count", "total", "records", "results", "items"].lazy
       .compactMap { fields[$0]?.wholeNumber }.first
+    // Elasticsearch counts no further than a limit.
+    return number.map { fields["relation"] == .string("gte") && $0 < .max ? $0 + 1 : $0 }
   }
 
   /// True if the total is an amount of money.
@@ -308,6 +328,7 @@ extension PageMember {
   var reportsFailure: Bool {
     guard place == .beside || place == .container else { return isFailedShardCount }
     if PageWords.failure.spell(letters) { return value.isFailure }
+    if PageWords.success.spell(letters) { return flag == false }
     guard PageWords.notice.spell(letters) else { return false }
     // A status may be that of what the list is of, such as an order that is delivered in part.
     let isStatus = PageWords.status.spell(letters)

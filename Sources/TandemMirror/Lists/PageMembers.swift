@@ -51,7 +51,7 @@ extension PageMember {
     var members: [PageMember] = []
     for field in head.fields {
       var letters = PageWords.letters(of: field.name)[...]
-      for prefix in ["x", "ms", "wp", "pagination", "paging"]
+      for prefix in ["x", "ms", "amzn", "amz", "wp", "pagination", "paging"]
       where letters.starts(with: prefix.utf8) && letters.count > prefix.utf8.count {
         letters = letters.dropFirst(prefix.utf8.count)
       }

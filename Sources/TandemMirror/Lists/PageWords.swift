@@ -88,6 +88,8 @@ struct PageWords: Sendable {
     with: "count number of")
   /// A text or an object that reports an error of the server.
   static let failure = PageWords("error errors", with: "")
+  /// A flag that is false if the server failed.
+  static let success = PageWords("success successful succeeded ok", with: "is was")
   /// A text that may say that the server did not send everything.
   static let notice = PageWords(
     "message messages notice notices note notes remark remarks warning warnings status state",
@@ -99,7 +101,7 @@ struct PageWords: Sendable {
   static let container = PageWords(
     """
     meta metadata pagination paging paginator pager page pages link links cursor cursors nav navigation list listing \
-    response result view hits info
+    response result view hits info queries search
     """,
     with: "context control controls data header headers set")
 
