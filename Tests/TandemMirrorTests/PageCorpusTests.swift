@@ -45,6 +45,13 @@ struct PageCorpusTests {
 
   static let moreExcerpts: [Envelope] = [
     .init(
+      "not negated", "rows",
+      #"{"rows":[{"id":1}],"message":"ids are not truncated, rows are truncated"}"#, says: "message"
+    ),
+    .init("a cursor like a version", "rows", #"{"rows":[{"id":1}],"next":"v2"}"#, says: "next"),
+    .init(
+      "a time", "rows", #"{"rows":[{"id":1}],"next":"2027-01-31T12:00:00Z"}"#, says: "next"),
+    .init(
       "Google Custom Search", "items",
       #"{"queries":{"nextPage":[{"title":"x","count":1,"startIndex":2}]},"items":[{"id":1}]}"#,
       says: "`paging` cursor=queries.nextPage.0.startIndex,PARAM"),
@@ -486,6 +493,13 @@ struct PageCorpusTests {
   ]
 
   static let furtherLists: [Envelope] = [
+    .init(
+      "negations", "rows",
+      #"{"rows":[{"id":1}],"message":"The list was not truncated","note":"No partial results","warning":"no more results"}"#
+    ),
+    .init("a version", "rows", #"{"rows":[{"id":1}],"version":"v1","next":"v2"}"#),
+    .init("a day", "rows", #"{"rows":[{"id":1}],"meta":{"next":"2027-01-31"}}"#),
+    .init("a time zone", "rows", #"{"rows":[{"id":1}],"offset":"+02:00"}"#),
     .init(
       "a report with a summary", "tests",
       #"{"tests":[{"id":1}],"summary":{"total":4850,"passed":1},"success":3,"total":"12,5"}"#),

@@ -97,6 +97,7 @@ extension PageMember {
     }
     if PageWords.next.spell(letters) {
       let isBare = isCalled("next")
+      if isBare, isOfOtherThing { return nil }
       guard let target = target(isBare: isBare) else { return nil }
       return place != .data || !isBare || target.isReference ? target : nil
     }
@@ -114,12 +115,23 @@ extension PageMember {
     return place == .beside || place == .container ? ambiguousCursor : nil
   }
 
+  /// True for a bare `next` that is a day, or a version beside another one. A time may be a cursor.
+  private var isOfOtherThing: Bool {
+    guard case .string(let text) = value else { return false }
+    if text.isDay { return true }
+    return text.isVersion
+      && siblings.keys.contains {
+        String(decoding: PageWords.letters(of: $0), as: UTF8.self).hasSuffix("version")
+      }
+  }
+
   /// The next page's cursor in a member whose name may also repeat a parameter of the request: `offset` of Airtable
   /// and `after` of Reddit are texts that are no number and no date.
   private var ambiguousCursor: (path: String, isReference: Bool)? {
     guard isCalled("offset") || isCalled("after"),
       case .string(let text) = value, !text.isEmpty,
-      !text.prefix(4).allSatisfy(\.isNumber), !Self.empties.contains(text.lowercased())
+      !text.prefix(4).allSatisfy(\.isNumber), !text.isZoneOffset,
+      !Self.empties.contains(text.lowercased())
     else { return nil }
     return (path, false)
   }
@@ -202,6 +214,25 @@ extension PageMember {
 extension String {
   /// True for an address, and false for a cursor or a number. Base64 may have slashes.
   fileprivate var isReference: Bool { contains("://") || hasPrefix("/") || hasPrefix("?") }
+
+  /// The text with all digits as zeros.
+  private var shape: String { String(map { ("0"..."9").contains($0) ? "0" : $0 }) }
+
+  /// True for a text such as 2027-01-31.
+  fileprivate var isDay: Bool { shape == "0000-00-00" }
+
+  /// True for the offset of a time zone, such as +02:00.
+  fileprivate var isZoneOffset: Bool {
+    ["+00:00", "-00:00", "+0000", "-0000", "+00", "-00"].contains(shape)
+  }
+
+  /// True for a text such as v2 or 2.0.1.
+  fileprivate var isVersion: Bool {
+    let parts = (hasPrefix("v") ? dropFirst() : self[...]).split(
+      separator: ".", omittingEmptySubsequences: false)
+    return (hasPrefix("v") || parts.count > 1)
+      && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+  }
 }
 
 extension JSONValue {
@@ -383,7 +414,21 @@ extension String {
       "runtime error", "limit exceeded", "limit reached", "out of memory", "not all ",
       "more results", "first page",
     ]
-    return text == "partial" || words.contains(where: text.contains)
+    return text == "partial" || words.contains { text.says($0[...]) }
+  }
+
+  /// True if the text has the word, without a negation before it.
+  private func says(_ word: Substring) -> Bool {
+    var rest = self[...]
+    while let range = rest.firstRange(of: word) {
+      let before = self[..<range.lowerBound].split(whereSeparator: \.isWhitespace).last ?? ""
+      if !["no", "not", "without", "never", "isn't", "wasn't", "aren't", "weren't"].contains(before)
+      {
+        return true
+      }
+      rest = rest[range.upperBound...]
+    }
+    return false
   }
 
   /// True if a status is that of a response with a part of a list.
