@@ -86,7 +86,7 @@ struct FileStoreTests {
   }
 
   enum Answer: CaseIterable {
-    case wholeOfNewVersion, unsatisfiable, wrongStart, wrongTotal, wrongTag, noRange, encoded
+    case wholeOfNewVersion, unsatisfiable, wrongStart, wrongTotal, wrongTag, noTag, noRange, encoded
     case shorterOfUnknown
   }
 
@@ -116,18 +116,23 @@ struct FileStoreTests {
       case .wholeOfNewVersion: return connection.respond(200, ["ETag": "\"2\""], new)
       case .unsatisfiable: return connection.respond(416, ["Content-Range": "bytes */5"])
       case .wrongStart:
-        return connection.respond(206, ["Content-Range": "bytes 0-\(total - 1)/\(total)"], rest)
+        return connection.respond(
+          206, ["ETag": "\"1\"", "Content-Range": "bytes 0-\(total - 1)/\(total)"], rest)
       case .wrongTotal:
         return connection.respond(
-          206, ["Content-Range": "bytes \(start)-\(total - 1)/\(total + 1)"], rest)
+          206, ["ETag": "\"1\"", "Content-Range": "bytes \(start)-\(total - 1)/\(total + 1)"], rest)
       case .wrongTag:
         return connection.respond(206, ["ETag": "\"3\"", "Content-Range": usual], rest)
-      case .noRange: return connection.respond(206, [:], rest)
+      case .noTag:
+        return connection.respond(206, ["Content-Range": usual], Array(new[start...]))
+      case .noRange: return connection.respond(206, ["ETag": "\"1\""], rest)
       case .shorterOfUnknown:
         return connection.respond(
-          206, ["Content-Range": "bytes \(start)-\(start + 49_999)/*"], Array(rest[..<50_000]))
+          206, ["ETag": "\"1\"", "Content-Range": "bytes \(start)-\(start + 49_999)/*"],
+          Array(rest[..<50_000]))
       case .encoded:
-        return connection.respond(206, ["Content-Encoding": "br", "Content-Range": usual], rest)
+        return connection.respond(
+          206, ["ETag": "\"1\"", "Content-Encoding": "br", "Content-Range": usual], rest)
       }
     } test: { server in
       let store = try FileStore(path: folder.path)

@@ -135,7 +135,7 @@ private struct FileReception {
     else { return false }
     return (range.totalByteCount ?? total) == total && range.end == total - 1
       && head.bodyByteCount.map { $0 == range.byteCount } ?? true
-      && resumed.resumption.isVersion(of: head)
+      && resumed.resumption.isVersion(ofPart: head)
   }
 
   /// The offset of the first byte of a 200 that answers a request for the rest: 0 for the whole content. Some

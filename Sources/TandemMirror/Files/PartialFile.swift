@@ -104,4 +104,10 @@ extension FileIndex.Resumption {
     let name = validator.hasPrefix("\"") ? head.fields["ETag"] : head.fields["Last-Modified"]
     return name.map { $0 == validator } ?? true
   }
+
+  /// True if a part is known to be of this version. It has the entity tag that the whole had (RFC 9110, section
+  /// 15.3.7); the date need not be repeated.
+  func isVersion(ofPart head: HTTPResponseHead) -> Bool {
+    isVersion(of: head) && (!validator.hasPrefix("\"") || head.fields["ETag"] != nil)
+  }
 }
