@@ -100,7 +100,11 @@ struct PageCollection {
     case .cursor(_, let parameter?), .last(_, let parameter), .header(_, let parameter?):
       // Crossref and Solr begin with an asterisk.
       return !["", "*", "%2A", "0", "-1"].contains(HTTPURL.parameter(parameter, in: url) ?? "")
-    case .none, .first, .link, .cursor, .header: return false
+    case .none, .first: return false
+    case .link, .cursor, .header:
+      return ["page", "offset", "skip", "start"].contains {
+        (HTTPURL.parameter($0, in: url).flatMap { httpNumber($0) } ?? 0) > 1
+      }
     }
   }
 

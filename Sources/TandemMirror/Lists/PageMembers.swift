@@ -107,7 +107,10 @@ extension PageMember {
     if letters.elementsEqual("cursors".utf8) { return .cursors }
     // The elements of an array around the list are all beside it.
     if outer == .beside, httpNumber(name) != nil { return .beside }
-    return PageWords.container.spell(letters) ? .container : .data
+    // `search_metadata` of Twitter has the number that was asked for.
+    let isContainer =
+      PageWords.container.spell(letters) || letters.elementsEqual("search".utf8)
+    return isContainer ? .container : .data
   }
 }
 

@@ -101,7 +101,7 @@ struct PageWords: Sendable {
   static let container = PageWords(
     """
     meta metadata pagination paging paginator pager page pages link links cursor cursors nav navigation list listing \
-    response result view hits info queries search
+    response result view hits info queries
     """,
     with: "context control controls data header headers set")
 
