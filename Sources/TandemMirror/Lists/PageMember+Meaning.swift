@@ -20,14 +20,20 @@ extension PageMember {
     case .bool(let flag): return flag
     case .string(let text):
       let text = text.lowercased()
-      if ["true", "yes", "y"].contains(text) { return true }
-      return ["false", "no", "n"].contains(text) ? false : nil
+      return ["true", "yes"].contains(text) ? true : ["false", "no"].contains(text) ? false : nil
     case .null, .number, .array, .object: return nil
     }
   }
 
-  /// The value as a flag that may be 0 or 1. These are numbers of something where the name is not that of a flag.
-  private var bit: Bool? { flag ?? (number == 1 ? true : number == 0 ? false : nil) }
+  /// The value as a flag that may be one digit or letter. These are something else where the name is not that of a
+  /// flag.
+  private var bit: Bool? {
+    if let flag { return flag }
+    if case .string(let text) = value, ["y", "n"].contains(text.lowercased()) {
+      return text.lowercased() == "y"
+    }
+    return number == 1 ? true : number == 0 ? false : nil
+  }
 
   /// The value as a flag of the end. `last: 1` is the number of a page, and `done: 0` one of tasks.
   private var endFlag: Bool? {
