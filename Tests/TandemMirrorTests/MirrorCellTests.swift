@@ -187,6 +187,14 @@ struct MirrorCellTests {
       #expect(text.contains("31 of 31 rows, more than"), "\(text)")
     }
   }
+
+  @Test("a generated column may have the name of the rowid, in a table without a key")
+  func generatedRowid() async throws {
+    try await execute(
+      "CREATE TABLE t (a INTEGER, rowid AS (a))", "INSERT INTO t (a) VALUES (3), (1), (2)")
+    #expect(counts(try await mirror("a\n1\n2\n", key: [])) == [0, 0, 1])
+    #expect(try await rows("SELECT a FROM t ORDER BY a") == ["1", "2"])
+  }
 }
 
 // MARK: - Types of columns

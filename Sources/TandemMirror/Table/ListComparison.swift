@@ -13,8 +13,8 @@ extension DatabaseMirror {
     let changes: Changes
     /// The number of rows.
     let existingCount: Int
-    /// The rowids of the rows to delete, if the mirror has no key.
-    private let deletedRowids: [Int64]
+    /// The rows to delete, if the mirror has no key.
+    private let deletedRows: RowBag.Deletion?
     private let version: DatabaseVersion
 
     /// Compares a list with the table, in the transaction that is open.
@@ -40,9 +40,9 @@ extension DatabaseMirror {
       }
       if let schema, mirror.key.isEmpty {
         let bag = try RowBag(of: schema, target.columns, to: list, in: connection)
-        (changes, existingCount, deletedRowids) = (bag.changes, bag.rowCount, bag.deletedRowids)
+        (changes, existingCount, deletedRows) = (bag.changes, bag.rowCount, bag.deletedRows)
       } else if let schema {
-        deletedRowids = []
+        deletedRows = nil
         let cells = target.columns.cellOffsets(of: records)
         let scan = try TableScan(
           connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
@@ -54,7 +54,7 @@ extension DatabaseMirror {
         existingCount = rowCount
       } else {
         existingCount = 0
-        deletedRowids = []
+        deletedRows = nil
         changes = Changes(inserting: list)
       }
       self.target = target
@@ -194,7 +194,7 @@ extension DatabaseMirror.Comparison {
     try target.prepareTable(in: connection)
     let rowCount = existingCount + changes.insertedCount - changes.deletedCount
     try target.write(
-      changes, deletedRowids: deletedRowids, rowCount: rowCount, to: connection, progress: progress)
+      changes, deletedRows: deletedRows, rowCount: rowCount, to: connection, progress: progress)
     try state(origin).save(table: target.name, to: connection)
     let (old, new) = try directoryStates(in: connection)
     if old != new { try new?.save(table: target.name, to: connection) }

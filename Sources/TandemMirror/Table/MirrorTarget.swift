@@ -148,11 +148,6 @@ extension DatabaseMirror.Target {
 // MARK: - Writing
 
 extension DatabaseMirror.Target {
-  /// A name of the rowid that no column has.
-  private var rowidName: String {
-    ["rowid", "_rowid_", "oid"].first { columns.offset(of: $0) == nil } ?? "rowid"
-  }
-
   /// Creates the table, or widens columns and adds those it lacks.
   func prepareTable(in connection: DatabaseConnection) throws(DatabaseError) {
     if schema != nil {
@@ -167,10 +162,10 @@ extension DatabaseMirror.Target {
 
   /// Writes the changes, which lead to a table of so many rows.
   ///
-  /// - Parameter deletedRowids: The rows to delete, if there is no key.
+  /// - Parameter deletedRows: The rows to delete, if there is no key.
   /// - Throws: ``DatabaseError``; ``MirrorError`` if the table has another number of rows afterwards.
   func write(
-    _ changes: DatabaseMirror.Changes, deletedRowids: [Int64], rowCount: Int,
+    _ changes: DatabaseMirror.Changes, deletedRows: RowBag.Deletion?, rowCount: Int,
     to connection: DatabaseConnection,
     progress: (_ done: Int, _ total: Int) -> Void
   ) throws {
@@ -179,9 +174,9 @@ extension DatabaseMirror.Target {
     let writer = TableWriter(
       connection, table: name, columns: columns.layout, key: keyOffsets,
       comparesTypes: comparesTypes)
-    for rowid in deletedRowids {
-      try connection.execute(
-        "DELETE FROM \(name.sqlQuoted) WHERE \(rowidName) = ?", .integer(rowid))
+    if let deletedRows {
+      let deletion = "DELETE FROM \(name.sqlQuoted) WHERE \(deletedRows.rowidName) = ?"
+      for rowid in deletedRows.rowids { try connection.execute(deletion, .integer(rowid)) }
     }
     try writer.write(
       deleted: key.isEmpty ? PackedRecords() : changes.deleted, updated: changes.updated,

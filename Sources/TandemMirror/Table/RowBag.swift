@@ -6,9 +6,15 @@ internal import TandemSQLite
 struct RowBag {
   /// The deletions and insertions that make the table equal to the list.
   let changes: DatabaseMirror.Changes
-  /// The rowids of the rows to delete.
-  let deletedRowids: [Int64]
+  let deletedRows: Deletion
   let rowCount: Int
+
+  /// The rows to delete.
+  struct Deletion {
+    /// A name of the rowid that no column has, not even a generated one.
+    let rowidName: String
+    let rowids: [Int64]
+  }
 
   /// Reads all rows of a table; memory grows with it.
   ///
@@ -19,7 +25,8 @@ struct RowBag {
     in connection: DatabaseConnection
   ) throws {
     let own = schema.columns.filter { !$0.isGenerated && columns.offset(of: $0.name) == nil }
-    guard own.isEmpty, let rowid = try TableFacts(schema.name, in: connection)?.rowidName else {
+    guard own.isEmpty, let rowidName = try TableFacts(schema.name, in: connection)?.rowidName
+    else {
       let reason =
         own.first.map { "it has the column \($0.name), which the list does not have" }
         ?? "its rows have no rowid"
@@ -32,7 +39,7 @@ struct RowBag {
       missing.contains($0) ? "NULL" : columns.columns[$0].name.sqlQuoted
     }
     let statement = try connection.prepare(
-      "SELECT \(([rowid] + names).joined(separator: ", ")) FROM \(schema.name.sqlQuoted)")
+      "SELECT \(([rowidName] + names).joined(separator: ", ")) FROM \(schema.name.sqlQuoted)")
     var rowids: [RecordKey: [Int64]] = [:]
     var rowCount = 0
     while try statement.step() {
@@ -53,7 +60,7 @@ struct RowBag {
       deletedRowids += rowids
     }
     changes = DatabaseMirror.Changes(difference)
-    self.deletedRowids = deletedRowids
+    deletedRows = Deletion(rowidName: rowidName, rowids: deletedRowids)
     self.rowCount = rowCount
   }
 }
