@@ -295,6 +295,26 @@ struct ContentMirrorTests {
     #expect(server.requests.allSatisfy { $0.url.hasSuffix("/list") })
     #expect(!FileManager.default.fileExists(atPath: databasePath))
   }
+
+  @Test("a column may have another type than in the table that is the source")
+  func sourceTypes() async throws {
+    let scene = try ContentScene()
+    let path = "\(scene.folder.path)/source.db"
+    let source = try DatabaseConnection(path: path)
+    let columns = "id INTEGER PRIMARY KEY, photo TEXT, created DATETIME"
+    try source.execute("CREATE TABLE place (\(columns), n INTEGER)")
+    try source.execute("INSERT INTO place VALUES (1, NULL, '2026-01-01', NULL)")
+    try scene.execute("CREATE TABLE place (\(columns), n TEXT)")
+    let mirror = DatabaseMirror(
+      table: "place", key: ["id"], contents: ContentScene.photo,
+      directory: "\(scene.folder.path)/files")
+    let list = "\(scene.folder.path)/list.db"
+    try await mirror.run(
+      from: .table("place", ofFileAt: path), intoFileAt: list, client: scene.server)
+    #expect(
+      try DatabaseConnection(path: list).rows("SELECT id, created FROM place")
+        == [#"1|"2026-01-01""#])
+  }
 }
 
 /// Answers requests from memory, by path, with an entity tag that is a digest of the content.

@@ -69,8 +69,11 @@ public struct DatabaseMirror: Sendable {
   /// as its timeouts. It has a connection for each transfer.
   public var clientOptions = HTTPClientOptions(timeouts: .transfers)
   /// The types of columns that are created, by name; letters in either case. Each other column gets the
-  /// narrowest type for its values. A column that the table has must have the type that is given here.
+  /// type that it has in a table that is the source, or the narrowest type for its values. A column that the table has must have the type that is given here.
   public var columnTypes: [String: ColumnType] = [:]
+  /// The types of columns that are created and have no type in ``columnTypes``, by their names in the source.
+  /// A column that the table has may be of another type.
+  var sourceTypes: [String: ColumnType] = [:]
   /// True if a number that changes its type alone is a change, as in a mirror of a table.
   var comparesTypes = false
 

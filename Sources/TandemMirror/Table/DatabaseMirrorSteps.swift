@@ -137,7 +137,7 @@ extension DatabaseMirrorSteps {
     let files = state.withLock { $0.files }
     var mirror = mirror
     if case .table(let name, let path) = source {
-      mirror.columnTypes = try await SourceTable(name: name, path: path)
+      mirror.sourceTypes = try await SourceTable(name: name, path: path)
         .columnTypes(key: mirror.key)
       mirror.comparesTypes = contents.isEmpty
     }

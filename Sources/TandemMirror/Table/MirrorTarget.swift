@@ -31,7 +31,7 @@ extension DatabaseMirror {
       let columns = try TableColumns(
         schema: schema, records: records, owned: mirror.key + (state?.columns ?? []),
         fileFields: fileFields, onlyTypes: onlyTypes, widened: widened,
-        types: mirror.columnTypes)
+        types: mirror.additionTypes)
       if let schema { try mirror.requireTypes(of: schema) }
       try mirror.requireFields(columns)
       let key = mirror.key.map { field in
@@ -69,9 +69,16 @@ extension DatabaseMirror {
     }
   }
 
+  /// The types of columns to be added: those that the mirror gives, then those of the source.
+  private var additionTypes: [String: ColumnType] {
+    let others = sourceTypes.filter { name, _ in
+      !columnTypes.keys.contains(where: name.isSameSQLName)
+    }
+    return columnTypes.merging(others) { given, _ in given }
+  }
+
   /// Throws unless the columns of the table have the types that the mirror gives.
   func requireTypes(of schema: TableSchema) throws(MirrorError) {
-    if comparesTypes { return }
     for column in schema.columns {
       guard let type = columnTypes.first(where: { $0.key.isSameSQLName(as: column.name) })?.value,
         column.affinity != ColumnAffinity(declaredType: type.rawValue)
@@ -86,7 +93,7 @@ extension DatabaseMirror {
 
   /// Throws unless there is a column or a field for each type that the mirror gives.
   private func requireFields(_ columns: TableColumns) throws(MirrorError) {
-    if comparesTypes || columns.columns.isEmpty { return }
+    if columns.columns.isEmpty { return }
     for name in columnTypes.keys.sorted() where columns.offset(of: name) == nil {
       throw MirrorError(
         .unfitSource,
