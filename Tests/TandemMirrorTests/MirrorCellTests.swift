@@ -195,6 +195,21 @@ struct MirrorCellTests {
     #expect(counts(try await mirror("a\n1\n2\n", key: [])) == [0, 0, 1])
     #expect(try await rows("SELECT a FROM t ORDER BY a") == ["1", "2"])
   }
+
+  @Test("rows without a key are compared as those with a key are: JSON by structure, and by cells")
+  func keylessForms() async throws {
+    try await execute(
+      "CREATE TABLE t (a)", "INSERT INTO t VALUES ('17'), (17), ('x'), ('y')")
+    #expect(counts(try await mirror("a\n17\n17\nx\n", key: [])) == [0, 0, 1])
+    #expect(counts(try await mirror("a\n17\n17\nx\n", key: [])) == [0, 0, 0])
+    let mirror = DatabaseMirror(table: "j", key: [])
+    for json in [#"[{"v":{"a":1,"b":2}}]"#, #"[{"v":{"b":2,"a":1}}]"#] {
+      let path = try folder.write(json, to: "list.json")
+      try await mirror.run(from: .file(path), into: database)
+    }
+    #expect(try await rows("SELECT v ->> 'a', rowid FROM j") == ["1|1"])
+    #expect(try await rows("SELECT v = '{\"a\":1,\"b\":2}' FROM j") == ["1"])
+  }
 }
 
 // MARK: - Types of columns

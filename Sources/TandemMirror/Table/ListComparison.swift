@@ -38,16 +38,19 @@ extension DatabaseMirror {
         }
         list = try FittedList(PackedRecords(rows), target.columns, key: target.key)
       }
+      let structured = target.columns.structuredOffsets(of: records)
+      let cells = target.columns.cellOffsets(of: records)
       if let schema, mirror.key.isEmpty {
-        let bag = try RowBag(of: schema, target.columns, to: list, in: connection)
+        let bag = try RowBag(
+          of: schema, target.columns, to: list, structured: structured, cells: cells,
+          in: connection)
         (changes, existingCount, deletedRows) = (bag.changes, bag.rowCount, bag.deletedRows)
       } else if let schema {
         deletedRows = nil
-        let cells = target.columns.cellOffsets(of: records)
         let scan = try TableScan(
           connection, table: schema, columns: target.columns.layout, key: target.keyOffsets,
           missing: target.columns.missingOffsets,
-          structured: target.columns.structuredOffsets(of: records), cells: cells,
+          structured: structured, cells: cells,
           comparesTypes: target.comparesTypes)
         var rowCount = 0
         changes = try Changes(from: scan, to: list, countingRowsIn: &rowCount)

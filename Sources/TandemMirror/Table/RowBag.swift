@@ -18,11 +18,14 @@ struct RowBag {
 
   /// Reads all rows of a table; memory grows with it.
   ///
+  /// - Parameters:
+  ///   - structured: The columns whose JSON is compared by structure.
+  ///   - cells: The columns where a number and a text may be the same cell of CSV.
   /// - Throws: ``MirrorError`` if the table has columns that the list does not have, because rows that are replaced
   ///   would lose their values.
   init(
     of schema: TableSchema, _ columns: TableColumns, to list: FittedList,
-    in connection: DatabaseConnection
+    structured: Set<Int>, cells: Set<Int>, in connection: DatabaseConnection
   ) throws {
     let own = schema.columns.filter { !$0.isGenerated && columns.offset(of: $0.name) == nil }
     guard own.isEmpty, let rowidName = try TableFacts(schema.name, in: connection)?.rowidName
@@ -40,27 +43,82 @@ struct RowBag {
     }
     let statement = try connection.prepare(
       "SELECT \(([rowidName] + names).joined(separator: ", ")) FROM \(schema.name.sqlQuoted)")
-    var rowids: [RecordKey: [Int64]] = [:]
+    var forms = RowForms(structured: structured)
     var rowCount = 0
     while try statement.step() {
       let values = try statement.values()
       guard case .integer(let rowid) = values[0] else { continue }
-      rowids[RecordKey(Array(values.dropFirst())), default: []].append(rowid)
+      forms.add(Row(rowid: rowid, values: Array(values.dropFirst())))
       rowCount += 1
     }
-    var difference = SetDifference<Record>()
+    var inserted: [Record] = []
     for position in list.indices {
       let record = list.record(at: position)
-      if rowids[RecordKey(record.values)]?.popLast() == nil { difference.inserted.append(record) }
+      if !forms.takeRow(equalTo: record.values) { inserted.append(record) }
     }
-    var deletedRowids: [Int64] = []
-    for (row, rowids) in rowids {
-      let record = Record(uncheckedLayout: columns.layout, values: row.values)
-      difference.deleted += repeatElement(record, count: rowids.count)
-      deletedRowids += rowids
+    if !cells.isEmpty { inserted = forms.withoutSameCells(inserted, cells) }
+    let deleted = forms.rows.values.joined().sorted { $0.rowid < $1.rowid }
+    var difference = SetDifference<Record>()
+    difference.inserted = inserted
+    difference.deleted = deleted.map {
+      Record(uncheckedLayout: columns.layout, values: $0.values)
     }
     changes = DatabaseMirror.Changes(difference)
-    deletedRows = Deletion(rowidName: rowidName, rowids: deletedRowids)
+    deletedRows = Deletion(rowidName: rowidName, rowids: deleted.map(\.rowid))
     self.rowCount = rowCount
+  }
+
+  fileprivate struct Row {
+    let rowid: Int64
+    let values: [FieldValue]
+  }
+}
+
+/// The rows that no record has been found for, by the values that a table with a key compares.
+private struct RowForms {
+  /// The columns whose JSON is compared by structure.
+  let structured: Set<Int>
+  private(set) var rows: [RecordKey: [RowBag.Row]] = [:]
+
+  init(structured: Set<Int>) { self.structured = structured }
+
+  mutating func add(_ row: RowBag.Row) { rows[form(of: row.values), default: []].append(row) }
+
+  mutating func takeRow(equalTo values: [FieldValue]) -> Bool {
+    rows[form(of: values)]?.popLast() != nil
+  }
+
+  /// Takes the rows that have the same cells of CSV as records; returns the records that have no such row.
+  ///
+  /// - Parameter cells: The columns where a number and a text may be the same cell.
+  mutating func withoutSameCells(_ records: [Record], _ cells: Set<Int>) -> [Record] {
+    let left = rows.filter { !$0.value.isEmpty }.keys.sorted()
+    let similar = Dictionary(grouping: left, by: \.withNumbers)
+    return records.filter { record in
+      let form = form(of: record.values)
+      let same = similar[form.withNumbers]?.first { row in
+        rows[row]?.isEmpty == false && isSame(form.values, row.values, cells)
+      }
+      return same.map { rows[$0]?.popLast() } == nil
+    }
+  }
+
+  private func isSame(_ new: [FieldValue], _ old: [FieldValue], _ cells: Set<Int>) -> Bool {
+    new.indices.allSatisfy {
+      cells.contains($0) ? new[$0].isSameCell(inTable: old[$0]) : new[$0] == old[$0]
+    }
+  }
+
+  /// The values with the JSON of structured columns in one form for each structure.
+  private func form(of values: [FieldValue]) -> RecordKey {
+    var values = values
+    for offset in structured {
+      if let text = values[offset].textValue, JSONStructure.isNested(text),
+        let canonical = JSONStructure.canonicalText(of: text)
+      {
+        values[offset] = .text(String(decoding: canonical, as: UTF8.self))
+      }
+    }
+    return RecordKey(values)
   }
 }

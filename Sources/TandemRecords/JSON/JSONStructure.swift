@@ -19,7 +19,7 @@ package enum JSONStructure {
   /// Returns a text with the fields of each object in the order of their names, and with only the
   /// escapes that a string needs. Returns `nil` if the text is not JSON, or a string has half a
   /// surrogate pair.
-  static func canonicalText(of text: String) -> [UInt8]? {
+  package static func canonicalText(of text: String) -> [UInt8]? {
     UTF8Order.withBytes(of: text) { bytes in
       var cursor = JSONCursor(bytes, maxNestingDepth: RecordLimits().maxNestingDepth)
       guard let canonical = try? cursor.canonicalText(), (try? cursor.requireEnd()) != nil else {
