@@ -210,6 +210,14 @@ struct MirrorCellTests {
     #expect(try await rows("SELECT v ->> 'a', rowid FROM j") == ["1|1"])
     #expect(try await rows("SELECT v = '{\"a\":1,\"b\":2}' FROM j") == ["1"])
   }
+
+  @Test("rows without a key are deleted in the order of their rowids")
+  func keylessOrder() async throws {
+    try await execute("CREATE TABLE t (a)")
+    for number in 1...12 { try await execute("INSERT INTO t VALUES (\(number * 7 % 13))") }
+    let deleted = try await mirror("a\n1\n", key: []).difference.deleted.map { $0["a"] }
+    #expect(deleted == (1...12).map { .integer(Int64($0 * 7 % 13)) }.filter { $0 != .integer(1) })
+  }
 }
 
 // MARK: - Types of columns
