@@ -87,13 +87,11 @@ public struct RecordComparison {
       // Names that differ in case are one column.
       if !offsets.contains(offset) { offsets.append(offset) }
     }
-    let list = try FittedList(
-      records, columns,
-      key: offsets.map { columns.columns[$0].name }, keepsUnfit: true,
-      cellKeys: try database.read {
-        try CellKeys(of: records, columns, key: offsets, in: schema, $0.connection)
-      })
+    // One transaction, so that the rows have the keys that were found for the cells.
     return try database.read { transaction in
+      let list = try FittedList(
+        records, columns, key: offsets.map { columns.columns[$0].name }, keepsUnfit: true,
+        cellKeys: CellKeys(of: records, columns, key: offsets, in: schema, transaction.connection))
       let scan = try TableScan(
         transaction.connection, table: schema, columns: columns.layout, key: offsets,
         missing: columns.missingOffsets, structured: columns.structuredOffsets(of: records),
