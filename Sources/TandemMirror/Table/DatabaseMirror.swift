@@ -124,7 +124,7 @@ public struct DatabaseMirror: Sendable {
     /// The columns that were missing.
     public var addedColumns: [String] = []
     /// The columns that were created for a CSV list, whose cells decided on their types, as in `lon REAL`.
-    public var decidedTypes: [String] = []
+    package var decidedTypes: [String] = []
     /// The columns whose type was removed.
     public var widenedColumns: [String] = []
     /// True if there was nothing at all to write, so that the file is as it was.
