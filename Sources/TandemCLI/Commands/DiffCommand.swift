@@ -209,18 +209,17 @@ extension DiffCommand {
     let tables = try sides.map { try table(of: $0, arguments) }
     // A column of texts has `1.50`, which otherwise would be read as the number 1.5.
     let schema = tables.compactMap { $0?.schema }.first
-    let primaryKey = schema?.primaryKey ?? []
-    let listKey = arguments[Option.key] ?? (primaryKey.isEmpty ? ["id"] : primaryKey)
-    let kinds = schema?.cellKinds(key: listKey) ?? [:]
+    let primaryKey = tables.compactMap { $0?.schema.primaryKey }.first { !$0.isEmpty }
+    let key = arguments[Option.key] ?? primaryKey ?? ["id"]
+    let kinds = schema?.cellKinds(key: key) ?? [:]
     let collections = try sides.indices.map { position in
       if let (schema, database) = tables[position] {
         return RecordCollection.table(schema, database)
       }
       return .list(
-        try records(of: sides[position], arguments.operands[position], kinds, key: listKey))
+        try records(of: sides[position], arguments.operands[position], kinds, key: key))
     }
     let (old, new) = (collections[0], collections[1])
-    let key = arguments[Option.key] ?? defaultKey(old, new)
     if !arguments.has(Option.key) { try checkDefaultKey(key, in: collections, arguments) }
     do {
       if arguments[Option.list] {
@@ -238,10 +237,6 @@ extension DiffCommand {
     } catch let error as RecordError {
       throw located(error, in: Array(zip(arguments.operands, collections)), key: key)
     }
-  }
-
-  private static func defaultKey(_ old: RecordCollection, _ new: RecordCollection) -> [String] {
-    [old.primaryKey, new.primaryKey, ["id"]].first { !$0.isEmpty } ?? ["id"]
   }
 
   /// Throws if a table lacks the columns that identify its rows without `--key`.
@@ -277,6 +272,8 @@ extension DiffCommand {
   ) throws -> [Record] {
     do throws(RecordError) {
       let records = try side.list?.storedRecords(kinds, key: key) ?? []
+      // Packing copies the list, and only a path has a value to lift.
+      guard key.contains(where: { $0.contains(".") }) else { return records }
       return Array(PackedRecords(records).lifting(key))
     } catch {
       throw SourceError(source: RecordSource(name), error: error)
