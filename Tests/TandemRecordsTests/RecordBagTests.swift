@@ -75,6 +75,22 @@ struct RecordBagTests {
     #expect(plain.lifting(["a.b"]) == plain)
   }
 
+  @Test("a path is lifted once, and only if the record has room for a field")
+  func liftedFieldCount() throws {
+    let records = try RecordReader.packedRecords(
+      in: Array(#"[{"a":{"b":1}}]"#.utf8), format: .json)
+    let twice = ["a.b", "a.b"]
+    #expect(records.lifting(twice)[0].layout.names == ["a", "a.b"])
+    var list = try list(#"[{"a":{"b":1}}]"#, .json)
+    list.lift(twice)
+    #expect(list.records[0].layout.names == ["a", "a.b"])
+    let names = ["a"] + (1..<RecordLayout.maxFieldCount).map { "f\($0)" }
+    let layout = try #require(RecordLayout(names))
+    let values = [FieldValue.text(#"{"b":1}"#)] + Array(repeating: .null, count: names.count - 1)
+    let full = PackedRecords([Record(uncheckedLayout: layout, values: values)])
+    #expect(full.lifting(["a.b"])[0].layout.names == names)
+  }
+
   @Test("the members of an object of objects are records with the name of the member")
   func members() throws {
     func envelope(_ json: String, _ items: String) throws(RecordError) -> RecordEnvelope {

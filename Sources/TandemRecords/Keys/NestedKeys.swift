@@ -1,10 +1,15 @@
 /// A field of a key that is in an object inside the record: `properties.code` in GeoJSON.
 private enum NestedKey {
-  /// The names among those of a key that are paths into records of these layouts.
+  /// The names among those of a key that are paths into records of these layouts, each once; none if a record
+  /// would have more fields than ``RecordLayout/maxFieldCount`` with them, so that it has no such key.
   static func paths(_ key: [String], in layouts: [RecordLayout]) -> [String] {
-    key.filter { name in
+    var seen = Set<FieldName>()
+    let paths = key.filter { name in
       name.utf8.contains(ASCII.point) && layouts.allSatisfy { $0.offset(of: name) == nil }
+        && seen.insert(FieldName(name)).inserted
     }
+    let maxCount = RecordLayout.maxFieldCount - paths.count
+    return layouts.allSatisfy { $0.names.count <= maxCount } ? paths : []
   }
 
   /// The value at a path; `nil` if there is none.
