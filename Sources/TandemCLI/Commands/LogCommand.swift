@@ -28,8 +28,8 @@ enum LogCommand: Command {
         "replica":ID,"name":NAME,"commit":ID,
         "changes":[{"table":T,"records":N}],"overruled":[
         {"table":T,"id":[VALUE],"version":N,"fields":ROW}]}
-        The id has the values of the key columns. Fields are
-        null if the version is a deletion.
+        The id has the values of the key columns. A version
+        that is a deletion has "deleted":true, and no fields.
         """)
   }
 

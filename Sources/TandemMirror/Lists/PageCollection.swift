@@ -139,7 +139,7 @@ struct PageCollection {
     // Some servers name a next page after the last one, or the last one itself, for ever.
     let signs = signs(of: page, at: position)
     if signs.hasAllRecords, page.records.isEmpty || next == pages[position].url { return nil }
-    // Convex
+    // Convex names the last page as the one after it, and says that it is done.
     if signs.saysDone, page.records.isEmpty, next == pages[position].url { return nil }
     return next
   }

@@ -116,43 +116,6 @@ extension FieldValue {
   fileprivate var isText: Bool { if case .text = self { true } else { false } }
 }
 
-/// The forms of UUIDs in fields.
-private enum UUIDBytes {
-  /// The text of 16 bytes; `nil` for another number of bytes.
-  static func text(of bytes: [UInt8]) -> String? {
-    guard bytes.count == 16 else { return nil }
-    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-    let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }
-    return groups.joined(separator: "-")
-  }
-
-  /// The bytes of the text of a UUID.
-  private static func bytes(of text: String) -> [UInt8]? {
-    let digits = Array(text.utf8).filter { $0 != ASCII.minus }.compactMap(ASCII.hexDigit)
-    guard digits.count == 32 else { return nil }
-    return (0..<16).map { UInt8(digits[2 * $0] << 4 | digits[2 * $0 + 1]) }
-  }
-
-  /// The form of a UUID in a field; `nil` if it has none, because its column has values of another form.
-  static func fieldValue(ofUUID text: String, _ coding: RecordCoding) -> FieldValue? {
-    switch coding.uuids {
-    case .lowercase: return .text(text.lowercased())
-    case .uppercase: return .text(text.uppercased())
-    case .blob: return bytes(of: text).map { .blob($0) }
-    case .stored:
-      switch coding.sample {
-      case nil, .null?: return .text(text.lowercased())
-      case .text(let sample)?:
-        let isUpper = sample != sample.lowercased() && sample == sample.uppercased()
-        return .text(isUpper ? text.uppercased() : text.lowercased())
-      case .blob(let sample)?:
-        return sample.count == 16 ? bytes(of: text).map { .blob($0) } : nil
-      case .integer?, .real?: return nil
-      }
-    }
-  }
-}
-
 // MARK: - JSON
 
 extension FoundationType {
