@@ -30,7 +30,10 @@ extension SetDifference {
 }
 
 extension SetDifference<ListRecord> {
-  /// The difference from one list without a key to another, with the types of their format.
+  /// The difference from one list without a key to another, with the types of their format. Deletions are in the
+  /// order of the old list, insertions in that of the new one.
+  ///
+  /// - Complexity: O(*n* + *m*) in the records of both.
   public init(fromBag old: ListText, to new: ListText) {
     self.init(fromBag: old.records, to: new.records) { record in
       JSONStructure.canonicalText(of: record.description) ?? Array(record.description.utf8)
@@ -40,7 +43,9 @@ extension SetDifference<ListRecord> {
 
 extension SetDifference<Record> {
   /// The difference from one list without a key to another, as a table would store them. An absent field counts as
-  /// null.
+  /// null. Deletions are in the order of the old list, insertions in that of the new one.
+  ///
+  /// - Complexity: O((*n* + *m*) *f*) in the records of both and the different fields.
   public init(fromBag old: [Record], to new: [Record]) {
     let names = Set((old + new).flatMap { $0.layout.names.map { FieldName($0) } })
       .sorted { UTF8Order.precedes($0.text, $1.text) }
