@@ -257,8 +257,8 @@ extension SpaceTable {
         columns.append(column)
       }
     }
-    let joined = SpaceTable(
-      name: name, columns: columns, keyColumns: keyColumns, granularity: granularity)
+    var joined = self
+    joined.columns = columns
     try joined.checkDeclaration()
     return joined
   }

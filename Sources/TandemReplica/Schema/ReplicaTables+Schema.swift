@@ -381,6 +381,8 @@ extension ReplicaState.PullNeed {
 extension SpaceTable {
   /// This table with other columns.
   fileprivate func with(_ columns: [String]) -> SpaceTable {
-    SpaceTable(name: name, columns: columns, keyColumns: keyColumns, granularity: granularity)
+    var table = self
+    table.columns = columns
+    return table
   }
 }

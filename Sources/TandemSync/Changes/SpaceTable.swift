@@ -13,27 +13,35 @@ package struct SpaceTable: Sendable {
   /// The name of the table.
   package let name: String
   /// The synchronized columns that are not part of the key.
-  package let columns: [String]
+  package var columns: [String]
   /// The columns of the primary key, in its order.
   package let keyColumns: [String]
   /// The unit of conflicts.
   package let granularity: ConflictGranularity
+  /// The rules that span rows or fields; `nil` from a program that knows none. A file declares those of its table,
+  /// and a space has those of all files.
+  package var constraints: [SpaceConstraint]?
+  /// Of a space: the rules that hold from when its records satisfy them.
+  package var pending: [PendingConstraint] = []
 
   package init(
-    name: String, columns: [String], keyColumns: [String], granularity: ConflictGranularity
+    name: String, columns: [String], keyColumns: [String], granularity: ConflictGranularity,
+    constraints: [SpaceConstraint]? = nil
   ) {
     self.name = name
     self.columns = columns
     self.keyColumns = keyColumns
     self.granularity = granularity
+    self.constraints = constraints
   }
 }
 
 extension SpaceTable: Hashable {
-  /// Returns true if two tables have the same names, byte by byte and in the same order, and the same
-  /// granularity.
+  /// Returns true if two tables have the same names, byte by byte and in the same order, the same granularity, and
+  /// the same constraints.
   package static func == (first: SpaceTable, second: SpaceTable) -> Bool {
     first.granularity == second.granularity && first.names == second.names
+      && first.constraints == second.constraints && first.pending == second.pending
   }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(names) }
@@ -63,9 +71,9 @@ extension [SpaceTable] {
     return map { table in
       guard let named = names[FieldName(table.name)] else { return table }
       let more = named.subtracting((table.columns + table.keyColumns).map { FieldName($0) })
-      return SpaceTable(
-        name: table.name, columns: table.columns + more.map(\.text).sorted(),
-        keyColumns: table.keyColumns, granularity: table.granularity)
+      var joined = table
+      joined.columns += more.map(\.text).sorted()
+      return joined
     }
   }
 }

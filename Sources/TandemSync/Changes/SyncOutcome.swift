@@ -46,6 +46,13 @@ package struct SyncObjection: Hashable, Sendable {
     package static let recreated = Reason(rawValue: "recreated")
     /// Conflict: a change of something that was changed after the base.
     package static let changed = Reason(rawValue: "changed")
+    /// A unique value of the record is that of another one. It is a conflict if one of the two changed after the
+    /// base, and refused otherwise; so are the following two.
+    package static let taken = Reason(rawValue: "taken")
+    /// Another record refers to a value that the change removes.
+    package static let needed = Reason(rawValue: "needed")
+    /// No record has the value that the record refers to.
+    package static let missingParent = Reason(rawValue: "missingParent")
     /// Refused: the space has no such table.
     package static let unknownTable = Reason(rawValue: "unknownTable")
     /// Refused: the table has no such column.

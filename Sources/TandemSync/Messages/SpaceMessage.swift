@@ -35,6 +35,8 @@ extension SyncMessageReading {
     var key: [String]?
     var columns: [String]?
     var granularity: ConflictGranularity?
+    var constraints: [SpaceConstraint]?
+    var pending: [PendingConstraint]?
     try object { (reading, field) throws(TextFault) in
       switch field.name {
       case "name": try field.set(&name, try reading.cursor.string())
@@ -44,13 +46,17 @@ extension SyncMessageReading {
         try field.set(
           &granularity,
           try reading.text("a granularity") { ConflictGranularity(rawValue: $0) })
+      case "constraints": try field.set(&constraints, try reading.constraints())
+      case "pending": try field.set(&pending, try reading.pendingConstraints())
       default: throw field.unknown()
       }
     }
-    return SpaceTable(
+    var table = SpaceTable(
       name: try required(name, "name", start), columns: try required(columns, "columns", start),
       keyColumns: try required(key, "key", start),
-      granularity: try required(granularity, "granularity", start))
+      granularity: try required(granularity, "granularity", start), constraints: constraints)
+    table.pending = pending ?? []
+    return table
   }
 
   private mutating func names() throws(TextFault) -> [String] {
@@ -112,6 +118,8 @@ extension SpaceTable: JSONWritable {
       json.field("key", keyColumns)
       json.field("columns", columns)
       json.field("granularity", granularity.rawValue)
+      if let constraints { json.field("constraints", constraints) }
+      if !pending.isEmpty { json.field("pending", pending) }
     }
   }
 }
