@@ -203,8 +203,7 @@ extension ReplicaTables {
       throw ReplicaError(.constraint, "\(rejection.reason); change the type of the column first")
     }
     var placing = try RowPlacing(self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
-    try placing.placeSetAside(among: [key])
-    try placing.end()
+    try placing.placeSetAside(key)
     guard try self.parked(key)?.reason != nil else { return }
     throw ReplicaError(
       .constraint,

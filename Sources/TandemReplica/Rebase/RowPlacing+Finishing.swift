@@ -10,27 +10,21 @@ extension RowPlacing {
   /// - Complexity: O(*n* log *n*) in the number of records, unless triggers of the application run.
   mutating func finish(triesSetAside: Bool = true) throws {
     try restoreDisturbed()
-    var setAside = triesSetAside ? try tables.setAsideKeys() : []
-    setAside.removeAll { waitingOffsets[$0] != nil }
-    setAside = try setAside.filter { try !isDeletion($0) }
+    let setAside = triesSetAside ? try tables.setAsideKeys() : []
+    for key in setAside where waitingOffsets[key] == nil {
+      if let placement = try setAsidePlacement(of: key) { wait(placement) }
+    }
     try decideDeletions()
     while true {
       try restoreDisturbed()
       if !waiting.isEmpty {
         let count = waiting.count
         try placeWaiting()
-        if waiting.count > count / 2 { try placeWaitingMoves() }
-        if waiting.count > count / 2 {
-          try restoreDisturbed()
-          try contest()
-        }
+        if waiting.count > count / 2 { try exchange() }
       } else if let row = removed.popLast() {
         try removeReferences(to: row)
       } else if let orphan = orphans.popLast() {
         try reviveParent(of: orphan.key, orphan.foreignKey)
-      } else if !setAside.isEmpty {
-        try placeSetAside(among: setAside)
-        setAside = []
       } else {
         break
       }
@@ -38,18 +32,30 @@ extension RowPlacing {
     try end()
   }
 
-  /// True if the space has deleted a row that is still here. It is decided again with the other
-  /// deletions.
-  private mutating func isDeletion(_ key: SyncKey) throws -> Bool {
-    guard try tables.parked(key)?.isDeletion == true,
-      let table = try tables.schema().table(named: key.table)
-    else { return false }
-    let row = try tables.row(table, key.id)
-    // An edit has revived it, and is sent, or cannot be read yet.
-    if row.local == nil, !row.isUnreadable {
-      wait(RowPlacement(table: table, key: key.id, row: row, remote: nil, result: nil))
+  /// The placement of a version that was set aside; `nil` if a local edit has replaced it.
+  private func setAsidePlacement(of key: SyncKey) throws -> RowPlacement? {
+    guard let table = try tables.schema().table(named: key.table), table.keeps(key: key.id) else {
+      return nil
     }
-    return true
+    let row = try tables.row(table, key.id)
+    guard let parked = row.parked, !row.isUnreadable else { return nil }
+    // An edit has revived the row, or is of the fields that the row does not have. It is sent.
+    let isReplaced = parked.isDeletion ? row.local != nil : row.isWrittenAnew || row.unseen != nil
+    if isReplaced { return nil }
+    return RowPlacement(table: table, key: key.id, row: row, remote: row.base, result: row.local)
+  }
+
+  /// Places a version that was set aside if the table accepts it. No other row is changed.
+  mutating func placeSetAside(_ key: SyncKey) throws {
+    if let placement = try setAsidePlacement(of: key) {
+      if placement.result == nil {
+        wait(placement)
+        try decideDeletions()
+      } else if try obstacle(to: placement) == nil {
+        try complete(placement)
+      }
+    }
+    try end()
   }
 
   private mutating func takeWaiting() -> [RowPlacement] {
@@ -69,42 +75,68 @@ extension RowPlacing {
     }
   }
 
-  /// Tries the records that wait and have a row, in the opposite order: rows that move by one place each
-  /// are free of each other in one direction.
-  private mutating func placeWaitingMoves() throws {
-    var rest: [RowPlacement] = []
-    for var placement in takeWaiting().reversed() {
-      try refresh(&placement)
-      if placement.row.row.isMissing {
-        rest.append(placement)
-      } else {
-        try place(placement)
-        rest += takeWaiting()
-      }
-    }
-    for placement in rest.reversed() { wait(placement) }
-  }
-
   /// Reads the row of a placement as it is now. The former version is the one that it had.
   private func refresh(_ placement: inout RowPlacement) throws {
     placement.row.row = try tables.row(placement.table, placement.key).row
   }
 
-  /// Places all records that wait, together.
-  private mutating func contest() throws {
-    var contest = try RowContest(tables, takeWaiting())
-    try contest.run(firingTriggers: firesTriggers, effects)
-    for entry in contest.rejections {
-      try rejectEdits(of: entry.placement, entry.reason, others: entry.others)
+  /// Places all records that wait, those of one table together.
+  private mutating func exchange() throws {
+    try restoreDisturbed()
+    var groups = Dictionary(grouping: takeWaiting()) { $0.table.name }
+    for table in try tables.schema().tables {
+      guard var group = groups.removeValue(forKey: table.name) else { continue }
+      for offset in group.indices { try refresh(&group[offset]) }
+      try exchange(group, of: table)
     }
-    for outcome in contest.outcomes {
-      if let obstacle = outcome.obstacle {
-        try setAside(
-          outcome.placement, obstacle, others: outcome.others, hasRow: outcome.hasRow)
-      } else {
-        try complete(outcome.placement)
+  }
+
+  private mutating func exchange(_ group: [RowPlacement], of table: ReplicaTable) throws {
+    var exchange = try RowExchange(tables, table, group)
+    if firesTriggers {
+      let isWritten = try isExchangedWithTriggers(&exchange)
+      // A trigger forbids a row. The rows are right without the triggers.
+      if !isWritten { try exchange.decide() }
+    } else {
+      try exchange.decide()
+    }
+    try exchange.end()
+    for entry in exchange.entries { try complete(entry) }
+  }
+
+  /// Decides an exchange, and writes its rows with triggers; `false` if one of them forbids a row.
+  private func isExchangedWithTriggers(_ exchange: inout RowExchange) throws -> Bool {
+    struct Rehearsed: Error {}
+    let start = exchange
+    do {
+      try tables.connection.savepoint {
+        try exchange.decide()
+        throw Rehearsed()
       }
+    } catch is Rehearsed {}
+    do {
+      try tables.connection.savepoint { try exchange.write(firing: effects) }
+      return true
+    } catch let error as DatabaseError
+      where error.forbidsRow && tables.connection.isInTransaction
+    {
+      exchange = start
+      return false
     }
+  }
+
+  /// Takes note of the result of a row that took part in an exchange.
+  private mutating func complete(_ entry: RowExchange.Entry) throws {
+    var placement = entry.placement
+    if let obstacle = entry.obstacle { return try setAside(placement, obstacle) }
+    if let loss = entry.loss {
+      try rejectEdits(of: placement, loss, others: entry.others)
+      placement.result = placement.remote
+      placement.isRejected = true
+    } else if !entry.isWaiting {
+      return
+    }
+    try complete(placement)
   }
 }
 

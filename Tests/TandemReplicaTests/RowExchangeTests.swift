@@ -7,7 +7,7 @@ import TestRandom
 import Testing
 
 @Suite("Rows that need unique values of other rows")
-struct RowContestTests {
+struct RowExchangeTests {
   let space: TestSpace
 
   init() throws { space = try TestSpace() }
@@ -246,7 +246,7 @@ struct RowContestTests {
           """
           seed \(seed): \(problems.joined(separator: "\n"))
           repeat with: TANDEM_FUZZ_SEED=\(seed) TANDEM_FUZZ_COUNT=1 swift test \
-          --filter RowContestTests
+          --filter RowExchangeTests
           """)
         return
       }
@@ -265,7 +265,7 @@ struct RowContestTests {
 
     /// Returns the problems.
     mutating func run() throws -> [String] {
-      let tests = try RowContestTests()
+      let tests = try RowExchangeTests()
       let count = Int.random(in: 3...6, using: &random)
       let ids = (0..<count).map { "k\($0)" }
       let policies: [FieldPolicy?] = [nil, nil, .local, .remote, .maximum, .minimum]
