@@ -53,7 +53,7 @@ struct SynchronizationCostTests {
     #expect(rows.count == 12)
   }
 
-  @Test("Rows are received without compiling statements for each, also if a trigger changes them")
+  @Test("Rows are received without compiling statements for each, whatever triggers there are")
   func triggerOfTheRow() throws {
     let counts = try [20, 200].map { rowCount in
       let space = try TestSpace()
@@ -81,9 +81,7 @@ struct SynchronizationCostTests {
       let before = try compilationCount(replicas[1].database)
       try replicas[1].pull(space)
       let count = try compilationCount(replicas[1].database) - before
-      #expect(
-        try replicas[1].rows("SELECT now FROM clock") == [[.integer(Int64(2_000 + rowCount))]],
-        "the trigger runs for each row")
+      #expect(try replicas[1].rows("SELECT now FROM clock") == [[2_000]], "no trigger runs")
       #expect(try replicas[1].freeze() == nil, "the trigger makes no edits")
       try expectEqualRows(replicas, "SELECT * FROM note ORDER BY id")
       return count

@@ -48,9 +48,9 @@ struct TriggerEffectTests {
       [
         """
         CREATE TRIGGER spread AFTER UPDATE OF status ON orders BEGIN
-          UPDATE line SET status = new.status WHERE parent = new.id;
-          INSERT INTO audit VALUES (new.status); END
+          UPDATE line SET status = new.status WHERE parent = new.id; END
         """,
+        "CREATE TRIGGER audited AFTER UPDATE ON orders BEGIN INSERT INTO audit VALUES (new.status); END",
         "CREATE TRIGGER gone AFTER DELETE ON orders BEGIN DELETE FROM line WHERE parent = old.id; END",
         """
         CREATE TRIGGER noted AFTER UPDATE ON line BEGIN
@@ -183,5 +183,57 @@ struct TriggerEffectTests {
       }
       try replica.execute("INSERT INTO note_fts (note_fts, rank) VALUES ('integrity-check', 1)")
     }
+  }
+
+  @Test(
+    "Triggers that do not run meanwhile are the same afterwards, in the order of their creation")
+  func triggersStay() throws {
+    let replicas = try (1...2).map {
+      try replica(
+        $0,
+        [
+          "CREATE TABLE note (id TEXT PRIMARY KEY, title TEXT, pos INTEGER UNIQUE, size INTEGER)",
+          "CREATE TABLE log (line)",
+          "CREATE VIRTUAL TABLE found USING fts5 (title, pos, content='note')",
+        ], AttachedTable("note"))
+    }
+    let old =
+      "INSERT INTO found (found, rowid, title, pos) VALUES ('delete', old.rowid, old.title, old.pos)"
+    let new = "INSERT INTO found (rowid, title, pos) VALUES (new.rowid, new.title, new.pos)"
+    for trigger in [
+      "TRIGGER first AFTER UPDATE ON note BEGIN INSERT INTO log VALUES ('first ' || new.id); END",
+      """
+      TRIGGER "the stamp" AFTER UPDATE OF title ON note BEGIN
+        UPDATE note SET size = length(new.title) WHERE id = new.id; END
+      """,
+      "TRIGGER indexed AFTER INSERT ON note BEGIN \(new); END",
+      "TRIGGER moved AFTER UPDATE ON note BEGIN \(old); \(new); END",
+      "TRIGGER gone AFTER DELETE ON note BEGIN \(old); END",
+      "TRIGGER guard BEFORE UPDATE ON note WHEN new.title = 'b' AND old.title <> 'b' BEGIN SELECT RAISE(ROLLBACK, 'no'); END",
+      "TRIGGER last AFTER UPDATE ON note BEGIN INSERT INTO log VALUES ('last ' || new.id); END",
+    ] { try replicas[1].execute("CREATE \(trigger)") }
+    try replicas[1].execute(
+      "CREATE TEMP TRIGGER passing AFTER UPDATE ON main.note BEGIN UPDATE note SET size = 9; END")
+    try replicas[0].execute("INSERT INTO note VALUES ('x', 'a', 1, 0), ('y', 'c', 2, 0)")
+    try converge(replicas, space)
+    let triggers = """
+      SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'tandem%'
+      UNION ALL SELECT name, tbl_name, sql FROM temp.sqlite_schema WHERE type = 'trigger'
+      """
+    let before = try replicas[1].rows(triggers)
+    #expect(before.count == 8)
+    try replicas[0].execute("UPDATE note SET pos = -pos")
+    try replicas[0].execute("UPDATE note SET pos = 3 + pos, title = 'b'")
+    try converge(replicas, space)
+    try expectEqualRows(
+      replicas, "SELECT * FROM note ORDER BY id", [["x", "b", 2, 0], ["y", "b", 1, 0]])
+    #expect(try replicas[1].rows(triggers) == before)
+    #expect(
+      try replicas[1].rows("SELECT line FROM log ORDER BY rowid")
+        == [["last x"], ["first x"], ["last y"], ["first y"]])
+    try replicas[1].execute("INSERT INTO found (found, rank) VALUES ('integrity-check', 1)")
+    // They run for edits of this file.
+    try replicas[1].execute("UPDATE note SET title = 'long' WHERE id = 'x'")
+    #expect(try replicas[1].rows("SELECT size FROM note WHERE id = 'y'") == [[9]])
   }
 }

@@ -202,8 +202,12 @@ extension ReplicaTables {
     guard table.keeps(key: key.id) else {
       throw ReplicaError(.constraint, "\(rejection.reason); change the type of the column first")
     }
-    var placing = try RowPlacing(self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
-    try placing.placeSetAside(key)
+    try withoutSilencedTriggers {
+      var placing = RowPlacing(
+        self, firesTriggers: try foreignTriggers().areOnTables,
+        foreignKeys: try schema().foreignKeys)
+      try placing.placeSetAside(key)
+    }
     guard try self.parked(key)?.reason != nil else { return }
     throw ReplicaError(
       .constraint,

@@ -27,7 +27,7 @@ struct PageApplication {
     self.decision = state.pullNeed.needsDecision ? decision : nil
     self.firesTriggers = firesTriggers
     columnChanges = try tables.columnChanges(schema)
-    placing = try RowPlacing(
+    placing = RowPlacing(
       tables, firesTriggers: firesTriggers, foreignKeys: schema.foreignKeys)
   }
 
@@ -162,7 +162,6 @@ extension PageApplication {
     if let waiting = placing.waitingPlacement(of: change.key) {
       return try apply(change, to: waiting)
     }
-    try placing.restoreDisturbed(before: change.key)
     let row = try tables.row(table, change.key.id)
     account(change.key, base: row.base, change.fields, isFirst: isFirst)
     // A row that no message can hold stays as it is: it is noted when changes are frozen.

@@ -11,7 +11,7 @@ internal import TandemSync
 /// 3. The edits are made again, in the order of keys. One that the table does not accept gives up: its row keeps the
 ///    space's version.
 ///
-/// No trigger runs meanwhile. Then ``write(firing:)`` changes each row once, with triggers.
+/// No trigger runs meanwhile. Then ``writeWithTriggers()`` changes each row once, with triggers.
 struct RowExchange {
   /// A row that takes part.
   struct Entry {
@@ -243,7 +243,7 @@ extension RowExchange {
   /// meanwhile.
   ///
   /// - Throws: The error of a trigger that forbids it.
-  func write(firing effects: TriggerEffects?) throws {
+  func writeWithTriggers() throws {
     let changed = entries.indices.filter { number in
       let entry = entries[number]
       let isSame = entry.final.map { entry.placement.row.row.holds($0, table, except: nil) }
@@ -258,18 +258,16 @@ extension RowExchange {
       let entry = entries[number]
       let key = entry.placement.key
       if entry.existed { try tables.quietly { try stash.putBack(from: number) } }
-      try effects.undoing(besides: table, key) {
-        if entry.existed {
-          try tables.store(entry.final, over: entry.placement.row.row, table, key)
-        } else if let record = entry.final {
-          try stash.insert(record, key, at: number, isKept: false)
-        }
+      if entry.existed {
+        try tables.store(entry.final, over: entry.placement.row.row, table, key)
+      } else if let record = entry.final {
+        try stash.insert(record, key, at: number, isKept: false)
       }
       try tables.quietly { try stash.takeOut(key, to: number) }
     }
     try tables.quietly {
       for number in changed { try stash.putBack(from: number) }
-      // Triggers may have changed rows as they were written, or prevented it.
+      // A trigger may have prevented one.
       for number in changed {
         let entry = entries[number]
         let row = try tables.row(table, entry.placement.key).row

@@ -9,14 +9,12 @@ extension RowPlacing {
   /// - Parameter triesSetAside: False if nothing has come from the space.
   /// - Complexity: O(*n* log *n*) in the number of records, unless triggers of the application run.
   mutating func finish(triesSetAside: Bool = true) throws {
-    try restoreDisturbed()
     let setAside = triesSetAside ? try tables.setAsideKeys() : []
     for key in setAside where waitingOffsets[key] == nil {
       if let placement = try setAsidePlacement(of: key) { wait(placement) }
     }
     try decideDeletions()
     while true {
-      try restoreDisturbed()
       if !waiting.isEmpty {
         let count = waiting.count
         try placeWaiting()
@@ -29,7 +27,6 @@ extension RowPlacing {
         break
       }
     }
-    try end()
   }
 
   /// The placement of a version that was set aside; `nil` if a local edit has replaced it.
@@ -55,7 +52,6 @@ extension RowPlacing {
         try complete(placement)
       }
     }
-    try end()
   }
 
   private mutating func takeWaiting() -> [RowPlacement] {
@@ -82,7 +78,6 @@ extension RowPlacing {
 
   /// Places all records that wait, those of one table together.
   private mutating func exchange() throws {
-    try restoreDisturbed()
     var groups = Dictionary(grouping: takeWaiting()) { $0.table.name }
     for table in try tables.schema().tables {
       guard var group = groups.removeValue(forKey: table.name) else { continue }
@@ -115,7 +110,7 @@ extension RowPlacing {
       }
     } catch is Rehearsed {}
     do {
-      try tables.connection.savepoint { try exchange.write(firing: effects) }
+      try tables.connection.savepoint { try exchange.writeWithTriggers() }
       return true
     } catch let error as DatabaseError
       where error.forbidsRow && tables.connection.isInTransaction
@@ -216,7 +211,6 @@ extension RowPlacing {
       let reason =
         "it refers to a row of \(parent.table.name) that is not there any more, "
         + parent.syncKey.idText
-      try restoreDisturbed()
       for key in try tables.references(foreignKey, to: values) {
         let row = try tables.row(child, key)
         guard !row.isUnreadable, let local = row.local else { continue }

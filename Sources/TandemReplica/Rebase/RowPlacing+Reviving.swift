@@ -31,7 +31,6 @@ extension RowPlacing {
   ///
   /// A row that refers to another one that was never here, or is gone for all replicas, stays without it.
   mutating func reviveParent(of key: [FieldValue], _ foreignKey: ForeignKey) throws {
-    try restoreDisturbed()
     guard let child = foreignKey.attachedChild else { return }
     let row = try tables.row(child, key)
     let isOfSpace = row.base.map { base in

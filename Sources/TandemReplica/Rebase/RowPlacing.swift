@@ -37,8 +37,6 @@ struct RowPlacing {
   let tables: ReplicaTables
   /// True if triggers of the application run.
   let firesTriggers: Bool
-  /// Undoes what triggers of the application change in synchronized tables; `nil` if they change none.
-  let effects: TriggerEffects?
   /// The foreign keys that refer to each table, by its name in lower case.
   let references: [String: [ForeignKey]]
   /// The foreign keys of each table.
@@ -60,32 +58,19 @@ struct RowPlacing {
   var knownDeletions: [ObjectIdentifier: Bool] = [:]
   /// For the numbers of foreign keys, the deleted rows that they may refer to.
   var deletedParents: [Int: DeletedParents] = [:]
-  /// The rows that triggers of the application have changed as they were written, or have kept from being
-  /// written. See ``restoreDisturbed()``.
-  private var disturbed: [RowPlacement] = []
-  private var disturbedKeys: Set<SyncKey> = []
-  /// The number of disturbed rows that are kept in memory.
-  private static let maxDisturbedCount = 1_000
   /// The number of rows that were written.
   private(set) var writtenCount = 0
   /// The number of local edits that were noted in `tandem_rejected`.
   private(set) var rejectedCount = 0
 
   /// - Parameter foreignKeys: Those that refer to the synchronized tables.
-  init(_ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey]) throws {
+  init(_ tables: ReplicaTables, firesTriggers: Bool, foreignKeys: [ForeignKey]) {
     self.tables = tables
-    effects = firesTriggers ? try TriggerEffects(tables) : nil
     self.firesTriggers = firesTriggers
     references = Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
     let attached = foreignKeys.compactMap { key in key.attachedChild.map { ($0, key) } }
     ownReferences = Dictionary(grouping: attached) { ObjectIdentifier($0.0) }
       .mapValues { $0.map(\.1) }
-  }
-
-  /// Ends the placing of rows.
-  mutating func end() throws {
-    try restoreDisturbed()
-    try effects?.drop()
   }
 
   /// The foreign keys that refer to a table.
@@ -160,12 +145,10 @@ struct RowPlacing {
   /// application run unless they prevent it.
   func obstacle(to placement: RowPlacement) throws -> DatabaseError? {
     do {
-      if effects == nil, firesTriggers {
-        try tables.connection.savepoint { try storeAndRestore(placement) }
+      if firesTriggers {
+        try tables.connection.savepoint { try store(placement) }
       } else {
-        try effects.undoing(besides: placement.table, placement.key) {
-          try storeAndRestore(placement)
-        }
+        try store(placement)
       }
       return nil
     } catch let error as DatabaseError
@@ -181,22 +164,14 @@ struct RowPlacing {
     }
   }
 
+  /// Writes the row of a placement, without triggers if one of them has prevented it.
   private func store(_ placement: RowPlacement) throws {
-    try tables.store(placement.result, over: placement.row.row, placement.table, placement.key)
-  }
-
-  /// Writes the row of a placement with triggers, and again without them if a trigger has changed or
-  /// prevented it. The second time may wait for ``restoreDisturbed()`` if no constraint can forbid it: the
-  /// table accepted the row, and has no unique values that other rows could get meanwhile.
-  private func storeAndRestore(_ placement: RowPlacement) throws {
-    try store(placement)
-    guard firesTriggers else { return }
     let (table, key) = (placement.table, placement.key)
+    try tables.store(placement.result, over: placement.row.row, table, key)
+    guard firesTriggers else { return }
     let row = try tables.row(table, key).row
-    if placement.isWritten(in: row, except: placement.unstorableFields) { return }
-    let mayWait =
-      !table.shadow.hasOtherUniqueIndexes && row.differs(from: placement.row.row)
-    if !mayWait { try tables.quietly { try tables.store(placement.result, over: row, table, key) } }
+    if placement.isWritten(in: row) { return }
+    try tables.quietly { try tables.store(placement.result, over: row, table, key) }
   }
 
   /// Notes the local edits of a row, which loses them.
@@ -232,70 +207,17 @@ struct RowPlacing {
 
 extension RowPlacing {
   /// Makes the record of the space the base of its row.
-  private mutating func settle(_ placement: RowPlacement) throws {
+  private func settle(_ placement: RowPlacement) throws {
     let (table, key) = (placement.table, placement.key)
     let parked = placement.unstorableFields
     var after = ReplicaRow.Current(placement.result, table)
-    if firesTriggers || parked != nil || table.hasDefaults(for: placement.result) {
+    if parked != nil || table.hasDefaults(for: placement.result) {
       after = try tables.row(table, key).row
     }
-    guard !firesTriggers || placement.isWritten(in: after, except: parked) else {
-      disturbed.append(placement)
-      disturbedKeys.insert(placement.syncKey)
-      if disturbed.count >= RowPlacing.maxDisturbedCount { try restoreDisturbed() }
-      return
-    }
-    try settle(placement, after, parked)
-  }
-
-  private func settle(
-    _ placement: RowPlacement, _ after: ReplicaRow.Current, _ parked: Record?
-  ) throws {
-    try tables.setShadow(shadow(placement, after, parked), placement.table, placement.key)
+    try tables.setShadow(shadow(placement, after, parked), table, key)
     if parked != nil || placement.row.parked != nil {
       try tables.park(parked.map { ParkedFields(fields: $0, extent: .fields) }, placement.syncKey)
     }
-  }
-
-  /// Writes the rows again that triggers of the application have changed at once, as one does that
-  /// notes the time of each change, and makes the records of the space their base. Call it before any of
-  /// them is read.
-  ///
-  /// Otherwise the change of a trigger would be a local edit, which the triggers of all other replicas
-  /// would answer with edits of their own, without end. So the second time no triggers run. All rows are
-  /// written together, because SQLite compiles all statements again when triggers are disabled or enabled.
-  mutating func restoreDisturbed() throws {
-    guard !disturbed.isEmpty else { return }
-    let placements = disturbed
-    disturbed = []
-    disturbedKeys = []
-    try tables.quietly {
-      for placement in placements { try restore(placement) }
-    }
-  }
-
-  /// Does the same if the row of this key is among them.
-  mutating func restoreDisturbed(before key: SyncKey) throws {
-    if disturbedKeys.contains(key) { try restoreDisturbed() }
-  }
-
-  /// Writes a row again, unless it is as it was written, and makes the record of the space its base.
-  private mutating func restore(_ placement: RowPlacement) throws {
-    let (table, key) = (placement.table, placement.key)
-    var row = try tables.row(table, key).row
-    if !placement.isWritten(in: row, except: placement.unstorableFields) {
-      do {
-        try tables.store(placement.result, over: row, table, key)
-      } catch let error as DatabaseError where error.isAboutUniqueness {
-        // The trigger has written another row with the same unique value.
-      } catch let error as DatabaseError where error.forbidsRow {
-        // The trigger has prevented a version that the table does not accept, and has written another one.
-        try tables.store(placement.row.present, over: row, table, key)
-        return try setAside(placement, error.message)
-      }
-      row = try tables.row(table, key).row
-    }
-    try settle(placement, row, placement.unstorableFields)
   }
 
   /// The former version that the row has from now on; `nil` if it is the record of the space.
@@ -326,9 +248,9 @@ extension RowPlacement {
   /// The fields that the table cannot hold as they are.
   fileprivate var unstorableFields: Record? { (remote ?? result).flatMap(table.unstorableFields) }
 
-  /// True if the row holds the record that it is to hold, apart from the given fields.
-  fileprivate func isWritten(in row: ReplicaRow.Current, except parked: Record?) -> Bool {
-    result.map { row.holds($0, table, except: parked) } ?? row.isMissing
+  /// True if the row holds the record that it is to hold, apart from fields that the table alters.
+  fileprivate func isWritten(in row: ReplicaRow.Current) -> Bool {
+    result.map { row.holds($0, table, except: table.alteredFields(of: $0)) } ?? row.isMissing
   }
 }
 

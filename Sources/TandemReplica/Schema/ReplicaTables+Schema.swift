@@ -16,7 +16,7 @@ internal import TandemSync
 extension ReplicaTables {
   /// A schema and its version.
   package struct KnownSchema: Sendable {
-    fileprivate let version: Int64
+    fileprivate var version: Int64
     fileprivate let schema: ReplicaSchema
     /// True if SQLite can compile the statements that write the tables.
     fileprivate var isChecked = false
@@ -71,6 +71,9 @@ extension ReplicaTables {
 
   /// Forgets the schema, as after attaching.
   func forgetSchema() { knownSchema = nil }
+
+  /// Takes note that the schema is the same as before for synchronized tables, although its version has changed.
+  func noteSameSchema() throws { knownSchema?.version = try connection.schemaVersion() }
 
   /// Throws if SQLite cannot compile the statements that write the tables. Each version of the schema is
   /// checked once.

@@ -112,8 +112,8 @@ extension ReplicaTables {
     if state.pullNeed == .conflict, last.revision == state.revision {
       return try requireRepair(&state)
     }
+    try checkStatements(schema)
     let firesTriggers = try foreignTriggers().areOnTables
-    if firesTriggers { try checkStatements(schema) }
     let apply = {
       let report = try self.readingRows {
         var application = try PageApplication(
@@ -126,7 +126,9 @@ extension ReplicaTables {
     let report: ReplicaApplyReport
     do {
       report = try connection.savepoint {
-        try !firesTriggers && isLong(last) ? quietly(apply) : apply()
+        try withoutSilencedTriggers {
+          try !firesTriggers && isLong(last) ? quietly(apply) : apply()
+        }
       }
     } catch is WrongBase {
       return try requireRepair(&state)

@@ -235,12 +235,16 @@ extension ReplicaTables {
   /// Writes the rows of refused changes. Rows that refer to one that is gone go as well: their former
   /// versions are those of the space, because the commit has been taken back.
   private func place(_ reverted: [RowPlacement]) throws {
-    var placing = try RowPlacing(
-      self, firesTriggers: true, foreignKeys: try schema().foreignKeys)
-    for placement in reverted { try placing.place(placement) }
-    try placing.finish(triesSetAside: false)
+    let overruled = try withoutSilencedTriggers {
+      var placing = RowPlacing(
+        self, firesTriggers: try foreignTriggers().areOnTables,
+        foreignKeys: try schema().foreignKeys)
+      for placement in reverted { try placing.place(placement) }
+      try placing.finish(triesSetAside: false)
+      return try placing.overruledDeletions()
+    }
     let version = try state().revision?.version ?? 0
-    for (key, conflict, resolution) in try placing.overruledDeletions() {
+    for (key, conflict, resolution) in overruled {
       try record(conflict, resolution, key, version: version)
     }
   }

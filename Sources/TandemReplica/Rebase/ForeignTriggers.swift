@@ -1,0 +1,139 @@
+internal import TandemRecords
+internal import TandemSQLite
+
+/// The triggers of the application, as far as they concern synchronized tables.
+///
+/// While records of the space are written, two kinds of them do not run: those that write synchronized columns or
+/// rows, because the commit of the copy in which the change was made has these effects already, and those that only
+/// refuse, because they guard the edits of the application. All others run, once for each row: search indexes, and
+/// tables of one's own, follow what is received.
+struct ForeignTriggers {
+  /// One trigger.
+  struct Trigger {
+    /// The schema that it is in: `main` or `temp`.
+    let schema: String
+    let name: String
+    let table: String
+    let sql: String
+
+    fileprivate var place: String { "\(schema).\(name.sqlQuoted)" }
+
+    /// The statement that creates it. SQLite stores the text without the schema.
+    fileprivate var creation: String {
+      let start = "CREATE TRIGGER "
+      guard schema == "temp", sql.hasPrefix(start) else { return sql }
+      return "CREATE TEMP TRIGGER " + sql.dropFirst(start.count)
+    }
+  }
+
+  /// True if a trigger runs when rows of synchronized tables are written.
+  let areOnTables: Bool
+  /// True if the text of one cannot be read: then no trigger runs.
+  let areUnreadable: Bool
+  /// Those that do not run.
+  fileprivate let silenced: [Trigger]
+  /// The first of these and all that were created after it, in the order of their creation. SQLite runs the youngest
+  /// trigger of an event first.
+  fileprivate let following: [Trigger]
+
+  init(_ replica: ReplicaTables, _ tables: [ReplicaTable]) throws {
+    var triggers: [Trigger] = []
+    var areUnreadable = false
+    for schema in ["main", "temp"] {
+      let (rows, unreadable) = try replica.readableRows(
+        """
+        SELECT name, tbl_name, sql FROM \(schema).sqlite_schema
+        WHERE type = 'trigger' AND substr(name, 1, ?1) <> ?2 ORDER BY rowid
+        """, [.integer(Int64(TableShadow.prefix.utf8.count)), .text(TableShadow.prefix)])
+      areUnreadable = areUnreadable || !unreadable.isEmpty
+      for row in rows {
+        guard case .text(let name) = row[0], case .text(let table) = row[1],
+          case .text(let sql) = row[2]
+        else { continue }
+        triggers.append(Trigger(schema: schema, name: name, table: table, sql: sql))
+      }
+    }
+    self.areUnreadable = areUnreadable
+    func isSynchronized(_ trigger: Trigger) -> Bool {
+      tables.contains { $0.name.isSameSQLName(as: trigger.table) }
+    }
+    guard triggers.contains(where: isSynchronized), !areUnreadable else {
+      (areOnTables, silenced, following) = (false, [], [])
+      return
+    }
+    let writes = replica.connection.triggerWrites(of: tables.flatMap(\.writingStatements))
+    var silencedNames = Set(
+      triggers.filter { trigger in
+        guard let writes = writes[trigger.name.lowercased()] else {
+          return isSynchronized(trigger) && trigger.sql.lowercased().contains("raise")
+        }
+        return tables.contains { $0.isWritten(by: writes) }
+      }.map(\.place))
+    // A trigger of a view has to stay, so those that write the view do not run.
+    for trigger in triggers where silencedNames.contains(trigger.place) {
+      guard !isSynchronized(trigger), trigger.sql.lowercased().contains("instead of") else {
+        continue
+      }
+      silencedNames.remove(trigger.place)
+      let view = trigger.table.lowercased()
+      for other in triggers
+      where other.sql.lowercased().contains(view) && other.table.lowercased() != view {
+        silencedNames.insert(other.place)
+      }
+    }
+    silenced = triggers.filter { silencedNames.contains($0.place) }
+    following = Array(triggers.drop { !silencedNames.contains($0.place) })
+    areOnTables = triggers.contains { isSynchronized($0) && !silencedNames.contains($0.place) }
+  }
+
+  /// True if any trigger does not run while records of the space are written.
+  var areSilenced: Bool { !silenced.isEmpty }
+}
+
+extension ReplicaTable {
+  /// Statements that fire each of the table's triggers.
+  fileprivate var writingStatements: [String] {
+    let name = name.sqlQuoted
+    let columns = schema.columns.filter { !$0.isGenerated }.map(\.name.sqlQuoted)
+    let assignments = columns.map { "\($0) = NULL" }.joined(separator: ", ")
+    return [
+      statements.insert.sql, statements.delete.sql, "UPDATE main.\(name) SET \(assignments)",
+    ]
+  }
+
+  /// True if a trigger inserts or deletes rows, or updates a synchronized column.
+  fileprivate func isWritten(by writes: TriggerWrites) -> Bool {
+    let name = name.lowercased()
+    if writes.tables.contains(name) { return true }
+    guard let columns = writes.columns[name] else { return false }
+    return (keyNames + columnNames).contains { columns.contains($0.lowercased()) }
+  }
+}
+
+extension ReplicaTables {
+  /// Runs `body`, which writes records of the space, without the triggers that must not run meanwhile: they are dropped,
+  /// and created again in the order in which they were.
+  func withoutSilencedTriggers<Value>(_ body: () throws -> Value) throws -> Value {
+    let triggers = try foreignTriggers()
+    if triggers.areUnreadable { return try quietly(body) }
+    guard triggers.areSilenced else { return try body() }
+    do {
+      for trigger in triggers.silenced { try connection.execute("DROP TRIGGER \(trigger.place)") }
+      try noteSameSchema()
+      let value = try body()
+      let places = Set(triggers.silenced.map(\.place))
+      for trigger in triggers.following {
+        if !places.contains(trigger.place) {
+          try connection.execute("DROP TRIGGER \(trigger.place)")
+        }
+        try connection.execute(trigger.creation)
+      }
+      try noteSameSchema()
+      return value
+    } catch {
+      // The version of the schema may be used again, for another one.
+      forgetSchema()
+      throw error
+    }
+  }
+}
