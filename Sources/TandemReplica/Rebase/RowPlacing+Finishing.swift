@@ -163,6 +163,7 @@ extension RowPlacing {
     try decision.keepReferenced(by: others)
     _ = takeWaiting()
     for placement in others { replaceWaiting(placement) }
+    let actions = try declaredActions(for: deletions)
     for (placement, fate) in zip(deletions, decision.fates) {
       var placement = placement
       try refresh(&placement)
@@ -174,8 +175,24 @@ extension RowPlacing {
         placement.result = placement.remote
         if try !isPlaced(&placement) { wait(placement) }
       // A deletion breaks no unique index, so it does not wait.
-      case .goes: _ = try isPlaced(&placement)
+      case .goes:
+        let deleted = try actions?.values(
+          of: placement.table.name, where: placement.table.hasKey, placement.key)
+        _ = try isPlaced(&placement)
+        if let deleted { try actions?.run(for: deleted) }
       }
+    }
+  }
+
+  /// What tables that are not synchronized declare for deletions; `nil` if nothing.
+  private func declaredActions(for deletions: [RowPlacement]) throws -> DeclaredActions? {
+    let areDeclared = deletions.contains { deletion in
+      references(to: deletion.table).contains { $0.attachedChild == nil && $0.action != nil }
+    }
+    guard areDeclared else { return nil }
+    let schema = try tables.schema()
+    return try DeclaredActions(tables.connection) { name in
+      schema.tables.contains { $0.name.isSameSQLName(as: name) }
     }
   }
 
@@ -199,7 +216,7 @@ extension RowPlacing {
   /// a synchronized table that refers to it by a local edit gets `NULL` if its foreign key says so. Otherwise it
   /// goes back to the space's version, and a new row goes too. All of them are noted in `tandem_rejected`.
   ///
-  /// Rows of other tables stay as they are: Tandem never changes them.
+  /// Rows of other tables stay as they are.
   private mutating func removeReferences(to parent: RowPlacement) throws {
     guard let record = parent.row.local,
       case .missing = try tables.row(parent.table, parent.key).row
@@ -219,7 +236,7 @@ extension RowPlacing {
         var placement = RowPlacement(
           table: child, key: key, row: row, remote: row.base, result: row.base)
         try rejectEdits(of: placement, reason, others: try tables.otherValues(child, key))
-        if foreignKey.setsNull {
+        if foreignKey.action == .setNull {
           placement.result = foreignKey.withoutReference(local)
         }
         placement.isRejected = true
@@ -320,7 +337,9 @@ struct DeletionDecision {
       try keepParents(of: other.table, other.key, other.result, besides: nil, .stays)
     }
     let waiting = Set(others.map(\.syncKey))
-    for (number, foreignKey) in foreignKeys.enumerated() {
+    for (number, foreignKey) in foreignKeys.enumerated()
+    // Rows of other tables follow by their action.
+    where foreignKey.attachedChild != nil || foreignKey.action == nil {
       let parents = deletions.indices.filter { offset in
         fates[offset] == .goes && deletions[offset].table === foreignKey.parent
           && deletions[offset].row.present != nil && !replaced[number].contains(offset)

@@ -13,8 +13,14 @@ struct ForeignKey: Sendable {
   let parent: ReplicaTable
   /// The columns of the child, and those of the parent that they refer to.
   let columns: [(child: String, parent: String)]
-  /// True if the columns become null when the parent is deleted.
-  let setsNull: Bool
+  /// What happens to the child when the parent is deleted; `nil` if the parent cannot be deleted.
+  let action: Action?
+
+  /// An action on the deletion of a parent. `SET DEFAULT` is treated as none: the default may refer to nothing.
+  enum Action: String {
+    case cascade = "CASCADE"
+    case setNull = "SET NULL"
+  }
 
   /// The values by which rows refer to a row of the parent; `nil` if none can, or if they are not
   /// synchronized.
@@ -119,7 +125,7 @@ extension DatabaseConnection {
         ForeignKey(
           number: found.count, child: child, attachedChild: table(child), parent: parent,
           columns: columns,
-          setsNull: row[5] == "SET NULL"))
+          action: row[5].textValue.flatMap { ForeignKey.Action(rawValue: $0) }))
     }
     return (found, hasAny)
   }
