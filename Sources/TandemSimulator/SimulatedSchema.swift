@@ -9,10 +9,12 @@ import TestRandom
 struct SimulatedSchema {
   /// The number of different schemas. It is bounded, so that databases can be used again: opening one
   /// takes longer than a whole scenario.
-  static let count = 32
+  static let count = 48
   /// The number of the first schema whose tables form three generations, with constraints of several
   /// kinds.
   private static let firstConstrained = 24
+  /// The number of the first schema whose rules the space can check by itself: files end with equal rows.
+  private static let firstRuled = 32
 
   /// One table.
   struct Table {
@@ -26,6 +28,13 @@ struct SimulatedSchema {
       case plain
       case partial
       case computed
+      /// It takes `x` and `X` for equal.
+      case nocase
+      /// It is on the column `extra` too.
+      case pair
+
+      /// True if the space can compare the values.
+      var isPlain: Bool { self != .partial && self != .computed }
     }
 
     /// The work of a trigger of the application, which writes the column `size`.
@@ -46,8 +55,10 @@ struct SimulatedSchema {
     let codeIndex: CodeIndex?
     /// True if a constraint forbids a value of `code` beside one of `extra`.
     let isChecked: Bool
-    /// The table that this one refers to, and the action on deletion of the referenced row.
-    let parent: (name: String, action: String)?
+    /// True if the column `low` must not be greater than the column `high`.
+    let hasRange: Bool
+    /// The table that this one refers to, the column of it, and the action on deletion of the referenced row.
+    let parent: (name: String, column: String, action: String)?
     /// The trigger of the application, if there is one.
     let trigger: Trigger?
     /// True if the column `note` is not synchronized.
@@ -56,7 +67,8 @@ struct SimulatedSchema {
 
     /// The values of the column `code`.
     var codes: [FieldValue] {
-      [.null, .text("x"), .text("y")] + (codeIndex == .computed ? [.text("X")] : [])
+      [.null, .text("x"), .text("y")]
+        + (codeIndex == .computed || codeIndex == .nocase ? [.text("X")] : [])
     }
 
     /// A column that programs may add to the table, and its declaration. The file synchronizes it if
@@ -72,7 +84,8 @@ struct SimulatedSchema {
     /// The columns beside the key, without the one that is not synchronized.
     var synchronizedColumns: [String] {
       valueColumns + ["extra"] + (counts ? ["visits"] : []) + (codeIndex != nil ? ["code"] : [])
-        + (trigger != nil ? ["size"] : []) + (parent != nil ? ["parent"] : [])
+        + (trigger != nil ? ["size"] : []) + (hasRange ? ["low", "high"] : [])
+        + (parent != nil ? ["parent"] : [])
     }
 
     /// The key of a number.
@@ -96,11 +109,16 @@ struct SimulatedSchema {
   /// True if a table refers to another one.
   var hasForeignKeys: Bool { tables.contains { $0.parent != nil } }
 
+  /// True if the space can check all rules that span rows.
+  var isRuled: Bool { tables.allSatisfy { $0.codeIndex?.isPlain ?? true } }
+
   /// The schema of a number below ``count``.
   init(variant: Int) {
     var random = SplitMix64(seed: 7_000 + variant)
     var tables: [Table] = []
     let isConstrained = variant >= SimulatedSchema.firstConstrained
+    let isRuled = variant >= SimulatedSchema.firstRuled
+    let ruledIndexes = [Table.CodeIndex.plain, .nocase, .pair]
     for number in 0..<(isConstrained ? 3 : Int.random(in: 1...3, using: &random)) {
       let isChild = number > 0 && (Bool.random(using: &random) || isConstrained)
       let keyKind = Table.KeyKind.allCases.randomElement(using: &random) ?? .text
@@ -112,14 +130,25 @@ struct SimulatedSchema {
       if isChild, isConstrained || tables[0].keyKind != .composite {
         action = ["CASCADE", "SET NULL", "RESTRICT"].randomElement(using: &random)
       }
+      let codeIndex =
+        isRuled
+        ? ruledIndexes[(variant + number) % 3]
+        : isConstrained
+          ? [Table.CodeIndex.plain, .partial, .computed][(variant + number) % 3]
+          : hasCode ? .plain : nil
+      var reference = action.map { (tables[parent].name, "id", $0) }
+      // The last table of some schemas is a tree; others refer to the code of their parents.
+      if isRuled, number == 2, variant % 3 == 0 { reference?.0 = "t2" }
+      let codeOfParent = reference?.0 == "t2" ? codeIndex : tables.last?.codeIndex
+      if isRuled, variant % 2 == 0, let codeOfParent, codeOfParent != .pair {
+        reference?.1 = "code"
+      }
       tables.append(
         Table(
           name: "t\(number)", keyKind: isConstrained ? .text : keyKind, valueColumns: columns,
           counts: counts,
-          codeIndex: isConstrained
-            ? Table.CodeIndex.allCases[(variant + number) % 3] : hasCode ? .plain : nil,
-          isChecked: isConstrained && variant % 2 == 0,
-          parent: action.map { (tables[parent].name, $0) },
+          codeIndex: codeIndex, isChecked: isConstrained && variant % 2 == 0,
+          hasRange: isRuled && (variant + number) % 2 == 0, parent: reference,
           trigger: Int.random(in: 0..<3, using: &random) == 0
             ? Table.Trigger.allCases[(variant + number) % 2] : nil,
           hasNote: (variant + number) % 3 == 0 || hasCode,
@@ -157,15 +186,20 @@ struct SimulatedSchema {
         if table.counts { columns.append("visits INTEGER") }
         switch table.codeIndex {
         case .plain: columns.append("code TEXT UNIQUE")
-        case .partial: columns.append("code TEXT")
+        case .nocase: columns.append("code TEXT COLLATE NOCASE UNIQUE")
+        case .partial, .pair: columns.append("code TEXT")
         case .computed: columns += ["code TEXT", "lowered AS (lower(code))"]
         case nil: break
         }
         if table.trigger != nil { columns.append("size INTEGER") }
+        if table.hasRange { columns += ["low INTEGER", "high INTEGER"] }
         if table.hasNote { columns.append("note TEXT") }
         if let parent = table.parent {
-          columns.append("parent REFERENCES \(parent.name)(id) ON DELETE \(parent.action)")
+          columns.append(
+            "parent REFERENCES \(parent.name)(\(parent.column)) ON DELETE \(parent.action)")
         }
+        if table.hasRange { columns.append("CHECK (low <= high)") }
+        if table.codeIndex == .pair { columns.append("UNIQUE (code, extra)") }
         if table.isChecked { columns.append("CHECK (code IS NOT 'y' OR extra IS NULL)") }
         if table.keyKind == .composite { columns.append("PRIMARY KEY (id, part)") }
         var statements = [
@@ -179,7 +213,7 @@ struct SimulatedSchema {
         case .computed:
           statements.append(
             "CREATE UNIQUE INDEX \(table.name)_code ON \(table.name) (lowered)")
-        case .plain, nil: break
+        case .plain, .nocase, .pair, nil: break
         }
         let condition = table.keyColumns.map { "\($0) = new.\($0)" }.joined(separator: " AND ")
         switch table.trigger {

@@ -126,7 +126,7 @@ extension Simulation {
           + "VALUES (\(row.map { _ in "?" }.joined(separator: ", ")), 0)", row
       )
     }
-    switch Int.random(in: 0..<18, using: &random) {
+    switch Int.random(in: 0..<(table.hasRange || table.parent != nil ? 21 : 18), using: &random) {
     case 0..<4:
       return insertion(
         table, valueColumns, key, pick(["OR IGNORE", "OR REPLACE", "OR ABORT"]), value)
@@ -150,6 +150,15 @@ extension Simulation {
     case 17:
       guard table.hasNote else { break }
       return ("UPDATE \(name) SET note = ? WHERE \(condition)", [.text("n\(step)")] + key)
+    case 18 where table.hasRange:
+      return (
+        "UPDATE OR IGNORE \(name) SET \(pick(["low", "high"])) = ? WHERE \(condition)",
+        [.integer(Int64.random(in: 0...9, using: &random))] + key
+      )
+    case 19 where table.parent != nil:
+      return (
+        "UPDATE OR IGNORE \(name) SET parent = ? WHERE \(condition)", [parent(of: table)] + key
+      )
     case 12:
       guard table.codeIndex != nil else { break }
       return (
@@ -185,16 +194,28 @@ extension Simulation {
       columns.append("note")
       parameters.append(.text("n\(step)"))
     }
-    if let parent = schema.tables.first(where: { $0.name == table.parent?.name }) {
+    if table.hasRange {
+      columns += ["low", "high"]
+      let low = Int64.random(in: 0...9, using: &random)
+      parameters += [.integer(low), .integer(Int64.random(in: low...10, using: &random))]
+    }
+    if table.parent != nil {
       columns.append("parent")
-      parameters +=
-        chance(20)
-        ? [.null] : parent.key(Int.random(in: 0..<scenario.keyCount, using: &random))
+      parameters.append(parent(of: table))
     }
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     return (
       "INSERT \(conflict) INTO \(table.name) (\(columns.joined(separator: ", "))) VALUES (\(marks))",
       parameters
     )
+  }
+
+  /// A value by which a row may refer to one of the parent.
+  private func parent(of table: SimulatedSchema.Table) -> FieldValue {
+    guard let reference = table.parent, !chance(20),
+      let parent = schema.tables.first(where: { $0.name == reference.name })
+    else { return .null }
+    if reference.column == "code" { return pick(parent.codes) }
+    return parent.key(Int.random(in: 0..<scenario.keyCount, using: &random))[0]
   }
 }
