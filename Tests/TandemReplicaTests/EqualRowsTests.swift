@@ -1,5 +1,6 @@
 import TandemRecords
 import TandemReplica
+import TandemSQLite
 import TandemSync
 import Testing
 
@@ -129,7 +130,7 @@ struct EqualRowsTests {
         "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list)",
       ], "list", "item")
     try converge(replicas, space)
-    try replicas[0].database.write(foreignKeys: .ignored) {
+    _ = try replicas[0].database.write(foreignKeys: .ignored) {
       try $0.execute(
         """
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)

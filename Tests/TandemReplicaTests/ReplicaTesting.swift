@@ -19,8 +19,9 @@ final class TestSpace {
     try database.write { try SpaceTables($0.connection).create(using: &random) }
   }
 
-  func declare(_ tables: [SpaceTable]) throws {
-    try database.write { _ = try SpaceTables($0.connection).declare(tables) }
+  @discardableResult
+  func declare(_ tables: [SpaceTable]) throws -> [SpaceTable] {
+    try database.write { try SpaceTables($0.connection).declare(tables) }
   }
 
   func push(_ bytes: [UInt8]) throws -> SyncOutcome {
@@ -159,7 +160,13 @@ final class TestReplica {
 
   func attach(_ tables: [AttachedTable], _ space: TestSpace) throws {
     try write { try $0.attach(tables, to: "test", using: &random) }
-    try space.declare(try read { try $0.declarations() })
+    try declare(to: space)
+  }
+
+  /// Declares the tables, and takes note of the rules of the space.
+  func declare(to space: TestSpace) throws {
+    let tables = try space.declare(try read { try $0.declarations() })
+    try write { try $0.noteSpaceTables(tables) }
   }
 
   @discardableResult
@@ -247,7 +254,7 @@ final class TestReplica {
   func sync(_ space: TestSpace, _ location: SourceLocation = #_sourceLocation) throws {
     _ = try write { try $0.schema() }
     // As a driver does: a table may have got a column.
-    try space.declare(try read { try $0.declarations() })
+    try declare(to: space)
     if try !read({ try $0.summary().sync.outbox != nil }) { try pull(space) }
     for _ in 0..<50 where try !step(space) { return }
     Issue.record("no end in sight: \(try read { try $0.summary() })", sourceLocation: location)

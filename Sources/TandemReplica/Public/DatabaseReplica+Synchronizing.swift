@@ -326,20 +326,36 @@ private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
 
   func push(_ commit: SyncCommit) async throws -> SyncOutcome {
     // A table may have got a column since the last commit.
-    let tables = try await replica.sentDeclarations().adding(columnsOf: commit)
-    if log.declaredTables != tables {
-      _ = try await remote.declare(tables)
-      log.noteDeclared(tables)
-    }
+    try await declare(try await replica.sentDeclarations().adding(columnsOf: commit), ifNews: true)
     let outcome = try await remote.push(commit)
-    if case .accepted = outcome { log.count(sent: commit) }
+    switch outcome {
+    case .accepted: log.count(sent: commit)
+    // Another copy may have declared a rule.
+    case .conflict, .refused: log.noteDeclared([])
+    case .sequence, .gone: break
+    }
     return outcome
+  }
+
+  /// Declares tables, unless they are those that were declared last, and takes note of the rules of the space.
+  private func declare(_ tables: [SpaceTable], ifNews: Bool) async throws {
+    if ifNews, log.declaredTables == tables { return }
+    try await replica.note(spaceTables: try await remote.declare(tables))
+    log.noteDeclared(tables)
   }
 
   func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable] {
     try await remote.declare(tables)
   }
   func pull(_ pull: SyncPull) async throws -> SyncPullAnswer {
+    // What comes is merged by the rules of the space.
+    if log.declaredTables.isEmpty {
+      do {
+        try await declare(try await replica.sentDeclarations(), ifNews: false)
+      } catch is SyncRequestError {
+        // One that may only read, or has other tables, can pull all the same.
+      }
+    }
     let answer = try await remote.pull(pull)
     if case .page(let page) = answer { log.count(received: page, for: pull) }
     return answer

@@ -18,10 +18,12 @@ extension DatabaseReplica {
   ///   then.
   /// - Complexity: O(*n*) in the number of rows.
   public func attach(_ tables: [AttachedTable], to space: SyncSpace) async throws {
-    _ = try await space.remote.declare(try await plan(tables))
+    let known = try await space.remote.declare(try await plan(tables))
     try await database.write { transaction in
       var generator = SystemRandomNumberGenerator()
-      try ReplicaTables(transaction.connection).attach(tables, to: space.name, using: &generator)
+      let replica = ReplicaTables(transaction.connection)
+      try replica.attach(tables, to: space.name, using: &generator)
+      try replica.noteSpaceTables(known)
     }
     forgetTables()
   }

@@ -162,6 +162,12 @@ extension DatabaseReplica {
     return try await declarations()
   }
 
+  /// Takes note of the rules of the space, if they are news.
+  func note(spaceTables tables: [SpaceTable]) async throws {
+    let isNews = try await read { try $0.news(in: tables) != nil }
+    if isNews { try await write(rows: false) { try $0.noteSpaceTables(tables) } }
+  }
+
   private func currentWatch() async throws -> ReplicaWatch {
     if let watch = watch.withLock({ $0 }) { return watch }
     let tables = try await declarations()

@@ -15,6 +15,8 @@ struct PageApplication {
   var report = ReplicaApplyReport()
   /// The changes of columns since the base was made, by table.
   let columnChanges: [String: ColumnChanges]
+  /// The columns of each table that belong together.
+  let units: [String: [Set<FieldName>]]
 
   init(
     _ tables: ReplicaTables, _ schema: ReplicaSchema, _ merging: ReplicaMerging,
@@ -27,6 +29,7 @@ struct PageApplication {
     self.decision = state.pullNeed.needsDecision ? decision : nil
     self.firesTriggers = firesTriggers
     columnChanges = try tables.columnChanges(schema)
+    units = try tables.units(schema)
     placing = RowPlacing(
       tables, firesTriggers: firesTriggers, foreignKeys: schema.foreignKeys)
   }

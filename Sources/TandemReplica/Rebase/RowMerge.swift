@@ -24,6 +24,8 @@ public struct TableMerging: Sendable {
   /// The rule for records that are unresolved after all fields have been merged, and for those that
   /// one side deleted.
   public var record: MergePolicy<Record>
+  /// The fields that belong together, by a rule of the table: each set is merged as one.
+  var units: [Set<FieldName>] = []
 
   /// By default, edits of different fields are merged, an edit beats a deletion, and all else stays
   /// open.
@@ -162,11 +164,14 @@ private struct FieldMerge {
   private(set) var unresolved: [String] = []
   /// True if both sides changed a field to different values.
   private(set) var hasConflict = false
+  /// The fields of units that both sides changed.
+  private var contested: Set<FieldName> = []
 
   init(base: Record?, local: Record, remote: Record, _ merging: TableMerging) {
     self.base = base
     self.local = local
     self.remote = remote
+    contested = FieldMerge.contested(base, local, remote, merging)
     if let base, base.layout === local.layout, local.layout === remote.layout {
       mergeInOrder(base, merging)
       return
@@ -182,6 +187,24 @@ private struct FieldMerge {
         unresolved.append(name)
       }
     }
+  }
+
+  /// The fields of units of which both sides changed fields, and not to the same values. Counters are added up all the
+  /// same: the table decides whether it accepts the sum.
+  private static func contested(
+    _ base: Record?, _ local: Record, _ remote: Record, _ merging: TableMerging
+  ) -> Set<FieldName> {
+    var contested: Set<FieldName> = []
+    for unit in merging.units {
+      let names = unit.filter { !merging.isCounter($0.text) }
+      func differ(_ one: Record?, _ other: Record) -> Bool {
+        names.contains { !(one?[$0.text].hasSameStorage(as: other[$0.text]) ?? false) }
+      }
+      if differ(base, local), differ(base, remote), differ(local, remote) {
+        contested.formUnion(names)
+      }
+    }
+    return contested
   }
 
   /// Merges versions that have one layout, without looking for fields by their names.
@@ -210,6 +233,11 @@ private struct FieldMerge {
     _ name: String, _ base: FieldValue?, _ local: FieldValue, _ remote: FieldValue,
     _ merging: TableMerging
   ) -> FieldValue? {
+    if contested.contains(FieldName(name)) {
+      if local.hasSameStorage(as: remote) { return remote }
+      hasConflict = true
+      return nil
+    }
     if let base, base.hasSameStorage(as: remote) { return local }
     if let base, base.hasSameStorage(as: local) { return remote }
     let isCounter = merging.isCounter(name)

@@ -58,7 +58,7 @@ extension ReplicaTables {
       try connection.checkDefaults(of: table, .unsuitable)
       declarations.append(declaration)
     }
-    return declarations
+    return try constrained(declarations)
   }
 
   /// Throws if the file is attached to a space, or is one.

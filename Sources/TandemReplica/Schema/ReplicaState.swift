@@ -108,13 +108,13 @@ extension ReplicaTables {
       "table" TEXT NOT NULL, "column" TEXT NOT NULL, policy TEXT NOT NULL,
       PRIMARY KEY ("table", "column")) WITHOUT ROWID
     """,
+    rulesCreation,
   ]
 
   /// The names of Tandem's tables for a replica, without those of single tables.
   static let tableNames = [
     "tandem_state", "tandem_outbox", "tandem_withdrawn", "tandem_staged", "tandem_conflicts",
-    "tandem_rejected",
-    "tandem_parked", "tandem_policies",
+    "tandem_rejected", "tandem_parked", "tandem_policies", "tandem_rules",
   ]
 
   /// The version of these tables.

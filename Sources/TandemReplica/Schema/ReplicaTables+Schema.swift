@@ -105,10 +105,13 @@ extension ReplicaTables {
 
 extension ReplicaTables {
   private func refreshedSchema() throws -> ReplicaSchema {
-    let declared = try declarations()
+    let stored = try declarations()
+    // The rules of rows concern the space alone: a file need not be pulled anew for them.
+    let declared = stored.map(\.withoutConstraints)
     let known = try declared.map(remaining)
     let fitted = try fitted(known)
-    let schema = try ReplicaSchema(fitted, in: connection)
+    let constrained = try constrained(fitted)
+    let schema = try ReplicaSchema(constrained, in: connection)
     var disturbed: [ReplicaTable] = []
     for (table, known) in zip(schema.tables, known) {
       let shadow = try TableShadow(table: known.name, columns: known.columns, in: connection)
@@ -120,12 +123,15 @@ extension ReplicaTables {
     guard state.revision != nil else {
       // Before the first synchronization, all rows are additions.
       for table in disturbed { try connection.noteNewRows(of: table.shadow) }
-      if fitted != declared { try save(fitted, formerly: nil) }
+      if constrained != stored { try save(constrained, formerly: nil) }
       return schema
     }
     if fitted != declared {
-      try save(fitted, formerly: declared)
+      try save(constrained, formerly: declared)
       state.pullNeed.require(.columns)
+    } else if constrained != stored {
+      try run(
+        "UPDATE tandem_state SET tables = ?", [.blob(SyncMessageWriter.bytes(constrained))])
     }
     if !disturbed.isEmpty, try known != declared || hasMissedChanges(declared, state) {
       state.pullNeed.require(.repair)
@@ -382,6 +388,13 @@ extension ReplicaState.PullNeed {
 }
 
 extension SpaceTable {
+  /// This table without its rules.
+  fileprivate var withoutConstraints: SpaceTable {
+    var table = self
+    table.constraints = nil
+    return table
+  }
+
   /// This table with other columns.
   fileprivate func with(_ columns: [String]) -> SpaceTable {
     var table = self

@@ -1,0 +1,56 @@
+internal import TandemRecords
+internal import TandemSQLite
+package import TandemSync
+
+// What the space answers to the declaration of the tables: it has the rules of all copies. Merges need to know which
+// columns belong together, also by a rule that only another copy has.
+extension ReplicaTables {
+  private static let name = "tandem_rules"
+
+  static let rulesCreation =
+    "CREATE TABLE IF NOT EXISTS tandem_rules (one INTEGER PRIMARY KEY CHECK (one = 1), tables BLOB NOT NULL)"
+
+  /// Takes note of the tables of the space.
+  ///
+  /// - Parameter tables: Its answer to the declaration of this file's tables.
+  package func noteSpaceTables(_ tables: [SpaceTable]) throws {
+    guard let news = try news(in: tables) else { return }
+    // A file of an earlier version does not have it.
+    try connection.execute(ReplicaTables.rulesCreation)
+    try run(
+      "INSERT OR REPLACE INTO \(ReplicaTables.name) VALUES (1, ?)",
+      [.blob(SyncMessageWriter.bytes(news))])
+  }
+
+  /// Those of the tables of the space that are attached; `nil` if they are as the file knows them.
+  func news(in tables: [SpaceTable]) throws -> [SpaceTable]? {
+    let own = try declarations()
+    let attached = tables.filter { table in
+      own.contains { UTF8Order.areEqual($0.name, table.name) }
+    }
+    return try spaceTables() == attached ? nil : attached
+  }
+
+  /// The tables of the space, as it answered last; none if it has not.
+  package func spaceTables() throws -> [SpaceTable] {
+    guard try connection.schema(ofTable: ReplicaTables.name) != nil,
+      case .blob(let bytes)? = try rows("SELECT tables FROM \(ReplicaTables.name)").first?[0]
+    else { return [] }
+    guard let tables = try? SyncMessageReader().tables(bytes) else {
+      throw ReplicaError.damaged(ReplicaTables.name, connection.path)
+    }
+    return tables
+  }
+
+  /// The columns of each table that belong together, by the rules of this file and of all others.
+  func units(_ schema: ReplicaSchema) throws -> [String: [Set<FieldName>]] {
+    let others = try spaceTables()
+    return Dictionary(
+      uniqueKeysWithValues: schema.tables.map { table in
+        var joined = table.declaration
+        let other = others.first { UTF8Order.areEqual($0.name, table.name) }
+        joined.constraints = (joined.constraints ?? []) + (other?.constraints ?? [])
+        return (table.name, joined.units)
+      })
+  }
+}

@@ -1,0 +1,220 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+/// The rules of a table that span rows or fields, as the file declares them.
+struct TableConstraints {
+  /// Those that the space can check.
+  private(set) var declared: [SpaceConstraint] = []
+  /// The names of unique indexes that the space cannot check: partial ones, those of expressions or of generated
+  /// columns, and those with collations of the application.
+  private(set) var uncheckedIndexes: [String] = []
+  /// The references that rows of the file break, with the number of these rows.
+  private(set) var brokenReferences: [(parent: String, count: Int)] = []
+
+  private let table: SpaceTable
+  private let connection: DatabaseConnection
+  private let sql: SQLTokens
+
+  /// - Parameter tables: The synchronized tables.
+  init(of table: SpaceTable, among tables: [SpaceTable], in connection: DatabaseConnection) throws {
+    self.table = table
+    self.connection = connection
+    let text = try connection.rows(
+      "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+      [.text(table.name)]
+    ).first?[0].textValue
+    sql = SQLTokens(text ?? "")
+    try addUniqueColumns()
+    addChecks()
+    try addReferences(to: tables)
+  }
+
+  private mutating func add(_ constraint: SpaceConstraint) {
+    if !declared.contains(constraint) { declared.append(constraint) }
+  }
+
+  /// The synchronized column of a name, as declared.
+  private func column(_ name: String) -> FieldName? {
+    (table.keyColumns + table.columns).first(where: name.isSameSQLName).map { FieldName($0) }
+  }
+}
+
+// MARK: - Unique columns
+
+extension TableConstraints {
+  private mutating func addUniqueColumns() throws {
+    let indexes = try connection.rows(
+      """
+      SELECT i.name, i.origin, i.partial, s.sql FROM pragma_index_list(?) AS i
+        LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = i.name
+      WHERE i."unique" ORDER BY i.name
+      """, [.text(table.name)])
+    for index in indexes {
+      guard let name = index[0].textValue else { continue }
+      let columns = try uniqueColumns(of: name)
+      if let columns, index[2] == 0 {
+        // Keys are unique already, byte by byte.
+        let isKey = index[1] == "pk"
+        if !isKey || columns.contains(where: { $0.collation != .binary }) { add(.unique(columns)) }
+      } else {
+        uncheckedIndexes.append(name)
+        let names = names(in: SQLTokens(index[3].textValue ?? ""))
+        if !names.isEmpty { add(.together(names)) }
+      }
+    }
+  }
+
+  /// The columns of a unique index; `nil` if the space cannot compare their values.
+  private func uniqueColumns(of index: String) throws -> [ComparedColumn]? {
+    let rows = try connection.rows(
+      "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno", [.text(index)])
+    var columns: [ComparedColumn] = []
+    for row in rows {
+      guard let name = row[0].textValue.flatMap(column),
+        let collation = row[1].textValue.flatMap(ComparedColumn.Collation.init(name:))
+      else { return nil }
+      columns.append(ComparedColumn(name, collation))
+    }
+    return columns
+  }
+}
+
+extension ComparedColumn.Collation {
+  /// The collation of a name, if it is one of SQLite's own.
+  fileprivate init?(name: String) { self.init(rawValue: name.uppercased()) }
+}
+
+// MARK: - Columns that belong together
+
+extension TableConstraints {
+  private mutating func addChecks() {
+    for place in sql.tokens.indices where sql.isWord(sql.tokens[place], "CHECK") {
+      let depth = sql.tokens[place].depth
+      let rest = sql.tokens[(place + 1)...].dropFirst()
+      let names = names(of: Array(rest.prefix { $0.depth > depth }), in: sql)
+      if !names.isEmpty { add(.together(names)) }
+    }
+  }
+
+  /// The synchronized columns that a text of SQL names, without those of the key. Any name counts, so that these may
+  /// be more than a rule depends on.
+  private func names(in text: SQLTokens) -> [FieldName] { names(of: text.tokens, in: text) }
+
+  private func names(of tokens: [SQLToken], in text: SQLTokens) -> [FieldName] {
+    var found: Set<FieldName> = []
+    var generated: Set<String> = []
+    var queue = tokens.compactMap(text.name)
+    while let name = queue.popLast() {
+      if let column = table.columns.first(where: name.isSameSQLName) {
+        found.insert(FieldName(column))
+      } else if generated.insert(name.lowercased()).inserted {
+        queue += (generation(of: name) ?? []).compactMap(sql.name)
+      }
+    }
+    return found.sorted { UTF8Order.precedes($0.text, $1.text) }
+  }
+
+  /// The expression of a generated column; `nil` if there is no such column.
+  private func generation(of name: String) -> [SQLToken]? {
+    guard let start = sql.tokens.firstIndex(where: { $0.depth == 1 && isName($0, name) }) else {
+      return nil
+    }
+    // A definition ends at the next comma.
+    let definition = sql.tokens[(start + 1)...].prefix {
+      $0.depth > 1 || $0.depth == 1 && !sql.isSymbol($0, ",")
+    }
+    guard let keyword = definition.firstIndex(where: { $0.depth == 1 && sql.isWord($0, "AS") })
+    else { return nil }
+    return definition[keyword...].filter { $0.depth > 1 }
+  }
+
+  private func isName(_ token: SQLToken, _ name: String) -> Bool {
+    sql.name(token)?.isSameSQLName(as: name) ?? false
+  }
+}
+
+// MARK: - References
+
+extension TableConstraints {
+  private mutating func addReferences(to tables: [SpaceTable]) throws {
+    let rows = try connection.rows(
+      "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?) ORDER BY id, seq",
+      [.text(table.name)])
+    for (id, columns) in Dictionary(grouping: rows, by: { $0[0] }).sorted(by: { $0.key < $1.key }) {
+      guard let reference = reference(columns, to: tables) else { continue }
+      let count = try connection.rows(
+        "SELECT count(*) FROM pragma_foreign_key_check(?) WHERE fkid = ?", [.text(table.name), id]
+      ).first?[0].integerValue
+      if let count, count > 0 {
+        brokenReferences.append((columns[0][1].textValue ?? "", count))
+      } else {
+        add(reference)
+      }
+    }
+  }
+
+  /// The reference of a foreign key; `nil` if the space cannot check it.
+  private func reference(
+    _ rows: [[FieldValue]], to tables: [SpaceTable]
+  ) -> SpaceConstraint? {
+    guard let name = rows.first?[1].textValue,
+      let parent = tables.first(where: { name.isSameSQLName(as: $0.name) }),
+      let schema = try? connection.schema(ofTable: parent.name)
+    else { return nil }
+    var columns: [FieldName] = []
+    var parents: [ComparedColumn] = []
+    for (position, row) in rows.enumerated() {
+      let target =
+        row[3].textValue
+        ?? (position < parent.keyColumns.count ? parent.keyColumns[position] : nil)
+      guard let column = row[2].textValue.flatMap(column), let target,
+        let other = (parent.keyColumns + parent.columns).first(where: target.isSameSQLName),
+        let affinity = schema.column(named: other)?.affinity,
+        let collation = connection.collation(of: ColumnOrigin(table: parent.name, column: other))
+          .flatMap(ComparedColumn.Collation.init(name:))
+      else { return nil }
+      columns.append(column)
+      parents.append(ComparedColumn(FieldName(other), collation, affinity.ofComparison))
+    }
+    return .reference(columns, to: FieldName(parent.name), parents)
+  }
+}
+
+extension ColumnAffinity {
+  fileprivate var ofComparison: ComparedColumn.Affinity {
+    switch self {
+    case .text: .text
+    case .numeric: .numeric
+    case .integer: .integer
+    case .real: .real
+    case .none: .blob
+    }
+  }
+}
+
+extension ReplicaTables {
+  /// These tables with the rules that span rows or fields.
+  func constrained(_ tables: [SpaceTable]) throws -> [SpaceTable] {
+    try tables.map { table in
+      var constrained = table
+      constrained.constraints =
+        try TableConstraints(of: table, among: tables, in: connection).declared
+      return constrained
+    }
+  }
+}
+
+extension SpaceTable {
+  /// The units of conflict of several fields: columns that belong together. Those that share a column are one.
+  var units: [Set<FieldName>] {
+    var units: [Set<FieldName>] = []
+    for case .together(let names) in constraints ?? [] {
+      var unit = Set(names)
+      for other in units where !other.isDisjoint(with: unit) { unit.formUnion(other) }
+      units.removeAll { !$0.isDisjoint(with: unit) }
+      units.append(unit)
+    }
+    return units.filter { $0.count > 1 }
+  }
+}
