@@ -416,6 +416,7 @@ extension Simulation {
       "refused(\(objections.map { "\($0.key) \($0.reason.rawValue)" }))"
     case .sequence(let last, let fate): "sequence(\(last), fate \(fate?.version ?? -1))"
     case .gone(let gone): "gone(\(gone.rawValue))"
+    case .parts(let missing): "parts(missing \(missing))"
     }
   }
 

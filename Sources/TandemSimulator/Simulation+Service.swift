@@ -143,7 +143,7 @@ extension Simulation {
   /// The status of an outcome, as Protocol.md has it.
   private func status(_ outcome: SyncOutcome) -> Int {
     switch outcome {
-    case .accepted: 200
+    case .accepted, .parts: 200
     case .conflict, .sequence: 409
     case .gone: 410
     case .refused: 422

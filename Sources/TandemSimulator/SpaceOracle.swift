@@ -52,7 +52,7 @@ struct SpaceOracle {
       try require(verdict == .conflict(objections), "a commit", outcome)
     case .refused(let objections):
       try require(verdict == .refused(objections), "a commit", outcome)
-    case .sequence, .gone: try require(false, "a commit that continues", outcome)
+    case .sequence, .gone, .parts: try require(false, "a commit that continues", outcome)
     }
     standings[commit.replica] = ReplicaStanding(
       sequence: commit.sequence, commit: commit.id, outcome: outcome)

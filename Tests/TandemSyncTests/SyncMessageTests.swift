@@ -361,18 +361,21 @@ struct MessageRandom {
   }
 
   mutating func commit() -> SyncCommit {
-    SyncCommit(
+    let of = Int.random(in: 1...3, using: &generator)
+    return SyncCommit(
       replica: token(), sequence: count(1), id: token(), base: revision(),
+      part: Int.random(in: 1...of, using: &generator), of: of,
       changes: (0..<count()).map { _ in change() },
       overruled: (0..<count() / 3).map { _ in state() })
   }
 
   mutating func outcome() -> SyncOutcome {
-    switch Int.random(in: 0..<5, using: &generator) {
+    switch Int.random(in: 0..<6, using: &generator) {
     case 0: return .accepted(revision(), RecordDigest(bits: token().bits))
     case 1: return .conflict(objections())
     case 2: return .refused(objections())
     case 3: return .sequence(last: count(), fate: Bool.random(using: &generator) ? revision() : nil)
+    case 4: return .parts(missing: (0..<count(1)).map { 3 * $0 + 1 })
     default: return .gone(SyncGone.allCases.randomElement(using: &generator) ?? .epoch)
     }
   }

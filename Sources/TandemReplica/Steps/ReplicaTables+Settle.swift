@@ -62,6 +62,8 @@ extension ReplicaTables {
       try takeBack()
       try forgetWithdrawn()
       lose(gone, &state, using: &generator)
+    // No outcome: the commit waits for its other parts.
+    case .parts: break
     }
   }
 

@@ -100,7 +100,7 @@ extension SyncOutcome {
   fileprivate var objections: [SyncObjection] {
     switch self {
     case .conflict(let objections), .refused(let objections): objections
-    case .accepted, .sequence, .gone: []
+    case .accepted, .sequence, .gone, .parts: []
     }
   }
 }

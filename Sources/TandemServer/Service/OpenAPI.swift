@@ -199,7 +199,7 @@ extension SyncRoute {
     case .spaces: "The spaces that the access token may read."
     case .space: "The state of a space."
     case .tables: "Declares the tables of a replica; returns those of the space."
-    case .commits: "Commits changes; returns the outcome."
+    case .commits: "Commits changes, or sends a part of a commit; returns the outcome."
     case .changes: "A page of the records that changed after a revision."
     case .events: "The commits from now on, as a stream of events."
     }
@@ -270,7 +270,7 @@ extension OpenAPI {
     ),
     (
       "commit",
-      ##"{"type":"object","required":["replica","sequence","commit","base","changes"],"additionalProperties":false,"properties":{"replica":{"$ref":"#/components/schemas/token"},"sequence":{"type":"integer","minimum":1},"commit":{"$ref":"#/components/schemas/token"},"base":{"$ref":"#/components/schemas/revision"},"changes":{"type":"array","maxItems":10000,"items":{"$ref":"#/components/schemas/change"}},"overruled":{"type":"array","maxItems":10000,"items":{"$ref":"#/components/schemas/record"}}}}"##
+      ##"{"type":"object","required":["replica","sequence","commit","base","changes"],"additionalProperties":false,"properties":{"replica":{"$ref":"#/components/schemas/token"},"sequence":{"type":"integer","minimum":1},"commit":{"$ref":"#/components/schemas/token"},"base":{"$ref":"#/components/schemas/revision"},"part":{"type":"integer","minimum":1},"of":{"type":"integer","minimum":1,"maximum":1000},"changes":{"type":"array","maxItems":10000,"items":{"$ref":"#/components/schemas/change"}},"overruled":{"type":"array","maxItems":10000,"items":{"$ref":"#/components/schemas/record"}}}}"##
     ),
     (
       "objection",
@@ -282,7 +282,7 @@ extension OpenAPI {
     ),
     (
       "answer",
-      ##"{"type":"object","required":["outcome"],"properties":{"outcome":{"enum":["accepted","conflict","refused","sequence","gone","rejected"]},"revision":{"$ref":"#/components/schemas/revision"},"digest":{"$ref":"#/components/schemas/token"},"changes":{"type":"array","items":{"$ref":"#/components/schemas/objection"}},"last":{"type":"integer","minimum":0},"fate":{"$ref":"#/components/schemas/revision"},"reason":{"enum":["epoch","history","horizon"]},"code":{"type":"string"},"message":{"type":"string"},"retryAfterMilliseconds":{"type":"integer","minimum":0}}}"##
+      ##"{"type":"object","required":["outcome"],"properties":{"outcome":{"enum":["accepted","conflict","refused","sequence","gone","parts","rejected"]},"revision":{"$ref":"#/components/schemas/revision"},"digest":{"$ref":"#/components/schemas/token"},"changes":{"type":"array","items":{"$ref":"#/components/schemas/objection"}},"last":{"type":"integer","minimum":0},"fate":{"$ref":"#/components/schemas/revision"},"missing":{"type":"array","minItems":1,"items":{"type":"integer","minimum":1}},"reason":{"enum":["epoch","history","horizon"]},"code":{"type":"string"},"message":{"type":"string"},"retryAfterMilliseconds":{"type":"integer","minimum":0}}}"##
     ),
     (
       "standing",

@@ -24,7 +24,7 @@ package enum SyncReply: Hashable, Sendable {
   package var status: Int {
     switch self {
     case .health, .text, .spaces, .state, .tables, .page: 200
-    case .outcome(.accepted): 200
+    case .outcome(.accepted), .outcome(.parts): 200
     case .outcome(.conflict), .outcome(.sequence): 409
     case .outcome(.gone): 410
     case .outcome(.refused): 422

@@ -486,6 +486,7 @@ extension SyncOutcome {
     case .refused: "refused"
     case .sequence: "sequence"
     case .gone: "gone"
+    case .parts: "parts"
     }
   }
 }

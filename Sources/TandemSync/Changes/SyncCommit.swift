@@ -13,6 +13,9 @@ package struct SyncCommitIdentity: Hashable, Sendable {
 /// A commit changes a record at most once, with one exception: an ``SyncChange/Verb/update(_:)`` and
 /// an ``SyncChange/Verb/add(_:)`` of the same record may stand in one commit if they name different
 /// fields.
+///
+/// A commit that is too long for one message is sent in parts, in any order. Each has the identity and the base of the
+/// commit, and some of its changes; the commit is all of them, in the order of the parts.
 package struct SyncCommit: Hashable, Sendable {
   /// The replica that made the commit.
   package let replica: SyncToken
@@ -24,6 +27,10 @@ package struct SyncCommit: Hashable, Sendable {
   package let id: SyncToken
   /// The revision of the space that the changes were made to.
   package let base: SpaceRevision
+  /// The number of this part, from 1.
+  package var part: Int
+  /// The number of parts.
+  package var of: Int
   /// The changes.
   package let changes: [SyncChange]
   /// The versions of records that merges of the replica overruled since its last commit, so that
@@ -32,13 +39,16 @@ package struct SyncCommit: Hashable, Sendable {
   package let overruled: [SyncRecordState]
 
   package init(
-    replica: SyncToken, sequence: Int, id: SyncToken, base: SpaceRevision, changes: [SyncChange],
-    overruled: [SyncRecordState] = []
+    replica: SyncToken, sequence: Int, id: SyncToken, base: SpaceRevision, part: Int = 1,
+    of: Int = 1,
+    changes: [SyncChange], overruled: [SyncRecordState] = []
   ) {
     self.replica = replica
     self.sequence = sequence
     self.id = id
     self.base = base
+    self.part = part
+    self.of = of
     self.changes = changes
     self.overruled = overruled
   }

@@ -21,16 +21,23 @@ package struct SyncLimits: Hashable, Sendable {
   /// The length of the objections' keys in bytes after which an outcome has no more objections.
   package static let maxObjectionByteCount = 256 << 10
 
+  /// The maximum number of parts of a commit.
+  package static let maxPartCount = 1_000
+
   /// The maximum length of an event of a space, in bytes. Of longer commits, an event has only the
   /// head.
   package static let maxEventByteCount = 256 << 10
 
   /// The maximum length of a record's message, in bytes.
   package var maxRecordByteCount: Int
-  /// The maximum length of a commit's message, in bytes.
+  /// The maximum length of a commit's message, or of the message of one of its parts, in bytes.
   package var maxCommitByteCount: Int
-  /// The maximum number of changes of a commit, and separately of the versions that it overruled.
+  /// The maximum number of changes of such a message, and separately of the versions that the commit overruled.
   package var maxCommitChangeCount: Int
+  /// The maximum length of the messages of all parts of a commit, in bytes.
+  package var maxPartsByteCount: Int
+  /// The maximum number of changes of all parts of a commit, and separately of the versions that it overruled.
+  package var maxPartsChangeCount: Int
   /// The length in bytes at which a page ends: a page is longer only by its last record.
   package var maxPageByteCount: Int
   /// The maximum number of changes of a page.
@@ -41,12 +48,15 @@ package struct SyncLimits: Hashable, Sendable {
   /// The usual limits, unless specified otherwise.
   package init(
     maxRecordByteCount: Int = 4 << 20, maxCommitByteCount: Int = 16 << 20,
-    maxCommitChangeCount: Int = 10_000, maxPageByteCount: Int = 4 << 20,
+    maxCommitChangeCount: Int = 10_000, maxPartsByteCount: Int = 256 << 20,
+    maxPartsChangeCount: Int = 200_000, maxPageByteCount: Int = 4 << 20,
     maxPageChangeCount: Int = 10_000, maxStreamBacklogByteCount: Int = 1 << 20
   ) {
     self.maxRecordByteCount = maxRecordByteCount
     self.maxCommitByteCount = maxCommitByteCount
     self.maxCommitChangeCount = maxCommitChangeCount
+    self.maxPartsByteCount = maxPartsByteCount
+    self.maxPartsChangeCount = maxPartsChangeCount
     self.maxPageByteCount = maxPageByteCount
     self.maxPageChangeCount = maxPageChangeCount
     self.maxStreamBacklogByteCount = maxStreamBacklogByteCount

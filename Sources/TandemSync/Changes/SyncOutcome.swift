@@ -1,7 +1,7 @@
 /// The answer of a space to a commit.
 ///
 /// The first three are stored with the commit and consume its sequence: the same commit gets the
-/// same answer again. After the last two, the replica has not used the sequence.
+/// same answer again. After the others, the replica has not used the sequence.
 package enum SyncOutcome: Hashable, Sendable {
   /// All changes were made and are durable. The revision and digest are those after the commit.
   case accepted(SpaceRevision, RecordDigest)
@@ -18,6 +18,9 @@ package enum SyncOutcome: Hashable, Sendable {
   case sequence(last: Int, fate: SpaceRevision?)
   /// The space cannot relate the base to its history.
   case gone(SyncGone)
+  /// The space keeps the part that was sent, and judges the commit when it has these parts too: at least one, in
+  /// ascending order.
+  case parts(missing: [Int])
 }
 
 /// The reasons why a space cannot continue from a revision.

@@ -36,6 +36,7 @@ private struct AnswerFields {
   private var changes: [SyncObjection]?
   private var last: Int?
   private var fate: SpaceRevision?
+  private var missing: [Int]?
   private var reason: String?
   private var code: String?
   private var message: String?
@@ -53,6 +54,12 @@ private struct AnswerFields {
     case "changes": try field.set(&changes, try reading.objections())
     case "last": try field.set(&last, try reading.count(from: 0))
     case "fate": try field.set(&fate, try reading.revision())
+    case "missing":
+      try field.set(
+        &missing,
+        try reading.array(SyncLimits.maxPartCount) { (reading) throws(TextFault) in
+          try reading.count(from: 1)
+        })
     case "reason": try field.set(&reason, try reading.cursor.string())
     case "code": try field.set(&code, try reading.cursor.string())
     case "message": try field.set(&message, try reading.cursor.string())
@@ -82,6 +89,13 @@ private struct AnswerFields {
         throw TextFault(.malformed, "the reason is not one of \"gone\"", at: start)
       }
       return .gone(gone)
+    case "parts":
+      try allow(["missing"], start)
+      let missing = try required(missing, "missing", start)
+      guard !missing.isEmpty, zip(missing, missing.dropFirst()).allSatisfy({ $0 < $1 }) else {
+        throw TextFault(.malformed, "the missing parts are none, or not ascending", at: start)
+      }
+      return .parts(missing: missing)
     default: throw TextFault(.malformed, "the field \"outcome\" names no outcome", at: start)
     }
   }
@@ -124,6 +138,9 @@ extension SyncOutcome: JSONWritable {
       case .gone(let gone):
         json.field("outcome", "gone")
         json.field("reason", gone.rawValue)
+      case .parts(let missing):
+        json.field("outcome", "parts")
+        json.field("missing", missing)
       }
     }
   }

@@ -8,6 +8,8 @@ extension SyncMessageReading {
     var sequence: Int?
     var id: SyncToken?
     var base: SpaceRevision?
+    var part: Int?
+    var of: Int?
     var changes: [SyncChange]?
     var overruled: [SyncRecordState]?
     try object { (reading, field) throws(TextFault) in
@@ -16,6 +18,8 @@ extension SyncMessageReading {
       case "sequence": try field.set(&sequence, try reading.count(from: 1))
       case "commit": try field.set(&id, try reading.token())
       case "base": try field.set(&base, try reading.revision())
+      case "part": try field.set(&part, try reading.count(from: 1))
+      case "of": try field.set(&of, try reading.count(from: 1))
       case "changes":
         try field.set(
           &changes,
@@ -31,11 +35,17 @@ extension SyncMessageReading {
       default: throw field.unknown()
       }
     }
+    guard part ?? 1 <= of ?? 1, of ?? 1 <= SyncLimits.maxPartCount else {
+      throw TextFault(
+        .malformed,
+        "the part is beyond the last one, or there are more than \(SyncLimits.maxPartCount)",
+        at: start)
+    }
     return SyncCommit(
       replica: try required(replica, "replica", start),
       sequence: try required(sequence, "sequence", start), id: try required(id, "commit", start),
-      base: try required(base, "base", start), changes: try required(changes, "changes", start),
-      overruled: overruled ?? [])
+      base: try required(base, "base", start), part: part ?? 1, of: of ?? 1,
+      changes: try required(changes, "changes", start), overruled: overruled ?? [])
   }
 
   /// Reads what identifies a commit, without its changes.
@@ -107,6 +117,9 @@ extension SyncCommit: JSONWritable {
     json.field("sequence", sequence)
     json.field("commit", id)
     json.field("base", base)
+    guard of > 1 else { return }
+    json.field("part", part)
+    json.field("of", of)
   }
 }
 
