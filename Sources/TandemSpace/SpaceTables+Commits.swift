@@ -3,7 +3,7 @@ internal import TandemSQLite
 package import TandemSync
 
 extension SpaceTables {
-  /// Answers a commit. What it changes, its outcome and the sequence of its replica are written
+  /// Answers a commit, or a part of one. What it changes, its outcome and the sequence of its replica are written
   /// together, in the transaction that is open.
   ///
   /// The steps have a fixed order. A commit that is repeated gets its stored outcome, whatever else
@@ -36,6 +36,12 @@ extension SpaceTables {
         "another commit has the identity \(commit.id); draw a random one for each commit")
     }
     try checkRequest(commit, standing, account)
+    var commit = commit
+    if commit.of > 1 {
+      let (whole, outcome) = try take(commit, account: account, at: time)
+      guard let whole else { return outcome }
+      commit = whole
+    }
     let outcome = try outcome(of: commit, state, at: time, mark: generator.next())
     try store(outcome, of: commit, account)
     return outcome
@@ -117,7 +123,7 @@ extension SpaceTables {
   private func checkRequest(
     _ commit: SyncCommit, _ standing: StoredStanding?, _ account: String?
   ) throws(SyncRequestError) {
-    let count = max(commit.changes.count, commit.overruled.count)
+    let count = commit.countForLimits
     guard count <= limits.maxCommitChangeCount else {
       throw SyncRequestError(
         .overLimit,
@@ -175,6 +181,7 @@ extension SpaceTables {
   private func store(
     _ outcome: SyncOutcome, of commit: SyncCommit, _ account: String?
   ) throws {
+    try dropParts(of: commit.replica)
     let text = String(decoding: SyncMessageWriter.bytes(outcome), as: UTF8.self)
     try run(
       """

@@ -17,8 +17,10 @@ package import TandemSync
 /// - `overruled`: the versions of records that merges overruled, with the version of their commit.
 /// - `change_count`: the number of records that each commit changed, by table.
 /// - `replica_name`: the names that people gave to replicas.
+/// - `part`: the parts of commits whose other parts have not arrived.
 ///
-/// The last two are for people. In files of earlier versions, they are missing until something is written to them.
+/// `change_count` and `replica_name` are for people. In files of earlier versions, they are missing until something is
+/// written to them, as `part` is in every file.
 package struct SpaceTables {
   /// The connection with the open transaction.
   let connection: DatabaseConnection

@@ -112,6 +112,30 @@ import Testing
     if status == 405 { #expect(answer.field("Allow") != nil) }
   }
 
+  @Test(
+    "The parts of a commit are answered with status 200, and the last missing one with the outcome")
+  func parts() async throws {
+    let test = try TestService()
+    let head = try await test.makeSpace("notes")
+    var replica = TestReplica(seed: 1)
+    let commit = replica.commit(head, [])
+    func send(part: Int) async throws -> SyncOutcome {
+      let part = SyncCommit(
+        replica: commit.replica, sequence: 1, id: commit.id, base: head, part: part, of: 2,
+        changes: [insertion(part)])
+      let answer = await test.answer(
+        "POST", "/v1/spaces/notes/commits", body: SyncMessageWriter.bytes(part))
+      #expect(answer.status == 200)
+      return try answer.outcome()
+    }
+    #expect(try await send(part: 2) == .parts(missing: [1]))
+    guard case .accepted(let revision, _) = try await send(part: 1) else {
+      return Issue.record("the commit was not accepted")
+    }
+    #expect(revision.version == head.version + 1)
+    #expect(test.metrics.text.contains("parts"))
+  }
+
   @Test("The limits of messages are those of the service")
   func limits() async throws {
     var limits = SyncService.Limits()

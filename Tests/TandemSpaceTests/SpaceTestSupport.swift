@@ -34,8 +34,10 @@ final class TestSpace {
 
   var head: SpaceRevision { get throws { try state.head } }
 
-  func commit(_ commit: SyncCommit, account: String? = nil) throws -> SyncOutcome {
-    try run { try $0.commit(commit, account: account, at: 1_000, using: &$1) }
+  func commit(
+    _ commit: SyncCommit, account: String? = nil, at time: Int = 1_000
+  ) throws -> SyncOutcome {
+    try run { try $0.commit(commit, account: account, at: time, using: &$1) }
   }
 
   func page(_ pull: SyncPull) throws -> SyncPullAnswer {

@@ -97,7 +97,7 @@ struct HTTPSyncTransportTests {
     let outcomes: [(Int, SyncOutcome)] = [
       (200, .accepted(Self.next, .empty)), (409, .conflict([objection])),
       (409, .sequence(last: 2, fate: Self.next)), (410, .gone(.horizon)),
-      (422, .refused([objection])),
+      (422, .refused([objection])), (200, .parts(missing: [1, 3])),
     ]
     for (status, outcome) in outcomes {
       try await withServer {

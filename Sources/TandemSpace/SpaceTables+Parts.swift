@@ -1,0 +1,179 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+/// Commits that are too long for one message arrive in parts, in any order. The space keeps them as bytes, until the
+/// last missing one arrives, and judges them as one commit.
+///
+/// Storing a part consumes nothing. A replica has parts of at most one commit in the space: a file that was restored or
+/// copied sends other parts under the same sequence, and the two must neither mix nor replace each other in turn for
+/// ever. So parts of another commit wait while the last part is recent, and replace it later: the file that sent it may
+/// be gone, or may have taken that commit back.
+extension SpaceTables {
+  /// The time after which parts of a commit that did not get its others are dropped, in milliseconds.
+  package static let maxPartAge = 24 * 60 * 60 * 1_000
+  /// The time since its last part for which a commit keeps out other commits of its replica, in milliseconds.
+  package static let minPartAge = 60 * 1_000
+
+  private static let definition = """
+    CREATE TABLE part (
+      replica TEXT NOT NULL, sequence INTEGER NOT NULL, commit_id TEXT NOT NULL, part INTEGER NOT NULL,
+      "of" INTEGER NOT NULL, account TEXT, base TEXT NOT NULL, change_count INTEGER NOT NULL, time INTEGER NOT NULL,
+      message BLOB NOT NULL, PRIMARY KEY (replica, part))
+    """
+
+  private var hasParts: Bool {
+    get throws { try row("SELECT 1 FROM sqlite_schema WHERE name = 'part'", []) != nil }
+  }
+
+  /// The parts of a replica that the space keeps, without their messages.
+  private struct KeptParts {
+    var commit: SyncToken
+    var of: Int
+    var base: String
+    var account: String?
+    var numbers: [Int]
+    var changeCount: Int
+    var byteCount: Int
+    /// The time of the last one.
+    var time: Int
+  }
+}
+
+extension SpaceTables {
+  /// Takes a part of a commit whose sequence is next.
+  ///
+  /// - Returns: The commit, if this was the last missing part, else the outcome.
+  func take(
+    _ part: SyncCommit, account: String?, at time: Int
+  ) throws -> (commit: SyncCommit?, outcome: SyncOutcome) {
+    if try !hasParts { try connection.execute(Self.definition) }
+    // The clock of the machine may have been wrong.
+    try run(
+      "DELETE FROM part WHERE time NOT BETWEEN ? AND ?",
+      [.integer(Int64(time - Self.maxPartAge)), .integer(Int64(time + Self.maxPartAge))])
+    var kept = try keptParts(of: part.replica)
+    if let other = kept, other.commit != part.id {
+      guard !(0..<Self.minPartAge).contains(time - other.time) else {
+        throw SyncRequestError(
+          .unavailable,
+          "the space is receiving another commit of the replica \(part.replica), as from a copy of the file; "
+            + "the parts of this one are taken later",
+          retryAfter: .milliseconds(Self.minPartAge))
+      }
+      try dropParts(of: part.replica)
+      kept = nil
+    }
+    let message = SyncMessageWriter.bytes(part)
+    try check(part, message.count, with: kept, account)
+    let missing = (1...part.of).filter { $0 != part.part && kept?.numbers.contains($0) != true }
+    guard !missing.isEmpty else { return (try joined(part), .parts(missing: missing)) }
+    try run(
+      "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      [
+        .text(part.replica.description), .integer(Int64(part.sequence)),
+        .text(part.id.description), .integer(Int64(part.part)), .integer(Int64(part.of)),
+        account.map { .text($0) } ?? .null, .text(part.base.description),
+        .integer(Int64(part.countForLimits)), .integer(Int64(time)), .blob(message),
+      ])
+    return (nil, .parts(missing: missing))
+  }
+
+  /// Drops the parts that a replica has sent.
+  func dropParts(of replica: SyncToken) throws {
+    guard try hasParts else { return }
+    try run("DELETE FROM part WHERE replica = ?", [.text(replica.description)])
+  }
+
+  /// Throws if a part does not belong to the others, or if they exceed the limits together.
+  private func check(
+    _ part: SyncCommit, _ byteCount: Int, with kept: KeptParts?, _ account: String?
+  ) throws(SyncRequestError) {
+    guard let kept else { return }
+    guard kept.of == part.of, kept.base == part.base.description else {
+      throw SyncRequestError(
+        .malformed,
+        "the parts of the commit \(part.id) have different bases or numbers of parts; give a changed commit "
+          + "another identity")
+    }
+    // The part itself may be among those that are kept.
+    let isKept = kept.numbers.contains(part.part)
+    let changeCount = kept.changeCount + (isKept ? 0 : part.countForLimits)
+    guard changeCount <= limits.maxPartsChangeCount else {
+      throw SyncRequestError(
+        .overLimit,
+        "the parts of the commit have \(changeCount) changes; the most are \(limits.maxPartsChangeCount): send "
+          + "several commits")
+    }
+    guard kept.byteCount + (isKept ? 0 : byteCount) <= limits.maxPartsByteCount else {
+      throw SyncRequestError(
+        .overLimit,
+        "the parts of the commit have more than \(limits.maxPartsByteCount) bytes: send several commits"
+      )
+    }
+    guard let owner = kept.account, owner != account else { return }
+    throw SyncRequestError(
+      .unauthorized,
+      "another account than that of this access token sends the commit \(part.id); use a token of that account"
+    )
+  }
+
+  private func keptParts(of replica: SyncToken) throws -> KeptParts? {
+    var kept: KeptParts?
+    let rows = try connection.rows(
+      """
+      SELECT commit_id, "of", base, account, part, change_count, length(message), time FROM part
+      WHERE replica = ? ORDER BY part
+      """, [.text(replica.description)])
+    for row in rows {
+      guard case .text(let id) = row[0], let commit = SyncToken(id), let of = row[1].integerValue,
+        case .text(let base) = row[2], let number = row[4].integerValue,
+        let changeCount = row[5].integerValue, let byteCount = row[6].integerValue,
+        let time = row[7].integerValue, kept.map({ $0.commit == commit }) ?? true
+      else { throw damaged("the parts of the replica \(replica)") }
+      var next =
+        kept
+        ?? KeptParts(
+          commit: commit, of: of, base: base, numbers: [], changeCount: 0, byteCount: 0, time: time)
+      next.account = next.account ?? row[3].textValue
+      next.numbers.append(number)
+      next.changeCount += changeCount
+      next.byteCount += byteCount
+      next.time = max(next.time, time)
+      kept = next
+    }
+    return kept
+  }
+
+  /// The commit of a part and of all others, which the space keeps.
+  private func joined(_ last: SyncCommit) throws -> SyncCommit {
+    var changes: [SyncChange] = []
+    var overruled: [SyncRecordState] = []
+    for number in 1...last.of {
+      let part = number == last.part ? last : try keptPart(number, of: last.replica)
+      changes += part.changes
+      overruled += part.overruled
+    }
+    return SyncCommit(
+      replica: last.replica, sequence: last.sequence, id: last.id, base: last.base,
+      changes: changes,
+      overruled: overruled)
+  }
+
+  private func keptPart(_ number: Int, of replica: SyncToken) throws -> SyncCommit {
+    let row = try row(
+      "SELECT message FROM part WHERE replica = ? AND part = ?",
+      [.text(replica.description), .integer(Int64(number))])
+    guard case .blob(let bytes)? = row?.first else {
+      throw damaged("the parts of the replica \(replica)")
+    }
+    return try decoded("a part of the replica \(replica)") { () throws(TextFault) in
+      try reader.commit(bytes)
+    }
+  }
+}
+
+extension SyncCommit {
+  /// The number of its changes, or of the versions that it overruled if these are more.
+  var countForLimits: Int { max(changes.count, overruled.count) }
+}
