@@ -256,9 +256,10 @@ extension Exhaustion {
       default: break
       }
       return result
-    case .push(let token):
+    case .push(let token, let part):
       try files[state.files[number]].restore(file)
-      guard let commit = try file.read({ try file.replica($0).pendingCommit() }), commit.id == token
+      guard let commit = try file.read({ try file.replica($0).outbox(part: part) }),
+        commit.id == token
       else { return try handle(.superseded, next, number) }
       let request = requests.number(of: .push(commit))
       next.drivers[number].request = request

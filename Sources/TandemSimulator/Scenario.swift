@@ -85,17 +85,21 @@ struct Scenario {
     calmPercent = Int.random(in: 0...30, using: &random)
     maxPageChangeCount = Int.random(in: 1...12, using: &random)
     // A commit has room for at least some records: no record may be too long for each commit.
-    limits = SyncLimits(
-      maxCommitByteCount: 4_096 + Int.random(in: 1_000...4_000, using: &random),
-      maxCommitChangeCount: Int.random(in: 2...12, using: &random),
+    let maxCommitByteCount = 4_096 + Int.random(in: 1_000...4_000, using: &random)
+    let maxCommitChangeCount = Int.random(in: 2...12, using: &random)
+    var limits = SyncLimits(
+      maxCommitByteCount: maxCommitByteCount,
+      maxCommitChangeCount: maxCommitChangeCount,
       maxPageByteCount: Int.random(in: 100...4_000, using: &random))
-    var spaceLimits = limits
     let maxRecordByteCount = Int.random(in: 30...60, using: &random)
-    if accidents.contains(.recordLimit) { spaceLimits.maxRecordByteCount = maxRecordByteCount }
-    self.spaceLimits = spaceLimits
     enforcesForeignKeys = Bool.random(using: &random)
     appliesWithoutTriggers = Int.random(in: 0..<16, using: &random) == 0
     usesService = Int.random(in: 0..<4, using: &random) == 0
+    limits.maxPartsByteCount = Int.random(in: 1...4, using: &random) * maxCommitByteCount
+    limits.maxPartsChangeCount = Int.random(in: 1...4, using: &random) * maxCommitChangeCount
+    self.limits = limits
+    if accidents.contains(.recordLimit) { limits.maxRecordByteCount = maxRecordByteCount }
+    spaceLimits = limits
   }
 
   /// The random numbers of one step. They do not depend on other steps, so that steps can be left

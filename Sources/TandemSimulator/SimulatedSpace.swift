@@ -6,6 +6,8 @@ import TestRandom
 /// A space on a real database, and what it has answered.
 final class SimulatedSpace {
   private static let maxEventCount = 6
+  /// The time from one push to the next, in milliseconds: soon, parts of one commit may replace those of another one.
+  private static let pushDuration = SpaceTables.minPartAge / 3
 
   /// The space as a backup has it.
   struct Backup {
@@ -57,7 +59,7 @@ final class SimulatedSpace {
   func push(
     _ entries: [CommitQueue.Entry], using random: inout SplitMix64
   ) throws -> [Answer] {
-    time += 1
+    time += Self.pushDuration
     let answers = try database.write { connection in
       let tables = SpaceTables(connection, limits: limits)
       return try entries.map { entry in

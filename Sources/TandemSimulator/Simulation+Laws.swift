@@ -113,7 +113,7 @@ extension Simulation {
     do {
       try connection.savepoint {
         guard
-          try tables.freeze(file.schema.merging, limits: scenario.limits, using: &random) != nil
+          try tables.freeze(file.schema.merging, limits: scenario.limits, using: &random)
         else { throw Undone() }
         throw SimulationViolation("file \(file.number) has changes after a pull that nobody made")
       }

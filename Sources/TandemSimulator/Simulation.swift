@@ -231,8 +231,8 @@ extension Simulation {
     }
     switch action {
     case .perform(let syncStep): try perform(syncStep, number)
-    case .push(let token):
-      guard let commit = try file.read({ try $0.pendingCommit() }), commit.id == token else {
+    case .push(let token, let part):
+      guard let commit = try file.read({ try $0.outbox(part: part) }), commit.id == token else {
         return try handle(.superseded, number)
       }
       send(.push(commit), number)
@@ -395,7 +395,7 @@ extension Simulation {
     _ answer: SimulatedSpace.Answer, to commit: SyncCommit, of driver: Int
   ) throws -> SyncOutcome {
     let outcome = try answer.result.get()
-    try oracle.check(commit, outcome)
+    let commit = try oracle.check(commit, outcome)
     // The additions of a refused change are kept as a rejection, and do not count.
     if case .refused = outcome { ledger.refused() }
     guard answer.isNew else { return outcome }

@@ -14,6 +14,8 @@ struct SpaceOracle {
   private var parents: [SpaceRevision: SpaceRevision] = [:]
   /// The last commit of each replica, and its outcome.
   private var standings: [SyncToken: ReplicaStanding] = [:]
+  /// The parts of a commit of each replica that the space has.
+  private var parts: [SyncToken: [Int: SyncCommit]] = [:]
   /// The records.
   private var model: SpaceModel
 
@@ -23,20 +25,44 @@ struct SpaceOracle {
     model = SpaceModel(tables, limits)
   }
 
-  /// Checks the answer to a commit, and takes note of it.
-  mutating func check(_ commit: SyncCommit, _ outcome: SyncOutcome) throws(SimulationViolation) {
+  /// Checks the answer to a commit or a part of one, and takes note of it.
+  ///
+  /// - Returns: The commit as far as the space has it.
+  @discardableResult
+  mutating func check(
+    _ commit: SyncCommit, _ outcome: SyncOutcome
+  ) throws(SimulationViolation) -> SyncCommit {
     let last = standings[commit.replica]
     if let last, last.sequence == commit.sequence, last.commit == commit.id {
-      return try require(outcome == last.outcome, "a repeated commit", outcome)
+      try require(outcome == last.outcome, "a repeated commit", outcome)
+      return commit
     }
     guard commit.sequence == (last?.sequence ?? 0) + 1 else {
-      return try require(
+      try require(
         outcome == .sequence(last: last?.sequence ?? 0, fate: fates[commit.id]),
         "a commit out of sequence", outcome)
+      return commit
     }
     if let gone = gone(commit.base) {
-      return try require(outcome == .gone(gone), "a commit whose base is gone", outcome)
+      try require(outcome == .gone(gone), "a commit whose base is gone", outcome)
+      return commit
     }
+    var commit = commit
+    if commit.of > 1 {
+      parts[commit.replica] = (parts[commit.replica] ?? [:]).filter { $1.id == commit.id }
+      parts[commit.replica]?[commit.part] = commit
+      let kept = parts[commit.replica] ?? [:]
+      let missing = (1...commit.of).filter { kept[$0] == nil }
+      guard missing.isEmpty else {
+        try require(outcome == .parts(missing: missing), "a part", outcome)
+        return commit
+      }
+      let all = kept.sorted { $0.key < $1.key }.map(\.value)
+      commit = SyncCommit(
+        replica: commit.replica, sequence: commit.sequence, id: commit.id, base: commit.base,
+        changes: all.flatMap(\.changes), overruled: all.flatMap(\.overruled))
+    }
+    parts[commit.replica] = nil
     let verdict = model.verdict(on: commit)
     switch outcome {
     case .accepted(let revision, let digest):
@@ -56,6 +82,7 @@ struct SpaceOracle {
     }
     standings[commit.replica] = ReplicaStanding(
       sequence: commit.sequence, commit: commit.id, outcome: outcome)
+    return commit
   }
 
   /// Checks the answer to a pull.

@@ -61,6 +61,7 @@ struct ReceivingMakesNoEditTests {
     try replicas[0].execute("INSERT INTO child SELECT 'c' || id, id, 'v' FROM parent")
     try converge(replicas, space)
     replicas[0].limits.maxCommitChangeCount = 8
+    replicas[0].limits.maxPartsChangeCount = 8
     return replicas
   }
 

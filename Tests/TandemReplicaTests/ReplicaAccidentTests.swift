@@ -52,7 +52,7 @@ struct ReplicaAccidentTests {
       a.maxPageChangeCount = 1
       let summary = try a.write { try $0.summary() }
       if summary.sync.outbox != nil {
-        let bytes = try #require(try a.read { try $0.outbox() })
+        let bytes = try #require(try a.outbox())
         let outcome = try space.push(bytes)
         // The first answer is lost.
         if count % 2 == 0 { try a.settle(outcome, bytes) }

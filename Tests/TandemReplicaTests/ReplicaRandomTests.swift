@@ -157,8 +157,9 @@ private final class RandomWorld {
     let replica = replicas[number]
     let summary = try replica.write { try $0.summary() }
     note("\(number): step")
-    if summary.sync.outbox != nil {
-      let bytes = try #require(try replica.read { try $0.outbox() })
+    if let outbox = summary.sync.outbox {
+      let part = outbox.partCount == 1 ? 1 : Int.random(in: 1...outbox.partCount, using: &random)
+      let bytes = try #require(try replica.outbox(part: part))
       switch Int.random(in: 0..<4, using: &random) {
       case 0: note("  the commit is lost")
       case 1:

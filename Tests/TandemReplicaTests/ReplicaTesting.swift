@@ -26,7 +26,8 @@ final class TestSpace {
 
   func push(_ bytes: [UInt8]) throws -> SyncOutcome {
     let commit = try SyncMessageReader().commit(bytes)
-    time += 1
+    // A file that takes a commit of parts back may send another one at once.
+    time += SpaceTables.minPartAge
     return try database.write {
       try SpaceTables($0.connection).commit(commit, at: time, using: &random)
     }
@@ -199,8 +200,33 @@ final class TestReplica {
 
   var state: ReplicaState { get throws { try read { try $0.state() } } }
 
+  /// Freezes the edits; returns the message of the first part.
   func freeze() throws -> [UInt8]? {
-    try write { try $0.freeze(merging, limits: limits, using: &random) }
+    let isFrozen = try write { try $0.freeze(merging, limits: limits, using: &random) }
+    return isFrozen ? try outbox() : nil
+  }
+
+  /// The message of a part of the commit that waits.
+  func outbox(part number: Int = 1) throws -> [UInt8]? {
+    try read { try $0.outbox(part: number) }.map { SyncMessageWriter.bytes($0) }
+  }
+
+  /// The parts of the commit that waits.
+  func parts() throws -> [SyncCommit] {
+    try read { tables in
+      guard let first = try tables.outbox(part: 1) else { return [] }
+      return try [first] + (2..<first.of + 1).map { try #require(try tables.outbox(part: $0)) }
+    }
+  }
+
+  /// Sends the parts of the commit that waits; returns its outcome.
+  func push(to space: TestSpace) throws -> SyncOutcome {
+    var number = 1
+    while true {
+      let outcome = try space.push(try #require(try outbox(part: number)))
+      guard case .parts(let missing) = outcome else { return outcome }
+      number = missing[0]
+    }
   }
 
   func settle(_ outcome: SyncOutcome, _ bytes: [UInt8]) throws {
@@ -240,8 +266,8 @@ final class TestReplica {
   func step(_ space: TestSpace) throws -> Bool {
     let summary = try write { try $0.summary() }
     if summary.sync.outbox != nil {
-      let bytes = try #require(try read { try $0.outbox() })
-      try settle(try space.push(bytes), bytes)
+      let bytes = try #require(try outbox())
+      try settle(try push(to: space), bytes)
     } else if summary.state.pullNeed != .none {
       try pull(space)
     } else {
@@ -272,8 +298,8 @@ final class TestReplica {
             try $0.perform(step, merging, decision: decision, limits: limits, using: &random)
           }
           next += session.handle(.performed(summary))
-        case .push:
-          let bytes = try #require(try read { try $0.outbox() })
+        case .push(_, let part):
+          let bytes = try #require(try outbox(part: part))
           next += session.handle(.pushed(try space.push(bytes)))
         case .pull(let pull): next += session.handle(.pulled(try space.pull(pull)))
         case .timer, .report: break

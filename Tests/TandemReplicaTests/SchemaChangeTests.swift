@@ -619,7 +619,7 @@ private final class RandomSchemas {
   private func loseAnswer(_ replica: TestReplica) throws {
     _ = try replica.write { try $0.schema() }
     try space.declare(try replica.read { try $0.declarations() })
-    guard let bytes = try replica.read({ try $0.outbox() }) ?? replica.freeze() else { return }
+    guard let bytes = try replica.outbox() ?? replica.freeze() else { return }
     log.append("an answer is lost")
     _ = try space.push(bytes)
   }

@@ -130,7 +130,8 @@ import Testing
     }
     #expect(try await send(part: 2) == .parts(missing: [1]))
     guard case .accepted(let revision, _) = try await send(part: 1) else {
-      return Issue.record("the commit was not accepted")
+      Issue.record("the commit was not accepted")
+      return
     }
     #expect(revision.version == head.version + 1)
     #expect(test.metrics.text.contains("parts"))

@@ -130,7 +130,7 @@ final class CountingReplica: SyncReplica {
     state.change { $0.hasNews = false }
   }
 
-  func outbox() async throws -> SyncCommit? { state.current.outbox }
+  func outbox(part number: Int) async throws -> SyncCommit? { state.current.outbox }
 
   func perform(_ step: SyncStep) async throws -> SyncSummary {
     if state.current.isFailing { throw Failed() }

@@ -15,6 +15,8 @@ struct SessionWorld: Hashable {
     var id: SyncToken
     var base: Int
     var editCount: Int
+    /// A commit of more than one edit has two parts.
+    var partCount: Int { min(editCount, 2) }
   }
 
   private struct Space: Hashable {
@@ -23,6 +25,8 @@ struct SessionWorld: Hashable {
     var editCount = 0
     var lastCommit: SyncToken?
     var lastOutcome: SyncOutcome?
+    /// The parts of a commit that are not all there.
+    var parts: Set<Int> = []
   }
 
   struct Budget: Hashable {
@@ -101,7 +105,7 @@ extension SessionWorld {
     if budget.crashes > 0 {
       add {
         $0.budget.crashes -= 1
-        if case .push(let commit) = $0.action { $0.unanswered.insert(commit) }
+        if case .push(let commit, _) = $0.action { $0.unanswered.insert(commit) }
         $0.action = nil
         $0.result = nil
         $0.timer = nil
@@ -203,6 +207,8 @@ extension SessionWorld {
     case busy
     case refused
     case superseded
+    /// The request is lost, and a day passes.
+    case partsDropped
   }
 
   /// The action under way succeeds; a step in two parts.
@@ -218,9 +224,9 @@ extension SessionWorld {
     switch action {
     case .perform:
       if let result { handle(.performed(result)) }
-    case .push:
+    case .push(_, let part):
       guard let commit = file.outbox else { return handle(.superseded) }
-      handle(.pushed(answer(commit)))
+      handle(.pushed(answer(commit, part: part)))
     case .pull(let request): handle(.pulled(.page(page(request))))
     case .timer, .report: break
     }
@@ -229,32 +235,40 @@ extension SessionWorld {
   /// The action under way fails; a step on the file does not.
   private mutating func fail(_ fault: Fault) {
     guard let action else { return }
-    let isPush: Bool
+    let part: Int?
     switch action {
-    case .push: isPush = true
-    case .pull: isPush = false
+    case .push(_, let number): part = number
+    case .pull: part = nil
     case .perform, .timer, .report: return
     }
     budget.faults -= 1
     self.action = nil
     switch fault {
     case .requestLost, .replyLost:
-      if isPush, let commit = file.outbox {
+      if let part, let commit = file.outbox {
         unanswered.insert(commit.id)
-        if fault == .replyLost { _ = answer(commit) }
+        if fault == .replyLost { _ = answer(commit, part: part) }
       }
       handle(.disconnected)
     case .busy:
-      if isPush, let commit = file.outbox { unanswered.insert(commit.id) }
+      if part != nil, let commit = file.outbox { unanswered.insert(commit.id) }
       handle(.refused(SyncRequestError(.unavailable, "busy")))
     case .refused: handle(.refused(SyncRequestError(.unauthorized, "no rights")))
-    case .superseded: if isPush { handle(.superseded) } else { handle(.disconnected) }
+    case .partsDropped:
+      space.parts = []
+      handle(.disconnected)
+    case .superseded: if part != nil { handle(.superseded) } else { handle(.disconnected) }
     }
   }
 
   /// The space answers a commit: a repeated one as before, one with an old base by a conflict.
-  private mutating func answer(_ commit: Commit) -> SyncOutcome {
+  private mutating func answer(_ commit: Commit, part: Int) -> SyncOutcome {
     if space.lastCommit == commit.id, let outcome = space.lastOutcome { return outcome }
+    if !(1...commit.partCount).contains(part) { violations.append("\(commit) has no part \(part)") }
+    space.parts.insert(part)
+    let missing = (1...commit.partCount).filter { !space.parts.contains($0) }
+    guard missing.isEmpty else { return .parts(missing: missing) }
+    space.parts = []
     let outcome: SyncOutcome
     if commit.base == space.version {
       space.version += 1
@@ -291,7 +305,8 @@ extension SessionWorld {
     return SyncSummary(
       revision: file.base.map(SessionWorld.revision),
       outbox: file.outbox.map {
-        SyncSummary.Outbox(commit: $0.id, changeCount: $0.editCount)
+        SyncSummary.Outbox(
+          commit: $0.id, changeCount: $0.editCount, partCount: $0.partCount)
       }, pull: pull, hasChanges: file.editCount > 0, hasEqualDigests: true)
   }
 

@@ -45,6 +45,49 @@ import Testing
     }
   }
 
+  @Test("The parts of a new commit are sent in order; of an older one, the last part is sent first")
+  func parts() {
+    for isNew in [true, false] {
+      var session = SyncSession()
+      _ = session.handle(.requested)
+      var state = summary()
+      state.outbox = SyncSummary.Outbox(
+        commit: token, changeCount: 9, partCount: 3, isNew: isNew)
+      #expect(session.handle(.performed(state)).last == .push(token, part: isNew ? 1 : 3))
+      var missing = isNew ? [2, 3] : [1, 2]
+      while !missing.isEmpty {
+        #expect(
+          session.handle(.pushed(.parts(missing: missing))) == [.push(token, part: missing[0])])
+        missing.removeFirst()
+      }
+      let outcome = SyncOutcome.accepted(revision, .empty)
+      #expect(session.handle(.pushed(outcome)) == [.perform(.settle(outcome, of: token))])
+    }
+  }
+
+  @Test("A space that keeps no part, names one that is not there, or loses them again gets a pause")
+  func lostParts() {
+    var session = SyncSession()
+    _ = session.handle(.requested)
+    var state = summary()
+    state.outbox = SyncSummary.Outbox(commit: token, changeCount: 9, partCount: 2)
+    _ = session.handle(.performed(state))
+    for missing in [[1, 2], [3], [2]] {
+      var other = session
+      #expect(other.handle(.pushed(.parts(missing: missing))).last == Self.pause)
+    }
+    for _ in 0..<SyncSession.maxImmediateFailureCount {
+      #expect(session.handle(.pushed(.parts(missing: [1]))) == [.push(token, part: 1)])
+      #expect(session.handle(.pushed(.parts(missing: [2]))) == [.push(token, part: 2)])
+    }
+    #expect(session.handle(.pushed(.parts(missing: [1]))).last == Self.pause)
+    #expect(session.handle(.timerFired(1)) == [.perform(.look)])
+    #expect(session.handle(.performed(state)).last == .push(token, part: 2))
+    #expect(session.handle(.pushed(.parts(missing: [1]))) == [.push(token, part: 1)])
+  }
+
+  private static let pause = SyncSession.Action.timer(1, failureCount: 1, atLeast: nil)
+
   @Test("Events that nothing waits for are ignored")
   func lateEvents() {
     var session = SyncSession()

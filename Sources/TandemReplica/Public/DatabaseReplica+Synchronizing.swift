@@ -251,6 +251,8 @@ extension SyncStatus {
 private final class RunLog: Sendable {
   private struct State {
     var sent = RowCount()
+    /// The rows of the parts of the present commit that were sent, by the numbers of the parts.
+    var sentParts: [Int: RowCount] = [:]
     /// The rows of the present pull.
     var received = RowCount()
     var pulledCount = 0
@@ -288,11 +290,20 @@ private final class RunLog: Sendable {
   var spaceName: String? { state.withLock { $0.spaceName } }
   func noteSpace(_ name: String) { state.withLock { $0.spaceName = name } }
 
-  func count(sent commit: SyncCommit) {
+  func count(_ commit: SyncCommit, answeredBy outcome: SyncOutcome) {
+    switch outcome {
+    case .accepted, .parts: break
+    case .conflict, .refused, .sequence, .gone:
+      return state.withLock { $0.sentParts = [:] }
+    }
     progress(
       state.withLock { state in
-        state.sent.add(commit, recordCount: commit.recordCount)
-        return state.sent.progress(.sending, share: nil)
+        var part = RowCount()
+        part.add(commit, recordCount: commit.recordCount)
+        state.sentParts[commit.part] = part
+        let sent = state.sentParts.values.reduce(into: state.sent) { $0.add($1) }
+        if case .accepted = outcome { (state.sent, state.sentParts) = (sent, [:]) }
+        return sent.progress(.sending, share: nil)
       })
   }
 
@@ -328,11 +339,11 @@ private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
     // A table may have got a column since the last commit.
     try await declare(try await replica.sentDeclarations().adding(columnsOf: commit), ifNews: true)
     let outcome = try await remote.push(commit)
+    log.count(commit, answeredBy: outcome)
     switch outcome {
-    case .accepted: log.count(sent: commit)
     // Another copy may have declared a rule.
     case .conflict, .refused: log.noteDeclared([])
-    case .sequence, .gone: break
+    case .accepted, .parts, .sequence, .gone: break
     }
     return outcome
   }
@@ -396,7 +407,9 @@ private struct CountedReplica: SyncReplica {
     try await waiting { try await replica.requireAttachment(toSpaceNamed: name) }
   }
 
-  func outbox() async throws -> SyncCommit? { try await waiting { try await replica.outbox() } }
+  func outbox(part number: Int) async throws -> SyncCommit? {
+    try await waiting { try await replica.outbox(part: number) }
+  }
   func waitForChange() async throws { try await replica.waitForChange() }
 
   private func waiting<Value: Sendable>(

@@ -28,7 +28,7 @@ public final class DatabaseReplica: SyncReplica {
   private let limits: SyncLimits
   private let knownSchema = Mutex<ReplicaTables.KnownSchema?>(nil)
   private let watch = Mutex<ReplicaWatch?>(nil)
-  /// The message of the commit that the last step made, until it is sent for the first time.
+  /// The message of the commit that the last step made, if it has one, until it is sent for the first time.
   private let frozenMessage = Mutex<[UInt8]?>(nil)
 
   /// A replica in a file, which need not be attached yet.
@@ -108,15 +108,15 @@ extension DatabaseReplica {
     }
   }
 
-  /// The commit that waits for its outcome; `nil` if none does.
+  /// A part of the commit that waits for its outcome; `nil` if none does, or it has fewer parts.
   ///
   /// The first call after a commit was frozen reads nothing. Another process may have settled that
   /// commit meanwhile: the space then repeats the outcome, and settling it again has no effect.
-  package func outbox() async throws -> SyncCommit? {
+  package func outbox(part number: Int) async throws -> SyncCommit? {
     if let message = frozenMessage.withLock({ $0.take() }) {
-      return try ReplicaTables.pendingCommit(message, path: database.path)
+      return try ReplicaTables.frozenPart(message, path: database.path)
     }
-    return try await read { try $0.pendingCommit() }
+    return try await read { try $0.outbox(part: number) }
   }
 
   /// The condition of the file.

@@ -15,7 +15,7 @@ package struct ReplicaProgress: Hashable, Sendable {
 
   /// The present part.
   package let stage: Stage
-  /// The rows of all commits that were accepted, or of all pages of the pull.
+  /// The rows of all commits that were accepted, with the parts that were sent of the present one, or of all pages of the pull.
   package let rowCount: Int
   /// The bytes of the values of those rows.
   package let byteCount: Int
@@ -38,6 +38,11 @@ struct RowCount {
       case .delete: break
       }
     }
+  }
+
+  mutating func add(_ other: RowCount) {
+    rowCount += other.rowCount
+    byteCount += other.byteCount
   }
 
   mutating func add(_ page: SyncPage) {

@@ -77,10 +77,13 @@ extension ReplicaTables {
     """,
     """
     CREATE TABLE tandem_outbox (
-      one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, change_count INTEGER NOT NULL,
+      part INTEGER PRIMARY KEY, id TEXT NOT NULL, change_count INTEGER NOT NULL,
       message BLOB NOT NULL)
     """,
-    "CREATE TABLE tandem_withdrawn (id TEXT PRIMARY KEY, message BLOB NOT NULL)",
+    """
+    CREATE TABLE tandem_withdrawn (
+      number INTEGER PRIMARY KEY, id TEXT NOT NULL, message BLOB NOT NULL)
+    """,
     """
     CREATE TABLE tandem_staged (
       position INTEGER PRIMARY KEY, since TEXT NOT NULL, next TEXT, page BLOB NOT NULL)
@@ -117,8 +120,9 @@ extension ReplicaTables {
     "tandem_rejected", "tandem_parked", "tandem_policies", "tandem_rules",
   ]
 
-  /// The version of these tables.
-  static let format: Int64 = 4
+  /// The version of these tables. In files of the version before, the outbox has room for one part;
+  /// ``addRoomForParts()`` changes that.
+  static let format: Int64 = 5
 
   /// True if the file is attached to a space.
   package func isAttached() throws -> Bool {
@@ -213,7 +217,7 @@ extension [FieldValue] {
     guard count == 8, case .integer(let format) = self[0] else {
       throw .damaged("tandem_state", path)
     }
-    guard format == ReplicaTables.format else {
+    guard (ReplicaTables.format - 1...ReplicaTables.format).contains(format) else {
       throw ReplicaError(
         .schema,
         "\(path) was attached by another version of Tandem (format \(format)); use that version")

@@ -4,30 +4,34 @@ internal import TandemSQLite
 package import TandemSync
 
 extension ReplicaTables {
-  /// The message of the commit that waits for an outcome; `nil` if none does.
-  package func outbox() throws -> [UInt8]? {
-    guard let row = try rows("SELECT message FROM tandem_outbox").first else { return nil }
-    guard case .blob(let bytes) = row[0] else {
+  /// A part of the commit that waits for an outcome; `nil` if none does, or it has fewer parts.
+  package func outbox(part number: Int) throws -> SyncCommit? {
+    // The number of the part is the identity of its row.
+    let row = try rows(
+      "SELECT message, (SELECT count(*) FROM tandem_outbox) FROM tandem_outbox WHERE rowid = ?",
+      [.integer(Int64(number))]
+    ).first
+    guard let row else { return nil }
+    guard case .blob(let bytes) = row[0], let count = row[1].integerValue, number <= count else {
       throw ReplicaError.damaged("tandem_outbox", connection.path)
     }
-    return bytes
+    var part = try Self.frozenPart(bytes, path: connection.path)
+    (part.part, part.of) = (number, count)
+    return part
   }
 
-  /// The identity of the commit that waits for an outcome, and the number of its changes.
+  /// The identity of the commit that waits for an outcome, and the numbers of its changes and parts.
   func outboxSummary() throws -> SyncSummary.Outbox? {
-    guard let row = try rows("SELECT id, change_count FROM tandem_outbox").first else { return nil }
-    guard case .text(let text) = row[0], let id = SyncToken(text), case .integer(let count) = row[1]
+    let rows = try rows("SELECT id, sum(change_count), count(*) FROM tandem_outbox GROUP BY id")
+    guard let row = rows.first else { return nil }
+    guard rows.count == 1, case .text(let text) = row[0], let id = SyncToken(text),
+      let count = row[1].integerValue, let partCount = row[2].integerValue
     else { throw ReplicaError.damaged("tandem_outbox", connection.path) }
-    return SyncSummary.Outbox(commit: id, changeCount: Int(clamping: count))
+    return SyncSummary.Outbox(commit: id, changeCount: count, partCount: partCount)
   }
 
-  /// The commit that waits for an outcome; `nil` if none does.
-  package func pendingCommit() throws -> SyncCommit? {
-    try outbox().map { try Self.pendingCommit($0, path: connection.path) }
-  }
-
-  /// The commit of a message that was frozen.
-  static func pendingCommit(_ message: [UInt8], path: String) throws(ReplicaError) -> SyncCommit {
+  /// The part of a commit whose message was frozen. Each is stored as a commit of one part.
+  static func frozenPart(_ message: [UInt8], path: String) throws(ReplicaError) -> SyncCommit {
     guard let commit = try? SyncMessageReader(limits: .unlimited).commit(message) else {
       throw .damaged("tandem_outbox", path)
     }
@@ -37,26 +41,36 @@ extension ReplicaTables {
   /// Makes a commit of the difference between rows and shadows, and stores it as the outbox.
   ///
   /// The shadows of its rows are set aside. From now on, the triggers keep the frozen version of a
-  /// row that changes again. If there are more changes than the limits allow, the commit has a part
-  /// of them: additions and updates first, parents before children, then deletions, children before
-  /// parents; within a table in the order of keys.
+  /// row that changes again. The commit has parts if it is too long for one message. If there are more
+  /// changes than the limits of all parts allow, the commit has some of them: additions and updates first,
+  /// parents before children, then deletions, children before parents; within a table in the order of keys.
   ///
   /// A row that no message can hold stays as it is, and is noted in `tandem_rejected`.
   ///
-  /// - Returns: The bytes to send; `nil` if there is nothing to send, if a pull has to come first,
-  ///   or if a commit waits for its outcome.
+  /// - Returns: False if there is nothing to send, if a pull has to come first, or if a commit waits for
+  ///   its outcome.
   package func freeze(
     _ merging: ReplicaMerging, limits: SyncLimits = SyncLimits(),
     using generator: inout some RandomNumberGenerator
-  ) throws -> [UInt8]? {
+  ) throws -> Bool {
     let schema = try schema()
     let state = try state()
     guard let base = state.revision, state.pullNeed == .none, try outboxSummary() == nil else {
-      return nil
+      return false
     }
+    try addRoomForParts()
     // A page that arrived before this commit cannot be applied after it.
     try discardStaged()
-    var draft = CommitDraft(limits)
+    let sequence = state.sequence + 1
+    let commit = SyncCommit(
+      replica: state.replica, sequence: sequence, id: .random(using: &generator), base: base,
+      changes: [])
+    var draft = CommitDraft(commit, limits) { changeCount, message in
+      try self.run(
+        "INSERT INTO tandem_outbox (id, change_count, message) VALUES (?, ?, ?)",
+        [.text(commit.id.description), .integer(Int64(changeCount)), .blob(message)])
+      self.frozenMessage = message
+    }
     try readingRows {
       try reviveNeeded(schema, base)
       for table in schema.tables { try touchDroppedEdits(of: table, version: base.version) }
@@ -74,17 +88,27 @@ extension ReplicaTables {
       }
     }
     try pruneNotes()
-    let sequence = state.sequence + 1
     try addUnreportedVersions(in: sequence, merging, to: &draft)
-    guard !draft.isEmpty else { return nil }
-    let commit = SyncCommit(
-      replica: state.replica, sequence: sequence, id: .random(using: &generator), base: base,
-      changes: [])
-    let bytes = draft.message(of: commit)
-    try run(
-      "INSERT INTO tandem_outbox (one, id, change_count, message) VALUES (1, ?, ?, ?)",
-      [.text(commit.id.description), .integer(Int64(draft.changeCount)), .blob(bytes)])
-    return bytes
+    try draft.finish()
+    if draft.storedCount != 1 { frozenMessage = nil }
+    return draft.storedCount > 0
+  }
+
+  /// Gives a file of the version before the outbox of this one. It is empty now.
+  private func addRoomForParts() throws {
+    let isOld = try rows("SELECT 1 FROM tandem_state WHERE format < \(ReplicaTables.format)")
+    guard !isOld.isEmpty else { return }
+    let withdrawn = try rows("SELECT id, message FROM tandem_withdrawn ORDER BY rowid")
+    for name in ["tandem_outbox", "tandem_withdrawn"] {
+      try connection.execute("DROP TABLE \(name)")
+      for creation in ReplicaTables.creations where creation.hasPrefix("CREATE TABLE \(name) ") {
+        try connection.execute(creation)
+      }
+    }
+    for row in withdrawn {
+      try run("INSERT INTO tandem_withdrawn (id, message) VALUES (?, ?)", row)
+    }
+    try run("UPDATE tandem_state SET format = ?", [.integer(ReplicaTables.format)])
   }
 
   /// Revives rows that the space deleted and that are still here, if local edits refer to them.
@@ -152,7 +176,7 @@ extension ReplicaTables {
           if row.parked?.isDeletion ?? false, row.row.isMissing { try park(nil, syncKey) }
           return true
         }
-        switch draft.add(change.verbs.map { SyncChange(key: syncKey, verb: $0) }) {
+        switch try draft.add(change.verbs.map { SyncChange(key: syncKey, verb: $0) }) {
         case .tooLarge:
           isGapless = false
           try noteRow(
@@ -297,7 +321,7 @@ extension ReplicaTables {
       for fields in overruled {
         let state = SyncRecordState(
           key: SyncKey(table: table, id: id), version: Int(clamping: version), fields: fields)
-        if case .full = draft.add(overruled: state) { return }
+        if case .full = try draft.add(overruled: state) { return }
       }
       try run(
         "UPDATE tandem_conflicts SET reported_in = ? WHERE id = ?",

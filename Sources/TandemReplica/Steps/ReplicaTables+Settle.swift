@@ -15,13 +15,14 @@ extension ReplicaTables {
   ) throws {
     // First, because it may change the state.
     _ = try schema()
-    guard try outboxSummary()?.commit == commit, let pending = try pendingCommit() else { return }
+    guard try outboxSummary()?.commit == commit, let pending = try outbox(part: 1) else { return }
     var state = try state()
     try readingRows { try settle(outcome, of: pending, &state, using: &generator) }
     try save(state)
     try pruneConflicts()
   }
 
+  /// - Parameter pending: The first part of the commit.
   private func settle(
     _ outcome: SyncOutcome, of pending: SyncCommit, _ state: inout ReplicaState,
     using generator: inout some RandomNumberGenerator
@@ -146,9 +147,8 @@ extension ReplicaTables {
     let continues =
       state.revision.map { $0.epoch == revision.epoch && $0.version + 1 == revision.version }
       ?? false
-    var records = FrozenRecords(commit)
-    while let (key, verbs) = records.next() {
-      guard let table = schema.table(named: key.table) else { continue }
+    try forEachFrozenRecord(of: commit) { key, verbs in
+      guard let table = schema.table(named: key.table) else { return }
       let frozen = try frozen(table, key, verbs)
       if !continues { try keepOvertaking(key, in: schema, from: frozen.base, to: frozen.record) }
       if let base = frozen.base { state.digest.remove(key, base, by: hasher) }
@@ -170,6 +170,19 @@ extension ReplicaTables {
     if !state.hasEqualDigests, state.pullNeed == .none { state.pullNeed = .repair }
     // The changes may have made room for versions that were set aside: a pull tries these again.
     if try !setAsideKeys().isEmpty { state.requirePull() }
+  }
+
+  /// Calls `body` with each record of the commit in the outbox, part by part.
+  private func forEachFrozenRecord(
+    of first: SyncCommit, _ body: (SyncKey, [SyncChange.Verb]) throws -> Void
+  ) throws {
+    for number in 1...first.of {
+      guard let part = number == 1 ? first : try outbox(part: number) else {
+        throw ReplicaError.damaged("tandem_outbox", connection.path)
+      }
+      var records = FrozenRecords(part)
+      while let (key, verbs) = records.next() { try body(key, verbs) }
+    }
   }
 
   /// A frozen record, and the version that it replaced.
@@ -211,10 +224,9 @@ extension ReplicaTables {
     let schema = try schema()
     let reasons = Dictionary(
       objections.map { ($0.key, $0.reason.rawValue) }, uniquingKeysWith: { first, _ in first })
-    var records = FrozenRecords(commit)
     var reverted: [RowPlacement] = []
-    while let (key, verbs) = records.next() {
-      guard let reason = reasons[key], let table = schema.table(named: key.table) else { continue }
+    try forEachFrozenRecord(of: commit) { key, verbs in
+      guard let reason = reasons[key], let table = schema.table(named: key.table) else { return }
       let frozen = try frozen(table, key, verbs)
       try reject(key, "the space refused it: \(reason)", frozen.record, from: frozen.base)
       try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: false)
@@ -252,7 +264,7 @@ extension ReplicaTables {
   }
 }
 
-/// The changes of a commit, record by record.
+/// The changes of a commit, or of a part of one, record by record. The changes of a record are in one part.
 struct FrozenRecords {
   private let changes: [SyncChange]
   private var position = 0

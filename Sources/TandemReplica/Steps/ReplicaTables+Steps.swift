@@ -16,10 +16,11 @@ extension ReplicaTables {
     limits: SyncLimits = SyncLimits(), using generator: inout some RandomNumberGenerator
   ) throws -> SyncSummary {
     _ = try schema()
+    var isNew = false
     switch step {
     case .look: break
     case .requirePull: try requirePull()
-    case .freeze: frozenMessage = try freeze(merging, limits: limits, using: &generator)
+    case .freeze: isNew = try freeze(merging, limits: limits, using: &generator)
     case .settle(let outcome, let commit): try settle(outcome, of: commit, using: &generator)
     case .takeBack(let commit): try takeBack(commit)
     case .stage(let page, let pull):
@@ -33,7 +34,7 @@ extension ReplicaTables {
     case .verify: _ = try verify()
     }
     var summary = try syncSummary()
-    summary.outbox?.isNew = frozenMessage != nil
+    summary.outbox?.isNew = isNew
     return summary
   }
 }

@@ -13,11 +13,16 @@ extension ReplicaTables {
 
   /// Keeps the commit in the outbox as withdrawn.
   func withdrawOutbox() throws {
-    try run("INSERT INTO tandem_withdrawn SELECT id, message FROM tandem_outbox", [])
     try run(
       """
-      DELETE FROM tandem_withdrawn
-      WHERE rowid <= (SELECT max(rowid) FROM tandem_withdrawn) - \(ReplicaTables.maxWithdrawnCount)
+      INSERT INTO tandem_withdrawn (id, message)
+      SELECT id, message FROM tandem_outbox ORDER BY tandem_outbox.rowid
+      """, [])
+    try run(
+      """
+      DELETE FROM tandem_withdrawn WHERE id NOT IN (
+        SELECT id FROM tandem_withdrawn GROUP BY id ORDER BY max(rowid) DESC
+        LIMIT \(ReplicaTables.maxWithdrawnCount))
       """, [])
   }
 
@@ -34,16 +39,25 @@ extension ReplicaTables {
   /// The pages that follow must contain the effects of that commit.
   func noteStanding(_ standing: ReplicaStanding?, _ state: inout ReplicaState) throws {
     guard let standing, standing.sequence > state.sequence, try hasWithdrawn() else { return }
-    let messages = try rows(
-      "SELECT message FROM tandem_withdrawn WHERE id = ?", [.text(standing.commit.description)])
-    try forgetWithdrawn()
-    guard case .blob(let bytes)? = messages.first?[0] else { return }
-    guard let commit = try? SyncMessageReader(limits: .unlimited).commit(bytes) else {
-      throw ReplicaError.damaged("tandem_withdrawn", connection.path)
+    let parts = try rows(
+      "SELECT rowid FROM tandem_withdrawn WHERE id = ? ORDER BY rowid",
+      [.text(standing.commit.description)])
+    if !parts.isEmpty {
+      state.sequence = standing.sequence
+      if case .accepted = standing.outcome, !state.pullNeed.needsDecision {
+        for row in parts { try rebase(onPartInRow: row[0], &state) }
+      }
     }
-    state.sequence = standing.sequence
-    guard case .accepted = standing.outcome, !state.pullNeed.needsDecision else { return }
-    var records = FrozenRecords(commit)
+    try forgetWithdrawn()
+  }
+
+  /// Makes the versions of records in a part of a withdrawn commit their base.
+  private func rebase(onPartInRow row: FieldValue, _ state: inout ReplicaState) throws {
+    let message = try rows("SELECT message FROM tandem_withdrawn WHERE rowid = ?", [row])
+    guard case .blob(let bytes)? = message.first?[0],
+      let part = try? SyncMessageReader(limits: .unlimited).commit(bytes)
+    else { throw ReplicaError.damaged("tandem_withdrawn", connection.path) }
+    var records = FrozenRecords(part)
     let schema = try schema()
     while let (key, verbs) = records.next() { try rebase(key, in: schema, on: verbs, &state) }
   }

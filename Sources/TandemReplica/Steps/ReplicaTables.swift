@@ -40,7 +40,7 @@ package final class ReplicaTables {
   /// Called after each page that is applied.
   var progress: (ReplicaProgress) -> Void = { _ in }
 
-  /// The message of the commit that the last step made.
+  /// The message of the commit that the last step made, if it has one.
   var frozenMessage: [UInt8]?
 
   /// True while a step runs that has found no parked fields and has parked none.

@@ -152,11 +152,16 @@ extension SyncService {
       let client = try client(of: request.head, for: routed)
       try begin(client)
       defer { end(client) }
-      let isLarge = request.body.count > Self.maxSmallBodyByteCount
+      var isLarge = request.body.count > Self.maxSmallBodyByteCount
       if isLarge { await gate.enter() }
       defer { if isLarge { gate.leave() } }
       let call = try routed.call(
         request, mayWrite: client.access(to: routed.space) == .write, limits: limits.messages)
+      if case .commit(let commit) = call, commit.of > 1, !isLarge {
+        // With the last missing part, the space reads all others.
+        await gate.enter()
+        isLarge = true
+      }
       if case .events(let since) = call {
         return try await stream(routed.space, since: since, for: client)
       }

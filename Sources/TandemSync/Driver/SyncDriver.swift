@@ -218,7 +218,7 @@ extension SyncDriver {
   ) {
     switch action {
     case .perform(let step): group.addTask { try await perform(step) }
-    case .push(let commit): group.addTask { try await push(commit) }
+    case .push(let commit, let part): group.addTask { try await push(commit, part: part) }
     case .pull(let request):
       group.addTask {
         try await answer {
@@ -246,8 +246,8 @@ extension SyncDriver {
     }
   }
 
-  private func push(_ id: SyncToken) async throws -> ChildResult {
-    guard let commit = try await replica.outbox(), commit.id == id else {
+  private func push(_ id: SyncToken, part: Int) async throws -> ChildResult {
+    guard let commit = try await replica.outbox(part: part), commit.id == id else {
       return .happened(.superseded)
     }
     return try await answer { .pushed(try await remote.push(commit)) }

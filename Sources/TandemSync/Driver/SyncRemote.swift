@@ -6,7 +6,7 @@ package protocol SyncRemote: Sendable {
   /// Declares the tables of a replica that attaches; returns those of the space.
   func declare(_ tables: [SpaceTable]) async throws -> [SpaceTable]
 
-  /// Sends a commit. Sending it again returns the same outcome.
+  /// Sends a commit, or a part of one. Sending it again returns the same outcome.
   func push(_ commit: SyncCommit) async throws -> SyncOutcome
 
   /// Asks for a page of changes.

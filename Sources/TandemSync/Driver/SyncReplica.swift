@@ -7,8 +7,8 @@ package protocol SyncReplica: Sendable {
   ///   the synchronization.
   func perform(_ step: SyncStep) async throws -> SyncSummary
 
-  /// The commit that waits for its outcome; `nil` if none does.
-  func outbox() async throws -> SyncCommit?
+  /// A part of the commit that waits for its outcome; `nil` if none does, or it has fewer parts.
+  func outbox(part number: Int) async throws -> SyncCommit?
 
   /// Waits until rows may have changed since the last call, by whichever program.
   func waitForChange() async throws

@@ -42,9 +42,9 @@ package struct SyncSession: Hashable, Sendable {
   package enum Action: Hashable, Sendable {
     /// Perform the step on the file, and report `performed` or `undecided`.
     case perform(SyncStep)
-    /// Send the commit in the outbox if it is this one, and report `pushed`, `refused`,
-    /// `disconnected` or `superseded`.
-    case push(SyncToken)
+    /// Send the part of this number of the commit in the outbox if it is this one, and report `pushed`,
+    /// `refused`, `disconnected` or `superseded`.
+    case push(SyncToken, part: Int = 1)
     /// Send the request, and report `pulled`, `refused` or `disconnected`.
     case pull(SyncPull)
     /// Report `timerFired` with the number, after the pause for so many failures in a row and not
@@ -63,7 +63,7 @@ package struct SyncSession: Hashable, Sendable {
     /// Nothing has been requested yet.
     case new
     case performing(SyncStep)
-    case pushing(SyncToken)
+    case pushing(SyncToken, part: Int, of: Int)
     case pulling(SyncPull)
     /// Waits for an event.
     case waiting
@@ -81,6 +81,8 @@ package struct SyncSession: Hashable, Sendable {
   private var failedCommitCount = 0
   /// The number of pulls in a row that the space could not answer from the revision.
   private var lostPullCount = 0
+  /// The number of times that the space lacked a part that was sent before, since the last outcome.
+  private var lostPartCount = 0
   /// The number of cursors that the space did not know any more since a pull was completed.
   private var forgottenCursorCount = 0
   /// True if the next commit has to wait, because several were not accepted.
@@ -149,7 +151,8 @@ extension SyncSession {
       guard case .pushing = activity else { return [] }
       return look()
     case .pushed(let outcome):
-      guard case .pushing(let commit) = activity else { return [] }
+      guard case .pushing(let commit, let part, let count) = activity else { return [] }
+      if case .parts(let missing) = outcome { return push(commit, missing, after: part, of: count) }
       return pushed(outcome, commit)
     case .pulled(let answer):
       guard case .pulling(let request) = activity else { return [] }
@@ -205,6 +208,7 @@ extension SyncSession {
 
   private mutating func pushed(_ outcome: SyncOutcome, _ commit: SyncToken) -> [Action] {
     failureCount = 0
+    lostPartCount = 0
     certainCommit = nil
     if case .accepted = outcome {
       failedCommitCount = 0
@@ -213,6 +217,23 @@ extension SyncSession {
       delaysCommit = failedCommitCount > SyncSession.maxImmediateFailureCount
     }
     return perform(.settle(outcome, of: commit))
+  }
+
+  /// Sends the first missing part of a commit.
+  private mutating func push(
+    _ commit: SyncToken, _ missing: [Int], after part: Int, of count: Int
+  ) -> [Action] {
+    // The space may have dropped parts. One that drops all gets a pause.
+    if let next = missing.first, next < part { lostPartCount += 1 }
+    guard let next = missing.first, next <= count, !missing.contains(part),
+      lostPartCount <= SyncSession.maxImmediateFailureCount
+    else {
+      lostPartCount = 0
+      return disconnected(retryAfter: nil)
+    }
+    failureCount = 0
+    activity = .pushing(commit, part: next, of: count)
+    return [.push(commit, part: next)]
   }
 
   private mutating func disconnected(retryAfter: Duration?) -> [Action] {
@@ -228,7 +249,7 @@ extension SyncSession {
   private mutating func refused(_ refusal: SyncRequestError) -> [Action] {
     if refusal.isTransient { return disconnected(retryAfter: refusal.retryAfter) }
     switch activity {
-    case .pushing(let commit) where certainCommit == commit:
+    case .pushing(let commit, _, _) where certainCommit == commit:
       certainCommit = nil
       block = .refused(refusal)
       return perform(.takeBack(commit))
@@ -268,10 +289,12 @@ extension SyncSession {
   private mutating func proceed(_ summary: SyncSummary) -> [Action] {
     if summary.hasEqualDigests { isRepaired = false }
     if let outbox = summary.outbox {
-      activity = .pushing(outbox.commit)
       // Each commit is a state of its own, also if the one before it had as many changes.
       status = .pushing(changeCount: outbox.changeCount)
-      return [.report(status), .push(outbox.commit)]
+      // The answer to the last part names those that are missing.
+      let part = outbox.isNew ? 1 : outbox.partCount
+      activity = .pushing(outbox.commit, part: part, of: outbox.partCount)
+      return [.report(status), .push(outbox.commit, part: part)]
     }
     switch summary.pull {
     case .page(let request):

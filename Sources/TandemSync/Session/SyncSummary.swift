@@ -6,13 +6,16 @@ package struct SyncSummary: Hashable, Sendable {
     package let commit: SyncToken
     /// The number of its changes.
     package let changeCount: Int
+    /// The number of its parts.
+    package let partCount: Int
     /// True if the step before made the commit, so that no attempt to send it can be under way.
     package var isNew: Bool
 
     /// A commit that waits.
-    package init(commit: SyncToken, changeCount: Int, isNew: Bool = false) {
+    package init(commit: SyncToken, changeCount: Int, partCount: Int = 1, isNew: Bool = false) {
       self.commit = commit
       self.changeCount = changeCount
+      self.partCount = partCount
       self.isNew = isNew
     }
   }
