@@ -387,6 +387,27 @@ struct SetAsideTests {
     #expect(try rejections(replicas[0]).isEmpty)
   }
 
+  @Test(
+    "A row that the space cannot hold leaves no trace once it is deleted or renamed",
+    arguments: [
+      "(hex(zeroblob(550)), 'long key')", "('t', CAST(x'61ff' AS TEXT))",
+      "('t', hex(zeroblob(2500000)))",
+    ], ["DELETE FROM t WHERE id <> 'r'", "UPDATE t SET id = 'short', x = 1 WHERE id <> 'r'"])
+  func unsendableRow(values: String, remedy: String) throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, x)"], [AttachedTable("t")])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 0)")
+    try converge(replicas, space)
+    try replicas[0].execute("INSERT INTO t VALUES \(values)")
+    try replicas[0].sync(space)
+    #expect(try rejections(replicas[0]).map(\.kind) == [.row])
+    try replicas[0].execute(remedy)
+    try converge(replicas, space)
+    #expect(try rejections(replicas[0]).isEmpty)
+    let status = try replicas[0].read { try $0.status() }
+    #expect(status.state == .upToDate && status.pendingCount == 0, "\(status)")
+  }
+
   @Test("Two rejected changes with equal content and other bases are both kept")
   func rejectedTwice() throws {
     let replicas = try pair(

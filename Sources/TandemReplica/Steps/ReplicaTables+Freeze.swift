@@ -234,10 +234,6 @@ extension ReplicaTables {
       try noteRow(syncKey, "a text is not UTF-8; store it as a blob, or repair it")
       return nil
     }
-    guard RecordEncoding.byteCount(of: syncKey) <= SyncLimits.maxKeyByteCount else {
-      try noteRow(syncKey, "the key is longer than \(SyncLimits.maxKeyByteCount) bytes")
-      return nil
-    }
     var local = try addingDroppedEdits(to: row, key, merging, version: base.version)
     var conflict: RowMerge.Conflict?
     if let unseen = row.unseen {
@@ -251,9 +247,14 @@ extension ReplicaTables {
     } else if row.parked?.isDeletion ?? false, let local {
       conflict = RowMerge.Conflict(.editDelete(base: local, local: local), .local)
     }
-    return SendableChange(
-      verbs: RowDifference(base: row.base, local: local, merging).verbs, result: local,
-      conflict: conflict)
+    let verbs = RowDifference(base: row.base, local: local, merging).verbs
+    // Without a change, such as of a row that is gone again, nothing needs a message.
+    guard verbs.isEmpty || RecordEncoding.byteCount(of: syncKey) <= SyncLimits.maxKeyByteCount
+    else {
+      try noteRow(syncKey, "the key is longer than \(SyncLimits.maxKeyByteCount) bytes")
+      return nil
+    }
+    return SendableChange(verbs: verbs, result: local, conflict: conflict)
   }
 
   private func record(
