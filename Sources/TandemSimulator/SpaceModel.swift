@@ -14,7 +14,7 @@ struct SpaceModel {
     case refused([SyncObjection])
   }
 
-  private struct State {
+  struct State {
     let version: Int
     /// The fields that are not null; `nil` if the record was deleted.
     let fields: Record?
@@ -36,8 +36,12 @@ struct SpaceModel {
 
   private let granularities: [String: ConflictGranularity]
   private var columns: [String: Set<String>] = [:]
+  private(set) var keyColumns: [String: [String]] = [:]
   private let limits: SyncLimits
-  private var states: [SyncKey: [State]] = [:]
+  private(set) var states: [SyncKey: [State]] = [:]
+  /// The constraints that hold, and those that records break.
+  var constraints: Set<TableConstraint> = []
+  var pending: Set<TableConstraint> = []
   /// The digest of the live records.
   private(set) var digest = RecordDigest.empty
   /// The positions that cursors stand for.
@@ -51,7 +55,11 @@ struct SpaceModel {
 
   /// Takes note that a replica has declared its tables.
   mutating func declare(_ tables: [SpaceTable]) {
-    for table in tables { columns[table.name, default: []].formUnion(table.columns) }
+    for table in tables {
+      columns[table.name, default: []].formUnion(table.columns)
+      keyColumns[table.name] = table.keyColumns
+    }
+    declareConstraints(of: tables)
   }
 }
 
@@ -69,8 +77,10 @@ extension SpaceModel {
     let tooLong = next.apply(commit, as: .max).filter {
       byteCount($0, next) > limits.maxRecordByteCount
     }
-    return tooLong.isEmpty
-      ? .accepted : .refused(tooLong.map { SyncObjection(key: $0, reason: .tooLarge) })
+    guard tooLong.isEmpty else {
+      return .refused(tooLong.map { SyncObjection(key: $0, reason: .tooLarge) })
+    }
+    return verdictOfConstraints(on: commit)
   }
 
   private func byteCount(_ key: SyncKey, _ model: SpaceModel) -> Int {
@@ -102,9 +112,15 @@ extension SpaceModel {
     case .delete: return later.isEmpty ? nil : .changed
     case .update(let fields):
       return fields.layout.names.contains {
-        isChanged($0) && !present[$0].hasSameStorage(as: fields[$0])
+        let unit = unit(of: $0, change.key.table)
+        return unit.count > 1 && unit.contains(where: isChanged)
+          || isChanged($0) && !present[$0].hasSameStorage(as: fields[$0])
       } ? .changed : nil
     case .add(let addends):
+      let names = addends.layout.names
+      if names.contains(where: { unit(of: $0, change.key.table).contains(where: isChanged) }) {
+        return .changed
+      }
       guard let name = addends.layout.names.first(where: { sum(present, addends, $0) == nil })
       else { return nil }
       return isChanged(name) ? .changed : .notAddable
@@ -154,6 +170,7 @@ extension SpaceModel {
         State(version: version, fields: isDeletion ? nil : new))
       if !keys.contains(change.key) { keys.append(change.key) }
     }
+    tryPending()
     return keys
   }
 }

@@ -36,9 +36,13 @@ package struct SpaceRecord: Hashable, Sendable {
 /// | insert | the record lives with other fields (`exists`) |
 /// | update, add, delete | the record does not live (`missing`), or was created after the base (`recreated`) |
 /// | update | a field that changed after the base has another value (`changed`) |
+/// | update, add | a field of the same unit changed after the base (`changed`), even to the same value |
 /// | add | a field that changed after the base cannot take the sum (`changed`) |
 /// | delete | a field changed after the base (`changed`) |
 /// | update, add, delete in a table with the granularity `record` | the record changed after the base (`changed`) |
+///
+/// The fields of a ``TandemSync/SpaceConstraint/together(_:)`` are a unit. Units that share a field are one. A unit
+/// of one field matters for an add only: two replicas that add to a field reach sums that neither has tried.
 ///
 /// A change without an effect, such as an insert of a record that lives with equal fields, leaves
 /// the record at its version. Fields are compared by their storage, so `1` and `1.0` differ.
@@ -68,6 +72,8 @@ package struct SpaceLedger {
     /// The layout of the records in which no field is null.
     let layout: RecordLayout
     private let offsets: [FieldName: Int]
+    /// The unit of each field that is in one.
+    private let units: [FieldName: Set<FieldName>]
     /// The layout of the last change, which most changes share with the one before.
     private var lastLayout: RecordLayout
     private var lastOffsets: [Int?]
@@ -78,8 +84,32 @@ package struct SpaceLedger {
         first
       }
       layout = RecordLayout(uniqueNames: table.columns)
+      units = Columns.units(table)
       lastLayout = layout
       lastOffsets = Array(table.columns.indices)
+    }
+
+    /// Columns of the key never change, so they are left out.
+    private static func units(_ table: SpaceTable) -> [FieldName: Set<FieldName>] {
+      var units: [FieldName: Set<FieldName>] = [:]
+      let keys = table.keyColumns.map { FieldName($0) }
+      for case .together(let names) in table.constraints ?? [] {
+        let unit = Set(names).subtracting(keys).reduce(into: Set<FieldName>()) { unit, name in
+          unit.formUnion(units[name] ?? [name])
+        }
+        for name in unit { units[name] = unit }
+      }
+      return units
+    }
+
+    /// True if a field of the same unit as this one changed after the base.
+    ///
+    /// - Parameter minCount: The number of fields from which on a unit is looked at.
+    func unit(
+      of name: FieldName, changedIn record: SpaceRecord, after base: Int, minCount: Int
+    ) -> Bool {
+      guard let unit = units[name], unit.count >= minCount else { return false }
+      return unit.contains { record.version(of: $0) > base }
     }
 
     /// The column of each field; `nil` for a field without one.
@@ -207,11 +237,17 @@ extension SpaceLedger {
     case .insert: preconditionFailure("an insert was judged above")
     case .delete: return old.version > base ? .conflict(.changed) : nil
     case .update(let fields):
-      let isChanged = zip(fields.layout.names, fields.values).contains { name, value in
-        old.version(of: FieldName(name)) > base && !live[name].hasSameStorage(as: value)
+      let isChanged = zip(fields.layout.names, fields.values).contains { text, value in
+        let name = FieldName(text)
+        return columns.unit(of: name, changedIn: old, after: base, minCount: 2)
+          || old.version(of: name) > base && !live[text].hasSameStorage(as: value)
       }
       return isChanged ? .conflict(.changed) : nil
     case .add(let fields):
+      let isChanged = fields.layout.names.contains {
+        columns.unit(of: FieldName($0), changedIn: old, after: base, minCount: 1)
+      }
+      if isChanged { return .conflict(.changed) }
       for (name, addend) in zip(fields.layout.names, fields.values)
       where live[name].adding(addend) == nil {
         // If the field changed after the base, the replica has not seen the value that is there.

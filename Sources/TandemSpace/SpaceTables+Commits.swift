@@ -153,6 +153,13 @@ extension SpaceTables {
     case .conflict(let objections): return .conflict(bounded(objections))
     case .refused(let objections): return .refused(bounded(objections))
     case .accepted(let edits):
+      let answer = try constraintAnswer(
+        to: edits, base: commit.base.version, state.tables)
+      switch answer?.verdict {
+      case .conflict(let objections): return .conflict(bounded(objections))
+      case .refused(let objections): return .refused(bounded(objections))
+      case .accepted, nil: break
+      }
       var digest = state.digest
       let hasher = RecordHasher()
       for edit in edits {
@@ -160,6 +167,7 @@ extension SpaceTables {
         if let fields = edit.new.fields { digest.add(edit.key, fields, by: hasher) }
         try write(edit)
       }
+      if let answer { try write(answer, of: edits, state.tables) }
       for version in commit.overruled { try insertOverruled(version, in: revision) }
       try insertCounts(of: edits.lazy.map(\.key), in: revision.version)
       try insertHistory(revision, digest, commit, at: time)

@@ -18,9 +18,10 @@ package import TandemSync
 /// - `change_count`: the number of records that each commit changed, by table.
 /// - `replica_name`: the names that people gave to replicas.
 /// - `part`: the parts of commits whose other parts have not arrived.
+/// - `rule` and `claim`: the constraints of the tables, and the values that records have under them.
 ///
 /// `change_count` and `replica_name` are for people. In files of earlier versions, they are missing until something is
-/// written to them, as `part` is in every file.
+/// written to them, as `part`, `rule` and `claim` are in every file.
 package struct SpaceTables {
   /// The connection with the open transaction.
   let connection: DatabaseConnection
@@ -37,8 +38,9 @@ package struct SpaceTables {
 // MARK: - The file
 
 extension SpaceTables {
-  /// The version of the tables.
-  static let format: Int64 = 1
+  /// The version of the tables that a file has from its first constraint on. Without constraints, it has version 1,
+  /// which earlier versions of this program read.
+  static let format: Int64 = 2
 
   /// Creates the tables in an empty file, with a new history.
   ///
@@ -52,7 +54,7 @@ extension SpaceTables {
       try connection.execute(statement)
     }
     try connection.execute("PRAGMA application_id=\(SyncSpace.applicationID)")
-    try connection.execute("PRAGMA user_version=\(SpaceTables.format)")
+    try connection.execute("PRAGMA user_version=1")
     let epoch = SyncToken.random(using: &generator)
     try run(
       "INSERT INTO space VALUES (1, ?, 0, 0, '[]')", [.text(epoch.description)])
@@ -192,20 +194,22 @@ extension SpaceTables {
   ///
   /// The first replica that has a table declares it. A later one may lack columns that the space
   /// has, and the space takes over columns that it lacks; the key columns and the granularity must
-  /// be equal.
+  /// be equal. A constraint that the space lacks holds from now on if its records satisfy it; otherwise it is pending.
   ///
-  /// - Parameter adds: False for a replica that may only read: it cannot add tables and columns.
-  /// - Returns: The tables of the space, those of the replica included.
-  /// - Throws: ``TandemSync/SyncRequestError`` with code `differentTables` or `unauthorized`;
-  ///   ``DatabaseError``.
+  /// - Parameter adds: False for a replica that may only read: it cannot add tables, columns and constraints.
+  /// - Returns: The tables of the space, those of the replica included. They have no constraints if no table of the
+  ///   request has any, not even an empty list: an earlier version of this program sent it.
+  /// - Throws: ``TandemSync/SyncRequestError`` with code `differentTables`, `overLimit` or `unauthorized`;
+  ///   ``DatabaseError``. The transaction must then be rolled back.
   package func declare(_ tables: [SpaceTable], adds: Bool = true) throws -> [SpaceTable] {
     let state = try state()
     var declared = state.tables
-    for table in tables {
+    for var table in tables {
       if let place = declared.firstIndex(where: { $0.name.isSameSQLName(as: table.name) }) {
         declared[place] = try declared[place].joined(with: table)
       } else {
         try table.checkDeclaration()
+        (table.constraints, table.pending) = (nil, [])
         declared.append(table)
       }
     }
@@ -213,23 +217,31 @@ extension SpaceTables {
       throw SyncRequestError(
         .overLimit, "a space has at most \(SyncLimits.maxTableCount) tables; attach fewer")
     }
-    let bytes = SyncMessageWriter.bytes(declared)
-    if declared != state.tables {
-      guard bytes.count <= SyncLimits.maxDeclarationByteCount else {
-        throw SyncRequestError(
-          .overLimit,
-          "the tables and columns of the space would need more than "
-            + "\(SyncLimits.maxDeclarationByteCount) bytes of names; attach fewer")
-      }
-      guard adds else {
-        throw SyncRequestError(
-          .unauthorized,
-          "the space lacks some of these tables or columns, and this client may only read it: "
-            + "attach them first with an access token that may write")
-      }
-      try run("UPDATE space SET tables = ?", [.text(String(decoding: bytes, as: UTF8.self))])
+    let constraints = try newConstraints(tables, declared)
+    if adds {
+      try add(constraints, to: &declared)
+      try settlePending(in: &declared)
+    } else if declared != state.tables || !constraints.isEmpty {
+      throw SyncRequestError(
+        .unauthorized,
+        "the space lacks some of these tables, columns or constraints, and this client may only read "
+          + "it: attach them first with an access token that may write")
     }
-    return declared
+    if declared != state.tables { try store(declared) }
+    let knowsConstraints = tables.contains { $0.constraints != nil }
+    return declared.map { knowsConstraints ? $0.withConstraints : $0.withoutConstraints }
+  }
+
+  /// Stores the declaration of the tables.
+  func store(_ tables: [SpaceTable]) throws {
+    let bytes = SyncMessageWriter.bytes(tables)
+    guard bytes.count <= SyncLimits.maxDeclarationByteCount else {
+      throw SyncRequestError(
+        .overLimit,
+        "the tables, columns and constraints of the space would need more than "
+          + "\(SyncLimits.maxDeclarationByteCount) bytes; attach fewer")
+    }
+    try run("UPDATE space SET tables = ?", [.text(String(decoding: bytes, as: UTF8.self))])
   }
 }
 

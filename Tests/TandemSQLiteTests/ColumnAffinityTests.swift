@@ -135,6 +135,21 @@ struct ColumnAffinityTests {
     }
   }
 
+  @Test(
+    "altered gives what SQLite stores, changed or not",
+    arguments: ["INTEGER", "NUMERIC", "REAL", "TEXT", "BLOB", ""])
+  func altered(type: String) throws {
+    let values = nastyValues + Self.nastyTexts.map { .text($0) } + Self.seededValues(count: 300)
+    let affinity = ColumnAffinity(declaredType: type)
+    for (value, storage) in zip(values, try Self.storages(of: values, inColumnOf: type))
+    where affinity.stored(value) == nil {
+      let altered = affinity.altered(value)
+      #expect(
+        altered == storage.stored && altered.kind == storage.stored.kind,
+        "\(exact(value)): \(exact(altered)), not \(exact(storage.stored))")
+    }
+  }
+
   /// A REAL column forgets the sign of a zero, which no comparison sees.
   private static func exactButZero(_ value: FieldValue) -> String {
     value == 0.0 ? "zero, \(exact(value).prefix(4))" : exact(value)

@@ -8,39 +8,42 @@ import Testing
 @Suite struct SpaceLedgerTests {
   @Test(
     "Every change of every short history gets the verdict and the effect of the rules",
-    arguments: ConflictGranularity.allCases)
-  func exhaustive(granularity: ConflictGranularity) {
+    arguments: [
+      Rules(), Rules(granularity: .record), Rules(together: [["a", "b"]]),
+      Rules(together: [["id", "a"]]), Rules(together: [["b", "c"], ["c", "a"]]),
+    ])
+  fileprivate func exhaustive(rules: Rules) {
     var count = 0
-    explore(History(), depth: 3, granularity, &count)
+    explore(History(), depth: 3, rules, &count)
     // 1 + the histories of one, two and three steps.
     #expect(count > 10_000)
   }
 
   private func explore(
-    _ history: History, depth: Int, _ granularity: ConflictGranularity, _ count: inout Int
+    _ history: History, depth: Int, _ rules: Rules, _ count: inout Int
   ) {
     for verb in verbs {
       for base in 0...history.head {
         count += 1
-        expectVerdict(history, verb, base: base, granularity)
+        expectVerdict(history, verb, base: base, rules)
       }
     }
     guard depth > 0 else { return }
     for verb in verbs {
       if let longer = history.appending(verb) {
-        explore(longer, depth: depth - 1, granularity, &count)
+        explore(longer, depth: depth - 1, rules, &count)
       }
     }
   }
 
   private func expectVerdict(
-    _ history: History, _ verb: SyncChange.Verb, base: Int, _ granularity: ConflictGranularity
+    _ history: History, _ verb: SyncChange.Verb, base: Int, _ rules: Rules
   ) {
-    let ledger = ledger(granularity)
+    let ledger = ledger(rules)
     let verdict = ledger.verdict(
       on: commit([SyncChange(key: key, verb: verb)], base: base), as: history.head + 1
     ) { _ in history.record(ledger) }
-    let expected = history.objection(to: verb, base: base, granularity)
+    let expected = history.objection(to: verb, base: base, rules)
     switch verdict {
     case .conflict(let objections):
       if expected != .conflict(objections[0].reason) {
@@ -83,7 +86,7 @@ import Testing
       (SyncChange(key: SyncKey(table: "t", id: [.null]), verb: .delete), .invalidKey),
       (SyncChange(key: SyncKey(table: "t", id: [.real(.nan)]), verb: .delete), .invalidKey),
       (SyncChange(key: SyncKey(table: "t", id: [long]), verb: .delete), .invalidKey),
-      (SyncChange(key: key, verb: .insert(["c": 1])), .unknownColumn),
+      (SyncChange(key: key, verb: .insert(["d": 1])), .unknownColumn),
       (SyncChange(key: key, verb: .update(["A": 1])), .unknownColumn),
       (SyncChange(key: key, verb: .insert(["id": 1])), .unknownColumn),
       (SyncChange(key: key, verb: .add(["a": 1.0])), .notAddable),
@@ -108,7 +111,7 @@ import Testing
       #expect(refusals(of: pair).map(\.reason) == [.repeated])
     }
     #expect(refusals(of: [update, add, update]).map(\.reason) == [.repeated])
-    let verdict = ledger(.field).verdict(on: commit([update, add], base: 1), as: 2) { _ in stored }
+    let verdict = ledger(Rules()).verdict(on: commit([update, add], base: 1), as: 2) { _ in stored }
     guard case .accepted(let edits) = verdict else {
       Issue.record("\(verdict)")
       return
@@ -121,12 +124,12 @@ import Testing
   func wholeCommit() {
     let conflict = SyncChange(key: key, verb: .insert(["a": 9]))
     let other = SyncChange(key: SyncKey(table: "t", id: [2]), verb: .delete)
-    let refused = SyncChange(key: SyncKey(table: "t", id: [3]), verb: .insert(["c": 1]))
+    let refused = SyncChange(key: SyncKey(table: "t", id: [3]), verb: .insert(["d": 1]))
     let record = { (key: SyncKey) in key.id == [1] ? stored : nil }
     guard
-      case .conflict(let conflicts) = ledger(.field).verdict(
+      case .conflict(let conflicts) = ledger(Rules()).verdict(
         on: commit([conflict, other], base: 1), as: 2, record: record),
-      case .refused(let refusals) = ledger(.field).verdict(
+      case .refused(let refusals) = ledger(Rules()).verdict(
         on: commit([conflict, refused, other], base: 1), as: 2, record: record)
     else {
       Issue.record("neither a conflict nor a refusal")
@@ -140,7 +143,7 @@ import Testing
   func size() {
     let half = FieldValue.text(String(repeating: "x", count: 60))
     let ledger = SpaceLedger(
-      tables: [table(.field)], horizon: 0, limits: SyncLimits(maxRecordByteCount: 100))
+      tables: [table(Rules())], horizon: 0, limits: SyncLimits(maxRecordByteCount: 100))
     let stored = SpaceRecord(fields: ["a": half], version: 1, createdVersion: 1)
     let verdict = ledger.verdict(
       on: commit([SyncChange(key: key, verb: .update(["b": half]))], base: 1), as: 2
@@ -155,7 +158,7 @@ import Testing
   @Test("A record is accepted if every page that may have it can be read")
   func sizeInPages() throws {
     let limits = SyncLimits(maxRecordByteCount: 200)
-    let ledger = SpaceLedger(tables: [table(.field)], horizon: 0, limits: limits)
+    let ledger = SpaceLedger(tables: [table(Rules())], horizon: 0, limits: limits)
     var counts = [true: 0, false: 0]
     for length in 60..<200 {
       let fields: Record = ["a": .text(String(repeating: "x", count: length))]
@@ -178,7 +181,7 @@ import Testing
 
   @Test("A change forgets the versions of fields up to the horizon")
   func horizon() {
-    let ledger = SpaceLedger(tables: [table(.field)], horizon: 5, limits: SyncLimits())
+    let ledger = SpaceLedger(tables: [table(Rules())], horizon: 5, limits: SyncLimits())
     let stored = SpaceRecord(
       fields: ["a": 1], version: 6, createdVersion: 1, fieldVersions: ["a": 5, "b": 6])
     let verdict = ledger.verdict(
@@ -204,7 +207,7 @@ import Testing
   private let stored = SpaceRecord(fields: ["a": 1, "b": "x"], version: 1, createdVersion: 1)
 
   private func refusals(of changes: [SyncChange]) -> [SyncObjection] {
-    let verdict = ledger(.field).verdict(on: commit(changes, base: 1), as: 2) { key in
+    let verdict = ledger(Rules()).verdict(on: commit(changes, base: 1), as: 2) { key in
       key.id == [1] ? stored : nil
     }
     if case .refused(let objections) = verdict { return objections }
@@ -212,12 +215,31 @@ import Testing
   }
 }
 
-private func table(_ granularity: ConflictGranularity) -> SpaceTable {
-  SpaceTable(name: "t", columns: ["a", "b"], keyColumns: ["id"], granularity: granularity)
+/// What distinguishes the tables of these tests.
+private struct Rules: CustomTestStringConvertible {
+  var granularity: ConflictGranularity = .field
+  var together: [[FieldName]] = []
+
+  /// The fields that share a unit with one, itself included; empty if it is in no unit.
+  func unit(of name: FieldName) -> [FieldName] {
+    var unit = [name]
+    for _ in together {
+      for names in together where names.contains(where: unit.contains) { unit += names }
+    }
+    return unit.count == 1 ? [] : Set(unit).subtracting(["id"]).sorted { $0.text < $1.text }
+  }
+
+  var testDescription: String { "\(granularity) \(together)" }
 }
 
-private func ledger(_ granularity: ConflictGranularity) -> SpaceLedger {
-  SpaceLedger(tables: [table(granularity)], horizon: 0, limits: SyncLimits())
+private func table(_ rules: Rules) -> SpaceTable {
+  SpaceTable(
+    name: "t", columns: ["a", "b", "c"], keyColumns: ["id"], granularity: rules.granularity,
+    constraints: rules.together.map { .together($0) })
+}
+
+private func ledger(_ rules: Rules) -> SpaceLedger {
+  SpaceLedger(tables: [table(rules)], horizon: 0, limits: SyncLimits())
 }
 
 private func commit(_ changes: [SyncChange], base: Int) -> SyncCommit {
@@ -251,7 +273,7 @@ private struct History {
 
   /// The history with one more version, unless the change is impossible on the newest state.
   func appending(_ verb: SyncChange.Verb) -> History? {
-    guard objection(to: verb, base: head, .field) == .none else { return nil }
+    guard objection(to: verb, base: head, Rules()) == .none else { return nil }
     var longer = self
     longer.states.append(applying(verb))
     longer.steps.append(verb)
@@ -276,7 +298,7 @@ private struct History {
   }
 
   func objection(
-    to verb: SyncChange.Verb, base: Int, _ granularity: ConflictGranularity
+    to verb: SyncChange.Verb, base: Int, _ rules: Rules
   ) -> Objection {
     if case .insert(let fields) = verb {
       return live.map { !isSame($0, fields) } ?? false ? .conflict(.exists) : .none
@@ -289,17 +311,22 @@ private struct History {
         !(states[version]?[name] ?? .null).hasSameStorage(as: states[version + 1]?[name] ?? .null)
       }
     }
-    if granularity == .record, !changed.isEmpty { return .conflict(.changed) }
+    if rules.granularity == .record, !changed.isEmpty { return .conflict(.changed) }
     switch verb {
     case .insert: return .none
     case .delete: return changed.isEmpty ? .none : .conflict(.changed)
     case .update(let fields):
       let isConflict = fields.layout.names.contains { name in
-        changed.contains(name) && !live[name].hasSameStorage(as: fields[name])
+        let unit = rules.unit(of: FieldName(name))
+        return unit.count > 1 && unit.contains { changed.contains($0.text) }
+          || changed.contains(name) && !live[name].hasSameStorage(as: fields[name])
       }
       return isConflict ? .conflict(.changed) : .none
     case .add(let fields):
       let name = fields.layout.names[0]
+      if rules.unit(of: FieldName(name)).contains(where: { changed.contains($0.text) }) {
+        return .conflict(.changed)
+      }
       if case .integer = live[name] { return .none }
       return changed.contains(name) ? .conflict(.changed) : .refusal(.notAddable)
     }

@@ -443,7 +443,7 @@ import Testing
     #expect(try !SpaceTables(connection).create(using: &generator))
     #expect(try SpaceTables(connection).state() == state)
     try SpaceTables(connection).check()
-    try connection.execute("PRAGMA user_version=2")
+    try connection.execute("PRAGMA user_version=3")
     #expect(code { try $0.check() } == .newerFormat)
     #expect(code { try $0.create(using: &generator) } == .newerFormat)
     let other = try DatabaseConnection(path: ":memory:")

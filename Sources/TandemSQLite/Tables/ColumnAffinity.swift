@@ -83,9 +83,10 @@ package enum ColumnAffinity: String, Hashable, Sendable {
   /// The value that a column holds once another one has been written to it, even if that alters it.
   package func altered(_ value: FieldValue) -> FieldValue {
     if let stored = stored(value) { return stored }
-    guard case .text(let text) = value, let number = FieldValue(sqliteNumber: text) else {
-      return value.sqliteText.map { .text($0) } ?? value
-    }
+    if self == .real, case .integer(let number) = value { return .real(Double(number)) }
+    guard case .text(let text) = value,
+      let number = FieldValue(sqliteNumber: text.withoutSQLiteSpaces)
+    else { return value.sqliteText.map { .text($0) } ?? value }
     return stored(number) ?? number
   }
 }
@@ -122,6 +123,13 @@ extension FieldValue {
 }
 
 extension String {
+  /// The text without the spaces around it that SQLite ignores in a number.
+  fileprivate var withoutSQLiteSpaces: String {
+    let isSpace = { (byte: UInt8) in byte == 32 || (9...13).contains(byte) }
+    let trimmed = utf8.drop(while: isSpace).reversed().drop(while: isSpace)
+    return String(decoding: trimmed.reversed(), as: UTF8.self)
+  }
+
   /// True if SQLite's numeric affinities would convert this text: one decimal number, possibly with
   /// a sign, a fraction, an exponent and spaces around it.
   fileprivate var looksNumericToSQLite: Bool {

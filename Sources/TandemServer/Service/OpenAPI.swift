@@ -253,8 +253,20 @@ extension OpenAPI {
     ),
     ("id", ##"{"type":"array","items":{"$ref":"#/components/schemas/value"}}"##),
     (
+      "comparedColumns",
+      #"{"type":"array","minItems":1,"items":{"type":"object","required":["column"],"additionalProperties":false,"properties":{"column":{"type":"string"},"collation":{"enum":["BINARY","NOCASE","RTRIM"]},"affinity":{"enum":["TEXT","NUMERIC","INTEGER","REAL","BLOB"]}}}}"#
+    ),
+    (
+      "constraint",
+      ##"{"oneOf":[{"type":"object","required":["unique"],"additionalProperties":false,"properties":{"unique":{"$ref":"#/components/schemas/comparedColumns"}}},{"type":"object","required":["reference","table","columns"],"additionalProperties":false,"properties":{"reference":{"type":"array","minItems":1,"items":{"type":"string"}},"table":{"type":"string"},"columns":{"$ref":"#/components/schemas/comparedColumns"}}},{"type":"object","required":["together"],"additionalProperties":false,"properties":{"together":{"type":"array","minItems":1,"items":{"type":"string"}}}}]}"##
+    ),
+    (
+      "pendingConstraint",
+      ##"{"type":"object","required":["constraint","records"],"additionalProperties":false,"properties":{"constraint":{"$ref":"#/components/schemas/constraint"},"records":{"type":"array","maxItems":5,"items":{"$ref":"#/components/schemas/id"}}}}"##
+    ),
+    (
       "table",
-      #"{"type":"object","required":["name","key","columns","granularity"],"additionalProperties":false,"properties":{"name":{"type":"string"},"key":{"type":"array","items":{"type":"string"}},"columns":{"type":"array","items":{"type":"string"}},"granularity":{"enum":["field","record"]}}}"#
+      ##"{"type":"object","required":["name","key","columns","granularity"],"additionalProperties":false,"properties":{"name":{"type":"string"},"key":{"type":"array","items":{"type":"string"}},"columns":{"type":"array","items":{"type":"string"}},"granularity":{"enum":["field","record"]},"constraints":{"type":"array","maxItems":1000,"items":{"$ref":"#/components/schemas/constraint"}},"pending":{"type":"array","maxItems":1000,"items":{"$ref":"#/components/schemas/pendingConstraint"}}}}"##
     ),
     (
       "tables",

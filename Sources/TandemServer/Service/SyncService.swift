@@ -207,7 +207,9 @@ extension SyncService {
     case .metrics: return .text(metrics.text, type: "text/plain; version=0.0.4; charset=utf-8")
     case .description: return .text(OpenAPI.text, type: "application/json")
     case .spaces: return .spaces(try listings(for: client))
-    case .state: return .state(try await spaces.with(space) { try await $0.state() })
+    case .state:
+      return .state(
+        try await spaces.with(space) { try await $0.state() }.withoutConstraints)
     case .changes(let pull):
       return SyncReply(
         try await spaces.with(space) { try await $0.page(pull, account: client.account) })

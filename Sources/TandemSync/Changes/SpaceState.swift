@@ -15,6 +15,12 @@ package struct SpaceState: Hashable, Sendable {
     self.horizon = horizon
     self.tables = tables
   }
+
+  /// The state for a program that may know no constraints. Those that do get them from a declaration.
+  package var withoutConstraints: SpaceState {
+    SpaceState(
+      head: head, digest: digest, horizon: horizon, tables: tables.map(\.withoutConstraints))
+  }
 }
 
 /// A space that a client may use, and its rights.

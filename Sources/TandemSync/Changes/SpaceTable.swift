@@ -36,6 +36,22 @@ package struct SpaceTable: Sendable {
   }
 }
 
+extension SpaceTable {
+  /// This table for a program that knows constraints: it has a list of them, which may be empty.
+  package var withConstraints: SpaceTable {
+    var table = self
+    table.constraints = constraints ?? []
+    return table
+  }
+
+  /// This table for a program that may know no constraints.
+  package var withoutConstraints: SpaceTable {
+    var table = self
+    (table.constraints, table.pending) = (nil, [])
+    return table
+  }
+}
+
 extension SpaceTable: Hashable {
   /// Returns true if two tables have the same names, byte by byte and in the same order, the same granularity, and
   /// the same constraints.

@@ -32,7 +32,8 @@ extension SyncMessageReading {
     }
   }
 
-  private mutating func constraint() throws(TextFault) -> SpaceConstraint {
+  /// Reads a constraint.
+  mutating func constraint() throws(TextFault) -> SpaceConstraint {
     let start = cursor.index
     var constraint: SpaceConstraint?
     var reference: [FieldName]?

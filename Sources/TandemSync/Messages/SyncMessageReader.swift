@@ -48,6 +48,13 @@ package struct SyncMessageReader: Sendable {
     }
   }
 
+  /// Reads a constraint.
+  package func constraint(_ bytes: [UInt8]) throws(TextFault) -> SpaceConstraint {
+    try read(bytes, limits.maxCommitByteCount) { (reading) throws(TextFault) in
+      try reading.constraint()
+    }
+  }
+
   /// Reads the state of a space.
   package func state(_ bytes: [UInt8]) throws(TextFault) -> SpaceState {
     try read(bytes, limits.maxCommitByteCount) { (reading) throws(TextFault) in

@@ -22,6 +22,11 @@ package enum SyncMessageWriter {
   /// The message that declares tables.
   package static func bytes(_ tables: [SpaceTable]) -> [UInt8] { message { $0.write(tables) } }
 
+  /// The form of a constraint in a declaration.
+  package static func bytes(_ constraint: SpaceConstraint) -> [UInt8] {
+    message { $0.write(constraint) }
+  }
+
   /// The message of the state of a space.
   package static func bytes(_ state: SpaceState) -> [UInt8] { message { $0.write(state) } }
 

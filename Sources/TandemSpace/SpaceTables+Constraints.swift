@@ -1,0 +1,398 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+/// The constraints of a space in its file.
+///
+/// The declaration of the tables names the constraints that hold, and those that are pending. Two tables belong to
+/// them, which a file has from its first constraint on. From then on it has the format 2, so that no earlier version
+/// of this program writes records without looking at constraints:
+///
+/// - `rule`: every constraint that was ever declared, with its number. An operator may have dropped it; then it is
+///   not declared again.
+/// - `claim`: the claims of the live records (``SpaceClaim``), written in the transaction of each commit.
+extension SpaceTables {
+  private static let constraintSchema = [
+    """
+    CREATE TABLE rule (
+      number INTEGER PRIMARY KEY, tab TEXT NOT NULL, parent TEXT, definition TEXT NOT NULL,
+      dropped INTEGER NOT NULL, UNIQUE (tab, definition))
+    """,
+    """
+    CREATE TABLE claim (
+      rule INTEGER NOT NULL, side INTEGER NOT NULL, value BLOB NOT NULL, key BLOB NOT NULL,
+      PRIMARY KEY (rule, side, value, key)) WITHOUT ROWID
+    """,
+  ]
+
+  private var hasConstraints: Bool {
+    get throws { try connection.integer("PRAGMA user_version") ?? 0 >= SpaceTables.format }
+  }
+
+  private func makeConstraintTables() throws {
+    if try hasConstraints { return }
+    for statement in Self.constraintSchema { try connection.execute(statement) }
+    try connection.execute("PRAGMA user_version=\(SpaceTables.format)")
+  }
+}
+
+// MARK: - Rules
+
+extension SpaceTables {
+  /// The rules of a table, and those by which others refer to it.
+  private func rules(of table: FieldName, _ tables: [SpaceTable]) throws -> [SpaceRule] {
+    try rules(
+      "WHERE dropped = 0 AND (tab = ?1 OR parent = ?1)", [.text(table.text)], tables)
+  }
+
+  private func rules(
+    _ condition: String, _ parameters: [FieldValue], _ tables: [SpaceTable]
+  ) throws -> [SpaceRule] {
+    try connection.rows("SELECT number, tab, definition FROM rule \(condition)", parameters).map {
+      row in
+      guard let number = row[0].integerValue, let table = row[1].textValue,
+        let definition = row[2].textValue
+      else { throw damaged("the constraints of the space") }
+      let constraint = try decoded("a constraint of the table \(table)") {
+        () throws(TextFault) in
+        try reader.constraint(Array(definition.utf8))
+      }
+      let name = FieldName(table)
+      let declared = tables.first { FieldName($0.name) == name }
+      return SpaceRule(
+        number, name, constraint, holds: declared?.constraints?.contains(constraint) == true)
+    }
+  }
+
+  private func insertRule(_ constraint: SpaceConstraint, of table: SpaceTable) throws {
+    try run(
+      "INSERT INTO rule (tab, parent, definition, dropped) VALUES (?, ?, ?, 0)",
+      [
+        .text(table.name), constraint.parent.map { .text($0.text) } ?? .null,
+        .text(definition(constraint)),
+      ])
+  }
+
+  /// True if the constraint holds, is pending, or was dropped.
+  private func knows(_ constraint: SpaceConstraint, of table: SpaceTable) throws -> Bool {
+    try hasConstraints
+      && row(
+        "SELECT 1 FROM rule WHERE tab = ? AND definition = ?",
+        [.text(table.name), .text(definition(constraint))]) != nil
+  }
+
+  private func definition(_ constraint: SpaceConstraint) -> String {
+    String(decoding: SyncMessageWriter.bytes(constraint), as: UTF8.self)
+  }
+}
+
+// MARK: - Declaring
+
+extension SpaceTables {
+  /// The constraints of a declaration that the space does not have yet, and that nobody dropped, with their tables.
+  ///
+  /// - Throws: ``TandemSync/SyncRequestError`` for a constraint of tables or columns that are not those of the
+  ///   space.
+  func newConstraints(
+    _ tables: [SpaceTable], _ declared: [SpaceTable]
+  ) throws -> [(table: Int, constraint: SpaceConstraint)] {
+    var fresh: [(table: Int, constraint: SpaceConstraint)] = []
+    for table in tables {
+      guard
+        let place = declared.firstIndex(where: { FieldName($0.name) == FieldName(table.name) })
+      else { preconditionFailure("the tables of a request have been declared") }
+      var seen: Set<SpaceConstraint> = []
+      for constraint in table.constraints ?? [] where seen.insert(constraint).inserted {
+        try constraint.check(in: declared[place], declared)
+        if try !knows(constraint, of: declared[place]) { fresh.append((place, constraint)) }
+      }
+      let count =
+        (declared[place].constraints?.count ?? 0) + declared[place].pending.count
+        + fresh.lazy.filter { $0.table == place }.count
+      guard count <= SyncLimits.maxConstraintCount else {
+        throw SyncRequestError(
+          .overLimit,
+          "the table \(table.name) would have \(count) constraints in the space; the most are "
+            + "\(SyncLimits.maxConstraintCount)")
+      }
+    }
+    return fresh
+  }
+
+  /// Adds new constraints to tables, each as a pending one, and stores the claims of their records.
+  func add(
+    _ constraints: [(table: Int, constraint: SpaceConstraint)], to tables: inout [SpaceTable]
+  ) throws {
+    guard !constraints.isEmpty else { return }
+    try makeConstraintTables()
+    let last = try connection.integer("SELECT coalesce(max(number), 0) FROM rule") ?? 0
+    for (table, constraint) in constraints {
+      try insertRule(constraint, of: tables[table])
+      tables[table].pending.append(PendingConstraint(constraint, records: []))
+    }
+    let rules = try rules("WHERE number > ?", [.integer(last)], tables)
+    let claims = SpaceClaims(rules, tables: tables)
+    for table in claims.tables {
+      try forEachRecord(of: table) { key, fields in
+        for claim in claims.claims(of: key, fields) where claims.stores(claim) {
+          try insert(claim, of: key)
+        }
+      }
+    }
+  }
+
+  private func forEachRecord(
+    of table: FieldName, _ body: (SyncKey, Record) throws -> Void
+  ) throws {
+    var layout: RecordLayout?
+    let sql = "SELECT id, fields FROM record WHERE tab = ? AND fields IS NOT NULL"
+    try connection.forEachRow(sql, [.text(table.text)]) { row in
+      let key = SyncKey(table: table.text, id: try id(try row.value(at: 0), table))
+      guard let fields = try fields(try row.value(at: 1), of: key, expecting: layout) else {
+        return true
+      }
+      layout = fields.layout
+      try body(key, fields)
+      return true
+    }
+  }
+
+  private func id(_ value: FieldValue, _ table: FieldName) throws -> [FieldValue] {
+    guard let text = value.textValue else { throw damaged("a key of the table \(table)") }
+    return try decoded("a key of the table \(table)") { () throws(TextFault) in
+      try reader.id(Array(text.utf8))
+    }
+  }
+
+  /// Tries the pending constraints of tables again: those that the records satisfy hold from now on.
+  ///
+  /// - Parameter changed: The tables whose records have changed; `nil` to try all, and to name the records that break
+  ///   them now.
+  /// - Complexity: O(*n* log *n*) in the number of records that make claims under a pending constraint.
+  func settlePending(
+    in tables: inout [SpaceTable], after changed: Set<FieldName>? = nil
+  ) throws {
+    for place in tables.indices where !tables[place].pending.isEmpty {
+      let table = tables[place]
+      let name = FieldName(table.name)
+      let rules = try rules("WHERE dropped = 0 AND tab = ?", [.text(table.name)], tables)
+      let claims = SpaceClaims(rules, tables: tables)
+      tables[place].pending = []
+      for entry in table.pending {
+        guard let rule = rules.first(where: { $0.constraint == entry.constraint }) else {
+          throw damaged("the constraints of the table \(table.name)")
+        }
+        let isTried = changed.map { changed in
+          changed.contains(name) || entry.constraint.parent.map(changed.contains) == true
+        }
+        if isTried ?? true, try breaking(rule, claims, maxCount: 1).isEmpty {
+          tables[place].constraints = (tables[place].constraints ?? []) + [entry.constraint]
+        } else if changed == nil {
+          let records = try breaking(rule, claims, maxCount: PendingConstraint.maxRecordCount)
+          tables[place].pending.append(PendingConstraint(entry.constraint, records: records))
+        } else {
+          tables[place].pending.append(entry)
+        }
+      }
+    }
+  }
+
+  /// The keys of records that break a rule, the first ones in the order of their versions.
+  private func breaking(
+    _ rule: SpaceRule, _ claims: SpaceClaims, maxCount: Int
+  ) throws -> [[FieldValue]] {
+    let condition: String
+    var parent = FieldValue.null
+    switch claims.rules[rule.number]?.kind {
+    case nil: return []
+    case .unique:
+      condition = """
+        EXISTS (SELECT 1 FROM claim AS other WHERE other.rule = claim.rule AND other.side = 0
+          AND other.value = claim.value AND other.key <> claim.key)
+        """
+    case .reference:
+      condition = """
+        NOT EXISTS (SELECT 1 FROM claim AS offer WHERE offer.rule = claim.rule AND offer.side = 1
+          AND offer.value = claim.value)
+        """
+    case .keyReference(let table):
+      parent = .text(table.text)
+      condition = """
+        NOT EXISTS (SELECT 1 FROM record AS parent WHERE parent.tab = ?4
+          AND parent.key = claim.value AND parent.fields IS NOT NULL)
+        """
+    }
+    // One record is enough to know that there are some. It is found without sorting.
+    let order = maxCount > 1 ? "ORDER BY version, record.key" : ""
+    return try connection.rows(
+      """
+      SELECT id FROM claim CROSS JOIN record ON tab = ?2 AND record.key = claim.key
+        WHERE rule = ?1 AND side = 0 AND \(condition) \(order) LIMIT ?3
+      """,
+      [
+        .integer(Int64(rule.number)), .text(rule.table.text), .integer(Int64(maxCount)), parent,
+      ].dropLast(parent.isNull ? 1 : 0)
+    ).map { try id($0[0], rule.table) }
+  }
+}
+
+// MARK: - Judging
+
+extension SpaceTables {
+  /// What the constraints say to the edits of a commit.
+  struct ConstraintAnswer {
+    /// The objections; `nil` if there are none.
+    let verdict: SpaceLedger.Verdict?
+    /// The claims that each edit adds and takes away.
+    let changes: [ClaimChange]
+  }
+
+  /// Judges edits by the constraints of their tables; `nil` if these have none.
+  func constraintAnswer(
+    to edits: [SpaceLedger.Edit], base: Int, _ tables: [SpaceTable]
+  ) throws -> ConstraintAnswer? {
+    guard tables.contains(where: \.hasConstraints) else { return nil }
+    var rules: Set<SpaceRule> = []
+    for table in Set(edits.lazy.map { FieldName($0.key.table) }) {
+      rules.formUnion(try self.rules(of: table, tables))
+    }
+    let claims = SpaceClaims(rules.sorted { $0.number < $1.number }, tables: tables)
+    guard !claims.rules.isEmpty else { return nil }
+    let changes = edits.map { ClaimChange($0, claims) }
+    var judgement = SpaceJudgement(
+      edits, changes, base: base, claims, StoredSpaceClaims(space: self, claims: claims))
+    return ConstraintAnswer(
+      verdict: try judgement.verdict(),
+      changes: changes.map { change in
+        ClaimChange(
+          added: change.added.filter(claims.stores), released: change.released.filter(claims.stores)
+        )
+      })
+  }
+
+  /// Stores the claims of edits, and lets pending constraints hold that the records now satisfy.
+  func write(
+    _ answer: ConstraintAnswer, of edits: [SpaceLedger.Edit], _ tables: [SpaceTable]
+  ) throws {
+    for (edit, change) in zip(edits, answer.changes) {
+      for claim in change.released { try delete(claim, of: edit.key) }
+      for claim in change.added { try insert(claim, of: edit.key) }
+    }
+    guard tables.contains(where: { !$0.pending.isEmpty }) else { return }
+    var settled = tables
+    try settlePending(in: &settled, after: Set(edits.lazy.map { FieldName($0.key.table) }))
+    if settled != tables { try store(settled) }
+  }
+
+  private func insert(_ claim: SpaceClaim, of key: SyncKey) throws(DatabaseError) {
+    try connection.run(
+      Self.claimInsertion, claim.parameters + [.blob(key.idBytes)])
+  }
+
+  private func delete(_ claim: SpaceClaim, of key: SyncKey) throws(DatabaseError) {
+    try connection.run(Self.claimDeletion, claim.parameters + [.blob(key.idBytes)])
+  }
+
+  private static let claimInsertion = StatementText("INSERT INTO claim VALUES (?, ?, ?, ?)")
+  private static let claimDeletion = StatementText(
+    "DELETE FROM claim WHERE rule = ? AND side = ? AND value = ? AND key = ?")
+}
+
+/// The claims in the file of a space.
+private struct StoredSpaceClaims: StoredClaims {
+  let space: SpaceTables
+  let claims: SpaceClaims
+
+  func forEachHolder(
+    of claim: SpaceClaim, _ body: (_ key: [UInt8], _ version: Int) -> Bool
+  ) throws {
+    guard let rule = claims.rules[claim.rule] else { return }
+    switch (claim.side, rule.kind) {
+    case (.offer, .keyReference(let parent)):
+      let row = try space.connection.row(
+        Self.record, [.text(parent.text), .blob(claim.value)])
+      if let row, row[1].integerValue == 1 { _ = body(claim.value, try version(row[0])) }
+    case (.offer, .reference(let parent)): try forEachRow(claim, parent, body)
+    case (.own, _), (.offer, .unique): try forEachRow(claim, rule.table, body)
+    }
+  }
+
+  private func forEachRow(
+    _ claim: SpaceClaim, _ table: FieldName, _ body: (_ key: [UInt8], _ version: Int) -> Bool
+  ) throws {
+    try space.connection.forEachRow(
+      Self.holders, claim.parameters + [.text(table.text)]
+    ) { row in
+      guard case .blob(let key) = try row.value(at: 0) else { throw space.damaged("a claim") }
+      return body(key, try version(try row.value(at: 1)))
+    }
+  }
+
+  func version(of key: [UInt8], in table: FieldName) throws -> Int? {
+    try space.connection.row(Self.record, [.text(table.text), .blob(key)]).map {
+      try version($0[0])
+    }
+  }
+
+  func hasChanges(in table: FieldName, after version: Int) throws -> Bool {
+    try space.row(
+      "SELECT 1 FROM record WHERE version > ? AND tab = ? LIMIT 1",
+      [.integer(Int64(version)), .text(table.text)]) != nil
+  }
+
+  private func version(_ value: FieldValue) throws -> Int {
+    guard case .integer(let version) = value else { throw space.damaged("a version of a record") }
+    return Int(version)
+  }
+
+  private static let record = StatementText(
+    "SELECT version, fields IS NOT NULL FROM record WHERE tab = ? AND key = ?")
+  private static let holders = StatementText(
+    """
+    SELECT claim.key, version FROM claim CROSS JOIN record ON tab = ?4 AND record.key = claim.key
+      WHERE rule = ?1 AND side = ?2 AND value = ?3
+    """)
+}
+
+extension SpaceClaim {
+  fileprivate var parameters: [FieldValue] {
+    [.integer(Int64(rule)), .integer(Int64(side.rawValue)), .blob(value)]
+  }
+}
+
+extension SpaceTable {
+  /// True if a commit may make claims.
+  var hasConstraints: Bool { constraints?.isEmpty == false || !pending.isEmpty }
+}
+
+extension SpaceConstraint {
+  /// The other table of a reference.
+  fileprivate var parent: FieldName? {
+    if case .reference(_, to: let parent, _) = self { parent } else { nil }
+  }
+
+  /// Throws unless the space has the tables and columns.
+  fileprivate func check(in table: SpaceTable, _ tables: [SpaceTable]) throws(SyncRequestError) {
+    func require(_ names: [FieldName], _ table: SpaceTable) throws(SyncRequestError) {
+      let known = Set((table.keyColumns + table.columns).map { FieldName($0) })
+      guard let name = names.first(where: { !known.contains($0) }) else { return }
+      throw SyncRequestError(
+        .differentTables,
+        "a constraint names the column \(name), which the table \(table.name) of the space lacks; "
+          + "synchronize this column as well")
+    }
+    switch self {
+    case .unique(let columns): try require(columns.map(\.name), table)
+    case .together(let names): try require(names, table)
+    case .reference(let names, to: let parent, let columns):
+      try require(names, table)
+      guard let other = tables.first(where: { FieldName($0.name) == parent }) else {
+        throw SyncRequestError(
+          .differentTables,
+          "the table \(table.name) refers to the table \(parent), which the space lacks; attach "
+            + "it as well")
+      }
+      try require(columns.map(\.name), other)
+    }
+  }
+}
