@@ -39,8 +39,13 @@ struct DatabaseImage: Hashable {
     database.nextKill = nil
     let hasRows = tables.contains { !$0.name.hasPrefix("tandem_") && !$0.rows.isEmpty }
     try database.write(foreignKeys: hasRows ? .ignored : .unconcerned) { connection in
+      let listing = try database.listing(connection)
+      // Tables that were created since are empty in the image.
+      for (name, _) in listing.tables where !tables.contains(where: { $0.name == name }) {
+        try connection.run("DELETE FROM \(name)")
+      }
       try replace(connection)
-      try replaceTriggers(connection, try database.listing(connection).triggers)
+      try replaceTriggers(connection, listing.triggers)
     }
   }
 

@@ -233,6 +233,8 @@ extension RowPlacing {
         guard !row.isUnreadable, let local = row.local else { continue }
         // A record of the space stays as it is: it waits for its parent.
         if let base = row.base, foreignKey.refers(base, key, to: values) { continue }
+        // Another row may have the value that it refers to.
+        if try !tables.parents(foreignKey, of: local, key).isEmpty { continue }
         var placement = RowPlacement(
           table: child, key: key, row: row, remote: row.base, result: row.base)
         try rejectEdits(of: placement, reason, others: try tables.otherValues(child, key))
