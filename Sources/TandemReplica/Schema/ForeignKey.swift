@@ -63,6 +63,22 @@ struct ForeignKey: Sendable {
     }
   }
 
+  /// The key of the parent that a record of the child refers to; `nil` if there is none, or if the columns are not
+  /// the primary key.
+  func parentKey(of record: Record, _ key: [FieldValue]) -> [FieldValue]? {
+    guard let values = reference(of: record, key), columns.count == parent.keyNames.count else {
+      return nil
+    }
+    var parentKey: [FieldValue] = []
+    for name in parent.keyNames {
+      guard let place = columns.firstIndex(where: { name.isSameSQLName(as: $0.parent) }),
+        let value = parent.stored(values[place], inColumn: name)
+      else { return nil }
+      parentKey.append(value)
+    }
+    return parentKey
+  }
+
   /// The record with null in the columns; `nil` if one of them is part of the key.
   func withoutReference(_ record: Record) -> Record? {
     var record = record

@@ -309,6 +309,18 @@ package struct ReplicaSchema: Sendable {
     Dictionary(grouping: foreignKeys) { $0.parent.name.lowercased() }
   }
 
+  /// True if tables refer to themselves or, directly or not, to each other.
+  var hasCycles: Bool {
+    let places = Dictionary(
+      uniqueKeysWithValues: parentsFirst.enumerated().map { ($1.name, $0) })
+    return foreignKeys.contains { foreignKey in
+      guard let child = foreignKey.attachedChild.flatMap({ places[$0.name] }),
+        let parent = places[foreignKey.parent.name]
+      else { return false }
+      return child <= parent
+    }
+  }
+
   /// The table of a name, which is compared byte by byte as in messages.
   func table(named name: String) -> ReplicaTable? {
     tables.first { UTF8Order.areEqual($0.name, name) }

@@ -44,6 +44,7 @@ extension ReplicaTables {
   /// row that changes again. The commit has parts if it is too long for one message. If there are more
   /// changes than the limits of all parts allow, the commit has some of them: additions and updates first,
   /// parents before children, then deletions, children before parents; within a table in the order of keys.
+  /// If tables refer to themselves, or to each other, the order is that of their rows (``RowOrder``).
   ///
   /// A row that no message can hold stays as it is, and is noted in `tandem_rejected`.
   ///
@@ -65,26 +66,23 @@ extension ReplicaTables {
     let commit = SyncCommit(
       replica: state.replica, sequence: sequence, id: .random(using: &generator), base: base,
       changes: [])
-    var draft = CommitDraft(commit, limits) { changeCount, message in
+    let empty = CommitDraft(commit, limits) { changeCount, message in
       try self.run(
         "INSERT INTO tandem_outbox (id, change_count, message) VALUES (?, ?, ?)",
         [.text(commit.id.description), .integer(Int64(changeCount)), .blob(message)])
       self.frozenMessage = message
     }
+    var draft = empty
     try readingRows {
       try reviveNeeded(schema, base)
       for table in schema.tables { try touchDroppedEdits(of: table, version: base.version) }
-      // The tables with changes that stay.
-      var rests: Set<String> = []
-      for table in schema.parentsFirst where !draft.isClosed {
-        let isGapless = try freeze(
-          table, .present, merging.merging(of: table.name), base, into: &draft)
-        if !isGapless { rests.insert(table.name) }
-      }
-      for table in schema.parentsFirst.reversed() where !draft.isClosed {
-        try freeze(
-          table, .missing, merging.merging(of: table.name), base,
-          isGapless: !rests.contains(table.name), into: &draft)
+      do {
+        try connection.savepoint {
+          try freezeByTable(schema, merging, base, into: &draft)
+          if draft.isClosed, schema.hasCycles { throw RowOrder.Needed() }
+        }
+      } catch is RowOrder.Needed {
+        draft = try RowOrder.freeze(schema, merging, base, empty, in: self)
       }
     }
     try pruneNotes()
@@ -92,6 +90,24 @@ extension ReplicaTables {
     try draft.finish()
     if draft.storedCount != 1 { frozenMessage = nil }
     return draft.storedCount > 0
+  }
+
+  private func freezeByTable(
+    _ schema: ReplicaSchema, _ merging: ReplicaMerging, _ base: SpaceRevision,
+    into draft: inout CommitDraft
+  ) throws {
+    // The tables with changes that stay.
+    var rests: Set<String> = []
+    for table in schema.parentsFirst where !draft.isClosed {
+      let isGapless = try freeze(
+        table, .present, merging.merging(of: table.name), base, into: &draft)
+      if !isGapless { rests.insert(table.name) }
+    }
+    for table in schema.parentsFirst.reversed() where !draft.isClosed {
+      try freeze(
+        table, .missing, merging.merging(of: table.name), base,
+        isGapless: !rests.contains(table.name), into: &draft)
+    }
   }
 
   /// Gives a file of the version before the outbox of this one. It is empty now.
@@ -145,7 +161,7 @@ extension ReplicaTables {
   ///   - isGapless: False if changes of the other rows stay.
   /// - Returns: True if each of the rows up to the last frozen one is frozen, or has not changed.
   @discardableResult
-  private func freeze(
+  func freeze(
     _ table: ReplicaTable, _ presence: RowPresence, _ merging: TableMerging,
     _ base: SpaceRevision, isGapless: Bool = true, into draft: inout CommitDraft
   ) throws -> Bool {
@@ -156,40 +172,13 @@ extension ReplicaTables {
     repeat {
       var unchanged: [[FieldValue]] = []
       var step = try forEachTouchedRow(table, presence, after: last) { key, row in
-        guard let change = try sendableChange(of: row, key, merging, base) else {
-          isGapless = false
-          return true
+        switch try add(row, key, merging, base, to: &draft) {
+        case .frozen: frozen.append(key)
+        case .unchanged: unchanged.append(key)
+        case .stays: isGapless = false
+        case .full: draft.close()
         }
-        let syncKey = table.syncKey(key)
-        guard !change.verbs.isEmpty else {
-          unchanged.append(key)
-          try change.conflict.map { try record($0, syncKey, base) }
-          if row.unseen != nil {
-            if row.row.isMissing {
-              try parkDeleted(row, syncKey)
-            } else {
-              // The row lacks more of the version than before, if edits of other fields lost too.
-              try unpark(row.asBase, syncKey, change.result)
-            }
-          }
-          // The row is gone, as in the space.
-          if row.parked?.isDeletion ?? false, row.row.isMissing { try park(nil, syncKey) }
-          return true
-        }
-        switch try draft.add(change.verbs.map { SyncChange(key: syncKey, verb: $0) }) {
-        case .tooLarge:
-          isGapless = false
-          try noteRow(
-            syncKey, "the record is longer than \(draft.limits.maxRecordByteCount) bytes")
-        case .full:
-          isFull = true
-          draft.close()
-          return false
-        case .added:
-          frozen.append(key)
-          try change.conflict.map { try record($0, syncKey, base) }
-        }
-        isFull = draft.isFull
+        isFull = draft.isClosed
         return !isFull
       }
       if step.hasUnreadable { isGapless = false }
@@ -213,6 +202,53 @@ extension ReplicaTables {
       try setAside(table, frozen, isGapless: isGapless, isAll: isGapless && !isFull)
     }
     return isGapless
+  }
+
+  /// What becomes of a row that may have changed.
+  enum RowFate {
+    /// The draft has its change. Its former version is to be set aside.
+    case frozen
+    /// It has not changed. Its former version is to be forgotten.
+    case unchanged
+    /// No message can hold it, which is noted.
+    case stays
+    /// The draft has no room for it.
+    case full
+  }
+
+  /// Adds the change of a row to a draft.
+  ///
+  /// - Parameter first: The record to insert first, in place of that of the row.
+  func add(
+    _ row: ReplicaRow, _ key: [FieldValue], _ merging: TableMerging, _ base: SpaceRevision,
+    inserting first: Record? = nil, to draft: inout CommitDraft
+  ) throws -> RowFate {
+    let syncKey = row.table.syncKey(key)
+    guard var change = try sendableChange(of: row, key, merging, base) else { return .stays }
+    if let first { change.verbs = [.insert(first.withoutNulls)] }
+    guard !change.verbs.isEmpty else {
+      try change.conflict.map { try record($0, syncKey, base) }
+      if row.unseen != nil {
+        if row.row.isMissing {
+          try parkDeleted(row, syncKey)
+        } else {
+          // The row lacks more of the version than before, if edits of other fields lost too.
+          try unpark(row.asBase, syncKey, change.result)
+        }
+      }
+      // The row is gone, as in the space.
+      if row.parked?.isDeletion ?? false, row.row.isMissing { try park(nil, syncKey) }
+      return .unchanged
+    }
+    switch try draft.add(change.verbs.map { SyncChange(key: syncKey, verb: $0) }) {
+    case .tooLarge:
+      try noteRow(syncKey, "the record is longer than \(draft.limits.maxRecordByteCount) bytes")
+      return .stays
+    case .full: return .full
+    case .added:
+      try change.conflict.map { try record($0, syncKey, base) }
+      return .frozen
+    }
   }
 
   /// A change that is to be sent.
