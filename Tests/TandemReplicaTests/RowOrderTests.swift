@@ -83,6 +83,18 @@ import Testing
     #expect(try send(replicas[0], Self.up) == 3)
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT count(*) FROM node", [[0]])
+    // A tree whose parents come first is deleted from its leaves on.
+    try replicas[0].execute(
+      """
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+      INSERT INTO node SELECT i, CASE WHEN i > 1 THEN max(1, i - 1 - i % 4) END FROM n
+      """)
+    #expect(try send(replicas[0], Self.up) == 5)
+    try converge(replicas, space)
+    try replicas[0].execute("DELETE FROM node")
+    #expect(try send(replicas[0], Self.up) == 5)
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT count(*) FROM node", [[0]])
   }
 
   @Test("A reference inside a cycle is sent as null first, and set by a later commit")
