@@ -71,6 +71,30 @@ struct DatabaseReplicaTests {
     await store.close()
   }
 
+  @Test(
+    "A run sends all parts of a large commit, which is one version, and counts the rows of each")
+  func parts() async throws {
+    let store = try await SQLiteSpaceStore.open(
+      path: folder.path(of: "space.tandem"), creates: true)
+    let database = try await attached("a.db", to: store)
+    let space = SyncSpace(
+      name: "space", remote: LocalRemote(store), head: { try await store.state().head }, end: {})
+    let replica = DatabaseReplica(database, limits: SyncLimits(maxCommitChangeCount: 4))
+    for count in [10, 4] {
+      try await database.write { transaction in
+        for number in 0..<count {
+          _ = try transaction.execute("INSERT INTO t VALUES (\("\(count) \(number)"), 1)")
+        }
+      }
+      let before = try await store.state().head.version
+      #expect(try await replica.sync(with: space).pushedCount == count)
+      #expect(try await store.state().head.version == before + 1)
+      #expect(try await replica.summary().isUpToDate)
+    }
+    await database.close()
+    await store.close()
+  }
+
   private struct Unaccepted: Error {}
 
   @Test("The commit that was just frozen is the one in the file, until another process settles it")
