@@ -67,7 +67,9 @@ extension SpaceTables {
   /// empty file. Writes nothing.
   package func check(allowsEmptyFile: Bool = false) throws {
     switch try connection.integer("PRAGMA application_id") {
-    case SyncSpace.applicationID: try checkFormat()
+    case SyncSpace.applicationID:
+      try checkFormat()
+      try checkHasNoPrograms()
     case 0 where try connection.integer("SELECT count(*) FROM sqlite_schema") == 0:
       guard allowsEmptyFile else {
         throw SpaceError(
@@ -87,6 +89,17 @@ extension SpaceTables {
         .newerFormat, "a newer version of Tandem wrote it (format \(format)); update this program",
         path: connection.path)
     }
+  }
+
+  /// Throws if the file holds SQL that SQLite would run when the space is read or written.
+  private func checkHasNoPrograms() throws {
+    let found = try row(
+      "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view') LIMIT 1", [])
+    guard let found, let type = found[0].textValue, let name = found[1].textValue else { return }
+    throw SpaceError(
+      .notASpace,
+      "it holds the \(type) \(name.sqlQuoted), and a space has none: drop it if you know who made it, or "
+        + "restore a backup", path: connection.path)
   }
 
   private static let schema = [

@@ -443,6 +443,15 @@ import Testing
     #expect(try !SpaceTables(connection).create(using: &generator))
     #expect(try SpaceTables(connection).state() == state)
     try SpaceTables(connection).check()
+    for (type, rest) in [
+      ("TRIGGER", "AFTER INSERT ON record BEGIN SELECT 1; END"), ("VIEW", "AS SELECT 1"),
+    ] {
+      try connection.execute("CREATE \(type) x \(rest)")
+      #expect(code { try $0.check() } == .notASpace)
+      #expect(code { try $0.create(using: &generator) } == .notASpace)
+      try connection.execute("DROP \(type) x")
+    }
+    try SpaceTables(connection).check()
     try connection.execute("PRAGMA user_version=3")
     #expect(code { try $0.check() } == .newerFormat)
     #expect(code { try $0.create(using: &generator) } == .newerFormat)

@@ -146,7 +146,11 @@ final class CountingReplica: SyncReplica {
 extension CountingReplica.State {
   var summary: SyncSummary {
     var pull = SyncSummary.Pull.none
-    if needsPull { pull = staged == nil ? .page(SyncPull(replica: nil, since: nil)) : .staged }
+    if needsPull {
+      let isComplete = staged.map { $0.next == nil } ?? false
+      pull =
+        isComplete ? .staged : .page(SyncPull(replica: nil, since: nil, cursor: staged?.next))
+    }
     return SyncSummary(
       revision: base.map(CountingRemote.revision),
       outbox: outbox.map { SyncSummary.Outbox(commit: $0.id, changeCount: frozenCount) },
@@ -199,7 +203,7 @@ extension CountingReplica.State {
 final class CountingRemote: SyncRemote, SyncAnnouncements {
   struct Lost: Error {}
 
-  enum Fault: Sendable {
+  enum Fault: Hashable, Sendable {
     case none
     case requestLost
     case replyLost
@@ -207,6 +211,8 @@ final class CountingRemote: SyncRemote, SyncAnnouncements {
     case refused
     /// A page that is followed by itself.
     case repeatedPage
+    /// A page with records of these versions.
+    case page([Int], next: String?)
     /// A commit is refused for no record of it.
     case refusedCommit
   }
@@ -229,6 +235,15 @@ final class CountingRemote: SyncRemote, SyncAnnouncements {
   static let refusal = SyncRequestError(.unauthorized, "no rights")
   static let repeatedPage = SyncPullAnswer.page(
     SyncPage(revision: revision(0), digest: .empty, replica: nil, changes: [], next: "again"))
+
+  private static func page(_ versions: [Int], _ next: String?, at version: Int) -> SyncPage {
+    SyncPage(
+      revision: revision(version), digest: .empty, replica: nil,
+      changes: versions.enumerated().map { offset, version in
+        SyncRecordState(
+          key: SyncKey(table: "t", id: [.integer(Int64(offset))]), version: version, fields: nil)
+      }, next: next)
+  }
 
   static func revision(_ version: Int) -> SpaceRevision {
     SpaceRevision(epoch: SyncToken(bits: 0), version: version, mark: 0)
@@ -328,6 +343,9 @@ final class CountingRemote: SyncRemote, SyncAnnouncements {
       case .busy: return .failure(SyncRequestError(.unavailable, "busy", retryAfter: .seconds(9)))
       case .refused: return .failure(CountingRemote.refusal)
       case .repeatedPage: return .success(CountingRemote.repeatedPage as? Answer ?? body(&state))
+      case .page(let versions, let next):
+        let page = CountingRemote.page(versions, next, at: state.version)
+        return .success(SyncPullAnswer.page(page) as? Answer ?? body(&state))
       case .refusedCommit: return .success(SyncOutcome.refused([]) as? Answer ?? body(&state))
       }
     }.get()

@@ -89,6 +89,33 @@ import Testing
     #expect(remote.requestCount == 3)
   }
 
+  @Test(
+    "Versions that go back, in a page or from one to the next, or that are beyond the head, are no space's",
+    arguments: [
+      [.page([2, 1], next: nil)], [.page([1, 4], next: nil)],
+      [.page([1, 2], next: "a"), .page([1], next: nil)],
+    ] as [[CountingRemote.Fault]])
+  func versionsInDisorder(pages: [CountingRemote.Fault]) async throws {
+    let remote = CountingRemote(faults: pages)
+    for _ in 0..<3 { remote.commit() }
+    let clock = RecordingClock()
+    let statuses = Statuses()
+    let status = try await driver(CountingReplica(), remote, statuses, clock: clock)
+      .run(until: .settled(maxFailureCount: 3))
+    // The next answer is right.
+    #expect(status == .upToDate(revision(3)))
+    #expect(clock.pauses.count == 1 && statuses.all.contains(.offline))
+    #expect(statuses.errors.contains { ($0 as? ForeignPage)?.reason.contains("order") == true })
+    let right = CountingRemote(faults: [
+      .page([1, 2, 2], next: "a"), .page([2, 3], next: "b"), .page([3], next: nil),
+    ])
+    for _ in 0..<3 { right.commit() }
+    let other = RecordingClock()
+    _ = try await driver(CountingReplica(), right, clock: other)
+      .run(until: .settled(maxFailureCount: 3))
+    #expect(other.pauses.isEmpty)
+  }
+
   @Test("A space that refuses each commit, and no record of it, does not keep a run for ever")
   func refusedCommits() async throws {
     let remote = CountingRemote(faults: Array(repeating: .refusedCommit, count: 100))

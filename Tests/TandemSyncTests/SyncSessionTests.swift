@@ -300,6 +300,63 @@ import Testing
     #expect(session.handle(.performed(summary())) == [.report(.upToDate(revision))])
   }
 
+  @Test(
+    "A page that no space makes is dropped with those before it, and the pull starts again later")
+  func foreignPage() {
+    var session = SyncSession()
+    _ = session.handle(.requested)
+    var actions = session.handle(.performed(summary(pull: .page(request))))
+    for round in 1...3 {
+      #expect(actions.last == .pull(request))
+      #expect(session.handle(.pulled(.page(page))).last == .perform(.stage(page, for: request)))
+      #expect(session.handle(.foreign(ForeignPage("odd"))) == [.perform(.discardStaged)])
+      actions = session.handle(.performed(summary(pull: .page(request))))
+      // The pauses grow, although the requests are answered.
+      #expect(actions.last == .timer(round, failureCount: round, atLeast: nil))
+      guard case .blocked(.refused(let refusal)) = session.status else {
+        Issue.record("\(session.status)")
+        return
+      }
+      #expect(refusal.message.contains("odd"))
+      #expect(session.handle(.timerFired(round)) == [.perform(.look)])
+      actions = session.handle(.performed(summary(pull: .page(request))))
+    }
+    _ = session.handle(.pulled(.page(page)))
+    #expect(session.handle(.performed(summary())) == [.report(.upToDate(revision))])
+  }
+
+  @Test(
+    "Empty commits that a space makes necessary again and again wait; a backlog of them does not")
+  func emptyCommits() {
+    for pulls in [true, false] {
+      var session = SyncSession()
+      _ = session.handle(.requested)
+      var actions = session.handle(.performed(summary(pull: .page(request))))
+      _ = session.handle(.pulled(.page(page)))
+      actions = session.handle(.performed(summary(hasChanges: true)))
+      for round in 1...6 {
+        let count = round - SyncSession.maxImmediateFailureCount - 1
+        if pulls, count > 0 {
+          #expect(actions == [.timer(count, failureCount: count, atLeast: nil)], "\(round)")
+          #expect(session.handle(.timerFired(count)) == [.perform(.look)])
+          actions = session.handle(.performed(summary(hasChanges: true)))
+        }
+        #expect(actions.last == .perform(.freeze), "\(round)")
+        let commit = SyncToken(bits: UInt128(round))
+        let outbox = summary(outbox: commit, changeCount: 0, hasChanges: true)
+        #expect(session.handle(.performed(outbox)).last == .push(commit))
+        _ = session.handle(.pushed(.accepted(revision, .empty)))
+        guard pulls else {
+          actions = session.handle(.performed(summary(hasChanges: true)))
+          continue
+        }
+        _ = session.handle(.performed(summary(pull: .page(request), hasChanges: true)))
+        _ = session.handle(.pulled(.page(page)))
+        actions = session.handle(.performed(summary(hasChanges: true)))
+      }
+    }
+  }
+
   @Test("Pauses double up to a bound, and chance shortens them by at most a half")
   func backoff() {
     let backoff = SyncBackoff(first: .seconds(2), max: .seconds(30))
@@ -328,12 +385,13 @@ import Testing
   }
 
   private func summary(
-    outbox: SyncToken? = nil, isNew: Bool = true, pull: SyncSummary.Pull = .none,
+    outbox: SyncToken? = nil, isNew: Bool = true, changeCount: Int = 1,
+    pull: SyncSummary.Pull = .none,
     hasChanges: Bool = false, hasEqualDigests: Bool = true
   ) -> SyncSummary {
     SyncSummary(
       revision: revision,
-      outbox: outbox.map { SyncSummary.Outbox(commit: $0, changeCount: 1, isNew: isNew) },
+      outbox: outbox.map { SyncSummary.Outbox(commit: $0, changeCount: changeCount, isNew: isNew) },
       pull: pull, hasChanges: hasChanges, hasEqualDigests: hasEqualDigests)
   }
 }

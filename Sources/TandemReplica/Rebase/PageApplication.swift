@@ -99,7 +99,9 @@ struct PageApplication {
   private mutating func forgetBase() throws {
     for key in try tables.parkedKeys("is_whole = 1 OR reason NOT NULL") {
       guard let parked = try tables.parked(key) else { continue }
-      let row = try schema.table(named: key.table).map { try tables.row($0, key.id) }
+      let row = try schema.table(named: key.table).flatMap { table in
+        try table.keeps(key: key.id) ? tables.row(table, key.id) : nil
+      }
       switch parked.extent {
       case .record:
         try record(
@@ -157,7 +159,10 @@ extension PageApplication {
   /// Merges one record of the space with its row.
   mutating func apply(_ change: SyncRecordState) throws {
     let isFirst = try see(change.key)
-    guard let table = schema.table(named: change.key.table), table.keeps(key: change.key.id) else {
+    let table = schema.table(named: change.key.table)
+    // An earlier version may have staged it unchecked.
+    try table?.checkCount(of: change.key.id)
+    guard let table, table.keeps(key: change.key.id) else {
       return try park(change, isFirst: isFirst)
     }
     let change = SyncRecordState(

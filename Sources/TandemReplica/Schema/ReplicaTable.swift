@@ -95,6 +95,14 @@ package final class ReplicaTable: Sendable {
         || { if case .integer = keyAffinities[0].stored(key[0]) { true } else { false } }())
   }
 
+  /// Throws if a key of the space has another number of values than that of the table: no space has such a key.
+  func checkCount(of key: [FieldValue]) throws(ForeignPage) {
+    guard key.count == keyNames.count else {
+      throw ForeignPage(
+        "a key of the table \(name) has \(key.count) values, not \(keyNames.count)")
+    }
+  }
+
   /// The value that a column stores for another one; `nil` if the table is strict and refuses it.
   func stored(_ value: FieldValue, at offset: Int) -> FieldValue? {
     affinities[offset].stored(value)

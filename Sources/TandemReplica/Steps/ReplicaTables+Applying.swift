@@ -46,6 +46,7 @@ extension ReplicaTables {
   /// The connection must not enforce foreign keys if it is the last page.
   ///
   /// - Returns: The result if the pages were applied.
+  /// - Throws: Also `ForeignPage`; nothing is changed then.
   func take(
     _ page: SyncPage, for pull: SyncPull, _ merging: ReplicaMerging,
     using generator: inout some RandomNumberGenerator
@@ -55,6 +56,7 @@ extension ReplicaTables {
       return nil
     }
     try discardStaged(exceptSince: pull.since)
+    try check(page)
     return try apply(page, merging, nil, namesReplica: true, using: &generator)
   }
 
@@ -80,6 +82,7 @@ extension ReplicaTables {
     state.requirePull()
     try save(state)
     guard isNext else { return nil }
+    do { try check(page, isEvent: true) } catch is ForeignPage { return nil }
     // Another process may be in the middle of a pull. It starts again where this one ends.
     try discardStaged()
     return try apply(page, merging, nil, namesReplica: false, using: &generator)

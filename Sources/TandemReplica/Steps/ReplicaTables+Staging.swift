@@ -45,6 +45,7 @@ extension ReplicaTables {
   ///   file since, or a commit waits for its outcome, the page is not stored. If it shows another
   ///   revision than the file has, a pull follows.
   /// - Returns: True if the page was stored.
+  /// - Throws: `ForeignPage` if no space makes the page, or so many; nothing is stored then.
   @discardableResult
   package func stage(_ page: SyncPage, for pull: SyncPull) throws -> Bool {
     guard try awaits(answerTo: pull) else {
@@ -52,6 +53,10 @@ extension ReplicaTables {
       return false
     }
     try discardStaged(exceptSince: pull.since)
+    try check(page)
+    guard try stagedPageCount() < SyncLimits.maxPullPageCount else {
+      throw ForeignPage("a pull has more than \(SyncLimits.maxPullPageCount) pages")
+    }
     try run(
       "INSERT INTO tandem_staged (since, next, page) VALUES (?, ?, ?)",
       [
@@ -59,6 +64,16 @@ extension ReplicaTables {
         .blob(SyncMessageWriter.bytes(page)),
       ])
     return true
+  }
+
+  /// Throws if no space makes the page: by its keys. A record that comes again in a later page is legal: it
+  /// was changed in the meantime.
+  func check(_ page: SyncPage, isEvent: Bool = false) throws {
+    try page.checkKeys(isEvent: isEvent)
+    let schema = try schema()
+    for change in page.changes {
+      try schema.table(named: change.key.table)?.checkCount(of: change.key.id)
+    }
   }
 
   /// Forgets all pages, as when the space says that the pull must start again.
@@ -89,11 +104,13 @@ extension ReplicaTables {
     }
   }
 
-  /// The number of staged pages.
+  /// The number of staged pages, without reading them. Their positions have no gaps.
   func stagedPageCount() throws -> Int {
-    guard case .integer(let count)? = try rows("SELECT count(*) FROM tandem_staged").first?[0]
-    else { return 0 }
-    return Int(clamping: count)
+    let count = try connection.integer(
+      """
+      SELECT (SELECT max(position) FROM tandem_staged) - (SELECT min(position) FROM tandem_staged) + 1
+      """)
+    return Int(clamping: count ?? 0)
   }
 
   /// The last page; `nil` if there is none.

@@ -7,6 +7,8 @@ package struct SyncLimits: Hashable, Sendable {
   package static let maxTableCount = 1_000
   /// The maximum number of constraints of a table.
   package static let maxConstraintCount = 1_000
+  /// The maximum number of pages of one pull. Full pages have at least 300 GB of messages, or a billion changes.
+  package static let maxPullPageCount = 100_000
   /// The maximum number of spaces in one list.
   package static let maxListedSpaceCount = 100_000
   /// The maximum length of a key in bytes: the ``RecordEncoding`` of its values, and the name of its

@@ -1,3 +1,5 @@
+internal import TandemRecords
+
 /// A part of the changes that a space has after a revision.
 ///
 /// Pages follow ``next`` until there is none. The state of the space is then the one at the
@@ -25,6 +27,59 @@ package struct SyncPage: Hashable, Sendable {
     self.replica = replica
     self.changes = changes
     self.next = next
+  }
+}
+
+/// The error of a page that no space makes: a server of another kind has made it, or one that is out of
+/// order. Nothing of the page is used.
+package struct ForeignPage: Error, Hashable, CustomStringConvertible {
+  /// What is wrong with the page.
+  package let reason: String
+
+  package init(_ reason: String) { self.reason = reason }
+
+  package var description: String {
+    "the answer is not that of a Tandem server (\(reason)); check the address, and the proxy if there is one"
+  }
+}
+
+extension SyncPage {
+  /// Throws if no space answers a request by this page: pages in the order of versions come to an end. It does
+  /// not look at keys.
+  ///
+  /// - Parameter version: The version of the last record of the page before; `nil` if it is not known.
+  package func checkOrder(asAnswerTo pull: SyncPull, after version: Int?) throws(ForeignPage) {
+    if let next, next == pull.cursor || changes.isEmpty {
+      throw ForeignPage("its pages do not end")
+    }
+    var least = version ?? pull.since.map { $0.version + 1 } ?? 0
+    for change in changes {
+      guard (least...max(least, revision.version)).contains(change.version) else {
+        throw ForeignPage("the version \(change.version) of a record is out of order")
+      }
+      least = change.version
+    }
+  }
+
+  /// Throws if a key has a null, or if the page names a record twice.
+  ///
+  /// - Parameter isEvent: True for the page of an event, which may have several commits: each of them names a
+  ///   record once.
+  /// - Complexity: O(*n*) in the number of changes.
+  package func checkKeys(isEvent: Bool) throws(ForeignPage) {
+    var keys = Set<SyncKey>(minimumCapacity: changes.count)
+    var version = 0
+    for change in changes {
+      if isEvent, change.version > version { keys.removeAll(keepingCapacity: true) }
+      version = change.version
+      let table = FieldValue.text(change.key.table)
+      guard !change.key.id.contains(where: \.isNull) else {
+        throw ForeignPage("a key of the table \(table) has a null")
+      }
+      guard keys.insert(change.key).inserted else {
+        throw ForeignPage("a page names a record of the table \(table) twice")
+      }
+    }
   }
 }
 

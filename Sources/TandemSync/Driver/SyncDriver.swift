@@ -79,6 +79,7 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
       var watch = SpaceWatch()
       var actions = session.handle(.requested)
       var cause: (any Error)?
+      var former: PageEnd?
       let elapsed = clock.stopwatch()
       // The time of the first request without an answer since the last answer.
       var silence: Duration?
@@ -86,7 +87,7 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
         for action in actions {
           let isSilent = silence.map { elapsed() - $0 >= Self.maxSilence } ?? false
           if goal.givesUp(before: action, isSilent: isSilent) { return session.status }
-          begin(action, cause, in: &group)
+          begin(action, cause, after: former, in: &group)
         }
         if session.isAtGoal(goal) { return session.status }
         if goal.waits, let revision = watch.revisionToFollow() {
@@ -108,6 +109,7 @@ package struct SyncDriver<Replica: SyncReplica, Remote: SyncRemote>: Sendable {
           case .pushed, .pulled, .refused: silence = nil
           default: break
           }
+          former = PageEnd(event) ?? former
           if event == .changedLocally { watchReplica(in: &group) }
           actions = session.handle(event)
         case .announced(let event, let announcements): watch.note(event, by: announcements)
@@ -214,7 +216,8 @@ extension SyncDriver {
   private typealias Group = ThrowingTaskGroup<ChildResult, any Error>
 
   private func begin(
-    _ action: SyncSession.Action, _ cause: (any Error)?, in group: inout Group
+    _ action: SyncSession.Action, _ cause: (any Error)?, after former: PageEnd?,
+    in group: inout Group
   ) {
     switch action {
     case .perform(let step): group.addTask { try await perform(step) }
@@ -223,7 +226,10 @@ extension SyncDriver {
       group.addTask {
         try await answer {
           let answer = try await remote.pull(request)
-          guard answer.advances(request) else { throw RepeatedPage() }
+          if case .page(let page) = answer {
+            let version = former?.next == request.cursor ? former?.version : nil
+            try page.checkOrder(asAnswerTo: request, after: version)
+          }
           return .pulled(answer)
         }
       }
@@ -243,6 +249,8 @@ extension SyncDriver {
       return .performed(try await replica.perform(step))
     } catch let error as SyncUndecided {
       return .happened(.undecided, cause: error)
+    } catch let error as ForeignPage {
+      return .happened(.foreign(error), cause: error)
     }
   }
 
@@ -301,16 +309,17 @@ extension SyncDriver {
   }
 }
 
-/// The error of a space whose pages would never end.
-private struct RepeatedPage: Error, CustomStringConvertible {
-  var description: String { "the space answers with pages that do not end; it is out of order" }
-}
+/// The end of a page that more follow.
+private struct PageEnd {
+  /// The cursor of the next page.
+  let next: String
+  /// The version of the last record.
+  let version: Int
 
-extension SyncPullAnswer {
-  /// False if the next page would repeat this one, or if this page has a successor but no changes: such
-  /// pages would never end.
-  fileprivate func advances(_ request: SyncPull) -> Bool {
-    guard case .page(let page) = self, let next = page.next else { return true }
-    return next != request.cursor && !page.changes.isEmpty
+  init?(_ event: SyncSession.Event) {
+    guard case .pulled(.page(let page)) = event, let next = page.next, let last = page.changes.last
+    else { return nil }
+    self.next = next
+    version = last.version
   }
 }

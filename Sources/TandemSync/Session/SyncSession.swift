@@ -20,6 +20,8 @@ package struct SyncSession: Hashable, Sendable {
     case performed(SyncSummary)
     /// The step needs a decision of the application.
     case undecided
+    /// The step took a page that no space makes, and changed nothing.
+    case foreign(ForeignPage)
     /// The commit that the push was for is not in the outbox any more.
     case superseded
     /// The space answered the push.
@@ -40,7 +42,7 @@ package struct SyncSession: Hashable, Sendable {
 
   /// An action.
   package enum Action: Hashable, Sendable {
-    /// Perform the step on the file, and report `performed` or `undecided`.
+    /// Perform the step on the file, and report `performed`, `undecided` or `foreign`.
     case perform(SyncStep)
     /// Send the part of this number of the commit in the outbox if it is this one, and report `pushed`,
     /// `refused`, `disconnected` or `superseded`.
@@ -54,8 +56,8 @@ package struct SyncSession: Hashable, Sendable {
     case report(SyncStatus)
   }
 
-  /// After this many commits in a row that the space did not accept, the next commit waits. The same
-  /// holds for pulls in a row that the space could answer neither from the revision nor from the cursor.
+  /// After this many commits in a row that the space did not accept, or that changed no record and followed
+  /// pulls, the next commit waits. The same holds for pulls in a row that the space could answer neither from the revision nor from the cursor.
   /// So busy replicas do not prevent each other, and a space that accepts nothing gets a pause.
   package static let maxImmediateFailureCount = 3
 
@@ -77,8 +79,13 @@ package struct SyncSession: Hashable, Sendable {
   private var timer = 0
   /// The number of requests without success in a row.
   private var failureCount = 0
-  /// The number of commits in a row that the space did not accept.
+  /// The number of commits in a row that the space did not accept, or that pulls made necessary although no
+  /// row had changed: a space that is out of order can demand these without end.
   private var failedCommitCount = 0
+  /// True if the commit that is being sent changes no record.
+  private var isCommitEmpty = false
+  /// True if a pull was completed since the last commit.
+  private var hasPulled = false
   /// The number of pulls in a row that the space could not answer from the revision.
   private var lostPullCount = 0
   /// The number of times that the space lacked a part that was sent before, since the last outcome.
@@ -147,6 +154,11 @@ extension SyncSession {
     case .undecided:
       guard case .performing = activity else { return [] }
       return wait(blockedBy: .undecided)
+    case .foreign(let page):
+      guard case .performing = activity else { return [] }
+      // The pages before it come from the same server.
+      block = .refused(SyncRequestError(.unavailable, page.description))
+      return perform(.discardStaged)
     case .superseded:
       guard case .pushing = activity else { return [] }
       return look()
@@ -189,7 +201,7 @@ extension SyncSession {
   private mutating func pulled(_ answer: SyncPullAnswer, _ request: SyncPull) -> [Action] {
     switch answer {
     case .page(let page):
-      (failureCount, lostPullCount) = (0, 0)
+      lostPullCount = 0
       return perform(.stage(page, for: request))
     case .gone(let gone):
       lostPullCount += 1
@@ -210,12 +222,13 @@ extension SyncSession {
     failureCount = 0
     lostPartCount = 0
     certainCommit = nil
-    if case .accepted = outcome {
+    if case .accepted = outcome, !(isCommitEmpty && hasPulled) {
       failedCommitCount = 0
     } else {
       failedCommitCount += 1
       delaysCommit = failedCommitCount > SyncSession.maxImmediateFailureCount
     }
+    hasPulled = false
     return perform(.settle(outcome, of: commit))
   }
 
@@ -273,8 +286,12 @@ extension SyncSession {
       isStuck = summary.hasChanges && summary.outbox == nil && summary.pull == .none
       certainCommit = summary.outbox.flatMap { $0.isNew ? $0.commit : nil }
     case .stage, .apply, .receive:
+      failureCount = 0
       isStuck = false
-      if summary.pull == .none { forgottenCursorCount = 0 }
+      if summary.pull == .none {
+        forgottenCursorCount = 0
+        hasPulled = true
+      }
     case .verify: isRepaired = !summary.hasEqualDigests
     case .look, .requirePull, .settle, .takeBack, .discardStaged, .lose: break
     }
@@ -289,6 +306,7 @@ extension SyncSession {
   private mutating func proceed(_ summary: SyncSummary) -> [Action] {
     if summary.hasEqualDigests { isRepaired = false }
     if let outbox = summary.outbox {
+      isCommitEmpty = outbox.changeCount == 0
       // Each commit is a state of its own, also if the one before it had as many changes.
       status = .pushing(changeCount: outbox.changeCount)
       // The answer to the last part names those that are missing.
@@ -323,6 +341,7 @@ extension SyncSession {
     guard !summary.hasChanges, let revision = summary.revision else {
       return report(.blocked(.unsendable))
     }
+    failedCommitCount = 0
     return report(.upToDate(revision))
   }
 
