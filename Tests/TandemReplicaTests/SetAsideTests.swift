@@ -225,6 +225,42 @@ struct SetAsideTests {
     #expect(conflict.resolution == .local && conflict.remote?["slug"] == "newer")
   }
 
+  @Test("While a commit waits, no rejected change is made again: its base must stay as it is")
+  func retryDuringCommit() throws {
+    let replicas = try pair(
+      ["CREATE TABLE t (id TEXT PRIMARY KEY, slug TEXT UNIQUE, y)"], [AttachedTable("t")],
+      second: ["CREATE TABLE t (id TEXT PRIMARY KEY, slug TEXT UNIQUE)"])
+    try replicas[0].execute("INSERT INTO t VALUES ('r', 'r', 1), ('q', 'q', 1)")
+    try converge(replicas, space)
+    try replicas[0].execute("UPDATE t SET slug = 'x' WHERE id = 'q'")
+    try replicas[0].sync(space)
+    try replicas[1].execute("UPDATE t SET slug = 'x' WHERE id = 'r'")
+    try converge(replicas, space)
+    let note = try #require(try rejections(replicas[1]).first)
+    #expect(note.content?["y"] == 1)
+    try replicas[0].execute("UPDATE t SET y = NULL, slug = iif(id = 'q', 'z', slug)")
+    try converge(replicas, space)
+    try replicas[1].execute("DELETE FROM t WHERE id = 'r'")
+    let bytes = try #require(try replicas[1].freeze())
+    let outcome = try space.push(bytes)
+    for isOne in [true, false] {
+      let error = #expect(throws: ReplicaError.self) {
+        if isOne {
+          try retry(replicas[1], note.id)
+        } else {
+          try replicas[1].write { _ = try $0.retryRejections() }
+        }
+      }
+      #expect(error?.code == .waitingCommit)
+    }
+    try replicas[1].settle(outcome, bytes)
+    // Otherwise everything would be fetched again.
+    #expect(try replicas[1].state.pullNeed == .none)
+    try retry(replicas[1], note.id)
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT id, slug FROM t ORDER BY id", [["q", "z"], ["r", "x"]])
+  }
+
   // MARK: - Conflicts
 
   /// Two files with an open conflict of the second one, after which the first has changed the field

@@ -53,10 +53,21 @@ extension ReplicaTables {
   ///
   /// - Throws: ``ReplicaError`` with code `unknownRejection` if there is none of that number or it is
   ///   still in its row; with code `unsuitable` if it needs a column that the table no longer has;
-  ///   with code `constraint` if the table does not accept it.
+  ///   with code `constraint` if the table does not accept it; with code `waitingCommit`.
   package func retry(rejection id: Int64) throws {
+    try checkNoCommitWaits()
     let key = try makeAgain(id)
     if connection.violatesDeferredKeys { throw unacceptedReference(.retry, key) }
+  }
+
+  /// Throws while a commit waits for its outcome: the versions that it replaces are computed from what the file
+  /// keeps beside its tables, which making a change again may alter.
+  private func checkNoCommitWaits() throws {
+    guard try outboxSummary() != nil else { return }
+    throw ReplicaError(
+      .waitingCommit,
+      "a commit of this file waits for the answer of the space: synchronize first, then try the rejected "
+        + "changes again; nothing was changed")
   }
 
   /// Makes a rejected change again, which may violate a deferred foreign key until others follow.
@@ -87,6 +98,7 @@ extension ReplicaTables {
   /// - Returns: The number of changes.
   /// - Throws: The error of the first change if the tables accept none of them.
   package func retryRejections() throws -> Int {
+    try checkNoCommitWaits()
     var waiting = try rejections("kind <> 'row'").map(\.id)
     var count = 0
     while !waiting.isEmpty {

@@ -278,7 +278,8 @@ extension DatabaseReplica {
   /// conflict. A record of the space that the table did not accept gets its row.
   ///
   /// - Throws: ``ReplicaError`` with code `unknownRejection`; with code `constraint` if the table
-  ///   does not accept it. Nothing is changed then.
+  ///   does not accept it; with code `waitingCommit` if the file has sent a commit and does not know its
+  ///   outcome yet: synchronize first. Nothing is changed then.
   public func retry(rejection id: ReplicaRejection.ID) async throws {
     try await writingTables { try $0.retry(rejection: id) }
   }
@@ -289,7 +290,7 @@ extension DatabaseReplica {
   /// - Returns: The number of changes. The others remain in ``rejections()``, among them those that are
   ///   still in their rows.
   /// - Throws: The error of the first change if the tables accept none of them; ``ReplicaError`` with
-  ///   code `notAttached` or `schema`; `DatabaseError`. Nothing is changed then.
+  ///   code `waitingCommit`, as ``retry(rejection:)``, `notAttached` or `schema`; `DatabaseError`. Nothing is changed then.
   @discardableResult
   public func retryRejections() async throws -> Int {
     try await writingTables { try $0.retryRejections() }

@@ -25,6 +25,8 @@ public struct ReplicaError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let rejectedChanges = Code(name: "rejectedChanges")
     /// The file has open conflicts, whose overruled versions exist nowhere else.
     public static let openConflicts = Code(name: "openConflicts")
+    /// A commit waits for its outcome, which a synchronization finds out.
+    public static let waitingCommit = Code(name: "waitingCommit")
     /// A table does not accept a version of a row.
     public static let constraint = Code(name: "constraint")
     /// The history of the space was lost, and nobody has decided how to continue.
