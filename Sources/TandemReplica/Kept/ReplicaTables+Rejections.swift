@@ -192,6 +192,7 @@ extension ReplicaTables {
     }
     let content = row.content(for: merge.result)
     try accepting(key) {
+      try checkLoses(nothingOf: content, table)
       try store(content, over: row.row, table, key.id, others: rejection.others)
     }
     try checkIsWritten(content, over: row.row, table, key)
@@ -252,7 +253,7 @@ extension ReplicaTables {
     switch parked.extent {
     case .record: try note(.record, key, "this file has no row for it: \(reason)", parked.fields)
     case .fields:
-      try note(.record, key, "the row has former values of these fields: \(reason)", parked.fields)
+      try note(.record, key, "the row has other values of these fields: \(reason)", parked.fields)
     case .deletion:
       try note(.record, key, "the space has deleted it, the row is still here: \(reason)", nil)
     }

@@ -28,6 +28,24 @@ extension RowPlacing {
     try parkWhole(placement, reason)
   }
 
+  /// Writes a version of the space as far as its columns lose nothing: in the other fields, the row keeps its values.
+  /// A row with local edits stays as it is.
+  ///
+  /// - Returns: The placement of the version, with the row as it is now.
+  func placingWithoutLosses(_ placement: RowPlacement) throws -> RowPlacement {
+    let (table, key) = (placement.table, placement.key)
+    guard let remote = placement.remote, table.loss(of: remote) != nil, !placement.hasEdits,
+      !placement.row.isTouched
+    else { return placement }
+    let part = table.withoutLosses(remote, over: placement.row.present)
+    let written = RowPlacement(
+      table: table, key: key, row: placement.row, remote: part, result: part)
+    guard try obstacle(to: written) == nil else { return placement }
+    var placement = placement
+    placement.row.row = try tables.row(table, key).row
+    return placement
+  }
+
   /// Keeps the row of a placement as it is, beside the fields of the space's version that it lacks.
   private func keepRow(of placement: RowPlacement, _ parked: ParkedFields) throws {
     let shadow = placement.hasEdits ? placement.row.shadow : nil

@@ -201,6 +201,41 @@ package final class ReplicaTable: Sendable {
         uncheckedLayout: RecordLayout(uniqueNames: offsets.map { record.layout.names[$0] }),
         values: offsets.map { record.values[$0] })
   }
+
+  /// The columns that would store a value of a record as one that does not lead back to it, such as `007` in a
+  /// column of integers. Such a value is never written. A value that only changes its type, such as 1 in a column
+  /// of reals, is.
+  func losingColumns(for record: Record) -> [Int] {
+    let values = values(of: record)
+    return values.indices.filter { affinities[$0].stored(values[$0]) == nil }
+  }
+
+  /// The reason for which a record is not written; `nil` if no column would lose a part of a value.
+  func loss(of record: Record) -> String? {
+    guard let offset = losingColumns(for: record).first else { return nil }
+    let (name, value) = (columnNames[offset], values(of: record)[offset])
+    let type = schema.column(named: name)?.declaredType ?? ""
+    return
+      "the column \(name) (\(type)) would store \(value.shortDescription) as "
+      + "\(altered(value, at: offset).shortDescription); change the type of the column"
+  }
+
+  /// A record with other values where columns would lose a part of them: those of the row, if there is one.
+  func withoutLosses(_ record: Record, over row: Record?) -> Record {
+    var values = values(of: record)
+    for offset in losingColumns(for: record) {
+      values[offset] = row?.values[offset] ?? .null
+    }
+    return Record(uncheckedLayout: layout, values: values)
+  }
+}
+
+extension FieldValue {
+  /// The value, or its beginning.
+  fileprivate var shortDescription: String {
+    let text = description
+    return text.utf8.count <= 40 ? text : "\(text.prefix(40))…"
+  }
 }
 
 // MARK: - Statements

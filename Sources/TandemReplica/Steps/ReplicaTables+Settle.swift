@@ -208,7 +208,8 @@ extension ReplicaTables {
     let unstorable = record.flatMap(row.table.unstorableFields)
     var rest = unstorable.map { ParkedFields(fields: $0, extent: .fields) }
     if let reason = row.parked?.reason, let record, let missing = row.fieldsMissing(of: record),
-      missing.layout.names.contains(where: { unstorable?.layout.offset(of: $0) == nil })
+      row.table.loss(of: record) != nil
+        || missing.layout.names.contains(where: { unstorable?.layout.offset(of: $0) == nil })
     {
       // Fields that the change left as they were, and those that were merged with the space's version.
       rest = ParkedFields(fields: missing, extent: .fields, reason: reason)
