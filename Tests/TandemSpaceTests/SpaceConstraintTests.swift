@@ -82,7 +82,7 @@ extension SyncOutcome {
     case .accepted: "accepted"
     case .conflict(let objections): "conflict: \(text(objections))"
     case .refused(let objections): "refused: \(text(objections))"
-    case .sequence, .gone: "\(self)"
+    case .parts, .sequence, .gone: "\(self)"
     }
   }
 }
