@@ -18,7 +18,8 @@ extension SpaceTables {
   private static let definition = """
     CREATE TABLE part (
       replica TEXT NOT NULL, sequence INTEGER NOT NULL, commit_id TEXT NOT NULL, part INTEGER NOT NULL,
-      "of" INTEGER NOT NULL, account TEXT, base TEXT NOT NULL, change_count INTEGER NOT NULL, time INTEGER NOT NULL,
+      "of" INTEGER NOT NULL, account TEXT, base TEXT NOT NULL, change_count INTEGER NOT NULL,
+      overruled_count INTEGER NOT NULL, time INTEGER NOT NULL,
       message BLOB NOT NULL, PRIMARY KEY (replica, part))
     """
 
@@ -34,6 +35,7 @@ extension SpaceTables {
     var account: String?
     var numbers: [Int]
     var changeCount: Int
+    var overruledCount: Int
     var byteCount: Int
     /// The time of the last one.
     var time: Int
@@ -69,12 +71,13 @@ extension SpaceTables {
     let missing = (1...part.of).filter { $0 != part.part && kept?.numbers.contains($0) != true }
     guard !missing.isEmpty else { return (try joined(part), .parts(missing: missing)) }
     try run(
-      "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       [
         .text(part.replica.description), .integer(Int64(part.sequence)),
         .text(part.id.description), .integer(Int64(part.part)), .integer(Int64(part.of)),
         account.map { .text($0) } ?? .null, .text(part.base.description),
-        .integer(Int64(part.countForLimits)), .integer(Int64(time)), .blob(message),
+        .integer(Int64(part.changes.count)), .integer(Int64(part.overruled.count)),
+        .integer(Int64(time)), .blob(message),
       ])
     return (nil, .parts(missing: missing))
   }
@@ -98,7 +101,9 @@ extension SpaceTables {
     }
     // The part itself may be among those that are kept.
     let isKept = kept.numbers.contains(part.part)
-    let changeCount = kept.changeCount + (isKept ? 0 : part.countForLimits)
+    let changeCount = max(
+      kept.changeCount + (isKept ? 0 : part.changes.count),
+      kept.overruledCount + (isKept ? 0 : part.overruled.count))
     guard changeCount <= limits.maxPartsChangeCount else {
       throw SyncRequestError(
         .overLimit,
@@ -122,22 +127,27 @@ extension SpaceTables {
     var kept: KeptParts?
     let rows = try connection.rows(
       """
-      SELECT commit_id, "of", base, account, part, change_count, length(message), time FROM part
+      SELECT commit_id, "of", base, account, part, change_count, length(message), time,
+        overruled_count
+      FROM part
       WHERE replica = ? ORDER BY part
       """, [.text(replica.description)])
     for row in rows {
       guard case .text(let id) = row[0], let commit = SyncToken(id), let of = row[1].integerValue,
         case .text(let base) = row[2], let number = row[4].integerValue,
         let changeCount = row[5].integerValue, let byteCount = row[6].integerValue,
-        let time = row[7].integerValue, kept.map({ $0.commit == commit }) ?? true
+        let time = row[7].integerValue, let overruledCount = row[8].integerValue,
+        kept.map({ $0.commit == commit }) ?? true
       else { throw damaged("the parts of the replica \(replica)") }
       var next =
         kept
         ?? KeptParts(
-          commit: commit, of: of, base: base, numbers: [], changeCount: 0, byteCount: 0, time: time)
+          commit: commit, of: of, base: base, numbers: [], changeCount: 0, overruledCount: 0,
+          byteCount: 0, time: time)
       next.account = next.account ?? row[3].textValue
       next.numbers.append(number)
       next.changeCount += changeCount
+      next.overruledCount += overruledCount
       next.byteCount += byteCount
       next.time = max(next.time, time)
       kept = next

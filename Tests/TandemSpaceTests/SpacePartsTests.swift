@@ -93,6 +93,23 @@ import Testing
     #expect(try space.keptPartCount == 2)
   }
 
+  @Test("Changes and overruled versions of the parts are counted separately")
+  func overruledCount() throws {
+    let space = try TestSpace(limits: SyncLimits(maxPartsChangeCount: 2))
+    var replica = TestReplica(seed: 1)
+    let version = SyncRecordState(key: SyncKey(table: "t", id: [1]), version: 1, fields: nil)
+    let commit = replica.commit(try space.head, [])
+    func part(_ number: Int, _ changes: [SyncChange], _ overruled: [SyncRecordState]) -> SyncCommit
+    {
+      SyncCommit(
+        replica: commit.replica, sequence: 1, id: commit.id, base: commit.base, part: number, of: 3,
+        changes: changes, overruled: overruled)
+    }
+    #expect(try space.commit(part(1, [change(1, .insert([:]))], [])) == .parts(missing: [2, 3]))
+    #expect(try space.commit(part(2, [], [version, version])) == .parts(missing: [3]))
+    _ = try space.commit(part(3, [change(3, .insert([:]))], [])).accepted()
+  }
+
   @Test("The parts of a commit have at most so many bytes together")
   func bytes() throws {
     var replica = TestReplica(seed: 1)
