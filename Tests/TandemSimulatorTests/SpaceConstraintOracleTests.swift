@@ -171,7 +171,7 @@ private struct ConstraintRun {
       for objection in objections {
         outcomes["refused \(objection.reason.rawValue)", default: 0] += 1
       }
-    case .sequence, .gone: Issue.record("seed \(seed): \(outcome)")
+    case .parts, .sequence, .gone: Issue.record("seed \(seed): \(outcome)")
     }
   }
 
