@@ -131,7 +131,7 @@ package struct SpaceClaims: Sendable {
     return sources.compactMap { source in
       var values: [FieldValue] = []
       for column in source.columns {
-        let value = column.place.map { key.id[$0] } ?? fields[column.name]
+        let value = column.place.map { key.id.dropFirst($0).first ?? .null } ?? fields[column.name]
         guard !value.isNull else { return nil }
         values.append(column.affinity.altered(value).canonical(column.collation))
       }
@@ -140,9 +140,6 @@ package struct SpaceClaims: Sendable {
       return SpaceClaim(rule: source.rule, side: source.side, value: bytes)
     }
   }
-
-  /// True if records of a table make claims.
-  func concern(_ table: FieldName) -> Bool { sources[table] != nil }
 
   /// The tables whose records make claims.
   var tables: [FieldName] { Array(sources.keys) }

@@ -11,8 +11,8 @@ import Testing
 /// judged by SQLite's own tables.
 @Suite("Oracle of the constraints of a space")
 struct SpaceConstraintOracleTests {
-  private static let seedCount = 40
-  private static let commitCount = 120
+  private static let seedCount = 16
+  private static let commitCount = 100
 
   @Test(
     "The space and the oracle agree on each commit, and every version satisfies all constraints",
@@ -20,24 +20,24 @@ struct SpaceConstraintOracleTests {
   func randomCommits(seed: Int) throws {
     var run = try ConstraintRun(seed: seed)
     for _ in 0..<Self.commitCount { try run.step() }
-    #expect(run.outcomes["accepted", default: 0] > 5, "seed \(seed): \(run.outcomes)")
+    #expect(run.outcomes["accepted", default: 0] > 9, "seed \(seed): \(run.outcomes)")
   }
 
   @Test("The random commits meet all outcomes of constraints")
   func coverage() throws {
     var outcomes: [String: Int] = [:]
-    for seed in 100..<112 {
+    for seed in 100..<106 {
       var run = try ConstraintRun(seed: seed)
       for _ in 0..<Self.commitCount { try run.step() }
       outcomes.merge(run.outcomes, uniquingKeysWith: +)
     }
     for outcome in ["conflict", "refused"] {
       for reason in ["taken", "missingParent", "needed"] {
-        #expect(outcomes["\(outcome) \(reason)", default: 0] > 3, "\(outcomes)")
+        #expect(outcomes["\(outcome) \(reason)", default: 0] > 1, "\(outcomes)")
       }
     }
-    #expect(outcomes["conflict changed", default: 0] > 3)
-    #expect(outcomes["settled", default: 0] > 3, "no pending constraint came to hold")
+    #expect(outcomes["conflict changed", default: 0] > 1)
+    #expect(outcomes["settled", default: 0] > 1, "no pending constraint came to hold")
   }
 }
 
@@ -179,11 +179,11 @@ private struct ConstraintRun {
 
   private mutating func changes() throws -> [SyncChange] {
     var changes: [SyncKey: SyncChange] = [:]
-    for _ in 0..<Int.random(in: 1...6, using: &random) {
+    for _ in 0..<Int.random(in: 1...4, using: &random) {
       let table = ["cat", "cat", "item", "item", "pair"].randomElement(using: &random) ?? "cat"
       let key = SyncKey(table: table, id: (Self.keys[table] ?? []).map { _ in id(table) })
       let lives = try SpaceTables(connection).record(key)?.fields != nil
-      let isRight = Int.random(in: 0..<20, using: &random) > 0
+      let isRight = Int.random(in: 0..<40, using: &random) > 0
       let verb: SyncChange.Verb
       if lives == isRight {
         let isDeletion = Int.random(in: 0..<4, using: &random) == 0
@@ -214,7 +214,9 @@ private struct ConstraintRun {
   /// A value as the column stores it.
   private mutating func value(of name: String, _ table: String) -> FieldValue {
     if name == "n" { return 1 }
-    if Int.random(in: 0..<3, using: &random) == 0 { return .null }
+    // Most references are null, or hardly any commit is accepted.
+    let isNull = Int.random(in: 0..<3, using: &random) == 0
+    if isNull != (table == "item") { return .null }
     let values: [FieldValue] =
       switch (table, name) {
       case ("cat", "name"), ("item", "tag"): ["a", "A", "b", "c\0d", "c\0D", "c\0de", "ß"]

@@ -84,10 +84,11 @@ package enum ColumnAffinity: String, Hashable, Sendable {
   package func altered(_ value: FieldValue) -> FieldValue {
     if let stored = stored(value) { return stored }
     if self == .real, case .integer(let number) = value { return .real(Double(number)) }
-    guard case .text(let text) = value,
-      let number = FieldValue(sqliteNumber: text.withoutSQLiteSpaces)
-    else { return value.sqliteText.map { .text($0) } ?? value }
-    return stored(number) ?? number
+    guard case .text(let text) = value else { return value.sqliteText.map { .text($0) } ?? value }
+    let digits = text.withoutSQLiteSpaces
+    // A number that is too large is infinite.
+    let number = FieldValue(sqliteNumber: digits) ?? Double(digits).map { .real($0) }
+    return number.map(altered) ?? value
   }
 }
 

@@ -1,0 +1,127 @@
+internal import TandemRecords
+internal import TandemSQLite
+internal import TandemSync
+
+/// The claims in the file of a space: how the constraints judge a commit, and what they store of it.
+extension SpaceTables {
+  /// What the constraints say to the edits of a commit.
+  struct ConstraintAnswer {
+    /// The objections; `nil` if there are none.
+    let verdict: SpaceLedger.Verdict?
+    /// The claims that each edit adds and takes away.
+    let changes: [ClaimChange]
+  }
+
+  /// Judges edits by the constraints of their tables; `nil` if these have none.
+  func constraintAnswer(
+    to edits: [SpaceLedger.Edit], base: Int, _ tables: [SpaceTable]
+  ) throws -> ConstraintAnswer? {
+    guard tables.contains(where: \.hasConstraints) else { return nil }
+    var rules: Set<SpaceRule> = []
+    for table in Set(edits.lazy.map { FieldName($0.key.table) }) {
+      rules.formUnion(try self.rules(of: table, tables))
+    }
+    let claims = SpaceClaims(rules.sorted { $0.number < $1.number }, tables: tables)
+    guard !claims.rules.isEmpty else { return nil }
+    let changes = edits.map { ClaimChange($0, claims) }
+    var judgement = SpaceJudgement(
+      edits, changes, base: base, claims, StoredSpaceClaims(space: self, claims: claims))
+    return ConstraintAnswer(
+      verdict: try judgement.verdict(),
+      changes: changes.map { change in
+        ClaimChange(
+          added: change.added.filter(claims.stores), released: change.released.filter(claims.stores)
+        )
+      })
+  }
+
+  /// Stores the claims of edits, and lets pending constraints hold that the records now satisfy.
+  func write(
+    _ answer: ConstraintAnswer, of edits: [SpaceLedger.Edit], _ tables: [SpaceTable]
+  ) throws {
+    for (edit, change) in zip(edits, answer.changes) {
+      for claim in change.released { try delete(claim, of: edit.key) }
+      for claim in change.added { try insert(claim, of: edit.key) }
+    }
+    guard tables.contains(where: { !$0.pending.isEmpty }) else { return }
+    var settled = tables
+    try settlePending(in: &settled, after: Set(edits.lazy.map { FieldName($0.key.table) }))
+    if settled != tables { try store(settled) }
+  }
+
+  /// Stores a claim of a record.
+  func insert(_ claim: SpaceClaim, of key: SyncKey) throws(DatabaseError) {
+    try connection.run(
+      Self.claimInsertion, claim.parameters + [.blob(key.idBytes)])
+  }
+
+  private func delete(_ claim: SpaceClaim, of key: SyncKey) throws(DatabaseError) {
+    try connection.run(Self.claimDeletion, claim.parameters + [.blob(key.idBytes)])
+  }
+
+  private static let claimInsertion = StatementText("INSERT INTO claim VALUES (?, ?, ?, ?)")
+  private static let claimDeletion = StatementText(
+    "DELETE FROM claim WHERE rule = ? AND side = ? AND value = ? AND key = ?")
+}
+
+/// The claims in the file of a space.
+private struct StoredSpaceClaims: StoredClaims {
+  let space: SpaceTables
+  let claims: SpaceClaims
+
+  func forEachHolder(
+    of claim: SpaceClaim, _ body: (_ key: [UInt8], _ version: Int) -> Bool
+  ) throws {
+    guard let rule = claims.rules[claim.rule] else { return }
+    switch (claim.side, rule.kind) {
+    case (.offer, .keyReference(let parent)):
+      let row = try space.connection.row(
+        Self.record, [.text(parent.text), .blob(claim.value)])
+      if let row, row[1].integerValue == 1 { _ = body(claim.value, try version(row[0])) }
+    case (.offer, .reference(let parent)): try forEachRow(claim, parent, body)
+    case (.own, _), (.offer, .unique): try forEachRow(claim, rule.table, body)
+    }
+  }
+
+  private func forEachRow(
+    _ claim: SpaceClaim, _ table: FieldName, _ body: (_ key: [UInt8], _ version: Int) -> Bool
+  ) throws {
+    try space.connection.forEachRow(
+      Self.holders, claim.parameters + [.text(table.text)]
+    ) { row in
+      guard case .blob(let key) = try row.value(at: 0) else { throw space.damaged("a claim") }
+      return body(key, try version(try row.value(at: 1)))
+    }
+  }
+
+  func version(of key: [UInt8], in table: FieldName) throws -> Int? {
+    try space.connection.row(Self.record, [.text(table.text), .blob(key)]).map {
+      try version($0[0])
+    }
+  }
+
+  func hasChanges(in table: FieldName, after version: Int) throws -> Bool {
+    try space.row(
+      "SELECT 1 FROM record WHERE version > ? AND tab = ? LIMIT 1",
+      [.integer(Int64(version)), .text(table.text)]) != nil
+  }
+
+  private func version(_ value: FieldValue) throws -> Int {
+    guard case .integer(let version) = value else { throw space.damaged("a version of a record") }
+    return Int(version)
+  }
+
+  private static let record = StatementText(
+    "SELECT version, fields IS NOT NULL FROM record WHERE tab = ? AND key = ?")
+  private static let holders = StatementText(
+    """
+    SELECT claim.key, version FROM claim CROSS JOIN record ON tab = ?4 AND record.key = claim.key
+      WHERE rule = ?1 AND side = ?2 AND value = ?3
+    """)
+}
+
+extension SpaceClaim {
+  fileprivate var parameters: [FieldValue] {
+    [.integer(Int64(rule)), .integer(Int64(side.rawValue)), .blob(value)]
+  }
+}
