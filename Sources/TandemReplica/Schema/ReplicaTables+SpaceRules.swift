@@ -42,15 +42,33 @@ extension ReplicaTables {
     return tables
   }
 
-  /// The columns of each table that belong together, by the rules of this file and of all others.
-  func units(_ schema: ReplicaSchema) throws -> [String: [Set<FieldName>]] {
+  /// The synchronized tables, with the rules of this file and of all others.
+  func knownTables(_ schema: ReplicaSchema) throws -> [SpaceTable] {
     let others = try spaceTables()
-    return Dictionary(
-      uniqueKeysWithValues: schema.tables.map { table in
-        var joined = table.declaration
-        let other = others.first { UTF8Order.areEqual($0.name, table.name) }
-        joined.constraints = (joined.constraints ?? []) + (other?.constraints ?? [])
-        return (table.name, joined.units)
-      })
+    return schema.tables.map { table in
+      var known = table.declaration
+      known.constraints =
+        (known.constraints ?? []) + (others.table(named: table.name)?.constraints ?? [])
+      return known
+    }
+  }
+
+  /// The columns of each table that belong together.
+  func units(_ schema: ReplicaSchema) throws -> [String: [Set<FieldName>]] {
+    Dictionary(uniqueKeysWithValues: try knownTables(schema).map { ($0.name, $0.units) })
+  }
+}
+
+extension [SpaceTable] {
+  /// The table of a name, which is compared byte by byte.
+  func table(named name: String) -> SpaceTable? {
+    first { UTF8Order.areEqual($0.name, name) }
+  }
+}
+
+extension SpaceTable {
+  /// True if a column is synchronized.
+  func synchronizes(_ column: FieldName) -> Bool {
+    (keyColumns + columns).contains { FieldName($0) == column }
   }
 }

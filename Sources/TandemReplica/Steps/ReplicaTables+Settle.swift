@@ -224,12 +224,15 @@ extension ReplicaTables {
   ) throws -> [RowPlacement] {
     let schema = try schema()
     let reasons = Dictionary(
-      objections.map { ($0.key, $0.reason.rawValue) }, uniquingKeysWith: { first, _ in first })
+      objections.map { ($0.key, $0.reason) }, uniquingKeysWith: { first, _ in first })
+    let known = try knownTables(schema)
     var reverted: [RowPlacement] = []
     try forEachFrozenRecord(of: commit) { key, verbs in
       guard let reason = reasons[key], let table = schema.table(named: key.table) else { return }
       let frozen = try frozen(table, key, verbs)
-      try reject(key, "the space refused it: \(reason)", frozen.record, from: frozen.base)
+      let text = try self.reason(
+        reason, key, of: table, base: frozen.base, record: frozen.record, known)
+      try reject(key, text, frozen.record, from: frozen.base)
       try settleDroppedEdits(of: table, key.id, frozen.base, verbs, isAccepted: false)
       let row = try row(table, key.id)
       // A row that no trigger noted since is as it was frozen, unless a program wrote without triggers.
