@@ -326,9 +326,11 @@ struct ReplicaConstraintTests {
     try converge(replicas, space)
     try expectEqualRows(replicas, "SELECT g.id, p.id, c.id FROM g, p, c", [["g", "p", "c"]])
     #expect(try replicas[1].rows("SELECT n, extra FROM g") == [["007", "precious"]])
-    for replica in replicas {
+    for (number, replica) in replicas.enumerated() {
       #expect(try replica.rows("PRAGMA foreign_key_check").isEmpty)
-      #expect(try replica.read { try $0.rejections() }.isEmpty)
+      let notes = try replica.read { try $0.rejections() }
+      // The first one has no place for the text.
+      #expect(notes.map(\.key.table) == (number == 0 ? ["g"] : []))
     }
   }
 
@@ -443,7 +445,7 @@ struct ReplicaConstraintTests {
       space: space)
     try a.execute("INSERT INTO t VALUES ('x', '007', 'kept', 1), ('y', '8', 'kept', 1)")
     try converge([a, b], space)
-    #expect(try b.rows("SELECT * FROM t ORDER BY id") == [["x", 7, 1], ["y", 8, 1]])
+    #expect(try b.rows("SELECT * FROM t ORDER BY id") == [["x", .null, 1], ["y", 8, 1]])
     try b.execute("UPDATE t SET v = 2")
     try converge([a, b], space)
     #expect(

@@ -269,7 +269,6 @@ extension ReplicaTables {
     let row = try row(table, conflict.key.id)
     let (chosen, _) = try resolution.version(over: row.local)
     let content = row.content(for: chosen)
-    try checkLoses(nothingOf: content, table)
     try store(content, over: row.row, table, conflict.key.id)
     try checkIsWritten(content, over: row.row, table, conflict.key)
   }
@@ -317,12 +316,6 @@ extension ReplicaTables {
     } catch let error as DatabaseError where error.forbidsRow {
       throw unaccepted(.retry, key, error)
     }
-  }
-
-  /// Throws the error of a constraint if a column would store another value than that of a record.
-  func checkLoses(nothingOf record: Record?, _ table: ReplicaTable) throws(DatabaseError) {
-    guard let loss = record.flatMap(table.loss) else { return }
-    throw DatabaseError(code: .constraint, message: loss, path: connection.path)
   }
 
   /// Throws if a trigger of the application has prevented a change of a row without an error, as by

@@ -192,7 +192,6 @@ extension ReplicaTables {
     }
     let content = row.content(for: merge.result)
     try accepting(key) {
-      try checkLoses(nothingOf: content, table)
       try store(content, over: row.row, table, key.id, others: rejection.others)
     }
     try checkIsWritten(content, over: row.row, table, key)

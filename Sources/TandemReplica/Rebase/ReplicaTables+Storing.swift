@@ -4,6 +4,8 @@ internal import TandemSQLite
 extension ReplicaTables {
   /// Makes a row hold a record; `nil` deletes it.
   ///
+  /// A value of which a column would lose a part is not written: it throws the error of a constraint.
+  ///
   /// `OR ABORT` overrides the conflict clause that the table declares: `REPLACE` would remove other
   /// rows, and `IGNORE` would not write this one.
   ///
@@ -21,6 +23,7 @@ extension ReplicaTables {
     let changed: [Int]
     switch current {
     case .missing:
+      try checkLoss(values, at: values.indices, table)
       try run(table.insertion(of: values), key, values)
       guard !table.otherColumns.isEmpty else { return }
       return try restore(try others ?? parked(table.syncKey(key))?.others, table, key)
@@ -29,8 +32,17 @@ extension ReplicaTables {
       changed = values.indices.filter { !values[$0].hasSameStorage(as: old[$0]) }
     }
     guard !changed.isEmpty else { return }
+    try checkLoss(values, at: changed, table)
     let new = changed.map { values[$0] }
     try run(update(table, of: changed, to: new), key, new)
+  }
+
+  /// Throws the error of a constraint if a column would lose a part of its value.
+  func checkLoss(
+    _ values: [FieldValue], at offsets: some Sequence<Int>, _ table: ReplicaTable
+  ) throws(DatabaseError) {
+    guard let loss = table.loss(of: values, at: offsets) else { return }
+    throw DatabaseError(code: .constraint, message: loss, path: connection.path)
   }
 
   /// The update of some columns of a row. Most updates of a pull change the same columns as the one

@@ -156,6 +156,8 @@ extension RowExchange {
   private func refusal(of record: Record?, _ number: Int) throws -> DatabaseError? {
     guard let record else { return nil }
     do {
+      let values = table.values(of: record)
+      try tables.checkLoss(values, at: values.indices, table)
       try stash.insert(
         record, entries[number].placement.key, at: number, isKept: entries[number].existed)
       return nil

@@ -34,7 +34,7 @@ extension RowPlacing {
   /// - Returns: The placement of the version, with the row as it is now.
   func placingWithoutLosses(_ placement: RowPlacement) throws -> RowPlacement {
     let (table, key) = (placement.table, placement.key)
-    guard let remote = placement.remote, table.loss(of: remote) != nil, !placement.hasEdits,
+    guard let remote = placement.remote, table.loses(aPartOf: remote), !placement.hasEdits,
       !placement.row.isTouched
     else { return placement }
     let part = table.withoutLosses(remote, over: placement.row.present)

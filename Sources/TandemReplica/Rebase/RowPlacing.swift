@@ -144,9 +144,6 @@ struct RowPlacing {
   /// Writes the row of a placement; returns the error of a constraint that forbids it. Triggers of the
   /// application run unless they prevent it.
   func obstacle(to placement: RowPlacement) throws -> DatabaseError? {
-    if let loss = placement.result.flatMap(placement.table.loss) {
-      return DatabaseError(code: .constraint, message: loss, path: tables.connection.path)
-    }
     do {
       if firesTriggers {
         try tables.connection.savepoint { try store(placement) }

@@ -202,28 +202,32 @@ package final class ReplicaTable: Sendable {
         values: offsets.map { record.values[$0] })
   }
 
-  /// The columns that would store a value of a record as one that does not lead back to it, such as `007` in a
-  /// column of integers. Such a value is never written. A value that only changes its type, such as 1 in a column
-  /// of reals, is.
-  func losingColumns(for record: Record) -> [Int] {
-    let values = values(of: record)
-    return values.indices.filter { affinities[$0].stored(values[$0]) == nil }
+  /// True if a column would store a value as one that does not lead back to it, such as `007` in a column of
+  /// integers. Such a value is never written. One that only changes its type, such as 1 in a column of reals, is.
+  private func loses(_ value: FieldValue, at offset: Int) -> Bool {
+    affinities[offset].stored(value) == nil
   }
 
-  /// The reason for which a record is not written; `nil` if no column would lose a part of a value.
-  func loss(of record: Record) -> String? {
-    guard let offset = losingColumns(for: record).first else { return nil }
-    let (name, value) = (columnNames[offset], values(of: record)[offset])
+  /// The reason for which values are not written into columns; `nil` if none of them would lose a part.
+  func loss(of values: [FieldValue], at offsets: some Sequence<Int>) -> String? {
+    guard let offset = offsets.first(where: { loses(values[$0], at: $0) }) else { return nil }
+    let (name, value) = (columnNames[offset], values[offset])
     let type = schema.column(named: name)?.declaredType ?? ""
     return
       "the column \(name) (\(type)) would store \(value.shortDescription) as "
       + "\(altered(value, at: offset).shortDescription); change the type of the column"
   }
 
+  /// True if a column would lose a part of a record.
+  func loses(aPartOf record: Record) -> Bool {
+    let values = values(of: record)
+    return values.indices.contains { loses(values[$0], at: $0) }
+  }
+
   /// A record with other values where columns would lose a part of them: those of the row, if there is one.
   func withoutLosses(_ record: Record, over row: Record?) -> Record {
     var values = values(of: record)
-    for offset in losingColumns(for: record) {
+    for offset in values.indices where loses(values[offset], at: offset) {
       values[offset] = row?.values[offset] ?? .null
     }
     return Record(uncheckedLayout: layout, values: values)

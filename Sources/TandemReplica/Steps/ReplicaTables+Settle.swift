@@ -208,7 +208,7 @@ extension ReplicaTables {
     let unstorable = record.flatMap(row.table.unstorableFields)
     var rest = unstorable.map { ParkedFields(fields: $0, extent: .fields) }
     if let reason = row.parked?.reason, let record, let missing = row.fieldsMissing(of: record),
-      row.table.loss(of: record) != nil
+      row.table.loses(aPartOf: record)
         || missing.layout.names.contains(where: { unstorable?.layout.offset(of: $0) == nil })
     {
       // Fields that the change left as they were, and those that were merged with the space's version.
