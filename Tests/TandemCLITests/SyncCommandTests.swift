@@ -417,6 +417,22 @@ struct SyncCommandTests: ShellSuite {
         .contains("attach it with --granularity note=record"))
   }
 
+  @Test("All tables are proposed without those of tools that change the schema")
+  func allTables() async throws {
+    try await shell(
+      """
+      sqlite3 all.db 'CREATE TABLE note (id TEXT PRIMARY KEY); CREATE TABLE "a:b" (id TEXT PRIMARY KEY);
+        CREATE TABLE schema_migrations (version TEXT PRIMARY KEY); CREATE VIEW v AS SELECT 1;
+        CREATE TABLE Alembic_Version (id); CREATE VIRTUAL TABLE f USING fts5 (x)'
+      """)
+    let error = try await shell("$tandem attach all.db --space s", status: 2).error
+    #expect(
+      error.contains(
+        #"for all, write --table '"a:b"' --table note "#
+          + "(without Alembic_Version, schema_migrations: they describe the schema of one copy)"))
+    try await shell("$tandem attach all.db --space s --table note --table schema_migrations -q")
+  }
+
   static let mistakes: [(command: String, status: Int32, words: String)] = [
     ("attach a.db --table note", 2, "--space is missing: the file or the name of the space"),
     ("attach a.db --space s", 2, "--table is missing: a table to synchronize"),

@@ -152,11 +152,13 @@ enum AttachCommand: Command {
   private static func move(
     _ path: String, _ name: String, _ serverSpace: SyncSpace?, _ arguments: ParsedArguments
   ) async throws -> Int32 {
-    try await ReplicaFile.with(path) { _, replica in
+    try await ReplicaFile.with(path) { database, replica in
       do {
         _ = try await replica.declarations()
       } catch let error as ReplicaError where error.code == .notAttached {
-        throw arguments.error("--table is missing: a table to synchronize")
+        let (names, ofTools) = try await database.read { try $0.connection.tablesToAttach() }
+        throw arguments.error(
+          "--table is missing: a table to synchronize" + optionsForAll(names, leftOut: ofTools))
       }
       let space = if let serverSpace { serverSpace } else { try await SyncSpace.file(name) }
       try await ReplicaFile.with(space) { space in
@@ -167,6 +169,21 @@ enum AttachCommand: Command {
       }
     }
     return ExitStatus.success
+  }
+
+  /// The options that attach all tables of a file; empty if there are none.
+  private static func optionsForAll(_ names: [String], leftOut: [String]) -> String {
+    guard !names.isEmpty else { return "" }
+    let options = names.map { name in
+      let isPlain = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
+      if isPlain { return "--table \(name)" }
+      let parts = name.sqlQuoted.split(separator: "'", omittingEmptySubsequences: false)
+      return "--table '\(parts.joined(separator: #"'\''"#))'"
+    }
+    let rest =
+      leftOut.isEmpty
+      ? "" : " (without \(leftOut.joined(separator: ", ")): they describe the schema of one copy)"
+    return "; for all, write \(options.joined(separator: " "))\(rest)"
   }
 
   /// The space of a server; `nil` without `--server`.
