@@ -95,8 +95,6 @@ final class DatabasePool {
         for statement in schemas[variant].statements { try connection.execute(statement) }
         let tables = ReplicaTables(connection)
         try tables.attach(schemas[variant].attachedTables, to: "space", using: &random)
-        // All databases of a schema have the same tables.
-        try tables.createOvertaking()
       }
     }
   }

@@ -95,8 +95,7 @@ extension Simulation {
     default: return false
     }
     let summary = try tables.summary().sync
-    return try !summary.hasChanges && summary.outbox == nil && !tables.hasOvertaking()
-      && !tables.hasWithdrawn()
+    return try !summary.hasChanges && summary.outbox == nil && !tables.hasWithdrawn()
       && [.none, .changes].contains(tables.state().pullNeed)
   }
 

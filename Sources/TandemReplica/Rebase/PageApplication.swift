@@ -119,7 +119,6 @@ struct PageApplication {
     for table in schema.tables {
       try tables.run("DELETE FROM \(table.shadow.name.sqlQuoted)", [])
     }
-    try tables.forgetOvertaking(schema)
     if decision != .adoptRemote { try assumeEmptyBase() }
   }
 
@@ -142,7 +141,6 @@ struct PageApplication {
   private mutating func end(at page: SyncPage) throws {
     let wasRepair = state.pullNeed == .repair
     if isComplete { try tables.forgetFormerTables() }
-    try tables.forgetOvertaking(schema)
     state.revision = page.revision
     state.spaceDigest = page.digest
     // A repair that did not help is not repeated: something else is wrong, and the status says so.

@@ -295,8 +295,7 @@ struct DeletionDecision {
     }
   }
 
-  /// Revives the rows that local edits need, and all that these refer to: edits that were not sent, or that
-  /// the space has accepted after commits which this file has not seen.
+  /// Revives the rows that local edits need, and all that these refer to.
   ///
   /// - Parameter others: The records that wait. Their rows count as they are going to be.
   mutating func revive(neededBy others: [RowPlacement]) throws {
@@ -321,13 +320,6 @@ struct DeletionDecision {
         }
         found = []
       } while last != nil
-      for key in try tables.overtakingKeys(of: child) {
-        let syncKey = child.syncKey(key)
-        guard !waiting.contains(syncKey), offsets[syncKey] == nil else { continue }
-        let row = try tables.row(child, key)
-        try keepParents(
-          of: child, key, row.local ?? row.base, besides: tables.overtakingBase(syncKey), .revived)
-      }
     }
   }
 

@@ -44,8 +44,7 @@ extension RowPlacing {
     else { return }
     let parentRow = try tables.row(foreignKey.parent, parent)
     guard case .missing = parentRow.row, parentRow.local == nil,
-      let former = try parentRow.base
-        ?? tables.overtakingBase(foreignKey.parent.syncKey(parent))
+      let former = parentRow.base
     else { return }
     let placement = RowPlacement(
       table: foreignKey.parent, key: parent, row: parentRow, remote: parentRow.base,
@@ -78,7 +77,6 @@ extension RowPlacing {
       isFound = true
       return false
     }
-    isFound = try isFound || !tables.overtakingKeys(of: table).isEmpty
     knownDeletions[ObjectIdentifier(table)] = isFound
     return isFound
   }
@@ -94,8 +92,8 @@ extension RowPlacing {
   }
 }
 
-/// The rows that local edits have deleted, those included that a commit has deleted which overtook others, by
-/// the values that a foreign key refers to. They compare as the columns of the parent do.
+/// The rows that local edits have deleted, by the values that a foreign key refers to. They compare as the columns of
+/// the parent do.
 struct DeletedParents {
   private let foreignKey: ForeignKey
   private let collations: [String]
@@ -116,9 +114,6 @@ struct DeletedParents {
         return true
       }.next
     } while last != nil
-    for key in try tables.overtakingKeys(of: parent) {
-      if let base = try tables.overtakingBase(parent.syncKey(key)) { add(base, key) }
-    }
   }
 
   private mutating func add(_ record: Record, _ key: [FieldValue]) {

@@ -134,7 +134,7 @@ extension ReplicaTables {
 
   /// Throws if the file has something by a name that attaching a table needs.
   private func checkNames(beside table: String) throws {
-    let names = TableShadow.tableNames(beside: table) + [ReplicaTables.overtakingName]
+    let names = TableShadow.tableNames(beside: table)
     let marks = names.map { _ in "?" }.joined(separator: ", ")
     let found = try rows(
       "SELECT type, name FROM sqlite_schema WHERE name COLLATE NOCASE IN (\(marks))",
@@ -182,7 +182,8 @@ extension ReplicaTables {
       try connection.execute(
         "DROP TABLE IF EXISTS \("tandem_aside_\(declaration.name)".sqlQuoted)")
     }
-    for name in ReplicaTables.tableNames + [ReplicaTables.overtakingName] {
+    // An earlier version has made the last one in some files.
+    for name in ReplicaTables.tableNames + ["tandem_overtaking"] {
       try connection.execute("DROP TABLE IF EXISTS \(name)")
     }
     forgetSchema()

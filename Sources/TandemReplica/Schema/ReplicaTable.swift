@@ -325,14 +325,11 @@ package struct ReplicaSchema: Sendable {
   let foreignKeys: [ForeignKey]
   /// True if any table of the file has a foreign key.
   let hasForeignKeys: Bool
-  /// True if the file has the table of ``ReplicaTables/keepOvertaking(_:in:from:to:)``.
-  let mayHaveOvertaking: Bool
 
   init(_ declarations: [SpaceTable], in connection: DatabaseConnection) throws {
     tables = try declarations.map { try ReplicaTable($0, in: connection) }
     (foreignKeys, hasForeignKeys) = try connection.foreignKeys(to: tables)
     parentsFirst = ReplicaSchema.parentsFirst(tables, foreignKeys)
-    mayHaveOvertaking = try connection.schema(ofTable: ReplicaTables.overtakingName) != nil
   }
 
   private static func parentsFirst(

@@ -150,7 +150,6 @@ extension ReplicaTables {
     try forEachFrozenRecord(of: commit) { key, verbs in
       guard let table = schema.table(named: key.table) else { return }
       let frozen = try frozen(table, key, verbs)
-      if !continues { try keepOvertaking(key, in: schema, from: frozen.base, to: frozen.record) }
       if let base = frozen.base { state.digest.remove(key, base, by: hasher) }
       if let record = frozen.record { state.digest.add(key, record, by: hasher) }
       if try table.mayHaveDroppedEdits || parked(key) != nil {

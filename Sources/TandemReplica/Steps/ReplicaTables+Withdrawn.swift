@@ -78,7 +78,6 @@ extension ReplicaTables {
       case .update, .add: record?.applying(verb)
       }
     }
-    try keepOvertaking(key, in: schema, from: base, to: new)
     if let base { state.digest.remove(key, base) }
     if let new { state.digest.add(key, new) }
     try setShadow(row.shadow(of: new, changing: base, by: verbs), table, key.id)
