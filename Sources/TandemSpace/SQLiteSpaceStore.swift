@@ -75,15 +75,28 @@ extension SQLiteSpaceStore {
 
   /// The last commits of the space in a file, the newest first. Changes nothing.
   package static func history(path: String, maxCount: Int) async throws -> [SpaceCommit] {
+    try await read(path: path) { try $0.history(maxCount: maxCount) }
+  }
+
+  /// The tables of the space in a file, and its constraints with their numbers. Changes nothing.
+  package static func constraints(
+    path: String
+  ) async throws -> (tables: [SpaceTable], rules: [SpaceRule]) {
+    try await read(path: path) { (try $0.state().tables, try $0.rules()) }
+  }
+
+  private static func read<Value: Sendable>(
+    path: String, _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value {
     let database = try await Database.open(
       path: path, configuration: DatabaseConfiguration(access: .readOnly, maxReaderCount: 1))
-    let result: Result<[SpaceCommit], any Error>
+    let result: Result<Value, any Error>
     do {
       result = .success(
         try await database.read { transaction in
           let space = SpaceTables(transaction.connection)
           try space.check()
-          return try space.history(maxCount: maxCount)
+          return try body(space)
         })
     } catch {
       result = .failure(error)
@@ -98,18 +111,24 @@ extension SQLiteSpaceStore {
   package static func setName(
     _ name: String, ofReplicaBeginningWith text: String, path: String
   ) async throws -> [SyncToken] {
-    let store = try await open(path: path, creates: false)
-    let result: Result<[SyncToken], any Error>
-    do {
-      result = .success(
-        try await store.write { space in
-          let replicas = try space.replicas(beginningWith: text)
-          if replicas.count == 1 { try space.setName(name, of: replicas[0]) }
-          return replicas
-        })
-    } catch {
-      result = .failure(error)
+    try await write(path: path) { space in
+      let replicas = try space.replicas(beginningWith: text)
+      if replicas.count == 1 { try space.setName(name, of: replicas[0]) }
+      return replicas
     }
+  }
+
+  /// Drops a constraint of the space in a file (``SpaceTables/dropConstraint(_:)``).
+  package static func dropConstraint(_ number: Int, path: String) async throws -> SpaceRule? {
+    try await write(path: path) { try $0.dropConstraint(number) }
+  }
+
+  private static func write<Value: Sendable>(
+    path: String, _ body: @escaping @Sendable (SpaceTables) throws -> Value
+  ) async throws -> Value {
+    let store = try await open(path: path, creates: false)
+    let result: Result<Value, any Error>
+    do { result = .success(try await store.write(body)) } catch { result = .failure(error) }
     await store.close()
     return try result.get()
   }

@@ -240,6 +240,34 @@ extension SpaceTables {
   }
 }
 
+// MARK: - For operators
+
+extension SpaceTables {
+  /// The constraints that hold or are pending, in the order of their numbers.
+  package func rules() throws -> [SpaceRule] {
+    guard try hasConstraints else { return [] }
+    return try rules("WHERE dropped = 0 ORDER BY number", [], try state().tables)
+  }
+
+  /// Drops a constraint. Declarations do not add it again.
+  ///
+  /// - Parameter number: That of ``rules()``.
+  /// - Returns: The constraint; `nil` if there is none of this number.
+  package func dropConstraint(_ number: Int) throws -> SpaceRule? {
+    guard let rule = try rules().first(where: { $0.number == number }) else { return nil }
+    var tables = try state().tables
+    for place in tables.indices where FieldName(tables[place].name) == rule.table {
+      tables[place].pending.removeAll { $0.constraint == rule.constraint }
+      tables[place].constraints?.removeAll { $0 == rule.constraint }
+      if tables[place].constraints?.isEmpty == true { tables[place].constraints = nil }
+    }
+    try store(tables)
+    try run("UPDATE rule SET dropped = 1 WHERE number = ?", [.integer(Int64(number))])
+    try run("DELETE FROM claim WHERE rule = ?", [.integer(Int64(number))])
+    return rule
+  }
+}
+
 // MARK: - Parts
 
 extension SpaceTable {

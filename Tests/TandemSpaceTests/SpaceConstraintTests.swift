@@ -416,4 +416,52 @@ extension SyncOutcome {
         [5, "cat", .null],
       ])
   }
+
+  @Test("A dropped constraint is checked no more, and no declaration brings it back")
+  func dropping() throws {
+    let shop = try Shop()
+    try shop.commit(
+      cat("c", .insert(["mail": "a", "name": "x"])), item(1, .insert(["cat": "c", "tag": "x"])))
+    func rules() throws -> [String] {
+      try shop.space.run { space, _ in try space.rules() }.map {
+        "\($0.number) \($0.table): \($0.constraint)"
+      }
+    }
+    #expect(
+      try rules() == [
+        "1 item: cat refers to cat(id)", "2 item: tag refers to cat(name)",
+        "3 item: next refers to item(id)", "4 cat: mail is unique (NOCASE)",
+      ])
+    func drop(_ number: Int) throws -> SpaceConstraint? {
+      try shop.space.run { space, _ in try space.dropConstraint(number) }?.constraint
+    }
+    #expect(try drop(9) == nil)
+    #expect(try drop(4) == Shop.mail)
+    #expect(try drop(2) == Shop.byName)
+    #expect(try drop(2) == nil)
+    #expect(try shop.claims.count == 1)
+    #expect(
+      try shop.declare(Shop.tables()) == Shop.tables(cat: [], item: [Shop.byKey, Shop.inItself]))
+    #expect(try rules().count == 2)
+    #expect(try shop.commit(cat("d", .insert(["mail": "A"]))).brief == "accepted")
+    #expect(try shop.commit(cat("c", .update(["name": "y"]))).brief == "accepted")
+    #expect(try shop.commit(cat("c", .delete)).brief == "refused: cat(c) needed")
+    // Numbers are not given again.
+    let pair = SpaceConstraint.unique([ComparedColumn("mail", .nocase), ComparedColumn("n")])
+    let exact = SpaceConstraint.unique([ComparedColumn("mail", .rtrim)])
+    try shop.declare(Shop.tables(cat: [pair, exact]))
+    #expect(try shop.commit(cat("e", .insert(["mail": "a "]))).brief == "refused: cat(e) taken")
+    #expect(try drop(6) == exact)
+    #expect(try shop.commit(cat("e", .insert(["mail": "a "]))).brief == "accepted")
+    let broken = SpaceConstraint.reference(["tag"], to: "cat", [ComparedColumn("mail")])
+    try shop.declare(Shop.tables(item: [broken]))
+    #expect(try shop.table("item").pending == [PendingConstraint(broken, records: [[1]])])
+    #expect(try drop(7) == broken)
+    #expect(try shop.table("item").pending.isEmpty)
+    try shop.declare(Shop.tables(cat: [.together(["n"])], item: [broken]))
+    #expect(
+      try rules().suffix(2) == [
+        "5 cat: mail, n are unique (NOCASE, BINARY)", "8 cat: n belongs together",
+      ])
+  }
 }

@@ -16,6 +16,31 @@ package enum SpaceConstraint: Hashable, Sendable {
   case together([FieldName])
 }
 
+extension SpaceConstraint: CustomStringConvertible {
+  /// The rule in words, as in `mail is unique (NOCASE)` and `category refers to category(id)`.
+  package var description: String {
+    switch self {
+    case .unique(let columns):
+      "\(columns.list) \(columns.count == 1 ? "is" : "are") unique\(columns.comparison)"
+    case .reference(let names, to: let table, let columns):
+      "\(names.map(\.text).joined(separator: ", ")) \(names.count == 1 ? "refers" : "refer") to "
+        + "\(table)(\(columns.list))\(columns.comparison)"
+    case .together(let names):
+      "\(names.map(\.text).joined(separator: ", ")) belong\(names.count == 1 ? "s" : "") together"
+    }
+  }
+}
+
+extension [ComparedColumn] {
+  fileprivate var list: String { map(\.name.text).joined(separator: ", ") }
+
+  /// The collations, unless all are `BINARY`.
+  fileprivate var comparison: String {
+    allSatisfy { $0.collation == .binary }
+      ? "" : " (\(map(\.collation.rawValue).joined(separator: ", ")))"
+  }
+}
+
 /// A column and the way in which its values compare.
 package struct ComparedColumn: Hashable, Sendable {
   /// SQLite's own collations. Any program knows them.
