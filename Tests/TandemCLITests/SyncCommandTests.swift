@@ -22,6 +22,28 @@ struct SyncCommandTests: ShellSuite {
         + "directory, or use a copy\n")
   }
 
+  @Test("attach names what the space cannot check, unless it is quiet")
+  func uncheckedConstraints() async throws {
+    for (name, option) in [("a", ""), ("b", "-q")] {
+      let attached = try await shell(
+        """
+        sqlite3 \(name).db "CREATE TABLE p (id TEXT PRIMARY KEY);
+          CREATE TABLE c (id TEXT PRIMARY KEY, p REFERENCES p, x);
+          CREATE UNIQUE INDEX one ON c (p) WHERE x IS NULL; INSERT INTO c VALUES ('o', 'none', 1)"
+        $tandem attach \(name).db --space s.space --table p --table c \(option)
+        """)
+      let notices = attached.error.split(separator: "\n").dropFirst()
+      guard option.isEmpty else { return #expect(attached.error.isEmpty) }
+      #expect(notices.count == 2)
+      #expect(
+        notices.first?.hasPrefix("tandem: a.db: the space does not check the unique index one of c")
+          == true)
+      #expect(
+        notices.last?.hasPrefix("tandem: a.db: 1 row of c refers to rows of p that do not exist")
+          == true)
+    }
+  }
+
   @Test("a write that bypassed the triggers is found by --verify, and kept as a conflict")
   func verify() async throws {
     try await attachCopies()

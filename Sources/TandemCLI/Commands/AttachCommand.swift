@@ -131,7 +131,7 @@ enum AttachCommand: Command {
         if let serverSpace { serverSpace } else {
           try await SyncSpace.file(spaceName, creates: true)
         }
-      try await ReplicaFile.with(space) { try await replica.attach(tables, to: $0) }
+      let notices = try await ReplicaFile.with(space) { try await replica.attach(tables, to: $0) }
       guard !arguments[Option.quiet] else { return }
       let status = try await replica.status()
       let names = status.tables.map { "\($0.name) (\($0.columns.joined(separator: ", ")))" }
@@ -139,6 +139,7 @@ enum AttachCommand: Command {
         "\(path) is attached to \(SyncSpace.plainName(serverSpace?.name ?? spaceName)): "
           + "\(names.joined(separator: ", ")); "
           + "\(Quantity.count(status.pendingCount, "row")) to compare: tandem sync \(path)")
+      for notice in notices { TandemCLI.report("\(path): \(notice)") }
       for table in status.tables where table.nullKeyCount > 0 {
         TandemCLI.report(
           "\(path): \(Quantity.count(table.nullKeyCount, "row")) of \(table.name) not synchronized: "

@@ -5,27 +5,32 @@ extension DatabaseReplica {
   /// Makes the file a replica of a space. The rows that it has become local additions; those that
   /// the space already has are found equal by the first synchronization.
   ///
-  /// The application's tables keep their schema. Nothing is sent or received yet but the names and columns of the
-  /// tables, which the space checks: it has to be reached.
+  /// The application's tables keep their schema. Nothing is sent or received yet but the names, columns and rules of
+  /// the tables, which the space checks: it has to be reached.
   ///
   /// - Parameters:
   ///   - tables: The tables to synchronize, at least one. Each needs a primary key that no two
   ///     devices assign to different rows.
   ///   - space: The space. Its name is kept in the file, see ``ReplicaStatus/space``.
+  /// - Returns: What the space cannot check, in sentences for people: unique indexes that are partial or compute
+  ///   their values, and foreign keys that rows of the file break.
   /// - Throws: ``ReplicaError`` with code `alreadyAttached` or `unsuitable`, which names the table
   ///   and the remedy; `SyncRequestError` with code `differentTables` if the space has other tables of
   ///   these names, and other errors if the space cannot be reached; `DatabaseError`. The file is unchanged
   ///   then.
-  /// - Complexity: O(*n*) in the number of rows.
-  public func attach(_ tables: [AttachedTable], to space: SyncSpace) async throws {
+  /// - Complexity: O(*n*) in the number of rows, O(*n* log *n*) in that of tables with foreign keys.
+  @discardableResult
+  public func attach(_ tables: [AttachedTable], to space: SyncSpace) async throws -> [String] {
     let known = try await space.remote.declare(try await plan(tables))
-    try await database.write { transaction in
+    let notices = try await database.write { transaction in
       var generator = SystemRandomNumberGenerator()
       let replica = ReplicaTables(transaction.connection)
       try replica.attach(tables, to: space.name, using: &generator)
       try replica.noteSpaceTables(known)
+      return try replica.notices()
     }
     forgetTables()
+    return notices
   }
 
   /// Checks whether tables can be attached; nothing is changed.

@@ -6,19 +6,25 @@ internal import TandemSync
 struct TableConstraints {
   /// Those that the space can check.
   private(set) var declared: [SpaceConstraint] = []
-  /// The names of unique indexes that the space cannot check: partial ones, those of expressions or of generated
-  /// columns, and those with collations of the application.
-  private(set) var uncheckedIndexes: [String] = []
-  /// The references that rows of the file break, with the number of these rows.
-  private(set) var brokenReferences: [(parent: String, count: Int)] = []
+  /// What the space cannot check, in sentences for people.
+  private(set) var notices: [String] = []
 
   private let table: SpaceTable
   private let connection: DatabaseConnection
   private let sql: SQLTokens
+  /// The references that the file has declared already, so that no row breaks them unless a program breaks its own rules.
+  private let known: [SpaceConstraint]
 
-  /// - Parameter tables: The synchronized tables.
-  init(of table: SpaceTable, among tables: [SpaceTable], in connection: DatabaseConnection) throws {
+  /// - Parameters:
+  ///   - tables: The synchronized tables.
+  ///   - known: The rules that the file has declared already.
+  /// - Complexity: O(*n* log *n*) in the number of rows if a foreign key is new.
+  init(
+    of table: SpaceTable, among tables: [SpaceTable], in connection: DatabaseConnection,
+    known: [SpaceConstraint] = []
+  ) throws {
     self.table = table
+    self.known = known
     self.connection = connection
     let text = try connection.rows(
       "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
@@ -58,7 +64,10 @@ extension TableConstraints {
         let isKey = index[1] == "pk"
         if !isKey || columns.contains(where: { $0.collation != .binary }) { add(.unique(columns)) }
       } else {
-        uncheckedIndexes.append(name)
+        notices.append(
+          "the space does not check the unique index \(name) of \(table.name), because it is partial, computes its "
+            + "values, or compares them by a collation of the application: rows that it refuses wait beside the table "
+            + "(`rejections()`)")
         let names = names(in: SQLTokens(index[3].textValue ?? ""))
         if !names.isEmpty { add(.together(names)) }
       }
@@ -143,11 +152,19 @@ extension TableConstraints {
       [.text(table.name)])
     for (id, columns) in Dictionary(grouping: rows, by: { $0[0] }).sorted(by: { $0.key < $1.key }) {
       guard let reference = reference(columns, to: tables) else { continue }
+      if known.contains(reference) {
+        add(reference)
+        continue
+      }
       let count = try connection.rows(
         "SELECT count(*) FROM pragma_foreign_key_check(?) WHERE fkid = ?", [.text(table.name), id]
       ).first?[0].integerValue
       if let count, count > 0 {
-        brokenReferences.append((columns[0][1].textValue ?? "", count))
+        let parent = columns[0][1].textValue ?? ""
+        notices.append(
+          "\(count) row\(count == 1 ? "" : "s") of \(table.name) refer\(count == 1 ? "s" : "") to rows of "
+            + "\(parent) that do not exist: this file does not declare the foreign key until they do "
+            + "(PRAGMA foreign_key_check(\(table.name.sqlQuoted)))")
       } else {
         add(reference)
       }
@@ -194,12 +211,23 @@ extension ColumnAffinity {
 }
 
 extension ReplicaTables {
+  /// What the space cannot check of the attached tables, in sentences for people.
+  func notices() throws -> [String] {
+    let tables = try declarations()
+    return try tables.flatMap {
+      try TableConstraints(of: $0, among: tables, in: connection).notices
+    }
+  }
+
   /// These tables with the rules that span rows or fields.
-  func constrained(_ tables: [SpaceTable]) throws -> [SpaceTable] {
+  ///
+  /// - Parameter stored: The tables as the file has declared them already.
+  func constrained(_ tables: [SpaceTable], stored: [SpaceTable] = []) throws -> [SpaceTable] {
     try tables.map { table in
       var constrained = table
+      let known = stored.table(named: table.name)?.constraints ?? []
       constrained.constraints =
-        try TableConstraints(of: table, among: tables, in: connection).declared
+        try TableConstraints(of: table, among: tables, in: connection, known: known).declared
       return constrained
     }
   }
