@@ -39,11 +39,9 @@ extension PageApplication {
       return versions.local
     case .union?, nil: break
     }
-    var rules = merging.merging(of: table.name)
-    rules.units = units[table.name] ?? []
     let merge = RowMerge(
       base: versions.base, local: versions.local, remote: remote, table.declaration.granularity,
-      rules)
+      merging.merging(of: table.name))
     if let conflict = merge.conflict {
       try record(conflict.versions, conflict.resolution, change.key, fields: conflict.fields)
     } else if isRepaired, !merge.result.hasSameStorage(as: versions.local) {

@@ -15,8 +15,6 @@ struct PageApplication {
   var report = ReplicaApplyReport()
   /// The changes of columns since the base was made, by table.
   let columnChanges: [String: ColumnChanges]
-  /// The columns of each table that belong together.
-  let units: [String: [Set<FieldName>]]
 
   init(
     _ tables: ReplicaTables, _ schema: ReplicaSchema, _ merging: ReplicaMerging,
@@ -24,12 +22,11 @@ struct PageApplication {
   ) throws {
     self.tables = tables
     self.schema = schema
-    self.merging = merging
+    self.merging = try tables.addingUnits(to: merging, schema)
     self.state = state
     self.decision = state.pullNeed.needsDecision ? decision : nil
     self.firesTriggers = firesTriggers
     columnChanges = try tables.columnChanges(schema)
-    units = try tables.units(schema)
     placing = RowPlacing(
       tables, firesTriggers: firesTriggers, foreignKeys: schema.foreignKeys)
   }

@@ -53,9 +53,13 @@ extension ReplicaTables {
     }
   }
 
-  /// The columns of each table that belong together.
-  func units(_ schema: ReplicaSchema) throws -> [String: [Set<FieldName>]] {
-    Dictionary(uniqueKeysWithValues: try knownTables(schema).map { ($0.name, $0.units) })
+  /// Rules for conflicts that merge the columns as one that belong together.
+  func addingUnits(to merging: ReplicaMerging, _ schema: ReplicaSchema) throws -> ReplicaMerging {
+    var merging = merging
+    for table in try knownTables(schema) {
+      merging.tables[table.name, default: TableMerging()].units = table.units
+    }
+    return merging
   }
 }
 

@@ -60,6 +60,7 @@ extension ReplicaTables {
       return false
     }
     try addRoomForParts()
+    let merging = try addingUnits(to: merging, schema)
     // A page that arrived before this commit cannot be applied after it.
     try discardStaged()
     let sequence = state.sequence + 1
