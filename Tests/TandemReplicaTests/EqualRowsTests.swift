@@ -189,4 +189,48 @@ struct EqualRowsTests {
     #expect(try replicas[1].rejectedContents().map { $0?["place"] } == [1])
     #expect(try replicas[1].conflicts().map { $0.local?["place"] } == [5])
   }
+
+  @Test("The children of a row that cannot be sent wait with it, and are sent when it is corrected")
+  func childrenOfUnsendableRow() throws {
+    let replicas = try replicas(
+      2,
+      [
+        "CREATE TABLE list (id TEXT PRIMARY KEY, name TEXT)",
+        "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list)",
+        "CREATE TABLE part (id TEXT PRIMARY KEY, item TEXT REFERENCES item)",
+      ], "list", "item", "part")
+    try converge(replicas, space)
+    try replicas[0].execute("INSERT INTO list VALUES ('l', CAST(x'ff' AS TEXT)), ('m', 'm')")
+    try replicas[0].execute("INSERT INTO item VALUES ('i', 'l'), ('j', 'm')")
+    try replicas[0].execute("INSERT INTO part VALUES ('p', 'i'), ('q', 'j')")
+    for _ in 0..<2 { for replica in replicas { try replica.sync(space) } }
+    #expect(try replicas[0].rows("SELECT count(*) FROM list, item, part") == [[8]])
+    try expectEqualRows([replicas[1]], "SELECT id FROM part", [["q"]])
+    #expect(try replicas[0].read { try $0.rejections() }.map(\.kind) == [.row, .row, .row])
+    try replicas[0].execute("UPDATE list SET name = 'l' WHERE id = 'l'")
+    try converge(replicas, space)
+    try expectEqualFiles(replicas, "list", "item", "part")
+    #expect(try replicas[0].rejectedContents().isEmpty)
+  }
+
+  @Test("A file whose rows break a reference that the space checks is not attached")
+  func orphansOfLaterFile() throws {
+    let schema = [
+      "CREATE TABLE list (id TEXT PRIMARY KEY)",
+      "CREATE TABLE item (id TEXT PRIMARY KEY, list TEXT REFERENCES list)",
+    ]
+    let first = try replicas(1, schema, "list", "item")
+    try converge(first, space)
+    let later = try TestReplica(seed: 9)
+    for sql in schema { try later.execute(sql) }
+    _ = try later.database.write(foreignKeys: .ignored) {
+      try $0.execute("INSERT INTO item VALUES ('o', 'gone')")
+    }
+    let error = #expect(throws: ReplicaError.self) {
+      let declared = try later.read { try $0.plan([AttachedTable("list"), AttachedTable("item")]) }
+      let known = try space.declare(declared)
+      try later.read { try $0.checkReferences(declared, inSpace: known) }
+    }
+    #expect(error?.message.contains("PRAGMA foreign_key_check") == true)
+  }
 }

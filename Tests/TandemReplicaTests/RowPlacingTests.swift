@@ -536,4 +536,28 @@ struct RowPlacingTests {
       try replicas[1].rows("SELECT * FROM mark ORDER BY id") == [[1, .null], [2, "2"]])
     #expect(try replicas[1].read { try $0.rejections() }.isEmpty)
   }
+
+  @Test("An action that a row of another table forbids does not stop the rest")
+  func forbiddenAction() throws {
+    let schema = [
+      "CREATE TABLE p (id TEXT PRIMARY KEY, v)",
+      "CREATE TABLE kept (id INTEGER PRIMARY KEY, p TEXT NOT NULL REFERENCES p ON DELETE SET NULL)",
+      "CREATE TABLE locked (id INTEGER PRIMARY KEY, p TEXT REFERENCES p ON DELETE CASCADE)",
+      "CREATE TRIGGER lock BEFORE DELETE ON locked BEGIN SELECT RAISE(ABORT, 'no'); END",
+    ]
+    let replicas = try (1...2).map { seed in
+      try TestReplica(seed: seed, schema, tables: [AttachedTable("p")], space: space)
+    }
+    try replicas[0].execute("INSERT INTO p VALUES ('1', 'v'), ('2', 'v')")
+    try converge(replicas, space)
+    try replicas[1].execute("INSERT INTO kept VALUES (1, '1')")
+    try replicas[1].execute("INSERT INTO locked VALUES (1, '1')")
+    try replicas[0].execute("DELETE FROM p WHERE id = '1'")
+    try converge(replicas, space)
+    try expectEqualRows(replicas, "SELECT id FROM p", [["2"]])
+    #expect(
+      try replicas[1].rows("SELECT (SELECT count(*) FROM kept), (SELECT count(*) FROM locked)") == [
+        [1, 0]
+      ])
+  }
 }

@@ -256,7 +256,7 @@ private final class RunLog: Sendable {
     /// The rows of the present pull.
     var received = RowCount()
     var pulledCount = 0
-    var declaredTables: [SpaceTable] = []
+    var declaredTables: [SpaceTable]?
     var spaceName: String?
     var status = SyncStatus.connecting
     var cause: (any Error)?
@@ -284,8 +284,8 @@ private final class RunLog: Sendable {
   }
 
   /// The tables that the space knows.
-  var declaredTables: [SpaceTable] { state.withLock { $0.declaredTables } }
-  func noteDeclared(_ tables: [SpaceTable]) { state.withLock { $0.declaredTables = tables } }
+  var declaredTables: [SpaceTable]? { state.withLock { $0.declaredTables } }
+  func noteDeclared(_ tables: [SpaceTable]?) { state.withLock { $0.declaredTables = tables } }
   /// The name by which the file knew the space at the start.
   var spaceName: String? { state.withLock { $0.spaceName } }
   func noteSpace(_ name: String) { state.withLock { $0.spaceName = name } }
@@ -342,7 +342,7 @@ private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
     log.count(commit, answeredBy: outcome)
     switch outcome {
     // Another copy may have declared a rule.
-    case .conflict, .refused: log.noteDeclared([])
+    case .conflict, .refused: log.noteDeclared(nil)
     case .accepted, .parts, .sequence, .gone: break
     }
     return outcome
@@ -360,11 +360,12 @@ private struct CountedRemote<Remote: SyncRemote>: SyncRemote {
   }
   func pull(_ pull: SyncPull) async throws -> SyncPullAnswer {
     // What comes is merged by the rules of the space.
-    if log.declaredTables.isEmpty {
+    if log.declaredTables == nil {
       do {
         try await declare(try await replica.sentDeclarations(), ifNews: false)
       } catch is SyncRequestError {
         // One that may only read, or has other tables, can pull all the same.
+        log.noteDeclared([])
       }
     }
     let answer = try await remote.pull(pull)

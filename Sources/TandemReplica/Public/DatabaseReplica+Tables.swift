@@ -21,10 +21,12 @@ extension DatabaseReplica {
   /// - Complexity: O(*n*) in the number of rows, O(*n* log *n*) in that of tables with foreign keys.
   @discardableResult
   public func attach(_ tables: [AttachedTable], to space: SyncSpace) async throws -> [String] {
-    let known = try await space.remote.declare(try await plan(tables))
+    let declared = try await plan(tables)
+    let known = try await space.remote.declare(declared)
     let notices = try await database.write { transaction in
       var generator = SystemRandomNumberGenerator()
       let replica = ReplicaTables(transaction.connection)
+      try replica.checkReferences(declared, inSpace: known)
       try replica.attach(tables, to: space.name, using: &generator)
       try replica.noteSpaceTables(known)
       return try replica.notices()

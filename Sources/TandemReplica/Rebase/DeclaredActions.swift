@@ -16,15 +16,14 @@ struct DeclaredActions {
     var columns: [(child: String, parent: String)] = []
   }
 
-  private let connection: DatabaseConnection
+  private let tables: ReplicaTables
+  private var connection: DatabaseConnection { tables.connection }
   private var keys: [Key] = []
 
   /// - Parameter isSynchronized: True for the name of a table that is.
-  init(
-    _ connection: DatabaseConnection, isSynchronized: (String) -> Bool
-  ) throws(DatabaseError) {
-    self.connection = connection
-    let listing = try connection.prepare(
+  init(_ tables: ReplicaTables, isSynchronized: (String) -> Bool) throws(DatabaseError) {
+    self.tables = tables
+    let listing = try tables.connection.prepare(
       """
       SELECT t.name, f."table", f."from", coalesce(f."to", (
           SELECT p.name FROM pragma_table_info(f."table") AS p WHERE p.pk = f.seq + 1)),
@@ -78,11 +77,21 @@ struct DeclaredActions {
       switch key.action {
       case .cascade:
         queue += try self.values(of: key.table, where: condition, values).values
-        try connection.run("DELETE FROM main.\(table) WHERE \(condition)", values)
+        try write("DELETE FROM main.\(table) WHERE \(condition)", values)
       case .setNull:
         let nulls = key.columns.map { "\($0.child.sqlQuoted) = NULL" }.joined(separator: ", ")
-        try connection.run("UPDATE main.\(table) SET \(nulls) WHERE \(condition)", values)
+        try write("UPDATE main.\(table) SET \(nulls) WHERE \(condition)", values)
       }
     }
+  }
+
+  /// Runs a statement, without triggers if one of them forbids it. Rows whose table forbids it stay as they are.
+  private func write(_ sql: String, _ values: [FieldValue]) throws {
+    do {
+      return try connection.savepoint { try connection.run(sql, values) }
+    } catch let error as DatabaseError where error.forbidsRow && connection.isInTransaction {}
+    do {
+      try tables.quietly { try connection.run(sql, values) }
+    } catch let error as DatabaseError where error.forbidsRow {}
   }
 }

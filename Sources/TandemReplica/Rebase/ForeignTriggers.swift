@@ -21,13 +21,20 @@ struct ForeignTriggers {
     /// The statement that creates it. SQLite stores the text without the schema.
     fileprivate var creation: String {
       let start = "CREATE TRIGGER "
-      guard schema == "temp", sql.hasPrefix(start) else { return sql }
-      return "CREATE TEMP TRIGGER " + sql.dropFirst(start.count)
+      return sql.hasPrefix(start) ? "\(start)\(schema).\(sql.dropFirst(start.count))" : sql
+    }
+
+    /// True if its text has a name or a keyword.
+    fileprivate func mentions(_ name: String) -> Bool {
+      let tokens = SQLTokens(sql)
+      return tokens.tokens.contains { tokens.name($0)?.isSameSQLName(as: name) ?? false }
     }
   }
 
   /// True if a trigger runs when rows of synchronized tables are written.
   let areOnTables: Bool
+  /// True if one runs then, or when rows of other tables follow a deletion.
+  let areFired: Bool
   /// True if the text of one cannot be read: then no trigger runs.
   let areUnreadable: Bool
   /// Those that do not run.
@@ -57,33 +64,39 @@ struct ForeignTriggers {
     func isSynchronized(_ trigger: Trigger) -> Bool {
       tables.contains { $0.name.isSameSQLName(as: trigger.table) }
     }
-    guard triggers.contains(where: isSynchronized), !areUnreadable else {
-      (areOnTables, silenced, following) = (false, [], [])
+    guard !triggers.isEmpty, !areUnreadable else {
+      (areOnTables, areFired, silenced, following) = (false, false, [], [])
       return
     }
-    let writes = replica.connection.triggerWrites(of: tables.flatMap(\.writingStatements))
+    let followers = try replica.schema().foreignKeys.filter {
+      $0.attachedChild == nil && $0.action != nil
+    }
+    let writes = replica.connection.triggerWrites(
+      of: tables.flatMap(\.writingStatements) + followers.flatMap(\.actionStatements))
     var silencedNames = Set(
       triggers.filter { trigger in
         guard let writes = writes[trigger.name.lowercased()] else {
-          return isSynchronized(trigger) && trigger.sql.lowercased().contains("raise")
+          return isSynchronized(trigger) && trigger.mentions("raise")
         }
         return tables.contains { $0.isWritten(by: writes) }
       }.map(\.place))
     // A trigger of a view has to stay, so those that write the view do not run.
     for trigger in triggers where silencedNames.contains(trigger.place) {
-      guard !isSynchronized(trigger), trigger.sql.lowercased().contains("instead of") else {
-        continue
-      }
+      guard !isSynchronized(trigger), trigger.mentions("instead") else { continue }
       silencedNames.remove(trigger.place)
-      let view = trigger.table.lowercased()
       for other in triggers
-      where other.sql.lowercased().contains(view) && other.table.lowercased() != view {
+      where other.mentions(trigger.table) && !other.table.isSameSQLName(as: trigger.table) {
         silencedNames.insert(other.place)
       }
     }
     silenced = triggers.filter { silencedNames.contains($0.place) }
     following = Array(triggers.drop { !silencedNames.contains($0.place) })
     areOnTables = triggers.contains { isSynchronized($0) && !silencedNames.contains($0.place) }
+    areFired =
+      areOnTables
+      || triggers.contains { trigger in
+        followers.contains { $0.child.isSameSQLName(as: trigger.table) }
+      }
   }
 
   /// True if any trigger does not run while records of the space are written.
@@ -107,6 +120,15 @@ extension ReplicaTable {
     if writes.tables.contains(name) { return true }
     guard let columns = writes.columns[name] else { return false }
     return (keyNames + columnNames).contains { columns.contains($0.lowercased()) }
+  }
+}
+
+extension ForeignKey {
+  /// The statements of its action on the deletion of a parent.
+  fileprivate var actionStatements: [String] {
+    let nulls = columns.map { "\($0.child.sqlQuoted) = NULL" }.joined(separator: ", ")
+    return action == .cascade
+      ? ["DELETE FROM main.\(child.sqlQuoted)"] : ["UPDATE main.\(child.sqlQuoted) SET \(nulls)"]
   }
 }
 

@@ -191,7 +191,7 @@ extension RowPlacing {
     }
     guard areDeclared else { return nil }
     let schema = try tables.schema()
-    return try DeclaredActions(tables.connection) { name in
+    return try DeclaredActions(tables) { name in
       schema.tables.contains { $0.name.isSameSQLName(as: name) }
     }
   }

@@ -11,8 +11,8 @@ struct RowStash {
   /// The stored columns that are not synchronized, and the rowid if it is not the key.
   private let others: [String]
   private let rowidName: String?
-  /// A rowid that is greater than those of all rows.
-  private let firstNewRowid: Int64
+  /// A rowid that is greater than those of all rows; `nil` if there is none.
+  private let firstNewRowid: Int64?
 
   init(_ table: ReplicaTable, _ tables: ReplicaTables) throws {
     self.table = table
@@ -28,7 +28,7 @@ struct RowStash {
       try connection.integer("SELECT max(\($0)) FROM main.\(table.name.sqlQuoted)")
     }
     let (next, isTooGreat) = max(0, (last ?? 0) ?? 0).addingReportingOverflow(1)
-    firstNewRowid = isTooGreat ? .max : next
+    firstNewRowid = isTooGreat ? nil : next
     let places = (0..<(synchronized.count + others.count)).map { ", c\($0)" }.joined()
     try connection.execute(
       "CREATE TEMP TABLE \(RowStash.name) (place INTEGER PRIMARY KEY\(places))")
@@ -80,10 +80,10 @@ struct RowStash {
       source = " FROM temp.\(RowStash.name) WHERE place = ?"
       values.append(.integer(Int64(place)))
     } else if let rowidName {
-      let (rowid, isTooGreat) = firstNewRowid.addingReportingOverflow(Int64(place))
+      let rowid = firstNewRowid?.addingReportingOverflow(Int64(place))
       marks.append("?")
       columns.append(rowidName)
-      values.append(isTooGreat ? .null : .integer(rowid))
+      values.append(rowid.flatMap { $0.overflow ? nil : .integer($0.partialValue) } ?? .null)
     }
     try tables.run(
       """

@@ -1,11 +1,13 @@
 internal import TandemRecords
 internal import TandemSQLite
-internal import TandemSync
+package import TandemSync
 
 /// The rules of a table that span rows or fields, as the file declares them.
 struct TableConstraints {
   /// Those that the space can check.
   private(set) var declared: [SpaceConstraint] = []
+  /// The references that rows of the file break.
+  private(set) var broken: [SpaceConstraint] = []
   /// What the space cannot check, in sentences for people.
   private(set) var notices: [String] = []
 
@@ -52,7 +54,7 @@ extension TableConstraints {
   private mutating func addUniqueColumns() throws {
     let indexes = try connection.rows(
       """
-      SELECT i.name, i.origin, i.partial, s.sql FROM pragma_index_list(?) AS i
+      SELECT i.name, i.origin, i.partial, s.sql FROM pragma_index_list(?, 'main') AS i
         LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = i.name
       WHERE i."unique" ORDER BY i.name
       """, [.text(table.name)])
@@ -77,7 +79,8 @@ extension TableConstraints {
   /// The columns of a unique index; `nil` if the space cannot compare their values.
   private func uniqueColumns(of index: String) throws -> [ComparedColumn]? {
     let rows = try connection.rows(
-      "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno", [.text(index)])
+      "SELECT name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno",
+      [.text(index)])
     var columns: [ComparedColumn] = []
     for row in rows {
       guard let name = row[0].textValue.flatMap(column),
@@ -148,7 +151,7 @@ extension TableConstraints {
 extension TableConstraints {
   private mutating func addReferences(to tables: [SpaceTable]) throws {
     let rows = try connection.rows(
-      "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?) ORDER BY id, seq",
+      "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq",
       [.text(table.name)])
     for (id, columns) in Dictionary(grouping: rows, by: { $0[0] }).sorted(by: { $0.key < $1.key }) {
       guard let reference = reference(columns, to: tables) else { continue }
@@ -156,10 +159,15 @@ extension TableConstraints {
         add(reference)
         continue
       }
-      let count = try connection.rows(
-        "SELECT count(*) FROM pragma_foreign_key_check(?) WHERE fkid = ?", [.text(table.name), id]
-      ).first?[0].integerValue
-      if let count, count > 0 {
+      // SQLite fails if the parent has no unique columns for a foreign key of the table.
+      guard
+        let count = try? connection.rows(
+          "SELECT count(*) FROM pragma_foreign_key_check(?, 'main') WHERE fkid = ?",
+          [.text(table.name), id]
+        ).first?[0].integerValue
+      else { continue }
+      if count > 0 {
+        broken.append(reference)
         let parent = columns[0][1].textValue ?? ""
         notices.append(
           "\(count) row\(count == 1 ? "" : "s") of \(table.name) refer\(count == 1 ? "s" : "") to rows of "
@@ -211,6 +219,20 @@ extension ColumnAffinity {
 }
 
 extension ReplicaTables {
+  /// Throws if the space checks a reference that rows of the file break: it would refuse these rows.
+  package func checkReferences(_ tables: [SpaceTable], inSpace known: [SpaceTable]) throws {
+    for table in tables {
+      let constraints = try TableConstraints(of: table, among: tables, in: connection)
+      let checked = known.table(named: table.name)?.constraints ?? []
+      guard constraints.broken.contains(where: checked.contains) else { continue }
+      throw ReplicaError(
+        .unsuitable,
+        "the table \(table.name) has rows that refer to rows which do not exist, and other copies of the space have "
+          + "declared this foreign key: correct them first (PRAGMA foreign_key_check(\(table.name.sqlQuoted)))"
+      )
+    }
+  }
+
   /// What the space cannot check of the attached tables, in sentences for people.
   func notices() throws -> [String] {
     let tables = try declarations()

@@ -116,7 +116,8 @@ extension ReplicaTables {
       return try requireRepair(&state)
     }
     try checkStatements(schema)
-    let firesTriggers = try foreignTriggers().areOnTables
+    let triggers = try foreignTriggers()
+    let firesTriggers = triggers.areOnTables
     let apply = {
       let report = try self.readingRows {
         var application = try PageApplication(
@@ -130,7 +131,7 @@ extension ReplicaTables {
     do {
       report = try connection.savepoint {
         try withoutSilencedTriggers {
-          try !firesTriggers && isLong(last) ? quietly(apply) : apply()
+          try !triggers.areFired && isLong(last) ? quietly(apply) : apply()
         }
       }
     } catch is WrongBase {

@@ -79,8 +79,12 @@ extension ReplicaTables {
       for table in schema.tables { try touchDroppedEdits(of: table, version: base.version) }
       do {
         try connection.savepoint {
-          try freezeByTable(schema, merging, base, into: &draft)
-          if draft.isClosed, schema.hasCycles { throw RowOrder.Needed() }
+          let rests = try freezeByTable(schema, merging, base, into: &draft)
+          // Rows that refer to one which stays have to stay too.
+          let areNeeded = schema.foreignKeys.contains {
+            $0.attachedChild != nil && rests.contains($0.parent.name)
+          }
+          if draft.isClosed && schema.hasCycles || areNeeded { throw RowOrder.Needed() }
         }
       } catch is RowOrder.Needed {
         draft = try RowOrder.freeze(schema, merging, base, empty, in: self)
@@ -93,11 +97,11 @@ extension ReplicaTables {
     return draft.storedCount > 0
   }
 
+  /// - Returns: The names of the tables with rows that cannot be sent.
   private func freezeByTable(
     _ schema: ReplicaSchema, _ merging: ReplicaMerging, _ base: SpaceRevision,
     into draft: inout CommitDraft
-  ) throws {
-    // The tables with changes that stay.
+  ) throws -> Set<String> {
     var rests: Set<String> = []
     for table in schema.parentsFirst where !draft.isClosed {
       let isGapless = try freeze(
@@ -109,6 +113,7 @@ extension ReplicaTables {
         table, .missing, merging.merging(of: table.name), base,
         isGapless: !rests.contains(table.name), into: &draft)
     }
+    return rests
   }
 
   /// Gives a file of the version before the outbox of this one. It is empty now.

@@ -49,6 +49,8 @@ struct RowOrder {
   private var needed: Set<SyncKey> = []
   /// Rows of which this commit has no change, or no other one: among them those of cycles.
   private var staying: Set<SyncKey> = []
+  /// Rows that the space does not have and that no message can hold, and those that refer to them.
+  private var unsendable: Set<SyncKey> = []
 
   /// Freezes as many changes as a draft has room for; returns the draft.
   static func freeze(
@@ -119,7 +121,13 @@ extension RowOrder {
           path.append((next.foreignKey.parent, next.parent.id))
           continue
         }
-        if cycles.contains(syncKey) || references.contains(where: { cycles.contains($0.parent) }) {
+        if let parent = references.first(where: { unsendable.contains($0.parent) })?.parent {
+          unsendable.insert(syncKey)
+          staying.insert(syncKey)
+          try replica.noteRow(syncKey, "it refers to a row that cannot be sent, \(parent)")
+        } else if cycles.contains(syncKey)
+          || references.contains(where: { cycles.contains($0.parent) })
+        {
           cycles.insert(syncKey)
           staying.insert(syncKey)
           try replica.noteRow(syncKey, reason(for: references.map(\.parent)))
@@ -173,6 +181,7 @@ extension RowOrder {
     case .unchanged: break
     case .stays:
       staying.insert(key)
+      if row.base == nil { unsendable.insert(key) }
       return
     case .full: return draft.close()
     }

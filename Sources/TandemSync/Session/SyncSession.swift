@@ -61,6 +61,10 @@ package struct SyncSession: Hashable, Sendable {
   /// So busy replicas do not prevent each other, and a space that accepts nothing gets a pause.
   package static let maxImmediateFailureCount = 3
 
+  /// The number of refused commits in a row from which they count as not accepted. An outcome names at most
+  /// ``SyncLimits/maxObjectionCount`` changes.
+  package static let maxRefusedCommitCount = 1_000
+
   private enum Activity: Hashable {
     /// Nothing has been requested yet.
     case new
@@ -82,6 +86,8 @@ package struct SyncSession: Hashable, Sendable {
   /// The number of commits in a row that the space did not accept, or that pulls made necessary although no
   /// row had changed: a space that is out of order can demand these without end.
   private var failedCommitCount = 0
+  /// The number of commits in a row that the space refused.
+  private var refusedCommitCount = 0
   /// True if the commit that is being sent changes no record.
   private var isCommitEmpty = false
   /// True if a pull was completed since the last commit.
@@ -222,9 +228,15 @@ extension SyncSession {
     failureCount = 0
     lostPartCount = 0
     certainCommit = nil
+    if case .refused(let objections) = outcome, !objections.isEmpty {
+      refusedCommitCount += 1
+    } else {
+      refusedCommitCount = 0
+    }
     if case .accepted = outcome, !(isCommitEmpty && hasPulled) {
       failedCommitCount = 0
-    } else {
+    } else if refusedCommitCount == 0 || refusedCommitCount > SyncSession.maxRefusedCommitCount {
+      // Each refusal names changes that the next commit does not have.
       failedCommitCount += 1
       delaysCommit = failedCommitCount > SyncSession.maxImmediateFailureCount
     }
