@@ -22,7 +22,10 @@ struct TandemCLI {
       ),
       (
         "Run a server and look after spaces",
-        [ServeCommand.self, TokenCommand.self, LogCommand.self, ForgetCommand.self]
+        [
+          ServeCommand.self, TokenCommand.self, SpaceCommand.self, LogCommand.self,
+          ForgetCommand.self,
+        ]
       ),
       ("Send values between programs", [ChannelCommand.self]),
       (

@@ -81,7 +81,8 @@ struct SyncCommandTests: ShellSuite {
     let remaining = received.filter { $0.contains(#""share":1"#) == false }.compactMap {
       $0.firstMatch(of: #/"remainingSeconds":([0-9.e-]+)/#)
     }
-    #expect(remaining.count == 2)
+    // Of one long version, only applying knows how much is left.
+    #expect(remaining.count == 1)
   }
 
   private func rows(of stage: String, in lines: [Substring]) -> [Int] {

@@ -56,13 +56,7 @@ enum LogCommand: Command {
     ])
 
   static func run(_ arguments: ParsedArguments) async throws -> Int32 {
-    let path = try file(arguments)
-    guard access(path, F_OK) == 0 || errno != ENOENT else {
-      throw FileError(
-        path: path, action: "read",
-        reason: "there is no such file; for a space of a server, name the server's directory by "
-          + "--data DIR")
-    }
+    let path = try existingFile(arguments)
     for choice in arguments.all(Option.replicaName) {
       let replicas = try await SQLiteSpaceStore.setName(
         choice.name, ofReplicaBeginningWith: choice.replica, path: path)
@@ -96,6 +90,18 @@ enum LogCommand: Command {
     zip(cells, widths.dropLast() + [0]).map { cell, width in
       cell + String(repeating: " ", count: max(0, width - cell.count))
     }.joined(separator: "  ")
+  }
+
+  /// The file of the space that the arguments name, which must be there.
+  static func existingFile(_ arguments: ParsedArguments) throws -> String {
+    let path = try file(arguments)
+    guard access(path, F_OK) == 0 || errno != ENOENT else {
+      throw FileError(
+        path: path, action: "read",
+        reason: "there is no such file; for a space of a server, name the server's directory by "
+          + "--data DIR")
+    }
+    return path
   }
 
   /// The file of the space that the arguments name.

@@ -85,6 +85,7 @@ extension SyncPage {
     let total = Double(revision.version) - start
     // The versions are those of a peer.
     let share = done / total
-    return share > 0 && share <= 1 ? share : nil
+    // A long last version is in several pages, and does not say how much is left.
+    return share > 0 && share < 1 ? share : nil
   }
 }

@@ -1,0 +1,68 @@
+import Tandem
+
+/// `tandem space`: shows the tables and constraints of a space, and drops constraints.
+enum SpaceCommand: Command {
+  /// The options, each declared once.
+  enum Option {
+    static let dropConstraint = ValueOption(
+      "drop-constraint", "NUMBER", in: 1...Int.max,
+      help: "Drop the constraint of this number. No copy adds it again.")
+  }
+
+  static let specification = CommandSpecification(
+    name: "space",
+    summary: "Show the tables of a space and its constraints, or drop one.",
+    discussion: """
+      Shows the tables of a space with their keys and columns, and below each table its constraints,
+      with their numbers. The space refuses commits that would break a constraint. A constraint that
+      records broke when a copy declared it is pending: it holds as soon as the records satisfy
+      it, and nothing is checked until then. At most five records that break it are named.
+
+      --drop-constraint removes a constraint from the space for all copies. Copies whose tables have the
+      constraint still check it themselves, so that they may be unable to write rows of other copies: change
+      their tables first. A server may be using the space.
+
+      Exit status: 0 success, 1 failure, 2 wrong usage.
+      """,
+    operands: [],
+    options: [LogCommand.Option.space, LogCommand.Option.data, Option.dropConstraint],
+    examples: [
+      "tandem space --space shared.space",
+      "tandem space --space notes --data spaces --drop-constraint 3",
+    ])
+
+  static func run(_ arguments: ParsedArguments) async throws -> Int32 {
+    let path = try LogCommand.existingFile(arguments)
+    if let number = arguments[Option.dropConstraint] {
+      guard let rule = try await SQLiteSpaceStore.dropConstraint(number, path: path) else {
+        throw FileError(
+          path: path, action: "changed",
+          reason: "the space has no constraint \(number); tandem space shows all")
+      }
+      TandemCLI.report("\(path): dropped in \(rule.table): \(rule.constraint)")
+      return ExitStatus.success
+    }
+    let space = try await SQLiteSpaceStore.constraints(path: path)
+    for table in space.tables {
+      try OutputStream.printLines(
+        [line(table)]
+          + space.rules.filter { $0.table == FieldName(table.name) }.map { line($0, table) })
+    }
+    return ExitStatus.success
+  }
+
+  private static func line(_ table: SpaceTable) -> String {
+    let columns = table.columns.isEmpty ? "" : ": \(table.columns.joined(separator: ", "))"
+    let unit = table.granularity == .record ? "; records merge as a whole" : ""
+    return "\(table.name)(\(table.keyColumns.joined(separator: ", ")))\(columns)\(unit)"
+  }
+
+  private static func line(_ rule: SpaceRule, _ table: SpaceTable) -> String {
+    let line = "  \(rule.number)  \(rule.constraint)"
+    guard let pending = table.pending.first(where: { $0.constraint == rule.constraint }) else {
+      return line
+    }
+    let records = pending.records.map { "(\($0.keyText))" }.joined(separator: ", ")
+    return "\(line); pending, broken by \(records)"
+  }
+}
