@@ -39,27 +39,28 @@ struct ForeignTriggers {
   let areUnreadable: Bool
   /// Those that do not run.
   fileprivate let silenced: [Trigger]
-  /// The first of these and all that were created after it, in the order of their creation. SQLite runs the youngest
-  /// trigger of an event first.
+  /// The first of these and all that were created after it, those of Tandem too, in the order of their creation. SQLite
+  /// runs the youngest trigger of an event first.
   fileprivate let following: [Trigger]
 
   init(_ replica: ReplicaTables, _ tables: [ReplicaTable]) throws {
-    var triggers: [Trigger] = []
+    var all: [Trigger] = []
     var areUnreadable = false
     for schema in ["main", "temp"] {
       let (rows, unreadable) = try replica.readableRows(
         """
-        SELECT name, tbl_name, sql FROM \(schema).sqlite_schema
-        WHERE type = 'trigger' AND substr(name, 1, ?1) <> ?2 ORDER BY rowid
-        """, [.integer(Int64(TableShadow.prefix.utf8.count)), .text(TableShadow.prefix)])
+        SELECT name, tbl_name, sql FROM \(schema).sqlite_schema WHERE type = 'trigger'
+        ORDER BY rowid
+        """, [])
       areUnreadable = areUnreadable || !unreadable.isEmpty
       for row in rows {
         guard case .text(let name) = row[0], case .text(let table) = row[1],
           case .text(let sql) = row[2]
         else { continue }
-        triggers.append(Trigger(schema: schema, name: name, table: table, sql: sql))
+        all.append(Trigger(schema: schema, name: name, table: table, sql: sql))
       }
     }
+    let triggers = all.filter { !$0.name.hasPrefix(TableShadow.prefix) }
     self.areUnreadable = areUnreadable
     func isSynchronized(_ trigger: Trigger) -> Bool {
       tables.contains { $0.name.isSameSQLName(as: trigger.table) }
@@ -90,7 +91,7 @@ struct ForeignTriggers {
       }
     }
     silenced = triggers.filter { silencedNames.contains($0.place) }
-    following = Array(triggers.drop { !silencedNames.contains($0.place) })
+    following = Array(all.drop { !silencedNames.contains($0.place) })
     areOnTables = triggers.contains { isSynchronized($0) && !silencedNames.contains($0.place) }
     areFired =
       areOnTables
