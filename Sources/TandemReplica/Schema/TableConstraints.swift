@@ -154,6 +154,13 @@ extension TableConstraints {
       "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq",
       [.text(table.name)])
     for (id, columns) in Dictionary(grouping: rows, by: { $0[0] }).sorted(by: { $0.key < $1.key }) {
+      let parent = columns[0][1].textValue ?? ""
+      guard tables.contains(where: { parent.isSameSQLName(as: $0.name) }) else {
+        notices.append(
+          "\(table.name) refers to \(parent), which is not attached: other copies may get rows of \(table.name) "
+            + "without those that they refer to; attach both")
+        continue
+      }
       guard let reference = reference(columns, to: tables) else { continue }
       if known.contains(reference) {
         add(reference)
@@ -168,7 +175,6 @@ extension TableConstraints {
       else { continue }
       if count > 0 {
         broken.append(reference)
-        let parent = columns[0][1].textValue ?? ""
         notices.append(
           "\(count) row\(count == 1 ? "" : "s") of \(table.name) refer\(count == 1 ? "s" : "") to rows of "
             + "\(parent) that do not exist: this file does not declare the foreign key until they do "
