@@ -537,6 +537,32 @@ struct RowPlacingTests {
     #expect(try replicas[1].read { try $0.rejections() }.isEmpty)
   }
 
+  @Test("A foreign key that does not fit its parent takes no rows along")
+  func misfitAction() throws {
+    let replicas = try (1...2).map { seed in
+      try TestReplica(
+        seed: seed,
+        [
+          "CREATE TABLE p (id TEXT PRIMARY KEY)",
+          "CREATE TABLE c (a TEXT, b TEXT, FOREIGN KEY (a, b) REFERENCES p ON DELETE CASCADE)",
+          "CREATE TABLE d (p TEXT REFERENCES p (gone) ON DELETE CASCADE)",
+        ], tables: [AttachedTable("p")], space: space)
+    }
+    for replica in replicas {
+      _ = try replica.database.write(foreignKeys: .ignored) { transaction in
+        try transaction.execute("INSERT INTO c VALUES ('1', 'other')")
+        try transaction.execute("INSERT INTO d VALUES ('gone')")
+        try transaction.execute("INSERT INTO p VALUES ('1') ON CONFLICT DO NOTHING")
+      }
+    }
+    try converge(replicas, space)
+    _ = try replicas[0].database.write(foreignKeys: .ignored) { try $0.execute("DELETE FROM p") }
+    try converge(replicas, space)
+    #expect(try replicas[1].rows("SELECT count(*) FROM p") == [[0]])
+    #expect(try replicas[1].rows("SELECT * FROM c") == [["1", "other"]])
+    #expect(try replicas[1].rows("SELECT * FROM d") == [["gone"]])
+  }
+
   @Test("An action that a row of another table forbids does not stop the rest")
   func forbiddenAction() throws {
     let schema = [

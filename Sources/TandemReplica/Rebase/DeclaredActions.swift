@@ -21,7 +21,7 @@ struct DeclaredActions {
   private var keys: [Key] = []
 
   /// - Parameter isSynchronized: True for the name of a table that is.
-  init(_ tables: ReplicaTables, isSynchronized: (String) -> Bool) throws(DatabaseError) {
+  init(_ tables: ReplicaTables, isSynchronized: (String) -> Bool) throws {
     self.tables = tables
     let listing = try tables.connection.prepare(
       """
@@ -34,12 +34,17 @@ struct DeclaredActions {
     while try listing.step() {
       let row = try listing.values()
       guard let table = row[0].textValue, let parent = row[1].textValue,
-        let child = row[2].textValue, let column = row[3].textValue,
+        let child = row[2].textValue,
         let action = row[4].textValue.flatMap({ ForeignKey.Action(rawValue: $0) }),
         !isSynchronized(table)
       else { continue }
       if row[5] == 0 { keys.append(Key(table: table, parent: parent, action: action)) }
-      keys[keys.count - 1].columns.append((child, column))
+      keys[keys.count - 1].columns.append((child, row[3].textValue ?? ""))
+    }
+    // SQLite refuses a foreign key to columns that the parent does not have; by the others, wrong rows would follow.
+    keys = try keys.filter { key in
+      let schema = try tables.connection.schema(ofTable: key.parent)
+      return key.columns.allSatisfy { schema?.column(named: $0.parent) != nil }
     }
   }
 

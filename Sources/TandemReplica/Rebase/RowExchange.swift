@@ -259,8 +259,8 @@ extension RowExchange {
     for number in changed {
       let entry = entries[number]
       let key = entry.placement.key
-      if entry.existed { try tables.quietly { try stash.putBack(from: number) } }
       if entry.existed {
+        try tables.quietly { try stash.putBack(from: number) }
         try tables.store(entry.final, over: entry.placement.row.row, table, key)
       } else if let record = entry.final {
         try stash.insert(record, key, at: number, isKept: false)
